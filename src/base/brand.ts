@@ -1,0 +1,66 @@
+/**
+ * The numbers and names that must not be mixed up: two of them never compare or assign by accident.
+ *
+ * Each brand comes with a guard for the edge (`isRevision`: parse, then trust) and a constructor for the inside
+ * (`toRevision`: a wrong value is a bug). Numbers stay below 2^53; bigint exists only inside codecs.
+ */
+import { assert } from './assert.ts';
+
+declare const brand: unique symbol;
+
+/** A `Value` that only its own guard and constructor can make. */
+export type Brand<Value, Name extends string> = Value & { readonly [brand]: Name };
+
+/** Numbers one committed transaction of one database, gap-free; 0 is the empty database. */
+export type Revision = Brand<number, 'Revision'>;
+
+/** Place of an entry in the log of one Raft group; the first entry is 1, 0 is "before the first". */
+export type LogIndex = Brand<number, 'LogIndex'>;
+
+/** Raft term; 0 is "before the first election". */
+export type Term = Brand<number, 'Term'>;
+
+/** Identity of one database instance: a UUIDv7 in lowercase canonical form. A re-created database has a new one. */
+export type DatabaseId = Brand<string, 'DatabaseId'>;
+
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+export function isRevision(value: number): value is Revision {
+  return isCount(value);
+}
+
+export function toRevision(value: number): Revision {
+  assert(isRevision(value), 'A revision is an integer from 0 to 2^53 - 1', value);
+  return value;
+}
+
+export function isLogIndex(value: number): value is LogIndex {
+  return isCount(value);
+}
+
+export function toLogIndex(value: number): LogIndex {
+  assert(isLogIndex(value), 'A log index is an integer from 0 to 2^53 - 1', value);
+  return value;
+}
+
+export function isTerm(value: number): value is Term {
+  return isCount(value);
+}
+
+export function toTerm(value: number): Term {
+  assert(isTerm(value), 'A term is an integer from 0 to 2^53 - 1', value);
+  return value;
+}
+
+export function isDatabaseId(text: string): text is DatabaseId {
+  return UUID_V7.test(text);
+}
+
+export function toDatabaseId(text: string): DatabaseId {
+  assert(isDatabaseId(text), 'A database_id is a UUIDv7 in lowercase', text);
+  return text;
+}
+
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}

@@ -1,0 +1,85 @@
+/**
+ * The one error that a caller of Cairn can receive.
+ *
+ * The codes are finer than those of any wire (`too_large` and `rate_limited` are one code in gRPC and two in HTTP).
+ * Only transports translate them, each in one total table over `ErrorCode`; nobody maps by message text.
+ * This file does not know gRPC, HTTP or MCP, and it does not log.
+ *
+ * A message says what is wrong, with which value, and what would be right.
+ */
+
+/** Every code, in the order of docs/errors.md. The list is closed: adding one fails to compile in every transport. */
+export const ERROR_CODES = [
+  'invalid_argument',
+  'not_found',
+  'already_exists',
+  'constraint_violated',
+  'too_large',
+  'rate_limited',
+  'busy',
+  'not_leader',
+  'unavailable',
+  'not_acceptable',
+  'unauthenticated',
+  'permission_denied',
+  'internal',
+] as const;
+
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+/** One malformed field of a request. All faults of a request are reported together. */
+export interface FieldViolation {
+  /** Path of the field in the request's own words, such as `events[3].subject`. */
+  readonly field: string;
+  readonly description: string;
+  /** The offending value as text, cut short when it is long; absent when the field was missing. */
+  readonly value?: string;
+}
+
+/** One constraint that did not hold when its transaction was applied. */
+export interface ConstraintViolation {
+  /** Place of the constraint in the request, 0-based. */
+  readonly index: number;
+  readonly kind: string;
+  /** The revision that was found where the constraint looked. */
+  readonly found: number;
+  /** What would have satisfied it, in words, such as `at most 41`. */
+  readonly required: string;
+  readonly description: string;
+}
+
+/** Where the leader is, for a client that wants to go there itself. */
+export interface LeaderAddress {
+  readonly node: string;
+  readonly address: string;
+}
+
+export interface ErrorDetails {
+  /** A finer, stable name inside the code, such as `RevisionNotFound`. */
+  readonly reason?: string;
+  readonly violations?: readonly FieldViolation[];
+  readonly constraints?: readonly ConstraintViolation[];
+  readonly leader?: LeaderAddress;
+  readonly retryAfterMs?: number;
+}
+
+export interface ErrorContext {
+  readonly details?: ErrorDetails;
+  /** What went wrong underneath; for logs only, never sent to a caller. */
+  readonly cause?: unknown;
+}
+
+const NO_DETAILS: ErrorDetails = Object.freeze({});
+
+/** An operation that failed for its caller. Expected outcomes are returned unions instead; bugs are `assert`. */
+export class DatabaseError extends Error {
+  override readonly name = 'DatabaseError';
+  readonly code: ErrorCode;
+  readonly details: ErrorDetails;
+
+  constructor(code: ErrorCode, message: string, context: ErrorContext = {}) {
+    super(message, 'cause' in context ? { cause: context.cause } : undefined);
+    this.code = code;
+    this.details = context.details ?? NO_DETAILS;
+  }
+}

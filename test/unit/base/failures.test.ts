@@ -1,0 +1,68 @@
+// Goal: the three kinds of failure stay apart and carry what their reader needs. Method: examples of each.
+
+import { describe, expect, it } from 'vitest';
+import { assert, BrokenInvariant, DatabaseError, ERROR_CODES, failure, ok, type Result, unreachable } from '#base';
+
+describe('assert', () => {
+  it('passes and narrows when the claim holds', () => {
+    const found: number | undefined = [1, 2].at(0);
+    assert(found !== undefined, 'There is a first number');
+    expect(found.toFixed(1)).toBe('1.0');
+  });
+
+  it.each([
+    [7, '7'],
+    ['a"b', '"a\\"b"'],
+    [10n, '10'],
+    [null, 'null'],
+    [{ at: 3n }, '{"at":"3"}'],
+  ])('throws with the offending value %o when the claim is broken', (value, text) => {
+    expect(() => assert(false, 'A term never goes back', value)).toThrow(
+      new BrokenInvariant(`A term never goes back; found ${text}`),
+    );
+  });
+
+  it('names only the claim when no value is given', () => {
+    expect(() => assert(false, 'A term never goes back')).toThrow(new BrokenInvariant('A term never goes back'));
+  });
+});
+
+describe('unreachable', () => {
+  it('throws when a value escapes its type', () => {
+    const escaped: unknown = { kind: 'new' };
+    expect(() => unreachable(escaped as never)).toThrow('{"kind":"new"}');
+  });
+});
+
+describe('DatabaseError (B2)', () => {
+  it('carries code, message, details and cause', () => {
+    const cause = new Error('disk');
+    const details = { reason: 'RevisionNotFound', retryAfterMs: 10 };
+    const error = new DatabaseError('not_found', 'Revision 9 is beyond 7', { details, cause });
+    expect(error).toMatchObject({
+      name: 'DatabaseError',
+      code: 'not_found',
+      message: 'Revision 9 is beyond 7',
+      details,
+    });
+    expect(error.cause).toBe(cause);
+  });
+
+  it('has empty details and no cause when none are given', () => {
+    const error = new DatabaseError('internal', 'A bug');
+    expect(error.details).toEqual({});
+    expect('cause' in error).toBe(false);
+  });
+
+  it('lists every code once', () => {
+    expect(new Set(ERROR_CODES).size).toBe(ERROR_CODES.length);
+  });
+});
+
+describe('Result', () => {
+  it('is told apart by its kind', () => {
+    const parse = (text: string): Result<number, string> => (text === '' ? failure('empty') : ok(text.length));
+    expect(parse('abc')).toEqual({ kind: 'ok', value: 3 });
+    expect(parse('')).toEqual({ kind: 'failure', reason: 'empty' });
+  });
+});

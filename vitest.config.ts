@@ -1,0 +1,23 @@
+import { defineConfig, type ViteUserConfig } from 'vitest/config';
+
+// `#layer` imports resolve to the sources, in the test files and in every process or thread that a test starts.
+const SOURCE = 'source';
+
+const config: ViteUserConfig = defineConfig({
+  resolve: { conditions: [SOURCE] },
+  ssr: { resolve: { conditions: [SOURCE] } },
+  test: {
+    include: ['test/**/*.test.ts'],
+    environment: 'node',
+    pool: 'forks',
+    maxWorkers: 2,
+    execArgv: [`--conditions=${SOURCE}`],
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+    teardownTimeout: 10_000,
+    passWithNoTests: false,
+    allowOnly: false,
+  },
+});
+
+export default config;
