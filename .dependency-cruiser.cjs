@@ -1,0 +1,168 @@
+// The layer law: the table of docs/architecture.md as data, turned into rules for dependency-cruiser.
+//
+// A layer is a folder of src; it may import its own files, and the doors (index.ts) of the layers listed behind it.
+// Type-only imports count like any other. Every rule here has a seeded violation in test/unit/house/layers.test.ts.
+
+const LAYERS = {
+  base: { pure: true, mayImport: [] },
+  model: { pure: true, mayImport: ['base'] },
+  kv: { pure: true, mayImport: ['base'] },
+  raft: { pure: true, mayImport: ['base'] },
+  observability: { pure: false, mayImport: ['base'] },
+  database: { pure: true, mayImport: ['base', 'model', 'kv'] },
+  query: { pure: true, mayImport: ['base', 'model', 'kv', 'database'] },
+  storage: { pure: false, mayImport: ['base', 'kv', 'raft', 'observability'] },
+  wasm: { pure: false, mayImport: ['base', 'model', 'observability'] },
+  components: {
+    pure: false,
+    mayImport: ['base', 'model', 'kv', 'database', 'query', 'wasm', 'observability'],
+  },
+  cluster: {
+    pure: false,
+    mayImport: ['base', 'model', 'kv', 'raft', 'database', 'storage', 'observability'],
+  },
+  service: { pure: false, mayImport: ['base', 'model', 'query', 'components', 'cluster', 'observability'] },
+  transport: { pure: false, mayImport: ['base', 'model', 'service', 'cluster', 'observability'] },
+  main: {
+    pure: false,
+    mayImport: [
+      'base',
+      'model',
+      'kv',
+      'raft',
+      'observability',
+      'database',
+      'query',
+      'storage',
+      'wasm',
+      'components',
+      'cluster',
+      'service',
+      'transport',
+    ],
+  },
+};
+
+// A dependency lives in one folder, behind our own type.
+const HOMES = {
+  'classic-level': 'src/storage/',
+  pino: 'src/observability/',
+  'prom-client': 'src/observability/',
+  fastify: 'src/transport/http/',
+  '@grpc/grpc-js': 'src/transport/grpc/',
+  '@grpc/reflection': 'src/transport/grpc/',
+  'grpc-health-check': 'src/transport/grpc/',
+  '@bufbuild/protobuf': 'src/transport/grpc/',
+};
+
+const names = Object.keys(LAYERS);
+const pureNames = names.filter((name) => LAYERS[name].pure);
+const anyOf = (parts) => `(?:${parts.join('|')})`;
+
+const layerRules = names.map((name) => ({
+  name: `layer-${name}`,
+  comment: `src/${name} may import: ${LAYERS[name].mayImport.join(', ') || 'nothing'}.`,
+  severity: 'error',
+  from: { path: `^src/${name}/` },
+  to: { path: '^src/', pathNot: `^src/${anyOf([name, ...LAYERS[name].mayImport])}/` },
+}));
+
+const homeRules = Object.entries(HOMES).map(([dependency, home]) => ({
+  name: `home-of-${dependency}`,
+  comment: `${dependency} is used only in ${home}; everybody else goes through a type of ours.`,
+  severity: 'error',
+  from: { path: '^src/', pathNot: `^${home}` },
+  to: { path: `(?:^|/)node_modules/${dependency}/` },
+}));
+
+const forbidden = [
+  ...layerRules,
+  ...homeRules,
+  {
+    name: 'known-layer',
+    comment: 'Every file of src lives in a folder of the layer table.',
+    severity: 'error',
+    from: {},
+    to: { path: '^src/', pathNot: `^src/${anyOf(names)}/` },
+  },
+  {
+    name: 'door-only',
+    comment: 'Another layer is entered by its door: import from #layer.',
+    severity: 'error',
+    from: { path: '^src/([^/]+)/' },
+    to: { path: '^src/', pathNot: ['^src/$1/', '^src/[^/]+/index\\.ts$'] },
+  },
+  {
+    name: 'pure-no-node',
+    comment: 'A pure layer uses nothing of Node.',
+    severity: 'error',
+    from: { path: `^src/${anyOf(pureNames)}/` },
+    to: { dependencyTypes: ['core'] },
+  },
+  {
+    name: 'pure-no-npm',
+    comment: 'A pure layer uses no package.',
+    severity: 'error',
+    from: { path: `^src/${anyOf(pureNames)}/` },
+    to: { path: '(?:^|/)node_modules/' },
+  },
+  {
+    name: 'transports-are-strangers',
+    comment: 'grpc, http, mcp, peer and queue do not import one another.',
+    severity: 'error',
+    from: { path: '^src/transport/([^/]+)/' },
+    to: { path: '^src/transport/[^/]+/', pathNot: '^src/transport/$1/' },
+  },
+  {
+    name: 'operator-is-a-client',
+    comment: 'The operator imports #base and #observability and nothing else of the server.',
+    severity: 'error',
+    from: { path: '^operator/' },
+    to: { path: '^src/', pathNot: '^src/(?:base|observability)/index\\.ts$' },
+  },
+  {
+    name: 'src-knows-no-outside',
+    comment: 'The server knows neither its tests nor its tools nor its operator.',
+    severity: 'error',
+    from: { path: '^src/' },
+    to: { path: '^(?:test|bench|chaos|examples|operator|scripts)/' },
+  },
+  {
+    name: 'src-no-dev-package',
+    comment: 'What the server imports is a dependency, pinned, and not a devDependency.',
+    severity: 'error',
+    from: { path: '^src/' },
+    to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['npm'] },
+  },
+  {
+    name: 'no-cycle',
+    comment: 'No import cycle, not even of types.',
+    severity: 'error',
+    from: {},
+    to: { circular: true },
+  },
+  {
+    name: 'resolvable',
+    comment: 'Every import leads somewhere.',
+    severity: 'error',
+    from: {},
+    to: { couldNotResolve: true },
+  },
+];
+
+module.exports = {
+  forbidden,
+  options: {
+    parser: 'swc',
+    tsPreCompilationDeps: true,
+    preserveSymlinks: true,
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^dist' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['source', 'import', 'node', 'default', 'types'],
+      extensions: ['.ts', '.js', '.mjs', '.cjs', '.json'],
+      mainFields: ['module', 'main', 'types'],
+    },
+  },
+};

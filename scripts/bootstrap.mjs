@@ -1,0 +1,186 @@
+/**
+ * The way in from a fresh clone: installs what is missing, then goes on under Node 24.
+ *
+ *   node scripts/bootstrap.mjs run <file> [argument...]   runs a script of ours, or of a package
+ *   node scripts/bootstrap.mjs build                      compiles src into dist
+ *   node scripts/bootstrap.mjs start [argument...]        compiles src when dist is stale, then runs the server
+ *
+ * Plain JavaScript without packages, because it runs before anything is installed, on any Node from 20 on. It writes
+ * to stderr only: stdout belongs to the program it starts.
+ *
+ * Invariants:
+ *   H1  What runs is the Node of node_modules, whatever Node the machine has.
+ *   H2  Nothing is installed and nothing is compiled when what is there matches package-lock.json and src.
+ *   H3  The started program gets the signals of this one, and its exit code is this one's. Where Node can (22.15 and
+ *       later), the program replaces this process, so that there are not even two.
+ *   H4  dist is replaced as a whole: no start ever sees half a build.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { constants } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = resolve(fileURLToPath(import.meta.url), '../..');
+const node = join(root, 'node_modules/node/bin/node');
+const dist = join(root, 'dist');
+const stampName = '.built-from';
+const forwardedSignals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'];
+
+const [command, ...args] = process.argv.slice(2);
+if (command === 'run' && args.length > 0) {
+  installWhenNeeded();
+  become(args);
+} else if (command === 'build') {
+  installWhenNeeded();
+  build(sourceFingerprint());
+} else if (command === 'start') {
+  installWhenNeeded();
+  buildWhenStale();
+  const entry = join(dist, 'src/main/main.js');
+  if (!existsSync(entry)) fail('There is no server to start yet: src/main/main.ts is missing.');
+  become([entry, ...args]);
+} else {
+  fail('Usage: node scripts/bootstrap.mjs run <file> [argument...] | build | start [argument...]');
+}
+
+function installWhenNeeded() {
+  if (isInstalled()) return;
+  say('Installing the packages of package-lock.json ...');
+  const { npm_execpath: npm, npm_node_execpath: npmNode } = process.env;
+  const [program, ...first] = npm === undefined ? ['npm'] : [npmNode ?? process.execPath, npm];
+  // stdin is closed so that nothing can ask a question; the tools are needed even where NODE_ENV says production.
+  const done = spawnSync(program, [...first, 'ci', '--include=dev', '--no-audit', '--no-fund'], {
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+    env: { ...process.env, PATH: pathWithoutOwnTools() },
+  });
+  if (done.error) fail(`npm ci could not be started: ${done.error.message}`);
+  if (done.status !== 0)
+    fail(`npm ci failed with ${done.signal ?? `exit code ${done.status}`}; its messages are above.`);
+  if (!existsSync(node)) {
+    fail(
+      `npm ci did not bring Node 24 (${node} is missing). It comes by an install script of the package "node": allow install scripts for the packages named under allowScripts in package.json.`,
+    );
+  }
+}
+
+// npm keeps a copy of the lock file of what it has really installed, written last: it differs while an install is
+// incomplete. Packages for other platforms are in one and not in the other.
+function isInstalled() {
+  // A linked node_modules belongs to another working copy, which keeps it.
+  if (lstatSync(join(root, 'node_modules'), { throwIfNoEntry: false })?.isSymbolicLink()) return true;
+  const copy = join(root, 'node_modules/.package-lock.json');
+  if (!existsSync(copy) || !existsSync(node)) return false;
+  const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
+  const found = JSON.parse(readFileSync(copy, 'utf8')).packages;
+  const same = (path) =>
+    wanted[path]?.version === found[path]?.version && wanted[path]?.integrity === found[path]?.integrity;
+  const mayBeMissing = (path) => path === '' || wanted[path].optional === true || wanted[path].devOptional === true;
+  return (
+    Object.keys(found).every(same) &&
+    Object.keys(wanted).every((path) => (path in found ? same(path) : mayBeMissing(path)))
+  );
+}
+
+function buildWhenStale() {
+  const fingerprint = sourceFingerprint();
+  if (!isBuiltFrom(fingerprint)) build(fingerprint);
+}
+
+function isBuiltFrom(fingerprint) {
+  const stamp = join(dist, stampName);
+  return existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprint;
+}
+
+// Names, sizes and times instead of contents: a few milliseconds, also for hundreds of files.
+function sourceFingerprint() {
+  const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).map((path) =>
+    join('src', path),
+  );
+  const hash = createHash('sha256');
+  for (const path of [
+    ...sources.toSorted(),
+    'tsconfig.json',
+    'tsconfig.build.json',
+    'package.json',
+    'package-lock.json',
+  ]) {
+    const { size, mtimeMs } = statSync(join(root, path));
+    hash.update(`${path} ${size} ${mtimeMs}\n`);
+  }
+  return hash.digest('hex');
+}
+
+function build(fingerprint) {
+  say('Compiling src into dist ...');
+  const fresh = join(root, `dist-${process.pid}`);
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  const done = spawnSync(node, [tsc, '-p', 'tsconfig.build.json', '--outDir', fresh], {
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+  });
+  if (done.status !== 0) {
+    rmSync(fresh, { recursive: true, force: true });
+    fail('src does not compile; the messages are above.');
+  }
+  mkdirSync(fresh, { recursive: true });
+  writeFileSync(join(fresh, stampName), fingerprint);
+  replaceDist(fresh, fingerprint);
+}
+
+// Another start may be doing the same; whoever comes second finds a fresh dist and drops its own.
+function replaceDist(fresh, fingerprint) {
+  const old = join(root, `dist-old-${process.pid}`);
+  try {
+    if (existsSync(dist)) renameSync(dist, old);
+    renameSync(fresh, dist);
+  } catch (error) {
+    if (!isBuiltFrom(fingerprint)) throw error;
+    rmSync(fresh, { recursive: true, force: true });
+  }
+  rmSync(old, { recursive: true, force: true });
+}
+
+function become(nodeArgs) {
+  const env = { ...process.env, PATH: [join(root, 'node_modules/.bin'), pathWithoutOwnTools()].join(delimiter) };
+  if (typeof process.execve === 'function') process.execve(node, [node, ...nodeArgs], env);
+
+  const child = spawn(node, nodeArgs, { stdio: 'inherit', env });
+  for (const signal of forwardedSignals) {
+    process.on(signal, () => {
+      // A terminal has sent its Ctrl-C to the child as well; twice would read as "at once".
+      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
+    });
+  }
+  child.on('error', (error) => fail(`${node} could not be started: ${error.message}`));
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
+}
+
+function pathWithoutOwnTools() {
+  const tools = join(root, 'node_modules');
+  return (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((folder) => !resolve(folder).startsWith(tools))
+    .join(delimiter);
+}
+
+function say(text) {
+  process.stderr.write(`${text}\n`);
+}
+
+function fail(text) {
+  say(text);
+  process.exit(1);
+}

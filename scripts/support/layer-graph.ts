@@ -1,0 +1,61 @@
+/**
+ * The import graph of src, read by dependency-cruiser with the rules of .dependency-cruiser.cjs.
+ *
+ * For the `layers` script (broken rules), the `graph` script (the picture in docs/architecture.md) and the tidy test
+ * (is that picture fresh?). It draws what the code imports, not what the rules allow.
+ */
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { cruise, type ICruiseOptions, type ICruiseResult } from 'dependency-cruiser';
+
+interface CruiserConfig {
+  readonly forbidden: NonNullable<ICruiseOptions['ruleSet']>['forbidden'];
+  readonly options: ICruiseOptions & { readonly enhancedResolveOptions: object };
+}
+
+const FOLDERS = ['src', 'test', 'bench', 'chaos', 'examples', 'operator', 'scripts'];
+
+/** Reads every import of the tree at `root` and holds it against the rules. */
+export async function cruiseTree(root: string): Promise<ICruiseResult> {
+  const require = createRequire(import.meta.url);
+  const { forbidden, options }: CruiserConfig = require('../../.dependency-cruiser.cjs');
+  const folders = FOLDERS.filter((folder) => existsSync(join(root, folder)));
+  const cruised = await cruise(
+    folders,
+    { ...options, baseDir: root, validate: true, ruleSet: { ...(forbidden && { forbidden }) } },
+    options.enhancedResolveOptions,
+  );
+  if (typeof cruised.output === 'string')
+    throw new TypeError('dependency-cruiser answered with text, not with a graph');
+  return cruised.output;
+}
+
+/** One line for each broken rule: the rule, who imports, and what. */
+export function brokenRules(cruised: ICruiseResult): readonly string[] {
+  return cruised.summary.violations.map(({ rule, from, to, cycle }) => {
+    const path = cycle ? cycle.map((step) => step.name).join(' -> ') : to;
+    return `${rule.name}: ${from} -> ${path}`;
+  });
+}
+
+/** The layers as a Mermaid flow chart: an arrow for each pair where a file of one imports the door of the other. */
+export function layerPicture(cruised: ICruiseResult): string {
+  const layers = new Set<string>();
+  const arrows = new Set<string>();
+  for (const { source, dependencies } of cruised.modules) {
+    const from = layerOf(source);
+    if (from === undefined) continue;
+    layers.add(from);
+    for (const { resolved } of dependencies) {
+      const to = layerOf(resolved);
+      if (to !== undefined && to !== from) arrows.add(`  ${from} --> ${to}`);
+    }
+  }
+  const nodes = [...layers].toSorted().map((layer) => `  ${layer}`);
+  return ['flowchart TD', ...nodes, ...[...arrows].toSorted()].join('\n');
+}
+
+function layerOf(path: string): string | undefined {
+  return /^src\/([^/]+)\//.exec(path)?.[1];
+}
