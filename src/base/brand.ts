@@ -23,6 +23,10 @@ export type Term = Brand<number, 'Term'>;
 /** Identity of one database instance: a UUIDv7 in lowercase canonical form. A re-created database has a new one. */
 export type DatabaseId = Brand<string, 'DatabaseId'>;
 
+/** Number of a Raft group on every node that holds it: 32 bits, never used twice. Group 0 holds the catalog. */
+export type GroupId = Brand<number, 'GroupId'>;
+
+const GROUP_ID_MAX = 2 ** 32 - 1;
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 export function isRevision(value: number): value is Revision {
@@ -52,6 +56,15 @@ export function toTerm(value: number): Term {
   return value;
 }
 
+export function isGroupId(value: number): value is GroupId {
+  return Number.isInteger(value) && value >= 0 && value <= GROUP_ID_MAX;
+}
+
+export function toGroupId(value: number): GroupId {
+  assert(isGroupId(value), 'A group id is an integer from 0 to 2^32 - 1', value);
+  return value;
+}
+
 export function isDatabaseId(text: string): text is DatabaseId {
   return UUID_V7.test(text);
 }
@@ -60,6 +73,9 @@ export function toDatabaseId(text: string): DatabaseId {
   assert(isDatabaseId(text), 'A database_id is a UUIDv7 in lowercase', text);
   return text;
 }
+
+/** The group that holds the catalog: which name is bound to which database and group. */
+export const CATALOG_GROUP: GroupId = toGroupId(0);
 
 function isCount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0;

@@ -8,14 +8,17 @@
  * draws a random number. This layer is pure: no Node, no npm, no ambient globals.
  *
  * Invariants:
- *   B1  Revision, LogIndex and Term are safe integers of 0 or more; nothing else carries their brand.
+ *   B1  Revision, LogIndex and Term are safe integers of 0 or more, a GroupId is one of 32 bits; nothing else carries their brand.
  *   B2  ERROR_CODES is the whole set of codes; a DatabaseError carries one of them and never a wire code.
  */
 export { assert, BrokenInvariant, unreachable } from './assert.ts';
 export {
   type Brand,
+  CATALOG_GROUP,
   type DatabaseId,
+  type GroupId,
   isDatabaseId,
+  isGroupId,
   isLogIndex,
   isRevision,
   isTerm,
@@ -23,6 +26,7 @@ export {
   type Revision,
   type Term,
   toDatabaseId,
+  toGroupId,
   toLogIndex,
   toRevision,
   toTerm,

@@ -3,11 +3,14 @@
 import { describe, expect, it } from 'vitest';
 import {
   BrokenInvariant,
+  CATALOG_GROUP,
   isDatabaseId,
+  isGroupId,
   isLogIndex,
   isRevision,
   isTerm,
   toDatabaseId,
+  toGroupId,
   toLogIndex,
   toRevision,
   toTerm,
@@ -30,6 +33,22 @@ describe.each([
     expect(is(value)).toBe(false);
     expect(() => to(value)).toThrow(BrokenInvariant);
     expect(() => to(value)).toThrow(`found ${value}`);
+  });
+});
+
+describe('group id (B1)', () => {
+  it.each([0, 1, 2 ** 32 - 1])('takes the 32-bit number %d', (value) => {
+    expect(isGroupId(value)).toBe(true);
+    expect(toGroupId(value)).toBe(value);
+  });
+
+  it.each([-1, 0.5, 2 ** 32, Number.NaN])('refuses %d', (value) => {
+    expect(isGroupId(value)).toBe(false);
+    expect(() => toGroupId(value)).toThrow(`found ${value}`);
+  });
+
+  it('is 0 for the catalog', () => {
+    expect(CATALOG_GROUP).toBe(0);
   });
 });
 
