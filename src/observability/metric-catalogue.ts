@@ -1,0 +1,155 @@
+/**
+ * Every metric of a node, as data: the one place where a metric gets its help, its label bounds and its buckets (O1).
+ * docs/metrics.md is generated from it.
+ *
+ * Names without the prefix `cairn_` are those that existing gRPC and HTTP dashboards already know. Counters end in
+ * `_total`, durations are seconds, sizes bytes.
+ */
+import type { CounterLabels, GaugeLabels, HistogramLabels, MetricName } from './metric-names.ts';
+
+/** For a closed label its values; for an open one the number of values after which the rest count as `other`. */
+export type LabelBound = readonly string[] | number;
+
+type LabelBounds<L> = { readonly [K in keyof L]: LabelBound };
+
+export interface MetricDefinition<L = Readonly<Record<string, string>>> {
+  readonly help: string;
+  readonly labels: LabelBounds<L>;
+  /** Histograms only: upper bounds, ascending. */
+  readonly buckets?: readonly number[];
+}
+
+type Table<T> = { readonly [N in keyof T]: MetricDefinition<T[N]> };
+
+const NONE = {};
+const GRPC_METHOD = { grpc_type: ['unary', 'server_stream'], grpc_service: 8, grpc_method: 64 };
+
+export const COUNTERS: Table<CounterLabels> = {
+  grpc_server_started_total: { help: 'RPCs started on the server.', labels: GRPC_METHOD },
+  grpc_server_handled_total: {
+    help: 'RPCs completed on the server, by status code.',
+    labels: { ...GRPC_METHOD, grpc_code: 20 },
+  },
+  grpc_server_msg_received_total: { help: 'Messages received by the server.', labels: GRPC_METHOD },
+  grpc_server_msg_sent_total: { help: 'Messages sent by the server.', labels: GRPC_METHOD },
+  cairn_redirects_total: {
+    help: 'Redirects to a concrete revision or time.',
+    labels: { reason: ['latest', 'cached', 'effective_time'] },
+  },
+  cairn_rejected_total: {
+    help: 'Requests refused before they were tried.',
+    labels: { reason: ['rate', 'overload', 'draining', 'too_large', 'disk_full'] },
+  },
+  cairn_raft_election_total: { help: 'Elections by their result on this node.', labels: { result: ['won', 'lost'] } },
+  cairn_raft_proposals_committed_total: { help: 'Log entries committed.', labels: NONE },
+  cairn_raft_proposals_applied_total: { help: 'Log entries applied.', labels: NONE },
+  cairn_raft_proposals_failed_total: { help: 'Proposals refused, or whose outcome is unknown.', labels: NONE },
+  cairn_wal_write_bytes_total: { help: 'Bytes written to the log.', labels: NONE },
+  cairn_transactions_total: {
+    help: 'Transactions by origin and result.',
+    labels: {
+      origin: ['http', 'grpc'],
+      result: ['committed', 'replayed', 'conflict', 'invalid', 'too_large', 'failed'],
+    },
+  },
+  cairn_constraint_checks_total: {
+    help: 'Constraints decided, by kind and result.',
+    labels: { kind: ['min_revision', 'max_revision', 'revision_range'], result: ['held', 'violated'] },
+  },
+  cairn_query_events_returned_total: { help: 'Events returned by reads.', labels: NONE },
+};
+
+export const GAUGES: Table<GaugeLabels> = {
+  cairn_inflight_requests: { help: 'Requests being answered.', labels: { plane: ['grpc', 'http'] } },
+  cairn_raft_has_leader: { help: 'Groups on this node that have a leader.', labels: NONE },
+  cairn_raft_is_leader: { help: 'Groups that this node leads.', labels: NONE },
+  cairn_raft_proposals_pending: { help: 'Proposals that wait to be committed and applied.', labels: NONE },
+  cairn_store_size_bytes: {
+    help: 'Bytes on disk, by kind of file.',
+    labels: { kind: ['wal', 'leveldb', 'ballast'] },
+  },
+  cairn_disk_available_bytes: { help: 'Bytes that the file system of the data directory can take.', labels: NONE },
+  cairn_disk_capacity_bytes: { help: 'Size of the file system of the data directory in bytes.', labels: NONE },
+  cairn_disk_level: { help: '0 plenty, 1 soft (user writes refused), 2 hard (no appends).', labels: NONE },
+  cairn_corruption_alarm: { help: '1 when a checksum of our own data did not match.', labels: NONE },
+  cairn_databases: { help: 'Databases in the catalog.', labels: NONE },
+  cairn_database_revision: { help: 'Revision that this node has applied.', labels: { database: 100 } },
+  cairn_streams_open: {
+    help: 'Streaming reads that are open.',
+    labels: { op: ['query', 'query_batches', 'scan', 'scan_batches', 'subscribe'] },
+  },
+  cairn_build_info: { help: 'Always 1; the release is in the labels.', labels: { version: 2, node: 2 } },
+};
+
+/** 1 ms to 8 s, as etcd buckets its syncs and commits. */
+const DISK_SECONDS = exponential({ from: 0.001, factor: 2, count: 14 });
+/** 0.1 ms to 3.3 s, for what often takes no disk. */
+const REQUEST_SECONDS = exponential({ from: 0.0001, factor: 2, count: 16 });
+
+export const HISTOGRAMS: Table<HistogramLabels> = {
+  grpc_server_handling_seconds: {
+    help: 'Time from the start of an RPC to its end.',
+    labels: GRPC_METHOD,
+    buckets: REQUEST_SECONDS,
+  },
+  http_server_request_duration_seconds: {
+    help: 'Time from the start of an HTTP request to the end of its response.',
+    labels: { method: 10, route: 80, code: 40 },
+    buckets: REQUEST_SECONDS,
+  },
+  cairn_raft_proposal_duration_seconds: {
+    help: 'Time from a proposal to its outcome, as the caller on this node sees it.',
+    labels: NONE,
+    buckets: REQUEST_SECONDS,
+  },
+  cairn_raft_read_index_duration_seconds: {
+    help: 'Time of a linearizable read barrier.',
+    labels: NONE,
+    buckets: REQUEST_SECONDS,
+  },
+  cairn_wal_fsync_duration_seconds: {
+    help: 'Time of one write and fdatasync of the log.',
+    labels: NONE,
+    buckets: DISK_SECONDS,
+  },
+  cairn_store_commit_duration_seconds: {
+    help: 'Time of one applied batch in LevelDB.',
+    labels: NONE,
+    buckets: DISK_SECONDS,
+  },
+  cairn_transaction_events: {
+    help: 'Events in a committed transaction.',
+    labels: NONE,
+    buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
+  },
+  cairn_transaction_bytes: {
+    help: 'Bytes of the events of a committed transaction.',
+    labels: NONE,
+    buckets: exponential({ from: 256, factor: 4, count: 7 }),
+  },
+  cairn_query_duration_seconds: {
+    help: 'Time of a read, to its last event.',
+    labels: { op: 20 },
+    buckets: REQUEST_SECONDS,
+  },
+  cairn_catchup_lag_revisions: {
+    help: 'Revisions between a live tail and its database, seen at each wake-up.',
+    labels: NONE,
+    buckets: [0, 1, 10, 100, 1000, 10_000, 100_000],
+  },
+};
+
+/** The definition of any metric. */
+export function definitionOf(name: MetricName): MetricDefinition {
+  const all: Readonly<Record<MetricName, MetricDefinition>> = { ...COUNTERS, ...GAUGES, ...HISTOGRAMS };
+  return all[name];
+}
+
+function exponential(shape: {
+  readonly from: number;
+  readonly factor: number;
+  readonly count: number;
+}): readonly number[] {
+  // Twelve digits: 0.0001 * 2 ** 5 must print as 0.0032 in a bucket label.
+  return Array.from({ length: shape.count }, (_, i) => Number((shape.from * shape.factor ** i).toPrecision(12)));
+}

@@ -1,0 +1,73 @@
+/**
+ * The names of all metrics and the values of their labels, as types: what a layer may count at compile time.
+ *
+ * A label typed `string` is open; metric-catalogue.ts bounds it.
+ */
+
+type NoLabels = Readonly<Record<never, string>>;
+
+export type GrpcMethodLabels = {
+  readonly grpc_type: 'unary' | 'server_stream';
+  readonly grpc_service: string;
+  readonly grpc_method: string;
+};
+
+export type TransactionResult = 'committed' | 'replayed' | 'conflict' | 'invalid' | 'too_large' | 'failed';
+
+export interface CounterLabels {
+  readonly grpc_server_started_total: GrpcMethodLabels;
+  readonly grpc_server_handled_total: GrpcMethodLabels & { readonly grpc_code: string };
+  readonly grpc_server_msg_received_total: GrpcMethodLabels;
+  readonly grpc_server_msg_sent_total: GrpcMethodLabels;
+  readonly cairn_redirects_total: { readonly reason: 'latest' | 'cached' | 'effective_time' };
+  readonly cairn_rejected_total: { readonly reason: 'rate' | 'overload' | 'draining' | 'too_large' | 'disk_full' };
+  readonly cairn_raft_election_total: { readonly result: 'won' | 'lost' };
+  readonly cairn_raft_proposals_committed_total: NoLabels;
+  readonly cairn_raft_proposals_applied_total: NoLabels;
+  readonly cairn_raft_proposals_failed_total: NoLabels;
+  readonly cairn_wal_write_bytes_total: NoLabels;
+  readonly cairn_transactions_total: { readonly origin: 'http' | 'grpc'; readonly result: TransactionResult };
+  readonly cairn_constraint_checks_total: {
+    readonly kind: 'min_revision' | 'max_revision' | 'revision_range';
+    readonly result: 'held' | 'violated';
+  };
+  readonly cairn_query_events_returned_total: NoLabels;
+}
+
+export interface GaugeLabels {
+  readonly cairn_inflight_requests: { readonly plane: 'grpc' | 'http' };
+  readonly cairn_raft_has_leader: NoLabels;
+  readonly cairn_raft_is_leader: NoLabels;
+  readonly cairn_raft_proposals_pending: NoLabels;
+  readonly cairn_store_size_bytes: { readonly kind: 'wal' | 'leveldb' | 'ballast' };
+  readonly cairn_disk_available_bytes: NoLabels;
+  readonly cairn_disk_capacity_bytes: NoLabels;
+  readonly cairn_disk_level: NoLabels;
+  readonly cairn_corruption_alarm: NoLabels;
+  readonly cairn_databases: NoLabels;
+  readonly cairn_database_revision: { readonly database: string };
+  readonly cairn_streams_open: { readonly op: 'query' | 'query_batches' | 'scan' | 'scan_batches' | 'subscribe' };
+  readonly cairn_build_info: { readonly version: string; readonly node: string };
+}
+
+export interface HistogramLabels {
+  readonly grpc_server_handling_seconds: GrpcMethodLabels;
+  readonly http_server_request_duration_seconds: {
+    readonly method: string;
+    readonly route: string;
+    readonly code: string;
+  };
+  readonly cairn_raft_proposal_duration_seconds: NoLabels;
+  readonly cairn_raft_read_index_duration_seconds: NoLabels;
+  readonly cairn_wal_fsync_duration_seconds: NoLabels;
+  readonly cairn_store_commit_duration_seconds: NoLabels;
+  readonly cairn_transaction_events: NoLabels;
+  readonly cairn_transaction_bytes: NoLabels;
+  readonly cairn_query_duration_seconds: { readonly op: string };
+  readonly cairn_catchup_lag_revisions: NoLabels;
+}
+
+export type CounterName = keyof CounterLabels;
+export type GaugeName = keyof GaugeLabels;
+export type HistogramName = keyof HistogramLabels;
+export type MetricName = CounterName | GaugeName | HistogramName;

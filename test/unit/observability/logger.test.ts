@@ -1,0 +1,53 @@
+// Goal: one JSON line per event, with a constant name, the fields, and no credentials (O2).
+// Method: the real logger writing to a file descriptor.
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createLogger, type Logger, type LogLevel } from '#observability';
+
+function logged(level: LogLevel, write: (logger: Logger) => void): Record<string, unknown>[] {
+  const dir = mkdtempSync(join(tmpdir(), 'cairn-log-'));
+  try {
+    const file = join(dir, 'log');
+    const fd = openSync(file, 'w');
+    const logger = createLogger({ level, fd });
+    write(logger);
+    logger.flush();
+    closeSync(fd);
+    const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
+    return lines.map((line): Record<string, unknown> => JSON.parse(line));
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+}
+
+test('a line carries its event, level, time and fields, and those of its parents', () => {
+  const lines = logged('info', (logger) => {
+    logger.with({ database: 'shop' }).info('database-created', { revision: 0 });
+    logger.debug('unseen');
+  });
+  expect(lines).toEqual([
+    {
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      event: 'database-created',
+      database: 'shop',
+      revision: 0,
+    },
+  ]);
+});
+
+test('an error is logged with its code, stack and causes', () => {
+  const [line] = logged('error', (logger) => {
+    logger.error('write-failed', { error: new Error('outer', { cause: new Error('inner') }) });
+  });
+  expect(line?.['error']).toMatchObject({ message: 'outer', stack: expect.any(String), cause: { message: 'inner' } });
+});
+
+test('credentials are redacted', () => {
+  const lines = logged('info', (logger) => {
+    logger.info('request', { headers: { authorization: 'Bearer secret', cookie: 'secret' }, apiKey: 'secret' });
+  });
+  expect(JSON.stringify(lines)).not.toContain('secret');
+});

@@ -1,0 +1,63 @@
+// Goal: what a layer counts is what Prometheus reads, and no label can grow without bound.
+// Method: the real registry, rendered as text.
+import { expect, test } from 'vitest';
+import { COUNTERS, createMetrics, GAUGES, HISTOGRAMS } from '#observability';
+
+test('a counter, a gauge and a histogram are rendered with their labels', async () => {
+  const metrics = createMetrics({ runtime: false });
+  const committed = metrics.counter('cairn_transactions_total', { origin: 'grpc', result: 'committed' });
+  committed.add();
+  committed.add(2);
+  metrics.gauge('cairn_streams_open', { op: 'scan' }).set(3);
+  metrics.gauge('cairn_streams_open', { op: 'scan' }).move(-1);
+  metrics.histogram('cairn_wal_fsync_duration_seconds', {}).observe(0.003);
+
+  const { body, contentType } = await metrics.render();
+
+  expect(contentType).toContain('text/plain');
+  expect(body).toContain('cairn_transactions_total{origin="grpc",result="committed"} 3');
+  expect(body).toContain('cairn_streams_open{op="scan"} 2');
+  expect(body).toContain('cairn_wal_fsync_duration_seconds_bucket{le="0.004"} 1');
+  expect(body).toContain('cairn_wal_fsync_duration_seconds_bucket{le="0.002"} 0');
+});
+
+test('a label with open values counts the values beyond its bound as other (O1)', async () => {
+  const metrics = createMetrics({ runtime: false });
+  for (let i = 0; i < 130; i++) metrics.gauge('cairn_database_revision', { database: `db-${i}` }).set(i);
+
+  const { body } = await metrics.render();
+
+  const series = body.split('\n').filter((line) => line.startsWith('cairn_database_revision{'));
+  expect(series).toHaveLength(101);
+  expect(series.at(-1)).toBe('cairn_database_revision{database="other"} 129');
+});
+
+test('a value outside a closed label is a bug and throws (O1)', () => {
+  const metrics = createMetrics({ runtime: false });
+  const unknown: Record<string, string> = { op: 'dance' };
+  expect(() => metrics.gauge('cairn_streams_open', unknown as { op: 'scan' })).toThrow('no value dance');
+});
+
+test('values read before a scrape are fresh, and a failing reader fails the scrape', async () => {
+  const metrics = createMetrics({ runtime: false });
+  let size = 1;
+  metrics.beforeScrape(() => metrics.gauge('cairn_databases', {}).set(size));
+  expect((await metrics.render()).body).toContain('cairn_databases 1');
+  size = 2;
+  expect((await metrics.render()).body).toContain('cairn_databases 2');
+  metrics.beforeScrape(() => Promise.reject(new Error('no disk')));
+  await expect(metrics.render()).rejects.toThrow('no disk');
+});
+
+test('every metric is named by the rules that promtool checks (O1)', () => {
+  for (const [name, { help }] of Object.entries({ ...COUNTERS, ...GAUGES, ...HISTOGRAMS })) {
+    expect(name).toMatch(/^[a-z][a-z0-9_]*[a-z0-9]$/);
+    expect(help, name).toMatch(/^[A-Z0-9].*\.$/);
+  }
+  for (const name of Object.keys(COUNTERS)) expect(name).toMatch(/_total$/);
+  for (const name of Object.keys(GAUGES)) expect(name).not.toMatch(/_total$/);
+  for (const [name, { buckets }] of Object.entries(HISTOGRAMS)) {
+    expect(name).toMatch(/_(seconds|bytes|events|revisions)$/);
+    expect(buckets?.toSorted((a, b) => a - b)).toEqual(buckets);
+  }
+});
