@@ -1,0 +1,40 @@
+/**
+ * #kv: the ordered store of rows that everything durable and applied is kept in, as the pure layers see it.
+ *
+ * For: the port (`KvReader` for whoever reads, `KvStore` for the one writer), keys whose bytes sort as their parts
+ * do, and the implementation in memory. The one on disk is in #storage.
+ *
+ * Not here: what the rows mean (#database), checksums (whoever writes a value adds its own), and files.
+ *
+ * Invariants, each checked by test/conformance/kv.ts for every implementation, K7 and K8 by the tests of the keys:
+ *   K1  Rows are ordered by the unsigned bytes of their keys.
+ *   K2  A batch is written whole or not at all; of two operations on one key the later counts.
+ *   K3  A range shows the rows of the moment in which it was opened; later writes do not reach it.
+ *   K4  A read sees every write whose promise has resolved, through every handle of the process.
+ *   K5  A put copies what it is given, and what a read hands out never changes: neither side sees the other's buffers.
+ *   K6  `next` answers without a row only at the end of the range, and never with more rows than were asked for.
+ *   K7  Keys written as tuples of the same shape sort as the tuples do, part by part.
+ *   K8  The keys that begin with a prefix are exactly those from the prefix up to its `prefixEnd`.
+ */
+export {
+  compareKeys,
+  KeyWriter,
+  prefixEnd,
+  readTerm,
+  readU16,
+  readU32,
+  readU64,
+  writeU32,
+  writeU64,
+} from './keys.ts';
+export { memoryKv } from './memory-kv.ts';
+export {
+  CHUNK_BYTES_DEFAULT,
+  type KvBatch,
+  type KvRange,
+  type KvRangeOptions,
+  type KvReader,
+  type KvRow,
+  type KvStore,
+  type KvWriteOptions,
+} from './port.ts';
