@@ -10,6 +10,7 @@
  * Invariants:
  *   B1  Revision, LogIndex and Term are safe integers of 0 or more, a GroupId is one of 32 bits; nothing else carries their brand.
  *   B2  ERROR_CODES is the whole set of codes; a DatabaseError carries one of them and never a wire code.
+ *   B3  What a ByteWriter wrote a ByteReader reads back; a reader never throws and never reads past its end.
  */
 export { assert, BrokenInvariant, unreachable } from './assert.ts';
 export {
@@ -31,6 +32,9 @@ export {
   toRevision,
   toTerm,
 } from './brand.ts';
+export { ByteReader } from './byte-reader.ts';
+export { ByteWriter, varintLength } from './byte-writer.ts';
+export { crc32 } from './crc32.ts';
 export {
   type ConstraintViolation,
   DatabaseError,
@@ -41,4 +45,8 @@ export {
   type FieldViolation,
   type LeaderAddress,
 } from './error.ts';
+export { parseHex, toHex } from './hex.ts';
+export type { Clock, Crc32, Random, Sha256 } from './ports.ts';
 export { type Failure, failure, type Ok, ok, type Result } from './result.ts';
+export { decodeUtf8, encodeUtf8, encodeUtf8Into } from './utf8.ts';
+export { formatUuid, parseUuid, uuidv7, uuidv7TimeMs } from './uuid.ts';

@@ -1,0 +1,146 @@
+/**
+ * Bytes in the making: varints, fixed-width integers, text and slices, appended to one growing buffer.
+ *
+ * `view()` lends the bytes written so far, valid until the next write or `reset()`; `take()` copies them out. A writer
+ * is meant to be kept and reset: after it has grown once, writing allocates nothing.
+ * Varints are those of protobuf, for integers from 0 to 2^53 - 1; signed ones are zigzag-coded first.
+ */
+import { assert } from './assert.ts';
+import { encodeUtf8Into } from './utf8.ts';
+
+const TWO_28 = 2 ** 28;
+const TWO_32 = 2 ** 32;
+const START_BYTES = 256;
+const VARINT_BYTES_MAX = 10;
+
+export class ByteWriter {
+  #bytes: Uint8Array;
+  #length = 0;
+
+  constructor(startBytes: number = START_BYTES) {
+    this.#bytes = new Uint8Array(startBytes);
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  reset(): void {
+    this.#length = 0;
+  }
+
+  /** The bytes so far, lent until the next write or `reset()`. */
+  view(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  /** The bytes so far, as an array of the caller's own; the writer is empty afterwards. */
+  take(): Uint8Array {
+    const taken = this.#bytes.slice(0, this.#length);
+    this.#length = 0;
+    return taken;
+  }
+
+  u8(value: number): void {
+    this.reserve(1);
+    this.#bytes[this.#length++] = value;
+  }
+
+  u16be(value: number): void {
+    this.reserve(2);
+    this.#bytes[this.#length++] = value >>> 8;
+    this.#bytes[this.#length++] = value;
+  }
+
+  u32be(value: number): void {
+    this.reserve(4);
+    this.#bytes[this.#length++] = value >>> 24;
+    this.#bytes[this.#length++] = value >>> 16;
+    this.#bytes[this.#length++] = value >>> 8;
+    this.#bytes[this.#length++] = value;
+  }
+
+  u32le(value: number): void {
+    this.reserve(4);
+    this.#bytes[this.#length++] = value;
+    this.#bytes[this.#length++] = value >>> 8;
+    this.#bytes[this.#length++] = value >>> 16;
+    this.#bytes[this.#length++] = value >>> 24;
+  }
+
+  /** A safe integer of 0 or more in 8 bytes, big-endian. */
+  u64be(value: number): void {
+    assert(Number.isSafeInteger(value) && value >= 0, 'A u64 holds an integer from 0 to 2^53 - 1', value);
+    this.u32be(Math.floor(value / TWO_32));
+    this.u32be(value % TWO_32);
+  }
+
+  /** A safe integer of 0 or more in 8 bytes, little-endian. */
+  u64le(value: number): void {
+    assert(Number.isSafeInteger(value) && value >= 0, 'A u64 holds an integer from 0 to 2^53 - 1', value);
+    this.u32le(value % TWO_32);
+    this.u32le(Math.floor(value / TWO_32));
+  }
+
+  varint(value: number): void {
+    this.reserve(VARINT_BYTES_MAX);
+    let rest = value;
+    // Bitwise arithmetic ends at 31 bits; above it, peel off 28 bits (four whole groups) at a time by division.
+    while (rest >= TWO_28) {
+      const low = rest % TWO_28;
+      this.#bytes[this.#length++] = low | 0x80;
+      this.#bytes[this.#length++] = (low >>> 7) | 0x80;
+      this.#bytes[this.#length++] = (low >>> 14) | 0x80;
+      this.#bytes[this.#length++] = (low >>> 21) | 0x80;
+      rest = Math.floor(rest / TWO_28);
+    }
+    while (rest > 0x7f) {
+      this.#bytes[this.#length++] = rest | 0x80;
+      rest >>>= 7;
+    }
+    this.#bytes[this.#length++] = rest;
+  }
+
+  /** A safe integer of either sign, small magnitudes first: 0, -1, 1, -2 become 0, 1, 2, 3. */
+  zigzag(value: number): void {
+    this.varint(value < 0 ? -2 * value - 1 : 2 * value);
+  }
+
+  bytes(part: Uint8Array): void {
+    this.reserve(part.length);
+    this.#bytes.set(part, this.#length);
+    this.#length += part.length;
+  }
+
+  /** The bytes `[from, to)` of `source`; short runs are copied without making a view of them. */
+  slice(source: Uint8Array, from: number, to: number): void {
+    const count = to - from;
+    this.reserve(count);
+    if (count > 48) this.#bytes.set(source.subarray(from, to), this.#length);
+    else for (let at = 0; at < count; at++) this.#bytes[this.#length + at] = source[from + at] ?? 0;
+    this.#length += count;
+  }
+
+  /** The text as UTF-8, without a length. Returns the count of bytes. */
+  utf8(text: string): number {
+    this.reserve(3 * text.length);
+    const written = encodeUtf8Into(text, this.#bytes, this.#length);
+    this.#length += written;
+    return written;
+  }
+
+  /** Makes room for `count` more bytes, so that the writes up to there do not grow the buffer. */
+  reserve(count: number): void {
+    if (this.#length + count <= this.#bytes.length) return;
+    const grown = new Uint8Array(Math.max(2 * this.#bytes.length, this.#length + count));
+    grown.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = grown;
+  }
+}
+
+/** How many bytes `ByteWriter.varint` takes for the value. */
+export function varintLength(value: number): number {
+  let count = 1;
+  for (let rest = value; rest > 0x7f; rest = Math.floor(rest / 0x80)) count++;
+  return count;
+}
