@@ -1,0 +1,25 @@
+/**
+ * #cluster: the runtime of all Raft groups of one node.
+ *
+ * For: one group for the catalog and one for each database, driven from one loop; the write path from a proposal to
+ * its outcome; read barriers; checkpoints, recovery, and the clearing of deleted databases. `startNode` spawns the
+ * isolates and hands back a `Node`; everything below it also runs in one thread, which is how it is tested.
+ *
+ * Not here: what an entry means (#database), what a log record looks like (#storage), the algorithm (#raft), names,
+ * limits of requests and who may do what (#service).
+ */
+export type {
+  CatalogChange,
+  CatalogMirror,
+  Node,
+  NodeHealth,
+  NodeIdentity,
+  WaitOutcome,
+} from './node.ts';
+export type {
+  Binding,
+  CreateOutcome,
+  DeleteOutcome,
+  StoredId,
+  TransactOutcome,
+} from './outcome.ts';

@@ -1,0 +1,69 @@
+/**
+ * The node as the layers above see it: where writes go in, where a read learns how far it may read, and what is
+ * happening to the catalog. It speaks in groups and opaque payloads; it does not know what an event is.
+ *
+ * Everything here lives in the front isolate. The groups themselves run in the core isolate (see DESIGN.md).
+ */
+import type { DatabaseId, GroupId, LeaderAddress, Revision } from '#base';
+import type { KvReader } from '#kv';
+import type { Binding, CreateOutcome, DeleteOutcome, TransactOutcome } from './outcome.ts';
+
+/** This node's copy of the catalog. It is never behind an acknowledged create or delete of this node (C6). */
+export interface CatalogMirror {
+  lookup(name: string): Binding | undefined;
+  /** Every binding, by name in code unit order. */
+  list(): readonly Binding[];
+  /** Calls the listener after each change. Returns how to stop. */
+  onChange(listener: (change: CatalogChange) => void): () => void;
+}
+
+export type CatalogChange =
+  | { readonly kind: 'created'; readonly binding: Binding }
+  | { readonly kind: 'deleted'; readonly binding: Binding };
+
+/** How a wait for a revision ended: it is applied here, its database was deleted, or the caller gave up. */
+export type WaitOutcome = 'reached' | 'gone' | 'aborted';
+
+export interface NodeHealth {
+  /** False while the node drains: it finishes what it took in and accepts nothing new. */
+  readonly accepting: boolean;
+  /** What the free space of the data directory allows: everything, reads and deletes only, or reads only. */
+  readonly disk: 'open' | 'refusing-writes' | 'read-only';
+  readonly groupCount: number;
+  /** Proposals that are taken in and not yet answered. */
+  readonly pendingProposals: number;
+}
+
+export interface NodeIdentity {
+  readonly clusterId: string;
+  readonly storeId: string;
+}
+
+export interface Node {
+  readonly identity: NodeIdentity;
+  readonly catalog: CatalogMirror;
+  /** Applied state. Rows of revisions above `applied(group)` may already be visible in it and must be ignored. */
+  readonly reader: KvReader;
+  /** Who leads the groups of this node: itself, as long as every group has one voter. */
+  readonly leader: LeaderAddress;
+  /** Tells the node under which address clients reach it; known once the servers have bound their ports. */
+  advertise(address: string): void;
+
+  createDatabase(name: string): Promise<CreateOutcome>;
+  /** With `databaseId`, deletes only that instance. */
+  deleteDatabase(name: string, databaseId?: DatabaseId): Promise<DeleteOutcome>;
+  /** Decides a transaction. The payload is handed over: the node stamps the recorded time into it. */
+  transact(group: GroupId, payload: Uint8Array): Promise<TransactOutcome>;
+
+  /** The revision that a linearizable read must show: confirmed by the leader after this call, and applied here. */
+  latest(group: GroupId): Promise<Revision>;
+  /** The revision applied here, without asking anyone. Never goes back. */
+  applied(group: GroupId): Revision;
+  waitFor(group: GroupId, revision: Revision, signal: AbortSignal): Promise<WaitOutcome>;
+  /** Calls the listener after each applied batch of the group; with undefined, once, when the group is gone. */
+  onApplied(group: GroupId, listener: (revision: Revision | undefined) => void): () => void;
+
+  health(): NodeHealth;
+  /** Takes no more proposals, answers the ones it has, checkpoints, closes. Resolves when everything is closed. */
+  drain(): Promise<void>;
+}
