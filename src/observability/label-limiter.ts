@@ -3,7 +3,7 @@ import { definitionOf, type LabelBound } from './metric-catalogue.ts';
 import type { MetricName } from './metric-names.ts';
 
 /** What every value beyond a label's bound is counted as. */
-export const OTHER = 'other';
+const OTHER = 'other';
 
 export class LabelLimiter {
   readonly #seen = new Map<string, Set<string>>();

@@ -4,7 +4,7 @@
  * A label typed `string` is open; metric-catalogue.ts bounds it.
  */
 
-type NoLabels = Readonly<Record<never, string>>;
+type NoLabels = { readonly [label: string]: never };
 
 export type GrpcMethodLabels = {
   readonly grpc_type: 'unary' | 'server_stream';

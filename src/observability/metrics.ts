@@ -48,20 +48,20 @@ export function createMetrics(options: { readonly runtime: boolean }): Metrics {
   if (options.runtime) collectDefaultMetrics({ register: registry });
   const collectors: (() => void | Promise<void>)[] = [];
   const limiter = new LabelLimiter();
-  const counters = registerAll(COUNTERS, (shape) => new Counter({ ...shape, registers: [registry] }));
-  const gauges = registerAll(GAUGES, (shape) => new Gauge({ ...shape, registers: [registry] }));
-  const histograms = registerAll(HISTOGRAMS, (shape) => new Histogram({ ...shape, registers: [registry] }));
+  const counters = registerAll({ ...COUNTERS }, (shape) => new Counter({ ...shape, registers: [registry] }));
+  const gauges = registerAll({ ...GAUGES }, (shape) => new Gauge({ ...shape, registers: [registry] }));
+  const histograms = registerAll({ ...HISTOGRAMS }, (shape) => new Histogram({ ...shape, registers: [registry] }));
   return {
     counter: (name, labels) => {
-      const child = counters[name].labels(limiter.within(name, labels));
+      const child = counters(name).labels(limiter.within(name, labels));
       return { add: (by = 1) => child.inc(by) };
     },
     gauge: (name, labels) => {
-      const child = gauges[name].labels(limiter.within(name, labels));
+      const child = gauges(name).labels(limiter.within(name, labels));
       return { set: (value) => child.set(value), move: (by) => child.inc(by) };
     },
     histogram: (name, labels) => {
-      const child = histograms[name].labels(limiter.within(name, labels));
+      const child = histograms(name).labels(limiter.within(name, labels));
       return { observe: (value) => child.observe(value) };
     },
     beforeScrape: (collect) => {
@@ -87,13 +87,18 @@ interface Shaped {
   readonly buckets?: readonly number[];
 }
 
-function registerAll<N extends string, M>(
-  table: Readonly<Record<N, Shaped>>,
+/** Registers every metric of the table and finds them by name. */
+function registerAll<M>(
+  table: Readonly<Record<string, Shaped>>,
   create: (shape: MetricShape) => M,
-): Readonly<Record<N, M>> {
-  const entries = Object.entries<Shaped>(table).map(([name, { help, labels, buckets }]) => [
-    name,
-    create({ name, help, labelNames: Object.keys(labels), buckets: [...(buckets ?? [])] }),
-  ]);
-  return Object.fromEntries(entries) as Readonly<Record<N, M>>;
+): (name: string) => M {
+  const registered = new Map<string, M>();
+  for (const [name, { help, labels, buckets }] of Object.entries(table)) {
+    registered.set(name, create({ name, help, labelNames: Object.keys(labels), buckets: [...(buckets ?? [])] }));
+  }
+  return (name) => {
+    const metric = registered.get(name);
+    if (metric === undefined) throw new TypeError(`there is no metric ${name} in the catalogue`);
+    return metric;
+  };
 }

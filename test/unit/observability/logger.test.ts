@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createLogger, type Logger, type LogLevel } from '#observability';
 
-function logged(level: LogLevel, write: (logger: Logger) => void): Record<string, unknown>[] {
+function logged(level: LogLevel, write: (logger: Logger) => void): unknown[] {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-log-'));
   try {
     const file = join(dir, 'log');
@@ -16,7 +16,7 @@ function logged(level: LogLevel, write: (logger: Logger) => void): Record<string
     logger.flush();
     closeSync(fd);
     const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
-    return lines.map((line): Record<string, unknown> => JSON.parse(line));
+    return lines.map((line): unknown => JSON.parse(line));
   } finally {
     rmSync(dir, { recursive: true });
   }
@@ -42,7 +42,9 @@ test('an error is logged with its code, stack and causes', () => {
   const [line] = logged('error', (logger) => {
     logger.error('write-failed', { error: new Error('outer', { cause: new Error('inner') }) });
   });
-  expect(line?.['error']).toMatchObject({ message: 'outer', stack: expect.any(String), cause: { message: 'inner' } });
+  expect(line).toMatchObject({
+    error: { message: 'outer', stack: expect.any(String), cause: { message: 'inner' } },
+  });
 });
 
 test('credentials are redacted', () => {

@@ -34,8 +34,8 @@ test('a label with open values counts the values beyond its bound as other (O1)'
 
 test('a value outside a closed label is a bug and throws (O1)', () => {
   const metrics = createMetrics({ runtime: false });
-  const unknown: Record<string, string> = { op: 'dance' };
-  expect(() => metrics.gauge('cairn_streams_open', unknown as { op: 'scan' })).toThrow('no value dance');
+  // @ts-expect-error: the compiler refuses it first.
+  expect(() => metrics.gauge('cairn_streams_open', { op: 'dance' })).toThrow('no value dance');
 });
 
 test('values read before a scrape are fresh, and a failing reader fails the scrape', async () => {
@@ -52,7 +52,7 @@ test('values read before a scrape are fresh, and a failing reader fails the scra
 test('every metric is named by the rules that promtool checks (O1)', () => {
   for (const [name, { help }] of Object.entries({ ...COUNTERS, ...GAUGES, ...HISTOGRAMS })) {
     expect(name).toMatch(/^[a-z][a-z0-9_]*[a-z0-9]$/);
-    expect(help, name).toMatch(/^[A-Z0-9].*\.$/);
+    expect(help).toMatch(/^[A-Z0-9].*\.$/);
   }
   for (const name of Object.keys(COUNTERS)) expect(name).toMatch(/_total$/);
   for (const name of Object.keys(GAUGES)) expect(name).not.toMatch(/_total$/);

@@ -1,0 +1,53 @@
+/** The pages of docs/ that are generated; the tidy test holds the committed files against them. */
+import { COUNTERS, GAUGES, HISTOGRAMS, type LabelBound } from '#observability';
+import { renderConfigReference } from '../../src/main/config-reference.ts';
+
+export interface ReferencePage {
+  readonly path: string;
+  render(): string;
+}
+
+export const REFERENCE_PAGES: readonly ReferencePage[] = [
+  { path: 'docs/configuration.md', render: renderConfigReference },
+  { path: 'docs/metrics.md', render: renderMetricsReference },
+];
+
+interface Documented {
+  readonly help: string;
+  readonly labels: object;
+}
+
+function renderMetricsReference(): string {
+  return `# Metrics
+
+A node answers Prometheus at \`/metrics\` on its metrics port. Beside the metrics below it exports those of the Node.js
+runtime and of the process (\`nodejs_*\`, \`process_*\`). Durations are in seconds, sizes in bytes. A label with a bound
+counts every value beyond it as \`other\`.
+
+## Counters
+
+${table(COUNTERS)}
+
+## Gauges
+
+${table(GAUGES)}
+
+## Histograms
+
+${table(HISTOGRAMS)}
+
+This page is generated from \`src/observability/metric-catalogue.ts\` by \`npm run reference\`.
+`;
+}
+
+function table(metrics: Readonly<Record<string, Documented>>): string {
+  const rows = Object.entries(metrics).map(([name, { help, labels }]) => {
+    const described = Object.entries<LabelBound>({ ...labels }).map(([label, bound]) => describe(label, bound));
+    return `| \`${name}\` | ${described.join('<br>')} | ${help} |`;
+  });
+  return `| metric | labels | meaning |\n|---|---|---|\n${rows.join('\n')}`;
+}
+
+function describe(label: string, bound: LabelBound): string {
+  return typeof bound === 'number' ? `${label} (at most ${bound})` : `${label}: ${bound.join(', ')}`;
+}

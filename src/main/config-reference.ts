@@ -1,0 +1,54 @@
+/** The settings as people read them: the help text of the command, and docs/configuration.md. */
+import { flagName, variableName } from './setting.ts';
+import { buildConfig } from './settings.ts';
+
+export function renderHelp(): string {
+  const lines = documentedSettings().map(({ key, setting, defaultText }) => {
+    const flag = `  --${flagName(key)} VALUE`;
+    return `${flag.padEnd(36)}${setting.help}\n${' '.repeat(36)}${setting.type.expects}; default ${defaultText}`;
+  });
+  return `Usage: cairn [--name value]...
+
+Starts one node. Every setting can also be given as a variable: --grpc-port as CAIRN_GRPC_PORT; a flag wins.
+When the node is ready it prints one line of JSON to stdout; logs go to stderr.
+
+${lines.join('\n')}
+  --help                            Prints this.
+  --version                         Prints the release.
+`;
+}
+
+export function renderConfigReference(): string {
+  const rows = documentedSettings().map(({ key, setting, defaultText }) => {
+    const names = `\`--${flagName(key)}\`<br>\`${variableName(key)}\``;
+    return `| ${names} | \`${defaultText}\` | ${setting.type.expects} | ${setting.help} |`;
+  });
+  return `# Configuration
+
+Every setting is a flag and a variable of the same name; a flag wins over a variable, a variable over the default.
+Settings are read once, at the start. An unknown or malformed one is reported on stderr, all of them together, and the
+process ends with exit code 2. Variables that Kubernetes adds for a Service named \`cairn\` are not settings and are
+ignored.
+
+| setting | default | value | meaning |
+|---|---|---|---|
+${rows.join('\n')}
+
+This page is generated from \`src/main/settings.ts\` by \`npm run reference\`.
+`;
+}
+
+interface DocumentedSetting {
+  readonly key: string;
+  readonly setting: { readonly type: { readonly expects: string }; readonly help: string };
+  readonly defaultText: string;
+}
+
+function documentedSettings(): readonly DocumentedSetting[] {
+  const documented: DocumentedSetting[] = [];
+  buildConfig((key, setting) => {
+    documented.push({ key, setting, defaultText: setting.type.write(setting.default) });
+    return setting.default;
+  });
+  return documented;
+}

@@ -1,0 +1,113 @@
+/**
+ * Reads the command line and the environment into the frozen `Config`, once, before anything else happens.
+ *
+ * A flag wins over a variable, a variable over the default. Every unknown or malformed setting is reported, all of
+ * them together, and the process ends with exit code 2 (the caller's job): a node never runs with settings other
+ * than the ones that were meant.
+ */
+import { parseArgs } from 'node:util';
+import { failure, ok, type Result } from '#base';
+import { flagName, readSetting, variableName } from './setting.ts';
+import { buildConfig, type Config, SETTINGS } from './settings.ts';
+
+export type Invocation =
+  | { readonly kind: 'run'; readonly config: Config }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'version' };
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What each setting was given as, and by which name. */
+type Given = Map<string, { readonly name: string; readonly text: string }>;
+
+const PREFIX = 'CAIRN_';
+const KEY_OF_FLAG: ReadonlyMap<string, string> = new Map(Object.keys(SETTINGS).map((key) => [flagName(key), key]));
+const KEY_OF_VARIABLE: ReadonlyMap<string, string> = new Map(
+  Object.keys(SETTINGS).map((key) => [variableName(key), key]),
+);
+
+/** @returns what to do, or every fault as one sentence each. */
+export function readInvocation(
+  args: readonly string[],
+  environment: Environment,
+): Result<Invocation, readonly string[]> {
+  const faults: string[] = [];
+  const given: Given = readEnvironment(environment, faults);
+  const asked = readFlags(args, given, faults);
+  if (asked !== undefined && faults.length === 0) return ok({ kind: asked });
+  const config = buildConfig((key, setting) => {
+    const source = given.get(key);
+    if (source === undefined) return setting.default;
+    const read = readSetting(setting, source);
+    if (read.kind === 'ok') return read.value;
+    faults.push(read.reason);
+    return setting.default;
+  });
+  if (config.diskHardBytes > config.diskSoftBytes) {
+    faults.push(
+      `diskHardBytes (${config.diskHardBytes}) is above diskSoftBytes (${config.diskSoftBytes}); it must be at most that.`,
+    );
+  }
+  if (faults.length > 0) return failure(faults);
+  return ok({ kind: 'run', config: Object.freeze(config) });
+}
+
+function readEnvironment(environment: Environment, faults: string[]): Given {
+  const given: Given = new Map();
+  for (const [name, text] of Object.entries(environment)) {
+    if (!name.startsWith(PREFIX) || text === undefined || isServiceLink(name, text)) continue;
+    const key = KEY_OF_VARIABLE.get(name);
+    if (key === undefined)
+      faults.push(`${name} is set, but there is no such setting; ${nearest(name, [...KEY_OF_VARIABLE.keys()])}`);
+    else given.set(key, { name, text });
+  }
+  return given;
+}
+
+// Kubernetes gives every pod CAIRN_SERVICE_HOST, CAIRN_PORT=tcp://… and their like when a Service is named cairn.
+function isServiceLink(name: string, text: string): boolean {
+  return /^(tcp|udp|sctp):\/\//.test(text) || /_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)(_|$)/.test(name);
+}
+
+function readFlags(args: readonly string[], given: Given, faults: string[]): 'help' | 'version' | undefined {
+  const options = Object.fromEntries([...KEY_OF_FLAG.keys()].map((flag) => [flag, { type: 'string' as const }]));
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
+  let asked: 'help' | 'version' | undefined;
+  for (const token of tokens) {
+    if (token.kind === 'positional')
+      faults.push(`${JSON.stringify(token.value)} is not a flag; settings are given as --name value.`);
+    if (token.kind !== 'option') continue;
+    const key = KEY_OF_FLAG.get(token.name);
+    if (key === undefined && token.value === undefined && (token.name === 'help' || token.name === 'version'))
+      asked = token.name;
+    else if (key === undefined)
+      faults.push(`${token.rawName} is not a setting; ${nearest(token.name, [...KEY_OF_FLAG.keys()], '--')}`);
+    else if (token.value === undefined) faults.push(`${token.rawName} has no value; write ${token.rawName} VALUE.`);
+    else if (given.get(key)?.name === token.rawName)
+      faults.push(`${token.rawName} is given twice; which one is meant?`);
+    else given.set(key, { name: token.rawName, text: token.value });
+  }
+  return asked;
+}
+
+function nearest(name: string, names: readonly string[], prefix = ''): string {
+  const [best] = names
+    .map((candidate) => ({ candidate, distance: editDistance(name, candidate) }))
+    .toSorted((a, b) => a.distance - b.distance);
+  const close = best !== undefined && best.distance <= 3;
+  return close ? `did you mean ${prefix}${best.candidate}?` : '--help lists all settings.';
+}
+
+/** Levenshtein's distance; the names are short. */
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substituted = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row.push(Math.min(substituted, (previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
+    }
+    previous = row;
+  }
+  return previous[b.length] ?? 0;
+}

@@ -1,0 +1,102 @@
+/**
+ * One setting: how its text is read, what it means and what it is when nobody says.
+ *
+ * A setting has one name in three spellings: `grpcPort` in the code, `--grpc-port` on the command line, and
+ * `CAIRN_GRPC_PORT` in the environment.
+ */
+import { failure, ok, type Result } from '#base';
+
+export interface SettingType<T> {
+  /** What the text must be, as a person reads it: `a port, 0 to 65535 (0: a free one)`. */
+  readonly expects: string;
+  /** The value, or nothing when the text is not `expects`. */
+  read(text: string): T | undefined;
+  /** The text of a value, as a person would write it. */
+  write(value: T): string;
+}
+
+export interface Setting<T> {
+  readonly type: SettingType<T>;
+  readonly default: T;
+  readonly help: string;
+}
+
+/** A whole number in [min, max]. */
+export function wholeNumber(range: {
+  readonly min: number;
+  readonly max: number;
+  readonly unit: string;
+}): SettingType<number> {
+  return {
+    expects: `${range.unit}, ${range.min} to ${range.max}`,
+    read: (text) => within(/^\d{1,15}$/.test(text) ? Number(text) : undefined, range),
+    write: String,
+  };
+}
+
+/** A TCP port; 0 picks a free one. */
+export const port: SettingType<number> = {
+  expects: 'a port, 0 to 65535 (0: a free one)',
+  read: (text) => within(/^\d{1,5}$/.test(text) ? Number(text) : undefined, { min: 0, max: 65_535 }),
+  write: String,
+};
+
+const BYTE_UNITS: Readonly<Record<string, number>> = { '': 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
+
+/** A size in [min, max] bytes, with an optional unit KiB, MiB or GiB. */
+export function byteSize(range: { readonly min: number; readonly max: number }): SettingType<number> {
+  return {
+    expects: `a size from ${formatBytes(range.min)} to ${formatBytes(range.max)}, in bytes or with KiB, MiB or GiB`,
+    read: (text) => {
+      const [, digits, unit] = /^(\d{1,12})(KiB|MiB|GiB|)$/.exec(text) ?? [];
+      const factor = unit === undefined ? undefined : BYTE_UNITS[unit];
+      return within(factor === undefined ? undefined : Number(digits) * factor, range);
+    },
+    write: formatBytes,
+  };
+}
+
+/** One of a few words. */
+export function oneOf<const T extends string>(words: readonly T[]): SettingType<T> {
+  return { expects: `one of ${words.join(', ')}`, read: (text) => words.find((word) => word === text), write: String };
+}
+
+/** Any text of 1 to `max` characters without control characters. */
+export function plainText(what: string, max: number): SettingType<string> {
+  return {
+    expects: `${what}, 1 to ${max} characters`,
+    read: (text) => (text.length > 0 && text.length <= max && !/\p{Cc}/u.test(text) ? text : undefined),
+    write: String,
+  };
+}
+
+/** Reads one text; the failure says what was given and what would be right. */
+export function readSetting<T>(
+  setting: Setting<T>,
+  given: { readonly name: string; readonly text: string },
+): Result<T, string> {
+  const value = setting.type.read(given.text);
+  if (value !== undefined) return ok(value);
+  return failure(`${given.name} is ${JSON.stringify(given.text)}; it must be ${setting.type.expects}.`);
+}
+
+/** `grpcPort` → `grpc-port`. */
+export function flagName(key: string): string {
+  return key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/** `grpcPort` → `CAIRN_GRPC_PORT`. */
+export function variableName(key: string): string {
+  return `CAIRN_${flagName(key).replaceAll('-', '_').toUpperCase()}`;
+}
+
+function within(value: number | undefined, range: { readonly min: number; readonly max: number }): number | undefined {
+  return value !== undefined && value >= range.min && value <= range.max ? value : undefined;
+}
+
+function formatBytes(bytes: number): string {
+  for (const [unit, factor] of Object.entries(BYTE_UNITS).toReversed()) {
+    if (bytes >= factor && bytes % factor === 0) return `${bytes / factor}${unit}`;
+  }
+  return `${bytes}`;
+}

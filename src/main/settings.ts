@@ -1,0 +1,123 @@
+/**
+ * Every setting of a node, in the order of the help text and of docs/configuration.md, which is generated from here.
+ *
+ * A default is what a person trying Cairn on a laptop wants; a deployment says the rest.
+ */
+import { LOG_LEVELS, type LogLevel } from '#observability';
+import { byteSize, oneOf, plainText, port, type Setting, wholeNumber } from './setting.ts';
+
+/** The settings of a running node, read once and frozen. */
+export interface Config {
+  readonly dataDir: string;
+  readonly host: string;
+  readonly grpcPort: number;
+  readonly httpPort: number;
+  readonly metricsPort: number;
+  readonly nodeName: string;
+  readonly logLevel: LogLevel;
+  readonly corsOrigin: string;
+  readonly readWaitMs: number;
+  readonly shutdownGraceMs: number;
+  readonly walSegmentBytes: number;
+  readonly storeCacheBytes: number;
+  readonly storeWriteBufferBytes: number;
+  readonly diskSoftBytes: number;
+  readonly diskHardBytes: number;
+  readonly ballastBytes: number;
+}
+
+const MIB = 2 ** 20;
+const GIB = 2 ** 30;
+
+export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
+  dataDir: {
+    type: plainText('a directory', 4096),
+    default: './data',
+    help: 'Where the node keeps everything; made when it is missing. One process at a time.',
+  },
+  host: {
+    type: plainText('an address or a host name', 255),
+    default: '127.0.0.1',
+    help: 'The address that all servers listen on; 0.0.0.0 in a container.',
+  },
+  grpcPort: { type: port, default: 50_051, help: 'The gRPC API.' },
+  httpPort: { type: port, default: 3000, help: 'The HTTP API.' },
+  metricsPort: { type: port, default: 9464, help: 'The endpoint that Prometheus scrapes, at /metrics.' },
+  nodeName: {
+    type: plainText('a name', 63),
+    default: 'node-1',
+    help: 'What this node is called towards clients and in logs.',
+  },
+  logLevel: {
+    type: oneOf(LOG_LEVELS),
+    default: 'info',
+    help: 'The least severe lines that are logged, to stderr.',
+  },
+  corsOrigin: {
+    type: plainText('an origin or *', 255),
+    default: '*',
+    help: 'The origin that browsers may call the HTTP API from.',
+  },
+  readWaitMs: {
+    type: wholeNumber({ min: 0, max: 60_000, unit: 'milliseconds' }),
+    default: 250,
+    help: 'How long a read waits for a revision that this node has not applied yet.',
+  },
+  shutdownGraceMs: {
+    type: wholeNumber({ min: 0, max: 600_000, unit: 'milliseconds' }),
+    default: 10_000,
+    help: 'How long requests in flight may take to finish after SIGTERM.',
+  },
+  walSegmentBytes: {
+    type: byteSize({ min: 4 * MIB, max: GIB }),
+    default: 64 * MIB,
+    help: 'The size of one segment of the write-ahead log; two more are kept ready.',
+  },
+  storeCacheBytes: {
+    type: byteSize({ min: MIB, max: 64 * GIB }),
+    default: 64 * MIB,
+    help: 'The block cache of the store.',
+  },
+  storeWriteBufferBytes: {
+    type: byteSize({ min: MIB, max: GIB }),
+    default: 32 * MIB,
+    help: 'What the store gathers in memory before it writes a sorted table; up to twice this is held.',
+  },
+  diskSoftBytes: {
+    type: byteSize({ min: 0, max: 1024 * GIB }),
+    default: GIB,
+    help: 'Free disk space below which transactions are refused; reads and deletes go on.',
+  },
+  diskHardBytes: {
+    type: byteSize({ min: 0, max: 1024 * GIB }),
+    default: 256 * MIB,
+    help: 'Free disk space below which nothing is appended, and the ballast is given up.',
+  },
+  ballastBytes: {
+    type: byteSize({ min: 0, max: 64 * GIB }),
+    default: 256 * MIB,
+    help: 'The size of the file that keeps space for a recovery from a full disk; 0: none.',
+  },
+};
+
+/** Builds a config by asking `read` for every setting. */
+export function buildConfig(read: <T>(key: string, setting: Setting<T>) => T): Config {
+  return {
+    dataDir: read('dataDir', SETTINGS.dataDir),
+    host: read('host', SETTINGS.host),
+    grpcPort: read('grpcPort', SETTINGS.grpcPort),
+    httpPort: read('httpPort', SETTINGS.httpPort),
+    metricsPort: read('metricsPort', SETTINGS.metricsPort),
+    nodeName: read('nodeName', SETTINGS.nodeName),
+    logLevel: read('logLevel', SETTINGS.logLevel),
+    corsOrigin: read('corsOrigin', SETTINGS.corsOrigin),
+    readWaitMs: read('readWaitMs', SETTINGS.readWaitMs),
+    shutdownGraceMs: read('shutdownGraceMs', SETTINGS.shutdownGraceMs),
+    walSegmentBytes: read('walSegmentBytes', SETTINGS.walSegmentBytes),
+    storeCacheBytes: read('storeCacheBytes', SETTINGS.storeCacheBytes),
+    storeWriteBufferBytes: read('storeWriteBufferBytes', SETTINGS.storeWriteBufferBytes),
+    diskSoftBytes: read('diskSoftBytes', SETTINGS.diskSoftBytes),
+    diskHardBytes: read('diskHardBytes', SETTINGS.diskHardBytes),
+    ballastBytes: read('ballastBytes', SETTINGS.ballastBytes),
+  };
+}

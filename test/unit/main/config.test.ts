@@ -1,0 +1,101 @@
+// Goal: a node runs with exactly the settings that were meant, or not at all.
+// Method: tables of command lines and environments.
+import { expect, test } from 'vitest';
+import { readInvocation } from '../../../src/main/config.ts';
+
+function configOf(args: readonly string[], environment: Record<string, string> = {}): unknown {
+  const read = readInvocation(args, environment);
+  return read.kind === 'ok' && read.value.kind === 'run' ? read.value.config : read;
+}
+
+function faultsOf(args: readonly string[], environment: Record<string, string> = {}): readonly string[] {
+  const read = readInvocation(args, environment);
+  return read.kind === 'failure' ? read.reason : [];
+}
+
+test('a flag wins over a variable, and a variable over the default', () => {
+  const environment = { CAIRN_GRPC_PORT: '1', CAIRN_HTTP_PORT: '2', HOME: '/x' };
+  expect(configOf(['--grpc-port', '0', '--data-dir=/d'], environment)).toMatchObject({
+    grpcPort: 0,
+    httpPort: 2,
+    metricsPort: 9464,
+    dataDir: '/d',
+  });
+});
+
+test('the config is frozen', () => {
+  expect(Object.isFrozen(configOf([]))).toBe(true);
+});
+
+test('sizes are read in bytes and in binary units', () => {
+  expect(configOf(['--wal-segment-bytes', '8MiB', '--ballast-bytes', '12345'])).toMatchObject({
+    walSegmentBytes: 8 * 2 ** 20,
+    ballastBytes: 12_345,
+  });
+});
+
+test.each([
+  [['--help'], 'help'],
+  [['--version'], 'version'],
+])('%s asks for itself', (args, kind) => {
+  expect(readInvocation(args, {})).toEqual({ kind: 'ok', value: { kind } });
+});
+
+test.each<[string, readonly string[], Record<string, string>, string]>([
+  ['an unknown flag', ['--grpc-prt=1'], {}, '--grpc-prt is not a setting; did you mean --grpc-port?'],
+  ['a flag like none', ['--zzzzzzzzz=1'], {}, '--zzzzzzzzz is not a setting; --help lists all settings.'],
+  ['a flag without value', ['--host'], {}, '--host has no value; write --host VALUE.'],
+  ['a flag given twice', ['--host=a', '--host=b'], {}, '--host is given twice; which one is meant?'],
+  ['a stray word', ['serve'], {}, '"serve" is not a flag; settings are given as --name value.'],
+  [
+    'a malformed port',
+    ['--http-port', '65536'],
+    {},
+    '--http-port is "65536"; it must be a port, 0 to 65535 (0: a free one).',
+  ],
+  ['a negative port', ['--http-port=-1'], {}, '--http-port is "-1"; it must be a port, 0 to 65535 (0: a free one).'],
+  ['an empty directory', ['--data-dir='], {}, '--data-dir is ""; it must be a directory, 1 to 4096 characters.'],
+  [
+    'a size below its bound',
+    ['--wal-segment-bytes', '1KiB'],
+    {},
+    '--wal-segment-bytes is "1KiB"; it must be a size from 4MiB to 1GiB',
+  ],
+  [
+    'an unknown level',
+    [],
+    { CAIRN_LOG_LEVEL: 'loud' },
+    'CAIRN_LOG_LEVEL is "loud"; it must be one of debug, info, warn, error, silent.',
+  ],
+  [
+    'an unknown variable',
+    [],
+    { CAIRN_DATADIR: 'x' },
+    'CAIRN_DATADIR is set, but there is no such setting; did you mean CAIRN_DATA_DIR?',
+  ],
+  [
+    'levels that cross',
+    ['--disk-hard-bytes=2GiB', '--disk-soft-bytes=1GiB'],
+    {},
+    'diskHardBytes (2147483648) is above diskSoftBytes (1073741824)',
+  ],
+])('%s is refused with what would be right', (_what, args, environment, message) => {
+  expect(faultsOf(args, environment)).toEqual([expect.stringContaining(message)]);
+});
+
+test('all faults are reported together', () => {
+  expect(faultsOf(['--grpc-port=x', '--http-port=y'], { CAIRN_NOTHING: '1' })).toHaveLength(3);
+});
+
+test('the variables that Kubernetes adds for a Service named cairn are not settings', () => {
+  const links = {
+    CAIRN_SERVICE_HOST: '10.0.0.1',
+    CAIRN_SERVICE_PORT: '50051',
+    CAIRN_SERVICE_PORT_GRPC: '50051',
+    CAIRN_PORT: 'tcp://10.0.0.1:50051',
+    CAIRN_PORT_50051_TCP: 'tcp://10.0.0.1:50051',
+    CAIRN_PORT_50051_TCP_ADDR: '10.0.0.1',
+    CAIRN_HTTP_PORT: 'tcp://10.0.0.1:3000',
+  };
+  expect(configOf([], links)).toMatchObject({ httpPort: 3000, grpcPort: 50_051 });
+});
