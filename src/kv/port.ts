@@ -24,6 +24,8 @@ export interface KvRangeOptions {
   readonly values?: boolean;
   /** About how many bytes of keys and values one call of `next` gathers before it answers early. Default 64 KiB. */
   readonly chunkBytes?: number;
+  /** False keeps a long walk from pushing what others read often out of the store's cache. Default true. */
+  readonly fillCache?: boolean;
 }
 
 /**

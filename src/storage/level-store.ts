@@ -1,0 +1,249 @@
+/**
+ * The kv port on disk: LevelDB through classic-level.
+ *
+ * One directory is opened by several threads of one process at once (each by its own handle), and by one process only.
+ * What it adds to LevelDB is the checkpoint: LevelDB closes a full log file without syncing it, so that a later synced
+ * batch may outlive an earlier one (see DESIGN.md, "Why a synced batch is not enough").
+ *
+ * It verifies nothing that it reads: LevelDB's own checksums are not checked by this binding, so each value carries
+ * one of its own, written and verified by whoever owns the value.
+ */
+import { open, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type ChainedBatch, ClassicLevel, type Iterator as LevelIterator } from 'classic-level';
+import { assert, DatabaseError } from '#base';
+import {
+  CHUNK_BYTES_DEFAULT,
+  type KvBatch,
+  type KvRange,
+  type KvRangeOptions,
+  type KvRow,
+  type KvStore,
+  type KvWriteOptions,
+} from '#kv';
+
+/** Sizes of the one LevelDB behind all handles of a directory: the first handle decides. Measured in DESIGN.md. */
+export interface LevelStoreOptions {
+  /** Uncompressed blocks kept in memory. Default 64 MiB. */
+  readonly cacheBytes?: number;
+  /** Rows gathered in memory before they become a table; up to two of these are held. Default 32 MiB. */
+  readonly writeBufferBytes?: number;
+  /** Size of one table. Default 8 MiB. */
+  readonly maxFileBytes?: number;
+  /** Compresses blocks with Snappy. Default false: the events mostly do not shrink enough to pay for it. */
+  readonly compression?: boolean;
+}
+
+/** A `KvStore` that can say when its unsynced writes have become durable. */
+export interface LevelStore extends KvStore {
+  /**
+   * When the promise resolves, every write that had resolved before the call is on stable storage. Call it after a
+   * write with `sync: true`, and only then forget what those writes could be repeated from.
+   */
+  checkpointFiles(): Promise<void>;
+}
+
+type Database = ClassicLevel<Uint8Array, Uint8Array>;
+type DatabaseBatch = ChainedBatch<Database, Uint8Array, Uint8Array>;
+type DatabaseIterator = LevelIterator<Database, Uint8Array, Uint8Array>;
+
+const MEBIBYTE = 2 ** 20;
+const NO_BYTES: Uint8Array = new Uint8Array(0);
+/** LevelDB's write-ahead logs, such as 000123.log; not its diary, which is called LOG. */
+const LOG_FILE = /^\d+\.log$/;
+
+/** Opens the store in `directory`, which is made when it is missing. */
+export async function openLevelStore(directory: string, options: LevelStoreOptions = {}): Promise<LevelStore> {
+  const database: Database = new ClassicLevel(directory, {
+    // The native form of this binding: neither keys nor values are wrapped or copied on their way.
+    keyEncoding: 'view',
+    valueEncoding: 'view',
+    multithreading: true,
+    cacheSize: options.cacheBytes ?? 64 * MEBIBYTE,
+    writeBufferSize: options.writeBufferBytes ?? 32 * MEBIBYTE,
+    maxFileSize: options.maxFileBytes ?? 8 * MEBIBYTE,
+    compression: options.compression ?? false,
+  });
+  await wrapped(`The store in ${directory} could not be opened; it needs a directory of its own`, () =>
+    database.open(),
+  );
+  return new LevelKv(database, directory);
+}
+
+class LevelKv implements LevelStore {
+  readonly #database: Database;
+  readonly #directory: string;
+
+  constructor(database: Database, directory: string) {
+    this.#database = database;
+    this.#directory = directory;
+  }
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    try {
+      return this.#database.getSync(key);
+    } catch (cause) {
+      throw this.#unreadable(cause);
+    }
+  }
+
+  range(options: KvRangeOptions): KvRange {
+    const { gte, lt, reverse, limit, values, chunkBytes, fillCache } = options;
+    const native = {
+      gte,
+      lt,
+      reverse: reverse ?? false,
+      values: values ?? true,
+      highWaterMarkBytes: chunkBytes ?? CHUNK_BYTES_DEFAULT,
+      fillCache: fillCache ?? true,
+      ...(limit === undefined ? {} : { limit }),
+    };
+    try {
+      return new LevelRange(this.#database.iterator(native), this.#directory);
+    } catch (cause) {
+      throw this.#unreadable(cause);
+    }
+  }
+
+  batch(): KvBatch {
+    return new LevelBatch(this.#database.batch());
+  }
+
+  async write(batch: KvBatch, options: KvWriteOptions = {}): Promise<void> {
+    assert(batch instanceof LevelBatch, 'A batch is written by the store that made it');
+    const native = batch.take();
+    const sync = options.sync ?? false;
+    await wrapped(`Rows could not be written to the store in ${this.#directory}`, () => native.write({ sync }));
+  }
+
+  async clear(gte: Uint8Array, lt: Uint8Array): Promise<void> {
+    await wrapped(`Rows of the store in ${this.#directory} could not be deleted`, () =>
+      this.#database.clear({ gte, lt }),
+    );
+  }
+
+  async approximateSize(gte: Uint8Array, lt: Uint8Array): Promise<number> {
+    return wrapped(`The size of the store in ${this.#directory} is not known`, () =>
+      this.#database.approximateSize(gte, lt),
+    );
+  }
+
+  async compact(gte: Uint8Array, lt: Uint8Array): Promise<void> {
+    await wrapped(`The store in ${this.#directory} could not be compacted`, () => this.#database.compactRange(gte, lt));
+  }
+
+  async checkpointFiles(): Promise<void> {
+    await wrapped(`The store in ${this.#directory} could not be made durable`, async () => {
+      const names = await readdir(this.#directory);
+      for (const name of names.filter((each) => LOG_FILE.test(each))) await syncLogFile(join(this.#directory, name));
+      await syncFile(this.#directory);
+    });
+  }
+
+  async close(): Promise<void> {
+    await wrapped(`The store in ${this.#directory} could not be closed`, () => this.#database.close());
+  }
+
+  #unreadable(cause: unknown): DatabaseError {
+    return failed(`Rows of the store in ${this.#directory} could not be read`, cause);
+  }
+}
+
+class LevelBatch implements KvBatch {
+  readonly #native: DatabaseBatch;
+  #taken = false;
+  #byteLength = 0;
+
+  constructor(native: DatabaseBatch) {
+    this.#native = native;
+  }
+
+  get byteLength(): number {
+    return this.#byteLength;
+  }
+
+  get count(): number {
+    return this.#native.length;
+  }
+
+  put(key: Uint8Array, value: Uint8Array): void {
+    this.#native.put(key, value);
+    this.#byteLength += key.length + value.length;
+  }
+
+  del(key: Uint8Array): void {
+    this.#native.del(key);
+    this.#byteLength += key.length;
+  }
+
+  take(): DatabaseBatch {
+    assert(!this.#taken, 'A batch is written once');
+    this.#taken = true;
+    return this.#native;
+  }
+}
+
+class LevelRange implements KvRange {
+  readonly #iterator: DatabaseIterator;
+  readonly #directory: string;
+
+  constructor(iterator: DatabaseIterator, directory: string) {
+    this.#iterator = iterator;
+    this.#directory = directory;
+  }
+
+  async next(count: number): Promise<readonly KvRow[]> {
+    assert(count >= 1, 'A range is read by one row or more', count);
+    const entries = await wrapped(`Rows of the store in ${this.#directory} could not be read`, () =>
+      this.#iterator.nextv(count),
+    );
+    return entries.map(([key, value]: readonly [Uint8Array, Uint8Array | undefined]) => ({
+      key,
+      value: value ?? NO_BYTES,
+    }));
+  }
+
+  async close(): Promise<void> {
+    await this.#iterator.close();
+  }
+}
+
+async function syncLogFile(path: string): Promise<void> {
+  try {
+    await syncFile(path);
+  } catch (cause) {
+    // LevelDB deletes a log once its rows are in a table, which it has synced.
+    if (!isMissing(cause)) throw cause;
+  }
+}
+
+async function syncFile(path: string): Promise<void> {
+  const file = await open(path, 'r');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+function isMissing(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
+}
+
+async function wrapped<Value>(what: string, work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (cause) {
+    throw failed(what, cause);
+  }
+}
+
+function failed(what: string, cause: unknown): DatabaseError {
+  return new DatabaseError('internal', `${what}: ${reasonOf(cause)}`, { cause });
+}
+
+/** abstract-level says in `cause` what LevelDB said. */
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  return cause.cause instanceof Error ? `${cause.message}: ${cause.cause.message}` : cause.message;
+}

@@ -1,0 +1,107 @@
+// Goal: LevelDB behind the kv port keeps what the port promises, through several handles of one directory, and tells
+// in our own words when it fails. Method: the conformance suite of the port, and directories that are damaged, held
+// by somebody else or watched.
+
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DatabaseError } from '#base';
+import { type LevelStore, openLevelStore } from '#storage';
+import { kvConformance } from '../../conformance/kv.ts';
+
+const SMALL = { cacheBytes: 2 ** 20, writeBufferBytes: 2 ** 16, maxFileBytes: 2 ** 16 };
+
+kvConformance('LevelDB, read through a second handle', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'cairn-level-'));
+  const store = await openLevelStore(directory, SMALL);
+  const reader = await openLevelStore(directory, SMALL);
+  return {
+    store,
+    reader,
+    close: async (): Promise<void> => {
+      await reader.close();
+      await store.close();
+      await rm(directory, { recursive: true });
+    },
+  };
+});
+
+describe('the LevelDB store', () => {
+  let directory: string;
+  const opened: LevelStore[] = [];
+
+  async function openAt(path: string): Promise<LevelStore> {
+    const store = await openLevelStore(path, SMALL);
+    opened.push(store);
+    return store;
+  }
+
+  async function closeAll(): Promise<void> {
+    for (const store of opened.splice(0)) await store.close();
+  }
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'cairn-level-'));
+  });
+  afterEach(async () => {
+    await closeAll();
+    await rm(directory, { recursive: true });
+  });
+
+  it('keeps its rows from one opening to the next', async () => {
+    const first = await openAt(join(directory, 'deep', 'store'));
+    const batch = first.batch();
+    batch.put(Uint8Array.of(1), Uint8Array.of(2));
+    await first.write(batch);
+    await closeAll();
+    const second = await openAt(join(directory, 'deep', 'store'));
+    expect([...(second.get(Uint8Array.of(1)) ?? [])]).toEqual([2]);
+  });
+
+  it('makes a checkpoint while log files come and go', async () => {
+    const store = await openAt(directory);
+    const value = new Uint8Array(4_000);
+    const checkpoints: Promise<void>[] = [];
+    // 2,000 rows of 4 KB fill a write buffer of 64 KiB about 120 times.
+    for (let n = 0; n < 2_000; n += 50) {
+      const batch = store.batch();
+      for (let row = n; row < n + 50; row++) batch.put(Uint8Array.of(row >> 8, row & 255), value);
+      await store.write(batch);
+      checkpoints.push(store.checkpointFiles());
+    }
+    expect(await Promise.all(checkpoints)).toHaveLength(40);
+    expect((await readdir(directory)).some((name) => name.endsWith('.ldb'))).toBe(true);
+  });
+
+  it('refuses a checkpoint with a DatabaseError when its directory is gone', async () => {
+    const store = await openAt(join(directory, 'store'));
+    await closeAll();
+    await rm(join(directory, 'store'), { recursive: true });
+    const failure = await store.checkpointFiles().catch((cause: unknown) => cause);
+    expect(failure).toBeInstanceOf(DatabaseError);
+    expect(failure).toMatchObject({ code: 'internal', cause: { code: 'ENOENT' } });
+  });
+
+  it('refuses to open a path that is a file, and names it', async () => {
+    const path = join(directory, 'file');
+    await writeFile(path, 'not a store');
+    const failure = await openLevelStore(path).catch((cause: unknown) => cause);
+    expect(failure).toBeInstanceOf(DatabaseError);
+    expect((failure as DatabaseError).message).toContain(path);
+  });
+
+  it('refuses to open a directory whose CURRENT file leads nowhere', async () => {
+    await mkdir(join(directory, 'store'));
+    await writeFile(join(directory, 'store', 'CURRENT'), 'MANIFEST-000009\n');
+    await expect(openLevelStore(join(directory, 'store'))).rejects.toMatchObject({ code: 'internal' });
+  });
+
+  it('answers with a DatabaseError when it is used after it was closed', async () => {
+    const store = await openAt(directory);
+    await closeAll();
+    expect(() => store.get(Uint8Array.of(1))).toThrow(DatabaseError);
+    expect(() => store.range({ gte: Uint8Array.of(1), lt: Uint8Array.of(2) })).toThrow(DatabaseError);
+    await expect(store.clear(Uint8Array.of(1), Uint8Array.of(2))).rejects.toBeInstanceOf(DatabaseError);
+  });
+});
