@@ -1,8 +1,20 @@
 /**
  * #storage: the disk. Everything of Cairn that must outlive the process passes through here.
  *
- * For: LevelDB as the kv port, for the applied state and the committed log of every database.
+ * For: the write-ahead log that all Raft groups of a node share (its records, its writer, its recovery); LevelDB as the
+ * kv port, for the applied state and the committed log of every database; the guard of free disk space.
  *
- * Not here: what the rows mean (#database) and when they are written (#cluster).
+ * Not here: what an entry or a row means (#database) and when it is written (#raft, #cluster).
  */
 export { type LevelStore, type LevelStoreOptions, openLevelStore } from './level-store.ts';
+export {
+  type Checkpoint,
+  type EncodedRecords,
+  FEATURE_LEVEL,
+  type HardState,
+  type LeveledEntry,
+  type LogEntry,
+  PAYLOAD_BYTES_MAX,
+  RecordWriter,
+} from './log-records.ts';
+export type { BatchId, LogWriter, PersistedFacts, RecoveredGroup, RecoveredLog } from './log-writer.ts';

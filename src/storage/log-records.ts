@@ -1,0 +1,329 @@
+/**
+ * The records of the write-ahead log: their bytes, and the writer that a batch of them is encoded with.
+ *
+ *   offset  size  field      (all numbers little-endian)
+ *        0     4  length     of the whole record, these 36 bytes included
+ *        4     4  crc        CRC-32 of the bytes [8, length)
+ *        8     4  chain      crc of the record before this one of the same group, 0 for the group's first
+ *       12     1  type       see RECORD_TYPE
+ *       13     1  level      feature level of an entry, 0 for every other type
+ *       14     2  zero
+ *       16     4  group
+ *       20     8  term
+ *       28     8  index
+ *       36     …  payload
+ *
+ * Whoever encodes a record leaves `crc` and `chain` zero: only the log knows what comes before it in the group, so it
+ * seals the records of a batch just before it writes them (see batch-slab.ts).
+ *
+ * This file does not know segments, batches or files, and it does not look into the payload of an entry.
+ *
+ *   W1  A record that was encoded decodes to the same value; a record that breaks the layout is refused, never guessed.
+ */
+import {
+  assert,
+  type GroupId,
+  isLogIndex,
+  isTerm,
+  type LogIndex,
+  type Revision,
+  type Term,
+  toGroupId,
+  toLogIndex,
+  toRevision,
+  toTerm,
+} from '#base';
+
+/** The byte that tells records apart. Numbers are never used again for something else. */
+export const RECORD_TYPE = {
+  entry: 1,
+  hardState: 2,
+  truncateFrom: 3,
+  checkpoint: 4,
+  groupTombstone: 5,
+  groupSummary: 6,
+  tombstones: 7,
+} as const;
+
+export const RECORD_HEADER_BYTES = 36;
+/** Largest payload of one entry: a transaction of the largest allowed size with room for its frame. */
+export const PAYLOAD_BYTES_MAX: number = 2 * 1024 * 1024;
+/** Feature level that entries are written with unless their writer says otherwise. */
+export const FEATURE_LEVEL = 1;
+
+/** Where each field of a record starts. */
+export const RECORD_OFFSET = {
+  length: 0,
+  crc: 4,
+  chain: 8,
+  type: 12,
+  level: 13,
+  zero: 14,
+  group: 16,
+  term: 20,
+  index: 28,
+  payload: 36,
+} as const;
+
+const TWO_32 = 2 ** 32;
+const U64_BYTES = 8;
+const SUMMARY_PAYLOAD_BYTES = 5 * U64_BYTES;
+const START_BYTES = 4096;
+
+/** What a replica must never forget: the newest term it has seen, and whom it voted for in it (0: nobody). */
+export interface HardState {
+  readonly term: Term;
+  readonly vote: number;
+}
+
+/** How far the applied state of a group is durable outside the log. All zero: nothing was applied yet. */
+export interface Checkpoint {
+  /** The last applied entry, and its term. Entries up to here are no longer needed for recovery. */
+  readonly index: LogIndex;
+  readonly term: Term;
+  /** The revision of the database after that entry. */
+  readonly revision: Revision;
+}
+
+export interface LogEntry {
+  readonly term: Term;
+  readonly index: LogIndex;
+  /** Opaque to the log; empty for a leader's own entry. */
+  readonly payload: Uint8Array;
+}
+
+export interface LeveledEntry extends LogEntry {
+  /** The feature level that the entry was written with. The log stores it; whoever applies the entry judges it. */
+  readonly level: number;
+}
+
+/** What a segment says about a group when it begins, so that older segments can go. */
+export interface GroupSummary {
+  readonly group: GroupId;
+  readonly hardState: HardState;
+  readonly checkpoint: Checkpoint;
+  /** The group's last entry so far, or the checkpoint if there is none after it. */
+  readonly lastIndex: LogIndex;
+  readonly lastTerm: Term;
+}
+
+export type LogRecord =
+  | ({ readonly kind: 'entry'; readonly group: GroupId } & LeveledEntry)
+  | { readonly kind: 'hard-state'; readonly group: GroupId; readonly hardState: HardState }
+  | { readonly kind: 'truncate-from'; readonly group: GroupId; readonly index: LogIndex }
+  | { readonly kind: 'checkpoint'; readonly group: GroupId; readonly checkpoint: Checkpoint }
+  | { readonly kind: 'group-tombstone'; readonly group: GroupId }
+  | { readonly kind: 'group-summary'; readonly summary: GroupSummary; readonly chain: number }
+  | { readonly kind: 'tombstones'; readonly groups: readonly GroupId[] };
+
+/** Whole records, one after the other, not sealed yet. Fills its ArrayBuffer from offset 0, so it can be transferred. */
+export type EncodedRecords = Uint8Array<ArrayBuffer>;
+
+/**
+ * Gathers the records of a batch. Each method appends one record; `take()` hands the bytes out and starts anew.
+ * The order of the calls is the order of the records on disk.
+ */
+export class RecordWriter {
+  #bytes: EncodedRecords;
+  #view: DataView;
+  #length = 0;
+
+  constructor(startBytes: number = START_BYTES) {
+    this.#bytes = new Uint8Array(startBytes);
+    this.#view = new DataView(this.#bytes.buffer);
+  }
+
+  get byteLength(): number {
+    return this.#length;
+  }
+
+  entry(group: GroupId, entry: LogEntry, level: number = FEATURE_LEVEL): void {
+    assert(entry.payload.length <= PAYLOAD_BYTES_MAX, 'A payload fits its limit', entry.payload.length);
+    assert(entry.index > 0 && entry.term > 0, 'Entries start at index 1 and term 1', entry);
+    const at = this.#begin(RECORD_TYPE.entry, group, entry.payload.length);
+    this.#bytes[at + RECORD_OFFSET.level] = level;
+    this.#u64(at + RECORD_OFFSET.term, entry.term);
+    this.#u64(at + RECORD_OFFSET.index, entry.index);
+    this.#bytes.set(entry.payload, at + RECORD_OFFSET.payload);
+  }
+
+  hardState(group: GroupId, hardState: HardState): void {
+    const at = this.#begin(RECORD_TYPE.hardState, group, U64_BYTES);
+    this.#u64(at + RECORD_OFFSET.term, hardState.term);
+    this.#u64(at + RECORD_OFFSET.payload, hardState.vote);
+  }
+
+  /** Drops the group's entries from `index` on: what follows starts there again. */
+  truncateFrom(group: GroupId, index: LogIndex): void {
+    const at = this.#begin(RECORD_TYPE.truncateFrom, group, 0);
+    this.#u64(at + RECORD_OFFSET.index, index);
+  }
+
+  checkpoint(group: GroupId, checkpoint: Checkpoint): void {
+    const at = this.#begin(RECORD_TYPE.checkpoint, group, U64_BYTES);
+    this.#u64(at + RECORD_OFFSET.term, checkpoint.term);
+    this.#u64(at + RECORD_OFFSET.index, checkpoint.index);
+    this.#u64(at + RECORD_OFFSET.payload, checkpoint.revision);
+  }
+
+  /** Ends the group for ever: nothing may be written for it afterwards, and recovery reports it as dead. */
+  groupTombstone(group: GroupId): void {
+    this.#begin(RECORD_TYPE.groupTombstone, group, 0);
+  }
+
+  /** Only for the first batch of a segment. `chain` is the crc of the group's last record. */
+  groupSummary(summary: GroupSummary, chain: number): void {
+    const at = this.#begin(RECORD_TYPE.groupSummary, summary.group, SUMMARY_PAYLOAD_BYTES);
+    this.#view.setUint32(at + RECORD_OFFSET.chain, chain, true);
+    this.#u64(at + RECORD_OFFSET.term, summary.hardState.term);
+    this.#u64(at + RECORD_OFFSET.index, summary.checkpoint.index);
+    let payload = at + RECORD_OFFSET.payload;
+    for (const value of [
+      summary.hardState.vote,
+      summary.checkpoint.term,
+      summary.checkpoint.revision,
+      summary.lastIndex,
+      summary.lastTerm,
+    ]) {
+      this.#u64(payload, value);
+      payload += U64_BYTES;
+    }
+  }
+
+  /** Only for the first batch of a segment: every group that ever ended, in ascending order. */
+  tombstones(groups: readonly GroupId[]): void {
+    let at = this.#begin(RECORD_TYPE.tombstones, toGroupId(0), 4 * groups.length) + RECORD_OFFSET.payload;
+    for (const group of groups) {
+      this.#view.setUint32(at, group, true);
+      at += 4;
+    }
+  }
+
+  /** The records so far, in an ArrayBuffer of their own; the writer is empty afterwards. */
+  take(): EncodedRecords {
+    const taken = this.#bytes.subarray(0, this.#length);
+    // The next batch is likely to be as large as this one.
+    this.#bytes = new Uint8Array(Math.max(START_BYTES, this.#length));
+    this.#view = new DataView(this.#bytes.buffer);
+    this.#length = 0;
+    return taken;
+  }
+
+  #begin(type: number, group: GroupId, payloadBytes: number): number {
+    const at = this.#length;
+    const length = RECORD_HEADER_BYTES + payloadBytes;
+    if (at + length > this.#bytes.length) this.#grow(at + length);
+    this.#view.setUint32(at + RECORD_OFFSET.length, length, true);
+    this.#bytes[at + RECORD_OFFSET.type] = type;
+    this.#view.setUint32(at + RECORD_OFFSET.group, group, true);
+    this.#length = at + length;
+    return at;
+  }
+
+  #grow(atLeast: number): void {
+    const grown = new Uint8Array(Math.max(atLeast, 2 * this.#bytes.length));
+    grown.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = grown;
+    this.#view = new DataView(grown.buffer);
+  }
+
+  #u64(at: number, value: number): void {
+    assert(Number.isSafeInteger(value) && value >= 0, 'A number of the log is a safe integer of 0 or more', value);
+    this.#view.setUint32(at, value >>> 0, true);
+    this.#view.setUint32(at + 4, Math.floor(value / TWO_32), true);
+  }
+}
+
+/**
+ * The record at `at`, whose length lies within `bytes` and whose checksum is already verified; or, as text, what is
+ * wrong with it. The payload of an entry is a view into `bytes`.
+ */
+export function decodeRecord(bytes: Uint8Array, view: DataView, at: number): LogRecord | string {
+  const type = view.getUint8(at + RECORD_OFFSET.type);
+  const payloadAt = at + RECORD_OFFSET.payload;
+  const payloadBytes = view.getUint32(at, true) - RECORD_HEADER_BYTES;
+  if (!payloadFits(type, payloadBytes)) return `a record of type ${type} with ${payloadBytes} bytes of payload`;
+  const group = toGroupId(view.getUint32(at + RECORD_OFFSET.group, true));
+  const term = readU64(view, at + RECORD_OFFSET.term);
+  const index = readU64(view, at + RECORD_OFFSET.index);
+  if (!isTerm(term) || !isLogIndex(index)) return `a record with term ${term} and index ${index}`;
+  switch (type) {
+    case RECORD_TYPE.entry: {
+      const level = view.getUint8(at + RECORD_OFFSET.level);
+      return { kind: 'entry', group, level, term, index, payload: bytes.subarray(payloadAt, payloadAt + payloadBytes) };
+    }
+    case RECORD_TYPE.hardState:
+      return withSafe(readU64(view, payloadAt), (vote) => ({ kind: 'hard-state', group, hardState: { term, vote } }));
+    case RECORD_TYPE.truncateFrom:
+      return { kind: 'truncate-from', group, index };
+    case RECORD_TYPE.checkpoint:
+      return withSafe(readU64(view, payloadAt), (revision) => ({
+        kind: 'checkpoint',
+        group,
+        checkpoint: { index, term, revision: toRevision(revision) },
+      }));
+    case RECORD_TYPE.groupTombstone:
+      return { kind: 'group-tombstone', group };
+    case RECORD_TYPE.groupSummary:
+      return decodeSummary(view, at, { group, term, index });
+    default:
+      return decodeTombstones(view, payloadAt, payloadBytes);
+  }
+}
+
+function decodeSummary(
+  view: DataView,
+  at: number,
+  fields: { readonly group: GroupId; readonly term: Term; readonly index: LogIndex },
+): LogRecord | string {
+  const payloadAt = at + RECORD_OFFSET.payload;
+  const [vote = 0, term = 0, revision = 0, lastIndex = 0, lastTerm = 0] = [0, 1, 2, 3, 4].map((place) =>
+    readU64(view, payloadAt + place * U64_BYTES),
+  );
+  return withSafe(Math.max(vote, term, revision, lastIndex, lastTerm), () => ({
+    kind: 'group-summary',
+    chain: view.getUint32(at + RECORD_OFFSET.chain, true),
+    summary: {
+      group: fields.group,
+      hardState: { term: fields.term, vote },
+      checkpoint: { index: fields.index, term: toTerm(term), revision: toRevision(revision) },
+      lastIndex: toLogIndex(lastIndex),
+      lastTerm: toTerm(lastTerm),
+    },
+  }));
+}
+
+function decodeTombstones(view: DataView, payloadAt: number, payloadBytes: number): LogRecord {
+  const groups: GroupId[] = [];
+  for (let at = payloadAt; at < payloadAt + payloadBytes; at += 4) groups.push(toGroupId(view.getUint32(at, true)));
+  return { kind: 'tombstones', groups };
+}
+
+/** Builds the record unless the number that it needs is beyond 2^53 - 1. */
+function withSafe(value: number, build: (value: number) => LogRecord): LogRecord | string {
+  return Number.isSafeInteger(value) ? build(value) : `a record with the number ${value}`;
+}
+
+function payloadFits(type: number, payloadBytes: number): boolean {
+  switch (type) {
+    case RECORD_TYPE.entry:
+      return payloadBytes <= PAYLOAD_BYTES_MAX;
+    case RECORD_TYPE.hardState:
+    case RECORD_TYPE.checkpoint:
+      return payloadBytes === U64_BYTES;
+    case RECORD_TYPE.truncateFrom:
+    case RECORD_TYPE.groupTombstone:
+      return payloadBytes === 0;
+    case RECORD_TYPE.groupSummary:
+      return payloadBytes === SUMMARY_PAYLOAD_BYTES;
+    case RECORD_TYPE.tombstones:
+      return payloadBytes % 4 === 0;
+    default:
+      return false;
+  }
+}
+
+/** A u64 as a number; above 2^53 - 1 it is no safe integer, which the caller checks. */
+export function readU64(view: DataView, at: number): number {
+  return view.getUint32(at, true) + view.getUint32(at + 4, true) * TWO_32;
+}
