@@ -1,0 +1,121 @@
+/**
+ * The log as the algorithm sees it: the recent tail in memory, immutable, with the place where it begins.
+ *
+ *     released to disk            in memory
+ *   |------------------| base |------------------------------| last
+ *                              ^ persisted lies anywhere here (or at the base)
+ *
+ * Entries at or below the base are durable and applied; whoever needs them loads them (they are not here).
+ * The tail is a list of runs. Two neighbours of like size are merged, so that a log of n entries has about log2(n)
+ * runs and an append copies few of them; every older version of the log stays valid.
+ */
+import { assert, type LogIndex, type Term, toLogIndex, toTerm } from '#base';
+
+/** One place in the log. An empty payload is the leader's own no-op. */
+export interface Entry {
+  readonly index: LogIndex;
+  readonly term: Term;
+  /** Opaque to Raft, and never copied by it. */
+  readonly payload: Uint8Array;
+}
+
+/** Which entry stands where: the same id in two logs means the same log up to there. */
+export interface EntryId {
+  readonly index: LogIndex;
+  readonly term: Term;
+}
+
+export interface Log {
+  /** The entry just before the first one in memory; {0, 0} before the first of all. */
+  readonly base: EntryId;
+  /** Invariant: not empty, and each continues the one before it (R3). */
+  readonly runs: readonly (readonly Entry[])[];
+  /** Everything up to here is on this node's disk. Invariant: base.index <= persisted <= last (R2). */
+  readonly persisted: LogIndex;
+}
+
+/** Before the first entry of a log. */
+export const ORIGIN: EntryId = { index: toLogIndex(0), term: toTerm(0) };
+
+/** A log as it was found on disk: everything in it is persisted. */
+export function recoveredLog(base: EntryId, entries: readonly Entry[]): Log {
+  const log = append({ base, runs: [], persisted: base.index }, entries);
+  return { ...log, persisted: lastId(log).index };
+}
+
+export function lastId(log: Log): EntryId {
+  return log.runs.at(-1)?.at(-1) ?? log.base;
+}
+
+/** The term of an entry, or undefined where the log in memory does not know it. */
+export function termAt(log: Log, index: LogIndex): Term | undefined {
+  if (index === log.base.index) return log.base.term;
+  return entryAt(log, index)?.term;
+}
+
+/** Adds entries behind the last. Invariant: they continue it (R3). */
+export function append(log: Log, entries: readonly Entry[]): Log {
+  const first = entries[0];
+  if (first === undefined) return log;
+  assert(first.index === lastId(log).index + 1, 'An append continues the log', first.index);
+  return { ...log, runs: mergeTail([...log.runs, entries]) };
+}
+
+/** The entries with `from <= index < to`, all of which are in memory. */
+export function slice(log: Log, from: number, to: number): readonly Entry[] {
+  assert(from > log.base.index && to <= lastId(log).index + 1, 'A slice lies in memory', [from, to]);
+  const parts: Entry[] = [];
+  for (const run of log.runs) {
+    const start = firstIndex(run);
+    if (start >= to) break;
+    if (start + run.length <= from) continue;
+    const whole = start >= from && start + run.length <= to;
+    for (const entry of whole ? run : run.slice(Math.max(0, from - start), to - start)) parts.push(entry);
+  }
+  return parts;
+}
+
+/** Marks everything up to `index` as durable; a lower index changes nothing. */
+export function markPersisted(log: Log, index: LogIndex): Log {
+  return index <= log.persisted ? log : { ...log, persisted: index };
+}
+
+/** Forgets the entries up to `index`, which must be durable. */
+export function releaseThrough(log: Log, index: LogIndex): Log {
+  if (index <= log.base.index) return log;
+  assert(index <= log.persisted, 'Only durable entries are released', index);
+  const term = termAt(log, index);
+  assert(term !== undefined, 'A released entry is in memory', index);
+  const runs: (readonly Entry[])[] = [];
+  for (const run of log.runs) {
+    const start = firstIndex(run);
+    if (start > index) runs.push(run);
+    else if (start + run.length > index + 1) runs.push(run.slice(index + 1 - start));
+  }
+  return { ...log, base: { index, term }, runs };
+}
+
+function entryAt(log: Log, index: LogIndex): Entry | undefined {
+  for (let at = log.runs.length - 1; at >= 0; at -= 1) {
+    const run = log.runs[at];
+    if (run !== undefined && index >= firstIndex(run)) return run[index - firstIndex(run)];
+  }
+  return undefined;
+}
+
+function firstIndex(run: readonly Entry[]): number {
+  const first = run[0];
+  assert(first !== undefined, 'A run has entries');
+  return first.index;
+}
+
+/** Merges neighbours at the end until each run is longer than all behind it; `runs` is the caller's own array. */
+function mergeTail(runs: readonly (readonly Entry[])[]): readonly (readonly Entry[])[] {
+  const merged = [...runs];
+  for (;;) {
+    const last = merged.at(-1);
+    const before = merged.at(-2);
+    if (last === undefined || before === undefined || before.length > last.length) return merged;
+    merged.splice(-2, 2, [...before, ...last]);
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Set arithmetic of voters: what a majority has agreed to. It knows nothing of terms, logs or roles.
+ *
+ * A voter set has two halves. Outside a membership change `outgoing` is empty; during one (joint consensus) every
+ * decision needs a majority of both. A half without members agrees to anything, so that one formula serves both.
+ */
+import { assert, type Brand, type LogIndex, toLogIndex } from '#base';
+
+/** One copy of one group: given once, never to another copy, never again. 1 or more. */
+export type ReplicaId = Brand<number, 'ReplicaId'>;
+
+export function toReplicaId(value: number): ReplicaId {
+  assert(isReplicaId(value), 'A replica id is an integer from 1 to 2^53 - 1', value);
+  return value;
+}
+
+function isReplicaId(value: number): value is ReplicaId {
+  return Number.isSafeInteger(value) && value >= 1;
+}
+
+export interface VoterSet {
+  /** Those who vote now, or will alone once the change is complete. Not empty, no repetitions. */
+  readonly incoming: readonly ReplicaId[];
+  /** Those who voted before the change that is under way; empty when there is none. */
+  readonly outgoing: readonly ReplicaId[];
+}
+
+export type VoteResult = 'won' | 'lost' | 'pending';
+
+/** A set outside of any membership change. */
+export function voterSet(replicas: readonly ReplicaId[]): VoterSet {
+  assert(replicas.length > 0, 'A group has at least one voter');
+  assert(new Set(replicas).size === replicas.length, 'A voter is named once', replicas);
+  return { incoming: replicas, outgoing: [] };
+}
+
+/** Everybody who votes, each once, in the order of the two halves. */
+export function members(voters: VoterSet): readonly ReplicaId[] {
+  if (voters.outgoing.length === 0) return voters.incoming;
+  return [...new Set([...voters.incoming, ...voters.outgoing])];
+}
+
+export function isVoter(voters: VoterSet, replica: ReplicaId): boolean {
+  return voters.incoming.includes(replica) || voters.outgoing.includes(replica);
+}
+
+/**
+ * The highest index that a quorum has reached (R4). `matchOf` gives what each voter is known to hold durably,
+ * 0 when nothing is known.
+ */
+export function quorumIndex(voters: VoterSet, matchOf: (replica: ReplicaId) => LogIndex): LogIndex {
+  const reached = Math.min(majorityIndex(voters.incoming, matchOf), majorityIndex(voters.outgoing, matchOf));
+  return toLogIndex(reached);
+}
+
+/** What an election amounts to; `voteOf` is undefined for a voter that has not answered. */
+export function tally(voters: VoterSet, voteOf: (replica: ReplicaId) => boolean | undefined): VoteResult {
+  const incoming = majorityVote(voters.incoming, voteOf);
+  const outgoing = majorityVote(voters.outgoing, voteOf);
+  if (incoming === 'lost' || outgoing === 'lost') return 'lost';
+  return incoming === 'won' && outgoing === 'won' ? 'won' : 'pending';
+}
+
+function majorityIndex(half: readonly ReplicaId[], matchOf: (replica: ReplicaId) => LogIndex): number {
+  if (half.length === 0) return Number.POSITIVE_INFINITY;
+  const descending = half.map(matchOf).toSorted((a, b) => b - a);
+  const reached = descending[Math.floor(half.length / 2)];
+  assert(reached !== undefined, 'A majority of a half lies inside it');
+  return reached;
+}
+
+function majorityVote(half: readonly ReplicaId[], voteOf: (replica: ReplicaId) => boolean | undefined): VoteResult {
+  const needed = Math.floor(half.length / 2) + 1;
+  let granted = 0;
+  let unanswered = 0;
+  for (const replica of half) {
+    const vote = voteOf(replica);
+    if (vote === undefined) unanswered += 1;
+    if (vote === true) granted += 1;
+  }
+  if (half.length === 0 || granted >= needed) return 'won';
+  return granted + unanswered >= needed ? 'pending' : 'lost';
+}

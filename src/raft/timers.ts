@@ -1,0 +1,26 @@
+/**
+ * Timers as a table of deadlines: nothing here sleeps. The runtime asks for the next deadline and sends a `tick` when
+ * it has passed; `step` then asks which timers are due.
+ */
+
+/** What a deadline is for. `election`: without a leader by then, campaign. */
+export type TimerName = 'election';
+
+/** Deadlines in milliseconds of the caller's clock; a timer that is not armed is absent. */
+export type Timers = Readonly<Partial<Record<TimerName, number>>>;
+
+export const NO_TIMERS: Timers = {};
+
+export function arm(timers: Timers, name: TimerName, deadlineMs: number): Timers {
+  return { ...timers, [name]: deadlineMs };
+}
+
+export function isDue(timers: Timers, name: TimerName, nowMs: number): boolean {
+  const deadlineMs = timers[name];
+  return deadlineMs !== undefined && deadlineMs <= nowMs;
+}
+
+/** When the next `tick` is worth sending; undefined when no timer is armed. */
+export function nextDeadline(timers: Timers): number | undefined {
+  return timers.election;
+}

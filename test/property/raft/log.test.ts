@@ -1,0 +1,95 @@
+// Goal: the log in runs behaves like a plain array of entries, and older versions of it stay what they were. Method:
+// random appends, completions and releases against an array, comparing every read after every operation.
+
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { toLogIndex, toTerm } from '#base';
+import {
+  append,
+  type Entry,
+  type Log,
+  lastId,
+  markPersisted,
+  ORIGIN,
+  recoveredLog,
+  releaseThrough,
+  slice,
+  termAt,
+} from '../../../src/raft/log.ts';
+
+const operation = fc.oneof(
+  fc.record({ kind: fc.constant('append' as const), count: fc.integer({ min: 0, max: 5 }), term: fc.nat(1) }),
+  fc.record({ kind: fc.constant('persist' as const), share: fc.double({ min: 0, max: 1, noNaN: true }) }),
+  fc.record({ kind: fc.constant('release' as const), share: fc.double({ min: 0, max: 1, noNaN: true }) }),
+);
+
+function entriesAfter(all: readonly Entry[], count: number, termStep: number): readonly Entry[] {
+  const last = all.at(-1) ?? ORIGIN;
+  return Array.from({ length: count }, (_, at) => ({
+    index: toLogIndex(last.index + 1 + at),
+    term: toTerm(Math.max(1, last.term + termStep)),
+    payload: Uint8Array.of(at),
+  }));
+}
+
+/** Every read of a log, for the array of all entries ever appended to it. */
+function readings(log: Log, all: readonly Entry[]): unknown {
+  const inMemory = all.slice(log.base.index);
+  const middle = log.base.index + 1 + Math.floor(inMemory.length / 2);
+  return {
+    last: lastId(log).index,
+    terms: [...all, { index: toLogIndex(all.length + 1) }].map(({ index }) => termAt(log, index)),
+    whole: slice(log, log.base.index + 1, all.length + 1),
+    tail: slice(log, middle, all.length + 1),
+    head: slice(log, log.base.index + 1, middle),
+  };
+}
+
+function expected(log: Log, all: readonly Entry[]): unknown {
+  const inMemory = all.slice(log.base.index);
+  const middle = Math.floor(inMemory.length / 2);
+  return {
+    last: all.length,
+    terms: [...all.map((entry) => (entry.index >= log.base.index ? entry.term : undefined)), undefined],
+    whole: inMemory,
+    tail: inMemory.slice(middle),
+    head: inMemory.slice(0, middle),
+  };
+}
+
+describe('log (R2, R3)', () => {
+  it('reads like an array of its entries', () => {
+    fc.assert(
+      fc.property(fc.array(operation, { maxLength: 40 }), (operations) => {
+        let log = recoveredLog(ORIGIN, []);
+        let all: readonly Entry[] = [];
+        const versions: (readonly [Log, readonly Entry[]])[] = [];
+        for (const each of operations) {
+          if (each.kind === 'append') {
+            const entries = entriesAfter(all, each.count, each.term);
+            log = append(log, entries);
+            all = [...all, ...entries];
+          }
+          if (each.kind === 'persist') log = markPersisted(log, toLogIndex(Math.floor(each.share * all.length)));
+          if (each.kind === 'release') log = releaseThrough(log, toLogIndex(Math.floor(each.share * log.persisted)));
+          versions.push([log, all]);
+        }
+        for (const [version, entries] of versions)
+          expect(readings(version, entries)).toEqual(expected(version, entries));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('keeps few runs however the entries arrive', () => {
+    let log = recoveredLog(ORIGIN, []);
+    let all: readonly Entry[] = [];
+    for (let at = 0; at < 1000; at += 1) {
+      const entries = entriesAfter(all, 1 + (at % 3), 0);
+      log = append(log, entries);
+      all = [...all, ...entries];
+    }
+    expect(all.length).toBe(1999);
+    expect(log.runs.length).toBeLessThanOrEqual(11);
+  });
+});

@@ -1,0 +1,59 @@
+/**
+ * Scripts as tests: a text file of commands, each followed by what it answered.
+ *
+ *   # A comment, kept as it is.
+ *   command word key=value
+ *   ----
+ *   the answer, up to the next empty line
+ *
+ * The runner replays the commands and compares the whole file. With UPDATE=1 in the environment it rewrites the file
+ * instead; commit the difference only if you can say why each line changed.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+
+export interface Command {
+  readonly name: string;
+  /** The words after the name that are not `key=value`. */
+  readonly words: readonly string[];
+  readonly options: ReadonlyMap<string, string>;
+}
+
+const RULE = '----';
+
+/** What the script says, and what it should say; a test expects them to be equal. */
+export interface Replay {
+  readonly expected: string;
+  readonly actual: string;
+}
+
+/** Replays the script in `path`; `answer` says what a command answers, without a trailing line break. */
+export function runScript(path: string, answer: (command: Command) => string): Replay {
+  const expected = readFileSync(path, 'utf8');
+  const actual = `${expected
+    .trimEnd()
+    .split(/\n{2,}/)
+    .map((block) => replay(block, answer))
+    .join('\n\n')}\n`;
+  if (process.env['UPDATE'] !== '1') return { expected, actual };
+  writeFileSync(path, actual);
+  return { expected: actual, actual };
+}
+
+/** A block is comments, then at most one command with its rule and old answer. */
+function replay(block: string, answer: (command: Command) => string): string {
+  const lines = block.split('\n');
+  const at = lines.findIndex((line) => !line.startsWith('#'));
+  const line = lines[at];
+  if (at === -1 || line === undefined) return block;
+  return [...lines.slice(0, at), line, RULE, answer(parse(line))].join('\n');
+}
+
+function parse(line: string): Command {
+  const [name = '', ...rest] = line.split(/\s+/);
+  const options = rest.filter((word) => word.includes('=')).map((word) => word.split('=', 2));
+  return {
+    name,
+    words: rest.filter((word) => !word.includes('=')),
+    options: new Map(options.map(([key = '', value = '']) => [key, value])),
+  };
+}
