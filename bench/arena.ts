@@ -1,0 +1,66 @@
+/**
+ * The servers of a benchmark, started when a workload first asks for them and all stopped at the end.
+ *
+ * Every server listens on loopback and keeps its files in one temporary directory, on the same disk.
+ */
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type CairnNode, startCairn } from './peers/cairn.ts';
+import { type Etcd, etcdVersion, startEtcd } from './peers/etcd.ts';
+import { type Postgres, postgresBin, startPostgres } from './peers/postgres.ts';
+
+export class Arena implements AsyncDisposable {
+  readonly dir: string = mkdtempSync(join(tmpdir(), 'cairn-bench-'));
+  readonly #stops: (() => Promise<void>)[] = [];
+  readonly #cairns = new Map<string, Promise<CairnNode>>();
+  #etcd: Promise<Etcd> | undefined;
+  #postgres: Promise<Postgres> | undefined;
+  #counter = 0;
+
+  constructor() {
+    // PostgreSQL runs as a user of its own and must reach its directory.
+    chmodSync(this.dir, 0o755);
+  }
+
+  /** A node of its own for each name. */
+  cairn(name = 'cairn'): Promise<CairnNode> {
+    const known = this.#cairns.get(name);
+    if (known !== undefined) return known;
+    const started = this.#keep(startCairn(join(this.dir, name)));
+    this.#cairns.set(name, started);
+    return started;
+  }
+
+  /** Nothing where etcd is not installed. */
+  etcd(): Promise<Etcd> | undefined {
+    if (etcdVersion() === undefined) return undefined;
+    this.#etcd ??= this.#keep(startEtcd(this.dir));
+    return this.#etcd;
+  }
+
+  /** Nothing where PostgreSQL is not installed. */
+  postgres(): Promise<Postgres> | undefined {
+    const bin = postgresBin();
+    if (bin === undefined) return undefined;
+    this.#postgres ??= this.#keep(startPostgres(bin, this.dir));
+    return this.#postgres;
+  }
+
+  /** A range of numbers that no other request of this run has. */
+  numbers(): number {
+    this.#counter += 1;
+    return this.#counter * 100_000_000;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const stop of this.#stops.toReversed()) await stop();
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  async #keep<T extends { stop(): Promise<void> }>(starting: Promise<T>): Promise<T> {
+    const server = await starting;
+    this.#stops.push(() => server.stop());
+    return server;
+  }
+}

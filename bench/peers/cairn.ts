@@ -1,0 +1,122 @@
+/** Cairn itself: the compiled server in a process of its own, and the requests of the workloads. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { closedLoop } from '../support/closed-loop.ts';
+import { grpcHeaders, grpcMessage } from '../support/http2-connection.ts';
+import { bytesField, message } from '../support/protobuf.ts';
+import { COUNTER_MARKER, RequestTemplate } from '../support/request-template.ts';
+import { stopProcess } from '../support/server-process.ts';
+
+export interface CairnNode {
+  readonly pid: number;
+  readonly address: { readonly host: string; readonly port: number };
+  /** Milliseconds from the start of the process to its ready line. */
+  readonly readyMs: number;
+  stop(): Promise<void>;
+}
+
+interface Ready {
+  readonly event: string;
+  readonly grpc: string;
+}
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const SERVICE = '/cairn.v1.EventStore/';
+
+export const TRANSACT: string = `${SERVICE}Transact`;
+export const QUERY_EVENTS: string = `${SERVICE}QueryEvents`;
+export const SCAN_LOG: string = `${SERVICE}ScanDatabaseLog`;
+export const SCAN_LOG_BATCHES: string = `${SERVICE}ScanLogBatches`;
+
+/** Starts the compiled server (npm run build) on free ports. */
+export async function startCairn(dataDir: string, settings: readonly string[] = []): Promise<CairnNode> {
+  const began = performance.now();
+  const entry = resolve(ROOT, 'dist/src/main/main.js');
+  const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0'];
+  const child: ChildProcess = spawn(process.execPath, [entry, `--data-dir=${dataDir}`, ...ports, ...settings], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ready = await readyLine(child);
+  const [host = '127.0.0.1', port = ''] = ready.grpc.split(/:(?=\d+$)/);
+  return {
+    pid: child.pid ?? 0,
+    address: { host, port: Number(port) },
+    readyMs: performance.now() - began,
+    stop: () => stopProcess(child),
+  };
+}
+
+export async function createDatabase(node: CairnNode, name: string): Promise<void> {
+  const request = grpcMessage(bytesField(1, name));
+  const headers = grpcHeaders(`${SERVICE}CreateDatabase`);
+  const made = await closedLoop({
+    address: node.address,
+    headers,
+    clients: 1,
+    seconds: 0,
+    request: () => request,
+    calls: 1,
+  });
+  if (made.failed > 0) throw new Error(`database ${name} could not be created`);
+}
+
+export interface AppendShape {
+  readonly database: string;
+  readonly events: number;
+  readonly eventBytes: number;
+  /** One constraint a transaction: its first event's subject must not exist yet. */
+  readonly conditional: boolean;
+  /** Spreads the events over this many subjects; absent: each event has a subject of its own. */
+  readonly subjects?: number;
+}
+
+/** Transactions of `events` events with ids of their own; each event has `eventBytes` bytes on the wire, about. */
+export function appendRequests(shape: AppendShape, firstCounter: number): RequestTemplate {
+  const events = Array.from({ length: shape.events }, () => bytesField(1, eventMessage(shape.eventBytes)));
+  const selector = bytesField(3, `subject-${COUNTER_MARKER}`);
+  const absent = bytesField(2, bytesField(2, bytesField(2, selector)));
+  const transaction = message(...events, ...(shape.conditional ? [absent] : []));
+  // An event's id and subject share a number; a lone event shares it with the condition, too.
+  const markersPerNumber = shape.events === 1 ? 3 : 2;
+  return new RequestTemplate(message(bytesField(1, shape.database), bytesField(2, transaction)), {
+    firstCounter,
+    markersPerNumber,
+    ...(shape.subjects === undefined ? {} : { lastModulo: shape.subjects }),
+  });
+}
+
+/** Reads the events of one subject, the next one with each request. */
+export function subjectQueries(database: string, subjects: number): RequestTemplate {
+  const selection = bytesField(1, bytesField(1, bytesField(3, `subject-${COUNTER_MARKER}`)));
+  const query = message(bytesField(1, database), bytesField(2, selection));
+  return new RequestTemplate(query, { firstCounter: 0, markersPerNumber: 1, lastModulo: subjects });
+}
+
+/** Scans the whole log forward. */
+export function scanRequest(database: string): Buffer {
+  return grpcMessage(bytesField(1, database));
+}
+
+function eventMessage(eventBytes: number): Buffer {
+  const head = message(
+    bytesField(1, `id-${COUNTER_MARKER}`),
+    bytesField(2, '1.0'),
+    bytesField(3, 'com.example.order.placed'),
+    bytesField(4, 'https://example.com/streams/orders'),
+    bytesField(5, `subject-${COUNTER_MARKER}`),
+  );
+  const open = '{"note":"';
+  const close = '"}';
+  const filler = 'x'.repeat(Math.max(0, eventBytes - head.length - open.length - close.length - 3));
+  return message(head, bytesField(7, `${open}${filler}${close}`));
+}
+
+async function readyLine(child: ChildProcess): Promise<Ready> {
+  if (child.stdout === null) throw new TypeError('the server was started without a pipe for stdout');
+  for await (const line of createInterface({ input: child.stdout })) {
+    const parsed: Ready = JSON.parse(line);
+    if (parsed.event === 'ready') return parsed;
+  }
+  throw new Error(`the server ended with exit code ${child.exitCode} before it was ready`);
+}

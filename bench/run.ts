@@ -1,0 +1,81 @@
+/**
+ * npm run bench: the named workloads against this build and, where they are installed, etcd and PostgreSQL, on one
+ * machine in one run. Contenders take turns, so that whatever disturbs the machine disturbs them alike.
+ *
+ *   npm run bench -- [--only name,name] [--rounds 5] [--seconds 3] [--events 1000000]
+ *
+ * Prints Markdown; what was seen on which machine is kept in RESULTS.md.
+ */
+import { cpus, release, totalmem } from 'node:os';
+import { parseArgs } from 'node:util';
+import { Arena } from './arena.ts';
+import { etcdVersion } from './peers/etcd.ts';
+import { postgresBin, postgresVersion } from './peers/postgres.ts';
+import { compete, table, type Workload } from './support/sample.ts';
+import { appendWorkload, constraintWorkload } from './workloads/append.ts';
+import { footprint } from './workloads/footprint.ts';
+import { type LoadedNode, loadedNode, scanWorkloads, selectorWorkload } from './workloads/read.ts';
+
+const EVENT_BYTES = 256;
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '3' },
+    events: { type: 'string', default: '1000000' },
+  },
+});
+const plan = { rounds: Number(values.rounds), seconds: Number(values.seconds) };
+const only = values.only?.split(',');
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+
+await using arena = new Arena();
+let loading: Promise<LoadedNode> | undefined;
+const loaded = (): Promise<LoadedNode> => {
+  loading ??= loadedNode(arena, Number(values.events));
+  return loading;
+};
+
+const append = (name: string, clients: number, events: number): (() => Promise<readonly Workload[]>) => {
+  const what = `Conditional transactions of ${events === 1 ? 'one event' : `${events} events`}.`;
+  return async () => [await appendWorkload(arena, { name, what, clients, events, eventBytes: EVENT_BYTES })];
+};
+
+const workloads: Readonly<Record<string, () => Promise<readonly Workload[]>>> = {
+  'append-1': append('append-1', 1, 1),
+  'append-64': append('append-64', 64, 1),
+  'append-16x100': append('append-16x100', 16, 100),
+  'constraint-cost': async () => {
+    const what = 'Transactions of one event with a constraint and without.';
+    return [
+      await constraintWorkload(arena, {
+        name: 'constraint-cost',
+        what,
+        clients: 64,
+        events: 1,
+        eventBytes: EVENT_BYTES,
+      }),
+    ];
+  },
+  scan: async () => scanWorkloads(await loaded()),
+  'selector-read': async () => [selectorWorkload(await loaded(), 1), selectorWorkload(await loaded(), 16)],
+};
+
+print(machine());
+for (const [name, prepare] of Object.entries(workloads)) {
+  if (only !== undefined && !only.includes(name)) continue;
+  for (const workload of await prepare()) print(table(workload, await compete(workload, plan)));
+}
+if (only === undefined || only.includes('footprint')) print(await footprint(arena, await loaded()));
+
+function machine(): string {
+  const processors = cpus();
+  const bin = postgresBin();
+  return `# Benchmark
+
+${processors.length} × ${processors[0]?.model ?? 'unknown'}, ${(totalmem() / 2 ** 30).toFixed(0)} GiB, Linux ${release()}, Node ${process.version};
+etcd ${etcdVersion() ?? 'not installed'}, PostgreSQL ${bin === undefined ? 'not installed' : postgresVersion(bin)}.
+Client on the same machine. ${plan.rounds} rounds of ${plan.seconds} s each, contenders in turn; median (min to max).
+`;
+}

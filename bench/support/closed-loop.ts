@@ -1,0 +1,72 @@
+/**
+ * Closed-loop load over gRPC: `clients` callers, each starts its next call when its last one has ended.
+ *
+ * Callers share a few connections, as the connections of a real client pool do.
+ */
+import { type CallResult, Http2Connection } from './http2-connection.ts';
+import { Latencies } from './latencies.ts';
+
+export interface Load {
+  readonly address: { readonly host: string; readonly port: number };
+  readonly headers: Buffer;
+  readonly clients: number;
+  /** Callers start no call after this. */
+  readonly seconds: number;
+  /** Calls at most; then `seconds` does not count. */
+  readonly calls?: number;
+  /** The next request, one length-prefixed message. */
+  request(): Buffer;
+  /** Counts what a reply brought; by default one operation. */
+  weigh?(result: CallResult): number;
+}
+
+export interface LoadResult {
+  readonly calls: number;
+  readonly failed: number;
+  readonly weight: number;
+  readonly seconds: number;
+  readonly latencies: Latencies;
+}
+
+const CALLERS_PER_CONNECTION = 32;
+
+export async function closedLoop(load: Load): Promise<LoadResult> {
+  const connections = await Promise.all(
+    Array.from({ length: Math.ceil(load.clients / CALLERS_PER_CONNECTION) }, () => Http2Connection.open(load.address)),
+  );
+  const latencies = new Latencies();
+  const total = { failed: 0, weight: 0 };
+  const start = performance.now();
+  const deadline = start + load.seconds * 1000;
+  let started = 0;
+  const isOver = (now: number): boolean => (load.calls === undefined ? now >= deadline : started >= load.calls);
+  const caller = (connection: Http2Connection): Promise<void> =>
+    new Promise((resolve) => {
+      const next = (): void => {
+        const began = performance.now();
+        if (isOver(began)) {
+          resolve();
+          return;
+        }
+        started += 1;
+        connection.call(load.headers, load.request(), {
+          onEnd: (result) => {
+            latencies.add(performance.now() - began);
+            if (!result.ok) total.failed += 1;
+            total.weight += load.weigh?.(result) ?? 1;
+            next();
+          },
+        });
+      };
+      next();
+    });
+  const callers: Promise<void>[] = [];
+  for (let i = 0; i < load.clients; i++) {
+    const connection = connections[i % connections.length];
+    if (connection !== undefined) callers.push(caller(connection));
+  }
+  await Promise.all(callers);
+  const seconds = (performance.now() - start) / 1000;
+  for (const connection of connections) connection.close();
+  return { calls: latencies.count, ...total, seconds, latencies };
+}

@@ -1,0 +1,263 @@
+/**
+ * An HTTP/2 client connection that does just enough for gRPC load: requests with a fixed header block, replies whose
+ * headers are not decoded. A call costs it a few microseconds, so that the server is what a benchmark measures.
+ *
+ * A reply succeeds when it carries a message: a gRPC error is sent as trailers only, without DATA.
+ *
+ * Kept: flow control in both directions, SETTINGS and PING acknowledgements, concurrent streams. Left out: header
+ * compression (the table size is set to 0), push, priorities, TLS.
+ */
+import { connect, type Socket } from 'node:net';
+
+const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
+const FRAME_HEADER_BYTES = 9;
+/** What a peer accepts until it says otherwise, RFC 9113 section 6.5.2. */
+const DEFAULT_WINDOW = 65_535;
+const MAX_FRAME_BYTES = 16_384;
+const RECEIVE_WINDOW = 2 ** 30;
+/** Received bytes after which the connection's window is topped up. */
+const TOP_UP_BYTES = 2 ** 20;
+
+const DATA = 0;
+const HEADERS = 1;
+const RST_STREAM = 3;
+const SETTINGS = 4;
+const PING = 6;
+const GOAWAY = 7;
+const WINDOW_UPDATE = 8;
+const END_STREAM = 1;
+const ACK = 1;
+const END_HEADERS = 4;
+
+const SETTING_HEADER_TABLE_SIZE = 1;
+const SETTING_INITIAL_WINDOW_SIZE = 4;
+
+/** How a call ended: whether it carried a message, how many bytes of messages, and why it broke off. */
+export interface CallResult {
+  readonly ok: boolean;
+  readonly messageBytes: number;
+}
+
+export interface CallHandler {
+  /** Parts of the reply's length-prefixed messages, in order; the bytes are only valid during the call. */
+  onData?(bytes: Buffer): void;
+  onEnd(result: CallResult): void;
+}
+
+interface Call {
+  readonly handler: CallHandler;
+  messageBytes: number;
+  sendWindow: number;
+  /** What of the request could not be sent yet. */
+  unsent: Buffer | undefined;
+}
+
+export class Http2Connection {
+  readonly #socket: Socket;
+  readonly #calls = new Map<number, Call>();
+  #nextStream = 1;
+  #rest: Buffer | undefined;
+  #sendWindow = DEFAULT_WINDOW;
+  #initialWindow = DEFAULT_WINDOW;
+  #received = 0;
+  #out: Buffer[] = [];
+  #flushing = false;
+  #failed: Error | undefined;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on('data', (bytes: Buffer) => this.#receive(bytes));
+    socket.on('error', (error) => this.#fail(error));
+    socket.on('close', () => this.#fail(new Error('the server closed the connection')));
+  }
+
+  static async open(address: { readonly host: string; readonly port: number }): Promise<Http2Connection> {
+    const socket = connect({ ...address, noDelay: true });
+    await new Promise<void>((resolve, reject) => {
+      socket.once('connect', resolve);
+      socket.once('error', reject);
+    });
+    const connection = new Http2Connection(socket);
+    const settings = Buffer.alloc(12);
+    settings.writeUInt16BE(SETTING_HEADER_TABLE_SIZE, 0);
+    settings.writeUInt16BE(SETTING_INITIAL_WINDOW_SIZE, 6);
+    settings.writeUInt32BE(RECEIVE_WINDOW, 8);
+    connection.#send(PREFACE);
+    connection.#send(frame({ type: SETTINGS, flags: 0, stream: 0, payload: settings }));
+    connection.#send(windowUpdate(0, RECEIVE_WINDOW));
+    return connection;
+  }
+
+  /** Starts a call. `headers` comes from `grpcHeaders`, `body` is one length-prefixed message. */
+  call(headers: Buffer, body: Buffer, handler: CallHandler): void {
+    if (this.#failed !== undefined) throw this.#failed;
+    const stream = this.#nextStream;
+    this.#nextStream += 2;
+    const call: Call = { handler, messageBytes: 0, sendWindow: this.#initialWindow, unsent: body };
+    this.#calls.set(stream, call);
+    this.#send(frame({ type: HEADERS, flags: END_HEADERS, stream, payload: headers }));
+    this.#sendBody(stream, call);
+  }
+
+  close(): void {
+    this.#failed = new Error('the connection was closed');
+    this.#socket.removeAllListeners('close');
+    this.#socket.destroy();
+  }
+
+  #sendBody(stream: number, call: Call): void {
+    while (call.unsent !== undefined) {
+      const room = Math.min(call.unsent.length, MAX_FRAME_BYTES, this.#sendWindow, call.sendWindow);
+      if (room <= 0) return;
+      const payload = call.unsent.subarray(0, room);
+      const last = room === call.unsent.length;
+      call.unsent = last ? undefined : call.unsent.subarray(room);
+      call.sendWindow -= room;
+      this.#sendWindow -= room;
+      this.#send(frame({ type: DATA, flags: last ? END_STREAM : 0, stream, payload }));
+    }
+  }
+
+  // All frames of one turn leave in one write.
+  #send(bytes: Buffer): void {
+    this.#out.push(bytes);
+    if (this.#flushing) return;
+    this.#flushing = true;
+    queueMicrotask(() => {
+      this.#flushing = false;
+      const [first, ...more] = this.#out;
+      this.#out = [];
+      if (first !== undefined) this.#socket.write(more.length === 0 ? first : Buffer.concat([first, ...more]));
+    });
+  }
+
+  #receive(chunk: Buffer): void {
+    let bytes = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk]);
+    while (bytes.length >= FRAME_HEADER_BYTES) {
+      const end = FRAME_HEADER_BYTES + bytes.readUIntBE(0, 3);
+      if (bytes.length < end) break;
+      this.#frame(bytes.readUInt8(3), bytes.readUInt8(4), {
+        stream: bytes.readUInt32BE(5) & 0x7fffffff,
+        payload: bytes.subarray(FRAME_HEADER_BYTES, end),
+      });
+      bytes = bytes.subarray(end);
+    }
+    this.#rest = bytes.length === 0 ? undefined : Buffer.from(bytes);
+  }
+
+  #frame(type: number, flags: number, at: { readonly stream: number; readonly payload: Buffer }): void {
+    const call = this.#calls.get(at.stream);
+    switch (type) {
+      case DATA:
+        this.#topUp(at.stream, at.payload.length);
+        if (call !== undefined) {
+          call.messageBytes += at.payload.length;
+          call.handler.onData?.(at.payload);
+        }
+        break;
+      case SETTINGS:
+        if ((flags & ACK) === 0) this.#applySettings(at.payload);
+        return;
+      case PING:
+        if ((flags & ACK) === 0)
+          this.#send(frame({ type: PING, flags: ACK, stream: 0, payload: Buffer.from(at.payload) }));
+        return;
+      case WINDOW_UPDATE:
+        this.#widen(at.stream, at.payload.readUInt32BE(0));
+        return;
+      case RST_STREAM:
+        this.#end(at.stream, false);
+        return;
+      case GOAWAY:
+        this.#fail(new Error(`the server said goodbye: ${at.payload.subarray(8).toString('latin1')}`));
+        return;
+      default:
+        break;
+    }
+    if ((flags & END_STREAM) !== 0 && call !== undefined) this.#end(at.stream, call.messageBytes > 0);
+  }
+
+  #end(stream: number, ok: boolean): void {
+    const call = this.#calls.get(stream);
+    this.#calls.delete(stream);
+    call?.handler.onEnd({ ok, messageBytes: call.messageBytes });
+  }
+
+  #topUp(stream: number, bytes: number): void {
+    this.#received += bytes;
+    if (this.#received < TOP_UP_BYTES) return;
+    this.#send(windowUpdate(0, this.#received));
+    if (this.#calls.has(stream)) this.#send(windowUpdate(stream, this.#received));
+    this.#received = 0;
+  }
+
+  #widen(stream: number, by: number): void {
+    if (stream === 0) this.#sendWindow += by;
+    const waiting = stream === 0 ? [...this.#calls] : [...this.#calls].filter(([id]) => id === stream);
+    for (const [id, call] of waiting) {
+      if (stream !== 0) call.sendWindow += by;
+      if (call.unsent !== undefined) this.#sendBody(id, call);
+    }
+  }
+
+  #applySettings(payload: Buffer): void {
+    for (let at = 0; at + 6 <= payload.length; at += 6) {
+      if (payload.readUInt16BE(at) !== SETTING_INITIAL_WINDOW_SIZE) continue;
+      const window = payload.readUInt32BE(at + 2);
+      for (const call of this.#calls.values()) call.sendWindow += window - this.#initialWindow;
+      this.#initialWindow = window;
+    }
+    this.#send(frame({ type: SETTINGS, flags: ACK, stream: 0, payload: Buffer.alloc(0) }));
+    for (const [id, call] of this.#calls) this.#sendBody(id, call);
+  }
+
+  #fail(error: Error): void {
+    this.#failed ??= error;
+    for (const stream of Array.from(this.#calls.keys())) this.#end(stream, false);
+  }
+}
+
+/** The header block of a gRPC request, as literals without compression (RFC 7541 section 6.2.2). */
+export function grpcHeaders(path: string, extra: Readonly<Record<string, string>> = {}): Buffer {
+  const text = (value: string): Buffer => {
+    const bytes = Buffer.from(value, 'latin1');
+    if (bytes.length > 126)
+      throw new RangeError(`a header value of ${bytes.length} bytes; at most 126 are needed here`);
+    return Buffer.concat([Buffer.from([bytes.length]), bytes]);
+  };
+  // Static table: 3 is :method POST, 6 is :scheme http; names 4 :path, 1 :authority, 31 content-type.
+  const parts = [Buffer.from([0x83, 0x86, 0x04]), text(path), Buffer.from([0x01]), text('bench')];
+  parts.push(Buffer.from([0x0f, 31 - 15]), text('application/grpc'), Buffer.from([0x00]), text('te'), text('trailers'));
+  for (const [name, value] of Object.entries(extra)) parts.push(Buffer.from([0x00]), text(name), text(value));
+  return Buffer.concat(parts);
+}
+
+/** One length-prefixed gRPC message, uncompressed. */
+export function grpcMessage(body: Uint8Array): Buffer {
+  const framed = Buffer.alloc(5 + body.length);
+  framed.writeUInt32BE(body.length, 1);
+  framed.set(body, 5);
+  return framed;
+}
+
+function frame(parts: {
+  readonly type: number;
+  readonly flags: number;
+  readonly stream: number;
+  readonly payload: Buffer;
+}): Buffer {
+  const { payload } = parts;
+  const bytes = Buffer.allocUnsafe(FRAME_HEADER_BYTES + payload.length);
+  bytes.writeUIntBE(payload.length, 0, 3);
+  bytes.writeUInt8(parts.type, 3);
+  bytes.writeUInt8(parts.flags, 4);
+  bytes.writeUInt32BE(parts.stream, 5);
+  payload.copy(bytes, FRAME_HEADER_BYTES);
+  return bytes;
+}
+
+function windowUpdate(stream: number, by: number): Buffer {
+  const payload = Buffer.alloc(4);
+  payload.writeUInt32BE(by, 0);
+  return frame({ type: WINDOW_UPDATE, flags: 0, stream, payload });
+}

@@ -1,0 +1,33 @@
+/** Latencies of one run, kept exactly: percentiles are read from the sorted values, not from buckets. */
+
+export interface Percentiles {
+  readonly p50: number;
+  readonly p99: number;
+  readonly p999: number;
+}
+
+export class Latencies {
+  #values = new Float64Array(1 << 16);
+  #count = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Milliseconds. */
+  add(value: number): void {
+    if (this.#count === this.#values.length) {
+      const wider = new Float64Array(this.#values.length * 2);
+      wider.set(this.#values);
+      this.#values = wider;
+    }
+    this.#values[this.#count++] = value;
+  }
+
+  percentiles(): Percentiles {
+    const sorted = this.#values.subarray(0, this.#count).toSorted();
+    const at = (share: number): number =>
+      sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+    return { p50: at(0.5), p99: at(0.99), p999: at(0.999) };
+  }
+}

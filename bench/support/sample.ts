@@ -1,0 +1,119 @@
+/** One measured run of one contender, and the table that many of them make. */
+import { loadavg } from 'node:os';
+import type { Latencies } from './latencies.ts';
+
+export interface Sample {
+  /** Operations, or events where the workload counts events. */
+  readonly operations: number;
+  readonly failed: number;
+  readonly seconds: number;
+  readonly latencies: Latencies;
+  readonly serverCpuSeconds: number;
+  readonly clientCpuSeconds: number;
+}
+
+export interface Contender {
+  readonly peer: string;
+  /** What the sync mode of the peer is, in its own words. */
+  readonly durability: string;
+  run(seconds: number): Promise<Sample>;
+}
+
+export interface Workload {
+  readonly name: string;
+  readonly what: string;
+  readonly unit: string;
+  readonly clients: number;
+  readonly eventBytes: number;
+  /** The first is Cairn; ratios are Cairn's rate over the peer's. */
+  readonly contenders: readonly Contender[];
+}
+
+export interface Series {
+  readonly contender: Contender;
+  readonly samples: Sample[];
+}
+
+/** Runs all contenders in turn, `rounds` times over: whatever disturbs the machine disturbs them alike. */
+export async function compete(
+  workload: Workload,
+  plan: { readonly rounds: number; readonly seconds: number },
+): Promise<readonly Series[]> {
+  const series: readonly Series[] = workload.contenders.map((contender) => ({ contender, samples: [] }));
+  for (const { contender } of series) await contender.run(Math.min(1, plan.seconds));
+  for (let round = 0; round < plan.rounds; round++) {
+    for (const { contender, samples } of series) samples.push(await contender.run(plan.seconds));
+  }
+  return series;
+}
+
+/** A Markdown table; rates and ratios as median (min to max over the rounds). */
+export function table(workload: Workload, series: readonly Series[]): string {
+  const first = series[0];
+  const rows = series.map(({ contender, samples }) => {
+    const rates = samples.map(rate);
+    const ratios =
+      first === undefined || first.contender === contender
+        ? []
+        : first.samples.map((own, i) => rate(own) / (rates[i] ?? Number.NaN));
+    const operations = sum(samples.map((sample) => sample.operations));
+    const cpu = (of: (sample: Sample) => number): string => micros((sum(samples.map(of)) / operations) * 1e6);
+    return [
+      contender.peer,
+      spread(rates, (value) => value.toFixed(0)),
+      spread(ratios, (value) => value.toFixed(2)),
+      ...(['p50', 'p99', 'p999'] as const).map((name) =>
+        millis(median(samples.map((sample) => sample.latencies.percentiles()[name]))),
+      ),
+      cpu((sample) => sample.serverCpuSeconds),
+      cpu((sample) => sample.clientCpuSeconds),
+      String(sum(samples.map((sample) => sample.failed))),
+      contender.durability,
+    ];
+  });
+  const head = [
+    'peer',
+    `${workload.unit}/s`,
+    'Cairn ÷ peer',
+    'p50 ms',
+    'p99 ms',
+    'p99.9 ms',
+    'server µs',
+    'client µs',
+    'failed',
+    'durability',
+  ];
+  return [
+    `### ${workload.name}`,
+    '',
+    `${workload.what} ${workload.clients} clients, ${workload.eventBytes}-byte events; load average ${loadavg()[0]?.toFixed(1)}.`,
+    '',
+    ...[head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`),
+    '',
+  ].join('\n');
+}
+
+function rate(sample: Sample): number {
+  return sample.operations / sample.seconds;
+}
+
+function spread(values: readonly number[], format: (value: number) => string): string {
+  if (values.length === 0) return '';
+  return `${format(median(values))} (${format(Math.min(...values))} to ${format(Math.max(...values))})`;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+function millis(value: number): string {
+  return value.toFixed(2);
+}
+
+function micros(value: number): string {
+  return Number.isFinite(value) ? value.toFixed(1) : '';
+}

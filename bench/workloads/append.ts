@@ -1,0 +1,100 @@
+/** Appends: conditional transactions of one event or many, by one client or many, against etcd and PostgreSQL. */
+import type { Arena } from '../arena.ts';
+import { appendRequests, createDatabase, TRANSACT } from '../peers/cairn.ts';
+import { ETCD_TXN, etcdConditionalPut } from '../peers/etcd.ts';
+import { appendScript, pgbench, postgresBin } from '../peers/postgres.ts';
+import { grpcHeaders } from '../support/http2-connection.ts';
+import { measured } from '../support/measured.ts';
+import { cpuSeconds, processTree } from '../support/process-cpu.ts';
+import type { Contender, Workload } from '../support/sample.ts';
+
+interface AppendLoad {
+  readonly name: string;
+  readonly what: string;
+  readonly clients: number;
+  readonly events: number;
+  readonly eventBytes: number;
+}
+
+export async function appendWorkload(arena: Arena, load: AppendLoad): Promise<Workload> {
+  const contenders: Contender[] = [await cairnAppend(arena, { ...load, conditional: true })];
+  if (load.events === 1) contenders.push(...(await etcdAppend(arena, load)));
+  contenders.push(...(await postgresAppend(arena, load)));
+  return { ...load, unit: 'events', contenders };
+}
+
+/** The same load with and without a constraint: what a constraint costs. */
+export async function constraintWorkload(arena: Arena, load: AppendLoad): Promise<Workload> {
+  const conditional = await cairnAppend(arena, { ...load, conditional: true });
+  const plain = await cairnAppend(arena, { ...load, conditional: false });
+  return {
+    ...load,
+    unit: 'events',
+    contenders: [
+      { ...conditional, peer: 'with a constraint' },
+      { ...plain, peer: 'without one' },
+    ],
+  };
+}
+
+async function cairnAppend(arena: Arena, load: AppendLoad & { readonly conditional: boolean }): Promise<Contender> {
+  const node = await arena.cairn();
+  const database = `${load.name}-${load.conditional ? 'conditional' : 'plain'}`;
+  await createDatabase(node, database);
+  const template = appendRequests({ ...load, database }, arena.numbers());
+  const headers = grpcHeaders(TRANSACT);
+  return {
+    peer: 'cairn',
+    durability: 'fdatasync before the answer',
+    run: (seconds) =>
+      measured(
+        { pids: [node.pid], eventsPerCall: load.events },
+        {
+          address: node.address,
+          headers,
+          clients: load.clients,
+          seconds,
+          request: () => template.next(),
+        },
+      ),
+  };
+}
+
+async function etcdAppend(arena: Arena, load: AppendLoad): Promise<readonly Contender[]> {
+  const etcd = await arena.etcd();
+  if (etcd === undefined) return [];
+  const template = etcdConditionalPut(load.eventBytes, arena.numbers());
+  const headers = grpcHeaders(ETCD_TXN);
+  const run: Contender['run'] = (seconds) =>
+    measured(
+      { pids: [etcd.pid], eventsPerCall: 1 },
+      {
+        address: etcd.address,
+        headers,
+        clients: load.clients,
+        seconds,
+        request: () => template.next(),
+      },
+    );
+  return [{ peer: 'etcd', durability: 'fdatasync before the answer', run }];
+}
+
+async function postgresAppend(arena: Arena, load: AppendLoad): Promise<readonly Contender[]> {
+  const postgres = await arena.postgres();
+  const bin = postgresBin();
+  if (postgres === undefined || bin === undefined) return [];
+  const script = appendScript(load.events, load.eventBytes);
+  const run = async (seconds: number): ReturnType<Contender['run']> => {
+    const before = cpuSeconds(processTree(postgres.pid));
+    const result = pgbench(bin, postgres, { script, clients: load.clients, seconds });
+    const serverCpuSeconds = cpuSeconds(processTree(postgres.pid)) - before;
+    return {
+      ...result,
+      operations: result.calls * load.events,
+      failed: 0,
+      serverCpuSeconds,
+      clientCpuSeconds: Number.NaN,
+    };
+  };
+  return [{ peer: 'postgresql, pgbench', durability: 'fsync on, synchronous_commit on', run }];
+}

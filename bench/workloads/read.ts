@@ -1,0 +1,109 @@
+/** Reads of a database that holds many events: full scans by the specified RPC and by batches, and selector reads. */
+import type { Arena } from '../arena.ts';
+import {
+  appendRequests,
+  type CairnNode,
+  createDatabase,
+  QUERY_EVENTS,
+  SCAN_LOG,
+  SCAN_LOG_BATCHES,
+  scanRequest,
+  subjectQueries,
+  TRANSACT,
+} from '../peers/cairn.ts';
+import { closedLoop } from '../support/closed-loop.ts';
+import { grpcHeaders } from '../support/http2-connection.ts';
+import { measured } from '../support/measured.ts';
+import type { Contender, Workload } from '../support/sample.ts';
+
+const DATABASE = 'loaded';
+const EVENT_BYTES = 256;
+const EVENTS_PER_TRANSACTION = 100;
+const EVENTS_PER_SUBJECT = 10;
+const DURABILITY = 'reads';
+
+export interface LoadedNode {
+  readonly node: CairnNode;
+  readonly events: number;
+}
+
+/** A node whose one database holds `events` events, ten to a subject and spread over the whole log. */
+export async function loadedNode(arena: Arena, events: number): Promise<LoadedNode> {
+  const node = await arena.cairn(`loaded-${events}`);
+  await createDatabase(node, DATABASE);
+  const shape = {
+    database: DATABASE,
+    events: EVENTS_PER_TRANSACTION,
+    eventBytes: EVENT_BYTES,
+    conditional: false,
+    subjects: events / EVENTS_PER_SUBJECT,
+  };
+  const template = appendRequests(shape, 0);
+  const loaded = await closedLoop({
+    address: node.address,
+    headers: grpcHeaders(TRANSACT),
+    clients: 16,
+    seconds: 0,
+    calls: events / EVENTS_PER_TRANSACTION,
+    request: () => template.next(),
+  });
+  if (loaded.failed > 0) throw new Error(`${loaded.failed} of ${loaded.calls} transactions failed while loading`);
+  return { node, events };
+}
+
+export function scanWorkloads(loaded: LoadedNode): readonly Workload[] {
+  const scan = (peer: string, path: string): Contender => ({
+    peer,
+    durability: DURABILITY,
+    run: () =>
+      measured(
+        { pids: [loaded.node.pid], eventsPerCall: loaded.events },
+        {
+          address: loaded.node.address,
+          headers: grpcHeaders(path),
+          clients: 1,
+          seconds: 0,
+          calls: 1,
+          request: () => scanRequest(DATABASE),
+        },
+      ),
+  });
+  const shared = { unit: 'events', clients: 1, eventBytes: EVENT_BYTES };
+  const what = `The whole log of ${loaded.events} events, forward,`;
+  return [
+    { ...shared, name: 'scan', what: `${what} one event a message.`, contenders: [scan('ScanDatabaseLog', SCAN_LOG)] },
+    {
+      ...shared,
+      name: 'scan-batches',
+      what: `${what} in batches.`,
+      contenders: [scan('ScanLogBatches', SCAN_LOG_BATCHES)],
+    },
+  ];
+}
+
+export function selectorWorkload(loaded: LoadedNode, clients: number): Workload {
+  const template = subjectQueries(DATABASE, loaded.events / EVENTS_PER_SUBJECT);
+  const contender: Contender = {
+    peer: 'QueryEvents',
+    durability: DURABILITY,
+    run: (seconds) =>
+      measured(
+        { pids: [loaded.node.pid], eventsPerCall: 1 },
+        {
+          address: loaded.node.address,
+          headers: grpcHeaders(QUERY_EVENTS),
+          clients,
+          seconds,
+          request: () => template.next(),
+        },
+      ),
+  };
+  return {
+    name: `selector-read-${clients}`,
+    what: `The ${EVENTS_PER_SUBJECT} events of one subject among ${loaded.events} events.`,
+    unit: 'reads',
+    clients,
+    eventBytes: EVENT_BYTES,
+    contenders: [contender],
+  };
+}
