@@ -1,0 +1,75 @@
+// Goal: size, place and versions of files are held. Method: trees with one fault each.
+import { describe, expect, it } from 'vitest';
+import { withPlatforms } from '../../scripts/support/lock-platforms.ts';
+import { filesAreShort, lockFileIsWhole, unitTestsMirrorLayers, versionsArePinned } from './files.ts';
+import { treeOf } from './tree.ts';
+
+describe('filesAreShort', () => {
+  it.each([
+    ['src/a/b.ts', 500],
+    ['scripts/b.mjs', 500],
+    ['test/b.test.ts', 800],
+  ])('finds %s beyond %d lines', (path, linesMax) => {
+    expect(filesAreShort(treeOf({ [path]: 'x\n'.repeat(linesMax) }))).toEqual([]);
+    expect(filesAreShort(treeOf({ [path]: 'x\n'.repeat(linesMax + 1) }))).toHaveLength(1);
+  });
+
+  it('leaves generated code alone', () => {
+    expect(filesAreShort(treeOf({ 'src/transport/grpc/gen/a.ts': 'x\n'.repeat(900) }))).toEqual([]);
+  });
+});
+
+describe('unitTestsMirrorLayers', () => {
+  it('finds a folder that is no layer', () => {
+    const tree = { 'src/raft/a.ts': '', 'test/unit/raft/a.test.ts': '', 'test/unit/house/a.test.ts': '' };
+    expect(unitTestsMirrorLayers(treeOf(tree))).toEqual([]);
+    expect(unitTestsMirrorLayers(treeOf({ ...tree, 'test/unit/craft/a.test.ts': '' }))).toHaveLength(1);
+  });
+});
+
+describe('lockFileIsWhole', () => {
+  const optionalDependencies = { 'tool-linux-x64-musl': '1.2.3', 'tool-linux-aarch64': '1.2.3' };
+  const packages = {
+    '': {},
+    'node_modules/tool': { version: '1.2.3', dev: true, optionalDependencies },
+    'node_modules/tool-linux-aarch64': { version: '1.2.3', optional: true },
+  };
+
+  it('finds the package of a platform that is missing, and passes once it is added', () => {
+    const tree = (lock: object): ReadonlyMap<string, string> => treeOf({ 'package-lock.json': JSON.stringify(lock) });
+    expect(lockFileIsWhole(tree({ packages }))).toHaveLength(1);
+    expect(lockFileIsWhole(tree({ packages: withPlatforms(packages) }))).toEqual([]);
+  });
+
+  it('writes the platform into what it adds, so that npm skips it elsewhere', () => {
+    expect(withPlatforms(packages)['node_modules/tool-linux-x64-musl']).toEqual({
+      version: '1.2.3',
+      cpu: ['x64'],
+      dev: true,
+      libc: ['musl'],
+      optional: true,
+      os: ['linux'],
+    });
+  });
+
+  it('accepts a package that is nested below its parent', () => {
+    const nested = {
+      'node_modules/a/node_modules/tool': { optionalDependencies: { 'x-win32-x64': '1.0.0' } },
+      'node_modules/a/node_modules/x-win32-x64': { version: '1.0.0' },
+    };
+    expect(withPlatforms(nested)).toEqual(nested);
+  });
+
+  it('refuses to guess when a missing package does not name its platform', () => {
+    expect(() => withPlatforms({ 'node_modules/a': { optionalDependencies: { b: '1.0.0' } } })).toThrow('b@1.0.0');
+  });
+});
+
+describe('versionsArePinned', () => {
+  it('finds a range', () => {
+    const manifest = { dependencies: { a: '1.2.3' }, devDependencies: { b: '^1.2.3' } };
+    expect(versionsArePinned(treeOf({ 'package.json': JSON.stringify(manifest) }))).toEqual([
+      'package.json: b ^1.2.3 is not pinned',
+    ]);
+  });
+});

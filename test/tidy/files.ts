@@ -1,0 +1,44 @@
+/** Rules about files as such: their size, their names, and a lock file that installs everywhere. */
+import { type LockPackages, missingPlatforms } from '../../scripts/support/lock-platforms.ts';
+import { type Fault, type Tree, under } from './tree.ts';
+
+const LINES_MAX = 500;
+const TEST_LINES_MAX = 800;
+const GENERATED = /\/gen\//;
+
+/** A file of code is one idea: 500 lines at most, 800 for tests. The linter sees only TypeScript; this sees the rest. */
+export function filesAreShort(tree: Tree): readonly Fault[] {
+  return [...under(tree, /\.(?:ts|mjs|cjs|proto)$|^\.ci\/run$/)].flatMap(([path, text]) => {
+    const linesMax = /^(?:test|bench|chaos)\//.test(path) ? TEST_LINES_MAX : LINES_MAX;
+    const lines = text.trimEnd().split('\n').length;
+    return lines <= linesMax || GENERATED.test(path) ? [] : [`${path}: ${lines} lines; ${linesMax} is the ceiling`];
+  });
+}
+
+/** Tests mirror src: a folder under test/unit is a layer, or `house` for the tools. */
+export function unitTestsMirrorLayers(tree: Tree): readonly Fault[] {
+  const layers = new Set(['house', ...[...tree.keys()].flatMap((path) => /^src\/([^/]+)\//.exec(path)?.[1] ?? [])]);
+  return [...under(tree, /^test\/unit\//).keys()].flatMap((path) => {
+    const folder = path.split('/')[2] ?? '';
+    return layers.has(folder) ? [] : [`${path}: test/unit/${folder} mirrors no layer of src`];
+  });
+}
+
+/** `npm ci` works on every platform: no optional package is left out of the lock file. */
+export function lockFileIsWhole(tree: Tree): readonly Fault[] {
+  const lock: { readonly packages: LockPackages } = JSON.parse(tree.get('package-lock.json') ?? '{"packages":{}}');
+  return [...missingPlatforms(lock.packages).keys()].map(
+    (path) => `package-lock.json: ${path} is missing: run npm run lock`,
+  );
+}
+
+/** What we depend on is pinned exactly. */
+export function versionsArePinned(tree: Tree): readonly Fault[] {
+  const manifest = JSON.parse(tree.get('package.json') ?? '{}') as Partial<
+    Record<string, Readonly<Record<string, string>>>
+  >;
+  const wanted = Object.entries({ ...manifest['dependencies'], ...manifest['devDependencies'] });
+  return wanted.flatMap(([name, version]) =>
+    /^\d+\.\d+\.\d+$/.test(version) ? [] : [`package.json: ${name} ${version} is not pinned`],
+  );
+}

@@ -1,0 +1,38 @@
+/**
+ * Numbered invariants. They are stated in header comments of src and scripts, one to a line or paragraph that begins
+ * with the number and two blanks or a colon ("*   R1  A term never goes back."), and cited by number where they are
+ * kept and where they are tested.
+ */
+import { type Fault, type Tree, tests, under } from './tree.ts';
+
+const STATEMENT = /^\s*(?:\*|\/\/)\s+(?:[-*] )?(?:\*\*([A-Z]\d{1,3})[:.]?\*\*|([A-Z]\d{1,3})(?:[:.] |  )) *\S/;
+
+interface Statement {
+  readonly id: string;
+  readonly path: string;
+}
+
+/** A number is given once. */
+export function invariantNumbersAreUnique(tree: Tree): readonly Fault[] {
+  const homes = Map.groupBy(statements(tree), ({ id }) => id);
+  return [...homes].flatMap(([id, stated]) =>
+    stated.length === 1 ? [] : [`${id}: stated ${stated.length} times: ${stated.map(({ path }) => path).join(', ')}`],
+  );
+}
+
+/** Each invariant is cited by at least one test. */
+export function invariantsAreTested(tree: Tree): readonly Fault[] {
+  const cited = new Set([...tests(tree).values()].flatMap((text) => text.match(/\b[A-Z]\d{1,3}\b/g) ?? []));
+  return statements(tree).flatMap(({ id, path }) => (cited.has(id) ? [] : [`${path}: no test cites invariant ${id}`]));
+}
+
+function statements(tree: Tree): readonly Statement[] {
+  const files = [...under(tree, /^(?:src|scripts)\/.*\.(?:ts|mjs)$/)].filter(([path]) => !path.includes('/gen/'));
+  return files.flatMap(([path, text]) =>
+    text.split('\n').flatMap((line) => {
+      const [, bold, plain] = STATEMENT.exec(line) ?? [];
+      const id = bold ?? plain;
+      return id === undefined ? [] : [{ id, path }];
+    }),
+  );
+}

@@ -1,0 +1,56 @@
+// Goal: a list in the docs and its twin in the code cannot differ unseen. Method: pages and code of a few lines.
+import { describe, expect, it } from 'vitest';
+import { errorCodesAreTested, errorPageIsComplete, metricPageIsComplete } from './lists.ts';
+import { treeOf } from './tree.ts';
+
+describe('errorPageIsComplete', () => {
+  const page = (...codes: string[]): string => codes.map((code) => `| \`${code}\` | 400 |\n`).join('');
+
+  it('passes a page with exactly the codes', () => {
+    expect(errorPageIsComplete(treeOf({ 'docs/errors.md': page('busy', 'internal') }), ['internal', 'busy'])).toEqual(
+      [],
+    );
+  });
+
+  it('finds a missing, an invented and a repeated row', () => {
+    const tree = treeOf({ 'docs/errors.md': page('busy', 'lost', 'busy') });
+    expect(errorPageIsComplete(tree, ['busy', 'internal'])).toEqual([
+      'docs/errors.md: internal is missing',
+      'docs/errors.md: lost is not in the code',
+      'docs/errors.md: busy is listed twice',
+    ]);
+  });
+
+  it('finds a missing page', () => {
+    expect(errorPageIsComplete(treeOf({}), [])).toHaveLength(1);
+  });
+});
+
+describe('errorCodesAreTested', () => {
+  it('finds the code that no test names', () => {
+    const tree = treeOf({ 'test/a.test.ts': "expect(code).toBe('busy')" });
+    expect(errorCodesAreTested(tree, ['busy', 'internal'])).toEqual(['internal: no test names it']);
+  });
+});
+
+describe('metricPageIsComplete', () => {
+  const code = "const name = 'cairn_revisions_total'; const setting = 'CAIRN_DATA_DIR';";
+
+  it('passes a page with exactly the metrics', () => {
+    const tree = treeOf({
+      'src/observability/a.ts': code,
+      'docs/metrics.md': '| `cairn_revisions_total` | counter |\n',
+    });
+    expect(metricPageIsComplete(tree)).toEqual([]);
+  });
+
+  it('finds a metric without a row and a row without a metric', () => {
+    const tree = treeOf({ 'src/observability/a.ts': code, 'docs/metrics.md': '| `cairn_lost_total` | counter |\n' });
+    expect(metricPageIsComplete(tree)).toHaveLength(2);
+  });
+
+  it('finds a missing page as soon as there is a metric', () => {
+    expect(metricPageIsComplete(treeOf({ 'src/observability/a.ts': code }))).toHaveLength(1);
+    expect(metricPageIsComplete(treeOf({ 'src/observability/a.ts': 'export {};' }))).toEqual([]);
+  });
+});

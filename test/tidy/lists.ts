@@ -1,0 +1,39 @@
+/** Rules that hold a list in the docs against the list in the code, both ways. */
+import { type Fault, sources, type Tree, tests } from './tree.ts';
+
+const ERRORS_PAGE = 'docs/errors.md';
+const METRICS_PAGE = 'docs/metrics.md';
+
+/** docs/errors.md has a row for every error code of #base, and no other. */
+export function errorPageIsComplete(tree: Tree, codes: readonly string[]): readonly Fault[] {
+  const page = tree.get(ERRORS_PAGE);
+  if (page === undefined) return [`${ERRORS_PAGE}: missing`];
+  const rows = [...page.matchAll(/^\| *`([a-z_]+)` *\|/gm)].flatMap(([, code]) => code ?? []);
+  return differences(ERRORS_PAGE, rows, codes);
+}
+
+/** Every error code is written out in a test. */
+export function errorCodesAreTested(tree: Tree, codes: readonly string[]): readonly Fault[] {
+  const texts = [...tests(tree).values()];
+  return codes.flatMap((code) =>
+    texts.some((text) => text.includes(`'${code}'`)) ? [] : [`${code}: no test names it`],
+  );
+}
+
+/** docs/metrics.md has a row for every metric that the code names, and no other. */
+export function metricPageIsComplete(tree: Tree): readonly Fault[] {
+  const code = [...sources(tree).values()].flatMap((text) => text.match(/(?<=['"`])cairn_[a-z0-9_]+(?=['"`])/g) ?? []);
+  const page = tree.get(METRICS_PAGE);
+  if (page === undefined) return code.length === 0 ? [] : [`${METRICS_PAGE}: missing, while the code has metrics`];
+  const rows = [...page.matchAll(/^\| *`(cairn_[a-z0-9_]+)/gm)].flatMap(([, metric]) => metric ?? []);
+  return differences(METRICS_PAGE, rows, [...new Set(code)]);
+}
+
+function differences(page: string, listed: readonly string[], real: readonly string[]): readonly Fault[] {
+  const twice = listed.filter((name, index) => listed.indexOf(name) !== index);
+  return [
+    ...real.filter((name) => !listed.includes(name)).map((name) => `${page}: ${name} is missing`),
+    ...listed.filter((name) => !real.includes(name)).map((name) => `${page}: ${name} is not in the code`),
+    ...twice.map((name) => `${page}: ${name} is listed twice`),
+  ];
+}

@@ -1,0 +1,53 @@
+/**
+ * The repository as the rules see it: a map from path to text. A rule is a function from a tree to faults, so that its
+ * own test can hand it a tree of two lines.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export type Tree = ReadonlyMap<string, string>;
+
+/** One broken rule, as `path: what is wrong` or `path:line: what is wrong`. */
+export type Fault = string;
+
+export type Rule = (tree: Tree) => readonly Fault[];
+
+/** Every file that git tracks or would track, with "/" in its path; binary files are left out. */
+export function readTree(root: string): Tree {
+  const listing = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root });
+  const paths = listing
+    .toString('utf8')
+    .split('\0')
+    .filter((path) => path !== '' && existsSync(join(root, path)));
+  const texts = paths.map((path) => [path, readFileSync(join(root, path), 'utf8')] as const);
+  return new Map(texts.filter(([_path, text]) => !text.includes('\0')));
+}
+
+/** The tree of a fixture. */
+export function treeOf(files: Readonly<Record<string, string>>): Tree {
+  return new Map(Object.entries(files));
+}
+
+/** The part of the tree whose paths match. */
+export function under(tree: Tree, pattern: RegExp): Tree {
+  return new Map([...tree].filter(([path]) => pattern.test(path)));
+}
+
+/** Hand-written TypeScript of the server. */
+export function sources(tree: Tree): Tree {
+  return new Map([...under(tree, /^src\/.*\.ts$/)].filter(([path]) => !path.includes('/gen/')));
+}
+
+export function tests(tree: Tree): Tree {
+  return under(tree, /^test\/.*\.ts$/);
+}
+
+/** Every line that matches, as a fault with its place. */
+export function faultyLines(tree: Tree, pattern: RegExp, what: string): readonly Fault[] {
+  return [...tree].flatMap(([path, text]) =>
+    text
+      .split('\n')
+      .flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}: ${what}: ${line.trim()}`] : [])),
+  );
+}

@@ -1,0 +1,61 @@
+/** Rules about single lines: words that must not be written and calls that must not be made. */
+import { type Fault, faultyLines, sources, type Tree, tests, under } from './tree.ts';
+
+// The rules and their fixtures name what they forbid.
+const OWN_FILES = /^test\/tidy\//;
+const CODE = /\.(?:ts|mjs|cjs|proto)$|^\.ci\//;
+
+/** Work that is left over names the issue that will do it: TODO(#12). */
+export function leftoversNameAnIssue(tree: Tree): readonly Fault[] {
+  return faultyLines(
+    under(others(tree), CODE),
+    /\b(?:TODO|FIXME|XXX|HACK)\b(?!\(#\d+\))/,
+    'name the issue, as in TODO(#12)',
+  );
+}
+
+/** No test is switched off, and none runs alone. */
+export function noTestIsLeftOut(tree: Tree): readonly Fault[] {
+  const pattern =
+    /\b(?:it|test|describe|suite|bench)(?:\.\w+)*\.(?:only|skip|skipIf|runIf|todo|fails)\b|\b(?:xit|xdescribe|fit|fdescribe)\(/;
+  return faultyLines(tests(others(tree)), pattern, 'every test runs');
+}
+
+/** A rule of the linter or compiler is switched off only with a reason behind it, and never for a whole file. */
+export function exceptionsHaveReasons(tree: Tree): readonly Fault[] {
+  const code = under(others(tree), CODE);
+  return [
+    ...faultyLines(code, /@ts-(?:ignore|nocheck)|@ts-expect-error\s*$/, 'say why, with @ts-expect-error'),
+    ...faultyLines(code, /(?:oxlint|eslint)-disable(?!-(?:next-)?line)/, 'switch a rule off for one line only'),
+    ...faultyLines(code, /(?:oxlint|eslint)-disable-(?:next-)?line(?!.* -- \S)/, 'say why, behind " -- "'),
+    ...faultyLines(code, /biome-ignore(?!.*: \S)/, 'say why, behind ": "'),
+  ];
+}
+
+/** Nothing names the machine it was written on, or a place that only its writers can reach. */
+export function noPrivatePlaces(tree: Tree): readonly Fault[] {
+  const written = others(tree);
+  return [
+    ...faultyLines(written, /(?<![\w.~}-])\/(?:work|home|Users|root)\/\w/, 'a path of one machine'),
+    ...faultyLines(written, /\.\.\/shared\//, 'a folder outside the repository'),
+    ...faultyLines(written, /registry\.(?:npmjs|yarnpkg)\.\w+|"resolved": "https?:/, 'a host of a package registry'),
+  ];
+}
+
+/** Calls that have a better place or a better way. */
+export function noBannedCalls(tree: Tree): readonly Fault[] {
+  const outsideMain = new Map([...sources(tree)].filter(([path]) => !path.startsWith('src/main/')));
+  const ownTests = tests(others(tree));
+  return [
+    ...faultyLines(outsideMain, /\bprocess\.exit\(/, 'only main ends the process; throw, or report a fatal error'),
+    ...faultyLines(outsideMain, /\bprocess\.(?:env|argv)\b/, 'settings are read once, in main'),
+    ...faultyLines(ownTests, /timers\/promises|=> setTimeout\(/, 'a test waits for an event, not for time'),
+    ...faultyLines(ownTests, /\bMath\.random\(/, 'a test draws from a seed, so that a failure can be repeated'),
+  ];
+}
+
+function others(tree: Tree): Tree {
+  return new Map(
+    [...tree].filter(([path]) => !OWN_FILES.test(path) && path !== 'package-lock.json' && !path.includes('/gen/')),
+  );
+}
