@@ -3,7 +3,8 @@
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ERROR_CODES } from '#base';
-import { generatedParts } from '../scripts/support/generated-pages.ts';
+import { COUNTERS, GAUGES, HISTOGRAMS } from '#observability';
+import { generatedPages, generatedParts } from '../scripts/support/generated-pages.ts';
 import { filesAreShort, lockFileIsWhole, unitTestsMirrorLayers, versionsArePinned } from './tidy/files.ts';
 import { invariantNumbersAreUnique, invariantsAreTested } from './tidy/invariants.ts';
 import { layersHaveDoors, modulesHaveHeaders, noExportStar, threadsStayInTheirLayer } from './tidy/layers.ts';
@@ -11,6 +12,7 @@ import { errorCodesAreTested, errorPageIsComplete, metricPageIsComplete } from '
 import {
   commandsExist,
   decisionNumbersAreUnique,
+  generatedPageIsFresh,
   generatedPartIsFresh,
   linksLeadSomewhere,
   pagesHaveOneTitle,
@@ -28,6 +30,8 @@ import {
 const root = resolve(import.meta.dirname, '..');
 const tree = readTree(root);
 
+const METRICS = Object.keys({ ...COUNTERS, ...GAUGES, ...HISTOGRAMS });
+
 const RULES: Readonly<Record<string, Rule>> = {
   'every layer has a door with a header': layersHaveDoors,
   'every module has a header': modulesHaveHeaders,
@@ -37,7 +41,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'every invariant is cited by a test': invariantsAreTested,
   'docs/errors.md lists the error codes': (files) => errorPageIsComplete(files, ERROR_CODES),
   'every error code is in a test': (files) => errorCodesAreTested(files, ERROR_CODES),
-  'docs/metrics.md lists the metrics': metricPageIsComplete,
+  'docs/metrics.md lists the metrics': (files) => metricPageIsComplete(files, METRICS),
   'leftovers name an issue': leftoversNameAnIssue,
   'no test is left out': noTestIsLeftOut,
   'exceptions have reasons': exceptionsHaveReasons,
@@ -57,6 +61,10 @@ const RULES: Readonly<Record<string, Rule>> = {
 describe('the repository', () => {
   it.each(Object.entries(RULES))('keeps the rule: %s', (_name, rule) => {
     expect(rule(tree)).toEqual([]);
+  });
+
+  it('has fresh generated pages in its docs', () => {
+    expect(generatedPages().flatMap((page) => generatedPageIsFresh(tree, page))).toEqual([]);
   });
 
   it('has fresh generated parts in its docs', async () => {

@@ -1,12 +1,27 @@
-/** Every generated part of the docs, and what it should contain now. */
+/** Every generated page of the docs, every generated part of a hand-written one, and what they should contain now. */
 import { join } from 'node:path';
+import { renderConfigReference } from '../../src/main/config-reference.ts';
 import { adrIndex } from './adr-index.ts';
 import { cruiseTree, layerPicture } from './layer-graph.ts';
+import { renderMetricsReference } from './metrics-reference.ts';
 
+export interface GeneratedPage {
+  readonly path: string;
+  readonly content: string;
+}
+
+/** The content of one block; see generated-block.ts. */
 export interface GeneratedPart {
   readonly page: string;
   readonly block: string;
   readonly content: string;
+}
+
+export function generatedPages(): readonly GeneratedPage[] {
+  return [
+    { path: 'docs/configuration.md', content: renderConfigReference() },
+    { path: 'docs/metrics.md', content: renderMetricsReference() },
+  ];
 }
 
 export async function generatedParts(root: string): Promise<readonly GeneratedPart[]> {

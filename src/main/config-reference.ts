@@ -34,7 +34,7 @@ ignored.
 |---|---|---|---|
 ${rows.join('\n')}
 
-This page is generated from \`src/main/settings.ts\` by \`npm run reference\`.
+This page is generated from \`src/main/settings.ts\` by \`npm run docs\`.
 `;
 }
 

@@ -5,6 +5,9 @@
  * kv port, for the applied state and the committed log of every database; the guard of free disk space.
  *
  * Not here: what an entry or a row means (#database) and when it is written (#raft, #cluster).
+ *
+ * A failed write or sync, and a checksum that does not match on our own data, are fatal: they are reported to the owner
+ * of the node, who stops it, and never tried a second time.
  */
 export { type LevelStore, type LevelStoreOptions, openLevelStore } from './level-store.ts';
 export {

@@ -5,6 +5,7 @@ import { withBlock } from '../../scripts/support/generated-block.ts';
 import {
   commandsExist,
   decisionNumbersAreUnique,
+  generatedPageIsFresh,
   generatedPartIsFresh,
   linksLeadSomewhere,
   pagesHaveOneTitle,
@@ -29,6 +30,15 @@ describe('generatedPartIsFresh', () => {
     ['single block', { 'docs/a.md': `${BLOCK}\n${BLOCK}` }],
   ])('finds a missing %s', (_what, files) => {
     expect(generatedPartIsFresh(treeOf(files), part)).toHaveLength(1);
+  });
+});
+
+describe('generatedPageIsFresh', () => {
+  it('finds a page that differs or is missing', () => {
+    const page = { path: 'docs/a.md', content: '# A\n' };
+    expect(generatedPageIsFresh(treeOf({ 'docs/a.md': '# A\n' }), page)).toEqual([]);
+    expect(generatedPageIsFresh(treeOf({ 'docs/a.md': '# A \n' }), page)).toHaveLength(1);
+    expect(generatedPageIsFresh(treeOf({}), page)).toHaveLength(1);
   });
 });
 

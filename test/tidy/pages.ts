@@ -1,7 +1,7 @@
 /** Rules about the pages for readers: links that lead somewhere, commands that exist, generated parts that are fresh. */
 import { posix } from 'node:path';
 import { readBlock } from '../../scripts/support/generated-block.ts';
-import type { GeneratedPart } from '../../scripts/support/generated-pages.ts';
+import type { GeneratedPage, GeneratedPart } from '../../scripts/support/generated-pages.ts';
 import { type Fault, type Tree, under } from './tree.ts';
 
 const PAGE = /\.md$/;
@@ -15,6 +15,11 @@ export function generatedPartIsFresh(tree: Tree, { page, block, content }: Gener
   const found = readBlock(text, block);
   if (found === undefined) return [`${page}: it needs one generated block "${block}"`];
   return found === content.trim() ? [] : [`${page}: the block "${block}" is stale: run npm run docs`];
+}
+
+/** The page is what its generator would write now. */
+export function generatedPageIsFresh(tree: Tree, { path, content }: GeneratedPage): readonly Fault[] {
+  return tree.get(path) === content ? [] : [`${path}: stale: run npm run docs`];
 }
 
 /** A relative link of a page leads to a file or folder of the repository. */
