@@ -129,6 +129,24 @@ export class ByteWriter {
     return written;
   }
 
+  /** Leaves one byte for the length of what follows. Hand the returned mark to `endLength`. */
+  beginLength(): number {
+    this.reserve(1);
+    return this.#length++;
+  }
+
+  /** Puts the count of bytes since the mark in front of them, as a varint; moves them when it takes more than a byte. */
+  endLength(mark: number): void {
+    const count = this.#length - mark - 1;
+    const extra = varintLength(count) - 1;
+    // Room for the varint too: growing after the length is set back would lose what stands behind it.
+    this.reserve(VARINT_BYTES_MAX);
+    if (extra > 0) this.#bytes.copyWithin(mark + 1 + extra, mark + 1, this.#length);
+    this.#length = mark;
+    this.varint(count);
+    this.#length += count;
+  }
+
   /** Makes room for `count` more bytes, so that the writes up to there do not grow the buffer. */
   reserve(count: number): void {
     if (this.#length + count <= this.#bytes.length) return;

@@ -10,9 +10,12 @@
  * Invariants:
  *   B1  Revision, LogIndex and Term are safe integers of 0 or more, a GroupId is one of 32 bits; nothing else carries their brand.
  *   B2  ERROR_CODES is the whole set of codes; a DatabaseError carries one of them and never a wire code.
- *   B3  What a ByteWriter wrote a ByteReader reads back; a reader never throws and never reads past its end.
+ *   B3  What a ByteWriter wrote a ByteReader reads back; a reader never throws and never reads past its end. The same
+ *       holds of protobuf fields and the ProtoReader, whatever the bytes are.
+ *   B4  Of an instant, a UUID and base64 there is one canonical spelling, and it is parsed back to the same value.
  */
 export { assert, BrokenInvariant, unreachable } from './assert.ts';
+export { fromBase64, fromBase64Url, toBase64, toBase64Url } from './base64.ts';
 export {
   type Brand,
   CATALOG_GROUP,
@@ -34,6 +37,7 @@ export {
 } from './brand.ts';
 export { ByteReader } from './byte-reader.ts';
 export { ByteWriter, varintLength } from './byte-writer.ts';
+export { compareBytes, concatBytes, equalBytes, hasBytesAt, NO_BYTES } from './bytes.ts';
 export { crc32 } from './crc32.ts';
 export {
   type ConstraintViolation,
@@ -46,7 +50,32 @@ export {
   type LeaderAddress,
 } from './error.ts';
 export { parseHex, toHex } from './hex.ts';
+export {
+  compareInstants,
+  formatInstant,
+  INSTANT_SECONDS_MAX,
+  INSTANT_SECONDS_MIN,
+  type Instant,
+  instantFromMs,
+  instantToMs,
+  isInstant,
+  NANOS_MAX,
+  parseInstant,
+} from './instant.ts';
 export type { Clock, Crc32, Random, Sha256 } from './ports.ts';
+export { ProtoReader } from './proto-reader.ts';
+export {
+  beginMessage,
+  WIRE_BYTES,
+  WIRE_FIXED64,
+  WIRE_VARINT,
+  writeBytesField,
+  writeSignedField,
+  writeTag,
+  writeTextField,
+  writeVarintField,
+} from './proto-writer.ts';
 export { type Failure, failure, type Ok, ok, type Result } from './result.ts';
 export { decodeUtf8, encodeUtf8, encodeUtf8Into } from './utf8.ts';
+export { codePointAt, indexOfIllFormed, sequenceLength, utf8Length } from './utf8-scan.ts';
 export { formatUuid, parseUuid, uuidv7, uuidv7TimeMs } from './uuid.ts';

@@ -1,0 +1,41 @@
+/**
+ * Plain operations on byte ranges. A range is half-open, `[from, to)`. Nothing here copies unless its name says so.
+ */
+
+export const NO_BYTES: Uint8Array = new Uint8Array(0);
+
+/** Negative, zero or positive, in the order of unsigned bytes; a prefix comes before what it begins. */
+export function compareBytes(left: Uint8Array, right: Uint8Array): number {
+  const common = Math.min(left.length, right.length);
+  for (let i = 0; i < common; i++) {
+    const difference = (left[i] ?? 0) - (right[i] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return left.length - right.length;
+}
+
+export function equalBytes(left: Uint8Array, right: Uint8Array): boolean {
+  return left.length === right.length && hasBytesAt(left, 0, right);
+}
+
+/** Whether `bytes` holds `part` at `at`. A part that reaches past the end is not held. */
+export function hasBytesAt(bytes: Uint8Array, at: number, part: Uint8Array): boolean {
+  if (at + part.length > bytes.length) return false;
+  for (let i = 0; i < part.length; i++) {
+    if (bytes[at + i] !== part[i]) return false;
+  }
+  return true;
+}
+
+/** A new array of all parts in order. */
+export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
+  let length = 0;
+  for (const part of parts) length += part.length;
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

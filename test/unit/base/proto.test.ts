@@ -1,0 +1,173 @@
+// Goal: protobuf fields are read as they were written, and no bytes make the reader throw or leave its range (B3).
+// Method: golden bytes for each writer; random values there and back; random, truncated and hostile bytes.
+
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  ByteWriter,
+  beginMessage,
+  compareBytes,
+  concatBytes,
+  decodeUtf8,
+  equalBytes,
+  hasBytesAt,
+  ProtoReader,
+  parseHex,
+  toHex,
+  WIRE_BYTES,
+  WIRE_FIXED64,
+  WIRE_VARINT,
+  writeBytesField,
+  writeSignedField,
+  writeTag,
+  writeTextField,
+  writeVarintField,
+} from '#base';
+
+const bytes = (hex: string): Uint8Array => parseHex(hex) ?? expect.fail(`bad hex ${hex}`);
+
+function written(write: (writer: ByteWriter) => void): Uint8Array {
+  const writer = new ByteWriter(1);
+  write(writer);
+  return writer.take();
+}
+
+describe('protobuf fields', () => {
+  it.each([
+    ['a varint field', '080a', (w: ByteWriter) => writeVarintField(w, 1, 10)],
+    ['a varint field above 15', '80010a', (w: ByteWriter) => writeVarintField(w, 16, 10)],
+    ['-1', '08ffffffffffffffffff01', (w: ByteWriter) => writeSignedField(w, 1, -1)],
+    ['300 as a signed field', '08ac02', (w: ByteWriter) => writeSignedField(w, 1, 300)],
+    ['text', '0a03c3a962', (w: ByteWriter) => writeTextField(w, 1, 'éb')],
+    ['bytes', '7a0101', (w: ByteWriter) => writeBytesField(w, 15, bytes('01'))],
+    ['an empty message', '3200', (w: ByteWriter) => w.endLength(beginMessage(w, 6))],
+  ] as const)('write %s', (_what, hex, write) => {
+    expect(toHex(written(write))).toBe(hex);
+  });
+
+  it('move a message when its length needs more than one byte', () => {
+    const message = written((writer) => {
+      const outer = beginMessage(writer, 1);
+      const inner = beginMessage(writer, 2);
+      writer.bytes(new Uint8Array(200).fill(7));
+      writer.endLength(inner);
+      writer.endLength(outer);
+    });
+    expect(toHex(message.subarray(0, 6))).toBe('0acb0112c801');
+    expect(message.subarray(6)).toEqual(new Uint8Array(200).fill(7));
+  });
+
+  it('are read back, whatever they hold', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary', maxLength: 300 }),
+        fc.maxSafeNat(),
+        fc.maxSafeInteger(),
+        (text, unsigned, signed) => {
+          const message = written((writer) => {
+            writeTextField(writer, 1, text);
+            writeVarintField(writer, 2, unsigned);
+            writeSignedField(writer, 3, signed);
+            writeTag(writer, 4, WIRE_FIXED64);
+            writer.u64le(unsigned);
+          });
+          const reader = new ProtoReader(message);
+          expect(reader.tag()).toBe(8 + WIRE_BYTES);
+          const start = reader.lengthDelimited();
+          expect(decodeUtf8(message, start, reader.at)).toBe(text);
+          expect([reader.tag(), reader.varint()]).toEqual([16 + WIRE_VARINT, unsigned]);
+          expect([reader.tag(), reader.signedVarint()]).toEqual([24 + WIRE_VARINT, signed]);
+          expect([reader.tag(), reader.fixed64()]).toEqual([32 + WIRE_FIXED64, unsigned]);
+          expect([reader.done, reader.failed, reader.overlong]).toEqual([true, false, false]);
+        },
+      ),
+    );
+  });
+});
+
+describe('ProtoReader (B3)', () => {
+  it.each([
+    ['a varint that ends in the middle', '80', (r: ProtoReader) => r.varint()],
+    ['a varint of eleven bytes', '8080808080808080808001', (r: ProtoReader) => r.varint()],
+    ['a varint of 2^53', '8080808080808010', (r: ProtoReader) => r.varint()],
+    ['a signed varint below -2^53', '80808080808080808001', (r: ProtoReader) => r.signedVarint()],
+    ['a signed varint of eleven bytes', '8080808080808080808001', (r: ProtoReader) => r.signedVarint()],
+    ['a fixed64 of seven bytes', '01020304050607', (r: ProtoReader) => r.fixed64()],
+    ['a fixed64 beyond 2^53', 'ffffffffffffffff', (r: ProtoReader) => r.fixed64()],
+    ['a length beyond the end', '05aabb', (r: ProtoReader) => r.lengthDelimited()],
+    ['a tag of field 0', '02', (r: ProtoReader) => r.tag()],
+    ['a tag beyond 32 bits', '8080808010', (r: ProtoReader) => r.tag()],
+    ['nothing', '', (r: ProtoReader) => r.varint()],
+  ] as const)('fails on %s and stays at the end', (_what, hex, read) => {
+    const reader = new ProtoReader(bytes(hex));
+    expect(read(reader)).toBe(0);
+    expect([reader.failed, reader.done]).toEqual([true, true]);
+  });
+
+  it.each([
+    ['8000', 0],
+    ['ff00', 127],
+    ['80808000', 0],
+  ])('reads the overlong varint %s and says so', (hex, value) => {
+    const unsigned = new ProtoReader(bytes(hex));
+    expect([unsigned.varint(), unsigned.overlong, unsigned.failed]).toEqual([value, true, false]);
+    const signed = new ProtoReader(bytes(hex));
+    expect([signed.signedVarint(), signed.overlong, signed.failed]).toEqual([value, true, false]);
+  });
+
+  it.each([
+    ['a varint', 8 + WIRE_VARINT, '8001'],
+    ['eight bytes', 8 + WIRE_FIXED64, '0102030405060708'],
+    ['a length and its bytes', 8 + WIRE_BYTES, '02aabb'],
+    ['four bytes', 8 + 5, '01020304'],
+    ['a group with a field and a group inside', 8 + 3, '10011b1c0c'],
+  ])('steps over %s', (_what, tag, hex) => {
+    const reader = new ProtoReader(bytes(`${hex}2a`));
+    reader.skipField(tag);
+    expect([reader.failed, reader.varint()]).toEqual([false, 0x2a]);
+  });
+
+  it.each([
+    ['a group that is closed by another', 8 + 3, '14'],
+    ['a group that is not closed', 8 + 3, '1001'],
+    ['a group end without a group', 8 + 4, ''],
+    ['wire type 7', 8 + 7, '00'],
+    ['groups nested without end', 8 + 3, '0b'.repeat(100)],
+  ])('fails on %s', (_what, tag, hex) => {
+    const reader = new ProtoReader(bytes(hex));
+    reader.skipField(tag);
+    expect(reader.failed).toBe(true);
+  });
+
+  it('reads any bytes as fields without throwing or leaving its range', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 60 }), fc.nat(20), (random, margin) => {
+        const padded = concatBytes([random, new Uint8Array(margin).fill(0x80)]);
+        const reader = new ProtoReader(padded, 0, random.length);
+        while (!reader.done) {
+          reader.skipField(reader.tag());
+          expect(reader.at).toBeLessThanOrEqual(random.length);
+        }
+      }),
+    );
+  });
+});
+
+describe('byte ranges', () => {
+  it('compare as Node compares them', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 6 }), fc.uint8Array({ maxLength: 6 }), (left, right) => {
+        expect(Math.sign(compareBytes(left, right))).toBe(Buffer.compare(left, right));
+        expect(equalBytes(left, right)).toBe(Buffer.compare(left, right) === 0);
+      }),
+    );
+  });
+
+  it('hold a part only where all of it is', () => {
+    const whole = bytes('01020304');
+    expect(hasBytesAt(whole, 1, bytes('0203'))).toBe(true);
+    expect(hasBytesAt(whole, 2, bytes('0203'))).toBe(false);
+    expect(hasBytesAt(whole, 3, bytes('0405'))).toBe(false);
+    expect(hasBytesAt(whole, 4, bytes(''))).toBe(true);
+  });
+});
