@@ -1,0 +1,72 @@
+/**
+ * Append conditions, and the one function that decides them (decisions 4).
+ *
+ * `latest` is L: the revision of the latest event that matches the selector before the transaction, 0 when there is
+ * none; without a selector, the database's revision. Deciding reads nothing else, so every replica decides alike. (M7)
+ */
+import { type ConstraintViolation, unreachable } from '#base';
+import type { Selector } from './selector.ts';
+
+export type Constraint = MinRevision | MaxRevision | RevisionRange;
+
+export interface MinRevision {
+  readonly kind: 'min-revision';
+  readonly revision: number;
+  readonly selector?: Selector | undefined;
+}
+
+export interface MaxRevision {
+  readonly kind: 'max-revision';
+  readonly revision: number;
+  readonly selector?: Selector | undefined;
+}
+
+/** `start` ≤ `end`; a constraint with them crossed is not built. */
+export interface RevisionRange {
+  readonly kind: 'revision-range';
+  readonly start: number;
+  readonly end: number;
+  readonly selector?: Selector | undefined;
+}
+
+/** Why a constraint does not hold: a violation without its place in the request. */
+export type Violation = Omit<ConstraintViolation, 'index'>;
+
+/** Undefined when the constraint holds. */
+export function decide(constraint: Constraint, latest: number): Violation | undefined {
+  const required = unmetRequirement(constraint, latest);
+  if (required === undefined) return undefined;
+  const looked = constraint.selector === undefined ? 'the database is' : 'the latest matching event is';
+  return {
+    kind: constraint.kind,
+    found: latest,
+    required,
+    description: `${NAMES[constraint.kind]} needs revision ${required}; ${looked} at revision ${latest}`,
+  };
+}
+
+const NAMES: Record<Constraint['kind'], string> = {
+  'min-revision': 'MinRevision',
+  'max-revision': 'MaxRevision',
+  'revision-range': 'RevisionRange',
+};
+
+/** What would satisfy the constraint, in words, when `latest` does not. */
+function unmetRequirement(constraint: Constraint, latest: number): string | undefined {
+  const anySelector = constraint.selector !== undefined;
+  switch (constraint.kind) {
+    case 'min-revision':
+      if (anySelector) return latest >= constraint.revision ? undefined : `at least ${constraint.revision}`;
+      return latest === constraint.revision ? undefined : `exactly ${constraint.revision}`;
+    case 'max-revision':
+      return latest <= constraint.revision ? undefined : `at most ${constraint.revision}`;
+    case 'revision-range':
+      if (anySelector) {
+        const { start, end } = constraint;
+        return start <= latest && latest <= end ? undefined : `from ${start} to ${end}`;
+      }
+      return constraint.end <= latest ? undefined : `at least ${constraint.end}`;
+    default:
+      return unreachable(constraint);
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * Collects everything that is wrong with a request, so that its sender can repair it in one go.
+ *
+ * Parsers of this layer take a `Faults`, add to it and return undefined; whoever called them all asks it once for the
+ * error. A fault names the field by its path in the request, says what would be right, and shows the value cut short.
+ */
+import { DatabaseError, type FieldViolation } from '#base';
+import { FAULT_VALUE_LENGTH_MAX, FAULTS_MAX } from './limits.ts';
+
+export class Faults {
+  readonly #violations: FieldViolation[] = [];
+  #count = 0;
+
+  /** Number of faults, also those beyond the limit of described ones. */
+  get count(): number {
+    return this.#count;
+  }
+
+  get none(): boolean {
+    return this.#count === 0;
+  }
+
+  /** The described ones, in the order found. */
+  get violations(): readonly FieldViolation[] {
+    return this.#violations;
+  }
+
+  /** `description` says what would be right ("must be 1 to 255 bytes of UTF-8"). Returns undefined, for `return`. */
+  add(field: string, description: string, value?: string): undefined {
+    this.#count++;
+    if (this.#violations.length >= FAULTS_MAX) return;
+    this.#violations.push(value === undefined ? { field, description } : { field, description, value: cut(value) });
+  }
+
+  /** An invalid_argument error with all of them; `what` begins its message ("The transaction is malformed"). */
+  toError(what: string): DatabaseError {
+    const [first] = this.#violations;
+    const more = this.#count > 1 ? ` (and ${this.#count - 1} more)` : '';
+    const message = first === undefined ? what : `${what}: ${describe(first)}${more}`;
+    return new DatabaseError('invalid_argument', message, { details: { violations: this.#violations } });
+  }
+
+  throwIfAny(what: string): void {
+    if (!this.none) throw this.toError(what);
+  }
+}
+
+function describe(violation: FieldViolation): string {
+  const found = violation.value === undefined ? '' : `; found ${JSON.stringify(violation.value)}`;
+  return `${violation.field} ${violation.description}${found}`;
+}
+
+function cut(value: string): string {
+  if (value.length <= FAULT_VALUE_LENGTH_MAX) return value;
+  return `${value.slice(0, FAULT_VALUE_LENGTH_MAX)}… (${value.length} characters)`;
+}

@@ -1,0 +1,104 @@
+/**
+ * #model: the words of the specification as immutable values, with the parsers and codecs that make them.
+ *
+ * For: names, events, selectors, constraints, queries, transactions, their limits; their wire forms (protobuf, the log
+ * entry's payload) and their JSON. What a client sends becomes a value here or a list of faults, and nothing behind
+ * this door checks it again.
+ *
+ * Not here: what happens to a transaction (#database), how a query is answered (#query), any transport. Pure.
+ *
+ * Invariants:
+ *   M1  One function checks an event: the walk over its canonical wire form. Every way in ends there, and all faults of
+ *       a transaction are reported at once, each by its path.
+ *   M2  No id, type, subject or stream that passed is empty, blank, longer than 255 bytes, ill-formed UTF-8, or holds a
+ *       control character; so none holds the byte 00 that ends a term in an index key.
+ *   M3  The stream of an event is a range of its source's bytes; the source itself is never changed.
+ *   M4  Canonical wire bytes are unique: encoding what they decode to gives the same bytes, and the walk accepts no
+ *       other spelling.
+ *   M5  Payload bytes, extension values with their types, and the spelling of time go in and come out unchanged.
+ *   M6  Selectors that say the same in another order, shape or nesting of And and Or are deeply equal, encode to the
+ *       same bytes, and match the same events as their disjunctive form does.
+ *   M7  A constraint is decided from the constraint and one number.
+ *   M8  JSON is read strictly and without loss: no number passes through a float, no key is special, no duplicate wins.
+ */
+export {
+  type Constraint,
+  decide,
+  type MaxRevision,
+  type MinRevision,
+  type RevisionRange,
+  type Violation,
+} from './constraint.ts';
+export {
+  DATA_KIND,
+  type EffectiveTime,
+  type Event,
+  type EventFacts,
+  type ExtensionValue,
+  type ServerFields,
+  SPEC_VERSION,
+} from './event.ts';
+export { Faults } from './faults.ts';
+export {
+  COMMIT_MESSAGE_BYTES_MAX,
+  CONSTRAINTS_MAX,
+  CONTENT_TYPE_BYTES_MAX,
+  EXTENSION_NAME_BYTES_MAX,
+  EXTENSIONS_MAX,
+  JSON_DEPTH_MAX,
+  NAME_BYTES_MAX,
+  PRINCIPAL_ATTRIBUTES_MAX,
+  PRINCIPAL_VALUE_BYTES_MAX,
+  SELECTOR_CONJUNCTIONS_MAX,
+  SELECTOR_DEPTH_MAX,
+  SELECTOR_NODES_MAX,
+  TRANSACTION_BYTES_MAX,
+  TRANSACTION_EVENTS_MAX,
+  URI_BYTES_MAX,
+} from './limits.ts';
+export { isJsonType, isTextType } from './media-type.ts';
+export {
+  type ComponentName,
+  type DatabaseName,
+  type EventId,
+  type EventType,
+  isComponentName,
+  isDatabaseName,
+  isEventId,
+  isEventType,
+  isStreamName,
+  isSubject,
+  parseComponentName,
+  parseDatabaseName,
+  parseEventId,
+  parseEventType,
+  parseStreamName,
+  parseSubject,
+  parseTransactionId,
+  type StreamName,
+  type Subject,
+  streamOfSource,
+  type TransactionId,
+} from './names.ts';
+export {
+  comparePositions,
+  type Direction,
+  type EffectiveTimeBounds,
+  type EventQuery,
+  type Position,
+  type RevisionBounds,
+} from './query.ts';
+export {
+  ALL,
+  type AllSelector,
+  and,
+  type CompoundSelector,
+  NO_SUBJECT,
+  type NoSubjectSelector,
+  or,
+  type Selector,
+  type TermKind,
+  type TermSelector,
+  term,
+} from './selector.ts';
+export { isOrigin, NO_OPTIONS, ORIGIN, ORIGIN_NAMES, type Origin, type TransactionOptions } from './transaction.ts';

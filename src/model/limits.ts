@@ -1,0 +1,39 @@
+/**
+ * Every limit of the model, in one place. Those of the specification say so; the others are ours, because an index key,
+ * an answer and a parser's stack must end somewhere.
+ */
+
+/** Specification, Limits: larger is `too_large`. */
+export const TRANSACTION_EVENTS_MAX = 1000;
+/** Specification, Limits (1 MB): the sum of the canonical bytes of the events. */
+export const TRANSACTION_BYTES_MAX = 1_000_000;
+
+export const CONSTRAINTS_MAX = 1000;
+
+/** Decisions 2.8: id, type and subject; ours for a stream, which is a key like them. */
+export const NAME_BYTES_MAX = 255;
+
+/** `source` and `dataschema`. */
+export const URI_BYTES_MAX = 2048;
+export const CONTENT_TYPE_BYTES_MAX = 255;
+export const EXTENSION_NAME_BYTES_MAX = 64;
+export const EXTENSIONS_MAX = 128;
+
+/** Nesting of And and Or in one selector. */
+export const SELECTOR_DEPTH_MAX = 16;
+/** Selectors inside one selector, itself included. */
+export const SELECTOR_NODES_MAX = 256;
+/** Conjunctions in the disjunctive form of one selector. */
+export const SELECTOR_CONJUNCTIONS_MAX = 256;
+
+export const PRINCIPAL_ATTRIBUTES_MAX = 64;
+export const PRINCIPAL_VALUE_BYTES_MAX = 4096;
+export const COMMIT_MESSAGE_BYTES_MAX = 65_536;
+
+/** Nesting of objects and arrays in JSON that is read. */
+export const JSON_DEPTH_MAX = 256;
+
+/** Faults of one request that are described; more are counted only. */
+export const FAULTS_MAX = 100;
+/** Characters of an offending value that a fault shows. */
+export const FAULT_VALUE_LENGTH_MAX = 64;

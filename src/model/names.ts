@@ -1,0 +1,107 @@
+/**
+ * Names as branded texts: parse once at the edge, trust inside.
+ *
+ * Every parser takes the path of the field and a `Faults`, and returns the name or undefined with the fault recorded.
+ */
+import { type Brand, decodeUtf8, encodeUtf8, parseUuid } from '#base';
+import type { Faults } from './faults.ts';
+import { NAME_BYTES_MAX, URI_BYTES_MAX } from './limits.ts';
+import { describeTextFault, nameFault, type TextFault } from './text-rules.ts';
+import { isUriReference, streamEnd, streamStart, uriParts } from './uri.ts';
+
+/** A DNS label: lowercase letters, digits, and hyphens inside. */
+export type DatabaseName = Brand<string, 'DatabaseName'>;
+/** Of a State View, a State Change or a presenter. */
+export type ComponentName = Brand<string, 'ComponentName'>;
+export type StreamName = Brand<string, 'StreamName'>;
+export type EventType = Brand<string, 'EventType'>;
+export type Subject = Brand<string, 'Subject'>;
+export type EventId = Brand<string, 'EventId'>;
+/** Lowercase text of a UUID of any version. */
+export type TransactionId = Brand<string, 'TransactionId'>;
+
+const DATABASE_NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const COMPONENT_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
+
+export function isDatabaseName(text: string): text is DatabaseName {
+  return DATABASE_NAME.test(text);
+}
+
+export function parseDatabaseName(text: string, field: string, faults: Faults): DatabaseName | undefined {
+  if (isDatabaseName(text)) return text;
+  return faults.add(field, 'must be lowercase alphanumeric, with hyphens inside, 1 to 63 characters', text);
+}
+
+export function isComponentName(text: string): text is ComponentName {
+  return COMPONENT_NAME.test(text);
+}
+
+export function parseComponentName(text: string, field: string, faults: Faults): ComponentName | undefined {
+  if (isComponentName(text)) return text;
+  return faults.add(field, 'must be a letter, then up to 127 letters, digits, "_", "." or "-"', text);
+}
+
+export function isStreamName(text: string): text is StreamName {
+  return ruleBroken(text) === undefined;
+}
+
+export function parseStreamName(text: string, field: string, faults: Faults): StreamName | undefined {
+  return isStreamName(text) ? text : addNameFault(text, field, faults);
+}
+
+export function isEventType(text: string): text is EventType {
+  return ruleBroken(text) === undefined;
+}
+
+export function parseEventType(text: string, field: string, faults: Faults): EventType | undefined {
+  return isEventType(text) ? text : addNameFault(text, field, faults);
+}
+
+export function isSubject(text: string): text is Subject {
+  return ruleBroken(text) === undefined;
+}
+
+export function parseSubject(text: string, field: string, faults: Faults): Subject | undefined {
+  return isSubject(text) ? text : addNameFault(text, field, faults);
+}
+
+export function isEventId(text: string): text is EventId {
+  return ruleBroken(text) === undefined;
+}
+
+export function parseEventId(text: string, field: string, faults: Faults): EventId | undefined {
+  return isEventId(text) ? text : addNameFault(text, field, faults);
+}
+
+/** In either case; the value is lowercase. */
+export function parseTransactionId(text: string, field: string, faults: Faults): TransactionId | undefined {
+  const lower = text.toLowerCase();
+  if (isTransactionId(lower)) return lower;
+  return faults.add(field, 'must be a UUID (8-4-4-4-12 hexadecimal digits)', text);
+}
+
+/** The stream of a source, or undefined when the source is no URI-reference or has no path segment. */
+export function streamOfSource(source: string): StreamName | undefined {
+  const bytes = encodeUtf8(source);
+  if (bytes.length > URI_BYTES_MAX || !isUriReference(bytes, 0, bytes.length)) return undefined;
+  const parts = uriParts(bytes, 0, bytes.length);
+  const start = streamStart(bytes, parts);
+  if (start === -1) return undefined;
+  const stream = decodeUtf8(bytes, start, streamEnd(bytes, parts));
+  return stream !== undefined && isStreamName(stream) ? stream : undefined;
+}
+
+function isTransactionId(text: string): text is TransactionId {
+  return parseUuid(text) !== undefined;
+}
+
+function ruleBroken(text: string): TextFault | undefined {
+  if (!text.isWellFormed()) return 'ill-formed';
+  const bytes = encodeUtf8(text);
+  return nameFault(bytes, 0, bytes.length);
+}
+
+function addNameFault(text: string, field: string, faults: Faults): undefined {
+  const fault = ruleBroken(text);
+  if (fault !== undefined) faults.add(field, describeTextFault(fault, NAME_BYTES_MAX), text);
+}

@@ -1,0 +1,44 @@
+/**
+ * A query for events, as every interface states it.
+ *
+ * Ranges are inclusive at both ends (ADR: ranges). With an effective-time range the order is by effective time, ties by
+ * position; without, by position. `after` is exclusive and goes on in the query's direction.
+ */
+import type { Instant } from '#base';
+import type { Selector } from './selector.ts';
+
+export type Direction = 'forward' | 'reverse';
+
+/** The place of an event in a database; unique and totally ordered. */
+export interface Position {
+  readonly revision: number;
+  /** 0-based place in the transaction. */
+  readonly index: number;
+}
+
+export function comparePositions(left: Position, right: Position): number {
+  return left.revision === right.revision ? left.index - right.index : left.revision - right.revision;
+}
+
+/** Both ends inclusive; an absent end is open. */
+export interface RevisionBounds {
+  readonly start?: number | undefined;
+  readonly end?: number | undefined;
+}
+
+/** Both ends inclusive; an absent end is open. */
+export interface EffectiveTimeBounds {
+  readonly start?: Instant | undefined;
+  readonly end?: Instant | undefined;
+}
+
+export interface EventQuery {
+  readonly selector: Selector;
+  readonly revisions: RevisionBounds;
+  /** Present, even with both ends open, it sets the order. */
+  readonly effectiveTime?: EffectiveTimeBounds | undefined;
+  readonly direction: Direction;
+  /** Absent: no limit. */
+  readonly limit?: number | undefined;
+  readonly after?: Position | undefined;
+}

@@ -1,0 +1,42 @@
+/**
+ * What a transaction is apart from its events: how it came, and what its sender wants remembered.
+ */
+
+/** The numbers are those of the wire. */
+export const ORIGIN = {
+  UNSPECIFIED: 0,
+  HTTP_TRANSACTION: 1,
+  HTTP_STATE_CHANGE: 2,
+  GRPC_TRANSACTION: 3,
+  GRPC_STATE_CHANGE: 4,
+  QUEUE_TRANSACTION: 5,
+  QUEUE_STATE_CHANGE: 6,
+} as const;
+
+export type Origin = (typeof ORIGIN)[keyof typeof ORIGIN];
+
+/** The specification's names. */
+export const ORIGIN_NAMES: Record<Origin, string> = {
+  0: 'Unspecified',
+  1: 'HttpTransaction',
+  2: 'HttpStateChange',
+  3: 'GrpcTransaction',
+  4: 'GrpcStateChange',
+  5: 'QueueTransaction',
+  6: 'QueueStateChange',
+};
+
+export function isOrigin(value: number): value is Origin {
+  return value in ORIGIN_NAMES;
+}
+
+/** Stored beside the events and given back as it came. */
+export interface TransactionOptions {
+  readonly lastReadRevision?: number | undefined;
+  readonly principalAttributes: ReadonlyMap<string, string>;
+  readonly commitMessage?: string | undefined;
+  readonly correlationId?: string | undefined;
+  readonly causationId?: string | undefined;
+}
+
+export const NO_OPTIONS: TransactionOptions = Object.freeze({ principalAttributes: new Map<string, string>() });
