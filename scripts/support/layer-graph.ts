@@ -8,6 +8,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { cruise, type ICruiseOptions, type ICruiseResult } from 'dependency-cruiser';
+import { teachSwcUsing } from './swc-using.ts';
 
 interface CruiserConfig {
   readonly forbidden: NonNullable<ICruiseOptions['ruleSet']>['forbidden'];
@@ -18,6 +19,7 @@ const FOLDERS = ['src', 'test', 'bench', 'chaos', 'examples', 'operator', 'scrip
 
 /** Reads every import of the tree at `root` and holds it against the rules. */
 export async function cruiseTree(root: string): Promise<ICruiseResult> {
+  teachSwcUsing();
   const require = createRequire(import.meta.url);
   const { forbidden, options }: CruiserConfig = require('../../.dependency-cruiser.cjs');
   const folders = FOLDERS.filter((folder) => existsSync(join(root, folder)));

@@ -6,8 +6,8 @@
  *   ----
  *   the answer, up to the next empty line
  *
- * The runner replays the commands and compares the whole file. With UPDATE=1 in the environment it rewrites the file
- * instead; commit the difference only if you can say why each line changed.
+ * An answer has no empty line in it. The runner replays the commands and compares the whole file. With UPDATE=1 in the
+ * environment it rewrites the file instead; commit the difference only if you can say why each line changed.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 
@@ -45,15 +45,17 @@ function replay(block: string, answer: (command: Command) => string): string {
   const at = lines.findIndex((line) => !line.startsWith('#'));
   const line = lines[at];
   if (at === -1 || line === undefined) return block;
-  return [...lines.slice(0, at), line, RULE, answer(parse(line))].join('\n');
+  const answered = answer(parse(line));
+  if (/\n\n|^\n|\n$/.test(answered)) throw new Error(`The answer to "${line}" has an empty line, which would end it`);
+  return [...lines.slice(0, at), line, RULE, answered].join('\n');
 }
 
 function parse(line: string): Command {
   const [name = '', ...rest] = line.split(/\s+/);
-  const options = rest.filter((word) => word.includes('=')).map((word) => word.split('=', 2));
+  const options = rest.filter((word) => word.includes('='));
   return {
     name,
     words: rest.filter((word) => !word.includes('=')),
-    options: new Map(options.map(([key = '', value = '']) => [key, value])),
+    options: new Map(options.map((word) => [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)])),
   };
 }

@@ -1,0 +1,34 @@
+/**
+ * The last line of .ci/run: "N passed, N failed", from the JSON report of vitest and the exit codes of the steps.
+ *
+ *   node scripts/ci-summary.mjs <report> packages=<code> check=<code> test=<code>
+ *
+ * `check` counts as one, passed or failed. A test file that failed without running a test counts as one failed, and so
+ * does a step that failed without any failed test to show for it: the line never says "0 failed" about a failed run.
+ * Exits with 1 when anything failed. Plain JavaScript, because it must work when nothing could be installed.
+ */
+import { readFileSync } from 'node:fs';
+
+const [reportPath, ...steps] = process.argv.slice(2);
+const failedSteps = steps.filter((step) => !step.endsWith('=0')).map((step) => step.split('=')[0]);
+const tests = countTests(reportPath);
+
+if (failedSteps.includes('test') && tests.failed === 0) tests.failed = 1;
+const otherFailed = failedSteps.filter((step) => step !== 'test').length;
+const passed = tests.passed + (steps.includes('check=0') ? 1 : 0);
+const failed = tests.failed + otherFailed;
+
+if (failedSteps.length > 0) console.log(`failed steps: ${failedSteps.join(', ')}`);
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed === 0 ? 0 : 1;
+
+// The report is missing or empty when vitest did not get as far as writing it; then the step itself has failed.
+function countTests(path) {
+  const text = readFileSync(path, 'utf8');
+  if (text === '') return { passed: 0, failed: 0 };
+  const report = JSON.parse(text);
+  const brokenFiles = report.testResults.filter(
+    (file) => file.status === 'failed' && file.assertionResults.length === 0,
+  );
+  return { passed: report.numPassedTests, failed: report.numFailedTests + brokenFiles.length };
+}

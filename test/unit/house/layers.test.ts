@@ -1,0 +1,85 @@
+// Goal: every rule of the layer law bites, also for type-only imports, and the picture shows what the code imports.
+// Method: a small tree in a temporary folder with one violation of each rule, read by the real rules.
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { brokenRules, cruiseTree, layerPicture } from '../../../scripts/support/layer-graph.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+
+const root = resolve(import.meta.dirname, '../../..');
+const MANIFEST = {
+  type: 'module',
+  imports: { '#*': './src/*/index.ts' },
+  dependencies: { pino: '10.4.0', fastify: '5.12.8' },
+  devDependencies: { vitest: '5.1.1' },
+};
+
+// What each file imports, and the rule that the import breaks.
+const VIOLATIONS = [
+  ['src/raft/types.ts', "import type { storage } from '#storage';", 'layer-raft'],
+  ['src/raft/disk.ts', "import { readFileSync } from 'node:fs';", 'pure-no-node'],
+  ['src/raft/log.ts', "import type { Logger } from 'pino';", 'pure-no-npm'],
+  ['src/raft/using.ts', "async function f() { await using a = await import('#storage'); }", 'layer-raft'],
+  ['src/service/deep.ts', "import { error } from '../base/error.ts';", 'door-only'],
+  ['src/service/reexport.ts', "export { error } from '../base/error.ts';", 'door-only'],
+  ['src/service/stray.ts', "import '../stray/a.ts';", 'known-layer'],
+  ['src/service/web.ts', "import type { FastifyInstance } from 'fastify';", 'home-of-fastify'],
+  ['src/service/tests.ts', "import '../../test/support/a.ts';", 'src-knows-no-outside'],
+  ['src/service/runner.ts', "import { it } from 'vitest';", 'src-no-dev-package'],
+  ['src/service/nowhere.ts', "import './nowhere-at-all.ts';", 'resolvable'],
+  ['src/service/ring-a.ts', "import type { b } from './ring-b.ts';", 'no-cycle'],
+  ['src/transport/grpc/http.ts', "import { http } from '../http/http.ts';", 'transports-are-strangers'],
+  ['operator/plan.ts', "import { raft } from '#raft';", 'operator-is-a-client'],
+] as const;
+
+const CLEAN = {
+  'src/base/index.ts': "export { error } from './error.ts';",
+  'src/base/error.ts': 'export const error = 1;',
+  'src/raft/index.ts': "import { error } from '#base'; export const raft = error;",
+  'src/storage/index.ts':
+    "import { raft } from '#raft'; import { error } from '#base'; export const storage = [raft, error];",
+  'src/service/ring-b.ts': "import type { a } from './ring-a.ts'; export type b = 1;",
+  'src/transport/http/http.ts': "import fastify from 'fastify'; export const http = fastify;",
+  'src/stray/a.ts': 'export {};',
+  'test/support/a.ts': 'export {};',
+};
+
+const tree = tempDir();
+let broken: readonly string[] = [];
+let picture = '';
+
+beforeAll(async () => {
+  write('package.json', JSON.stringify(MANIFEST));
+  symlinkSync(join(root, 'node_modules'), join(tree.path, 'node_modules'));
+  for (const [path, text] of [...Object.entries(CLEAN), ...VIOLATIONS]) write(path, text);
+  const cruised = await cruiseTree(tree.path);
+  broken = brokenRules(cruised);
+  picture = layerPicture(cruised);
+});
+
+afterAll(() => tree[Symbol.dispose]());
+
+describe('the layer law', () => {
+  it.each(VIOLATIONS)('finds in %s: %s', (path, _text, rule) => {
+    expect(broken).toContainEqual(expect.stringMatching(`^${rule}: ${path.replaceAll('.', '\\.')} -> `));
+  });
+
+  it('finds nothing in the files that keep it', () => {
+    const guilty = new Set<string>([...VIOLATIONS.map(([path]) => path), 'src/service/ring-b.ts']);
+    expect(broken.filter((line) => !guilty.has(line.split(' ')[1] ?? ''))).toEqual([]);
+  });
+});
+
+describe('the picture', () => {
+  it('has a node for each layer and an arrow for each import, also of types', () => {
+    expect(picture.split('\n')).toEqual(
+      expect.arrayContaining(['flowchart TD', '  base', '  raft --> base', '  raft --> storage', '  storage --> raft']),
+    );
+    expect(picture).not.toContain('base --> base');
+  });
+});
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(tree.path, path)), { recursive: true });
+  writeFileSync(join(tree.path, path), text);
+}
