@@ -1,0 +1,56 @@
+/**
+ * #service: every specified operation once, for all transports.
+ *
+ * For: the order in which a request is judged, names and instances, the revision that a read runs at and the waiting
+ * for it, idempotence as a caller sees it, live tails, what is counted. One function an operation, one file each;
+ * `createService` binds them to a node.
+ *
+ * Not here: any word of gRPC, HTTP or JSON; how a write becomes durable (#cluster); how an event is found (#query).
+ *
+ * Invariants:
+ *   V1  A malformed name is invalid_argument before anything is looked up by it.
+ *   V2  A transaction is judged in this order: names, database, recorded result, size, faults (all at once),
+ *       constraints (all at once). What is refused is not recorded.
+ *   V3  A repeated transaction_id is answered with the recorded result, whatever the body of the repeat.
+ *   V4  Every reply names the database instance and the revision it was read at, and no event above that revision.
+ *   V5  A read at a number answers only when that revision is applied here; beyond the database it is not_found with
+ *       reason RevisionNotFound. With minRevision nothing is answered before that revision is applied here.
+ *   V6  Work in flight on a deleted instance ends with not_found; nothing is read from it afterwards.
+ *   V7  A reader that does not pull costs no memory beyond its chunk, and nobody waits for it.
+ *   V8  Every wait ends with its signal, and with a limit of limits.ts where there is one.
+ */
+export type {
+  AwaitDatabaseRequest,
+  CreateDatabaseRequest,
+  DatabaseAtRequest,
+  DatabaseAtTimestampRequest,
+  DatabaseDescription,
+  DeleteDatabaseReply,
+  DeleteDatabaseRequest,
+  FetchTransactionReply,
+  FetchTransactionRequest,
+  HealthReply,
+  ListDatabasesRequest,
+  ListedName,
+  ListNamesReply,
+  ListNamesRequest,
+  QueryEventsReply,
+  QueryEventsRequest,
+  ReadAt,
+  ReadRequest,
+  ReadScope,
+  RecordedTransaction,
+  RefusedTransaction,
+  ScanLogBatchesReply,
+  ScanLogRequest,
+  Service,
+  SingleEventReply,
+  SingleEventRequest,
+  StoredEvent,
+  StoredId,
+  SubscribeReply,
+  SubscribeRequest,
+  SubscriptionItem,
+  TransactReply,
+  TransactRequest,
+} from './operations.ts';

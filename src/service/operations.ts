@@ -1,0 +1,256 @@
+/**
+ * The operations of Cairn as a caller sees them: every request and every reply, without a word of any transport.
+ *
+ * A request carries names and ids as the caller wrote them (the service judges them, in the order of V2) and parsed
+ * model values for everything else. A reply names the database instance and the revision it was read at (V4).
+ * A failed operation is a `DatabaseError`; outcomes that are expected to go either way are unions with `kind`.
+ */
+import type { ConstraintViolation, DatabaseId, Instant, LeaderAddress, Revision } from '#base';
+import type { Constraint, Direction, EventQuery, Faults, Origin, Position, Selector, TransactionOptions } from '#model';
+
+/** Which revision a read runs at: a number, the latest committed (read index), or whatever this node has applied. */
+export type ReadAt = Revision | 'latest' | 'cached';
+
+/** What every read says. */
+export interface ReadRequest {
+  readonly databaseName: string;
+  /** The node answers only once it has applied this revision; from `x-min-revision`. */
+  readonly minRevision?: Revision;
+  /** Ends the work at the bottom. Afterwards the operation rejects with the signal's reason. */
+  readonly signal: AbortSignal;
+}
+
+/** The instance and the revision that a reply was read at. Transports put both into every reply. */
+export interface ReadScope {
+  readonly databaseName: string;
+  readonly databaseId: DatabaseId;
+  readonly revision: Revision;
+}
+
+/** A database as it was at `revision`. */
+export interface DatabaseDescription extends ReadScope {
+  readonly createdAtMs: number;
+  /** `revision - 1`, and 0 at 0. */
+  readonly basis: Revision;
+  /** Recorded time of `revision`; `createdAtMs` at revision 0. */
+  readonly revisionTimeMs: number;
+  /** Events in the revisions 1 to `revision`. */
+  readonly eventCount: number;
+  /** H(revision), 32 bytes. */
+  readonly chainHash: Uint8Array;
+  /** The newest revision that this node knows, at least `revision`. */
+  readonly latestRevision: Revision;
+}
+
+/** An event as it is stored, and where. */
+export interface StoredEvent {
+  readonly position: Position;
+  readonly recordedTimeMs: number;
+  /** Canonical wire form, with the id that the client wrote. */
+  readonly bytes: Uint8Array;
+  /** The id that it is stored under, when that is another one. */
+  readonly storedId?: string | undefined;
+}
+
+/** A stored event id that is not the one the client wrote. */
+export interface StoredId {
+  /** Place of the event in its transaction, 0-based. */
+  readonly index: number;
+  readonly id: string;
+}
+
+export interface CreateDatabaseRequest {
+  readonly databaseName: string;
+  readonly requireLeader: boolean;
+}
+
+export interface DeleteDatabaseRequest {
+  readonly databaseName: string;
+  /** Present, also when empty: only this instance is deleted, and nothing to delete is a success. */
+  readonly databaseId?: string;
+  readonly requireLeader: boolean;
+}
+
+export type DeleteDatabaseReply =
+  | { readonly kind: 'deleted'; readonly databaseId: DatabaseId }
+  | { readonly kind: 'nothing-deleted' };
+
+export interface ListDatabasesRequest {
+  readonly signal: AbortSignal;
+}
+
+export interface DatabaseAtRequest extends ReadRequest {
+  readonly at: ReadAt;
+}
+
+export interface DatabaseAtTimestampRequest extends ReadRequest {
+  readonly timestamp: Instant;
+}
+
+/** Waits until the revision exists; how long is the signal's business. */
+export interface AwaitDatabaseRequest extends ReadRequest {
+  readonly revision: Revision;
+}
+
+export interface TransactRequest {
+  readonly databaseName: string;
+  /** A UUID in any spelling; absent: the service mints one. */
+  readonly transactionId?: string | undefined;
+  readonly origin: Origin;
+  readonly options: TransactionOptions;
+  readonly constraints: readonly Constraint[];
+  /** The well-formed events, each in canonical wire form. The service keeps the arrays until it has answered. */
+  readonly events: readonly Uint8Array[];
+  /** Events of the request, the malformed ones too. */
+  readonly eventCount: number;
+  /** Bytes of those events. */
+  readonly eventBytes: number;
+  /** What is wrong with options, constraints and events; judged only after the recorded result (V2). */
+  readonly faults: Faults;
+  readonly requireLeader: boolean;
+}
+
+/** The recorded result of a transaction: of this attempt, or of the one that it repeats (V3). */
+export interface RecordedTransaction extends ReadScope {
+  readonly kind: 'recorded';
+  /** Lowercase. */
+  readonly transactionId: string;
+  readonly basis: Revision;
+  readonly recordedTimeMs: number;
+  /** The recorded events in wire form; `eventIdMappings` reads their ids. */
+  readonly events: readonly Uint8Array[];
+  /** Events that were stored under another id, ascending by index. */
+  readonly storedIds: readonly StoredId[];
+  /** True when this is the result of an earlier attempt. */
+  readonly replayed: boolean;
+}
+
+/** Not committed, not recorded: a repeat is decided anew. `refusal` makes a `DatabaseError` of it. */
+export interface RefusedTransaction extends ReadScope {
+  readonly kind: 'refused';
+  readonly violations: readonly ConstraintViolation[];
+}
+
+export type TransactReply = RecordedTransaction | RefusedTransaction;
+
+export interface FetchTransactionRequest extends ReadRequest {
+  readonly transactionId: string;
+}
+
+/** A transaction as the log keeps it; `revision` is its own. */
+export interface FetchTransactionReply extends ReadScope {
+  readonly transactionId: string;
+  readonly basis: Revision;
+  readonly recordedTimeMs: number;
+  readonly origin: Origin;
+  readonly options: TransactionOptions;
+  readonly events: readonly StoredEvent[];
+  readonly chainHash: Uint8Array;
+  /** Proto LoggedTransaction in wire form. */
+  readonly record: Uint8Array;
+}
+
+export interface QueryEventsRequest extends ReadRequest {
+  readonly at: ReadAt;
+  readonly query: EventQuery;
+}
+
+/** The scope is known before the first event is read; the chunks end with an error when the database is deleted. */
+export interface QueryEventsReply extends ReadScope {
+  readonly chunks: AsyncIterable<readonly StoredEvent[]>;
+}
+
+export interface ScanLogRequest extends ReadRequest {
+  /** 0: from the first in the direction. */
+  readonly startRevision: Revision;
+  readonly direction: Direction;
+  /** Events at most (transactions in `scanLogBatches`); 0: no limit. */
+  readonly limit: number;
+}
+
+export interface ScanLogBatchesReply extends ReadScope {
+  /** Each element is one proto LogBatch in wire form. */
+  readonly batches: AsyncIterable<Uint8Array>;
+}
+
+export interface SubscribeRequest extends ReadRequest {
+  readonly selector: Selector;
+  /** Exclusive; absent: from the first event. */
+  readonly after?: Position;
+  readonly heartbeatMs: number;
+}
+
+export type SubscriptionItem =
+  | { readonly kind: 'events'; readonly events: readonly StoredEvent[] }
+  | { readonly kind: 'heartbeat'; readonly position: Position; readonly revision: Revision };
+
+export interface SubscribeReply extends ReadScope {
+  /** Pulled by the reader: what it does not take is not read from the store. Ends only by signal or error. */
+  readonly items: AsyncIterable<SubscriptionItem>;
+}
+
+export interface ListNamesRequest extends ReadRequest {
+  readonly at: ReadAt;
+  readonly prefix?: string;
+  /** The last name of the page before. */
+  readonly after?: string;
+  readonly limit: number;
+}
+
+/** A stream, subject or event type, as of the revision of the listing. */
+export interface ListedName {
+  readonly name: string;
+  readonly firstRevision: Revision;
+  readonly lastRevision: Revision;
+  readonly eventCount: number;
+}
+
+export interface ListNamesReply extends ReadScope {
+  readonly names: readonly ListedName[];
+  readonly hasMore: boolean;
+}
+
+export interface SingleEventRequest extends ReadRequest {
+  readonly at: ReadAt;
+  readonly event:
+    | { readonly kind: 'position'; readonly position: Position }
+    | { readonly kind: 'id'; readonly stream: string; readonly id: string };
+}
+
+export interface SingleEventReply extends ReadScope {
+  readonly event: StoredEvent;
+  /** Events of the transaction that it belongs to. */
+  readonly eventCount: number;
+}
+
+export interface HealthReply {
+  readonly status: 'ok' | 'degraded' | 'failed';
+  readonly version: string;
+  readonly storage: { readonly adapter: string; readonly status: string };
+  readonly uptimeSeconds: number;
+  /** Whether writes can commit here. */
+  readonly writable: boolean;
+}
+
+/** Every operation, one file each. Made by `createService`. */
+export interface Service {
+  createDatabase(request: CreateDatabaseRequest): Promise<DatabaseDescription>;
+  deleteDatabase(request: DeleteDatabaseRequest): Promise<DeleteDatabaseReply>;
+  listDatabases(request: ListDatabasesRequest): Promise<readonly DatabaseDescription[]>;
+  databaseAt(request: DatabaseAtRequest): Promise<DatabaseDescription>;
+  databaseAtTimestamp(request: DatabaseAtTimestampRequest): Promise<DatabaseDescription>;
+  awaitDatabase(request: AwaitDatabaseRequest): Promise<DatabaseDescription>;
+  transact(request: TransactRequest): Promise<TransactReply>;
+  fetchTransaction(request: FetchTransactionRequest): Promise<FetchTransactionReply>;
+  queryEvents(request: QueryEventsRequest): Promise<QueryEventsReply>;
+  scanLog(request: ScanLogRequest): Promise<QueryEventsReply>;
+  scanLogBatches(request: ScanLogRequest): Promise<ScanLogBatchesReply>;
+  subscribe(request: SubscribeRequest): Promise<SubscribeReply>;
+  listStreams(request: ListNamesRequest): Promise<ListNamesReply>;
+  listSubjects(request: ListNamesRequest): Promise<ListNamesReply>;
+  listEventTypes(request: ListNamesRequest): Promise<ListNamesReply>;
+  singleEvent(request: SingleEventRequest): Promise<SingleEventReply>;
+  health(): HealthReply;
+  /** Where writes are decided; transports put it into the trailers of every write. */
+  leader(): LeaderAddress;
+}
