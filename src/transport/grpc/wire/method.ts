@@ -1,0 +1,40 @@
+/**
+ * What a server offers: methods by path, each with the way its handler is called.
+ *
+ * A handler takes the bytes of a message and answers on the call. It may throw or reject: the server turns that into
+ * the status that ends the call.
+ */
+import type { Call } from './call.ts';
+
+interface MethodName {
+  readonly service: string;
+  readonly name: string;
+}
+
+/** One message in, one out. The handler calls `reply` or `finish`, at once or later. */
+export interface UnaryMethod extends MethodName {
+  readonly kind: 'unary';
+  readonly handle: (call: Call, message: Uint8Array) => void | Promise<void>;
+}
+
+/** One message in, many out. The call ends with OK when the handler's promise resolves. */
+export interface ServerStreamMethod extends MethodName {
+  readonly kind: 'server_stream';
+  readonly handle: (call: Call, message: Uint8Array) => Promise<void>;
+}
+
+/** Many messages in, one answer to each, in order. */
+export interface BidiStreamMethod extends MethodName {
+  readonly kind: 'bidi_stream';
+  readonly answer: (message: Uint8Array) => Uint8Array;
+}
+
+export type Method = UnaryMethod | ServerStreamMethod | BidiStreamMethod;
+
+/** What is counted of a method's calls. */
+export interface MethodMeter {
+  started(): void;
+  received(): void;
+  sent(count: number): void;
+  ended(code: string, seconds: number): void;
+}

@@ -1,0 +1,35 @@
+/** The status codes of gRPC, and the status that ends a call. */
+
+export const GRPC_STATUS = {
+  OK: 0,
+  CANCELLED: 1,
+  UNKNOWN: 2,
+  INVALID_ARGUMENT: 3,
+  DEADLINE_EXCEEDED: 4,
+  NOT_FOUND: 5,
+  ALREADY_EXISTS: 6,
+  PERMISSION_DENIED: 7,
+  RESOURCE_EXHAUSTED: 8,
+  FAILED_PRECONDITION: 9,
+  ABORTED: 10,
+  OUT_OF_RANGE: 11,
+  UNIMPLEMENTED: 12,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+  DATA_LOSS: 15,
+  UNAUTHENTICATED: 16,
+} as const;
+
+export type GrpcStatusName = keyof typeof GRPC_STATUS;
+
+/** How a call ended. */
+export interface CallStatus {
+  readonly code: GrpcStatusName;
+  readonly message: string;
+  /** A serialised google.rpc.Status. */
+  readonly details?: Uint8Array;
+  /** More trailers, by lowercase name. */
+  readonly trailers?: Readonly<Record<string, string>>;
+}
+
+export const OK: CallStatus = { code: 'OK', message: '' };

@@ -1,0 +1,352 @@
+// Goal: the gRPC server keeps the protocol whatever a client sends, and every call ends exactly once (T1 to T4).
+// Method: a server of four small methods, driven by a client that sends any bytes, and by the grpc-js client.
+
+import { deflateSync, gunzipSync, gzipSync } from 'node:zlib';
+import * as grpc from '@grpc/grpc-js';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DatabaseError } from '#base';
+import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
+import { packMessage } from '../../../../src/transport/grpc/wire/encoding.ts';
+import { FRAME_HEADER_BYTES, frame } from '../../../../src/transport/grpc/wire/framing.ts';
+import { REPLY_HEADERS } from '../../../../src/transport/grpc/wire/headers.ts';
+import type { Method, MethodMeter } from '../../../../src/transport/grpc/wire/method.ts';
+import { WireServer } from '../../../../src/transport/grpc/wire/server.ts';
+import { type CallStatus, GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
+import { RawGrpc } from '../../../support/raw-grpc.ts';
+
+const REQUEST_BYTES_MAX = 10_000;
+const MESSAGE = Buffer.from('hello');
+const FILL_CHUNKS = 200;
+const FILL_CHUNK = new Uint8Array(64 * 1024);
+
+const HELLO = frame(MESSAGE);
+const TOO_LONG = new Uint8Array(REQUEST_BYTES_MAX + 1);
+/** Says that it is compressed, and is not. */
+const PACKED = frame(MESSAGE, true);
+const BOMB = frame(gzipSync(new Uint8Array(50_000_000)), true);
+
+interface Refused {
+  readonly what: string;
+  readonly pieces: readonly Uint8Array[];
+  readonly headers?: Record<string, string>;
+  readonly status: number;
+  readonly message: RegExp;
+}
+
+interface Fixture {
+  readonly server: WireServer;
+  readonly port: number;
+  readonly raw: RawGrpc;
+  readonly ended: string[];
+  readonly waiting: Call[];
+  /** Chunks that Fill has written. */
+  readonly written: { readonly chunks: number };
+}
+
+function methodsOf(waiting: Call[], written: { chunks: number }): readonly Method[] {
+  const service = 'test.Service';
+  return [
+    {
+      kind: 'unary',
+      service,
+      name: 'Echo',
+      handle: async (call, message) => {
+        const reply = call.gzip ? frame(await packMessage(message), true) : frame(message);
+        call.reply(reply, REPLY_HEADERS);
+      },
+    },
+    {
+      kind: 'unary',
+      service,
+      name: 'Wait',
+      handle: (call) => {
+        waiting.push(call);
+      },
+    },
+    {
+      kind: 'unary',
+      service,
+      name: 'Throw',
+      handle: () => {
+        throw new DatabaseError('not_found', 'Nothing is called "ü%"');
+      },
+    },
+    {
+      kind: 'server_stream',
+      service,
+      name: 'Count',
+      handle: async (call, message) => {
+        call.begin();
+        for (let n = 0; n < Number(message.toString()); n++) {
+          if (!call.write(frame(Buffer.from(String(n))), 1)) await call.drained();
+          if (call.ended) return;
+        }
+      },
+    },
+    {
+      kind: 'server_stream',
+      service,
+      name: 'Fill',
+      handle: async (call) => {
+        call.begin();
+        for (let chunk = 0; chunk < FILL_CHUNKS; chunk++) {
+          written.chunks++;
+          if (!call.write(frame(FILL_CHUNK), 1)) await call.drained();
+        }
+      },
+    },
+    {
+      kind: 'server_stream',
+      service,
+      name: 'Fail',
+      handle: async (call) => {
+        call.begin();
+        call.write(frame(MESSAGE), 1);
+        await call.drained();
+        throw new DatabaseError('not_found', 'It went away');
+      },
+    },
+    { kind: 'bidi_stream', service, name: 'EchoAll', answer: (message) => message },
+  ];
+}
+
+function statusOf(failure: unknown): CallStatus {
+  if (!(failure instanceof DatabaseError)) throw failure;
+  return { code: 'NOT_FOUND', message: failure.message };
+}
+
+async function start(options: { readonly callsMax?: number } = {}): Promise<Fixture> {
+  const ended: string[] = [];
+  const waiting: Call[] = [];
+  const written = { chunks: 0 };
+  const meter: MethodMeter = {
+    started: () => undefined,
+    received: () => undefined,
+    sent: () => undefined,
+    ended: (code) => ended.push(code),
+  };
+  const server = new WireServer({
+    methods: methodsOf(waiting, written),
+    meterOf: () => meter,
+    statusOf,
+    limits: {
+      requestBytesMax: REQUEST_BYTES_MAX,
+      streamsPerConnectionMax: 100,
+      callsMax: options.callsMax ?? 1000,
+      pingEveryMs: 60_000,
+      pingTimeoutMs: 20_000,
+    },
+  });
+  const port = await server.listen({ host: '127.0.0.1', port: 0 });
+  return { server, port, raw: new RawGrpc(port), ended, waiting, written };
+}
+
+/** Resolves as soon as the condition holds; the test's own timeout bounds it. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+let at: Fixture;
+
+beforeEach(async () => {
+  at = await start();
+});
+
+afterEach(async () => {
+  await at.raw.close();
+  await at.server.drain(0);
+});
+
+describe('unary calls', () => {
+  it('answers a message with a message and OK', async () => {
+    const reply = await at.raw.call({ path: '/test.Service/Echo', pieces: [frame(MESSAGE)] });
+    expect(reply.headers).toMatchObject({ ':status': 200, 'content-type': 'application/grpc' });
+    expect(reply.body).toEqual(Buffer.from(frame(MESSAGE)));
+    expect(reply.trailers['grpc-status']).toBe('0');
+    expect(at.ended).toEqual(['OK']);
+  });
+
+  it('reads a message that comes one byte at a time (T2)', async () => {
+    const pieces = [...frame(MESSAGE)].map((byte) => Uint8Array.of(byte));
+    const reply = await at.raw.call({ path: '/test.Service/Echo', pieces });
+    expect(reply.body.subarray(FRAME_HEADER_BYTES)).toEqual(MESSAGE);
+  });
+
+  it('turns what a handler throws into the status of the call, percent-encoded', async () => {
+    const reply = await at.raw.call({ path: '/test.Service/Throw', pieces: [frame(MESSAGE)] });
+    expect(reply.headers['grpc-message']).toBe('Nothing is called "%C3%BC%25"');
+    expect(reply.status).toBe(GRPC_STATUS.NOT_FOUND);
+  });
+
+  it('answers a grpc-js client', async () => {
+    const client = new grpc.Client(`127.0.0.1:${at.port}`, grpc.credentials.createInsecure());
+    const same = (bytes: Buffer): Buffer => bytes;
+    const reply = await new Promise((resolve, reject) => {
+      client.makeUnaryRequest('/test.Service/Echo', same, same, MESSAGE, (error, value) =>
+        error === null ? resolve(value) : reject(error),
+      );
+    });
+    client.close();
+    expect(reply).toEqual(MESSAGE);
+  });
+});
+
+describe('requests that are none (T2, T3)', () => {
+  const GZIP = { 'grpc-encoding': 'gzip' };
+  const { INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNIMPLEMENTED } = GRPC_STATUS;
+
+  it.each<Refused>([
+    { what: 'no message', pieces: [], status: INVALID_ARGUMENT, message: /no message; it must have one/ },
+    { what: 'two messages', pieces: [HELLO, HELLO], status: INVALID_ARGUMENT, message: /2 messages/ },
+    { what: 'half a message', pieces: [HELLO.subarray(0, 7)], status: INVALID_ARGUMENT, message: /after 7 of the 10/ },
+    { what: 'half a header', pieces: [Uint8Array.of(0, 0)], status: INVALID_ARGUMENT, message: /after 2 of the 5/ },
+    { what: 'a wrong flag', pieces: [Uint8Array.of(7, 0, 0, 0, 0)], status: INVALID_ARGUMENT, message: /the byte 7/ },
+    { what: 'a long message', pieces: [frame(TOO_LONG)], status: RESOURCE_EXHAUSTED, message: /at most 10000/ },
+    { what: '4 GB', pieces: [Uint8Array.of(0, 255, 255, 255, 255)], status: RESOURCE_EXHAUSTED, message: /4294967295/ },
+    { what: 'no gzip', pieces: [PACKED], headers: GZIP, status: INVALID_ARGUMENT, message: /is not gzip/ },
+    { what: 'no encoding', pieces: [PACKED], status: UNIMPLEMENTED, message: /grpc-encoding is "identity"/ },
+    { what: 'brotli', pieces: [PACKED], headers: { 'grpc-encoding': 'br' }, status: UNIMPLEMENTED, message: /"br"/ },
+    { what: 'a gzip bomb', pieces: [BOMB], headers: GZIP, status: RESOURCE_EXHAUSTED, message: /at most 10000/ },
+    {
+      what: 'a timeout without a unit',
+      pieces: [HELLO],
+      headers: { 'grpc-timeout': '5' },
+      status: INVALID_ARGUMENT,
+      message: /grpc-timeout is "5"/,
+    },
+  ])('refuses $what', async ({ pieces, headers = {}, status, message }) => {
+    const reply = await at.raw.call({ path: '/test.Service/Echo', pieces, headers });
+    expect(reply.status).toBe(status);
+    expect(reply.message).toMatch(message);
+    const after = await at.raw.call({ path: '/test.Service/Echo', pieces: [frame(MESSAGE)] });
+    expect(after.status).toBe(GRPC_STATUS.OK);
+  });
+
+  it('refuses an unknown method', async () => {
+    const reply = await at.raw.call({ path: '/test.Service/Nothing', pieces: [frame(MESSAGE)] });
+    expect(reply.status).toBe(GRPC_STATUS.UNIMPLEMENTED);
+    expect(reply.message).toContain('/test.Service/Nothing');
+  });
+
+  it('refuses what is not gRPC with 415', async () => {
+    const reply = await at.raw.call({ path: '/test.Service/Echo', headers: { 'content-type': 'text/html' } });
+    expect(reply.headers[':status']).toBe(415);
+  });
+});
+
+describe('compression (T3)', () => {
+  it.each([
+    ['gzip', gzipSync(MESSAGE)],
+    ['deflate', deflateSync(MESSAGE)],
+  ])('reads %s', async (encoding, packed) => {
+    const headers = { 'grpc-encoding': encoding };
+    const reply = await at.raw.call({ path: '/test.Service/Echo', pieces: [frame(packed, true)], headers });
+    expect(reply.body).toEqual(Buffer.from(frame(MESSAGE)));
+  });
+
+  it('answers in gzip a client that sends and accepts it', async () => {
+    const headers = { 'grpc-encoding': 'gzip', 'grpc-accept-encoding': 'identity, gzip' };
+    const reply = await at.raw.call({ path: '/test.Service/Echo', pieces: [frame(MESSAGE)], headers });
+    expect(reply.body[0]).toBe(1);
+    expect(gunzipSync(reply.body.subarray(FRAME_HEADER_BYTES))).toEqual(MESSAGE);
+  });
+});
+
+describe('the end of a call (T1)', () => {
+  it('comes at the deadline', async () => {
+    const reply = await at.raw.call({
+      path: '/test.Service/Wait',
+      pieces: [frame(MESSAGE)],
+      headers: { 'grpc-timeout': '1m' },
+    });
+    expect(reply.status).toBe(GRPC_STATUS.DEADLINE_EXCEEDED);
+    expect(at.waiting[0]?.signal.aborted).toBe(true);
+    at.waiting[0]?.reply(frame(MESSAGE), REPLY_HEADERS);
+    expect(at.ended).toEqual(['DEADLINE_EXCEEDED']);
+  });
+
+  it('comes when the client resets the stream, and aborts the signal', async () => {
+    const stream = at.raw.session.request({
+      ':method': 'POST',
+      ':path': '/test.Service/Wait',
+      'content-type': 'application/grpc',
+    });
+    stream.on('error', () => undefined);
+    stream.end(frame(MESSAGE));
+    await until(() => at.waiting.length === 1);
+    const signals = at.waiting.map((call) => call.signal);
+    expect(signals.map((signal) => signal.aborted)).toEqual([false]);
+    stream.close(8);
+    await until(() => signals.every((signal) => signal.aborted));
+    expect(at.ended).toEqual(['CANCELLED']);
+    expect(at.server.callCount).toBe(0);
+  });
+
+  it('comes with UNAVAILABLE for streams, and with their answer for unary calls, when the server drains', async () => {
+    const answer = at.raw.call({ path: '/test.Service/Wait', pieces: [frame(MESSAGE)] });
+    await until(() => at.waiting.length === 1);
+    const drained = at.server.drain(10_000);
+    at.waiting[0]?.reply(frame(MESSAGE), REPLY_HEADERS);
+    expect((await answer).status).toBe(GRPC_STATUS.OK);
+    await drained;
+    at = await start();
+  });
+
+  it('comes at once when too many calls are in flight', async () => {
+    await at.raw.close();
+    await at.server.drain(0);
+    at = await start({ callsMax: 1 });
+    const first = at.raw.call({ path: '/test.Service/Wait', pieces: [frame(MESSAGE)] });
+    await until(() => at.waiting.length === 1);
+    const second = await at.raw.call({ path: '/test.Service/Wait', pieces: [frame(MESSAGE)] });
+    expect(second.status).toBe(GRPC_STATUS.RESOURCE_EXHAUSTED);
+    at.waiting[0]?.reply(frame(MESSAGE), REPLY_HEADERS);
+    expect((await first).status).toBe(GRPC_STATUS.OK);
+  });
+});
+
+describe('streams', () => {
+  it('sends every message in order and ends with OK', async () => {
+    const reply = await at.raw.call({ path: '/test.Service/Count', pieces: [frame(Buffer.from('2000'))] });
+    expect(reply.status).toBe(GRPC_STATUS.OK);
+    const expected = Buffer.concat(Array.from({ length: 2000 }, (_, n) => frame(Buffer.from(String(n)))));
+    expect(reply.body.equals(expected)).toBe(true);
+  });
+
+  it('ends with the status of a failure after the messages before it', async () => {
+    const reply = await at.raw.call({ path: '/test.Service/Fail', pieces: [frame(MESSAGE)] });
+    expect(reply.body).toEqual(Buffer.from(frame(MESSAGE)));
+    expect(reply.trailers).toMatchObject({ 'grpc-status': '5', 'grpc-message': 'It went away' });
+  });
+
+  it('stops writing when its reader does not read, and goes on when it does (T4)', async () => {
+    const stream = at.raw.session.request({
+      ':method': 'POST',
+      ':path': '/test.Service/Fill',
+      'content-type': 'application/grpc',
+    });
+    stream.pause();
+    stream.end(frame(MESSAGE));
+    await until(() => at.written.chunks > 0);
+    const other = await at.raw.call({ path: '/test.Service/Echo', pieces: [frame(MESSAGE)] });
+    expect(other.status).toBe(GRPC_STATUS.OK);
+    expect(at.written.chunks).toBeLessThan(FILL_CHUNKS / 10);
+    expect(at.ended).toEqual(['OK']);
+    let received = 0;
+    stream.on('data', (piece: Buffer) => {
+      received += piece.length;
+    });
+    stream.resume();
+    await new Promise((resolve) => stream.on('close', resolve));
+    expect(received).toBe(FILL_CHUNKS * (FILL_CHUNK.length + FRAME_HEADER_BYTES));
+    expect(at.ended).toEqual(['OK', 'OK']);
+  });
+
+  it('answers the messages of a bidirectional call one by one', async () => {
+    const pieces = [frame(MESSAGE), frame(gzipSync(MESSAGE), true), frame(Buffer.from('bye'))];
+    const headers = { 'grpc-encoding': 'gzip' };
+    const reply = await at.raw.call({ path: '/test.Service/EchoAll', pieces, headers });
+    expect(reply.body).toEqual(Buffer.concat([frame(MESSAGE), frame(MESSAGE), frame(Buffer.from('bye'))]));
+    expect(reply.status).toBe(GRPC_STATUS.OK);
+  });
+});
