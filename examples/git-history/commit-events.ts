@@ -1,0 +1,107 @@
+/**
+ * Turns a commit into transactions: one event for each changed file, the author as the principal, the author date as
+ * the effective time. Commits are imported in the order in which they entered the history, and authored in another
+ * (rebases, patches by mail): so the two time axes of the database really differ.
+ *
+ * A commit of more files than a transaction may hold becomes several transactions in a row. Their ids follow from the
+ * commit, so that an import that was cut off is simply started again: what is there already is answered, not repeated.
+ */
+import { createHash } from 'node:crypto';
+import { Event, type TransactRequest } from './api.ts';
+import type { Change, Commit } from './git-log.ts';
+
+export const FILE_ADDED = 'git.file.added';
+export const FILE_MODIFIED = 'git.file.modified';
+export const FILE_DELETED = 'git.file.deleted';
+
+/** A transaction holds at most 1,000 events and 1 MB; paths can be long. */
+const EVENTS_PER_TRANSACTION = 500;
+const SUBJECT_BYTES_MAX = 255;
+const MESSAGE_CHARACTERS_MAX = 4000;
+
+/** What an event about a file says. */
+export interface FileChange {
+  readonly path: string;
+  readonly mode: string;
+  readonly blob: string;
+  readonly commit: string;
+}
+
+const TYPES: Readonly<Record<Change['kind'], string>> = {
+  added: FILE_ADDED,
+  modified: FILE_MODIFIED,
+  deleted: FILE_DELETED,
+};
+
+export function transactionsOf(
+  commit: Commit,
+  target: { readonly database: string; readonly stream: string },
+): readonly TransactRequest[] {
+  const parts = Math.max(1, Math.ceil(commit.changes.length / EVENTS_PER_TRANSACTION));
+  const requests: TransactRequest[] = [];
+  for (let part = 0; part < parts; part++) {
+    const changes = commit.changes.slice(part * EVENTS_PER_TRANSACTION, (part + 1) * EVENTS_PER_TRANSACTION);
+    // A commit that changes nothing leaves no events, and a transaction has at least one.
+    if (changes.length === 0) continue;
+    requests.push(transaction(commit, { ...target, changes, part }));
+  }
+  return requests;
+}
+
+/** The subject of a file: its path, or a short form of it where it is too long or not printable. */
+export function subjectOf(path: string): string {
+  const printable = !/\p{Cc}/u.test(path) && path.trim() !== '';
+  if (printable && Buffer.byteLength(path) <= SUBJECT_BYTES_MAX) return path;
+  return `path-sha1:${createHash('sha1').update(path).digest('hex')}`;
+}
+
+interface Part {
+  readonly database: string;
+  readonly stream: string;
+  readonly changes: readonly Change[];
+  readonly part: number;
+}
+
+function transaction(commit: Commit, { database, stream, changes, part }: Part): TransactRequest {
+  return {
+    databaseName: database,
+    transaction: {
+      events: changes.map((change, i) => fileEvent(commit, change, { stream, id: `${commit.hash}:${part}.${i}` })),
+      constraints: [],
+      transactionId: uuidOf(`${stream}/${commit.hash}/${part}`),
+      options: {
+        principalAttributes: { name: commit.authorName, email: commit.authorEmail },
+        commitMessage: commit.message.slice(0, MESSAGE_CHARACTERS_MAX),
+        correlationId: commit.hash,
+      },
+    },
+    events: [],
+    constraints: [],
+    options: undefined,
+  };
+}
+
+function fileEvent(commit: Commit, change: Change, names: { readonly stream: string; readonly id: string }): Event {
+  const { path, mode, blob } = change;
+  const data: FileChange = { path, mode, blob, commit: commit.hash };
+  const authoredMs = Date.parse(commit.authoredAt);
+  return Event.fromPartial({
+    id: names.id,
+    specVersion: '1.0',
+    ty: TYPES[change.kind],
+    source: `/git/${encodeURIComponent(names.stream)}`,
+    subject: subjectOf(path),
+    time: { seconds: Math.floor(authoredMs / 1000), nanos: 0 },
+    timeText: commit.authoredAt,
+    datacontenttype: 'application/json',
+    data: Buffer.from(JSON.stringify(data)),
+  });
+}
+
+/** A name-based UUID (RFC 9562, version 8: SHA-1 of the name). */
+function uuidOf(name: string): string {
+  const hash = createHash('sha1').update(name).digest();
+  hash.writeUInt8((hash.readUInt8(6) & 0x0f) | 0x80, 6);
+  hash.writeUInt8((hash.readUInt8(8) & 0x3f) | 0x80, 8);
+  return hash.toString('hex', 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}

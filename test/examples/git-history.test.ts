@@ -1,0 +1,123 @@
+// Goal: replaying the changes that the example reads gives exactly git's own trees, whatever the history looks like.
+// Method: small repositories made by git, and this repository itself; git ls-tree is the oracle.
+import { resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { subjectOf, transactionsOf } from '../../examples/git-history/commit-events.ts';
+import { type Commit, countCommits, readCommits, readTree } from '../../examples/git-history/git-log.ts';
+import { Progress } from '../../examples/git-history/progress.ts';
+import { GitRepository } from '../support/git-repository.ts';
+
+async function commitsOf(repository: string): Promise<Commit[]> {
+  const commits: Commit[] = [];
+  for await (const commit of readCommits(repository)) commits.push(commit);
+  return commits;
+}
+
+function replay(commits: readonly Commit[]): Map<string, { mode: string; blob: string }> {
+  const tree = new Map<string, { mode: string; blob: string }>();
+  for (const { kind, path, mode, blob } of commits.flatMap((commit) => commit.changes)) {
+    if (kind === 'deleted') tree.delete(path);
+    else tree.set(path, { mode, blob });
+  }
+  return tree;
+}
+
+test('a linear history is read with authors, dates, messages and kinds of change', async () => {
+  using repository = new GitRepository();
+  repository.write('a.txt', 'one').write('dir/b.txt', 'two');
+  repository.commit({
+    message: 'add two files\n\nwith a body',
+    author: 'Grace',
+    authoredAt: '2020-02-03T04:05:06+02:00',
+  });
+  repository.write('a.txt', 'three').remove('dir/b.txt').commit({ message: 'change and delete' });
+
+  const [first, second] = await commitsOf(repository.dir);
+
+  expect(first).toMatchObject({
+    authorName: 'Grace',
+    authorEmail: 'grace@example.com',
+    authoredAt: '2020-02-03T04:05:06+02:00',
+    message: 'add two files\n\nwith a body',
+    parents: [],
+  });
+  expect(first?.changes.map(({ kind, path }) => [kind, path])).toEqual([
+    ['added', 'a.txt'],
+    ['added', 'dir/b.txt'],
+  ]);
+  expect(second?.changes.map(({ kind, path }) => [kind, path])).toEqual([
+    ['modified', 'a.txt'],
+    ['deleted', 'dir/b.txt'],
+  ]);
+  expect(second?.changes[1]?.blob).toBe(first?.changes[1]?.blob);
+});
+
+test('a merge that keeps one side leaves the files of its tree', async () => {
+  using repository = new GitRepository();
+  repository.write('kept', 'base').write('other', 'base').commit({ message: 'base' });
+  repository.git('checkout', '--quiet', '-b', 'side');
+  repository.write('kept', 'side').write('new', 'side').commit({ message: 'side' });
+  repository.git('checkout', '--quiet', 'main');
+  repository.write('other', 'main').commit({ message: 'main' });
+  repository.git('merge', '--quiet', '--no-edit', '--strategy=ours', 'side');
+  repository.write('last', 'x').commit({ message: 'after' });
+
+  const commits = await commitsOf(repository.dir);
+
+  expect(commits).toHaveLength(5);
+  expect(replay(commits)).toEqual(await readTree(repository.dir, 'HEAD'));
+});
+
+test('names with spaces, quotes, line breaks and other scripts are read as they are', async () => {
+  using repository = new GitRepository();
+  const names = ['with space', 'quo"te', 'line\nbreak', 'tab\there', 'ünïcode/名前', ':100644 colon', '-dash'];
+  for (const name of names) repository.write(name, name);
+  repository.commit({ message: 'odd names' });
+  const [commit] = await commitsOf(repository.dir);
+  expect(commit?.changes.map((change) => change.path).toSorted()).toEqual(names.toSorted());
+});
+
+test('this repository replays to its own HEAD', async () => {
+  const repository = resolve(import.meta.dirname, '../..');
+  const commits = await commitsOf(repository);
+  expect(commits).toHaveLength(await countCommits(repository));
+  expect(replay(commits)).toEqual(await readTree(repository, 'HEAD'));
+});
+
+test('a directory that is no repository is refused with the words of git', async () => {
+  await expect(commitsOf('/')).rejects.toThrow(/git log failed in \/: fatal: not a git repository/);
+});
+
+test('a commit of many files becomes transactions whose ids follow from the commit', async () => {
+  using repository = new GitRepository();
+  for (let i = 0; i < 1201; i++) repository.write(`f${i}`, String(i));
+  repository.commit({ message: 'many' });
+  const [commit] = await commitsOf(repository.dir);
+  if (commit === undefined) throw new Error('there is one commit');
+  const target = { database: 'd', stream: 's' };
+  const requests = transactionsOf(commit, target);
+  expect(requests.map((request) => request.transaction?.events.length)).toEqual([500, 500, 201]);
+  const ids = requests.map((request) => request.transaction?.transactionId);
+  expect(new Set(ids).size).toBe(3);
+  expect(transactionsOf(commit, target).map((request) => request.transaction?.transactionId)).toEqual(ids);
+  for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+});
+
+test('a subject is the path, and a short form of a path that cannot be one', () => {
+  expect(subjectOf('src/a b.ts')).toBe('src/a b.ts');
+  expect(subjectOf('line\nbreak')).toMatch(/^path-sha1:[0-9a-f]{40}$/);
+  expect(subjectOf('é'.repeat(128))).toMatch(/^path-sha1:/);
+  expect(subjectOf('é'.repeat(127))).toBe('é'.repeat(127));
+});
+
+test('progress rewrites one line on a terminal and always shows the end', () => {
+  const written: string[] = [];
+  const progress = new Progress({ isTTY: true, write: (text) => written.push(text) }, 2, 0);
+  progress.show({ commits: 1, events: 10 }, 1000);
+  progress.show({ commits: 1, events: 11 }, 1050);
+  progress.show({ commits: 2, events: 12 }, 1060);
+  expect(written).toEqual([
+    '\r\x1b[2K50 %  1/2 commits, 10 events, 10 events/s',
+    '\r\x1b[2K100 %  2/2 commits, 12 events, 11 events/s\n',
+  ]);
+});
