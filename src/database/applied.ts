@@ -1,0 +1,88 @@
+/**
+ * The applied row: how far a database is, written in the same batch as everything it counts (D3).
+ *
+ * ```
+ * u8 format = 1 | 16 bytes database_id | varint created_at ms
+ * varint raft index | varint term
+ * varint revision | 32 bytes chain hash | varint latest recorded time ms | varint total events
+ * varint next stream id | varint next type id | varint next source id
+ * u32 CRC
+ * ```
+ */
+import {
+  type ByteWriter,
+  type DatabaseId,
+  formatUuid,
+  isDatabaseId,
+  isLogIndex,
+  isRevision,
+  isTerm,
+  type LogIndex,
+  parseUuid,
+  type Revision,
+  type Term,
+} from '#base';
+import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
+
+const FORMAT = 1;
+export const HASH_BYTES = 32;
+const UUID_BYTES = 16;
+
+export interface Applied {
+  readonly databaseId: DatabaseId;
+  readonly createdAtMs: number;
+  /** The last log entry that the state includes, and its term. */
+  readonly index: LogIndex;
+  readonly term: Term;
+  readonly revision: Revision;
+  /** H(revision); see docs/formats/pages.md. */
+  readonly chainHash: Uint8Array;
+  /** Recorded time of the latest transaction; at revision 0 the time of creation. */
+  readonly recordedTimeMs: number;
+  /** Events in the revisions 1 to `revision`. */
+  readonly totalEvents: number;
+  /** The ids that the next new stream, event type and source get. */
+  readonly nextStreamId: number;
+  readonly nextTypeId: number;
+  readonly nextSourceId: number;
+}
+
+export function writeApplied(into: ByteWriter, applied: Applied): void {
+  into.u8(FORMAT);
+  into.bytes(parseUuid(applied.databaseId) ?? new Uint8Array(UUID_BYTES));
+  into.varint(applied.createdAtMs);
+  into.varint(applied.index);
+  into.varint(applied.term);
+  into.varint(applied.revision);
+  into.bytes(applied.chainHash);
+  into.varint(applied.recordedTimeMs);
+  into.varint(applied.totalEvents);
+  into.varint(applied.nextStreamId);
+  into.varint(applied.nextTypeId);
+  into.varint(applied.nextSourceId);
+  sealRow(into);
+}
+
+/** Throws when the row is corrupt. */
+export function readAppliedRow(key: Uint8Array, value: Uint8Array): Applied {
+  const row = openRow(key, value, FORMAT);
+  const id = row.bytes(UUID_BYTES);
+  const databaseId = id.length === UUID_BYTES ? formatUuid(id) : '';
+  const createdAtMs = row.varint();
+  const index = row.varint();
+  const term = row.varint();
+  const revision = row.varint();
+  const chainHash = row.bytes(HASH_BYTES);
+  const rest = {
+    recordedTimeMs: row.varint(),
+    totalEvents: row.varint(),
+    nextStreamId: row.varint(),
+    nextTypeId: row.varint(),
+    nextSourceId: row.varint(),
+  };
+  closeRow(key, row);
+  if (!isDatabaseId(databaseId) || !isLogIndex(index) || !isTerm(term) || !isRevision(revision)) {
+    throw corruptRecord(key, 'it is not an applied row');
+  }
+  return { databaseId, createdAtMs, index, term, revision, chainHash, ...rest };
+}

@@ -1,0 +1,36 @@
+/**
+ * What our own rows say when they are broken. Every value carries a CRC-32 that is verified on every read (D1); a value
+ * that fails it, or that cannot be read as what it must be, is never guessed at: whoever meets it stops the node.
+ */
+import { ByteReader, type ByteWriter, crc32, DatabaseError, toHex } from '#base';
+
+const CRC_BYTES = 4;
+
+/** The error for a row that is not what we wrote: fatal to the node (`details.reason` is `CorruptRecord`). */
+export function corruptRecord(key: Uint8Array, fault: string): DatabaseError {
+  const message = `The row with key ${toHex(key)} is corrupt: ${fault}`;
+  return new DatabaseError('internal', message, { details: { reason: 'CorruptRecord' } });
+}
+
+/** Ends a value with the checksum of everything before it, 4 bytes little-endian. */
+export function sealRow(row: ByteWriter): void {
+  const content = row.view();
+  row.u32le(crc32(content));
+}
+
+/** A reader over the content of a sealed value, behind its format byte; throws `corruptRecord`. */
+export function openRow(key: Uint8Array, value: Uint8Array, format: number): ByteReader {
+  const end = value.length - CRC_BYTES;
+  if (end < 1) throw corruptRecord(key, `${value.length} bytes are too few for a format and a checksum`);
+  const stored = new ByteReader(value, end).u32le();
+  const found = crc32(value, 0, end);
+  if (stored !== found) throw corruptRecord(key, `its checksum is ${stored}, its content gives ${found}`);
+  if (value[0] !== format) throw corruptRecord(key, `format ${value[0]} is unknown here, ${format} would be known`);
+  return new ByteReader(value, 1, end);
+}
+
+/** Throws unless the reader has read exactly its whole row. */
+export function closeRow(key: Uint8Array, reader: ByteReader): void {
+  if (reader.failed) throw corruptRecord(key, 'it ends inside a field');
+  if (reader.left !== 0) throw corruptRecord(key, `${reader.left} bytes follow its last field`);
+}

@@ -1,0 +1,60 @@
+/**
+ * What a database was at one of its revisions, and which revision it had reached at a time.
+ */
+import { parseUuid, type Sha256 } from '#base';
+import type { Applied } from './applied.ts';
+import type { Page } from './page.ts';
+import type { DatabaseReader } from './reader.ts';
+
+export interface DatabaseFacts {
+  readonly revision: number;
+  /** The revision before; 0 at 0. */
+  readonly basis: number;
+  /** Recorded time of the revision; at 0 the time of creation. */
+  readonly timestampMs: number;
+  /** H(revision). */
+  readonly chainHash: Uint8Array;
+  /** Events in the revisions 1 to `revision`. */
+  readonly totalEvents: number;
+}
+
+/** H(0) = SHA-256(the 16 bytes of database_id). */
+export function genesisHash(sha256: Sha256, databaseId: string): Uint8Array {
+  return sha256([parseUuid(databaseId) ?? new Uint8Array(0)]);
+}
+
+/** The facts of a revision that is applied. */
+export function databaseAt(reader: DatabaseReader, applied: Applied, revision: number): DatabaseFacts {
+  if (revision === 0) {
+    const chainHash = genesisHash(reader.source.sha256, applied.databaseId);
+    return { revision, basis: 0, timestampMs: applied.createdAtMs, chainHash, totalEvents: 0 };
+  }
+  const { record, recordedTimeMs } = reader.transaction(revision);
+  const { chainHash, totalEvents } = record;
+  return { revision, basis: revision - 1, timestampMs: recordedTimeMs, chainHash, totalEvents };
+}
+
+/**
+ * The latest revision, at most `at`, whose recorded time is `timeMs` or before; 0 when there is none. Recorded time
+ * never goes back (D5), so this halves the revisions: two gets a step.
+ */
+export function revisionAtTime(reader: DatabaseReader, at: number, timeMs: number): number {
+  let low = 0;
+  let high = at;
+  // Revisions up to `low` are not later than the time, those above `high` are.
+  while (low < high) {
+    const page = reader.pageOf(Math.ceil((low + high) / 2));
+    const first = page.firstRevision;
+    const last = Math.min(page.lastRevision, at);
+    if (page.recordedTimeMs(first) > timeMs) high = Math.min(high, first - 1);
+    else if (page.recordedTimeMs(last) <= timeMs) low = Math.max(low, last);
+    else return lastNotLater(page, first, last, timeMs);
+  }
+  return low;
+}
+
+function lastNotLater(page: Page, first: number, last: number, timeMs: number): number {
+  let revision = first;
+  while (revision < last && page.recordedTimeMs(revision + 1) <= timeMs) revision++;
+  return revision;
+}

@@ -1,0 +1,36 @@
+/**
+ * #database: the replicated state of one database and of the catalog, and how to read it.
+ *
+ * For: deciding a transaction and writing what follows from it (pages, heads, postings, ids, times), the same on every
+ * replica; and the readers that give the stored rows back, verified. docs/formats has every byte.
+ *
+ * Not here: how entries get ordered (#raft), when rows get written (#cluster), answering queries (#query).
+ *
+ * Invariants:
+ *   D1  Every value carries a CRC-32 that is verified on every read; one that fails is `CorruptRecord`, fatal.
+ *   D5  Recorded time never goes back from one revision to the next.
+ *   D7  A reader at an applied revision sees exactly the events up to it, whatever is written meanwhile.
+ */
+export type { Applied } from './applied.ts';
+export { type DatabaseFacts, databaseAt, genesisHash, revisionAtTime } from './facts.ts';
+export { type HeadContent, inlineEntries } from './head.ts';
+export {
+  HEAD_KIND,
+  type HeadKind,
+  type HeadName,
+  type KeyRange,
+  NO_SUBJECT_HEAD,
+  RowKeys,
+} from './keys.ts';
+export { Page, type PageRecord } from './page.ts';
+export { PostingBlock, type PostingEntry } from './posting.ts';
+export { PostingCursor, type PostingCursorOptions } from './posting-cursor.ts';
+export {
+  DatabaseReader,
+  type DatabaseSource,
+  eventsOf,
+  type StoredEvent,
+  type StoredTransaction,
+} from './reader.ts';
+export type { BodyView, RecordView, StoredId } from './record.ts';
+export { type HeadWalk, type PageWalk, type TimeWalk, walkHeads, walkPages, walkTimes } from './walks.ts';

@@ -1,0 +1,232 @@
+/**
+ * The keys of one group's rows (docs/formats/keys.md). g is the group, 4 bytes; integers are big-endian, so that keys
+ * sort as numbers; a term is UTF-8 without 00 and ended by 00, so that a prefix of terms is a range.
+ *
+ * ```
+ * 01 g 00                      applied row
+ * 01 g 01 revision             page; the revision is its first
+ * 01 g 02 transaction_id       transaction row
+ * 01 g 03 stream 00            head of a stream        \
+ * 01 g 04 type 00              head of an event type    |  what follows `01 g` is the head's tail: it names the list
+ * 01 g 05 00                   head of "no subject"     |  in the keys of its chunks and tips too
+ * 01 g 05 01 subject 00        head of a subject        |
+ * 01 g 0a source 00            head of a source        /
+ * 01 g 06 tail revision index  posting chunk; the position is that of the LAST entry in it
+ * 01 g 07 tail mask id…        tip row of a spilled head
+ * 01 g 08 hash                 event-id row
+ * 01 g 09 second revision      effective-time row: a second, and a page by its first revision
+ * 01 g 0b block                page directory: which of 256 revisions begin a page
+ * 01 g 10 name 00              binding of a database name (catalog group)
+ * ```
+ * Nothing here knows what the values hold.
+ */
+import { ByteReader, ByteWriter, type GroupId } from '#base';
+import type { Position } from '#model';
+
+export const GROUP_ROWS = 0x01;
+
+export const TABLE = {
+  APPLIED: 0x00,
+  PAGE: 0x01,
+  TRANSACTION: 0x02,
+  CHUNK: 0x06,
+  TIP: 0x07,
+  EVENT_ID: 0x08,
+  TIME: 0x09,
+  DIRECTORY: 0x0b,
+  BINDING: 0x10,
+} as const;
+
+/** What a head lists the events of; the number is the head's table. */
+export const HEAD_KIND = { STREAM: 0x03, TYPE: 0x04, SUBJECT: 0x05, SOURCE: 0x0a } as const;
+
+export type HeadKind = (typeof HEAD_KIND)[keyof typeof HEAD_KIND];
+
+/** Names one posting list: the value of an attribute, or (`term` undefined, subjects only) its absence. */
+export interface HeadName {
+  readonly kind: HeadKind;
+  readonly term: Uint8Array | undefined;
+}
+
+/** The list of the events that have no subject. */
+export const NO_SUBJECT_HEAD: HeadName = Object.freeze({ kind: HEAD_KIND.SUBJECT, term: undefined });
+
+export interface KeyRange {
+  readonly gte: Uint8Array;
+  readonly lt: Uint8Array;
+}
+
+/** Bytes of `01 g` and the table. */
+const PREFIX_BYTES = 6;
+/** Bytes of a position: revision and index. */
+const POSITION_BYTES = 10;
+const SUBJECT_NONE = 0x00;
+const SUBJECT_SOME = 0x01;
+/** Seconds of 0001-01-01 before 1970: added, so that every second of the supported years is 0 or more. */
+export const SECONDS_BIAS: number = 62_135_596_800;
+
+/** Revisions in one row of the page directory. */
+export const DIRECTORY_BLOCK: number = 256;
+
+/** Builds the keys of one group. Every key is lent: it is valid until the next one is built. Ranges are owned. */
+export class RowKeys {
+  readonly group: GroupId;
+  readonly #key = new ByteWriter(64);
+
+  constructor(group: GroupId) {
+    this.group = group;
+  }
+
+  applied(): Uint8Array {
+    return this.#start(TABLE.APPLIED).view();
+  }
+
+  page(firstRevision: number): Uint8Array {
+    return this.#numbered(TABLE.PAGE, firstRevision);
+  }
+
+  transaction(transactionId: Uint8Array): Uint8Array {
+    const key = this.#start(TABLE.TRANSACTION);
+    key.bytes(transactionId);
+    return key.view();
+  }
+
+  head(name: HeadName): Uint8Array {
+    const key = this.#start(name.kind);
+    appendTerm(key, name);
+    return key.view();
+  }
+
+  chunk(name: HeadName, revision: number, index: number): Uint8Array {
+    const key = this.#start(TABLE.CHUNK);
+    appendTail(key, name);
+    key.u64be(revision);
+    key.u16be(index);
+    return key.view();
+  }
+
+  tip(name: HeadName, mask: number, ids: readonly number[]): Uint8Array {
+    const key = this.#start(TABLE.TIP);
+    appendTail(key, name);
+    key.u8(mask);
+    for (const id of ids) key.u32be(id);
+    return key.view();
+  }
+
+  eventId(hashHigh: number, hashLow: number): Uint8Array {
+    const key = this.#start(TABLE.EVENT_ID);
+    key.u32be(hashHigh);
+    key.u32be(hashLow);
+    return key.view();
+  }
+
+  time(second: number, firstRevision: number): Uint8Array {
+    const key = this.#start(TABLE.TIME);
+    key.u64be(second + SECONDS_BIAS);
+    key.u64be(firstRevision);
+    return key.view();
+  }
+
+  directory(block: number): Uint8Array {
+    return this.#numbered(TABLE.DIRECTORY, block);
+  }
+
+  binding(name: Uint8Array): Uint8Array {
+    const key = this.#start(TABLE.BINDING);
+    key.bytes(name);
+    key.u8(0);
+    return key.view();
+  }
+
+  /** Every row of the group. */
+  all(): KeyRange {
+    return this.tables(0, 0x100);
+  }
+
+  /** The rows of the tables `[from, to)`. */
+  tables(from: number, to: number): KeyRange {
+    const start = (table: number): Uint8Array =>
+      table < 0x100 ? this.#start(table).take() : this.#startOfGroup(this.group + 1).take();
+    return { gte: start(from), lt: start(to) };
+  }
+
+  /** The pages that begin in the revisions `[from, to)`. */
+  pages(from: number, to: number): KeyRange {
+    return { gte: this.page(from).slice(), lt: this.page(to).slice() };
+  }
+
+  /** The heads of a kind whose terms begin with `prefix`; for subjects without "no subject". */
+  heads(kind: HeadKind, prefix: Uint8Array): KeyRange {
+    const key = this.#start(kind);
+    if (kind === HEAD_KIND.SUBJECT) key.u8(SUBJECT_SOME);
+    key.bytes(prefix);
+    return prefixRange(key.take());
+  }
+
+  /** The chunks of a list whose last position is in `[from, to)`. */
+  chunks(name: HeadName, from: Position, to: Position): KeyRange {
+    const bound = (at: Position): Uint8Array => this.chunk(name, at.revision, at.index).slice();
+    return { gte: bound(from), lt: bound(to) };
+  }
+
+  /** The time rows of the seconds `[from, to)`. */
+  times(from: number, to: number): KeyRange {
+    return { gte: this.time(from, 0).slice(), lt: this.time(to, 0).slice() };
+  }
+
+  #numbered(table: number, value: number): Uint8Array {
+    const key = this.#start(table);
+    key.u64be(value);
+    return key.view();
+  }
+
+  #start(table: number): ByteWriter {
+    const key = this.#startOfGroup(this.group);
+    key.u8(table);
+    return key;
+  }
+
+  #startOfGroup(group: number): ByteWriter {
+    this.#key.reset();
+    this.#key.u8(GROUP_ROWS);
+    this.#key.u32be(group);
+    return this.#key;
+  }
+}
+
+/** The term in the key of a head (never "no subject"): a view into the key. */
+export function headTerm(kind: HeadKind, key: Uint8Array): Uint8Array {
+  const from = kind === HEAD_KIND.SUBJECT ? PREFIX_BYTES + 1 : PREFIX_BYTES;
+  return key.subarray(from, key.length - 1);
+}
+
+/** The position in the key of a posting chunk: that of its last entry. */
+export function positionOfChunk(key: Uint8Array): Position {
+  const reader = new ByteReader(key, key.length - POSITION_BYTES);
+  return { revision: reader.u64be(), index: reader.u16be() };
+}
+
+/** The second and the page in the key of an effective-time row. */
+export function readTimeKey(key: Uint8Array): { readonly seconds: number; readonly firstRevision: number } {
+  const reader = new ByteReader(key, PREFIX_BYTES);
+  return { seconds: reader.u64be() - SECONDS_BIAS, firstRevision: reader.u64be() };
+}
+
+function appendTail(key: ByteWriter, name: HeadName): void {
+  key.u8(name.kind);
+  appendTerm(key, name);
+}
+
+function appendTerm(key: ByteWriter, name: HeadName): void {
+  if (name.kind === HEAD_KIND.SUBJECT) key.u8(name.term === undefined ? SUBJECT_NONE : SUBJECT_SOME);
+  if (name.term === undefined) return;
+  key.bytes(name.term);
+  key.u8(0);
+}
+
+function prefixRange(prefix: Uint8Array): KeyRange {
+  // No table and no byte of UTF-8 is ff, so the last byte can always be raised.
+  const lt = prefix.slice();
+  lt[lt.length - 1] = (lt[lt.length - 1] ?? 0) + 1;
+  return { gte: prefix, lt };
+}

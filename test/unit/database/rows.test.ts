@@ -1,0 +1,408 @@
+// Goal: every row says again what was written into it, and a flipped bit anywhere in it is noticed (D1).
+// Method: properties over random contents, then each single bit of the row in turn.
+
+import { crc32 as nativeCrc32 } from 'node:zlib';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  ByteReader,
+  ByteWriter,
+  DatabaseError,
+  encodeUtf8,
+  isDatabaseId,
+  toDatabaseId,
+  toLogIndex,
+  toRevision,
+  toTerm,
+  uuidv7,
+} from '#base';
+import { readAppliedRow, writeApplied } from '../../../src/database/applied.ts';
+import {
+  CHUNK_ENTRIES,
+  inlineEntries,
+  readChunk,
+  readHead,
+  TIPS_MAX,
+  tipStride,
+  writeChunk,
+  writeHead,
+} from '../../../src/database/head.ts';
+import { HEAD_KIND, type HeadName } from '../../../src/database/keys.ts';
+import { Page, pushRecord, writePage, writeRecordTag } from '../../../src/database/page.ts';
+import { PostingBlock, type PostingEntry, PostingPlace, writePosting } from '../../../src/database/posting.ts';
+import { readRecord, writeRecordHead } from '../../../src/database/record.ts';
+import * as small from '../../../src/database/small-rows.ts';
+
+const KEY = Uint8Array.of(1, 2, 3);
+const u48 = fc.integer({ min: 0, max: 2 ** 48 });
+const hash = fc.uint8Array({ minLength: 32, maxLength: 32 });
+
+const times = fc.record({
+  seconds: fc.integer({ min: -62_135_596_800, max: 253_402_300_799 }),
+  nanos: fc.oneof(
+    fc.nat(999).map((ms) => ms * 1_000_000),
+    fc.nat(999_999_999),
+  ),
+});
+
+/** Entries in order of position, some in one transaction, some at one time. */
+const entries = (maxLength: number): fc.Arbitrary<PostingEntry[]> =>
+  fc
+    .array(
+      fc.record({
+        step: fc.oneof(fc.constant(0), fc.nat(3), u48),
+        index: fc.nat(9),
+        offset: fc.nat(70_000),
+        time: times,
+      }),
+      { maxLength },
+    )
+    .map((steps) => {
+      const list: PostingEntry[] = [];
+      for (const { step, index, offset, time } of steps) {
+        const last = list.at(-1);
+        if (last !== undefined && step === 0) {
+          const at = index % 2 === 0 ? last : time;
+          list.push({ ...last, index: last.index + 1 + index, offset: last.offset + 1 + offset, ...pick(at) });
+        } else {
+          const revision = (last?.revision ?? 0) + Math.max(1, step % 2 ** 40);
+          list.push({ revision, index, pageOffset: Math.min(index, revision - 1), offset, ...pick(time) });
+        }
+      }
+      return list;
+    });
+
+function pick({ seconds, nanos }: { readonly seconds: number; readonly nanos: number }): {
+  readonly seconds: number;
+  readonly nanos: number;
+} {
+  return { seconds, nanos };
+}
+
+function packed(list: readonly PostingEntry[]): Uint8Array {
+  const writer = new ByteWriter();
+  const last = new PostingPlace();
+  for (const entry of list) writePosting(writer, last, entry);
+  return writer.take();
+}
+
+function unpacked(block: PostingBlock | undefined): PostingEntry[] {
+  return Array.from({ length: block?.count ?? 0 }, (_, place) => (block ?? PostingBlock.EMPTY).entry(place));
+}
+
+function written(write: (into: ByteWriter) => void): Uint8Array {
+  const writer = new ByteWriter();
+  write(writer);
+  return writer.take();
+}
+
+/** The bits of the row that may be flipped without a CorruptRecord at the next read: there must be none. */
+function unnoticedFlips(row: Uint8Array, read: (row: Uint8Array) => unknown): number[] {
+  return Array.from({ length: row.length * 8 }, (_, bit) => bit).filter((bit) => {
+    const flipped = row.slice();
+    flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+    try {
+      read(flipped);
+      return true;
+    } catch (error) {
+      return !(error instanceof DatabaseError && error.code === 'internal' && error.details.reason === 'CorruptRecord');
+    }
+  });
+}
+
+describe('posting entries', () => {
+  it('are read back as they were written', () => {
+    fc.assert(
+      fc.property(entries(100), (list) => {
+        const bytes = packed(list);
+        expect(unpacked(PostingBlock.read(new ByteReader(bytes), list.length))).toEqual(list);
+      }),
+    );
+  });
+
+  it('are found by position', () => {
+    fc.assert(
+      fc.property(entries(40), u48, fc.nat(10), (list, revision, index) => {
+        const block = PostingBlock.read(new ByteReader(packed(list)), list.length) ?? PostingBlock.EMPTY;
+        const targets = [{ revision, index }, ...list, ...list.map((entry) => ({ ...entry, index: entry.index + 1 }))];
+        for (const target of targets) {
+          const expected = list.findIndex(
+            (entry) =>
+              entry.revision > target.revision || (entry.revision === target.revision && entry.index >= target.index),
+          );
+          expect(block.firstAtOrAfter(target)).toBe(expected === -1 ? list.length : expected);
+        }
+      }),
+    );
+  });
+
+  it('are refused when their count is a lie', () => {
+    const bytes = packed([{ revision: 1, index: 0, pageOffset: 0, offset: 9, seconds: 1, nanos: 0 }]);
+    expect(PostingBlock.read(new ByteReader(bytes), 2)).toBeUndefined();
+    expect(PostingBlock.read(new ByteReader(bytes), 2 ** 40)).toBeUndefined();
+  });
+});
+
+const names: fc.Arbitrary<HeadName> = fc.oneof(
+  fc.constant<HeadName>({ kind: HEAD_KIND.SUBJECT, term: undefined }),
+  fc.constantFrom(...Object.values(HEAD_KIND)).map((kind) => ({ kind, term: encodeUtf8('a-term') })),
+);
+
+describe('heads', () => {
+  it('are read back as they were written', () => {
+    const numbers = fc.record({
+      id: fc.nat(),
+      first: u48,
+      span: u48,
+      without: u48,
+      count: u48,
+      spilled: fc.boolean(),
+      tips: fc.array(fc.tuple(fc.nat(), fc.nat(), fc.nat(), fc.nat()), { maxLength: TIPS_MAX }),
+    });
+    fc.assert(
+      fc.property(names, numbers, entries(CHUNK_ENTRIES), (name, content, list) => {
+        const lastRevision = content.first + content.span;
+        const stride = tipStride(name);
+        const tips = content.tips.flatMap((tip) => tip.map((n) => n % (lastRevision + 1)).slice(0, stride));
+        const isSubject = name.kind === HEAD_KIND.SUBJECT;
+        const head = {
+          name,
+          id: isSubject ? 0 : content.id,
+          firstRevision: content.first,
+          lastRevision,
+          lastWithoutSubject: isSubject ? 0 : content.without,
+          count: content.count,
+          spilled: content.spilled,
+          tips: content.spilled ? [] : tips,
+          inlineCount: list.length,
+          inline: packed(list),
+        };
+        const read = readHead(
+          name,
+          KEY,
+          written((into) => writeHead(into, head)),
+        );
+        expect(read).toEqual(head);
+        expect(unpacked(inlineEntries(KEY, read))).toEqual(list);
+      }),
+    );
+  });
+
+  it('and chunks notice every flipped bit (D1)', () => {
+    const list = [1, 2, 3].map((revision) => ({ revision, index: 0, pageOffset: 0, offset: 50, seconds: 7, nanos: 5 }));
+    const name = { kind: HEAD_KIND.STREAM, term: encodeUtf8('orders') };
+    const inline = packed(list);
+    const head = { name, id: 1, firstRevision: 1, lastRevision: 3, lastWithoutSubject: 2, count: 3 };
+    const row = written((into) =>
+      writeHead(into, { ...head, spilled: false, tips: [1, 3, 2], inlineCount: 3, inline }),
+    );
+    expect(unnoticedFlips(row, (flipped) => readHead(name, KEY, flipped))).toEqual([]);
+    const chunk = written((into) => writeChunk(into, 3, inline));
+    expect(unpacked(readChunk(KEY, chunk))).toEqual(list);
+    expect(unnoticedFlips(chunk, (flipped) => readChunk(KEY, flipped))).toEqual([]);
+  });
+});
+
+describe('small rows', () => {
+  it('are read back as they were written', () => {
+    const place = fc.record({ revision: u48, pageOffset: fc.nat(), index: fc.nat(999), offset: fc.nat() });
+    fc.assert(
+      fc.property(u48, fc.nat(), fc.array(place), (a, b, places) => {
+        const transaction = { revision: a, pageOffset: b };
+        const transactionRow = written((into) => small.writeTransactionRow(into, transaction));
+        expect(small.readTransactionRow(KEY, transactionRow)).toEqual(transaction);
+        const tip = { lastRevision: a, lastWithoutSubject: b };
+        expect(
+          small.readTipRow(
+            KEY,
+            written((into) => small.writeTipRow(into, tip)),
+          ),
+        ).toEqual(tip);
+        expect(
+          small.readEventIdRow(
+            KEY,
+            written((into) => small.writeEventIdRow(into, places)),
+          ),
+        ).toEqual(places);
+      }),
+    );
+  });
+
+  it('of effective times are read back in order of time', () => {
+    fc.assert(
+      fc.property(entries(30), fc.integer({ min: -9, max: 9 }), (list, seconds) => {
+        const firstRevision = list[0]?.revision ?? 1;
+        const sorted = list
+          .map((entry) => ({ ...entry, seconds, pageOffset: entry.revision - firstRevision }))
+          .toSorted((x, y) => x.nanos - y.nanos || x.revision - y.revision || x.index - y.index);
+        const row = written((into) => small.writeTimeRow(into, firstRevision, sorted));
+        expect(small.readTimeRow(KEY, row, { seconds, firstRevision })).toEqual(sorted);
+      }),
+    );
+  });
+
+  it('of the page directory find the page that begins at or before a place', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.nat(255)), fc.nat(255), (starts, from) => {
+        const bits = small.emptyDirectoryBits();
+        for (const start of starts) small.setDirectoryBit(bits, 5 * 256 + start);
+        const read = small.readDirectoryRow(
+          KEY,
+          written((into) => small.writeDirectoryRow(into, bits)),
+        );
+        expect(small.lastDirectoryBit(read, from)).toBe(Math.max(-1, ...starts.filter((start) => start <= from)));
+      }),
+    );
+  });
+
+  it('notice every flipped bit (D1)', () => {
+    const entry = { revision: 9, index: 0, pageOffset: 1, offset: 50, seconds: 7, nanos: 5 };
+    const rows: [Uint8Array, (row: Uint8Array) => unknown][] = [
+      [written((into) => small.writeTransactionRow(into, entry)), (row) => small.readTransactionRow(KEY, row)],
+      [written((into) => small.writeEventIdRow(into, [entry])), (row) => small.readEventIdRow(KEY, row)],
+      [
+        written((into) => small.writeTimeRow(into, 8, [entry])),
+        (row) => small.readTimeRow(KEY, row, { seconds: 7, firstRevision: 8 }),
+      ],
+      [
+        written((into) => small.writeTipRow(into, { lastRevision: 300, lastWithoutSubject: 5 })),
+        (row) => small.readTipRow(KEY, row),
+      ],
+      [written((into) => small.writeDirectoryRow(into, new Uint8Array(32))), (row) => small.readDirectoryRow(KEY, row)],
+    ];
+    for (const [row, read] of rows) expect(unnoticedFlips(row, read)).toEqual([]);
+  });
+});
+
+describe('the applied row', () => {
+  const id = fc
+    .tuple(fc.nat(), fc.uint8Array({ minLength: 10, maxLength: 10 }))
+    .map(([at, random]) => uuidv7(at, random))
+    .filter(isDatabaseId);
+  const applied = fc.record({
+    databaseId: id,
+    createdAtMs: u48,
+    index: u48.map(toLogIndex),
+    term: u48.map(toTerm),
+    revision: u48.map(toRevision),
+    chainHash: hash,
+    recordedTimeMs: u48,
+    totalEvents: u48,
+    nextStreamId: fc.nat(),
+    nextTypeId: fc.nat(),
+    nextSourceId: fc.nat(),
+  });
+
+  it('is read back as it was written', () => {
+    fc.assert(
+      fc.property(applied, (content) => {
+        expect(
+          readAppliedRow(
+            KEY,
+            written((into) => writeApplied(into, content)),
+          ),
+        ).toEqual(content);
+      }),
+    );
+  });
+
+  it('notices every flipped bit (D1)', () => {
+    const row = written((into) =>
+      writeApplied(into, {
+        databaseId: toDatabaseId('0198c0de-0000-7000-8000-000000000001'),
+        createdAtMs: 1_700_000_000_000,
+        index: toLogIndex(12),
+        term: toTerm(3),
+        revision: toRevision(9),
+        chainHash: new Uint8Array(32).fill(0xaa),
+        recordedTimeMs: 1_700_000_000_001,
+        totalEvents: 40,
+        nextStreamId: 2,
+        nextTypeId: 3,
+        nextSourceId: 4,
+      }),
+    );
+    expect(unnoticedFlips(row, (flipped) => readAppliedRow(KEY, flipped))).toEqual([]);
+  });
+});
+
+describe('records', () => {
+  it('are read back as they were written', () => {
+    const stored = fc.array(fc.record({ index: fc.nat(999), id: fc.string({ unit: 'grapheme', minLength: 1 }) }));
+    fc.assert(
+      fc.property(
+        fc.record({ revision: u48, chainHash: hash, storedIds: stored, totalEvents: u48 }),
+        fc.nat(300),
+        (head, bodyLength) => {
+          const writer = new ByteWriter();
+          const headLength = writeRecordHead(writer, head, bodyLength);
+          writer.bytes(new Uint8Array(bodyLength));
+          const bytes = writer.take();
+          expect(readRecord(bytes, 0, bytes.length)).toEqual({ ...head, bodyStart: headLength, bodyEnd: bytes.length });
+          expect(readRecord(bytes, 0, bytes.length - 1)).toBeUndefined();
+        },
+      ),
+    );
+  });
+});
+
+describe('pages', () => {
+  /** A page of these transactions; their records are opaque here, one byte a fill. */
+  function makePage(sizes: readonly number[]): { readonly value: Uint8Array; readonly body: Uint8Array } {
+    const outline = { firstRevision: 100, eventsBefore: 7, numbers: [] };
+    const body = new ByteWriter();
+    for (const [place, size] of sizes.entries()) {
+      const byteLength = writeRecordTag(body, size);
+      body.bytes(new Uint8Array(size).fill(place + 1));
+      pushRecord(outline, {
+        byteLength,
+        eventCount: place * 2,
+        hasStoredIds: place % 2 === 1,
+        recordedTimeMs: 5000 + place,
+      });
+    }
+    const bytes = body.take();
+    return { value: written((into) => writePage(into, outline, bytes, nativeCrc32)), body: bytes };
+  }
+
+  it('give their transactions back by revision, whatever their sizes', () => {
+    const sizes = fc.array(fc.oneof(fc.nat(300), fc.constantFrom(127, 128, 129, 16_383, 16_384)), {
+      minLength: 1,
+      maxLength: 9,
+    });
+    fc.assert(
+      fc.property(sizes, (list) => {
+        const { value, body } = makePage(list);
+        const page = new Page(KEY, value, nativeCrc32);
+        expect([page.firstRevision, page.lastRevision, page.count]).toEqual([100, 99 + list.length, list.length]);
+        expect(page.body()).toEqual(body);
+        let totalEvents = 7;
+        for (const [place, size] of list.entries()) {
+          totalEvents += place * 2;
+          const record = page.record(100 + place);
+          expect(page.records()[place]).toEqual(record);
+          expect(record).toMatchObject({ revision: 100 + place, recordedTimeMs: 5000 + place, totalEvents });
+          expect(record).toMatchObject({ eventCount: place * 2, hasStoredIds: place % 2 === 1 });
+          expect(page.slice(record.start, record.end)).toEqual(new Uint8Array(size).fill(place + 1));
+        }
+        expect(() => page.record(100 + list.length)).toThrow('does not hold revision');
+      }),
+    );
+  });
+
+  it('notice every flipped bit when the body is read (D1)', () => {
+    const { value } = makePage([20, 30]);
+    expect(unnoticedFlips(value, (flipped) => new Page(KEY, flipped, nativeCrc32).body())).toEqual([]);
+  });
+
+  it('verify only the blocks that a slice covers (D1)', () => {
+    const { value } = makePage([20_000]);
+    const start = value.length - 20_000;
+    value[start + 9000] = 0xee;
+    const page = new Page(KEY, value, nativeCrc32);
+    expect(page.slice(0, 4000)).toHaveLength(4000);
+    expect(page.slice(12_400, 20_000)).toHaveLength(7600);
+    expect(() => page.slice(4000, 8200)).toThrow('checksum of block 2');
+    expect(() => page.body()).toThrow('checksum of block 2');
+  });
+});
