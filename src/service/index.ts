@@ -19,6 +19,7 @@
  *   V7  A reader that does not pull costs no memory beyond its chunk, and nobody waits for it.
  *   V8  Every wait ends with its signal, and with a limit of limits.ts where there is one.
  */
+export { isFatal } from './fatal.ts';
 export type {
   AwaitDatabaseRequest,
   CreateDatabaseRequest,

@@ -40,45 +40,6 @@ export namespace DataKind {
   export type DATA_KIND_PROTO = typeof DataKind.DATA_KIND_PROTO;
 }
 
-export function dataKindFromJSON(object: any): DataKind {
-  switch (object) {
-    case 0:
-    case "DATA_KIND_UNSPECIFIED":
-      return DataKind.DATA_KIND_UNSPECIFIED;
-    case 1:
-    case "DATA_KIND_JSON":
-      return DataKind.DATA_KIND_JSON;
-    case 2:
-    case "DATA_KIND_TEXT":
-      return DataKind.DATA_KIND_TEXT;
-    case 3:
-    case "DATA_KIND_BINARY":
-      return DataKind.DATA_KIND_BINARY;
-    case 4:
-    case "DATA_KIND_PROTO":
-      return DataKind.DATA_KIND_PROTO;
-    default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum DataKind");
-  }
-}
-
-export function dataKindToJSON(object: DataKind): string {
-  switch (object) {
-    case DataKind.DATA_KIND_UNSPECIFIED:
-      return "DATA_KIND_UNSPECIFIED";
-    case DataKind.DATA_KIND_JSON:
-      return "DATA_KIND_JSON";
-    case DataKind.DATA_KIND_TEXT:
-      return "DATA_KIND_TEXT";
-    case DataKind.DATA_KIND_BINARY:
-      return "DATA_KIND_BINARY";
-    case DataKind.DATA_KIND_PROTO:
-      return "DATA_KIND_PROTO";
-    default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum DataKind");
-  }
-}
-
 export const Direction = { DIRECTION_FORWARD: 0, DIRECTION_REVERSE: 1 } as const;
 
 export type Direction = typeof Direction[keyof typeof Direction];
@@ -86,30 +47,6 @@ export type Direction = typeof Direction[keyof typeof Direction];
 export namespace Direction {
   export type DIRECTION_FORWARD = typeof Direction.DIRECTION_FORWARD;
   export type DIRECTION_REVERSE = typeof Direction.DIRECTION_REVERSE;
-}
-
-export function directionFromJSON(object: any): Direction {
-  switch (object) {
-    case 0:
-    case "DIRECTION_FORWARD":
-      return Direction.DIRECTION_FORWARD;
-    case 1:
-    case "DIRECTION_REVERSE":
-      return Direction.DIRECTION_REVERSE;
-    default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Direction");
-  }
-}
-
-export function directionToJSON(object: Direction): string {
-  switch (object) {
-    case Direction.DIRECTION_FORWARD:
-      return "DIRECTION_FORWARD";
-    case Direction.DIRECTION_REVERSE:
-      return "DIRECTION_REVERSE";
-    default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Direction");
-  }
 }
 
 export interface Event {
@@ -459,111 +396,6 @@ export const Event: MessageFns<Event> = {
     }
   },
 
-  fromJSON(object: any): Event {
-    return {
-      id: isSet(object.id) ? globalThis.String(object.id) : "",
-      specVersion: isSet(object.specVersion)
-        ? globalThis.String(object.specVersion)
-        : isSet(object.spec_version)
-        ? globalThis.String(object.spec_version)
-        : "",
-      ty: isSet(object.ty) ? globalThis.String(object.ty) : "",
-      source: isSet(object.source) ? globalThis.String(object.source) : "",
-      subject: isSet(object.subject) ? globalThis.String(object.subject) : undefined,
-      time: isSet(object.time) ? fromJsonTimestamp(object.time) : undefined,
-      data: isSet(object.data) ? Buffer.from(bytesFromBase64(object.data)) : Buffer.alloc(0),
-      extensions: isObject(object.extensions)
-        ? (globalThis.Object.entries(object.extensions) as [string, any][]).reduce(
-          (acc: { [key: string]: CloudEvent_CloudEventAttributeValue }, [key, value]: [string, any]) => {
-            globalThis.Object.defineProperty(acc, key, {
-              value: CloudEvent_CloudEventAttributeValue.fromJSON(value),
-              enumerable: true,
-              configurable: true,
-              writable: true,
-            });
-            return acc;
-          },
-          {},
-        )
-        : {},
-      datacontenttype: isSet(object.datacontenttype) ? globalThis.String(object.datacontenttype) : undefined,
-      dataschema: isSet(object.dataschema) ? globalThis.String(object.dataschema) : undefined,
-      dataKind: isSet(object.dataKind)
-        ? dataKindFromJSON(object.dataKind)
-        : isSet(object.data_kind)
-        ? dataKindFromJSON(object.data_kind)
-        : 0,
-      timeText: isSet(object.timeText)
-        ? globalThis.String(object.timeText)
-        : isSet(object.time_text)
-        ? globalThis.String(object.time_text)
-        : undefined,
-      revision: isSet(object.revision) ? globalThis.Number(object.revision) : 0,
-      index: isSet(object.index) ? globalThis.Number(object.index) : 0,
-      recordedTime: isSet(object.recordedTime)
-        ? fromJsonTimestamp(object.recordedTime)
-        : isSet(object.recorded_time)
-        ? fromJsonTimestamp(object.recorded_time)
-        : undefined,
-    };
-  },
-
-  toJSON(message: Event): unknown {
-    const obj: any = {};
-    if (message.id !== "") {
-      obj.id = message.id;
-    }
-    if (message.specVersion !== "") {
-      obj.specVersion = message.specVersion;
-    }
-    if (message.ty !== "") {
-      obj.ty = message.ty;
-    }
-    if (message.source !== "") {
-      obj.source = message.source;
-    }
-    if (message.subject !== undefined) {
-      obj.subject = message.subject;
-    }
-    if (message.time !== undefined) {
-      obj.time = fromTimestamp(message.time).toISOString();
-    }
-    if (message.data.length !== 0) {
-      obj.data = base64FromBytes(message.data);
-    }
-    if (message.extensions) {
-      const entries = globalThis.Object.entries(message.extensions) as [string, CloudEvent_CloudEventAttributeValue][];
-      if (entries.length > 0) {
-        obj.extensions = {};
-        entries.forEach(([k, v]) => {
-          obj.extensions[k] = CloudEvent_CloudEventAttributeValue.toJSON(v);
-        });
-      }
-    }
-    if (message.datacontenttype !== undefined) {
-      obj.datacontenttype = message.datacontenttype;
-    }
-    if (message.dataschema !== undefined) {
-      obj.dataschema = message.dataschema;
-    }
-    if (message.dataKind !== 0) {
-      obj.dataKind = dataKindToJSON(message.dataKind);
-    }
-    if (message.timeText !== undefined) {
-      obj.timeText = message.timeText;
-    }
-    if (message.revision !== 0) {
-      obj.revision = Math.round(message.revision);
-    }
-    if (message.index !== 0) {
-      obj.index = Math.round(message.index);
-    }
-    if (message.recordedTime !== undefined) {
-      obj.recordedTime = fromTimestamp(message.recordedTime).toISOString();
-    }
-    return obj;
-  },
-
   create<I extends Exact<DeepPartial<Event>, I>>(base?: I): Event {
     return Event.fromPartial(base ?? ({} as any));
   },
@@ -656,24 +488,6 @@ export const Event_ExtensionsEntry: MessageFns<Event_ExtensionsEntry> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): Event_ExtensionsEntry {
-    return {
-      key: isSet(object.key) ? globalThis.String(object.key) : "",
-      value: isSet(object.value) ? CloudEvent_CloudEventAttributeValue.fromJSON(object.value) : undefined,
-    };
-  },
-
-  toJSON(message: Event_ExtensionsEntry): unknown {
-    const obj: any = {};
-    if (message.key !== "") {
-      obj.key = message.key;
-    }
-    if (message.value !== undefined) {
-      obj.value = CloudEvent_CloudEventAttributeValue.toJSON(message.value);
-    }
-    return obj;
   },
 
   create<I extends Exact<DeepPartial<Event_ExtensionsEntry>, I>>(base?: I): Event_ExtensionsEntry {
@@ -879,94 +693,6 @@ export const EventSelector: MessageFns<EventSelector> = {
     }
   },
 
-  fromJSON(object: any): EventSelector {
-    return {
-      stream: isSet(object.stream) ? globalThis.String(object.stream) : undefined,
-      eventType: isSet(object.eventType)
-        ? globalThis.String(object.eventType)
-        : isSet(object.event_type)
-        ? globalThis.String(object.event_type)
-        : undefined,
-      subject: isSet(object.subject) ? globalThis.String(object.subject) : undefined,
-      source: isSet(object.source) ? globalThis.String(object.source) : undefined,
-      kind: isSet(object.byType)
-        ? { $case: "byType", value: globalThis.String(object.byType) }
-        : isSet(object.by_type)
-        ? { $case: "byType", value: globalThis.String(object.by_type) }
-        : isSet(object.byTypePrefix)
-        ? { $case: "byTypePrefix", value: globalThis.String(object.byTypePrefix) }
-        : isSet(object.by_type_prefix)
-        ? { $case: "byTypePrefix", value: globalThis.String(object.by_type_prefix) }
-        : isSet(object.byStream)
-        ? { $case: "byStream", value: globalThis.String(object.byStream) }
-        : isSet(object.by_stream)
-        ? { $case: "byStream", value: globalThis.String(object.by_stream) }
-        : isSet(object.byStreamPrefix)
-        ? { $case: "byStreamPrefix", value: globalThis.String(object.byStreamPrefix) }
-        : isSet(object.by_stream_prefix)
-        ? { $case: "byStreamPrefix", value: globalThis.String(object.by_stream_prefix) }
-        : isSet(object.bySubject)
-        ? { $case: "bySubject", value: globalThis.String(object.bySubject) }
-        : isSet(object.by_subject)
-        ? { $case: "bySubject", value: globalThis.String(object.by_subject) }
-        : isSet(object.bySubjectPrefix)
-        ? { $case: "bySubjectPrefix", value: globalThis.String(object.bySubjectPrefix) }
-        : isSet(object.by_subject_prefix)
-        ? { $case: "bySubjectPrefix", value: globalThis.String(object.by_subject_prefix) }
-        : isSet(object.bySource)
-        ? { $case: "bySource", value: globalThis.String(object.bySource) }
-        : isSet(object.by_source)
-        ? { $case: "bySource", value: globalThis.String(object.by_source) }
-        : isSet(object.noSubject)
-        ? { $case: "noSubject", value: NoSubject.fromJSON(object.noSubject) }
-        : isSet(object.no_subject)
-        ? { $case: "noSubject", value: NoSubject.fromJSON(object.no_subject) }
-        : isSet(object.and)
-        ? { $case: "and", value: EventSelectors.fromJSON(object.and) }
-        : isSet(object.or)
-        ? { $case: "or", value: EventSelectors.fromJSON(object.or) }
-        : undefined,
-    };
-  },
-
-  toJSON(message: EventSelector): unknown {
-    const obj: any = {};
-    if (message.stream !== undefined) {
-      obj.stream = message.stream;
-    }
-    if (message.eventType !== undefined) {
-      obj.eventType = message.eventType;
-    }
-    if (message.subject !== undefined) {
-      obj.subject = message.subject;
-    }
-    if (message.source !== undefined) {
-      obj.source = message.source;
-    }
-    if (message.kind?.$case === "byType") {
-      obj.byType = message.kind.value;
-    } else if (message.kind?.$case === "byTypePrefix") {
-      obj.byTypePrefix = message.kind.value;
-    } else if (message.kind?.$case === "byStream") {
-      obj.byStream = message.kind.value;
-    } else if (message.kind?.$case === "byStreamPrefix") {
-      obj.byStreamPrefix = message.kind.value;
-    } else if (message.kind?.$case === "bySubject") {
-      obj.bySubject = message.kind.value;
-    } else if (message.kind?.$case === "bySubjectPrefix") {
-      obj.bySubjectPrefix = message.kind.value;
-    } else if (message.kind?.$case === "bySource") {
-      obj.bySource = message.kind.value;
-    } else if (message.kind?.$case === "noSubject") {
-      obj.noSubject = NoSubject.toJSON(message.kind.value);
-    } else if (message.kind?.$case === "and") {
-      obj.and = EventSelectors.toJSON(message.kind.value);
-    } else if (message.kind?.$case === "or") {
-      obj.or = EventSelectors.toJSON(message.kind.value);
-    }
-    return obj;
-  },
-
   create<I extends Exact<DeepPartial<EventSelector>, I>>(base?: I): EventSelector {
     return EventSelector.fromPartial(base ?? ({} as any));
   },
@@ -1076,15 +802,6 @@ export const NoSubject: MessageFns<NoSubject> = {
     }
   },
 
-  fromJSON(_: any): NoSubject {
-    return {};
-  },
-
-  toJSON(_: NoSubject): unknown {
-    const obj: any = {};
-    return obj;
-  },
-
   create<I extends Exact<DeepPartial<NoSubject>, I>>(base?: I): NoSubject {
     return NoSubject.fromPartial(base ?? ({} as any));
   },
@@ -1137,22 +854,6 @@ export const EventSelectors: MessageFns<EventSelectors> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): EventSelectors {
-    return {
-      selectors: globalThis.Array.isArray(object?.selectors)
-        ? object.selectors.map((e: any) => EventSelector.fromJSON(e))
-        : [],
-    };
-  },
-
-  toJSON(message: EventSelectors): unknown {
-    const obj: any = {};
-    if (message.selectors?.length) {
-      obj.selectors = message.selectors.map((e) => EventSelector.toJSON(e));
-    }
-    return obj;
   },
 
   create<I extends Exact<DeepPartial<EventSelectors>, I>>(base?: I): EventSelectors {
@@ -1208,22 +909,6 @@ export const EventSelection: MessageFns<EventSelection> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): EventSelection {
-    return {
-      selectors: globalThis.Array.isArray(object?.selectors)
-        ? object.selectors.map((e: any) => EventSelector.fromJSON(e))
-        : [],
-    };
-  },
-
-  toJSON(message: EventSelection): unknown {
-    const obj: any = {};
-    if (message.selectors?.length) {
-      obj.selectors = message.selectors.map((e) => EventSelector.toJSON(e));
-    }
-    return obj;
   },
 
   create<I extends Exact<DeepPartial<EventSelection>, I>>(base?: I): EventSelection {
@@ -1290,24 +975,6 @@ export const RevisionRange: MessageFns<RevisionRange> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): RevisionRange {
-    return {
-      start: isSet(object.start) ? globalThis.Number(object.start) : undefined,
-      end: isSet(object.end) ? globalThis.Number(object.end) : undefined,
-    };
-  },
-
-  toJSON(message: RevisionRange): unknown {
-    const obj: any = {};
-    if (message.start !== undefined) {
-      obj.start = Math.round(message.start);
-    }
-    if (message.end !== undefined) {
-      obj.end = Math.round(message.end);
-    }
-    return obj;
   },
 
   create<I extends Exact<DeepPartial<RevisionRange>, I>>(base?: I): RevisionRange {
@@ -1377,24 +1044,6 @@ export const EffectiveTimeRange: MessageFns<EffectiveTimeRange> = {
     }
   },
 
-  fromJSON(object: any): EffectiveTimeRange {
-    return {
-      start: isSet(object.start) ? fromJsonTimestamp(object.start) : undefined,
-      end: isSet(object.end) ? fromJsonTimestamp(object.end) : undefined,
-    };
-  },
-
-  toJSON(message: EffectiveTimeRange): unknown {
-    const obj: any = {};
-    if (message.start !== undefined) {
-      obj.start = fromTimestamp(message.start).toISOString();
-    }
-    if (message.end !== undefined) {
-      obj.end = fromTimestamp(message.end).toISOString();
-    }
-    return obj;
-  },
-
   create<I extends Exact<DeepPartial<EffectiveTimeRange>, I>>(base?: I): EffectiveTimeRange {
     return EffectiveTimeRange.fromPartial(base ?? ({} as any));
   },
@@ -1462,24 +1111,6 @@ export const Position: MessageFns<Position> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): Position {
-    return {
-      revision: isSet(object.revision) ? globalThis.Number(object.revision) : 0,
-      index: isSet(object.index) ? globalThis.Number(object.index) : 0,
-    };
-  },
-
-  toJSON(message: Position): unknown {
-    const obj: any = {};
-    if (message.revision !== 0) {
-      obj.revision = Math.round(message.revision);
-    }
-    if (message.index !== 0) {
-      obj.index = Math.round(message.index);
-    }
-    return obj;
   },
 
   create<I extends Exact<DeepPartial<Position>, I>>(base?: I): Position {
@@ -1600,52 +1231,6 @@ export const EventQuery: MessageFns<EventQuery> = {
     }
   },
 
-  fromJSON(object: any): EventQuery {
-    return {
-      eventSelection: isSet(object.eventSelection)
-        ? EventSelection.fromJSON(object.eventSelection)
-        : isSet(object.event_selection)
-        ? EventSelection.fromJSON(object.event_selection)
-        : undefined,
-      revisionRange: isSet(object.revisionRange)
-        ? RevisionRange.fromJSON(object.revisionRange)
-        : isSet(object.revision_range)
-        ? RevisionRange.fromJSON(object.revision_range)
-        : undefined,
-      effectiveTimeRange: isSet(object.effectiveTimeRange)
-        ? EffectiveTimeRange.fromJSON(object.effectiveTimeRange)
-        : isSet(object.effective_time_range)
-        ? EffectiveTimeRange.fromJSON(object.effective_time_range)
-        : undefined,
-      direction: isSet(object.direction) ? directionFromJSON(object.direction) : 0,
-      limit: isSet(object.limit) ? globalThis.Number(object.limit) : 0,
-      after: isSet(object.after) ? Position.fromJSON(object.after) : undefined,
-    };
-  },
-
-  toJSON(message: EventQuery): unknown {
-    const obj: any = {};
-    if (message.eventSelection !== undefined) {
-      obj.eventSelection = EventSelection.toJSON(message.eventSelection);
-    }
-    if (message.revisionRange !== undefined) {
-      obj.revisionRange = RevisionRange.toJSON(message.revisionRange);
-    }
-    if (message.effectiveTimeRange !== undefined) {
-      obj.effectiveTimeRange = EffectiveTimeRange.toJSON(message.effectiveTimeRange);
-    }
-    if (message.direction !== 0) {
-      obj.direction = directionToJSON(message.direction);
-    }
-    if (message.limit !== 0) {
-      obj.limit = Math.round(message.limit);
-    }
-    if (message.after !== undefined) {
-      obj.after = Position.toJSON(message.after);
-    }
-    return obj;
-  },
-
   create<I extends Exact<DeepPartial<EventQuery>, I>>(base?: I): EventQuery {
     return EventQuery.fromPartial(base ?? ({} as any));
   },
@@ -1714,18 +1299,6 @@ export const EventBatch: MessageFns<EventBatch> = {
     }
   },
 
-  fromJSON(object: any): EventBatch {
-    return { events: globalThis.Array.isArray(object?.events) ? object.events.map((e: any) => Event.fromJSON(e)) : [] };
-  },
-
-  toJSON(message: EventBatch): unknown {
-    const obj: any = {};
-    if (message.events?.length) {
-      obj.events = message.events.map((e) => Event.toJSON(e));
-    }
-    return obj;
-  },
-
   create<I extends Exact<DeepPartial<EventBatch>, I>>(base?: I): EventBatch {
     return EventBatch.fromPartial(base ?? ({} as any));
   },
@@ -1735,14 +1308,6 @@ export const EventBatch: MessageFns<EventBatch> = {
     return message;
   },
 };
-
-function bytesFromBase64(b64: string): Uint8Array {
-  return Uint8Array.from(globalThis.Buffer.from(b64, "base64"));
-}
-
-function base64FromBytes(arr: Uint8Array): string {
-  return globalThis.Buffer.from(arr).toString("base64");
-}
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | undefined;
 
@@ -1758,39 +1323,6 @@ type KeysOfUnion<T> = T extends T ? keyof T : never;
 export type Exact<P, I extends P> = P extends Builtin ? P
   : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
 
-function toTimestamp(date: Date): Timestamp {
-  const seconds = Math.trunc(date.getTime() / 1_000);
-  const nanos = (date.getTime() % 1_000) * 1_000_000;
-  return { seconds, nanos };
-}
-
-function fromTimestamp(t: Timestamp): Date {
-  let millis = (t.seconds || 0) * 1_000;
-  millis += (t.nanos || 0) / 1_000_000;
-  return new globalThis.Date(millis);
-}
-
-const timestampFractionRegex = /:\d{2}\.\d+/;
-
-function fromJsonTimestamp(o: any): Timestamp {
-  if (o instanceof globalThis.Date) {
-    return toTimestamp(o);
-  } else if (typeof o === "string") {
-    // Date only keeps milliseconds, and parses longer fractions in an engine-specific way,
-    // so parse the fractional seconds ourselves and give Date only the whole seconds
-    const fraction = timestampFractionRegex.exec(o);
-    if (fraction === null) {
-      return toTimestamp(new globalThis.Date(o));
-    }
-    const fractionNanos = Number(fraction[0].slice(4, 13).padEnd(9, "0"));
-    const wholeSeconds = new globalThis.Date(o.replace(fraction[0], fraction[0].slice(0, 3)));
-    const timestamp = toTimestamp(new globalThis.Date(wholeSeconds.getTime() + Math.trunc(fractionNanos / 1_000_000)));
-    return { ...timestamp, nanos: (timestamp.nanos ?? 0) + (fractionNanos % 1_000_000) };
-  } else {
-    return Timestamp.fromJSON(o);
-  }
-}
-
 function longToNumber(int64: { toString(): string }): number {
   const num = globalThis.Number(int64.toString());
   if (num > globalThis.Number.MAX_SAFE_INTEGER) {
@@ -1802,19 +1334,9 @@ function longToNumber(int64: { toString(): string }): number {
   return num;
 }
 
-function isObject(value: any): boolean {
-  return typeof value === "object" && value !== null;
-}
-
-function isSet(value: any): boolean {
-  return value !== null && value !== undefined;
-}
-
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  fromJSON(object: any): T;
-  toJSON(message: T): unknown;
   create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
   fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
 }

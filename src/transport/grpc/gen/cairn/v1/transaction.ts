@@ -35,55 +35,6 @@ export namespace TransactionOrigin {
   export type TRANSACTION_ORIGIN_QUEUE_STATE_CHANGE = typeof TransactionOrigin.TRANSACTION_ORIGIN_QUEUE_STATE_CHANGE;
 }
 
-export function transactionOriginFromJSON(object: any): TransactionOrigin {
-  switch (object) {
-    case 0:
-    case "TRANSACTION_ORIGIN_UNSPECIFIED":
-      return TransactionOrigin.TRANSACTION_ORIGIN_UNSPECIFIED;
-    case 1:
-    case "TRANSACTION_ORIGIN_HTTP_TRANSACTION":
-      return TransactionOrigin.TRANSACTION_ORIGIN_HTTP_TRANSACTION;
-    case 2:
-    case "TRANSACTION_ORIGIN_HTTP_STATE_CHANGE":
-      return TransactionOrigin.TRANSACTION_ORIGIN_HTTP_STATE_CHANGE;
-    case 3:
-    case "TRANSACTION_ORIGIN_GRPC_TRANSACTION":
-      return TransactionOrigin.TRANSACTION_ORIGIN_GRPC_TRANSACTION;
-    case 4:
-    case "TRANSACTION_ORIGIN_GRPC_STATE_CHANGE":
-      return TransactionOrigin.TRANSACTION_ORIGIN_GRPC_STATE_CHANGE;
-    case 5:
-    case "TRANSACTION_ORIGIN_QUEUE_TRANSACTION":
-      return TransactionOrigin.TRANSACTION_ORIGIN_QUEUE_TRANSACTION;
-    case 6:
-    case "TRANSACTION_ORIGIN_QUEUE_STATE_CHANGE":
-      return TransactionOrigin.TRANSACTION_ORIGIN_QUEUE_STATE_CHANGE;
-    default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum TransactionOrigin");
-  }
-}
-
-export function transactionOriginToJSON(object: TransactionOrigin): string {
-  switch (object) {
-    case TransactionOrigin.TRANSACTION_ORIGIN_UNSPECIFIED:
-      return "TRANSACTION_ORIGIN_UNSPECIFIED";
-    case TransactionOrigin.TRANSACTION_ORIGIN_HTTP_TRANSACTION:
-      return "TRANSACTION_ORIGIN_HTTP_TRANSACTION";
-    case TransactionOrigin.TRANSACTION_ORIGIN_HTTP_STATE_CHANGE:
-      return "TRANSACTION_ORIGIN_HTTP_STATE_CHANGE";
-    case TransactionOrigin.TRANSACTION_ORIGIN_GRPC_TRANSACTION:
-      return "TRANSACTION_ORIGIN_GRPC_TRANSACTION";
-    case TransactionOrigin.TRANSACTION_ORIGIN_GRPC_STATE_CHANGE:
-      return "TRANSACTION_ORIGIN_GRPC_STATE_CHANGE";
-    case TransactionOrigin.TRANSACTION_ORIGIN_QUEUE_TRANSACTION:
-      return "TRANSACTION_ORIGIN_QUEUE_TRANSACTION";
-    case TransactionOrigin.TRANSACTION_ORIGIN_QUEUE_STATE_CHANGE:
-      return "TRANSACTION_ORIGIN_QUEUE_STATE_CHANGE";
-    default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum TransactionOrigin");
-  }
-}
-
 /**
  * An append condition. L is the revision of the latest event that matches the selector before this
  * transaction (0: none); without a selector, the database's revision.
@@ -275,36 +226,6 @@ export const Constraint: MessageFns<Constraint> = {
     }
   },
 
-  fromJSON(object: any): Constraint {
-    return {
-      kind: isSet(object.minRevision)
-        ? { $case: "minRevision", value: MinRevision.fromJSON(object.minRevision) }
-        : isSet(object.min_revision)
-        ? { $case: "minRevision", value: MinRevision.fromJSON(object.min_revision) }
-        : isSet(object.maxRevision)
-        ? { $case: "maxRevision", value: MaxRevision.fromJSON(object.maxRevision) }
-        : isSet(object.max_revision)
-        ? { $case: "maxRevision", value: MaxRevision.fromJSON(object.max_revision) }
-        : isSet(object.revisionRange)
-        ? { $case: "revisionRange", value: RevisionRangeConstraint.fromJSON(object.revisionRange) }
-        : isSet(object.revision_range)
-        ? { $case: "revisionRange", value: RevisionRangeConstraint.fromJSON(object.revision_range) }
-        : undefined,
-    };
-  },
-
-  toJSON(message: Constraint): unknown {
-    const obj: any = {};
-    if (message.kind?.$case === "minRevision") {
-      obj.minRevision = MinRevision.toJSON(message.kind.value);
-    } else if (message.kind?.$case === "maxRevision") {
-      obj.maxRevision = MaxRevision.toJSON(message.kind.value);
-    } else if (message.kind?.$case === "revisionRange") {
-      obj.revisionRange = RevisionRangeConstraint.toJSON(message.kind.value);
-    }
-    return obj;
-  },
-
   create<I extends Exact<DeepPartial<Constraint>, I>>(base?: I): Constraint {
     return Constraint.fromPartial(base ?? ({} as any));
   },
@@ -390,24 +311,6 @@ export const MinRevision: MessageFns<MinRevision> = {
     }
   },
 
-  fromJSON(object: any): MinRevision {
-    return {
-      revision: isSet(object.revision) ? globalThis.Number(object.revision) : 0,
-      selector: isSet(object.selector) ? EventSelector.fromJSON(object.selector) : undefined,
-    };
-  },
-
-  toJSON(message: MinRevision): unknown {
-    const obj: any = {};
-    if (message.revision !== 0) {
-      obj.revision = Math.round(message.revision);
-    }
-    if (message.selector !== undefined) {
-      obj.selector = EventSelector.toJSON(message.selector);
-    }
-    return obj;
-  },
-
   create<I extends Exact<DeepPartial<MinRevision>, I>>(base?: I): MinRevision {
     return MinRevision.fromPartial(base ?? ({} as any));
   },
@@ -475,24 +378,6 @@ export const MaxRevision: MessageFns<MaxRevision> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): MaxRevision {
-    return {
-      revision: isSet(object.revision) ? globalThis.Number(object.revision) : 0,
-      selector: isSet(object.selector) ? EventSelector.fromJSON(object.selector) : undefined,
-    };
-  },
-
-  toJSON(message: MaxRevision): unknown {
-    const obj: any = {};
-    if (message.revision !== 0) {
-      obj.revision = Math.round(message.revision);
-    }
-    if (message.selector !== undefined) {
-      obj.selector = EventSelector.toJSON(message.selector);
-    }
-    return obj;
   },
 
   create<I extends Exact<DeepPartial<MaxRevision>, I>>(base?: I): MaxRevision {
@@ -573,28 +458,6 @@ export const RevisionRangeConstraint: MessageFns<RevisionRangeConstraint> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): RevisionRangeConstraint {
-    return {
-      start: isSet(object.start) ? globalThis.Number(object.start) : 0,
-      end: isSet(object.end) ? globalThis.Number(object.end) : 0,
-      selector: isSet(object.selector) ? EventSelector.fromJSON(object.selector) : undefined,
-    };
-  },
-
-  toJSON(message: RevisionRangeConstraint): unknown {
-    const obj: any = {};
-    if (message.start !== 0) {
-      obj.start = Math.round(message.start);
-    }
-    if (message.end !== 0) {
-      obj.end = Math.round(message.end);
-    }
-    if (message.selector !== undefined) {
-      obj.selector = EventSelector.toJSON(message.selector);
-    }
-    return obj;
   },
 
   create<I extends Exact<DeepPartial<RevisionRangeConstraint>, I>>(base?: I): RevisionRangeConstraint {
@@ -687,38 +550,6 @@ export const Transaction: MessageFns<Transaction> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): Transaction {
-    return {
-      events: globalThis.Array.isArray(object?.events) ? object.events.map((e: any) => Event.fromJSON(e)) : [],
-      constraints: globalThis.Array.isArray(object?.constraints)
-        ? object.constraints.map((e: any) => Constraint.fromJSON(e))
-        : [],
-      transactionId: isSet(object.transactionId)
-        ? globalThis.String(object.transactionId)
-        : isSet(object.transaction_id)
-        ? globalThis.String(object.transaction_id)
-        : undefined,
-      options: isSet(object.options) ? TransactionOptions.fromJSON(object.options) : undefined,
-    };
-  },
-
-  toJSON(message: Transaction): unknown {
-    const obj: any = {};
-    if (message.events?.length) {
-      obj.events = message.events.map((e) => Event.toJSON(e));
-    }
-    if (message.constraints?.length) {
-      obj.constraints = message.constraints.map((e) => Constraint.toJSON(e));
-    }
-    if (message.transactionId !== undefined) {
-      obj.transactionId = message.transactionId;
-    }
-    if (message.options !== undefined) {
-      obj.options = TransactionOptions.toJSON(message.options);
-    }
-    return obj;
   },
 
   create<I extends Exact<DeepPartial<Transaction>, I>>(base?: I): Transaction {
@@ -834,84 +665,6 @@ export const TransactionOptions: MessageFns<TransactionOptions> = {
     }
   },
 
-  fromJSON(object: any): TransactionOptions {
-    return {
-      lastReadRevision: isSet(object.lastReadRevision)
-        ? globalThis.Number(object.lastReadRevision)
-        : isSet(object.last_read_revision)
-        ? globalThis.Number(object.last_read_revision)
-        : undefined,
-      principalAttributes: isObject(object.principalAttributes)
-        ? (globalThis.Object.entries(object.principalAttributes) as [string, any][]).reduce(
-          (acc: { [key: string]: string }, [key, value]: [string, any]) => {
-            globalThis.Object.defineProperty(acc, key, {
-              value: globalThis.String(value),
-              enumerable: true,
-              configurable: true,
-              writable: true,
-            });
-            return acc;
-          },
-          {},
-        )
-        : isObject(object.principal_attributes)
-        ? (globalThis.Object.entries(object.principal_attributes) as [string, any][]).reduce(
-          (acc: { [key: string]: string }, [key, value]: [string, any]) => {
-            globalThis.Object.defineProperty(acc, key, {
-              value: globalThis.String(value),
-              enumerable: true,
-              configurable: true,
-              writable: true,
-            });
-            return acc;
-          },
-          {},
-        )
-        : {},
-      commitMessage: isSet(object.commitMessage)
-        ? globalThis.String(object.commitMessage)
-        : isSet(object.commit_message)
-        ? globalThis.String(object.commit_message)
-        : undefined,
-      correlationId: isSet(object.correlationId)
-        ? globalThis.String(object.correlationId)
-        : isSet(object.correlation_id)
-        ? globalThis.String(object.correlation_id)
-        : undefined,
-      causationId: isSet(object.causationId)
-        ? globalThis.String(object.causationId)
-        : isSet(object.causation_id)
-        ? globalThis.String(object.causation_id)
-        : undefined,
-    };
-  },
-
-  toJSON(message: TransactionOptions): unknown {
-    const obj: any = {};
-    if (message.lastReadRevision !== undefined) {
-      obj.lastReadRevision = Math.round(message.lastReadRevision);
-    }
-    if (message.principalAttributes) {
-      const entries = globalThis.Object.entries(message.principalAttributes) as [string, string][];
-      if (entries.length > 0) {
-        obj.principalAttributes = {};
-        entries.forEach(([k, v]) => {
-          obj.principalAttributes[k] = v;
-        });
-      }
-    }
-    if (message.commitMessage !== undefined) {
-      obj.commitMessage = message.commitMessage;
-    }
-    if (message.correlationId !== undefined) {
-      obj.correlationId = message.correlationId;
-    }
-    if (message.causationId !== undefined) {
-      obj.causationId = message.causationId;
-    }
-    return obj;
-  },
-
   create<I extends Exact<DeepPartial<TransactionOptions>, I>>(base?: I): TransactionOptions {
     return TransactionOptions.fromPartial(base ?? ({} as any));
   },
@@ -989,24 +742,6 @@ export const TransactionOptions_PrincipalAttributesEntry: MessageFns<Transaction
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): TransactionOptions_PrincipalAttributesEntry {
-    return {
-      key: isSet(object.key) ? globalThis.String(object.key) : "",
-      value: isSet(object.value) ? globalThis.String(object.value) : "",
-    };
-  },
-
-  toJSON(message: TransactionOptions_PrincipalAttributesEntry): unknown {
-    const obj: any = {};
-    if (message.key !== "") {
-      obj.key = message.key;
-    }
-    if (message.value !== "") {
-      obj.value = message.value;
-    }
-    return obj;
   },
 
   create<I extends Exact<DeepPartial<TransactionOptions_PrincipalAttributesEntry>, I>>(
@@ -1129,50 +864,6 @@ export const TransactRequest: MessageFns<TransactRequest> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): TransactRequest {
-    return {
-      databaseName: isSet(object.databaseName)
-        ? globalThis.String(object.databaseName)
-        : isSet(object.database_name)
-        ? globalThis.String(object.database_name)
-        : "",
-      transaction: isSet(object.transaction) ? Transaction.fromJSON(object.transaction) : undefined,
-      events: globalThis.Array.isArray(object?.events) ? object.events.map((e: any) => CloudEvent.fromJSON(e)) : [],
-      constraints: globalThis.Array.isArray(object?.constraints)
-        ? object.constraints.map((e: any) => Constraint.fromJSON(e))
-        : [],
-      transactionId: isSet(object.transactionId)
-        ? globalThis.String(object.transactionId)
-        : isSet(object.transaction_id)
-        ? globalThis.String(object.transaction_id)
-        : undefined,
-      options: isSet(object.options) ? TransactionOptions.fromJSON(object.options) : undefined,
-    };
-  },
-
-  toJSON(message: TransactRequest): unknown {
-    const obj: any = {};
-    if (message.databaseName !== "") {
-      obj.databaseName = message.databaseName;
-    }
-    if (message.transaction !== undefined) {
-      obj.transaction = Transaction.toJSON(message.transaction);
-    }
-    if (message.events?.length) {
-      obj.events = message.events.map((e) => CloudEvent.toJSON(e));
-    }
-    if (message.constraints?.length) {
-      obj.constraints = message.constraints.map((e) => Constraint.toJSON(e));
-    }
-    if (message.transactionId !== undefined) {
-      obj.transactionId = message.transactionId;
-    }
-    if (message.options !== undefined) {
-      obj.options = TransactionOptions.toJSON(message.options);
-    }
-    return obj;
   },
 
   create<I extends Exact<DeepPartial<TransactRequest>, I>>(base?: I): TransactRequest {
@@ -1325,68 +1016,6 @@ export const TransactReply: MessageFns<TransactReply> = {
     }
   },
 
-  fromJSON(object: any): TransactReply {
-    return {
-      revision: isSet(object.revision) ? globalThis.Number(object.revision) : 0,
-      transactionId: isSet(object.transactionId)
-        ? globalThis.String(object.transactionId)
-        : isSet(object.transaction_id)
-        ? globalThis.String(object.transaction_id)
-        : "",
-      recordedTime: isSet(object.recordedTime)
-        ? fromJsonTimestamp(object.recordedTime)
-        : isSet(object.recorded_time)
-        ? fromJsonTimestamp(object.recorded_time)
-        : undefined,
-      eventCount: isSet(object.eventCount)
-        ? globalThis.Number(object.eventCount)
-        : isSet(object.event_count)
-        ? globalThis.Number(object.event_count)
-        : 0,
-      eventIdMappings: globalThis.Array.isArray(object?.eventIdMappings)
-        ? object.eventIdMappings.map((e: any) => EventIdMapping.fromJSON(e))
-        : globalThis.Array.isArray(object?.event_id_mappings)
-        ? object.event_id_mappings.map((e: any) => EventIdMapping.fromJSON(e))
-        : [],
-      replayed: isSet(object.replayed) ? globalThis.Boolean(object.replayed) : false,
-      databaseId: isSet(object.databaseId)
-        ? globalThis.String(object.databaseId)
-        : isSet(object.database_id)
-        ? globalThis.String(object.database_id)
-        : "",
-      basis: isSet(object.basis) ? globalThis.Number(object.basis) : 0,
-    };
-  },
-
-  toJSON(message: TransactReply): unknown {
-    const obj: any = {};
-    if (message.revision !== 0) {
-      obj.revision = Math.round(message.revision);
-    }
-    if (message.transactionId !== "") {
-      obj.transactionId = message.transactionId;
-    }
-    if (message.recordedTime !== undefined) {
-      obj.recordedTime = fromTimestamp(message.recordedTime).toISOString();
-    }
-    if (message.eventCount !== 0) {
-      obj.eventCount = Math.round(message.eventCount);
-    }
-    if (message.eventIdMappings?.length) {
-      obj.eventIdMappings = message.eventIdMappings.map((e) => EventIdMapping.toJSON(e));
-    }
-    if (message.replayed !== false) {
-      obj.replayed = message.replayed;
-    }
-    if (message.databaseId !== "") {
-      obj.databaseId = message.databaseId;
-    }
-    if (message.basis !== 0) {
-      obj.basis = Math.round(message.basis);
-    }
-    return obj;
-  },
-
   create<I extends Exact<DeepPartial<TransactReply>, I>>(base?: I): TransactReply {
     return TransactReply.fromPartial(base ?? ({} as any));
   },
@@ -1460,32 +1089,6 @@ export const EventIdMapping: MessageFns<EventIdMapping> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): EventIdMapping {
-    return {
-      clientEventId: isSet(object.clientEventId)
-        ? globalThis.String(object.clientEventId)
-        : isSet(object.client_event_id)
-        ? globalThis.String(object.client_event_id)
-        : "",
-      storedEventId: isSet(object.storedEventId)
-        ? globalThis.String(object.storedEventId)
-        : isSet(object.stored_event_id)
-        ? globalThis.String(object.stored_event_id)
-        : "",
-    };
-  },
-
-  toJSON(message: EventIdMapping): unknown {
-    const obj: any = {};
-    if (message.clientEventId !== "") {
-      obj.clientEventId = message.clientEventId;
-    }
-    if (message.storedEventId !== "") {
-      obj.storedEventId = message.storedEventId;
-    }
-    return obj;
   },
 
   create<I extends Exact<DeepPartial<EventIdMapping>, I>>(base?: I): EventIdMapping {
@@ -1586,44 +1189,6 @@ export const TransactionBody: MessageFns<TransactionBody> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): TransactionBody {
-    return {
-      recordedTimeMs: isSet(object.recordedTimeMs)
-        ? globalThis.Number(object.recordedTimeMs)
-        : isSet(object.recorded_time_ms)
-        ? globalThis.Number(object.recorded_time_ms)
-        : 0,
-      transactionId: isSet(object.transactionId)
-        ? Buffer.from(bytesFromBase64(object.transactionId))
-        : isSet(object.transaction_id)
-        ? Buffer.from(bytesFromBase64(object.transaction_id))
-        : Buffer.alloc(0),
-      origin: isSet(object.origin) ? transactionOriginFromJSON(object.origin) : 0,
-      options: isSet(object.options) ? TransactionOptions.fromJSON(object.options) : undefined,
-      events: globalThis.Array.isArray(object?.events) ? object.events.map((e: any) => Event.fromJSON(e)) : [],
-    };
-  },
-
-  toJSON(message: TransactionBody): unknown {
-    const obj: any = {};
-    if (message.recordedTimeMs !== 0) {
-      obj.recordedTimeMs = Math.round(message.recordedTimeMs);
-    }
-    if (message.transactionId.length !== 0) {
-      obj.transactionId = base64FromBytes(message.transactionId);
-    }
-    if (message.origin !== 0) {
-      obj.origin = transactionOriginToJSON(message.origin);
-    }
-    if (message.options !== undefined) {
-      obj.options = TransactionOptions.toJSON(message.options);
-    }
-    if (message.events?.length) {
-      obj.events = message.events.map((e) => Event.toJSON(e));
-    }
-    return obj;
   },
 
   create<I extends Exact<DeepPartial<TransactionBody>, I>>(base?: I): TransactionBody {
@@ -1731,48 +1296,6 @@ export const LoggedTransaction: MessageFns<LoggedTransaction> = {
     }
   },
 
-  fromJSON(object: any): LoggedTransaction {
-    return {
-      revision: isSet(object.revision) ? globalThis.Number(object.revision) : 0,
-      chainHash: isSet(object.chainHash)
-        ? Buffer.from(bytesFromBase64(object.chainHash))
-        : isSet(object.chain_hash)
-        ? Buffer.from(bytesFromBase64(object.chain_hash))
-        : Buffer.alloc(0),
-      storedIds: globalThis.Array.isArray(object?.storedIds)
-        ? object.storedIds.map((e: any) => StoredEventId.fromJSON(e))
-        : globalThis.Array.isArray(object?.stored_ids)
-        ? object.stored_ids.map((e: any) => StoredEventId.fromJSON(e))
-        : [],
-      totalEventCount: isSet(object.totalEventCount)
-        ? globalThis.Number(object.totalEventCount)
-        : isSet(object.total_event_count)
-        ? globalThis.Number(object.total_event_count)
-        : 0,
-      body: isSet(object.body) ? TransactionBody.fromJSON(object.body) : undefined,
-    };
-  },
-
-  toJSON(message: LoggedTransaction): unknown {
-    const obj: any = {};
-    if (message.revision !== 0) {
-      obj.revision = Math.round(message.revision);
-    }
-    if (message.chainHash.length !== 0) {
-      obj.chainHash = base64FromBytes(message.chainHash);
-    }
-    if (message.storedIds?.length) {
-      obj.storedIds = message.storedIds.map((e) => StoredEventId.toJSON(e));
-    }
-    if (message.totalEventCount !== 0) {
-      obj.totalEventCount = Math.round(message.totalEventCount);
-    }
-    if (message.body !== undefined) {
-      obj.body = TransactionBody.toJSON(message.body);
-    }
-    return obj;
-  },
-
   create<I extends Exact<DeepPartial<LoggedTransaction>, I>>(base?: I): LoggedTransaction {
     return LoggedTransaction.fromPartial(base ?? ({} as any));
   },
@@ -1845,24 +1368,6 @@ export const StoredEventId: MessageFns<StoredEventId> = {
     }
   },
 
-  fromJSON(object: any): StoredEventId {
-    return {
-      index: isSet(object.index) ? globalThis.Number(object.index) : 0,
-      id: isSet(object.id) ? globalThis.String(object.id) : "",
-    };
-  },
-
-  toJSON(message: StoredEventId): unknown {
-    const obj: any = {};
-    if (message.index !== 0) {
-      obj.index = Math.round(message.index);
-    }
-    if (message.id !== "") {
-      obj.id = message.id;
-    }
-    return obj;
-  },
-
   create<I extends Exact<DeepPartial<StoredEventId>, I>>(base?: I): StoredEventId {
     return StoredEventId.fromPartial(base ?? ({} as any));
   },
@@ -1919,22 +1424,6 @@ export const LogBatch: MessageFns<LogBatch> = {
     }
   },
 
-  fromJSON(object: any): LogBatch {
-    return {
-      transactions: globalThis.Array.isArray(object?.transactions)
-        ? object.transactions.map((e: any) => LoggedTransaction.fromJSON(e))
-        : [],
-    };
-  },
-
-  toJSON(message: LogBatch): unknown {
-    const obj: any = {};
-    if (message.transactions?.length) {
-      obj.transactions = message.transactions.map((e) => LoggedTransaction.toJSON(e));
-    }
-    return obj;
-  },
-
   create<I extends Exact<DeepPartial<LogBatch>, I>>(base?: I): LogBatch {
     return LogBatch.fromPartial(base ?? ({} as any));
   },
@@ -1944,14 +1433,6 @@ export const LogBatch: MessageFns<LogBatch> = {
     return message;
   },
 };
-
-function bytesFromBase64(b64: string): Uint8Array {
-  return Uint8Array.from(globalThis.Buffer.from(b64, "base64"));
-}
-
-function base64FromBytes(arr: Uint8Array): string {
-  return globalThis.Buffer.from(arr).toString("base64");
-}
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | undefined;
 
@@ -1967,39 +1448,6 @@ type KeysOfUnion<T> = T extends T ? keyof T : never;
 export type Exact<P, I extends P> = P extends Builtin ? P
   : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
 
-function toTimestamp(date: Date): Timestamp {
-  const seconds = Math.trunc(date.getTime() / 1_000);
-  const nanos = (date.getTime() % 1_000) * 1_000_000;
-  return { seconds, nanos };
-}
-
-function fromTimestamp(t: Timestamp): Date {
-  let millis = (t.seconds || 0) * 1_000;
-  millis += (t.nanos || 0) / 1_000_000;
-  return new globalThis.Date(millis);
-}
-
-const timestampFractionRegex = /:\d{2}\.\d+/;
-
-function fromJsonTimestamp(o: any): Timestamp {
-  if (o instanceof globalThis.Date) {
-    return toTimestamp(o);
-  } else if (typeof o === "string") {
-    // Date only keeps milliseconds, and parses longer fractions in an engine-specific way,
-    // so parse the fractional seconds ourselves and give Date only the whole seconds
-    const fraction = timestampFractionRegex.exec(o);
-    if (fraction === null) {
-      return toTimestamp(new globalThis.Date(o));
-    }
-    const fractionNanos = Number(fraction[0].slice(4, 13).padEnd(9, "0"));
-    const wholeSeconds = new globalThis.Date(o.replace(fraction[0], fraction[0].slice(0, 3)));
-    const timestamp = toTimestamp(new globalThis.Date(wholeSeconds.getTime() + Math.trunc(fractionNanos / 1_000_000)));
-    return { ...timestamp, nanos: (timestamp.nanos ?? 0) + (fractionNanos % 1_000_000) };
-  } else {
-    return Timestamp.fromJSON(o);
-  }
-}
-
 function longToNumber(int64: { toString(): string }): number {
   const num = globalThis.Number(int64.toString());
   if (num > globalThis.Number.MAX_SAFE_INTEGER) {
@@ -2011,19 +1459,9 @@ function longToNumber(int64: { toString(): string }): number {
   return num;
 }
 
-function isObject(value: any): boolean {
-  return typeof value === "object" && value !== null;
-}
-
-function isSet(value: any): boolean {
-  return value !== null && value !== undefined;
-}
-
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  fromJSON(object: any): T;
-  toJSON(message: T): unknown;
   create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
   fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
 }

@@ -175,79 +175,6 @@ export const CloudEvent: MessageFns<CloudEvent> = {
     }
   },
 
-  fromJSON(object: any): CloudEvent {
-    return {
-      id: isSet(object.id) ? globalThis.String(object.id) : "",
-      source: isSet(object.source) ? globalThis.String(object.source) : "",
-      specVersion: isSet(object.specVersion)
-        ? globalThis.String(object.specVersion)
-        : isSet(object.spec_version)
-        ? globalThis.String(object.spec_version)
-        : "",
-      type: isSet(object.type) ? globalThis.String(object.type) : "",
-      attributes: isObject(object.attributes)
-        ? (globalThis.Object.entries(object.attributes) as [string, any][]).reduce(
-          (acc: { [key: string]: CloudEvent_CloudEventAttributeValue }, [key, value]: [string, any]) => {
-            globalThis.Object.defineProperty(acc, key, {
-              value: CloudEvent_CloudEventAttributeValue.fromJSON(value),
-              enumerable: true,
-              configurable: true,
-              writable: true,
-            });
-            return acc;
-          },
-          {},
-        )
-        : {},
-      data: isSet(object.binaryData)
-        ? { $case: "binaryData", value: Buffer.from(bytesFromBase64(object.binaryData)) }
-        : isSet(object.binary_data)
-        ? { $case: "binaryData", value: Buffer.from(bytesFromBase64(object.binary_data)) }
-        : isSet(object.textData)
-        ? { $case: "textData", value: globalThis.String(object.textData) }
-        : isSet(object.text_data)
-        ? { $case: "textData", value: globalThis.String(object.text_data) }
-        : isSet(object.protoData)
-        ? { $case: "protoData", value: Any.fromJSON(object.protoData) }
-        : isSet(object.proto_data)
-        ? { $case: "protoData", value: Any.fromJSON(object.proto_data) }
-        : undefined,
-    };
-  },
-
-  toJSON(message: CloudEvent): unknown {
-    const obj: any = {};
-    if (message.id !== "") {
-      obj.id = message.id;
-    }
-    if (message.source !== "") {
-      obj.source = message.source;
-    }
-    if (message.specVersion !== "") {
-      obj.specVersion = message.specVersion;
-    }
-    if (message.type !== "") {
-      obj.type = message.type;
-    }
-    if (message.attributes) {
-      const entries = globalThis.Object.entries(message.attributes) as [string, CloudEvent_CloudEventAttributeValue][];
-      if (entries.length > 0) {
-        obj.attributes = {};
-        entries.forEach(([k, v]) => {
-          obj.attributes[k] = CloudEvent_CloudEventAttributeValue.toJSON(v);
-        });
-      }
-    }
-    if (message.data?.$case === "binaryData") {
-      obj.binaryData = base64FromBytes(message.data.value);
-    } else if (message.data?.$case === "textData") {
-      obj.textData = message.data.value;
-    } else if (message.data?.$case === "protoData") {
-      obj.protoData = Any.toJSON(message.data.value);
-    }
-    return obj;
-  },
-
   create<I extends Exact<DeepPartial<CloudEvent>, I>>(base?: I): CloudEvent {
     return CloudEvent.fromPartial(base ?? ({} as any));
   },
@@ -348,24 +275,6 @@ export const CloudEvent_AttributesEntry: MessageFns<CloudEvent_AttributesEntry> 
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): CloudEvent_AttributesEntry {
-    return {
-      key: isSet(object.key) ? globalThis.String(object.key) : "",
-      value: isSet(object.value) ? CloudEvent_CloudEventAttributeValue.fromJSON(object.value) : undefined,
-    };
-  },
-
-  toJSON(message: CloudEvent_AttributesEntry): unknown {
-    const obj: any = {};
-    if (message.key !== "") {
-      obj.key = message.key;
-    }
-    if (message.value !== undefined) {
-      obj.value = CloudEvent_CloudEventAttributeValue.toJSON(message.value);
-    }
-    return obj;
   },
 
   create<I extends Exact<DeepPartial<CloudEvent_AttributesEntry>, I>>(base?: I): CloudEvent_AttributesEntry {
@@ -494,60 +403,6 @@ export const CloudEvent_CloudEventAttributeValue: MessageFns<CloudEvent_CloudEve
     }
   },
 
-  fromJSON(object: any): CloudEvent_CloudEventAttributeValue {
-    return {
-      attr: isSet(object.ceBoolean)
-        ? { $case: "ceBoolean", value: globalThis.Boolean(object.ceBoolean) }
-        : isSet(object.ce_boolean)
-        ? { $case: "ceBoolean", value: globalThis.Boolean(object.ce_boolean) }
-        : isSet(object.ceInteger)
-        ? { $case: "ceInteger", value: globalThis.Number(object.ceInteger) }
-        : isSet(object.ce_integer)
-        ? { $case: "ceInteger", value: globalThis.Number(object.ce_integer) }
-        : isSet(object.ceString)
-        ? { $case: "ceString", value: globalThis.String(object.ceString) }
-        : isSet(object.ce_string)
-        ? { $case: "ceString", value: globalThis.String(object.ce_string) }
-        : isSet(object.ceBytes)
-        ? { $case: "ceBytes", value: Buffer.from(bytesFromBase64(object.ceBytes)) }
-        : isSet(object.ce_bytes)
-        ? { $case: "ceBytes", value: Buffer.from(bytesFromBase64(object.ce_bytes)) }
-        : isSet(object.ceUri)
-        ? { $case: "ceUri", value: globalThis.String(object.ceUri) }
-        : isSet(object.ce_uri)
-        ? { $case: "ceUri", value: globalThis.String(object.ce_uri) }
-        : isSet(object.ceUriRef)
-        ? { $case: "ceUriRef", value: globalThis.String(object.ceUriRef) }
-        : isSet(object.ce_uri_ref)
-        ? { $case: "ceUriRef", value: globalThis.String(object.ce_uri_ref) }
-        : isSet(object.ceTimestamp)
-        ? { $case: "ceTimestamp", value: fromJsonTimestamp(object.ceTimestamp) }
-        : isSet(object.ce_timestamp)
-        ? { $case: "ceTimestamp", value: fromJsonTimestamp(object.ce_timestamp) }
-        : undefined,
-    };
-  },
-
-  toJSON(message: CloudEvent_CloudEventAttributeValue): unknown {
-    const obj: any = {};
-    if (message.attr?.$case === "ceBoolean") {
-      obj.ceBoolean = message.attr.value;
-    } else if (message.attr?.$case === "ceInteger") {
-      obj.ceInteger = Math.round(message.attr.value);
-    } else if (message.attr?.$case === "ceString") {
-      obj.ceString = message.attr.value;
-    } else if (message.attr?.$case === "ceBytes") {
-      obj.ceBytes = base64FromBytes(message.attr.value);
-    } else if (message.attr?.$case === "ceUri") {
-      obj.ceUri = message.attr.value;
-    } else if (message.attr?.$case === "ceUriRef") {
-      obj.ceUriRef = message.attr.value;
-    } else if (message.attr?.$case === "ceTimestamp") {
-      obj.ceTimestamp = fromTimestamp(message.attr.value).toISOString();
-    }
-    return obj;
-  },
-
   create<I extends Exact<DeepPartial<CloudEvent_CloudEventAttributeValue>, I>>(
     base?: I,
   ): CloudEvent_CloudEventAttributeValue {
@@ -605,14 +460,6 @@ export const CloudEvent_CloudEventAttributeValue: MessageFns<CloudEvent_CloudEve
   },
 };
 
-function bytesFromBase64(b64: string): Uint8Array {
-  return Uint8Array.from(globalThis.Buffer.from(b64, "base64"));
-}
-
-function base64FromBytes(arr: Uint8Array): string {
-  return globalThis.Buffer.from(arr).toString("base64");
-}
-
 type Builtin = Date | Function | Uint8Array | string | number | boolean | undefined;
 
 export type DeepPartial<T> = T extends Builtin ? T
@@ -627,52 +474,9 @@ type KeysOfUnion<T> = T extends T ? keyof T : never;
 export type Exact<P, I extends P> = P extends Builtin ? P
   : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
 
-function toTimestamp(date: Date): Timestamp {
-  const seconds = Math.trunc(date.getTime() / 1_000);
-  const nanos = (date.getTime() % 1_000) * 1_000_000;
-  return { seconds, nanos };
-}
-
-function fromTimestamp(t: Timestamp): Date {
-  let millis = (t.seconds || 0) * 1_000;
-  millis += (t.nanos || 0) / 1_000_000;
-  return new globalThis.Date(millis);
-}
-
-const timestampFractionRegex = /:\d{2}\.\d+/;
-
-function fromJsonTimestamp(o: any): Timestamp {
-  if (o instanceof globalThis.Date) {
-    return toTimestamp(o);
-  } else if (typeof o === "string") {
-    // Date only keeps milliseconds, and parses longer fractions in an engine-specific way,
-    // so parse the fractional seconds ourselves and give Date only the whole seconds
-    const fraction = timestampFractionRegex.exec(o);
-    if (fraction === null) {
-      return toTimestamp(new globalThis.Date(o));
-    }
-    const fractionNanos = Number(fraction[0].slice(4, 13).padEnd(9, "0"));
-    const wholeSeconds = new globalThis.Date(o.replace(fraction[0], fraction[0].slice(0, 3)));
-    const timestamp = toTimestamp(new globalThis.Date(wholeSeconds.getTime() + Math.trunc(fractionNanos / 1_000_000)));
-    return { ...timestamp, nanos: (timestamp.nanos ?? 0) + (fractionNanos % 1_000_000) };
-  } else {
-    return Timestamp.fromJSON(o);
-  }
-}
-
-function isObject(value: any): boolean {
-  return typeof value === "object" && value !== null;
-}
-
-function isSet(value: any): boolean {
-  return value !== null && value !== undefined;
-}
-
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  fromJSON(object: any): T;
-  toJSON(message: T): unknown;
   create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
   fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
 }

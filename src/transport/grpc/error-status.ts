@@ -1,0 +1,117 @@
+/**
+ * Errors of Cairn as statuses of gRPC: the one place of this transport that knows both (T5).
+ *
+ * The rich form (google.rpc.Status in `grpc-status-details-bin`) carries an ErrorInfo with our code and its finer
+ * reason, a BadRequest with every malformed field, and a PreconditionFailure with every constraint that did not hold.
+ */
+import {
+  type ConstraintViolation,
+  DatabaseError,
+  type ErrorCode,
+  type FieldViolation,
+  type LeaderAddress,
+} from '#base';
+import { isFatal } from '#service';
+import type { Any } from './gen/google/protobuf/any.ts';
+import { BadRequest, ErrorInfo, PreconditionFailure, RetryInfo } from './gen/google/rpc/error_details.ts';
+import { Status } from './gen/google/rpc/status.ts';
+import { type CallStatus, GRPC_STATUS, type GrpcStatusName } from './wire/status.ts';
+
+const DOMAIN = 'cairn.dev';
+/** Clients take 8 KiB of trailers for granted, not more; base64 adds a third, and the message stands there too. */
+const VIOLATION_BYTES_MAX = 4096;
+/** Tag and length of a field, at most. */
+const FIELD_BYTES = 3;
+
+/** Every code of `#base`; a new one does not compile until it stands here. */
+export const STATUS_OF_CODE: Readonly<Record<ErrorCode, GrpcStatusName>> = {
+  invalid_argument: 'INVALID_ARGUMENT',
+  not_found: 'NOT_FOUND',
+  already_exists: 'ALREADY_EXISTS',
+  constraint_violated: 'FAILED_PRECONDITION',
+  too_large: 'RESOURCE_EXHAUSTED',
+  rate_limited: 'RESOURCE_EXHAUSTED',
+  busy: 'UNAVAILABLE',
+  not_leader: 'UNAVAILABLE',
+  unavailable: 'UNAVAILABLE',
+  not_acceptable: 'INVALID_ARGUMENT',
+  unauthenticated: 'UNAUTHENTICATED',
+  permission_denied: 'PERMISSION_DENIED',
+  internal: 'INTERNAL',
+};
+
+/**
+ * The status for whatever an operation threw. What is fatal to the node is thrown on. Anything else that is not a
+ * `DatabaseError` is a bug that concerns one call; `onBug` logs it, and the caller learns no more than that.
+ */
+export function statusOfFailure(failure: unknown, onBug: (failure: unknown) => void): CallStatus {
+  if (isFatal(failure)) throw failure;
+  if (failure instanceof DatabaseError) return statusOfError(failure);
+  onBug(failure);
+  return statusOfError(new DatabaseError('internal', 'This is a bug in Cairn; the log of the node says more'));
+}
+
+export function statusOfError(error: DatabaseError): CallStatus {
+  const code = STATUS_OF_CODE[error.code];
+  const details = Status.encode({
+    code: GRPC_STATUS[code],
+    message: error.message,
+    details: detailsOf(error),
+  }).finish();
+  const { leader } = error.details;
+  const status = { code, message: error.message, details };
+  return leader === undefined ? status : { ...status, trailers: leaderTrailers(leader) };
+}
+
+/** By which a client learns where the leader is. */
+export function leaderTrailers(leader: LeaderAddress): Record<string, string> {
+  return { 'x-leader-node': leader.node, 'x-leader-address': leader.address };
+}
+
+function detailsOf(error: DatabaseError): readonly Any[] {
+  const { reason, violations, constraints, retryAfterMs } = error.details;
+  const info = { reason: error.code, domain: DOMAIN, metadata: reason === undefined ? {} : { reason } };
+  const details = [any('ErrorInfo', ErrorInfo.encode(info).finish())];
+  if (violations !== undefined) details.push(badRequest(violations));
+  if (constraints !== undefined) details.push(preconditionFailure(constraints));
+  if (retryAfterMs !== undefined) {
+    const retryDelay = { seconds: Math.floor(retryAfterMs / 1000), nanos: (retryAfterMs % 1000) * 1_000_000 };
+    details.push(any('RetryInfo', RetryInfo.encode({ retryDelay }).finish()));
+  }
+  return details;
+}
+
+function badRequest(violations: readonly FieldViolation[]): Any {
+  const fieldViolations = violations.map(({ field, description, value }) => ({
+    field,
+    description: value === undefined ? description : `${description}; found ${JSON.stringify(value)}`,
+  }));
+  return any('BadRequest', BadRequest.encode({ fieldViolations: withinBudget(fieldViolations) }).finish());
+}
+
+function preconditionFailure(constraints: readonly ConstraintViolation[]): Any {
+  const violations = constraints.map(({ index, kind, description }) => ({
+    type: kind,
+    subject: `constraints[${index}]`,
+    description,
+  }));
+  return any('PreconditionFailure', PreconditionFailure.encode({ violations: withinBudget(violations) }).finish());
+}
+
+/** The first violations that trailers have room for; the message of the status counts them all. */
+function withinBudget<Violation extends Readonly<Record<string, string>>>(
+  violations: readonly Violation[],
+): Violation[] {
+  const kept: Violation[] = [];
+  let length = 0;
+  for (const violation of violations) {
+    length += Object.values(violation).reduce((sum, text) => sum + Buffer.byteLength(text) + FIELD_BYTES, 0);
+    if (length > VIOLATION_BYTES_MAX) break;
+    kept.push(violation);
+  }
+  return kept;
+}
+
+function any(name: string, value: Uint8Array): Any {
+  return { typeUrl: `type.googleapis.com/google.rpc.${name}`, value: Buffer.from(value) };
+}

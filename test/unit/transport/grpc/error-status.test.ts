@@ -1,0 +1,117 @@
+// Goal: every error of Cairn has its status, and its details are read back by the standard messages (T5).
+// Method: a table of all codes, and the encoded details decoded by the generated code.
+
+import { describe, expect, it } from 'vitest';
+import { BrokenInvariant, DatabaseError, ERROR_CODES, type ErrorCode } from '#base';
+import { STATUS_OF_CODE, statusOfError, statusOfFailure } from '../../../../src/transport/grpc/error-status.ts';
+import {
+  BadRequest,
+  ErrorInfo,
+  PreconditionFailure,
+  RetryInfo,
+} from '../../../../src/transport/grpc/gen/google/rpc/error_details.ts';
+import { Status } from '../../../../src/transport/grpc/gen/google/rpc/status.ts';
+
+const DECODERS: Readonly<Record<string, (bytes: Uint8Array) => unknown>> = {
+  'type.googleapis.com/google.rpc.ErrorInfo': (bytes) => ErrorInfo.decode(bytes),
+  'type.googleapis.com/google.rpc.BadRequest': (bytes) => BadRequest.decode(bytes),
+  'type.googleapis.com/google.rpc.PreconditionFailure': (bytes) => PreconditionFailure.decode(bytes),
+  'type.googleapis.com/google.rpc.RetryInfo': (bytes) => RetryInfo.decode(bytes),
+};
+
+function detailsOf(error: DatabaseError): readonly unknown[] {
+  const { details = new Uint8Array(0) } = statusOfError(error);
+  return Status.decode(details).details.map(({ typeUrl, value }) => DECODERS[typeUrl]?.(value));
+}
+
+describe('statusOfError (T5)', () => {
+  const expected: Readonly<Record<ErrorCode, string>> = {
+    invalid_argument: 'INVALID_ARGUMENT',
+    not_found: 'NOT_FOUND',
+    already_exists: 'ALREADY_EXISTS',
+    constraint_violated: 'FAILED_PRECONDITION',
+    too_large: 'RESOURCE_EXHAUSTED',
+    rate_limited: 'RESOURCE_EXHAUSTED',
+    busy: 'UNAVAILABLE',
+    not_leader: 'UNAVAILABLE',
+    unavailable: 'UNAVAILABLE',
+    not_acceptable: 'INVALID_ARGUMENT',
+    unauthenticated: 'UNAUTHENTICATED',
+    permission_denied: 'PERMISSION_DENIED',
+    internal: 'INTERNAL',
+  };
+
+  it.each(ERROR_CODES)('has the status of %s', (code) => {
+    expect(STATUS_OF_CODE[code]).toBe(expected[code]);
+    expect(statusOfError(new DatabaseError(code, 'What'))).toMatchObject({ code: expected[code], message: 'What' });
+  });
+
+  it('names our code and its finer reason in ErrorInfo', () => {
+    const error = new DatabaseError('not_found', 'Revision 9', { details: { reason: 'RevisionNotFound' } });
+    expect(detailsOf(error)).toEqual([
+      { reason: 'not_found', domain: 'cairn.dev', metadata: { reason: 'RevisionNotFound' } },
+    ]);
+  });
+
+  it('lists every malformed field in BadRequest', () => {
+    const violations = [
+      { field: 'events[0].id', description: 'must not be empty', value: '' },
+      { field: 'events[1].source', description: 'is missing' },
+    ];
+    expect(detailsOf(new DatabaseError('invalid_argument', 'x', { details: { violations } }))[1]).toEqual({
+      fieldViolations: [
+        { field: 'events[0].id', description: 'must not be empty; found ""' },
+        { field: 'events[1].source', description: 'is missing' },
+      ],
+    });
+  });
+
+  it('lists every constraint that did not hold in PreconditionFailure', () => {
+    const constraints = [{ index: 2, kind: 'MaxRevision', found: 7, required: 'at most 5', description: 'found 7' }];
+    expect(detailsOf(new DatabaseError('constraint_violated', 'x', { details: { constraints } }))[1]).toEqual({
+      violations: [{ type: 'MaxRevision', subject: 'constraints[2]', description: 'found 7' }],
+    });
+  });
+
+  it('says when to try again', () => {
+    expect(detailsOf(new DatabaseError('busy', 'x', { details: { retryAfterMs: 1500 } }))[1]).toEqual({
+      retryDelay: { seconds: 1, nanos: 500_000_000 },
+    });
+  });
+
+  it('keeps its details small enough for trailers, however many faults there are', () => {
+    const violations = Array.from({ length: 100 }, (_, n) => ({
+      field: `events[${n}].id`,
+      description: 'ü'.repeat(90),
+    }));
+    const { details } = statusOfError(new DatabaseError('invalid_argument', 'x', { details: { violations } }));
+    expect(details?.length).toBeGreaterThan(3500);
+    expect(details?.length).toBeLessThan(4500);
+  });
+
+  it('tells where the leader is', () => {
+    const leader = { node: 'n2', address: '10.0.0.2:50051' };
+    expect(statusOfError(new DatabaseError('not_leader', 'x', { details: { leader } })).trailers).toEqual({
+      'x-leader-node': 'n2',
+      'x-leader-address': '10.0.0.2:50051',
+    });
+  });
+});
+
+describe('statusOfFailure', () => {
+  it('hides a bug from the caller and hands it to the log', () => {
+    const bugs: unknown[] = [];
+    const bug = new TypeError('secret');
+    const status = statusOfFailure(bug, (failure) => bugs.push(failure));
+    expect(status.code).toBe('INTERNAL');
+    expect(status.message).not.toContain('secret');
+    expect(bugs).toEqual([bug]);
+  });
+
+  it.each([
+    new BrokenInvariant('1 is 2'),
+    new DatabaseError('internal', 'Broken row', { details: { reason: 'CorruptRecord' } }),
+  ])('throws on what stops the node: %s', (failure) => {
+    expect(() => statusOfFailure(failure, () => undefined)).toThrow(failure);
+  });
+});
