@@ -73,7 +73,8 @@ export class ProtoReader {
         high = bits >>> 4;
       } else high |= bits << (7 * i - 32);
       if (byte <= 0x7f) {
-        if (byte === 0 && i > 0) this.overlong = true;
+        // Of the tenth byte 64 bits leave room for one bit; more are dropped, as every decoder does.
+        if ((byte === 0 && i > 0) || (byte > 1 && i === VARINT_BYTES_MAX - 1)) this.overlong = true;
         return this.#safe((high | 0) * TWO_32 + (low >>> 0));
       }
     }

@@ -38,6 +38,11 @@ export {
   type ServerFields,
   SPEC_VERSION,
 } from './event.ts';
+export { decodeEvent, readEvent } from './event-decode.ts';
+export { encodeEvent } from './event-encode.ts';
+export { eventFacts } from './event-layout.ts';
+export type { EventPlace } from './event-place.ts';
+export { acceptDecoded, acceptEvent, walkEvent } from './event-walk.ts';
 export { Faults } from './faults.ts';
 export {
   COMMIT_MESSAGE_BYTES_MAX,

@@ -1,7 +1,9 @@
 /**
  * `datacontenttype` (RFC 2046 and RFC 9110): `type/subtype` and parameters, on bytes, and the two questions that JSON
- * asks of it: does it declare JSON, does it declare text?
+ * asks of it: does it declare JSON, does it declare text? Printable ASCII only, also inside quotes.
  */
+const SPACE = 0x20;
+const TILDE = 0x7e;
 const SLASH = 0x2f;
 const SEMICOLON = 0x3b;
 const EQUALS = 0x3d;
@@ -33,7 +35,7 @@ function endOfToken(bytes: Uint8Array, from: number, to: number): number {
 
 function skipSpace(bytes: Uint8Array, from: number, to: number): number {
   let i = from;
-  while (i < to && (bytes[i] === 0x20 || bytes[i] === 0x09)) i++;
+  while (i < to && bytes[i] === SPACE) i++;
   return i;
 }
 
@@ -62,8 +64,10 @@ function endOfValue(bytes: Uint8Array, from: number, to: number): number {
     return end === from ? -1 : end;
   }
   for (let i = from + 1; i < to; i++) {
+    if (bytes[i] === QUOTE) return i + 1;
     if (bytes[i] === BACKSLASH) i++;
-    else if (bytes[i] === QUOTE) return i + 1;
+    const byte = bytes[i] ?? 0;
+    if (i >= to || byte < SPACE || byte > TILDE) return -1;
   }
   return -1;
 }

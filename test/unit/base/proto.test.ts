@@ -115,6 +115,11 @@ describe('ProtoReader (B3)', () => {
     expect([signed.signedVarint(), signed.overlong, signed.failed]).toEqual([value, true, false]);
   });
 
+  it('drops the bits beyond 64 of a signed varint and says so', () => {
+    const reader = new ProtoReader(bytes('ffffffffffffffffff1f'));
+    expect([reader.signedVarint(), reader.overlong, reader.failed]).toEqual([-1, true, false]);
+  });
+
   it.each([
     ['a varint', 8 + WIRE_VARINT, '8001'],
     ['eight bytes', 8 + WIRE_FIXED64, '0102030405060708'],

@@ -1,0 +1,174 @@
+/**
+ * The one judge of events (M1): every rule about attributes, applied to canonical bytes by their layout. It reports all
+ * faults, builds text only to report one, and does not look into `data`: what a payload means is between those who write
+ * and read it (ADR: payload bytes).
+ */
+import { decodeUtf8, isInstant, ProtoReader } from '#base';
+import { DATA_KIND, SPEC_VERSION } from './event.ts';
+import type { EventLayout } from './event-layout.ts';
+import { timeTextInstant } from './event-layout.ts';
+import { addEventFault, type EventPlace, showBytes } from './event-place.ts';
+import { extensionNameFault, VALUE_TAG } from './event-wire.ts';
+import {
+  CONTENT_TYPE_BYTES_MAX,
+  EXTENSION_NAME_BYTES_MAX,
+  EXTENSIONS_MAX,
+  NAME_BYTES_MAX,
+  URI_BYTES_MAX,
+} from './limits.ts';
+import { isMediaType } from './media-type.ts';
+import { describeTextFault, nameFault, textFault } from './text-rules.ts';
+import { readTimestamp } from './timestamp-wire.ts';
+import { isAbsoluteUri, isUriReference } from './uri.ts';
+
+const TIME_RULE = 'must lie in the years 0001 to 9999, with 0 to 999,999,999 nanoseconds';
+
+/** Adds every fault of the event to the place. */
+export function checkEvent(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {
+  checkName({ bytes, from: layout.idStart, to: layout.idEnd }, 'id', place);
+  checkSpecVersion(bytes, layout, place);
+  checkName({ bytes, from: layout.typeStart, to: layout.typeEnd }, 'type', place);
+  checkSource(bytes, layout, place);
+  if (layout.subjectStart !== -1) {
+    checkName({ bytes, from: layout.subjectStart, to: layout.subjectEnd }, 'subject', place);
+  }
+  if (layout.hasTime || layout.timeTextStart !== -1) checkTime(bytes, layout, place);
+  if (layout.contentTypeStart !== -1) checkContentType(bytes, layout, place);
+  if (layout.schemaStart !== -1) checkDataSchema(bytes, layout, place);
+  if (layout.dataKind < DATA_KIND.UNSPECIFIED || layout.dataKind > DATA_KIND.PROTO) {
+    addEventFault(place, 'data_kind', 'must be one of 0 to 4', String(layout.dataKind));
+  }
+  if (layout.extensionsStart !== -1) checkExtensions(bytes, layout, place);
+}
+
+/** A range of the event's bytes; a `from` of −1 means absent. */
+interface Range {
+  readonly bytes: Uint8Array;
+  readonly from: number;
+  readonly to: number;
+}
+
+function show({ bytes, from, to }: Range): string {
+  return showBytes(bytes, from, to);
+}
+
+function checkName(range: Range, attribute: string, place: EventPlace): void {
+  if (range.from === -1) {
+    addEventFault(place, attribute, `is required (1 to ${NAME_BYTES_MAX} bytes of UTF-8)`);
+    return;
+  }
+  const fault = nameFault(range.bytes, range.from, range.to);
+  if (fault !== undefined) addEventFault(place, attribute, describeTextFault(fault, NAME_BYTES_MAX), show(range));
+}
+
+function checkSpecVersion(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {
+  const { versionStart: at, versionEnd } = layout;
+  if (at === -1) {
+    addEventFault(place, 'specversion', `is required, "${SPEC_VERSION}"`);
+    return;
+  }
+  if (versionEnd - at === 3 && bytes[at] === 0x31 && bytes[at + 1] === 0x2e && bytes[at + 2] === 0x30) return;
+  addEventFault(place, 'specversion', `must be "${SPEC_VERSION}"`, showBytes(bytes, at, versionEnd));
+}
+
+function checkSource(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {
+  const { sourceStart, sourceEnd, streamStart, streamEnd } = layout;
+  if (sourceStart === -1) {
+    addEventFault(place, 'source', 'is required, a URI-reference whose last path segment names the stream');
+    return;
+  }
+  const fault = sourceFault(bytes, layout);
+  if (fault !== undefined) {
+    addEventFault(place, 'source', fault, showBytes(bytes, sourceStart, sourceEnd));
+  } else if (streamEnd - streamStart > NAME_BYTES_MAX) {
+    const rule = `must name a stream (its last path segment) of at most ${NAME_BYTES_MAX} bytes`;
+    addEventFault(place, 'source', rule, showBytes(bytes, streamStart, streamEnd));
+  }
+}
+
+function sourceFault(bytes: Uint8Array, layout: EventLayout): string | undefined {
+  const { sourceStart, sourceEnd, streamStart } = layout;
+  if (sourceEnd - sourceStart > URI_BYTES_MAX) return `must be at most ${URI_BYTES_MAX} bytes`;
+  if (!isUriReference(bytes, sourceStart, sourceEnd)) return 'must be a URI-reference (RFC 3986)';
+  return streamStart === -1 ? 'must have a path segment that is not empty: the last one names the stream' : undefined;
+}
+
+function checkTime(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {
+  if (layout.hasTime && !isInstant(layout.seconds, layout.nanos)) {
+    addEventFault(place, 'time', TIME_RULE, `${layout.seconds} s ${layout.nanos} ns`);
+  } else if (layout.timeTextStart !== -1) checkTimeText(bytes, layout, place);
+}
+
+function checkTimeText(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {
+  const { timeTextStart, timeTextEnd } = layout;
+  const named = timeTextInstant(bytes, layout);
+  if (named === undefined) {
+    addEventFault(place, 'time_text', 'must be a time of RFC 3339', showBytes(bytes, timeTextStart, timeTextEnd));
+  } else if (!layout.hasTime || named.seconds !== layout.seconds || named.nanos !== layout.nanos) {
+    addEventFault(place, 'time_text', 'must name the instant of time', showBytes(bytes, timeTextStart, timeTextEnd));
+  }
+}
+
+function checkContentType(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {
+  const { contentTypeStart: from, contentTypeEnd: to } = layout;
+  if (to - from <= CONTENT_TYPE_BYTES_MAX && isMediaType(bytes, from, to)) return;
+  const rule = `must be a media type such as application/json, at most ${CONTENT_TYPE_BYTES_MAX} bytes`;
+  addEventFault(place, 'datacontenttype', rule, showBytes(bytes, from, to));
+}
+
+function checkDataSchema(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {
+  const { schemaStart: from, schemaEnd: to } = layout;
+  if (to - from <= URI_BYTES_MAX && isAbsoluteUri(bytes, from, to)) return;
+  const rule = `must be a URI with a scheme, at most ${URI_BYTES_MAX} bytes`;
+  addEventFault(place, 'dataschema', rule, showBytes(bytes, from, to));
+}
+
+function checkExtensions(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {
+  const reader = new ProtoReader(bytes, layout.extensionsStart, layout.extensionsEnd);
+  let count = 0;
+  while (!reader.done) {
+    reader.tag();
+    const start = reader.lengthDelimited();
+    checkExtension(new ProtoReader(bytes, start, reader.at), place);
+    count++;
+  }
+  if (count > EXTENSIONS_MAX) {
+    addEventFault(place, 'extensions', `must be at most ${EXTENSIONS_MAX} attributes`, String(count));
+  }
+}
+
+/** `entry` stands at the name's tag, and the structure is known to be canonical. */
+function checkExtension(entry: ProtoReader, place: EventPlace): void {
+  entry.tag();
+  const nameStart = entry.lengthDelimited();
+  const name = showBytes(entry.bytes, nameStart, entry.at);
+  const fault = nameFaultOfExtension(entry.bytes, nameStart, entry.at);
+  if (fault !== undefined) addEventFault(place, `extensions[${JSON.stringify(name)}]`, fault);
+  entry.tag();
+  const valueStart = entry.lengthDelimited();
+  const valueFault = extensionValueFault(entry.bytes, valueStart, entry.at);
+  if (valueFault !== undefined) addEventFault(place, fault === undefined ? name : 'extensions', valueFault);
+}
+
+function nameFaultOfExtension(bytes: Uint8Array, from: number, to: number): string | undefined {
+  if (to - from > EXTENSION_NAME_BYTES_MAX) return `must have a name of at most ${EXTENSION_NAME_BYTES_MAX} bytes`;
+  const name = decodeUtf8(bytes, from, to);
+  return name === undefined ? 'must have a name of well-formed UTF-8' : extensionNameFault(name);
+}
+
+function extensionValueFault(bytes: Uint8Array, from: number, to: number): string | undefined {
+  if (from === to) return 'must have a value';
+  const reader = new ProtoReader(bytes, from, to);
+  const tag = reader.tag();
+  if (tag === VALUE_TAG.BOOLEAN || tag === VALUE_TAG.INTEGER || tag === VALUE_TAG.BYTES) return undefined;
+  const start = reader.lengthDelimited();
+  const end = reader.at;
+  if (tag === VALUE_TAG.STRING) {
+    const fault = textFault(bytes, start, end);
+    return fault === undefined ? undefined : describeTextFault(fault, to - from);
+  }
+  if (tag === VALUE_TAG.URI) return isAbsoluteUri(bytes, start, end) ? undefined : 'must be a URI with a scheme';
+  if (tag === VALUE_TAG.URI_REF) return isUriReference(bytes, start, end) ? undefined : 'must be a URI-reference';
+  const time = readTimestamp(bytes, start, end);
+  return time !== undefined && isInstant(time.seconds, time.nanos) ? undefined : TIME_RULE;
+}

@@ -1,0 +1,195 @@
+/**
+ * Any valid protobuf of `cairn.v1.Event` as an `Event`: fields in any order, repeated (the last wins, messages merge),
+ * unknown ones skipped, varints of any length. Faults are those of the wire alone: bytes that are no protobuf, text that
+ * is no UTF-8, an extension without a value, and fields that only the server sets.
+ */
+import { assert, decodeUtf8, type Instant, NO_BYTES, ProtoReader } from '#base';
+import { DATA_KIND, type Event, type ExtensionValue } from './event.ts';
+import { addEventFault, type EventPlace, showBytes } from './event-place.ts';
+import { ENTRY_TAG, TAG, VALUE_TAG } from './event-wire.ts';
+import { Faults } from './faults.ts';
+import { mergeTimestamp } from './timestamp-wire.ts';
+
+interface Draft {
+  id: string;
+  specVersion: string;
+  type: string;
+  source: string;
+  subject: string | undefined;
+  instant: Instant | undefined;
+  timeText: string | undefined;
+  data: Uint8Array;
+  dataKind: number;
+  dataContentType: string | undefined;
+  dataSchema: string | undefined;
+  readonly extensions: Map<string, ExtensionValue>;
+}
+
+/** The event in `[from, to)`, or undefined with faults added. `data` is a view into `bytes`. */
+export function decodeEvent(bytes: Uint8Array, from: number, to: number, place: EventPlace): Event | undefined {
+  const draft = emptyDraft();
+  const countBefore = place.faults.count;
+  const reader = new ProtoReader(bytes, from, to);
+  while (!reader.done) decodeField(draft, reader, place);
+  if (reader.failed) addEventFault(place, '', 'must be a protobuf message of cairn.v1.Event');
+  if (draft.timeText !== undefined && draft.instant === undefined) {
+    addEventFault(place, 'time', 'must be set when time_text is', draft.timeText);
+  }
+  return place.faults.count === countBefore ? eventOf(draft) : undefined;
+}
+
+/** The event of bytes that were accepted before. `data` is a view into `bytes`. */
+export function readEvent(bytes: Uint8Array, from: number, to: number): Event {
+  const event = decodeEvent(bytes, from, to, { faults: new Faults(), list: 'stored', index: 0 });
+  assert(event !== undefined, 'A stored event is in canonical wire form', [from, to]);
+  return event;
+}
+
+function emptyDraft(): Draft {
+  return {
+    id: '',
+    specVersion: '',
+    type: '',
+    source: '',
+    subject: undefined,
+    instant: undefined,
+    timeText: undefined,
+    data: NO_BYTES,
+    dataKind: DATA_KIND.UNSPECIFIED,
+    dataContentType: undefined,
+    dataSchema: undefined,
+    extensions: new Map(),
+  };
+}
+
+function eventOf(draft: Draft): Event {
+  const { instant, timeText, ...attributes } = draft;
+  return { ...attributes, time: instant === undefined ? undefined : { instant, text: timeText } };
+}
+
+function decodeField(draft: Draft, reader: ProtoReader, place: EventPlace): void {
+  const tag = reader.tag();
+  switch (tag) {
+    case TAG.ID:
+      draft.id = readText(reader, place, 'id');
+      return;
+    case TAG.SPEC_VERSION:
+      draft.specVersion = readText(reader, place, 'specversion');
+      return;
+    case TAG.TYPE:
+      draft.type = readText(reader, place, 'type');
+      return;
+    case TAG.SOURCE:
+      draft.source = readText(reader, place, 'source');
+      return;
+    case TAG.SUBJECT:
+      draft.subject = readText(reader, place, 'subject');
+      return;
+    case TAG.TIME:
+      draft.instant = mergeTimestamp(reader, draft.instant) ?? failed(reader);
+      return;
+    case TAG.DATA:
+      draft.data = readBytes(reader);
+      return;
+    case TAG.EXTENSIONS:
+      decodeExtension(draft, reader, place);
+      return;
+    case TAG.DATA_CONTENT_TYPE:
+      draft.dataContentType = readText(reader, place, 'datacontenttype');
+      return;
+    case TAG.DATA_SCHEMA:
+      draft.dataSchema = readText(reader, place, 'dataschema');
+      return;
+    case TAG.DATA_KIND:
+      draft.dataKind = reader.signedVarint() | 0;
+      return;
+    case TAG.TIME_TEXT:
+      draft.timeText = readText(reader, place, 'time_text');
+      return;
+    default:
+      refuseServerField(tag, place);
+      reader.skipField(tag);
+  }
+}
+
+const SERVER_FIELDS: ReadonlyMap<number, string> = new Map([
+  [TAG.REVISION, 'revision'],
+  [TAG.INDEX, 'index'],
+  [TAG.RECORDED_TIME, 'recordedtime'],
+]);
+
+function refuseServerField(tag: number, place: EventPlace): void {
+  const name = SERVER_FIELDS.get(tag);
+  if (name !== undefined) addEventFault(place, name, 'must be absent: the server sets it');
+}
+
+function readText(reader: ProtoReader, place: EventPlace, attribute: string): string {
+  const start = reader.lengthDelimited();
+  if (reader.failed) return '';
+  const text = decodeUtf8(reader.bytes, start, reader.at);
+  if (text === undefined) {
+    addEventFault(place, attribute, 'must be well-formed UTF-8', showBytes(reader.bytes, start, reader.at));
+  }
+  return text ?? '';
+}
+
+function readBytes(reader: ProtoReader): Uint8Array {
+  const start = reader.lengthDelimited();
+  return reader.bytes.subarray(start, reader.at);
+}
+
+function failed(reader: ProtoReader): undefined {
+  reader.fail();
+}
+
+function decodeExtension(draft: Draft, reader: ProtoReader, place: EventPlace): void {
+  const start = reader.lengthDelimited();
+  if (reader.failed) return;
+  const entry = new ProtoReader(reader.bytes, start, reader.at);
+  let name = '';
+  let value: ExtensionValue | undefined;
+  while (!entry.done) {
+    const tag = entry.tag();
+    if (tag === ENTRY_TAG.NAME) name = readText(entry, place, 'extensions');
+    else if (tag === ENTRY_TAG.VALUE) value = decodeExtensionValue(entry, value, { place, name });
+    else entry.skipField(tag);
+  }
+  if (entry.failed) reader.fail();
+  else if (value === undefined) addEventFault(place, name === '' ? 'extensions' : name, 'must have a value');
+  else draft.extensions.set(name, value);
+}
+
+interface ExtensionPlace {
+  readonly place: EventPlace;
+  readonly name: string;
+}
+
+/** One `CloudEventAttributeValue`; of its alternatives the last wins. Undefined when it has none. */
+export function decodeExtensionValue(
+  reader: ProtoReader,
+  earlier: ExtensionValue | undefined,
+  { place, name }: ExtensionPlace,
+): ExtensionValue | undefined {
+  const start = reader.lengthDelimited();
+  if (reader.failed) return undefined;
+  const message = new ProtoReader(reader.bytes, start, reader.at);
+  let value = earlier;
+  while (!message.done) {
+    const tag = message.tag();
+    if (tag === VALUE_TAG.BOOLEAN) value = { kind: 'boolean', value: message.varint() !== 0 };
+    else if (tag === VALUE_TAG.INTEGER) value = { kind: 'integer', value: message.signedVarint() | 0 };
+    else if (tag === VALUE_TAG.STRING) value = { kind: 'string', value: readText(message, place, name) };
+    else if (tag === VALUE_TAG.BYTES) value = { kind: 'bytes', value: readBytes(message) };
+    else if (tag === VALUE_TAG.URI) value = { kind: 'uri', value: readText(message, place, name) };
+    else if (tag === VALUE_TAG.URI_REF) value = { kind: 'uri-ref', value: readText(message, place, name) };
+    else if (tag === VALUE_TAG.TIMESTAMP) value = mergeTimestampValue(message, value);
+    else message.skipField(tag);
+  }
+  if (message.failed) reader.fail();
+  return value;
+}
+
+function mergeTimestampValue(message: ProtoReader, earlier: ExtensionValue | undefined): ExtensionValue | undefined {
+  const instant = mergeTimestamp(message, earlier?.kind === 'timestamp' ? earlier.value : undefined);
+  return instant === undefined ? failed(message) : { kind: 'timestamp', value: instant };
+}

@@ -1,0 +1,240 @@
+/**
+ * Where everything is in an event's canonical bytes: one pass that builds no strings and judges only the structure.
+ *
+ * It accepts exactly the canonical spelling described in event-wire.ts. What the attributes say is not its concern: an
+ * event without an id, or with a bad one, has a layout too (event-check.ts judges it).
+ */
+import { assert, decodeUtf8, formatInstant, type Instant, isInstant, ProtoReader, parseInstant } from '#base';
+import type { EventFacts } from './event.ts';
+import { ENTRY_TAG, INT32_MAX, INT32_MIN, TAG, VALUE_TAG } from './event-wire.ts';
+import { readTimestamp } from './timestamp-wire.ts';
+import { streamEnd, streamStart, uriParts } from './uri.ts';
+
+/** Offsets of all fields; a start of −1 means absent, and then the end is −1 too. */
+export interface EventLayout extends EventFacts {
+  readonly versionStart: number;
+  readonly versionEnd: number;
+  readonly dataStart: number;
+  readonly dataEnd: number;
+  /** All entries with their tags. */
+  readonly extensionsStart: number;
+  readonly extensionsEnd: number;
+  readonly contentTypeStart: number;
+  readonly contentTypeEnd: number;
+  readonly schemaStart: number;
+  readonly schemaEnd: number;
+  readonly timeTextStart: number;
+  readonly timeTextEnd: number;
+  readonly dataKind: number;
+}
+
+type Draft = { -readonly [Field in keyof EventLayout]: EventLayout[Field] };
+
+/** The layout, or undefined when the bytes are not canonical. */
+export function layOutEvent(bytes: Uint8Array, from: number, to: number): EventLayout | undefined {
+  const layout = emptyLayout();
+  const reader = new ProtoReader(bytes, from, to);
+  let previous = 0;
+  while (!reader.done) {
+    const fieldStart = reader.at;
+    const tag = reader.tag();
+    if (tag <= previous && !(tag === previous && tag === TAG.EXTENSIONS)) return undefined;
+    if (!placeField(layout, reader, tag)) return undefined;
+    if (tag === TAG.EXTENSIONS) {
+      if (layout.extensionsStart === -1) layout.extensionsStart = fieldStart;
+      layout.extensionsEnd = reader.at;
+    }
+    previous = tag;
+  }
+  if (reader.failed || reader.overlong) return undefined;
+  if (layout.extensionsStart !== -1 && !areExtensionsCanonical(bytes, layout)) return undefined;
+  if (layout.timeTextStart !== -1 && isTimeTextNeedless(bytes, layout)) return undefined;
+  placeStream(layout, bytes);
+  return layout;
+}
+
+/** Offsets for indexing and matching, from bytes that were accepted before. */
+export function eventFacts(bytes: Uint8Array, from: number, to: number): EventFacts {
+  return trustedLayout(bytes, from, to);
+}
+
+/** The layout of bytes that were accepted before: anything else is our own data, broken. */
+export function trustedLayout(bytes: Uint8Array, from: number, to: number): EventLayout {
+  const layout = layOutEvent(bytes, from, to);
+  assert(layout !== undefined && layout.streamStart !== -1, 'A stored event is in canonical wire form', [from, to]);
+  return layout;
+}
+
+function emptyLayout(): Draft {
+  return {
+    idStart: -1,
+    idEnd: -1,
+    typeStart: -1,
+    typeEnd: -1,
+    sourceStart: -1,
+    sourceEnd: -1,
+    streamStart: -1,
+    streamEnd: -1,
+    subjectStart: -1,
+    subjectEnd: -1,
+    hasTime: false,
+    seconds: 0,
+    nanos: 0,
+    versionStart: -1,
+    versionEnd: -1,
+    dataStart: -1,
+    dataEnd: -1,
+    extensionsStart: -1,
+    extensionsEnd: -1,
+    contentTypeStart: -1,
+    contentTypeEnd: -1,
+    schemaStart: -1,
+    schemaEnd: -1,
+    timeTextStart: -1,
+    timeTextEnd: -1,
+    dataKind: 0,
+  };
+}
+
+/** Records one field. False when the bytes are not canonical here; the reader may have failed as well. */
+function placeField(layout: Draft, reader: ProtoReader, tag: number): boolean {
+  if (tag === TAG.DATA_KIND) {
+    layout.dataKind = reader.signedVarint();
+    return layout.dataKind !== 0 && layout.dataKind >= INT32_MIN && layout.dataKind <= INT32_MAX;
+  }
+  if ((tag & 7) !== 2) return false;
+  const start = reader.lengthDelimited();
+  const end = reader.at;
+  switch (tag) {
+    case TAG.ID:
+      layout.idStart = start;
+      layout.idEnd = end;
+      return start < end;
+    case TAG.SPEC_VERSION:
+      layout.versionStart = start;
+      layout.versionEnd = end;
+      return start < end;
+    case TAG.TYPE:
+      layout.typeStart = start;
+      layout.typeEnd = end;
+      return start < end;
+    case TAG.SOURCE:
+      layout.sourceStart = start;
+      layout.sourceEnd = end;
+      return start < end;
+    case TAG.SUBJECT:
+      layout.subjectStart = start;
+      layout.subjectEnd = end;
+      return true;
+    case TAG.TIME:
+      return placeTime(layout, readTimestamp(reader.bytes, start, end));
+    case TAG.DATA:
+      layout.dataStart = start;
+      layout.dataEnd = end;
+      return start < end;
+    case TAG.EXTENSIONS:
+      return true;
+    case TAG.DATA_CONTENT_TYPE:
+      layout.contentTypeStart = start;
+      layout.contentTypeEnd = end;
+      return true;
+    case TAG.DATA_SCHEMA:
+      layout.schemaStart = start;
+      layout.schemaEnd = end;
+      return true;
+    case TAG.TIME_TEXT:
+      layout.timeTextStart = start;
+      layout.timeTextEnd = end;
+      return true;
+    default:
+      return false;
+  }
+}
+
+function placeTime(layout: Draft, time: Instant | undefined): boolean {
+  if (time === undefined) return false;
+  layout.hasTime = true;
+  layout.seconds = time.seconds;
+  layout.nanos = time.nanos;
+  return true;
+}
+
+function placeStream(layout: Draft, bytes: Uint8Array): void {
+  if (layout.sourceStart === -1) return;
+  const parts = uriParts(bytes, layout.sourceStart, layout.sourceEnd);
+  layout.streamStart = streamStart(bytes, parts);
+  layout.streamEnd = layout.streamStart === -1 ? -1 : streamEnd(bytes, parts);
+}
+
+/** Whether the text is the canonical spelling of the time, which canonical bytes leave out. */
+function isTimeTextNeedless(bytes: Uint8Array, layout: EventLayout): boolean {
+  if (!layout.hasTime || !isInstant(layout.seconds, layout.nanos)) return false;
+  return decodeUtf8(bytes, layout.timeTextStart, layout.timeTextEnd) === formatInstant(layout);
+}
+
+function areExtensionsCanonical(bytes: Uint8Array, layout: EventLayout): boolean {
+  const reader = new ProtoReader(bytes, layout.extensionsStart, layout.extensionsEnd);
+  let previousStart = 0;
+  let previousEnd = 0;
+  while (!reader.done) {
+    reader.tag();
+    const start = reader.lengthDelimited();
+    const entry = new ProtoReader(bytes, start, reader.at);
+    if (entry.tag() !== ENTRY_TAG.NAME) return false;
+    const nameStart = entry.lengthDelimited();
+    const nameEnd = entry.at;
+    if (entry.tag() !== ENTRY_TAG.VALUE) return false;
+    const valueStart = entry.lengthDelimited();
+    if (entry.failed || entry.overlong || !entry.done || !isValueCanonical(bytes, valueStart, entry.at)) return false;
+    const first = previousEnd === 0;
+    if (!first && compareRanges(bytes, [previousStart, previousEnd], [nameStart, nameEnd]) >= 0) return false;
+    previousStart = nameStart;
+    previousEnd = nameEnd;
+  }
+  return true;
+}
+
+function compareRanges(bytes: Uint8Array, left: readonly [number, number], right: readonly [number, number]): number {
+  const common = Math.min(left[1] - left[0], right[1] - right[0]);
+  for (let i = 0; i < common; i++) {
+    const difference = (bytes[left[0] + i] ?? 0) - (bytes[right[0] + i] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return left[1] - left[0] - (right[1] - right[0]);
+}
+
+/** One field and nothing else, or nothing at all (a fault, but not one of structure). */
+function isValueCanonical(bytes: Uint8Array, from: number, to: number): boolean {
+  if (from === to) return true;
+  const reader = new ProtoReader(bytes, from, to);
+  switch (reader.tag()) {
+    case VALUE_TAG.BOOLEAN:
+      if (reader.varint() > 1) return false;
+      break;
+    case VALUE_TAG.INTEGER: {
+      const value = reader.signedVarint();
+      if (value < INT32_MIN || value > INT32_MAX) return false;
+      break;
+    }
+    case VALUE_TAG.STRING:
+    case VALUE_TAG.BYTES:
+    case VALUE_TAG.URI:
+    case VALUE_TAG.URI_REF:
+      reader.lengthDelimited();
+      break;
+    case VALUE_TAG.TIMESTAMP: {
+      const start = reader.lengthDelimited();
+      if (readTimestamp(bytes, start, reader.at) === undefined) return false;
+      break;
+    }
+    default:
+      return false;
+  }
+  return reader.done && !reader.failed && !reader.overlong;
+}
+
+/** The instant that the text names, when the layout has a text that names one. */
+export function timeTextInstant(bytes: Uint8Array, layout: EventLayout): Instant | undefined {
+  const text = decodeUtf8(bytes, layout.timeTextStart, layout.timeTextEnd);
+  return text === undefined ? undefined : parseInstant(text);
+}

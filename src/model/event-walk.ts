@@ -1,0 +1,48 @@
+/**
+ * The way into the database for an event's bytes: one walk over bytes that are already canonical, and one decoding and
+ * encoding for those that are valid but spelled otherwise.
+ *
+ * Every event that is stored passed here (M1), whether it came over gRPC as `cairn.v1.Event`, as a CloudEvent, or as
+ * JSON: the other shapes are encoded first and then walked.
+ */
+import { assert } from '#base';
+import type { Event, EventFacts } from './event.ts';
+import { checkEvent } from './event-check.ts';
+import { decodeEvent } from './event-decode.ts';
+import { encodeEvent } from './event-encode.ts';
+import { layOutEvent } from './event-layout.ts';
+import type { EventPlace } from './event-place.ts';
+
+/**
+ * Checks everything about the event in `[from, to)`. `'not-canonical'`: nothing is known of it yet, decode and encode
+ * it; undefined: it is refused, and its faults were added.
+ */
+export function walkEvent(
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  place: EventPlace,
+): EventFacts | 'not-canonical' | undefined {
+  const layout = layOutEvent(bytes, from, to);
+  if (layout === undefined) return 'not-canonical';
+  const countBefore = place.faults.count;
+  checkEvent(bytes, layout, place);
+  return place.faults.count === countBefore ? layout : undefined;
+}
+
+/** The canonical bytes of an acceptable event: a view when the client wrote them so, else a copy. */
+export function acceptEvent(bytes: Uint8Array, from: number, to: number, place: EventPlace): Uint8Array | undefined {
+  const walked = walkEvent(bytes, from, to, place);
+  if (walked === undefined) return undefined;
+  if (walked !== 'not-canonical') return bytes.subarray(from, to);
+  const event = decodeEvent(bytes, from, to, place);
+  return event === undefined ? undefined : acceptDecoded(event, place);
+}
+
+/** The canonical bytes of an acceptable event that came in some other shape. */
+export function acceptDecoded(event: Event, place: EventPlace): Uint8Array | undefined {
+  const encoded = encodeEvent(event);
+  const walked = walkEvent(encoded, 0, encoded.length, place);
+  assert(walked !== 'not-canonical', 'What encodeEvent writes is canonical');
+  return walked === undefined ? undefined : encoded;
+}

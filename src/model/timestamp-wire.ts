@@ -1,0 +1,54 @@
+/**
+ * `google.protobuf.Timestamp`, written, read strictly (canonical bytes) and read leniently (any valid protobuf).
+ * Whether the instant lies in the years 0001 to 9999 is judged by whoever uses it.
+ */
+import { type ByteWriter, beginMessage, type Instant, ProtoReader, writeSignedField } from '#base';
+
+const SECONDS_TAG = 0x08;
+const NANOS_TAG = 0x10;
+const EPOCH: Instant = Object.freeze({ seconds: 0, nanos: 0 });
+
+/** As the value of that field. */
+export function writeTimestamp(writer: ByteWriter, field: number, instant: Instant): void {
+  const mark = beginMessage(writer, field);
+  if (instant.seconds !== 0) writeSignedField(writer, 1, instant.seconds);
+  if (instant.nanos !== 0) writeSignedField(writer, 2, instant.nanos);
+  writer.endLength(mark);
+}
+
+/** The instant of a canonical message, or undefined when another spelling of it is canonical. */
+export function readTimestamp(bytes: Uint8Array, from: number, to: number): Instant | undefined {
+  const reader = new ProtoReader(bytes, from, to);
+  let seconds = 0;
+  let nanos = 0;
+  if (bytes[from] === SECONDS_TAG && from < to) {
+    reader.at++;
+    seconds = reader.signedVarint();
+    if (seconds === 0) return undefined;
+  }
+  if (!reader.done) {
+    if (reader.tag() !== NANOS_TAG) return undefined;
+    nanos = reader.signedVarint();
+    // Beyond 32 bits another decoder would cut the number short and read another instant.
+    if (nanos === 0 || nanos !== (nanos | 0)) return undefined;
+  }
+  return reader.done && !reader.failed && !reader.overlong ? { seconds, nanos } : undefined;
+}
+
+/**
+ * The instant of any valid message; undefined when it is none. A message field that occurs twice is merged, as protobuf
+ * wants it: pass what the earlier occurrence gave.
+ */
+export function mergeTimestamp(reader: ProtoReader, earlier: Instant = EPOCH): Instant | undefined {
+  const start = reader.lengthDelimited();
+  if (reader.failed) return undefined;
+  const message = new ProtoReader(reader.bytes, start, reader.at);
+  let { seconds, nanos } = earlier;
+  while (!message.done) {
+    const tag = message.tag();
+    if (tag === SECONDS_TAG) seconds = message.signedVarint();
+    else if (tag === NANOS_TAG) nanos = message.signedVarint() | 0;
+    else message.skipField(tag);
+  }
+  return message.failed ? undefined : { seconds, nanos };
+}

@@ -1,0 +1,323 @@
+// Goal: every rule about events is judged in one place, with its path and all at once (M1, M2, M3), and canonical bytes
+// have one spelling (M4). Method: tables of one fault each over a valid event; raw wire bytes for what no builder makes.
+
+import { describe, expect, it } from 'vitest';
+import { ByteWriter, concatBytes, decodeUtf8, type FieldViolation, NO_BYTES, parseHex, writeVarintField } from '#base';
+import { acceptEvent, type Event, type ExtensionValue, encodeEvent, eventFacts, Faults, walkEvent } from '#model';
+import { anEvent, eventBytes } from '../../support/events.ts';
+
+const hex = (text: string): Uint8Array => parseHex(text.replaceAll(' ', '')) ?? expect.fail(`bad hex ${text}`);
+
+function faultsOf(bytes: Uint8Array): readonly FieldViolation[] {
+  const faults = new Faults();
+  acceptEvent(bytes, 0, bytes.length, { faults, list: 'events', index: 3 });
+  return faults.violations;
+}
+
+function faultsOfEvent(attributes: Partial<Event>): readonly string[] {
+  return faultsOf(encodeEvent(anEvent(attributes))).map(({ field, description }) => `${field} ${description}`);
+}
+
+describe('names in an event (M2)', () => {
+  it.each([
+    ['255 bytes', 'a'.repeat(255)],
+    ['255 bytes in 85 characters', '€'.repeat(85)],
+    ['spaces inside', ' a b '],
+    ['emoji', '📦'],
+    ['slashes and tildes', 'a/b~1.2'],
+  ])('may have %s', (_what, name) => {
+    expect(faultsOfEvent({ id: name, type: name, subject: name })).toEqual([]);
+  });
+
+  it.each([
+    ['blank', '   ', 'must not be blank'],
+    ['blank beyond ASCII', '\u2003\u00a0\u3000', 'must not be blank'],
+    ['256 bytes', 'a'.repeat(256), 'must be at most 255 bytes of UTF-8'],
+    ['86 characters of 3 bytes', '€'.repeat(86), 'must be at most 255 bytes of UTF-8'],
+    ['a null', 'a\u0000', 'must not contain control characters'],
+    ['a line break', 'a\nb', 'must not contain control characters'],
+    ['a delete', 'a\u007f', 'must not contain control characters'],
+    ['a control of the second block', 'é\u0085', 'must not contain control characters'],
+  ])('must not be %s', (_what, name, rule) => {
+    expect(faultsOfEvent({ id: name, type: name, subject: name })).toEqual([
+      `events[3].id ${rule}`,
+      `events[3].type ${rule}`,
+      `events[3].subject ${rule}`,
+    ]);
+  });
+
+  it('must be there, but for the subject', () => {
+    expect(faultsOfEvent({ id: '', type: '', source: '', specVersion: '' }).map((text) => text.split(' ')[0])).toEqual([
+      'events[3].id',
+      'events[3].specversion',
+      'events[3].type',
+      'events[3].source',
+    ]);
+    expect(faultsOfEvent({ subject: '' })).toEqual(['events[3].subject must not be empty']);
+  });
+
+  it('must be UTF-8, shown in hexadecimal when they are not', () => {
+    const bytes = concatBytes([hex('0a02c328 1203312e30 1a0174 220173')]);
+    expect(faultsOf(bytes)).toEqual([
+      { field: 'events[3].id', description: 'must be well-formed UTF-8', value: '0xc328' },
+    ]);
+  });
+});
+
+describe('the stream of a source (M3, decisions 2.4)', () => {
+  it.each([
+    ['orders', 'orders'],
+    ['/db/shop/streams/orders', 'orders'],
+    ['https://x.example/streams/orders', 'orders'],
+    ['https://x.example/streams/orders/', 'orders'],
+    ['//x.example/orders', 'orders'],
+    ['orders/?q=a/b#c/d', 'orders'],
+    ['orders#a/b', 'orders'],
+    ['urn:shop:orders', 'shop:orders'],
+    ['https://[2001:db8::1]:80/orders', 'orders'],
+    ['a%20b/c%2Fd', 'c%2Fd'],
+    ['mailto:orders', 'orders'],
+  ])('of %s is %s', (source, stream) => {
+    const bytes = eventBytes({ source });
+    const facts = eventFacts(bytes, 0, bytes.length);
+    expect(decodeUtf8(bytes, facts.streamStart, facts.streamEnd)).toBe(stream);
+    expect(decodeUtf8(bytes, facts.sourceStart, facts.sourceEnd)).toBe(source);
+  });
+
+  const NO_SEGMENT = 'must have a path segment that is not empty: the last one names the stream';
+  const NO_URI = 'must be a URI-reference (RFC 3986)';
+  it.each([
+    ['/', NO_SEGMENT],
+    ['https://x.example', NO_SEGMENT],
+    ['https://x.example/?a=b', NO_SEGMENT],
+    ['#fragment', NO_SEGMENT],
+    ['?query', NO_SEGMENT],
+    ['urn:', NO_SEGMENT],
+    ['my orders', NO_URI],
+    ['commandes-é', NO_URI],
+    ['a%2', NO_URI],
+    ['a%zz', NO_URI],
+    ['1orders:a', NO_URI],
+    [':orders', NO_URI],
+    ['a#b#c', NO_URI],
+    ['a[1]', NO_URI],
+    ['https://[::1/orders', NO_URI],
+    ['"orders"', NO_URI],
+    ['a\\b', NO_URI],
+    [`orders/${'a'.repeat(256)}`, 'must name a stream (its last path segment) of at most 255 bytes'],
+    [`${'a/'.repeat(1024)}b`, 'must be at most 2048 bytes'],
+  ])('refuses the source %s', (source, rule) => {
+    expect(faultsOfEvent({ source })).toEqual([`events[3].source ${rule}`]);
+  });
+});
+
+describe('the other attributes', () => {
+  it.each<[string, Partial<Event>, string]>([
+    ['specversion 0.9', { specVersion: '0.9' }, 'specversion must be "1.0"'],
+    ['specversion 1.0.1', { specVersion: '1.0.1' }, 'specversion must be "1.0"'],
+    ['an empty content type', { dataContentType: '' }, 'datacontenttype must be a media type'],
+    ['a content type without slash', { dataContentType: 'xyz' }, 'datacontenttype must be a media type'],
+    ['a content type with half a parameter', { dataContentType: 'a/b; c' }, 'datacontenttype must be a media type'],
+    ['a content type with an open quote', { dataContentType: 'a/b; c="d' }, 'datacontenttype must be a media type'],
+    ['a content type beyond ASCII', { dataContentType: 'a/b; c="é"' }, 'datacontenttype must be a media type'],
+    ['a content type with a tab', { dataContentType: 'a/b;\tc=d' }, 'datacontenttype must be a media type'],
+    ['a content type without subtype', { dataContentType: 'text/' }, 'datacontenttype must be a media type'],
+    ['a long content type', { dataContentType: `a/${'b'.repeat(254)}` }, 'datacontenttype must be a media type'],
+    ['an empty dataschema', { dataSchema: '' }, 'dataschema must be a URI with a scheme'],
+    ['a relative dataschema', { dataSchema: '/schema' }, 'dataschema must be a URI with a scheme'],
+    ['a dataschema of a scheme alone', { dataSchema: 'https:' }, 'dataschema must be a URI with a scheme'],
+    ['data_kind 5', { dataKind: 5 }, 'data_kind must be one of 0 to 4'],
+    ['data_kind -1', { dataKind: -1 }, 'data_kind must be one of 0 to 4'],
+    [
+      'a time before year 1',
+      { time: { instant: { seconds: -62_135_596_801, nanos: 0 } } },
+      'time must lie in the years',
+    ],
+    ['a time after 9999', { time: { instant: { seconds: 253_402_300_800, nanos: 0 } } }, 'time must lie in the years'],
+    ['negative nanoseconds', { time: { instant: { seconds: 0, nanos: -1 } } }, 'time must lie in the years'],
+    ['10^9 nanoseconds', { time: { instant: { seconds: 0, nanos: 1e9 } } }, 'time must lie in the years'],
+    [
+      'a spelling that is none',
+      { time: { instant: { seconds: 0, nanos: 0 }, text: 'noon' } },
+      'time_text must be a time',
+    ],
+    [
+      'a spelling of another instant',
+      { time: { instant: { seconds: 0, nanos: 0 }, text: '1970-01-01T00:00:01.0Z' } },
+      'time_text must name the instant of time',
+    ],
+  ])('refuse %s', (_what, attributes, expected) => {
+    const faults = faultsOfEvent(attributes);
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toContain(`events[3].${expected}`);
+  });
+
+  it.each(['application/json', 'text/plain;charset=utf-8', 'a/b ; c="d\\"e" ;', 'application/vnd.x+json'])(
+    'take the content type %s',
+    (dataContentType) => {
+      expect(faultsOfEvent({ dataContentType })).toEqual([]);
+    },
+  );
+});
+
+describe('extension attributes', () => {
+  const named = (name: string): Partial<Event> => ({ extensions: new Map([[name, { kind: 'boolean', value: true }]]) });
+
+  it.each([
+    ['MyExtension', 'a name of lowercase letters and digits'],
+    ['my.extension', 'a name of lowercase letters and digits'],
+    ['', 'a name of lowercase letters and digits'],
+    ['é', 'a name of lowercase letters and digits'],
+    ['subject', 'the name of a core attribute'],
+    ['data', 'the name of a core attribute'],
+    ['specversion', 'the name of a core attribute'],
+    ['revision', 'a name that the server sets'],
+    ['index', 'a name that the server sets'],
+    ['recordedtime', 'a name that the server sets'],
+    ['a'.repeat(65), 'a name of at most 64 bytes'],
+  ])('are not named %j', (name, rule) => {
+    const faults = faultsOfEvent(named(name));
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toContain(rule);
+    expect(faults[0]).toContain(`events[3].extensions[${JSON.stringify(name)}]`);
+  });
+
+  it.each<[ExtensionValue, string]>([
+    [{ kind: 'string', value: 'a\tb' }, 'must not contain control characters'],
+    [{ kind: 'uri', value: 'relative' }, 'must be a URI with a scheme'],
+    [{ kind: 'uri', value: '' }, 'must be a URI with a scheme'],
+    [{ kind: 'uri-ref', value: 'a b' }, 'must be a URI-reference'],
+    [{ kind: 'timestamp', value: { seconds: 1e12, nanos: 0 } }, 'must lie in the years 0001 to 9999'],
+  ])('do not hold %o', (value, rule) => {
+    const faults = faultsOfEvent({ extensions: new Map([['x', value]]) });
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toContain(`events[3].x ${rule}`);
+  });
+
+  it('have a name of UTF-8', () => {
+    // 0x80 is no character of its own; shown in hexadecimal, it must not pass for one.
+    const bytes = hex('0a0131 1203312e30 1a0174 220173 4207 0a0180 1202 0801');
+    expect(faultsOf(bytes).map(({ field, description }) => `${field} ${description}`)).toEqual([
+      'events[3].extensions["0x80"] must have a name of well-formed UTF-8',
+    ]);
+  });
+
+  it('have a value', () => {
+    const withoutValue = hex('0a0131 1203312e30 1a0174 220173 4205 0a0178 1200');
+    expect(faultsOf(withoutValue)).toEqual([{ field: 'events[3].x', description: 'must have a value' }]);
+    const noValueAtAll = hex('0a0131 1203312e30 1a0174 220173 4203 0a0178');
+    expect(faultsOf(noValueAtAll)).toEqual([{ field: 'events[3].x', description: 'must have a value' }]);
+  });
+
+  it('are at most 128', () => {
+    const many = (count: number): Event['extensions'] =>
+      new Map(Array.from({ length: count }, (_, i) => [`x${i}`, { kind: 'integer', value: i }] as const));
+    expect(faultsOfEvent({ extensions: many(128) })).toEqual([]);
+    expect(faultsOfEvent({ extensions: many(129) })).toEqual(['events[3].extensions must be at most 128 attributes']);
+  });
+});
+
+describe('faults of one event', () => {
+  it('are reported together, each with its path and value', () => {
+    const event = anEvent({ id: '', type: ' ', source: '#a', subject: '', dataContentType: 'xyz', dataSchema: 'b' });
+    expect(faultsOf(encodeEvent(event)).map(({ field, value }) => [field, value])).toEqual([
+      ['events[3].id', undefined],
+      ['events[3].type', ' '],
+      ['events[3].source', '#a'],
+      ['events[3].subject', ''],
+      ['events[3].datacontenttype', 'xyz'],
+      ['events[3].dataschema', 'b'],
+    ]);
+  });
+
+  it('name the fields that only the server sets', () => {
+    const plain = eventBytes();
+    const framed = new ByteWriter();
+    framed.bytes(plain);
+    writeVarintField(framed, 13, 7);
+    writeVarintField(framed, 14, 1);
+    framed.bytes(hex('7a00'));
+    expect(faultsOf(framed.take()).map(({ field }) => field)).toEqual([
+      'events[3].revision',
+      'events[3].index',
+      'events[3].recordedtime',
+    ]);
+  });
+
+  it.each([
+    ['a field that ends in the middle', '0a05'],
+    ['a tag of field 0', '0201'],
+    ['an open group', '9b01'],
+    ['a timestamp that is none', '3202ff'],
+    ['an extension entry that is none', '4202ffff'],
+    ['an extension value that is none', '4207 0a0178 120108'],
+  ])('are one when the bytes are no message: %s', (_what, tail) => {
+    const faults = faultsOf(concatBytes([hex('0a0131 1203312e30 1a0174 220173'), hex(tail)]));
+    expect(faults.map(({ field, description }) => `${field} ${description}`)).toContain(
+      'events[3] must be a protobuf message of cairn.v1.Event',
+    );
+  });
+});
+
+describe('canonical bytes (M4)', () => {
+  const id = '0a0131';
+  const rest = '1203312e30 1a0174 220173';
+  const canonical = hex(`${id} ${rest}`);
+
+  it('are kept as they are', () => {
+    const padded = concatBytes([hex('ffff'), canonical, hex('ffff')]);
+    const faults = new Faults();
+    const accepted = acceptEvent(padded, 2, padded.length - 2, { faults, list: 'events', index: 0 });
+    expect(accepted?.buffer).toBe(padded.buffer);
+    expect(accepted).toEqual(canonical);
+  });
+
+  it.each([
+    ['another order', `${rest} ${id}`],
+    ['a repeated field, the last of which wins', `0a0139 ${id} ${rest}`],
+    ['an unknown field', `${id} ${rest} f80101`],
+    ['a known field of another wire type', `${id} ${rest} 3801`],
+    ['an overlong length', `0a8100 31 ${rest}`],
+    ['an overlong tag', `8a000131 ${rest}`],
+    ['an empty payload that is written', `${id} ${rest} 3a00`],
+    ['data_kind 0 that is written', `${id} ${rest} 5800`],
+    ['an empty group of unknown number', `${id} ${rest} a301a401`],
+  ])('are made of %s', (_what, other) => {
+    const bytes = hex(other);
+    const place = { faults: new Faults(), list: 'events', index: 0 };
+    expect(walkEvent(bytes, 0, bytes.length, place)).toBe('not-canonical');
+    expect(place.faults.none).toBe(true);
+    expect(acceptEvent(bytes, 0, bytes.length, place)).toEqual(canonical);
+  });
+
+  it.each([
+    ['a second of 0 that is written', '32020800', '3200'],
+    ['nanoseconds before seconds', '320410050801', '320408011005'],
+    ['nanoseconds of more than 32 bits', '3207 10858080808001', '32021005'],
+    ['a time in two parts', '32020801 32021005', '320408011005'],
+    ['a spelling that is the canonical one', '3200 6214 313937302d30312d30315430303a30303a30305a', '3200'],
+    [
+      'unsorted extensions',
+      '4209 0a0162 1204 1a026869 4207 0a0161 1202 0801',
+      '4207 0a0161 1202 0801 4209 0a0162 1204 1a026869',
+    ],
+    ['an extension given twice', '4207 0a0161 1202 0800 4207 0a0161 1202 0801', '4207 0a0161 1202 0801'],
+    ['a value before its name', '4207 1202 0801 0a0161', '4207 0a0161 1202 0801'],
+    ['a value of two alternatives', '4209 0a0161 1204 1001 0801', '4207 0a0161 1202 0801'],
+    ['true as 2', '4207 0a0161 1202 0802', '4207 0a0161 1202 0801'],
+    ['an integer of more than 32 bits', '420b 0a0161 1206 108780808010', '4207 0a0161 1202 1007'],
+  ])('write in one way %s', (_what, given, wanted) => {
+    const bytes = concatBytes([canonical, hex(given)]);
+    const place = { faults: new Faults(), list: 'events', index: 0 };
+    expect(acceptEvent(bytes, 0, bytes.length, place)).toEqual(concatBytes([canonical, hex(wanted)]));
+  });
+
+  it('of nothing are an event without its required attributes', () => {
+    expect(faultsOf(NO_BYTES).map(({ field }) => field)).toEqual([
+      'events[3].id',
+      'events[3].specversion',
+      'events[3].type',
+      'events[3].source',
+    ]);
+  });
+});
