@@ -1,56 +1,55 @@
 /**
- * One call on its HTTP/2 stream: what has arrived, what has been sent, and how it ended.
+ * One call: what has arrived, what has been sent, and how it ended.
  *
  * ```
- *   open ── reply / finish / deadline ──> ended      (a status was sent)
- *     └──── peer resets or goes away ───> ended      (cancelled; nothing can be sent)
+ *   open ── reply / finish ──────> ended      (a status was sent)
+ *     └──── deadline, peer gone ──> ended      (grpc-js has ended it; nothing can be sent)
  * ```
  *
  * It ends exactly once (T1); whatever is sent afterwards is dropped. The signal of the call aborts at the end, however
  * it comes, so that work below stops. A writer that waits for `drained` keeps at most one chunk of its own unsent (T4).
  */
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
-import { DatabaseError } from '#base';
-import { asksForGzip } from './encoding.ts';
-import { endingHeaders, REPLY_HEADERS, statusTrailers } from './headers.ts';
+import { Metadata, type ServerUnaryCall, type ServerWritableStream, type sendUnaryData } from '@grpc/grpc-js';
+import { assert, DatabaseError } from '#base';
 import type { Method, MethodMeter } from './method.ts';
-import { type CallStatus, type GrpcStatusName, OK } from './status.ts';
+import { type CallStatus, GRPC_STATUS, type GrpcStatusName } from './status.ts';
 
-/** A longer timer would fire at once; such a deadline is none. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
-const OK_TRAILERS: Record<string, string> = statusTrailers(OK);
-const WITH_TRAILERS = { waitForTrailers: true };
-const TRAILERS_ONLY = { endStream: true };
+/** The call as grpc-js sees it: requests are bytes, replies are bytes in their frames. */
+export type Surface =
+  | {
+      readonly kind: 'unary';
+      readonly call: ServerUnaryCall<Uint8Array, Uint8Array>;
+      readonly respond: sendUnaryData<Uint8Array>;
+    }
+  | { readonly kind: 'server_stream'; readonly call: ServerWritableStream<Uint8Array, Uint8Array> };
 
 export interface CallParts {
-  readonly stream: ServerHttp2Stream;
-  readonly headers: IncomingHttpHeaders;
+  readonly surface: Surface;
   readonly method: Method;
   readonly meter: MethodMeter;
   readonly onEnded: (call: Call) => void;
 }
 
 export class Call {
-  readonly headers: IncomingHttpHeaders;
   readonly method: Method;
-  readonly #stream: ServerHttp2Stream;
+  readonly #surface: Surface;
   readonly #meter: MethodMeter;
   readonly #onEnded: (call: Call) => void;
   readonly #startedAt = performance.now();
   #ended = false;
-  #requestComplete = false;
   #abort: AbortController | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  /** Chunks that grpc-js has not handed to the connection yet. */
+  #unsent = 0;
   #onDrained: (() => void) | undefined;
 
   constructor(parts: CallParts) {
-    this.headers = parts.headers;
     this.method = parts.method;
-    this.#stream = parts.stream;
+    this.#surface = parts.surface;
     this.#meter = parts.meter;
     this.#onEnded = parts.onEnded;
     this.#meter.started();
-    parts.stream.on('close', () => this.#closed());
+    this.#meter.received();
+    parts.surface.call.on('cancelled', () => this.#cancelled());
   }
 
   get ended(): boolean {
@@ -66,61 +65,40 @@ export class Call {
     return this.#abort.signal;
   }
 
-  /** Whether replies are to be compressed. */
-  get gzip(): boolean {
-    return asksForGzip(this.headers);
-  }
-
+  /** The first value of a text header; names are lowercase. */
   header(name: string): string | undefined {
-    const value = this.headers[name];
+    const [value] = this.#surface.call.metadata.get(name);
     return typeof value === 'string' ? value : undefined;
   }
 
-  /** Ends the call with DEADLINE_EXCEEDED when the time is up. */
-  startDeadline(timeoutMs: number): void {
-    if (timeoutMs > TIMER_MS_MAX) return;
-    this.#timer = setTimeout(() => {
-      this.finish({ code: 'DEADLINE_EXCEEDED', message: `The deadline of ${timeoutMs} ms passed` });
-    }, timeoutMs);
-  }
-
-  /** A message of the request has been read. */
-  messageRead(): void {
-    this.#meter.received();
-  }
-
-  /** The client has half-closed. */
-  requestRead(): void {
-    this.#requestComplete = true;
-  }
-
   /** Sends the one framed message of a unary call and ends it with OK. */
-  reply(framed: Uint8Array, headers: readonly string[], trailers: Record<string, string> = OK_TRAILERS): void {
-    if (this.#ended || this.#stream.destroyed) return;
-    this.#stream.respond(headers, WITH_TRAILERS);
-    this.#stream.once('wantTrailers', () => this.#stream.sendTrailers(trailers));
-    this.#stream.end(framed);
+  reply(framed: Uint8Array, headers?: Metadata, trailers?: Metadata): void {
+    if (this.#ended) return;
+    assert(this.#surface.kind === 'unary', 'Only a unary call is answered with one message', this.method.name);
+    if (headers !== undefined) this.#surface.call.sendMetadata(headers);
+    this.#surface.respond(null, framed, trailers);
     this.#meter.sent(1);
     this.#end('OK');
   }
 
   /** Sends the headers of a stream of messages. */
-  begin(headers: readonly string[] = REPLY_HEADERS): void {
-    if (this.#ended || this.#stream.destroyed || this.#stream.headersSent) return;
-    this.#stream.respond(headers, WITH_TRAILERS);
-    this.#stream.on('drain', () => this.#onDrained?.());
+  begin(headers: Metadata = new Metadata()): void {
+    if (!this.#ended) this.#surface.call.sendMetadata(headers);
   }
 
   /** Sends framed messages after `begin`. False: wait for `drained` before the next. */
   write(frames: Uint8Array, count: number): boolean {
-    if (this.#ended || this.#stream.destroyed) return true;
+    if (this.#ended) return true;
+    assert(this.#surface.kind === 'server_stream', 'Only a stream is written to', this.method.name);
     this.#meter.sent(count);
-    return this.#stream.write(frames);
+    this.#unsent += 1;
+    this.#surface.call.write(frames, () => this.#sent());
+    return this.#unsent === 0;
   }
 
   /** Resolves when everything written has left, or the call has ended. One waiter at a time. */
   drained(): Promise<void> {
-    if (this.#ended || !this.#stream.writableNeedDrain) return Promise.resolve();
+    if (this.#ended || this.#unsent === 0) return Promise.resolve();
     return new Promise((resolve) => {
       this.#onDrained = () => {
         this.#onDrained = undefined;
@@ -131,36 +109,42 @@ export class Call {
 
   /** Ends the call with a status, after what has been written. */
   finish(status: CallStatus): void {
-    if (this.#ended || this.#stream.destroyed) return;
-    if (this.#stream.headersSent) this.#finishBody(status);
-    else this.#finishAtOnce(status);
+    if (this.#ended) return;
+    const { surface, details } = { surface: this.#surface, details: status.message.toWellFormed() };
+    const ending = { code: GRPC_STATUS[status.code], details, metadata: trailersOf(status) };
+    if (surface.kind === 'unary') surface.respond(ending);
+    else if (status.code === 'OK') surface.call.end(ending.metadata);
+    else surface.call.emit('error', ending);
     this.#end(status.code);
   }
 
-  #finishBody(status: CallStatus): void {
-    this.#stream.once('wantTrailers', () => this.#stream.sendTrailers(statusTrailers(status)));
-    this.#stream.end();
+  #sent(): void {
+    this.#unsent -= 1;
+    if (this.#unsent === 0) this.#onDrained?.();
   }
 
-  #finishAtOnce(status: CallStatus): void {
-    this.#stream.respond(endingHeaders(status), TRAILERS_ONLY);
-    // The rest of a request that is already answered is neither read nor kept.
-    if (!this.#requestComplete) this.#stream.close(constants.NGHTTP2_NO_ERROR);
-  }
-
-  #closed(): void {
-    if (!this.#ended) this.#end('CANCELLED');
-    this.#onDrained?.();
+  // grpc-js says so at the end of every call; only a call that we have not ended was cut off.
+  #cancelled(): void {
+    if (this.#ended) return;
+    const deadline = this.#surface.call.getDeadline();
+    const deadlineMs = typeof deadline === 'number' ? deadline : deadline.getTime();
+    this.#end(deadlineMs <= Date.now() ? 'DEADLINE_EXCEEDED' : 'CANCELLED');
   }
 
   #end(code: GrpcStatusName): void {
     this.#ended = true;
-    clearTimeout(this.#timer);
     this.#abort?.abort(callEnded(code));
     this.#onDrained?.();
     this.#meter.ended(code, (performance.now() - this.#startedAt) / 1000);
     this.#onEnded(this);
   }
+}
+
+function trailersOf(status: CallStatus): Metadata {
+  const trailers = new Metadata();
+  if (status.details !== undefined) trailers.set('grpc-status-details-bin', Buffer.from(status.details));
+  for (const [name, value] of Object.entries(status.trailers ?? {})) trailers.set(name, value);
+  return trailers;
 }
 
 function callEnded(code: GrpcStatusName): DatabaseError {

@@ -23,13 +23,7 @@ export interface ServerStreamMethod extends MethodName {
   readonly handle: (call: Call, message: Uint8Array) => Promise<void>;
 }
 
-/** Many messages in, one answer to each, in order. */
-export interface BidiStreamMethod extends MethodName {
-  readonly kind: 'bidi_stream';
-  readonly answer: (message: Uint8Array) => Uint8Array;
-}
-
-export type Method = UnaryMethod | ServerStreamMethod | BidiStreamMethod;
+export type Method = UnaryMethod | ServerStreamMethod;
 
 /** What is counted of a method's calls. */
 export interface MethodMeter {

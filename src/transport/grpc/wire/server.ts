@@ -1,91 +1,82 @@
 /**
- * A gRPC server directly on node:http2.
+ * A gRPC server on grpc-js whose handlers see bytes.
  *
- * For: calls by path, request messages cut and unpacked, deadlines, cancellation, and the statuses of everything that
- * is not a request. Handlers see bytes, so that they may walk them instead of decoding them, and replies leave as the
- * bytes that the handler framed, many messages in one write. A unary call costs about half of what it costs on a
- * general gRPC library (docs/adr).
+ * For: calls by path, deadlines, cancellation, bounds on what a client can hold. Handlers see the bytes of a message,
+ * so that they may walk them instead of decoding them, and replies leave as the bytes that the handler framed, many
+ * messages in one write.
  *
- * Not here: what any message means, and TLS.
+ * Not here: what any message means. The protocol itself (frames, flow control, compression of requests, timeouts,
+ * keepalive) is grpc-js's, and so are the statuses of requests that break it (docs/errors.md).
  */
-import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
-import { assert } from '#base';
-import { Call } from './call.ts';
-import { endingHeaders, parseTimeout } from './headers.ts';
+import {
+  type handleServerStreamingCall,
+  type handleUnaryCall,
+  Server,
+  ServerCredentials,
+  type ServerOptions,
+} from '@grpc/grpc-js';
+import { DatabaseError } from '#base';
+import { Call, type Surface } from './call.ts';
+import { asSerialised } from './framing.ts';
 import type { Method, MethodMeter } from './method.ts';
-import { answerMessages, readOneMessage } from './request.ts';
-import { type SessionLimits, Sessions } from './sessions.ts';
 import { type CallStatus, OK } from './status.ts';
 
-export interface WireLimits extends SessionLimits {
-  /** Longest request message, before and after it is unpacked. */
+export interface WireLimits {
+  /** Longest request message, after it is unpacked. */
   readonly requestBytesMax: number;
   readonly streamsPerConnectionMax: number;
   /** Calls in flight on all connections; more are refused. */
   readonly callsMax: number;
+  /** Every connection is pinged this often. */
+  readonly pingEveryMs: number;
+  /** A connection that has not answered a ping for so long is destroyed, which cancels its calls. */
+  readonly pingTimeoutMs: number;
 }
 
 export interface WireServerParts {
   readonly methods: readonly Method[];
   readonly limits: WireLimits;
   readonly meterOf: (method: Method) => MethodMeter;
-  /** The status for whatever a handler threw. */
+  /** The status for whatever a handler threw. What it cannot name is a bug: it throws, and the node stops. */
   readonly statusOf: (failure: unknown) => CallStatus;
+  /** Adds services that come with their own handlers, such as health and reflection. */
+  readonly extend?: (server: Server) => void;
 }
 
-/** What a client may send before the server has read it: on one stream, and on a connection. */
-const STREAM_WINDOW_BYTES = 1 << 20;
-const CONNECTION_WINDOW_BYTES = 8 << 20;
-const HEADER_LIST_BYTES_MAX = 16 << 10;
 /** node:http2 refuses streams of a connection beyond it; its own 10 MB would be a handful of large transactions. */
 const SESSION_MEMORY_MB = 256;
 
 const DRAINING: CallStatus = { code: 'UNAVAILABLE', message: 'The node is shutting down; try another one' };
 
-interface Entry {
-  readonly method: Method;
-  readonly meter: MethodMeter;
-}
+const asItIs = (bytes: Buffer): Uint8Array => bytes;
 
 export class WireServer {
   readonly #parts: WireServerParts;
-  readonly #entries = new Map<string, Entry>();
-  readonly #http2: Http2Server;
-  readonly #sessions: Sessions;
+  readonly #server: Server;
   readonly #calls = new Set<Call>();
   #draining = false;
 
   constructor(parts: WireServerParts) {
     this.#parts = parts;
-    for (const method of parts.methods) {
-      this.#entries.set(`/${method.service}/${method.name}`, { method, meter: parts.meterOf(method) });
-    }
-    this.#sessions = new Sessions(parts.limits, CONNECTION_WINDOW_BYTES);
-    this.#http2 = createServer({
-      maxSessionMemory: SESSION_MEMORY_MB,
-      settings: {
-        initialWindowSize: STREAM_WINDOW_BYTES,
-        maxConcurrentStreams: parts.limits.streamsPerConnectionMax,
-        maxHeaderListSize: HEADER_LIST_BYTES_MAX,
-        enablePush: false,
-      },
-    });
-    this.#http2.on('session', (session) => this.#sessions.add(session));
-    this.#http2.on('stream', (stream, headers) => this.#accept(stream, headers));
+    this.#server = new Server(optionsOf(parts.limits));
+    for (const method of parts.methods) this.#register(method);
+    parts.extend?.(this.#server);
   }
 
-  /** Binds and answers the port that it got. */
-  async listen(address: { readonly host: string; readonly port: number }): Promise<number> {
-    await new Promise<void>((resolve, reject) => {
-      this.#http2.once('error', reject);
-      this.#http2.listen(address.port, address.host, () => {
-        this.#http2.off('error', reject);
-        resolve();
+  /**
+   * Binds and answers the port that it got.
+   * @throws DatabaseError `unavailable` when the address cannot be had.
+   */
+  listen(address: { readonly host: string; readonly port: number }): Promise<number> {
+    const host = address.host.includes(':') ? `[${address.host}]` : address.host;
+    const target = `${host}:${address.port}`;
+    return new Promise((resolve, reject) => {
+      this.#server.bindAsync(target, ServerCredentials.createInsecure(), (cause, port) => {
+        if (cause === null) resolve(port);
+        else
+          reject(new DatabaseError('unavailable', `Cannot listen for gRPC on ${target}: ${cause.message}`, { cause }));
       });
     });
-    const bound = this.#http2.address();
-    assert(bound !== null && typeof bound === 'object', 'A listening server has an address', bound);
-    return bound.port;
   }
 
   /** Calls in flight. */
@@ -99,60 +90,54 @@ export class WireServer {
    */
   async drain(graceMs: number): Promise<void> {
     this.#draining = true;
-    const closed = new Promise<void>((resolve) => this.#http2.close(() => resolve()));
-    for (const call of this.#calls) if (call.method.kind !== 'unary') call.finish(DRAINING);
-    this.#sessions.closeGently();
-    const timer = setTimeout(() => this.#sessions.destroyAll(), graceMs);
+    const closed = new Promise<void>((resolve) => {
+      this.#server.tryShutdown(() => resolve());
+    });
+    for (const call of this.#calls) if (call.method.kind === 'server_stream') call.finish(DRAINING);
+    const timer = setTimeout(() => this.#server.forceShutdown(), graceMs);
     await closed;
     clearTimeout(timer);
-    this.#sessions.stop();
   }
 
-  #accept(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
-    // The error of a stream is always followed by its close, which is where the call learns of it.
-    stream.on('error', () => undefined);
-    if (headers['content-type']?.startsWith('application/grpc') !== true) {
-      stream.respond({ ':status': 415 }, { endStream: true });
-      return;
+  #register(method: Method): void {
+    const path = `/${method.service}/${method.name}`;
+    const meter = this.#parts.meterOf(method);
+    if (method.kind === 'unary') {
+      const handler: handleUnaryCall<Uint8Array, Uint8Array> = (call, respond) => {
+        const accepted = this.#accept({ kind: 'unary', call, respond }, method, meter);
+        if (accepted !== undefined) this.#run(accepted, () => method.handle(accepted, call.request));
+      };
+      this.#server.register(path, handler, asSerialised, asItIs, 'unary');
+    } else {
+      const handler: handleServerStreamingCall<Uint8Array, Uint8Array> = (call) => {
+        const accepted = this.#accept({ kind: 'server_stream', call }, method, meter);
+        if (accepted === undefined) return;
+        this.#run(accepted, () => method.handle(accepted, call.request).then(() => accepted.finish(OK)));
+      };
+      this.#server.register(path, handler, asSerialised, asItIs, 'serverStream');
     }
-    const entry = this.#entries.get(headers[':path'] ?? '');
-    if (entry === undefined) {
-      stream.respond(endingHeaders(unknownMethod(headers[':path'])), { endStream: true });
-      stream.resume();
-      return;
+  }
+
+  /** The call, unless it is refused at once. */
+  #accept(surface: Surface, method: Method, meter: MethodMeter): Call | undefined {
+    const call = new Call({ surface, method, meter, onEnded: () => this.#calls.delete(call) });
+    const refusal = this.#refusal();
+    if (refusal !== undefined) {
+      call.finish(refusal);
+      return undefined;
     }
-    const call = new Call({ stream, headers, ...entry, onEnded: () => this.#calls.delete(call) });
     this.#calls.add(call);
-    const refusal = this.#refusal() ?? startDeadline(call);
-    if (refusal === undefined) this.#read(call, stream, entry.method);
-    else call.finish(refusal);
+    return call;
   }
 
   #refusal(): CallStatus | undefined {
     if (this.#draining) return DRAINING;
     const { callsMax } = this.#parts.limits;
-    if (this.#calls.size <= callsMax) return undefined;
+    if (this.#calls.size < callsMax) return undefined;
     return { code: 'RESOURCE_EXHAUSTED', message: `${callsMax} calls are in flight, which is the most at a time` };
   }
 
-  #read(call: Call, stream: ServerHttp2Stream, method: Method): void {
-    const bytesMax = this.#parts.limits.requestBytesMax;
-    switch (method.kind) {
-      case 'unary':
-        readOneMessage({ call, stream, bytesMax }, (message) => this.#run(call, () => method.handle(call, message)));
-        break;
-      case 'server_stream':
-        readOneMessage({ call, stream, bytesMax }, (message) =>
-          this.#run(call, () => method.handle(call, message).then(() => call.finish(OK))),
-        );
-        break;
-      case 'bidi_stream':
-        answerMessages({ call, stream, bytesMax }, (work) => this.#run(call, work), method.answer);
-        break;
-    }
-  }
-
-  /** Runs a handler; whatever it throws ends its call. What `statusOf` cannot name is a bug, and stops the node. */
+  /** Runs a handler; whatever it throws ends its call. */
   #run(call: Call, work: () => void | Promise<void>): void {
     try {
       const pending = work();
@@ -167,17 +152,15 @@ export class WireServer {
   }
 }
 
-/** The status that refuses the call for its timeout, or nothing and a running deadline. */
-function startDeadline(call: Call): CallStatus | undefined {
-  const text = call.header('grpc-timeout');
-  if (text === undefined) return undefined;
-  const timeoutMs = parseTimeout(text);
-  if (timeoutMs !== undefined) call.startDeadline(timeoutMs);
-  if (timeoutMs !== undefined) return undefined;
-  const found = JSON.stringify(text);
-  return { code: 'INVALID_ARGUMENT', message: `grpc-timeout is ${found}; it must be 1 to 8 digits and one of HMSmun` };
-}
-
-function unknownMethod(path: string | undefined): CallStatus {
-  return { code: 'UNIMPLEMENTED', message: `There is no method ${path ?? ''}; reflection lists those that exist` };
+function optionsOf(limits: WireLimits): ServerOptions {
+  return {
+    'grpc.max_receive_message_length': limits.requestBytesMax,
+    'grpc.max_send_message_length': -1,
+    'grpc.max_concurrent_streams': limits.streamsPerConnectionMax,
+    'grpc.keepalive_time_ms': limits.pingEveryMs,
+    'grpc.keepalive_timeout_ms': limits.pingTimeoutMs,
+    'grpc-node.max_session_memory': SESSION_MEMORY_MB,
+    // Its traces cost time on every call, and nothing here reads them.
+    'grpc.enable_channelz': 0,
+  };
 }

@@ -1,14 +1,12 @@
 // Goal: the gRPC server keeps the protocol whatever a client sends, and every call ends exactly once (T1 to T4).
 // Method: a server of four small methods, driven by a client that sends any bytes, and by the grpc-js client.
 
-import { deflateSync, gunzipSync, gzipSync } from 'node:zlib';
+import { deflateSync, gzipSync } from 'node:zlib';
 import * as grpc from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
-import { packMessage } from '../../../../src/transport/grpc/wire/encoding.ts';
 import { FRAME_HEADER_BYTES, frame } from '../../../../src/transport/grpc/wire/framing.ts';
-import { REPLY_HEADERS } from '../../../../src/transport/grpc/wire/headers.ts';
 import type { Method, MethodMeter } from '../../../../src/transport/grpc/wire/method.ts';
 import { WireServer } from '../../../../src/transport/grpc/wire/server.ts';
 import { type CallStatus, GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
@@ -22,8 +20,15 @@ const FILL_CHUNK = new Uint8Array(64 * 1024);
 const HELLO = frame(MESSAGE);
 const TOO_LONG = new Uint8Array(REQUEST_BYTES_MAX + 1);
 /** Says that it is compressed, and is not. */
-const PACKED = frame(MESSAGE, true);
-const BOMB = frame(gzipSync(new Uint8Array(50_000_000)), true);
+const PACKED = packed(MESSAGE);
+const BOMB = packed(gzipSync(new Uint8Array(5_000_000)));
+
+/** A message in a frame that says it is compressed. */
+function packed(message: Uint8Array): Uint8Array {
+  const framed = frame(message);
+  framed[0] = 1;
+  return framed;
+}
 
 interface Refused {
   readonly what: string;
@@ -50,10 +55,7 @@ function methodsOf(waiting: Call[], written: { chunks: number }): readonly Metho
       kind: 'unary',
       service,
       name: 'Echo',
-      handle: async (call, message) => {
-        const reply = call.gzip ? frame(await packMessage(message), true) : frame(message);
-        call.reply(reply, REPLY_HEADERS);
-      },
+      handle: (call, message) => call.reply(frame(message)),
     },
     {
       kind: 'unary',
@@ -106,7 +108,6 @@ function methodsOf(waiting: Call[], written: { chunks: number }): readonly Metho
         throw new DatabaseError('not_found', 'It went away');
       },
     },
-    { kind: 'bidi_stream', service, name: 'EchoAll', answer: (message) => message },
   ];
 }
 
@@ -160,7 +161,7 @@ afterEach(async () => {
 describe('unary calls', () => {
   it('answers a message with a message and OK', async () => {
     const reply = await at.raw.call({ path: '/test.Service/Echo', pieces: [frame(MESSAGE)] });
-    expect(reply.headers).toMatchObject({ ':status': 200, 'content-type': 'application/grpc' });
+    expect(reply.headers).toMatchObject({ ':status': 200, 'content-type': 'application/grpc+proto' });
     expect(reply.body).toEqual(Buffer.from(frame(MESSAGE)));
     expect(reply.trailers['grpc-status']).toBe('0');
     expect(at.ended).toEqual(['OK']);
@@ -174,7 +175,8 @@ describe('unary calls', () => {
 
   it('turns what a handler throws into the status of the call, percent-encoded', async () => {
     const reply = await at.raw.call({ path: '/test.Service/Throw', pieces: [frame(MESSAGE)] });
-    expect(reply.headers['grpc-message']).toBe('Nothing is called "%C3%BC%25"');
+    expect(reply.headers['grpc-message']).toMatch(/^[\x20-\x7e]+$/);
+    expect(reply.message).toBe('Nothing is called "ü%"');
     expect(reply.status).toBe(GRPC_STATUS.NOT_FOUND);
   });
 
@@ -193,26 +195,31 @@ describe('unary calls', () => {
 
 describe('requests that are none (T2, T3)', () => {
   const GZIP = { 'grpc-encoding': 'gzip' };
-  const { INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNIMPLEMENTED } = GRPC_STATUS;
+  const { INTERNAL, RESOURCE_EXHAUSTED, UNIMPLEMENTED } = GRPC_STATUS;
 
+  // The statuses of broken requests are those of grpc-js; that they are refused, and hurt nobody else, is ours.
   it.each<Refused>([
-    { what: 'no message', pieces: [], status: INVALID_ARGUMENT, message: /no message; it must have one/ },
-    { what: 'two messages', pieces: [HELLO, HELLO], status: INVALID_ARGUMENT, message: /2 messages/ },
-    { what: 'half a message', pieces: [HELLO.subarray(0, 7)], status: INVALID_ARGUMENT, message: /after 7 of the 10/ },
-    { what: 'half a header', pieces: [Uint8Array.of(0, 0)], status: INVALID_ARGUMENT, message: /after 2 of the 5/ },
-    { what: 'a wrong flag', pieces: [Uint8Array.of(7, 0, 0, 0, 0)], status: INVALID_ARGUMENT, message: /the byte 7/ },
-    { what: 'a long message', pieces: [frame(TOO_LONG)], status: RESOURCE_EXHAUSTED, message: /at most 10000/ },
+    { what: 'no message', pieces: [], status: UNIMPLEMENTED, message: /Received no request message/ },
+    { what: 'two messages', pieces: [HELLO, HELLO], status: UNIMPLEMENTED, message: /second request message/ },
+    { what: 'half a message', pieces: [HELLO.subarray(0, 7)], status: UNIMPLEMENTED, message: /no request message/ },
+    { what: 'half a header', pieces: [Uint8Array.of(0, 0)], status: UNIMPLEMENTED, message: /no request message/ },
+    { what: 'a long message', pieces: [frame(TOO_LONG)], status: RESOURCE_EXHAUSTED, message: /10001 vs 10000/ },
     { what: '4 GB', pieces: [Uint8Array.of(0, 255, 255, 255, 255)], status: RESOURCE_EXHAUSTED, message: /4294967295/ },
-    { what: 'no gzip', pieces: [PACKED], headers: GZIP, status: INVALID_ARGUMENT, message: /is not gzip/ },
-    { what: 'no encoding', pieces: [PACKED], status: UNIMPLEMENTED, message: /grpc-encoding is "identity"/ },
+    { what: 'no gzip', pieces: [PACKED], headers: GZIP, status: INTERNAL, message: /Failed to decompress/ },
     { what: 'brotli', pieces: [PACKED], headers: { 'grpc-encoding': 'br' }, status: UNIMPLEMENTED, message: /"br"/ },
-    { what: 'a gzip bomb', pieces: [BOMB], headers: GZIP, status: RESOURCE_EXHAUSTED, message: /at most 10000/ },
+    {
+      what: 'a gzip bomb',
+      pieces: [BOMB],
+      headers: GZIP,
+      status: RESOURCE_EXHAUSTED,
+      message: /larger than( max \(\d+ vs)? 10000/,
+    },
     {
       what: 'a timeout without a unit',
       pieces: [HELLO],
       headers: { 'grpc-timeout': '5' },
-      status: INVALID_ARGUMENT,
-      message: /grpc-timeout is "5"/,
+      status: INTERNAL,
+      message: /Invalid grpc-timeout value "5"/,
     },
   ])('refuses $what', async ({ pieces, headers = {}, status, message }) => {
     const reply = await at.raw.call({ path: '/test.Service/Echo', pieces, headers });
@@ -225,7 +232,7 @@ describe('requests that are none (T2, T3)', () => {
   it('refuses an unknown method', async () => {
     const reply = await at.raw.call({ path: '/test.Service/Nothing', pieces: [frame(MESSAGE)] });
     expect(reply.status).toBe(GRPC_STATUS.UNIMPLEMENTED);
-    expect(reply.message).toContain('/test.Service/Nothing');
+    expect(reply.message).toContain('not implement the method /test.Service/Nothing');
   });
 
   it('refuses what is not gRPC with 415', async () => {
@@ -238,17 +245,10 @@ describe('compression (T3)', () => {
   it.each([
     ['gzip', gzipSync(MESSAGE)],
     ['deflate', deflateSync(MESSAGE)],
-  ])('reads %s', async (encoding, packed) => {
+  ])('reads %s', async (encoding, compressed) => {
     const headers = { 'grpc-encoding': encoding };
-    const reply = await at.raw.call({ path: '/test.Service/Echo', pieces: [frame(packed, true)], headers });
+    const reply = await at.raw.call({ path: '/test.Service/Echo', pieces: [packed(compressed)], headers });
     expect(reply.body).toEqual(Buffer.from(frame(MESSAGE)));
-  });
-
-  it('answers in gzip a client that sends and accepts it', async () => {
-    const headers = { 'grpc-encoding': 'gzip', 'grpc-accept-encoding': 'identity, gzip' };
-    const reply = await at.raw.call({ path: '/test.Service/Echo', pieces: [frame(MESSAGE)], headers });
-    expect(reply.body[0]).toBe(1);
-    expect(gunzipSync(reply.body.subarray(FRAME_HEADER_BYTES))).toEqual(MESSAGE);
   });
 });
 
@@ -261,7 +261,7 @@ describe('the end of a call (T1)', () => {
     });
     expect(reply.status).toBe(GRPC_STATUS.DEADLINE_EXCEEDED);
     expect(at.waiting[0]?.signal.aborted).toBe(true);
-    at.waiting[0]?.reply(frame(MESSAGE), REPLY_HEADERS);
+    at.waiting[0]?.reply(frame(MESSAGE));
     expect(at.ended).toEqual(['DEADLINE_EXCEEDED']);
   });
 
@@ -286,7 +286,7 @@ describe('the end of a call (T1)', () => {
     const answer = at.raw.call({ path: '/test.Service/Wait', pieces: [frame(MESSAGE)] });
     await until(() => at.waiting.length === 1);
     const drained = at.server.drain(10_000);
-    at.waiting[0]?.reply(frame(MESSAGE), REPLY_HEADERS);
+    at.waiting[0]?.reply(frame(MESSAGE));
     expect((await answer).status).toBe(GRPC_STATUS.OK);
     await drained;
     at = await start();
@@ -300,7 +300,7 @@ describe('the end of a call (T1)', () => {
     await until(() => at.waiting.length === 1);
     const second = await at.raw.call({ path: '/test.Service/Wait', pieces: [frame(MESSAGE)] });
     expect(second.status).toBe(GRPC_STATUS.RESOURCE_EXHAUSTED);
-    at.waiting[0]?.reply(frame(MESSAGE), REPLY_HEADERS);
+    at.waiting[0]?.reply(frame(MESSAGE));
     expect((await first).status).toBe(GRPC_STATUS.OK);
   });
 });
@@ -316,7 +316,7 @@ describe('streams', () => {
   it('ends with the status of a failure after the messages before it', async () => {
     const reply = await at.raw.call({ path: '/test.Service/Fail', pieces: [frame(MESSAGE)] });
     expect(reply.body).toEqual(Buffer.from(frame(MESSAGE)));
-    expect(reply.trailers).toMatchObject({ 'grpc-status': '5', 'grpc-message': 'It went away' });
+    expect(reply).toMatchObject({ status: GRPC_STATUS.NOT_FOUND, message: 'It went away' });
   });
 
   it('stops writing when its reader does not read, and goes on when it does (T4)', async () => {
@@ -340,13 +340,5 @@ describe('streams', () => {
     await new Promise((resolve) => stream.on('close', resolve));
     expect(received).toBe(FILL_CHUNKS * (FILL_CHUNK.length + FRAME_HEADER_BYTES));
     expect(at.ended).toEqual(['OK', 'OK']);
-  });
-
-  it('answers the messages of a bidirectional call one by one', async () => {
-    const pieces = [frame(MESSAGE), frame(gzipSync(MESSAGE), true), frame(Buffer.from('bye'))];
-    const headers = { 'grpc-encoding': 'gzip' };
-    const reply = await at.raw.call({ path: '/test.Service/EchoAll', pieces, headers });
-    expect(reply.body).toEqual(Buffer.concat([frame(MESSAGE), frame(MESSAGE), frame(Buffer.from('bye'))]));
-    expect(reply.status).toBe(GRPC_STATUS.OK);
   });
 });
