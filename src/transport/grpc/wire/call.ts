@@ -11,7 +11,7 @@
  */
 import { Metadata, type ServerUnaryCall, type ServerWritableStream, type sendUnaryData } from '@grpc/grpc-js';
 import { assert, DatabaseError } from '#base';
-import type { Method, MethodMeter } from './method.ts';
+import type { MethodMeter, MethodName } from './method-name.ts';
 import { type CallStatus, GRPC_STATUS, type GrpcStatusName } from './status.ts';
 
 /** The call as grpc-js sees it: requests are bytes, replies are bytes in their frames. */
@@ -25,13 +25,13 @@ export type Surface =
 
 export interface CallParts {
   readonly surface: Surface;
-  readonly method: Method;
+  readonly method: MethodName;
   readonly meter: MethodMeter;
   readonly onEnded: (call: Call) => void;
 }
 
 export class Call {
-  readonly method: Method;
+  readonly method: MethodName;
   readonly #surface: Surface;
   readonly #meter: MethodMeter;
   readonly #onEnded: (call: Call) => void;

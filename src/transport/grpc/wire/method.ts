@@ -5,11 +5,7 @@
  * the status that ends the call.
  */
 import type { Call } from './call.ts';
-
-interface MethodName {
-  readonly service: string;
-  readonly name: string;
-}
+import type { MethodName } from './method-name.ts';
 
 /** One message in, one out. The handler calls `reply` or `finish`, at once or later. */
 export interface UnaryMethod extends MethodName {
@@ -24,11 +20,3 @@ export interface ServerStreamMethod extends MethodName {
 }
 
 export type Method = UnaryMethod | ServerStreamMethod;
-
-/** What is counted of a method's calls. */
-export interface MethodMeter {
-  started(): void;
-  received(): void;
-  sent(count: number): void;
-  ended(code: string, seconds: number): void;
-}

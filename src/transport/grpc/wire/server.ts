@@ -18,7 +18,8 @@ import {
 import { DatabaseError } from '#base';
 import { Call, type Surface } from './call.ts';
 import { asSerialised } from './framing.ts';
-import type { Method, MethodMeter } from './method.ts';
+import type { Method } from './method.ts';
+import type { MethodMeter, MethodName } from './method-name.ts';
 import { type CallStatus, OK } from './status.ts';
 
 export interface WireLimits {
@@ -36,7 +37,7 @@ export interface WireLimits {
 export interface WireServerParts {
   readonly methods: readonly Method[];
   readonly limits: WireLimits;
-  readonly meterOf: (method: Method) => MethodMeter;
+  readonly meterOf: (method: MethodName) => MethodMeter;
   /** The status for whatever a handler threw. What it cannot name is a bug: it throws, and the node stops. */
   readonly statusOf: (failure: unknown) => CallStatus;
   /** Adds services that come with their own handlers, such as health and reflection. */
@@ -119,7 +120,7 @@ export class WireServer {
   }
 
   /** The call, unless it is refused at once. */
-  #accept(surface: Surface, method: Method, meter: MethodMeter): Call | undefined {
+  #accept(surface: Surface, method: MethodName, meter: MethodMeter): Call | undefined {
     const call = new Call({ surface, method, meter, onEnded: () => this.#calls.delete(call) });
     const refusal = this.#refusal();
     if (refusal !== undefined) {

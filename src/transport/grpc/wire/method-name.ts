@@ -1,0 +1,15 @@
+/** What a method is called, and what is counted of its calls. */
+
+export interface MethodName {
+  readonly kind: 'unary' | 'server_stream';
+  readonly service: string;
+  readonly name: string;
+}
+
+/** What is counted of a method's calls. */
+export interface MethodMeter {
+  started(): void;
+  received(): void;
+  sent(count: number): void;
+  ended(code: string, seconds: number): void;
+}
