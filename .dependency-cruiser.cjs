@@ -50,6 +50,7 @@ const HOMES = {
   'prom-client': 'src/observability/',
   fastify: 'src/transport/http/',
   '@grpc/grpc-js': 'src/transport/grpc/',
+  '@grpc/proto-loader': 'src/transport/grpc/',
   '@grpc/reflection': 'src/transport/grpc/',
   'grpc-health-check': 'src/transport/grpc/',
   '@bufbuild/protobuf': 'src/transport/grpc/',
