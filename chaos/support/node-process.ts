@@ -1,0 +1,77 @@
+/** A real node in a process of its own, to be killed. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+
+export interface NodeProcess {
+  readonly pid: number;
+  /** host:port of the gRPC server. */
+  readonly grpc: string;
+  readonly http: string;
+  /** What the process has written to stderr. */
+  log(): string;
+  kill(signal: NodeJS.Signals): void;
+  /** Resolves with the exit code, or the signal's name. */
+  readonly ended: Promise<number | string>;
+}
+
+export interface NodeOptions {
+  readonly dataDir: string;
+  readonly settings?: readonly string[];
+  /** A program that runs the node, such as strace, with its arguments. */
+  readonly under?: readonly string[];
+}
+
+interface ReadyLine {
+  readonly event: string;
+  readonly grpc: string;
+  readonly http: string;
+}
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const LOG_BYTES_MAX = 1 << 20;
+
+/**
+ * Starts a node on free loopback ports and waits for its ready line. Runs from source, as the tests do.
+ * @throws Error with the log when the process ends before it is ready.
+ */
+export async function startNode(options: NodeOptions): Promise<NodeProcess> {
+  const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0'];
+  const node = [process.execPath, '--conditions=source', '--disable-warning=ExperimentalWarning'];
+  const entry = resolve(ROOT, 'src/main/main.ts');
+  const [program = '', ...args] = [
+    ...(options.under ?? []),
+    ...node,
+    entry,
+    `--data-dir=${options.dataDir}`,
+    ...ports,
+    ...(options.settings ?? []),
+  ];
+  const child: ChildProcess = spawn(program, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+  let log = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    log = (log + text).slice(-LOG_BYTES_MAX);
+  });
+  const ended = once(child, 'exit').then(([code, signal]: (number | string | null)[]) => code ?? signal ?? 'unknown');
+  const ready = await Promise.race([readyLine(child), ended]);
+  if (typeof ready !== 'object') throw new Error(`the node ended with ${ready} before it was ready:\n${log}`);
+  return {
+    pid: child.pid ?? 0,
+    grpc: ready.grpc,
+    http: ready.http,
+    log: () => log,
+    kill: (signal) => void child.kill(signal),
+    ended,
+  };
+}
+
+async function readyLine(child: ChildProcess): Promise<ReadyLine> {
+  if (child.stdout === null) throw new TypeError('the node was started without a pipe for stdout');
+  const lines = createInterface({ input: child.stdout });
+  for await (const line of lines) {
+    const parsed: ReadyLine = JSON.parse(line);
+    if (parsed.event === 'ready') return parsed;
+  }
+  return new Promise(() => undefined);
+}
