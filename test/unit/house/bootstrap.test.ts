@@ -1,7 +1,7 @@
 // Goal: bootstrap installs and compiles exactly when it must, and stands aside for the program it starts (H1-H4).
 // Method: a project of a few files in a temporary folder, the real bootstrap.mjs, and a stand-in for npm that only
 // writes down that it was called and lays out what an install would.
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, type StdioOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   cpSync,
@@ -46,6 +46,7 @@ const NPM = `
   symlinkSync(${JSON.stringify(join(root, 'node_modules/typescript'))}, 'node_modules/typescript');
   cpSync('package-lock.json', 'node_modules/.package-lock.json');
 `;
+const OUTPUT_ONLY = ['ignore', 'pipe', 'ignore'] as const satisfies StdioOptions;
 // Under a Node without process.execve, bootstrap starts a child and passes signals on.
 const WITHOUT_EXECVE = '--import=data:text/javascript,delete process.execve';
 
@@ -149,6 +150,17 @@ describe('running', () => {
     expect(existsSync(`/proc/${ready.pid}`)).toBe(false);
   });
 
+  it('is drained by a SIGTERM to npm start, with no shell in between to stop at (H3)', async () => {
+    const project = builtProject();
+    const child = spawn('npm', ['start', '--silent', '--', 'wait'], { cwd: project.path, stdio: OUTPUT_ONLY });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const { ready } = await waitUntilReady(child);
+    child.kill('SIGTERM');
+    const [code] = await once(child, 'close');
+    expect(code).toBe(7);
+    expect(existsSync(`/proc/${ready.pid}`)).toBe(false);
+  });
+
   it('reports the death of a child by a signal as the shell does (H3)', async () => {
     const { child, ready } = await startWaiting(builtProject(), WITHOUT_EXECVE);
     process.kill(ready.pid, 'SIGKILL');
@@ -199,7 +211,7 @@ function freshProject(env: NodeJS.ProcessEnv = {}): Project {
   cpSync(join(root, 'scripts/bootstrap.mjs'), join(path, 'scripts/bootstrap.mjs'));
   writeFileSync(join(path, 'src/main/main.ts'), SERVER);
   writeFileSync(join(path, 'hello.mjs'), 'console.log("hello");');
-  writeJson(join(path, 'package.json'), { type: 'module' });
+  writeJson(join(path, 'package.json'), { type: 'module', scripts: { start: startScript() } });
   writeJson(join(path, 'package-lock.json'), LOCK);
   writeJson(join(path, 'tsconfig.json'), {
     compilerOptions: { module: 'nodenext', target: 'es2024', types: [], lib: ['es2024'] },
@@ -214,6 +226,12 @@ function freshProject(env: NodeJS.ProcessEnv = {}): Project {
   const installs = (): number =>
     existsSync(join(path, 'installs')) ? readFileSync(join(path, 'installs'), 'utf8').length : 0;
   return { path, installs, env: { PATH: process.env['PATH'], npm_execpath: npm, ...env } };
+}
+
+// The line that npm start really runs.
+function startScript(): string {
+  const manifest: { scripts: { start: string } } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  return manifest.scripts.start;
 }
 
 function installedProject(): Project {
@@ -240,11 +258,7 @@ function run(
 
 function launch(project: Project, args: readonly string[], option?: string): ChildProcess {
   const argv = [...(option === undefined ? [] : [option]), 'scripts/bootstrap.mjs', ...args];
-  const child = spawn(process.execPath, argv, {
-    cwd: project.path,
-    env: project.env,
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
+  const child = spawn(process.execPath, argv, { cwd: project.path, env: project.env, stdio: OUTPUT_ONLY });
   onTestFinished(() => void child.kill('SIGKILL'));
   return child;
 }
@@ -255,8 +269,11 @@ interface Waiting {
   readonly output: () => string;
 }
 
-async function startWaiting(project: Project, option?: string): Promise<Waiting> {
-  const child = launch(project, ['start', 'wait'], option);
+function startWaiting(project: Project, option?: string): Promise<Waiting> {
+  return waitUntilReady(launch(project, ['start', 'wait'], option));
+}
+
+async function waitUntilReady(child: ChildProcess): Promise<Waiting> {
   let text = '';
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
     text += chunk;
