@@ -279,7 +279,14 @@ async function waitUntilReady(child: ChildProcess): Promise<Waiting> {
     text += chunk;
   });
   if (child.stdout !== null) await once(child.stdout, 'data');
-  return { child, ready: JSON.parse(text.split('\n')[0] ?? ''), output: () => text };
+  const ready: Waiting['ready'] = JSON.parse(text.split('\n')[0] ?? '');
+  onTestFinished(() => killIfAlive(ready.pid));
+  return { child, ready, output: () => text };
+}
+
+// A test that fails leaves no server behind.
+function killIfAlive(pid: number): void {
+  if (existsSync(`/proc/${pid}`)) process.kill(pid, 'SIGKILL');
 }
 
 function writeJson(path: string, value: unknown): void {
