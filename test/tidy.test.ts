@@ -8,7 +8,13 @@ import { generatedPages, generatedParts } from '../scripts/support/generated-pag
 import { filesAreShort, lockFileIsWhole, unitTestsMirrorLayers, versionsArePinned } from './tidy/files.ts';
 import { invariantNumbersAreUnique, invariantsAreTested } from './tidy/invariants.ts';
 import { layersHaveDoors, modulesHaveHeaders, noExportStar, threadsStayInTheirLayer } from './tidy/layers.ts';
-import { errorCodesAreTested, errorPageIsComplete, metricPageIsComplete } from './tidy/lists.ts';
+import {
+  clausesAreTested,
+  errorCodesAreTested,
+  errorPageIsComplete,
+  metricPageIsComplete,
+  metricsAreFed,
+} from './tidy/lists.ts';
 import {
   commandsExist,
   decisionNumbersAreUnique,
@@ -42,6 +48,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   'docs/errors.md lists the error codes': (files) => errorPageIsComplete(files, ERROR_CODES),
   'every error code is in a test': (files) => errorCodesAreTested(files, ERROR_CODES),
   'docs/metrics.md lists the metrics': (files) => metricPageIsComplete(files, METRICS),
+  'every metric is fed': (files) => metricsAreFed(files, METRICS),
+  'clauses are tested': clausesAreTested,
   'leftovers name an issue': leftoversNameAnIssue,
   'no test is left out': noTestIsLeftOut,
   'exceptions have reasons': exceptionsHaveReasons,

@@ -1,6 +1,12 @@
 // Goal: a list in the docs and its twin in the code cannot differ unseen. Method: pages and code of a few lines.
 import { describe, expect, it } from 'vitest';
-import { errorCodesAreTested, errorPageIsComplete, metricPageIsComplete } from './lists.ts';
+import {
+  clausesAreTested,
+  errorCodesAreTested,
+  errorPageIsComplete,
+  metricPageIsComplete,
+  metricsAreFed,
+} from './lists.ts';
 import { treeOf } from './tree.ts';
 
 describe('errorPageIsComplete', () => {
@@ -43,5 +49,31 @@ describe('metricPageIsComplete', () => {
   it('finds a metric without a row, a row without a metric, and a missing page', () => {
     expect(metricPageIsComplete(tree, ['grpc_b_total'])).toHaveLength(2);
     expect(metricPageIsComplete(treeOf({}), [])).toHaveLength(1);
+  });
+});
+
+describe('metricsAreFed', () => {
+  it('finds a metric that only the catalogue names', () => {
+    const tree = treeOf({
+      'src/observability/a.ts': "'cairn_a_total' 'cairn_b_total'",
+      'src/cluster/a.ts': "metrics.count('cairn_a_total')",
+      'src/main/main.ts': '/** Main. */',
+    });
+    expect(metricsAreFed(tree, ['cairn_a_total', 'cairn_b_total'])).toEqual(['cairn_b_total: nothing feeds it']);
+  });
+});
+
+describe('clausesAreTested', () => {
+  it('passes clauses that stand on both sides', () => {
+    const tree = treeOf({
+      'docs/spec/http.md': '| SPEC-HTTP-R6 |',
+      'test/spec/a.test.ts': "it('SPEC-HTTP-R6: redirects')",
+    });
+    expect(clausesAreTested(tree)).toEqual([]);
+  });
+
+  it('finds a clause without a test, and a test without a clause', () => {
+    const tree = treeOf({ 'docs/spec/http.md': 'SPEC-HTTP-R6', 'test/spec/a.test.ts': 'SPEC-HTTP-R61' });
+    expect(clausesAreTested(tree)).toHaveLength(2);
   });
 });
