@@ -29,6 +29,7 @@ export {
   type RevisionRange,
   type Violation,
 } from './constraint.ts';
+export { decodeConstraint, encodeConstraint } from './constraint-wire.ts';
 export {
   DATA_KIND,
   type EffectiveTime,
@@ -61,6 +62,15 @@ export {
   TRANSACTION_EVENTS_MAX,
   URI_BYTES_MAX,
 } from './limits.ts';
+export {
+  appendToLogBatch,
+  encodeLoggedTransaction,
+  type LoggedTransaction,
+  type LoggedTransactionView,
+  readLoggedTransaction,
+  recordsOfLogBatch,
+  type StoredEventId,
+} from './logged-transaction.ts';
 export { isJsonType, isTextType } from './media-type.ts';
 export {
   type ComponentName,
@@ -86,6 +96,16 @@ export {
   type TransactionId,
 } from './names.ts';
 export {
+  constraintsOf,
+  encodeTransactPayload,
+  PAYLOAD_FORMAT,
+  PAYLOAD_KIND_TRANSACT,
+  readTransactPayload,
+  stampPayload,
+  type TransactPayload,
+  type TransactPayloadView,
+} from './payload.ts';
+export {
   comparePositions,
   type Direction,
   type EffectiveTimeBounds,
@@ -93,6 +113,7 @@ export {
   type Position,
   type RevisionBounds,
 } from './query.ts';
+export { decodeEventQuery, decodePosition } from './query-wire.ts';
 export {
   ALL,
   type AllSelector,
@@ -106,4 +127,15 @@ export {
   type TermSelector,
   term,
 } from './selector.ts';
+export { type Matcher, matcherOf } from './selector-match.ts';
+export { type Conjunction, normalise, type SubjectMatch, type TextMatch } from './selector-normal.ts';
+export { decodeSelection, decodeSelector, encodeSelector } from './selector-wire.ts';
 export { isOrigin, NO_OPTIONS, ORIGIN, ORIGIN_NAMES, type Origin, type TransactionOptions } from './transaction.ts';
+export {
+  optionsOfBody,
+  readTransactionBody,
+  type TransactionBody,
+  type TransactionBodyView,
+} from './transaction-body.ts';
+export { checkTransactionOptions, decodeTransactionOptions, encodeTransactionOptions } from './transaction-options.ts';
+export { transactionTooLarge } from './transaction-size.ts';

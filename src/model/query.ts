@@ -4,7 +4,8 @@
  * Ranges are inclusive at both ends (ADR: ranges). With an effective-time range the order is by effective time, ties by
  * position; without, by position. `after` is exclusive and goes on in the query's direction.
  */
-import type { Instant } from '#base';
+import { compareInstants, formatInstant, type Instant } from '#base';
+import type { Faults } from './faults.ts';
 import type { Selector } from './selector.ts';
 
 export type Direction = 'forward' | 'reverse';
@@ -41,4 +42,17 @@ export interface EventQuery {
   /** Absent: no limit. */
   readonly limit?: number | undefined;
   readonly after?: Position | undefined;
+}
+
+/** Adds a fault for each range whose end lies before its start. */
+export function checkBounds({ revisions, effectiveTime }: EventQuery, field: string, faults: Faults): void {
+  if (revisions.start !== undefined && revisions.end !== undefined && revisions.start > revisions.end) {
+    const rule = 'must have start at or before end';
+    faults.add(`${field}.revision_range`, rule, `${revisions.start} to ${revisions.end}`);
+  }
+  const { start, end } = effectiveTime ?? {};
+  if (start !== undefined && end !== undefined && compareInstants(start, end) > 0) {
+    const rule = 'must have start at or before end';
+    faults.add(`${field}.effective_time_range`, rule, `${formatInstant(start)} to ${formatInstant(end)}`);
+  }
 }

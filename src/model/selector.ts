@@ -46,8 +46,10 @@ export type TermKind = (typeof TERM_KINDS)[number];
 export const ALL: AllSelector = Object.freeze({ kind: 'all' });
 export const NO_SUBJECT: NoSubjectSelector = Object.freeze({ kind: 'no-subject' });
 
-export function term(kind: TermKind, value: string): TermSelector {
-  return { kind, value };
+/** The empty beginning of a stream or type begins all of them; that of a subject begins all there are, and may be none. */
+export function term(kind: TermKind, value: string): Selector {
+  const anyEvent = value === '' && (kind === 'by-stream-prefix' || kind === 'by-type-prefix');
+  return anyEvent ? ALL : { kind, value };
 }
 
 /** All of them must match; none at all is every event. */

@@ -1,0 +1,129 @@
+/** `cairn.v1.Constraint`: read leniently from a request, written canonically into the log. */
+import { assert, ByteWriter, beginMessage, concatBytes, NO_BYTES, ProtoReader, writeVarintField } from '#base';
+import type { Constraint } from './constraint.ts';
+import { Faults } from './faults.ts';
+import type { Selector } from './selector.ts';
+import { decodeSelector, writeSelector } from './selector-wire.ts';
+
+const MIN_TAG = 0x0a;
+const MAX_TAG = 0x12;
+const RANGE_TAG = 0x1a;
+
+const FIELD_NAMES: ReadonlyMap<number, string> = new Map([
+  [MIN_TAG, 'min_revision'],
+  [MAX_TAG, 'max_revision'],
+  [RANGE_TAG, 'revision_range'],
+]);
+
+/** The constraint of a request, or undefined with faults added. */
+export function decodeConstraint(bytes: Uint8Array, field: string, faults: Faults): Constraint | undefined {
+  const reader = new ProtoReader(bytes);
+  const countBefore = faults.count;
+  let kind: { readonly tag: number; readonly message: Uint8Array } | undefined;
+  while (!reader.done) {
+    const tag = reader.tag();
+    if (!FIELD_NAMES.has(tag)) {
+      reader.skipField(tag);
+      continue;
+    }
+    const start = reader.lengthDelimited();
+    const part = bytes.subarray(start, reader.at);
+    // Of several kinds the last wins; the parts of one kind merge, and a merged message is its parts in a row.
+    kind = { tag, message: kind?.tag === tag ? concatBytes([kind.message, part]) : part };
+  }
+  if (reader.failed) return faults.add(field, 'must be a protobuf message of cairn.v1.Constraint');
+  if (kind === undefined) return faults.add(field, 'must be one of min_revision, max_revision, revision_range');
+  const constraint = constraintOf(kind.tag, kind.message, { field, faults });
+  return faults.count === countBefore ? constraint : undefined;
+}
+
+/** The constraint of bytes that `encodeConstraint` wrote. */
+export function readStoredConstraint(bytes: Uint8Array): Constraint {
+  const faults = new Faults();
+  const constraint = decodeConstraint(bytes, 'constraint', faults);
+  assert(constraint !== undefined, 'A stored constraint is in canonical wire form', faults.violations);
+  return constraint;
+}
+
+export function encodeConstraint(constraint: Constraint): Uint8Array {
+  const writer = new ByteWriter();
+  switch (constraint.kind) {
+    case 'min-revision':
+    case 'max-revision': {
+      const mark = beginMessage(writer, constraint.kind === 'min-revision' ? 1 : 2);
+      writeUnlessZero(writer, 1, constraint.revision);
+      writeOptionalSelector(writer, 2, constraint.selector);
+      writer.endLength(mark);
+      break;
+    }
+    case 'revision-range': {
+      const mark = beginMessage(writer, 3);
+      writeUnlessZero(writer, 1, constraint.start);
+      writeUnlessZero(writer, 2, constraint.end);
+      writeOptionalSelector(writer, 3, constraint.selector);
+      writer.endLength(mark);
+      break;
+    }
+  }
+  return writer.take();
+}
+
+function writeUnlessZero(writer: ByteWriter, field: number, value: number): void {
+  if (value !== 0) writeVarintField(writer, field, value);
+}
+
+function writeOptionalSelector(writer: ByteWriter, field: number, selector: Selector | undefined): void {
+  if (selector === undefined) return;
+  const mark = beginMessage(writer, field);
+  writeSelector(writer, selector);
+  writer.endLength(mark);
+}
+
+interface Place {
+  readonly field: string;
+  readonly faults: Faults;
+}
+
+/** The numbers by field, and the selector of a kind. */
+interface KindMessage {
+  readonly numbers: ReadonlyMap<number, number>;
+  readonly selector: Selector | undefined;
+}
+
+function constraintOf(tag: number, bytes: Uint8Array, place: Place): Constraint | undefined {
+  const field = `${place.field}.${FIELD_NAMES.get(tag) ?? ''}`;
+  const isRange = tag === RANGE_TAG;
+  const message = readKind(bytes, isRange ? 3 : 2, { field, faults: place.faults });
+  if (message === undefined) return undefined;
+  const { numbers, selector } = message;
+  const first = numbers.get(1) ?? 0;
+  if (!isRange) return { kind: tag === MIN_TAG ? 'min-revision' : 'max-revision', revision: first, selector };
+  return revisionRange({ start: first, end: numbers.get(2) ?? 0, selector }, { field, faults: place.faults });
+}
+
+/** A range with its ends in order, or undefined with the fault added. */
+export function revisionRange(
+  range: { readonly start: number; readonly end: number; readonly selector: Selector | undefined },
+  { field, faults }: Place,
+): Constraint | undefined {
+  if (range.start <= range.end) return { kind: 'revision-range', ...range };
+  return faults.add(field, 'must have start at or before end', `${range.start} to ${range.end}`);
+}
+
+function readKind(bytes: Uint8Array, selectorField: number, { field, faults }: Place): KindMessage | undefined {
+  const numbers = new Map<number, number>();
+  let message: Uint8Array | undefined;
+  const reader = new ProtoReader(bytes);
+  while (!reader.done) {
+    const tag = reader.tag();
+    if (tag === selectorField * 8 + 2) {
+      const start = reader.lengthDelimited();
+      message = concatBytes([message ?? NO_BYTES, bytes.subarray(start, reader.at)]);
+    } else if (tag % 8 === 0 && tag < selectorField * 8) numbers.set(tag / 8, reader.varint());
+    else reader.skipField(tag);
+  }
+  if (reader.failed) return faults.add(field, 'must be a protobuf message with revisions below 2^53');
+  if (message === undefined) return { numbers, selector: undefined };
+  const selector = decodeSelector(message, `${field}.selector`, faults);
+  return selector === undefined ? undefined : { numbers, selector };
+}

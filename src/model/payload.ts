@@ -1,0 +1,93 @@
+/**
+ * The payload of a log entry that carries a transaction.
+ *
+ * ```
+ * u8 format = 1 | u8 kind = 1 | varint length | constraints | TransactionBody
+ * constraints: (varint length | cairn.v1.Constraint)*
+ * ```
+ * Raft takes it as opaque bytes. Other kinds belong to the catalog (16 and up); an unknown format or kind was written by
+ * a release that knows more than this one, and the group must stop instead of guessing.
+ */
+import { assert, ByteWriter, ProtoReader } from '#base';
+import type { Constraint } from './constraint.ts';
+import { encodeConstraint, readStoredConstraint } from './constraint-wire.ts';
+import {
+  readTransactionBody,
+  stampRecordedTime,
+  type TransactionBody,
+  type TransactionBodyView,
+  writeTransactionBody,
+} from './transaction-body.ts';
+
+export const PAYLOAD_FORMAT = 1;
+export const PAYLOAD_KIND_TRANSACT = 1;
+const HEAD_BYTES = 2;
+
+export interface TransactPayload extends TransactionBody {
+  readonly constraints: readonly Constraint[];
+}
+
+/** Where everything is in a payload; offsets into `bytes`. */
+export interface TransactPayloadView {
+  readonly bytes: Uint8Array;
+  readonly constraintsStart: number;
+  readonly constraintsEnd: number;
+  readonly body: TransactionBodyView;
+}
+
+/** The recorded time is 0 until `stampPayload`. */
+export function encodeTransactPayload(payload: TransactPayload): Uint8Array {
+  let size = 1024;
+  for (const event of payload.events) size += event.length + 6;
+  const writer = new ByteWriter(size);
+  writer.u8(PAYLOAD_FORMAT);
+  writer.u8(PAYLOAD_KIND_TRANSACT);
+  const mark = writer.beginLength();
+  for (const constraint of payload.constraints) {
+    const bytes = encodeConstraint(constraint);
+    writer.varint(bytes.length);
+    writer.bytes(bytes);
+  }
+  writer.endLength(mark);
+  writeTransactionBody(writer, payload);
+  return writer.take();
+}
+
+/** Writes the leader's time into a payload, in place. */
+export function stampPayload(payload: Uint8Array, recordedTimeMs: number): void {
+  const reader = constraintsReader(payload, 0, payload.length);
+  stampRecordedTime(payload, reader.end, recordedTimeMs);
+}
+
+/** Reads what `encodeTransactPayload` wrote in `[from, to)`; anything else is our own data, broken or newer. */
+export function readTransactPayload(
+  bytes: Uint8Array,
+  from: number = 0,
+  to: number = bytes.length,
+): TransactPayloadView {
+  const { at, end } = constraintsReader(bytes, from, to);
+  return { bytes, constraintsStart: at, constraintsEnd: end, body: readTransactionBody(bytes, end, to) };
+}
+
+export function constraintsOf(payload: TransactPayloadView): readonly Constraint[] {
+  const { bytes, constraintsStart, constraintsEnd } = payload;
+  const constraints: Constraint[] = [];
+  const reader = new ProtoReader(bytes, constraintsStart, constraintsEnd);
+  while (!reader.done) {
+    const start = reader.lengthDelimited();
+    constraints.push(readStoredConstraint(bytes.subarray(start, reader.at)));
+  }
+  assert(!reader.failed, 'The constraints of a payload fill their length', [constraintsStart, constraintsEnd]);
+  return constraints;
+}
+
+/** A reader over the constraints, having checked format and kind. The body begins at its end. */
+function constraintsReader(bytes: Uint8Array, from: number, to: number): ProtoReader {
+  const [format, kind] = [bytes[from], bytes[from + 1]];
+  assert(format === PAYLOAD_FORMAT, 'The format of a log entry is one that this release knows (1)', format);
+  assert(kind === PAYLOAD_KIND_TRANSACT, 'The kind of the log entry is transact (1)', kind);
+  const reader = new ProtoReader(bytes, from + HEAD_BYTES, to);
+  const start = reader.lengthDelimited();
+  assert(!reader.failed, 'The constraints lie inside their payload', [from, to]);
+  return new ProtoReader(bytes, start, reader.at);
+}

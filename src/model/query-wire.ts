@@ -1,0 +1,127 @@
+/** `cairn.v1.EventQuery`: read from a request in any valid protobuf. */
+import { type Instant, isInstant, ProtoReader } from '#base';
+import type { Faults } from './faults.ts';
+import {
+  checkBounds,
+  type Direction,
+  type EffectiveTimeBounds,
+  type EventQuery,
+  type Position,
+  type RevisionBounds,
+} from './query.ts';
+import { ALL, type Selector } from './selector.ts';
+import { decodeSelection } from './selector-wire.ts';
+import { mergeTimestamp } from './timestamp-wire.ts';
+
+const UINT32_MAX = 2 ** 32 - 1;
+
+type Draft = { -readonly [Field in keyof EventQuery]: EventQuery[Field] };
+
+interface Place {
+  readonly field: string;
+  readonly faults: Faults;
+}
+
+/** The query, or undefined with faults added. A message that is given in parts is not merged: the last part wins. */
+export function decodeEventQuery(bytes: Uint8Array, field: string, faults: Faults): EventQuery | undefined {
+  const countBefore = faults.count;
+  const reader = new ProtoReader(bytes);
+  const draft: Draft = { selector: ALL, revisions: {}, direction: 'forward' };
+  while (!reader.done) readField(reader, draft, { field, faults });
+  if (reader.failed) return faults.add(field, 'must be a protobuf message of cairn.v1.EventQuery');
+  checkBounds(draft, field, faults);
+  return faults.count === countBefore ? draft : undefined;
+}
+
+function readField(reader: ProtoReader, draft: Draft, { field, faults }: Place): void {
+  const tag = reader.tag();
+  if (tag === 0x0a) draft.selector = readSelection(reader, { field: `${field}.event_selection`, faults }) ?? ALL;
+  else if (tag === 0x12) draft.revisions = readInner(reader, readRevisionBounds);
+  else if (tag === 0x1a) {
+    const place = { field: `${field}.effective_time_range`, faults };
+    draft.effectiveTime = readInner(reader, (message) => readTimeBounds(message, place));
+  } else if (tag === 0x20) draft.direction = readDirection(reader, { field: `${field}.direction`, faults });
+  else if (tag === 0x28) draft.limit = readLimit(reader, { field: `${field}.limit`, faults });
+  else if (tag === 0x32) draft.after = readInner(reader, readPositionFields);
+  else reader.skipField(tag);
+}
+
+/** Reads an embedded message; when it fails, so does the message around it. */
+function readInner<Value>(reader: ProtoReader, read: (message: ProtoReader) => Value): Value {
+  const start = reader.lengthDelimited();
+  const message = new ProtoReader(reader.bytes, start, reader.at);
+  const value = read(message);
+  if (message.failed) reader.fail();
+  return value;
+}
+
+function readSelection(reader: ProtoReader, { field, faults }: Place): Selector | undefined {
+  const start = reader.lengthDelimited();
+  return decodeSelection(reader.bytes.subarray(start, reader.at), field, faults);
+}
+
+function readRevisionBounds(reader: ProtoReader): RevisionBounds {
+  let start: number | undefined;
+  let end: number | undefined;
+  while (!reader.done) {
+    const tag = reader.tag();
+    if (tag === 0x08) start = reader.varint();
+    else if (tag === 0x10) end = reader.varint();
+    else reader.skipField(tag);
+  }
+  return { start, end };
+}
+
+function readTimeBounds(reader: ProtoReader, { field, faults }: Place): EffectiveTimeBounds {
+  let start: Instant | undefined;
+  let end: Instant | undefined;
+  while (!reader.done) {
+    const tag = reader.tag();
+    if (tag === 0x0a) start = readInstant(reader, { field: `${field}.start`, faults });
+    else if (tag === 0x12) end = readInstant(reader, { field: `${field}.end`, faults });
+    else reader.skipField(tag);
+  }
+  return { start, end };
+}
+
+function readInstant(reader: ProtoReader, { field, faults }: Place): Instant | undefined {
+  const instant = mergeTimestamp(reader);
+  if (instant === undefined) reader.fail();
+  else if (!isInstant(instant.seconds, instant.nanos)) {
+    faults.add(field, 'must lie in the years 0001 to 9999', `${instant.seconds} s ${instant.nanos} ns`);
+  }
+  return instant;
+}
+
+function readDirection(reader: ProtoReader, { field, faults }: Place): Direction {
+  const value = reader.signedVarint();
+  if (value !== 0 && value !== 1)
+    faults.add(field, 'must be DIRECTION_FORWARD (0) or DIRECTION_REVERSE (1)', String(value));
+  return value === 1 ? 'reverse' : 'forward';
+}
+
+/** 0 is no limit. */
+function readLimit(reader: ProtoReader, { field, faults }: Place): number | undefined {
+  const value = reader.varint();
+  if (value > UINT32_MAX) faults.add(field, 'must fit in 32 bits', String(value));
+  return value === 0 ? undefined : value;
+}
+
+/** A Position that is sent alone, as in SubscribeEvents, or undefined with faults added. */
+export function decodePosition(bytes: Uint8Array, field: string, faults: Faults): Position | undefined {
+  const reader = new ProtoReader(bytes);
+  const position = readPositionFields(reader);
+  return reader.failed ? faults.add(field, 'must be a protobuf message of cairn.v1.Position') : position;
+}
+
+function readPositionFields(reader: ProtoReader): Position {
+  let revision = 0;
+  let index = 0;
+  while (!reader.done) {
+    const tag = reader.tag();
+    if (tag === 0x08) revision = reader.varint();
+    else if (tag === 0x10) index = reader.varint();
+    else reader.skipField(tag);
+  }
+  return { revision, index };
+}

@@ -1,0 +1,55 @@
+/**
+ * Whether a selector matches an event, by the event's bytes and facts: no text of the event is built.
+ */
+import { encodeUtf8, hasBytesAt, unreachable } from '#base';
+import type { EventFacts } from './event.ts';
+import { isCompound, isTerm, type Selector, type TermSelector } from './selector.ts';
+
+/** `bytes` are those that the facts point into. */
+export type Matcher = (bytes: Uint8Array, facts: EventFacts) => boolean;
+
+/** Made once for many events. */
+export function matcherOf(selector: Selector): Matcher {
+  if (isTerm(selector)) return termMatcher(selector);
+  if (isCompound(selector)) {
+    const matchers = selector.selectors.map(matcherOf);
+    return selector.kind === 'and'
+      ? (bytes, facts) => matchers.every((matches) => matches(bytes, facts))
+      : (bytes, facts) => matchers.some((matches) => matches(bytes, facts));
+  }
+  return selector.kind === 'all' ? () => true : (_bytes, facts) => facts.subjectStart === -1;
+}
+
+function termMatcher(selector: TermSelector): Matcher {
+  const wanted = encodeUtf8(selector.value);
+  switch (selector.kind) {
+    case 'by-stream':
+      return (bytes, { streamStart, streamEnd }) => equals(bytes, [streamStart, streamEnd], wanted);
+    case 'by-stream-prefix':
+      return (bytes, { streamStart, streamEnd }) => startsWith(bytes, [streamStart, streamEnd], wanted);
+    case 'by-type':
+      return (bytes, { typeStart, typeEnd }) => equals(bytes, [typeStart, typeEnd], wanted);
+    case 'by-type-prefix':
+      return (bytes, { typeStart, typeEnd }) => startsWith(bytes, [typeStart, typeEnd], wanted);
+    case 'by-subject':
+      return (bytes, { subjectStart, subjectEnd }) => equals(bytes, [subjectStart, subjectEnd], wanted);
+    case 'by-subject-prefix':
+      return (bytes, { subjectStart, subjectEnd }) => startsWith(bytes, [subjectStart, subjectEnd], wanted);
+    case 'by-source':
+      return (bytes, { sourceStart, sourceEnd }) => equals(bytes, [sourceStart, sourceEnd], wanted);
+    default:
+      return unreachable(selector.kind);
+  }
+}
+
+type Range = readonly [from: number, to: number];
+
+/** An absent attribute (from −1) equals nothing. */
+function equals(bytes: Uint8Array, [from, to]: Range, wanted: Uint8Array): boolean {
+  return from !== -1 && to - from === wanted.length && hasBytesAt(bytes, from, wanted);
+}
+
+/** An absent attribute starts with nothing, not even with the empty text. */
+function startsWith(bytes: Uint8Array, [from, to]: Range, wanted: Uint8Array): boolean {
+  return from !== -1 && to - from >= wanted.length && hasBytesAt(bytes, from, wanted);
+}

@@ -1,0 +1,131 @@
+/**
+ * The disjunctive form of a selector: alternatives, each of which asks at most one thing of each attribute. It is what
+ * an index answers, and it matches the same events as the selector (M6).
+ *
+ * Alternatives that contradict themselves are gone, and so are those that another one covers. A source always comes with
+ * the stream that it names, since sources are found through their stream.
+ */
+import { unreachable } from '#base';
+import { streamOfSource } from './names.ts';
+import { isCompound, isTerm, type Selector, type TermSelector } from './selector.ts';
+
+/** All that are present must hold; with none it is every event. */
+export interface Conjunction {
+  readonly stream?: TextMatch;
+  readonly type?: TextMatch;
+  readonly subject?: SubjectMatch;
+  /** Exact. `stream` is then an equality with the stream of this source. */
+  readonly source?: string;
+}
+
+/** A prefix is a beginning of the UTF-8 bytes. */
+export interface TextMatch {
+  readonly kind: 'equals' | 'prefix';
+  readonly value: string;
+}
+
+/** `none`: the event has no subject. The empty prefix: it has one. */
+export type SubjectMatch = TextMatch | { readonly kind: 'none' };
+
+/** None at all when nothing can match. */
+export function normalise(selector: Selector): readonly Conjunction[] {
+  const alternatives: Conjunction[] = [];
+  for (const candidate of alternativesOf(selector)) {
+    if (alternatives.some((kept) => covers(kept, candidate))) continue;
+    const remaining = alternatives.filter((kept) => !covers(candidate, kept));
+    alternatives.splice(0, alternatives.length, ...remaining, candidate);
+  }
+  return alternatives;
+}
+
+function alternativesOf(selector: Selector): readonly Conjunction[] {
+  if (isTerm(selector)) return conjunctionOfTerm(selector);
+  if (!isCompound(selector)) return selector.kind === 'all' ? [{}] : [{ subject: { kind: 'none' } }];
+  const parts = selector.selectors.map(alternativesOf);
+  if (selector.kind === 'or') return parts.flat();
+  return parts.reduce((left, right) => left.flatMap((one) => right.flatMap((other) => both(one, other))), [{}]);
+}
+
+function conjunctionOfTerm({ kind, value }: TermSelector): readonly Conjunction[] {
+  switch (kind) {
+    case 'by-stream':
+      return [{ stream: { kind: 'equals', value } }];
+    case 'by-stream-prefix':
+      return [{ stream: { kind: 'prefix', value } }];
+    case 'by-type':
+      return [{ type: { kind: 'equals', value } }];
+    case 'by-type-prefix':
+      return [{ type: { kind: 'prefix', value } }];
+    case 'by-subject':
+      return [{ subject: { kind: 'equals', value } }];
+    case 'by-subject-prefix':
+      return [{ subject: { kind: 'prefix', value } }];
+    case 'by-source': {
+      const stream = streamOfSource(value);
+      return stream === undefined ? [] : [{ source: value, stream: { kind: 'equals', value: stream } }];
+    }
+    default:
+      return unreachable(kind);
+  }
+}
+
+type Contradiction = 'contradiction';
+
+/** Both at once: one conjunction, or none when they contradict each other. */
+function both(left: Conjunction, right: Conjunction): readonly Conjunction[] {
+  if (left.source !== undefined && right.source !== undefined && left.source !== right.source) return [];
+  const source = left.source ?? right.source;
+  const stream = bothTexts(left.stream, right.stream);
+  const type = bothTexts(left.type, right.type);
+  const subject = bothSubjects(left.subject, right.subject);
+  if (stream === 'contradiction' || type === 'contradiction' || subject === 'contradiction') return [];
+  return [
+    {
+      ...(stream === undefined ? {} : { stream }),
+      ...(type === undefined ? {} : { type }),
+      ...(subject === undefined ? {} : { subject }),
+      ...(source === undefined ? {} : { source }),
+    },
+  ];
+}
+
+/** The narrower of the two when it lies inside the other. */
+function bothTexts(left?: TextMatch, right?: TextMatch): TextMatch | undefined | Contradiction {
+  if (left === undefined || right === undefined) return left ?? right;
+  if (isInside(left, right)) return left;
+  return isInside(right, left) ? right : 'contradiction';
+}
+
+function bothSubjects(left?: SubjectMatch, right?: SubjectMatch): SubjectMatch | undefined | Contradiction {
+  if (left === undefined || right === undefined) return left ?? right;
+  if (left.kind === 'none' || right.kind === 'none') return left.kind === right.kind ? left : 'contradiction';
+  return bothTexts(left, right);
+}
+
+/** Whether every text that `inner` matches is matched by `outer`. */
+function isInside(inner: TextMatch, outer: TextMatch): boolean {
+  return outer.kind === 'prefix'
+    ? inner.value.startsWith(outer.value)
+    : inner.kind === 'equals' && inner.value === outer.value;
+}
+
+/** Whether every event of `narrow` is one of `wide`. */
+function covers(wide: Conjunction, narrow: Conjunction): boolean {
+  if (wide.source !== undefined && wide.source !== narrow.source) return false;
+  return (
+    coversText(wide.stream, narrow.stream) &&
+    coversText(wide.type, narrow.type) &&
+    coversSubject(wide.subject, narrow.subject)
+  );
+}
+
+function coversText(wide?: TextMatch, narrow?: TextMatch): boolean {
+  return wide === undefined || (narrow !== undefined && isInside(narrow, wide));
+}
+
+function coversSubject(wide?: SubjectMatch, narrow?: SubjectMatch): boolean {
+  if (wide === undefined) return true;
+  if (narrow === undefined) return false;
+  if (wide.kind === 'none' || narrow.kind === 'none') return wide.kind === narrow.kind;
+  return isInside(narrow, wide);
+}

@@ -1,0 +1,202 @@
+/**
+ * `cairn.v1.EventSelector` and `EventSelection`. Reading takes the flat form, which means And, and the nested one, in
+ * any valid protobuf; writing gives the nested form of a canonical selector, so that equal selectors have equal bytes
+ * (M6).
+ */
+import { assert, ByteWriter, beginMessage, decodeUtf8, ProtoReader, unreachable, writeTextField } from '#base';
+import { Faults } from './faults.ts';
+import { ALL, and, NO_SUBJECT, or, type Selector, type TermKind } from './selector.ts';
+import { SelectorReading } from './selector-rules.ts';
+
+interface TermField {
+  readonly kind: TermKind;
+  readonly name: string;
+}
+
+/** By tag. */
+const FLAT_FIELDS: ReadonlyMap<number, TermField> = new Map([
+  [0x0a, { kind: 'by-stream', name: 'stream' }],
+  [0x12, { kind: 'by-type', name: 'event_type' }],
+  [0x1a, { kind: 'by-subject', name: 'subject' }],
+  [0x22, { kind: 'by-source', name: 'source' }],
+]);
+
+/** By tag. */
+const KIND_FIELDS: ReadonlyMap<number, TermField> = new Map([
+  [0x52, { kind: 'by-type', name: 'by_type' }],
+  [0x5a, { kind: 'by-type-prefix', name: 'by_type_prefix' }],
+  [0x62, { kind: 'by-stream', name: 'by_stream' }],
+  [0x6a, { kind: 'by-stream-prefix', name: 'by_stream_prefix' }],
+  [0x72, { kind: 'by-subject', name: 'by_subject' }],
+  [0x7a, { kind: 'by-subject-prefix', name: 'by_subject_prefix' }],
+  [0x82, { kind: 'by-source', name: 'by_source' }],
+]);
+
+const NO_SUBJECT_TAG = 0x8a;
+const AND_TAG = 0x92;
+const OR_TAG = 0x9a;
+const SELECTORS_TAG = 0x0a;
+
+const FIELD_OF_KIND: ReadonlyMap<TermKind, number> = new Map(
+  Array.from(KIND_FIELDS, ([tag, { kind }]) => [kind, tag >>> 3] as const),
+);
+
+/** The selector of a request, or undefined with faults added. */
+export function decodeSelector(bytes: Uint8Array, field: string, faults: Faults): Selector | undefined {
+  const reading = new SelectorReading(field, faults);
+  return reading.finish(readSelector(new ProtoReader(bytes), { reading, field, depth: 1 }));
+}
+
+/** The selector of bytes that `encodeSelector` wrote. */
+export function readStoredSelector(bytes: Uint8Array): Selector {
+  const faults = new Faults();
+  const selector = decodeSelector(bytes, 'selector', faults);
+  assert(selector !== undefined, 'A stored selector is in canonical wire form', faults.violations);
+  return selector;
+}
+
+/** An event is selected when any selector matches; no selector at all selects every event. */
+export function decodeSelection(bytes: Uint8Array, field: string, faults: Faults): Selector | undefined {
+  const reading = new SelectorReading(field, faults);
+  const reader = new ProtoReader(bytes);
+  const selectors = readSelectorList(reader, { reading, field, depth: 1 });
+  if (reader.failed) return faults.add(field, 'must be a protobuf message of cairn.v1.EventSelection');
+  if (selectors === undefined) return undefined;
+  return reading.finish(selectors.length === 0 ? ALL : or(selectors));
+}
+
+export function encodeSelector(selector: Selector): Uint8Array {
+  const writer = new ByteWriter();
+  writeSelector(writer, selector);
+  return writer.take();
+}
+
+/** The message without tag and length. */
+export function writeSelector(writer: ByteWriter, selector: Selector): void {
+  switch (selector.kind) {
+    case 'all':
+      return;
+    case 'no-subject':
+      writer.endLength(beginMessage(writer, NO_SUBJECT_TAG >>> 3));
+      return;
+    case 'and':
+    case 'or': {
+      const list = beginMessage(writer, (selector.kind === 'and' ? AND_TAG : OR_TAG) >>> 3);
+      for (const part of selector.selectors) {
+        const mark = beginMessage(writer, SELECTORS_TAG >>> 3);
+        writeSelector(writer, part);
+        writer.endLength(mark);
+      }
+      writer.endLength(list);
+      return;
+    }
+    case 'by-stream':
+    case 'by-stream-prefix':
+    case 'by-type':
+    case 'by-type-prefix':
+    case 'by-subject':
+    case 'by-subject-prefix':
+    case 'by-source':
+      writeTextField(writer, FIELD_OF_KIND.get(selector.kind) ?? 0, selector.value);
+      return;
+    default:
+      unreachable(selector);
+  }
+}
+
+/** Where the reader stands: path and depth of the selector that it reads. */
+interface Place {
+  readonly reading: SelectorReading;
+  readonly field: string;
+  readonly depth: number;
+}
+
+interface Draft {
+  /** Of the flat form. The last one of an attribute wins. */
+  readonly flat: Map<TermKind, Selector>;
+  /** Of the nested form. The last kind wins; the lists of an And or Or that is given in parts are joined. */
+  nested: { readonly tag: number; readonly selectors: readonly Selector[] } | undefined;
+}
+
+function readSelector(reader: ProtoReader, place: Place): Selector | undefined {
+  const { reading, field, depth } = place;
+  if (!reading.enter(depth)) return undefined;
+  const countBefore = reading.faults.count;
+  const draft: Draft = { flat: new Map(), nested: undefined };
+  while (!reader.done) readField(reader, draft, place);
+  if (reader.failed) return reading.faults.add(field, 'must be a protobuf message of cairn.v1.EventSelector');
+  if (draft.nested !== undefined && draft.flat.size > 0) {
+    return reading.faults.add(field, 'must have either flat attributes or one nested kind, not both');
+  }
+  return reading.faults.count === countBefore ? selectorOf(draft) : undefined;
+}
+
+function selectorOf({ flat, nested }: Draft): Selector {
+  if (nested === undefined) return and([...flat.values()]);
+  const [only] = nested.selectors;
+  if (nested.tag === AND_TAG) return and(nested.selectors);
+  return nested.tag === OR_TAG || only === undefined ? or(nested.selectors) : only;
+}
+
+function readField(reader: ProtoReader, draft: Draft, place: Place): void {
+  const tag = reader.tag();
+  const flat = FLAT_FIELDS.get(tag);
+  const kind = KIND_FIELDS.get(tag);
+  if (flat !== undefined) {
+    const selector = readTerm(reader, flat, place);
+    if (selector !== undefined) draft.flat.set(flat.kind, selector);
+  } else if (kind !== undefined) {
+    const selector = readTerm(reader, kind, place);
+    if (selector !== undefined) draft.nested = { tag, selectors: [selector] };
+  } else if (tag === NO_SUBJECT_TAG) {
+    reader.lengthDelimited();
+    draft.nested = { tag, selectors: [NO_SUBJECT] };
+  } else if (tag === AND_TAG || tag === OR_TAG) readParts(reader, tag, { draft, place });
+  else reader.skipField(tag);
+}
+
+function readTerm(reader: ProtoReader, { kind, name }: TermField, { reading, field }: Place): Selector | undefined {
+  const start = reader.lengthDelimited();
+  if (reader.failed) return undefined;
+  const text = decodeUtf8(reader.bytes, start, reader.at);
+  const path = `${field}.${name}`;
+  return text === undefined ? reading.faults.add(path, 'must be well-formed UTF-8') : reading.term(kind, text, path);
+}
+
+interface Parts {
+  readonly draft: Draft;
+  readonly place: Place;
+}
+
+function readParts(reader: ProtoReader, tag: number, { draft, place }: Parts): void {
+  const { reading, depth } = place;
+  const field = `${place.field}.${tag === AND_TAG ? 'and' : 'or'}`;
+  const start = reader.lengthDelimited();
+  if (reader.failed) return;
+  const list = new ProtoReader(reader.bytes, start, reader.at);
+  const selectors = readSelectorList(list, { reading, field, depth: depth + 1 });
+  if (list.failed) reader.fail();
+  if (selectors === undefined || list.failed) return;
+  const earlier = draft.nested?.tag === tag ? draft.nested.selectors : [];
+  if (earlier.length + selectors.length === 0) reading.faults.add(field, 'must have at least one selector');
+  else draft.nested = { tag, selectors: [...earlier, ...selectors] };
+}
+
+/** The repeated field 1 of EventSelectors and EventSelection. */
+function readSelectorList(reader: ProtoReader, { reading, field, depth }: Place): readonly Selector[] | undefined {
+  const selectors: Selector[] = [];
+  let count = 0;
+  while (!reader.done) {
+    const tag = reader.tag();
+    if (tag !== SELECTORS_TAG) {
+      reader.skipField(tag);
+      continue;
+    }
+    const start = reader.lengthDelimited();
+    const part = new ProtoReader(reader.bytes, start, reader.at);
+    const selector = readSelector(part, { reading, field: `${field}.selectors[${count}]`, depth });
+    count++;
+    if (selector !== undefined) selectors.push(selector);
+  }
+  return selectors.length === count ? selectors : undefined;
+}

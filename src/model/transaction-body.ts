@@ -1,0 +1,124 @@
+/**
+ * `cairn.v1.TransactionBody`: the bytes of a transaction that are logged, hashed and kept.
+ *
+ * ```
+ * 09 recorded_time_ms (8 bytes LE)   first and of fixed width, so that the leader stamps it in place
+ * 12 10 transaction_id (16 bytes)
+ * 18 origin                          left out when unspecified
+ * 22 options                         left out when there are none
+ * 7A event                           one for each, in canonical form
+ * ```
+ */
+import { assert, type ByteWriter, ProtoReader, WIRE_FIXED64, writeBytesField, writeTag, writeVarintField } from '#base';
+import { Faults } from './faults.ts';
+import { isOrigin, NO_OPTIONS, type Origin, type TransactionOptions } from './transaction.ts';
+import { decodeTransactionOptions, encodeTransactionOptions } from './transaction-options.ts';
+
+const UUID_BYTES = 16;
+/** Place of the 8 bytes of recorded_time_ms in a body. */
+const RECORDED_TIME_AT = 1;
+const RECORDED_TIME_TAG = 0x09;
+const TRANSACTION_ID_TAG = 0x12;
+const ORIGIN_TAG = 0x18;
+const OPTIONS_TAG = 0x22;
+const EVENTS_FIELD = 15;
+const EVENTS_TAG = 0x7a;
+
+export interface TransactionBody {
+  /** 16 bytes. */
+  readonly transactionId: Uint8Array;
+  readonly origin: Origin;
+  readonly options: TransactionOptions;
+  /** Canonical bytes of each. */
+  readonly events: readonly Uint8Array[];
+}
+
+/** Where everything is in a body; offsets into `bytes`. */
+export interface TransactionBodyView {
+  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly end: number;
+  /** Unix milliseconds; 0 until the leader stamps it. */
+  readonly recordedTimeMs: number;
+  readonly transactionIdStart: number;
+  readonly origin: Origin;
+  /** −1 when there are no options. */
+  readonly optionsStart: number;
+  readonly optionsEnd: number;
+  /** Event i is `[eventStarts[i], eventEnds[i])`. */
+  readonly eventStarts: readonly number[];
+  readonly eventEnds: readonly number[];
+}
+
+/** The recorded time is 0 until `stampRecordedTime`. */
+export function writeTransactionBody(writer: ByteWriter, body: TransactionBody): void {
+  assert(body.transactionId.length === UUID_BYTES, 'A transaction_id has 16 bytes', body.transactionId.length);
+  writeTag(writer, 1, WIRE_FIXED64);
+  writer.u64le(0);
+  writeBytesField(writer, 2, body.transactionId);
+  if (body.origin !== 0) writeVarintField(writer, 3, body.origin);
+  const options = encodeTransactionOptions(body.options);
+  if (options.length > 0) writeBytesField(writer, 4, options);
+  for (const event of body.events) writeBytesField(writer, EVENTS_FIELD, event);
+}
+
+/** Writes the leader's time into the body at `bodyStart`. */
+export function stampRecordedTime(bytes: Uint8Array, bodyStart: number, recordedTimeMs: number): void {
+  assert(Number.isSafeInteger(recordedTimeMs) && recordedTimeMs >= 0, 'Recorded time is whole ms', recordedTimeMs);
+  let rest = recordedTimeMs;
+  for (let i = 0; i < 8; i++) {
+    bytes[bodyStart + RECORDED_TIME_AT + i] = rest % 0x100;
+    rest = Math.floor(rest / 0x100);
+  }
+}
+
+/** Reads a body that `writeTransactionBody` wrote; anything else is our own data, broken. */
+export function readTransactionBody(bytes: Uint8Array, start: number, end: number): TransactionBodyView {
+  const reader = new ProtoReader(bytes, start, end);
+  let tag = reader.tag();
+  assert(tag === RECORDED_TIME_TAG, 'A transaction body begins with its recorded time', tag);
+  const recordedTimeMs = reader.fixed64();
+  tag = reader.tag();
+  const transactionIdStart = reader.lengthDelimited();
+  const idLength = reader.at - transactionIdStart;
+  assert(tag === TRANSACTION_ID_TAG && idLength === UUID_BYTES, 'A transaction body has a transaction_id', tag);
+
+  let origin = 0;
+  let optionsStart = -1;
+  let optionsEnd = -1;
+  const eventStarts: number[] = [];
+  const eventEnds: number[] = [];
+  while (!reader.done) {
+    tag = reader.tag();
+    if (tag === EVENTS_TAG) {
+      eventStarts.push(reader.lengthDelimited());
+      eventEnds.push(reader.at);
+    } else if (tag === OPTIONS_TAG) {
+      optionsStart = reader.lengthDelimited();
+      optionsEnd = reader.at;
+    } else if (tag === ORIGIN_TAG) origin = reader.varint();
+    else reader.fail();
+  }
+  assert(!reader.failed && isOrigin(origin), 'A transaction body holds known fields only', { tag, origin });
+  return {
+    bytes,
+    start,
+    end,
+    recordedTimeMs,
+    transactionIdStart,
+    origin,
+    optionsStart,
+    optionsEnd,
+    eventStarts,
+    eventEnds,
+  };
+}
+
+/** The options of a body that was stored. */
+export function optionsOfBody(body: TransactionBodyView): TransactionOptions {
+  if (body.optionsStart === -1) return NO_OPTIONS;
+  const faults = new Faults();
+  const options = decodeTransactionOptions(body.bytes.subarray(body.optionsStart, body.optionsEnd), 'options', faults);
+  assert(options !== undefined, 'Stored options are in canonical wire form', faults.violations);
+  return options;
+}

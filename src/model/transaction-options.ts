@@ -1,0 +1,128 @@
+/**
+ * `cairn.v1.TransactionOptions` both ways, and the limits on what a sender may have remembered.
+ */
+import {
+  ByteWriter,
+  beginMessage,
+  compareBytes,
+  decodeUtf8,
+  encodeUtf8,
+  ProtoReader,
+  writeBytesField,
+  writeTextField,
+  writeVarintField,
+} from '#base';
+import type { Faults } from './faults.ts';
+import {
+  COMMIT_MESSAGE_BYTES_MAX,
+  NAME_BYTES_MAX,
+  PRINCIPAL_ATTRIBUTES_MAX,
+  PRINCIPAL_VALUE_BYTES_MAX,
+} from './limits.ts';
+import { describeTextFault, nameFault } from './text-rules.ts';
+import type { TransactionOptions } from './transaction.ts';
+
+/** Canonical: principal_attributes sorted by the bytes of their keys. */
+export function encodeTransactionOptions(options: TransactionOptions): Uint8Array {
+  const writer = new ByteWriter();
+  if (options.lastReadRevision !== undefined) writeVarintField(writer, 1, options.lastReadRevision);
+  const attributes = Array.from(options.principalAttributes, ([key, value]) => ({ key: encodeUtf8(key), value }));
+  for (const { key, value } of attributes.toSorted((left, right) => compareBytes(left.key, right.key))) {
+    const mark = beginMessage(writer, 2);
+    writeBytesField(writer, 1, key);
+    writeTextField(writer, 2, value);
+    writer.endLength(mark);
+  }
+  if (options.commitMessage !== undefined) writeTextField(writer, 3, options.commitMessage);
+  if (options.correlationId !== undefined) writeTextField(writer, 4, options.correlationId);
+  if (options.causationId !== undefined) writeTextField(writer, 5, options.causationId);
+  return writer.take();
+}
+
+/** The options of a request, or undefined with faults added. */
+export function decodeTransactionOptions(
+  bytes: Uint8Array,
+  field: string,
+  faults: Faults,
+): TransactionOptions | undefined {
+  const countBefore = faults.count;
+  const reader = new ProtoReader(bytes);
+  const draft: Draft = { principalAttributes: new Map() };
+  while (!reader.done) readOption(reader, draft, { field, faults });
+  if (reader.failed) return faults.add(field, 'must be a protobuf message of cairn.v1.TransactionOptions');
+  checkTransactionOptions(draft, field, faults);
+  return faults.count === countBefore ? draft : undefined;
+}
+
+type Draft = { -readonly [Field in keyof TransactionOptions]: TransactionOptions[Field] } & {
+  readonly principalAttributes: Map<string, string>;
+};
+
+interface Place {
+  readonly field: string;
+  readonly faults: Faults;
+}
+
+function readOption(reader: ProtoReader, draft: Draft, place: Place): void {
+  const tag = reader.tag();
+  if (tag === 0x08) draft.lastReadRevision = reader.varint();
+  else if (tag === 0x12) readPrincipalAttribute(reader, draft, place);
+  else if (tag === 0x1a) draft.commitMessage = readText(reader, 'commit_message', place);
+  else if (tag === 0x22) draft.correlationId = readText(reader, 'correlation_id', place);
+  else if (tag === 0x2a) draft.causationId = readText(reader, 'causation_id', place);
+  else reader.skipField(tag);
+}
+
+function readText(reader: ProtoReader, name: string, { field, faults }: Place): string {
+  const start = reader.lengthDelimited();
+  if (reader.failed) return '';
+  const text = decodeUtf8(reader.bytes, start, reader.at);
+  if (text === undefined) faults.add(`${field}.${name}`, 'must be well-formed UTF-8');
+  return text ?? '';
+}
+
+function readPrincipalAttribute(reader: ProtoReader, draft: Draft, place: Place): void {
+  const start = reader.lengthDelimited();
+  if (reader.failed) return;
+  const entry = new ProtoReader(reader.bytes, start, reader.at);
+  let key = '';
+  let value = '';
+  while (!entry.done) {
+    const tag = entry.tag();
+    if (tag === 0x0a) key = readText(entry, 'principal_attributes', place);
+    else if (tag === 0x12) value = readText(entry, 'principal_attributes', place);
+    else entry.skipField(tag);
+  }
+  if (entry.failed) reader.fail();
+  draft.principalAttributes.set(key, value);
+}
+
+/** The limits of options, whichever way they came. Faults are named by the fields of the wire. */
+export function checkTransactionOptions(options: TransactionOptions, field: string, faults: Faults): void {
+  const { principalAttributes, commitMessage, correlationId, causationId } = options;
+  if (principalAttributes.size > PRINCIPAL_ATTRIBUTES_MAX) {
+    const rule = `must be at most ${PRINCIPAL_ATTRIBUTES_MAX} attributes`;
+    faults.add(`${field}.principal_attributes`, rule, String(principalAttributes.size));
+  }
+  for (const [key, value] of principalAttributes) {
+    const path = `${field}.principal_attributes[${JSON.stringify(key)}]`;
+    checkName(key, path, faults);
+    checkLength(value, PRINCIPAL_VALUE_BYTES_MAX, { field: path, faults });
+  }
+  if (commitMessage !== undefined) {
+    checkLength(commitMessage, COMMIT_MESSAGE_BYTES_MAX, { field: `${field}.commit_message`, faults });
+  }
+  if (correlationId !== undefined) checkName(correlationId, `${field}.correlation_id`, faults);
+  if (causationId !== undefined) checkName(causationId, `${field}.causation_id`, faults);
+}
+
+function checkName(text: string, field: string, faults: Faults): void {
+  const bytes = encodeUtf8(text);
+  const fault = nameFault(bytes, 0, bytes.length);
+  if (fault !== undefined) faults.add(field, describeTextFault(fault, NAME_BYTES_MAX), text);
+}
+
+/** Messages may span lines, so that their characters are not judged. */
+function checkLength(text: string, bytesMax: number, { field, faults }: Place): void {
+  if (encodeUtf8(text).length > bytesMax) faults.add(field, `must be at most ${bytesMax} bytes of UTF-8`, text);
+}

@@ -1,0 +1,105 @@
+// Goal: each cell of the table of decisions 4 is kept (M7), and constraints are read from any wire form.
+// Method: the table, cell by cell, at and around its borders; wire bytes in hexadecimal.
+
+import { describe, expect, it } from 'vitest';
+import { parseHex } from '#base';
+import { ALL, type Constraint, decide, decodeConstraint, encodeConstraint, Faults, NO_SUBJECT, or, term } from '#model';
+
+const hex = (text: string): Uint8Array => parseHex(text.replaceAll(' ', '')) ?? expect.fail(`bad hex ${text}`);
+const selector = term('by-type', 't');
+
+describe('decide (M7, decisions 4)', () => {
+  it.each<[string, Constraint, readonly number[], readonly number[]]>([
+    ['MinRevision 3 of a selector', { kind: 'min-revision', revision: 3, selector }, [3, 4, 99], [0, 2]],
+    ['MinRevision 1 of a selector: must exist', { kind: 'min-revision', revision: 1, selector }, [1, 9], [0]],
+    ['MinRevision 0 of a selector', { kind: 'min-revision', revision: 0, selector }, [0, 1], []],
+    ['MinRevision 3 of every event', { kind: 'min-revision', revision: 3, selector: ALL }, [3, 4], [2]],
+    ['MinRevision 3 of the database', { kind: 'min-revision', revision: 3 }, [3], [0, 2, 4, 99]],
+    ['MinRevision 0 of the database', { kind: 'min-revision', revision: 0 }, [0], [1]],
+    ['MaxRevision 3 of a selector', { kind: 'max-revision', revision: 3, selector }, [0, 2, 3], [4, 99]],
+    ['MaxRevision 0 of a selector: must not exist', { kind: 'max-revision', revision: 0, selector }, [0], [1, 9]],
+    ['MaxRevision 3 of the database', { kind: 'max-revision', revision: 3 }, [0, 3], [4]],
+    [
+      'RevisionRange 2 to 4 of a selector',
+      { kind: 'revision-range', start: 2, end: 4, selector },
+      [2, 3, 4],
+      [0, 1, 5],
+    ],
+    ['RevisionRange 0 to 0 of a selector', { kind: 'revision-range', start: 0, end: 0, selector }, [0], [1]],
+    ['RevisionRange 2 to 4 of the database', { kind: 'revision-range', start: 2, end: 4 }, [4, 5, 99], [0, 3]],
+    ['RevisionRange 0 to 0 of the database', { kind: 'revision-range', start: 0, end: 0 }, [0, 1], []],
+  ])('%s', (_what, constraint, holds, fails) => {
+    expect(holds.map((latest) => decide(constraint, latest))).toEqual(holds.map(() => undefined));
+    expect(fails.map((latest) => decide(constraint, latest)?.found)).toEqual(fails);
+  });
+
+  it.each<[Constraint, number, string, string]>([
+    [{ kind: 'min-revision', revision: 3, selector }, 2, 'at least 3', 'the latest matching event is at revision 2'],
+    [{ kind: 'min-revision', revision: 3 }, 4, 'exactly 3', 'the database is at revision 4'],
+    [{ kind: 'max-revision', revision: 3, selector }, 7, 'at most 3', 'the latest matching event is at revision 7'],
+    [{ kind: 'revision-range', start: 2, end: 4, selector }, 9, 'from 2 to 4', 'the latest matching event is at'],
+    [{ kind: 'revision-range', start: 2, end: 4 }, 1, 'at least 4', 'the database is at revision 1'],
+  ])('says what %o needs when %d was found', (constraint, latest, required, found) => {
+    const violation = decide(constraint, latest);
+    expect(violation).toMatchObject({ kind: constraint.kind, found: latest, required });
+    expect(violation?.description).toContain(`needs revision ${required}; ${found}`);
+  });
+});
+
+describe('a constraint on the wire', () => {
+  it.each<[string, string, Constraint]>([
+    ['min_revision', '0a020803', { kind: 'min-revision', revision: 3 }],
+    ['min_revision 0', '0a00', { kind: 'min-revision', revision: 0 }],
+    ['min_revision with a selector', '0a070803 1203520174', { kind: 'min-revision', revision: 3, selector }],
+    [
+      'an empty selector, which is not the same as none',
+      '0a040803 1200',
+      { kind: 'min-revision', revision: 3, selector: ALL },
+    ],
+    ['max_revision', '12020809', { kind: 'max-revision', revision: 9 }],
+    ['revision_range', '1a04 0802 1004', { kind: 'revision-range', start: 2, end: 4 }],
+    [
+      'revision_range with a selector',
+      '1a09 0802 1004 1a03 520174',
+      { kind: 'revision-range', start: 2, end: 4, selector },
+    ],
+    ['two kinds, the last of which wins', '0a020803 12020809', { kind: 'max-revision', revision: 9 }],
+    [
+      'a kind in two parts, with a selector in two parts',
+      '0a07 0801 1203 520178 0a07 0803 1203 8a0100',
+      { kind: 'min-revision', revision: 3, selector: NO_SUBJECT },
+    ],
+    ['an unknown field', '0a020803 f80101', { kind: 'min-revision', revision: 3 }],
+  ])('may be %s', (_what, bytes, expected) => {
+    const faults = new Faults();
+    expect(decodeConstraint(hex(bytes), 'constraints[2]', faults)).toEqual(expected);
+    expect(faults.violations).toEqual([]);
+  });
+
+  it.each([
+    ['nothing', '', 'constraints[2] must be one of min_revision, max_revision, revision_range'],
+    ['an unknown kind', '22020803', 'constraints[2] must be one of min_revision, max_revision, revision_range'],
+    ['crossed ends', '1a04 0804 1002', 'constraints[2].revision_range must have start at or before end'],
+    ['half a message', '0a05', 'constraints[2] must be a protobuf message'],
+    [
+      'a revision beyond 2^53',
+      '0a09 08 8080808080808010',
+      'constraints[2].min_revision must be a protobuf message with',
+    ],
+    ['a bad selector', '0a04 1202 0a00', 'constraints[2].min_revision.selector.stream must not be empty'],
+  ])('is refused for %s', (_what, bytes, expected) => {
+    const faults = new Faults();
+    expect(decodeConstraint(hex(bytes), 'constraints[2]', faults)).toBeUndefined();
+    expect(faults.violations.map(({ field, description }) => `${field} ${description}`).join()).toContain(expected);
+  });
+
+  it.each<Constraint>([
+    { kind: 'min-revision', revision: 0 },
+    { kind: 'min-revision', revision: Number.MAX_SAFE_INTEGER, selector: ALL },
+    { kind: 'max-revision', revision: 0, selector: or([selector, NO_SUBJECT]) },
+    { kind: 'revision-range', start: 0, end: 7 },
+    { kind: 'revision-range', start: 3, end: 3, selector },
+  ])('goes into bytes and back: %o', (constraint) => {
+    expect(decodeConstraint(encodeConstraint(constraint), 'c', new Faults())).toEqual(constraint);
+  });
+});

@@ -1,0 +1,295 @@
+// Goal: a transaction goes into a log entry's payload and a log record and is read there in place; unknown forms are
+// refused by name. Method: golden bytes for the layout, and random transactions there and back.
+
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { BrokenInvariant, ByteWriter, concatBytes, encodeUtf8, parseHex, toHex } from '#base';
+import {
+  appendToLogBatch,
+  constraintsOf,
+  decodeTransactionOptions,
+  encodeLoggedTransaction,
+  encodeTransactionOptions,
+  encodeTransactPayload,
+  Faults,
+  isOrigin,
+  NO_OPTIONS,
+  ORIGIN,
+  ORIGIN_NAMES,
+  optionsOfBody,
+  readLoggedTransaction,
+  readTransactPayload,
+  recordsOfLogBatch,
+  stampPayload,
+  type TransactionBodyView,
+  type TransactionOptions,
+  type TransactPayload,
+  transactionTooLarge,
+} from '#model';
+import { arbName, eventBytes } from '../../support/events.ts';
+import { arbSelector } from '../../support/selectors.ts';
+
+const hex = (text: string): Uint8Array => parseHex(text.replaceAll(' ', '')) ?? expect.fail(`bad hex ${text}`);
+const ID = Uint8Array.from({ length: 16 }, (_, i) => i);
+const HASH = new Uint8Array(32).fill(0xab);
+
+const arbOptions: fc.Arbitrary<TransactionOptions> = fc.record({
+  lastReadRevision: fc.option(fc.maxSafeNat(), { nil: undefined }),
+  principalAttributes: fc
+    .array(fc.tuple(arbName, fc.string({ unit: 'grapheme' })), { maxLength: 4 })
+    .map((list) => new Map(list)),
+  commitMessage: fc.option(fc.string({ unit: 'grapheme' }), { nil: undefined }),
+  correlationId: fc.option(arbName, { nil: undefined }),
+  causationId: fc.option(arbName, { nil: undefined }),
+});
+
+const arbPayload: fc.Arbitrary<TransactPayload> = fc.record({
+  transactionId: fc.uint8Array({ minLength: 16, maxLength: 16 }),
+  origin: fc.integer({ min: 0, max: 6 }).map((value) => (isOrigin(value) ? value : ORIGIN.UNSPECIFIED)),
+  options: arbOptions,
+  constraints: fc.array(
+    fc.oneof(
+      fc.record({
+        kind: fc.constant('min-revision' as const),
+        revision: fc.maxSafeNat(),
+        selector: fc.option(arbSelector, { nil: undefined }),
+      }),
+      fc.record({ kind: fc.constant('max-revision' as const), revision: fc.maxSafeNat() }),
+      fc.record({
+        kind: fc.constant('revision-range' as const),
+        start: fc.nat(9),
+        end: fc.integer({ min: 9, max: 99 }),
+      }),
+    ),
+    { maxLength: 5 },
+  ),
+  events: fc.array(
+    arbName.map((subject) => eventBytes({ subject })),
+    { minLength: 1, maxLength: 5 },
+  ),
+});
+
+const eventsOf = ({ bytes, eventStarts, eventEnds }: TransactionBodyView): readonly Uint8Array[] =>
+  eventStarts.map((start, i) => bytes.subarray(start, eventEnds[i]));
+
+describe('the payload of a transaction', () => {
+  it('has the documented layout', () => {
+    const payload = encodeTransactPayload({
+      transactionId: ID,
+      origin: ORIGIN.GRPC_TRANSACTION,
+      options: { principalAttributes: new Map(), lastReadRevision: 7 },
+      constraints: [{ kind: 'max-revision', revision: 3 }],
+      events: [hex('0a0131')],
+    });
+    stampPayload(payload, 0x0102030405);
+    expect(toHex(payload)).toBe(
+      [
+        '01',
+        '01',
+        '05',
+        '04',
+        '12020803',
+        '090504030201000000',
+        `1210${toHex(ID)}`,
+        '1803',
+        '22020807',
+        '7a030a0131',
+      ].join(''),
+    );
+  });
+
+  it('is read in place as it was written, wherever it lies', () => {
+    fc.assert(
+      fc.property(arbPayload, fc.nat(2 ** 48 - 1), fc.nat(9), (payload, timeMs, margin) => {
+        const bytes = encodeTransactPayload(payload);
+        stampPayload(bytes, timeMs);
+        const padded = concatBytes([new Uint8Array(margin).fill(0xff), bytes, hex('ff')]);
+        const view = readTransactPayload(padded, margin, margin + bytes.length);
+        expect(constraintsOf(view)).toEqual(payload.constraints);
+        expect(view.body).toMatchObject({ recordedTimeMs: timeMs, origin: payload.origin, end: margin + bytes.length });
+        const { transactionIdStart } = view.body;
+        expect(padded.subarray(transactionIdStart, transactionIdStart + 16)).toEqual(payload.transactionId);
+        expect(optionsOfBody(view.body)).toEqual(payload.options);
+        expect(eventsOf(view.body)).toEqual(payload.events);
+      }),
+    );
+  });
+
+  const good = (): Uint8Array =>
+    encodeTransactPayload({
+      transactionId: ID,
+      origin: 1,
+      options: NO_OPTIONS,
+      constraints: [],
+      events: [hex('0a0131')],
+    });
+
+  it.each([
+    ['an unknown format', (bytes: Uint8Array) => bytes.fill(2, 0, 1), 'The format of a log entry is one that'],
+    [
+      'another kind',
+      (bytes: Uint8Array) => bytes.fill(16, 1, 2),
+      'The kind of the log entry is transact (1); found 16',
+    ],
+    [
+      'constraints that reach past the end',
+      (bytes: Uint8Array) => bytes.fill(0x7f, 2, 3),
+      'The constraints lie inside',
+    ],
+    [
+      'a body that begins otherwise',
+      (bytes: Uint8Array) => bytes.fill(0x08, 3, 4),
+      'A transaction body begins with its',
+    ],
+    ['an unknown origin', (bytes: Uint8Array) => bytes.fill(9, 31, 32), 'A transaction body holds known fields only'],
+    [
+      'a cut end',
+      (bytes: Uint8Array) => bytes.subarray(0, bytes.length - 1),
+      'A transaction body holds known fields only',
+    ],
+  ])('stops the reader at %s', (_what, damage, message) => {
+    const damaged = damage(good());
+    expect(() => readTransactPayload(damaged)).toThrow(BrokenInvariant);
+    expect(() => readTransactPayload(damaged)).toThrow(message);
+  });
+});
+
+describe('the record of a transaction in the log', () => {
+  it('goes into a LogBatch and is read there in place', () => {
+    fc.assert(
+      fc.property(fc.array(arbPayload, { minLength: 1, maxLength: 3 }), arbName, (payloads, id) => {
+        const writer = new ByteWriter();
+        const records = payloads.map((payload, i) => {
+          const entry = encodeTransactPayload(payload);
+          const { body } = readTransactPayload(entry);
+          const storedIds =
+            i === 0
+              ? []
+              : [
+                  { index: 0, id },
+                  { index: i, id: `${id}~2.1` },
+                ];
+          return {
+            revision: i + 1,
+            chainHash: HASH,
+            storedIds,
+            totalEventCount: i + 5,
+            body: entry.subarray(body.start),
+          };
+        });
+        const bodyStarts = records.map((record) => appendToLogBatch(writer, record));
+        const page = writer.take();
+        const views = recordsOfLogBatch(page, 0, page.length).map(([from, to]) =>
+          readLoggedTransaction(page, from, to),
+        );
+        expect(views.map(({ body }) => body.start)).toEqual(bodyStarts);
+        expect(
+          views.map(({ revision, storedIds, totalEventCount, chainHashStart, body }) => ({
+            revision,
+            storedIds,
+            totalEventCount,
+            chainHash: page.subarray(chainHashStart, chainHashStart + 32),
+            body: page.subarray(body.start, body.end),
+          })),
+        ).toEqual(records);
+        expect(views.map(({ body }) => eventsOf(body))).toEqual(payloads.map(({ events }) => events));
+      }),
+    );
+  });
+
+  it.each([
+    ['an unknown field', (bytes: Uint8Array) => concatBytes([bytes, hex('2801')])],
+    ['a missing body', (bytes: Uint8Array) => bytes.subarray(0, 38)],
+    ['a cut end', (bytes: Uint8Array) => bytes.subarray(0, bytes.length - 1)],
+    ['nothing', () => new Uint8Array(0)],
+  ])('is not read from %s', (_what, damage) => {
+    const entry = encodeTransactPayload({
+      transactionId: ID,
+      origin: 1,
+      options: NO_OPTIONS,
+      constraints: [],
+      events: [],
+    });
+    const body = entry.subarray(readTransactPayload(entry).body.start);
+    const record = encodeLoggedTransaction({ revision: 1, chainHash: HASH, storedIds: [], totalEventCount: 1, body });
+    const damaged = damage(record);
+    expect(() => readLoggedTransaction(damaged, 0, damaged.length)).toThrow(BrokenInvariant);
+  });
+});
+
+describe('the options of a transaction', () => {
+  it('are the same bytes in whatever order the attributes came', () => {
+    const entries: [string, string][] = [
+      ['b', '1'],
+      ['\u{1f600}', '2'],
+      ['\ufb01', '3'],
+      ['a', '4'],
+    ];
+    const encode = (list: readonly [string, string][]): string =>
+      toHex(encodeTransactionOptions({ principalAttributes: new Map(list) }));
+    expect(encode(entries)).toBe(encode(entries.toReversed()));
+    expect(encode(entries)).toContain(toHex(encodeUtf8('b')));
+  });
+
+  it.each<[string, Partial<TransactionOptions>, string]>([
+    [
+      '65 attributes',
+      { principalAttributes: new Map(Array.from({ length: 65 }, (_, i) => [`k${i}`, ''])) },
+      'options.principal_attributes must be at most 64',
+    ],
+    [
+      'an empty attribute name',
+      { principalAttributes: new Map([['', 'x']]) },
+      'options.principal_attributes[""] must not be empty',
+    ],
+    [
+      'a long attribute',
+      { principalAttributes: new Map([['k', 'x'.repeat(4097)]]) },
+      'options.principal_attributes["k"] must be at most 4096 bytes',
+    ],
+    ['a long message', { commitMessage: 'x'.repeat(65_537) }, 'options.commit_message must be at most 65536 bytes'],
+    ['an empty correlation id', { correlationId: '' }, 'options.correlation_id must not be empty'],
+    ['a long causation id', { causationId: 'x'.repeat(256) }, 'options.causation_id must be at most 255 bytes'],
+  ])('are refused for %s', (_what, options, expected) => {
+    const bytes = encodeTransactionOptions({ principalAttributes: new Map(), ...options });
+    const faults = new Faults();
+    expect(decodeTransactionOptions(bytes, 'options', faults)).toBeUndefined();
+    expect(faults.violations.map(({ field, description }) => `${field} ${description}`).join()).toContain(expected);
+  });
+
+  it.each([
+    ['half a message', '1a05'],
+    ['a message that is no UTF-8', '1a01ff'],
+    ['half an attribute', '12020a05'],
+    ['a revision beyond 2^53', '088080808080808010'],
+  ])('are refused for %s', (_what, bytes) => {
+    const faults = new Faults();
+    expect(decodeTransactionOptions(hex(bytes), 'options', faults)).toBeUndefined();
+    expect(faults.none).toBe(false);
+  });
+
+  it('name every origin as the specification does', () => {
+    expect(Object.values(ORIGIN).map((origin) => ORIGIN_NAMES[origin])).toEqual([
+      'Unspecified',
+      'HttpTransaction',
+      'HttpStateChange',
+      'GrpcTransaction',
+      'GrpcStateChange',
+      'QueueTransaction',
+      'QueueStateChange',
+    ]);
+    expect([isOrigin(6), isOrigin(7), isOrigin(-1)]).toEqual([true, false, false]);
+  });
+});
+
+describe('the size of a transaction (SPEC-LIMITS-1)', () => {
+  it.each([
+    [1, 0, undefined],
+    [1000, 1_000_000, undefined],
+    [1001, 5, 'The transaction is too large: 1001 events, at most 1000'],
+    [1, 1_000_001, 'The transaction is too large: 1000001 bytes of events, at most 1000000'],
+  ])('of %d events and %d bytes', (count, size, message) => {
+    const error = transactionTooLarge(count, size);
+    expect([error?.code, error?.message]).toEqual([message === undefined ? undefined : 'too_large', message]);
+  });
+});

@@ -1,0 +1,215 @@
+// Goal: every form of a selector on the wire is understood, limits are kept, faults name their place.
+// Method: tables of wire bytes in hexadecimal, and of selectors with their disjunctive form.
+
+import { describe, expect, it } from 'vitest';
+import { ByteWriter, beginMessage, concatBytes, parseHex, writeTextField } from '#base';
+import {
+  ALL,
+  and,
+  type Conjunction,
+  decodeSelection,
+  decodeSelector,
+  encodeSelector,
+  Faults,
+  NO_SUBJECT,
+  normalise,
+  or,
+  type Selector,
+  term,
+} from '#model';
+
+const hex = (text: string): Uint8Array => parseHex(text.replaceAll(' ', '')) ?? expect.fail(`bad hex ${text}`);
+
+function read(bytes: Uint8Array): Selector | readonly string[] | undefined {
+  const faults = new Faults();
+  const selector = decodeSelector(bytes, 'selector', faults);
+  return faults.none ? selector : faults.violations.map(({ field, description }) => `${field} ${description}`);
+}
+
+/** An And or Or (field 18 or 19) of the given messages. */
+function compound(field: number, parts: readonly Uint8Array[]): Uint8Array {
+  const writer = new ByteWriter();
+  const list = beginMessage(writer, field);
+  for (const part of parts) {
+    const mark = beginMessage(writer, 1);
+    writer.bytes(part);
+    writer.endLength(mark);
+  }
+  writer.endLength(list);
+  return writer.take();
+}
+
+const type = term('by-type', 't');
+const stream = term('by-stream', 's');
+
+describe('a selector on the wire', () => {
+  it.each<[string, string, Selector]>([
+    ['nothing', '', ALL],
+    ['a flat stream', '0a0173', stream],
+    [
+      'all four flat attributes',
+      '0a0173 120174 1a0175 220176',
+      and([stream, type, term('by-subject', 'u'), term('by-source', 'v')]),
+    ],
+    ['a flat attribute twice, the last of which wins', '0a0178 0a0173', stream],
+    ['by_type', '520174', type],
+    ['by_type_prefix', '5a0174', term('by-type-prefix', 't')],
+    ['an empty by_type_prefix', '5a00', ALL],
+    ['by_stream', '620173', stream],
+    ['by_stream_prefix', '6a0173', term('by-stream-prefix', 's')],
+    ['by_subject', '720175', term('by-subject', 'u')],
+    ['by_subject_prefix', '7a0175', term('by-subject-prefix', 'u')],
+    ['an empty by_subject_prefix', '7a00', term('by-subject-prefix', '')],
+    ['by_source', '82010176', term('by-source', 'v')],
+    ['no_subject', '8a0100', NO_SUBJECT],
+    ['and', '92010a 0a03520174 0a03620173', and([type, stream])],
+    ['or', '9a010a 0a03520174 0a03620173', or([type, stream])],
+    ['an or in two parts', '9a0105 0a03520174 9a0105 0a03620173', or([type, stream])],
+    ['two kinds, the last of which wins', '9a0105 0a03520174 620173', stream],
+    ['an and of a flat pair and an empty one', '92010a 0a060a0173120174 0a00', and([type, stream])],
+    ['an unknown field', '620173 f80101', stream],
+  ])('may be %s', (_what, bytes, expected) => {
+    expect(read(hex(bytes))).toEqual(expected);
+  });
+
+  it.each<[string, string, string]>([
+    ['flat and nested at once', '0a0173 520174', 'selector must have either flat attributes or one nested kind'],
+    ['an empty stream', '0a00', 'selector.stream must not be empty'],
+    ['an empty by_subject', '7200', 'selector.by_subject must not be empty'],
+    ['a blank type', '520120', 'selector.by_type must not be blank'],
+    ['a control character in a prefix', '5a0109', 'selector.by_type_prefix must not contain control characters'],
+    ['an empty source', '2200', 'selector.source must not be empty'],
+    ['a type that is no UTF-8', '5201ff', 'selector.by_type must be well-formed UTF-8'],
+    ['an empty and', '920100', 'selector.and must have at least one selector'],
+    ['an empty or', '9a0100', 'selector.or must have at least one selector'],
+    ['half a message inside', '9a0108 0a03520174 0a0112', 'selector.or.selectors[1] must be a protobuf message'],
+    ['half a message', '5205', 'selector must be a protobuf message'],
+  ])('is refused for %s', (_what, bytes, expected) => {
+    expect(JSON.stringify(read(hex(bytes)))).toContain(expected);
+  });
+
+  it('names the place of every fault inside it', () => {
+    const inner = compound(19, [hex('5200'), hex('0a0178'), hex('0a00')]);
+    expect(read(compound(18, [hex('520174'), inner]))).toEqual([
+      'selector.and.selectors[1].or.selectors[0].by_type must not be empty',
+      'selector.and.selectors[1].or.selectors[2].stream must not be empty',
+    ]);
+  });
+});
+
+describe('the limits of a selector', () => {
+  const leaf = hex('520174');
+  const nested = (depth: number): Uint8Array => (depth === 1 ? leaf : compound(18, [nested(depth - 1)]));
+  const alternatives = (count: number, name: string): Uint8Array =>
+    compound(
+      19,
+      Array.from({ length: count }, (_, i) => {
+        const writer = new ByteWriter();
+        writeTextField(writer, 10, `${name}${i}`);
+        return writer.take();
+      }),
+    );
+
+  it('are a depth of 16', () => {
+    expect(read(nested(16))).toEqual(type);
+    expect(read(nested(17))).toEqual(['selector must nest at most 16 deep']);
+  });
+
+  it('are 256 selectors, itself included', () => {
+    expect(read(alternatives(255, 'a'))).toHaveProperty('kind', 'or');
+    expect(read(alternatives(256, 'a'))).toEqual(['selector must consist of at most 256 selectors']);
+  });
+
+  it('are 256 conjunctions', () => {
+    expect(read(compound(18, [alternatives(16, 'a'), alternatives(16, 'b')]))).toHaveProperty('kind', 'and');
+    expect(read(compound(18, [alternatives(16, 'a'), alternatives(17, 'b')]))).toEqual([
+      'selector must come to at most 256 alternatives when And is spread over Or',
+    ]);
+  });
+
+  it('are 255 bytes of a name and 2048 of a source', () => {
+    const long = (field: number, length: number): Uint8Array => {
+      const writer = new ByteWriter();
+      writeTextField(writer, field, 'x'.repeat(length));
+      return writer.take();
+    };
+    expect(read(long(1, 255))).toHaveProperty('kind', 'by-stream');
+    expect(read(long(1, 256))).toEqual(['selector.stream must be at most 255 bytes of UTF-8']);
+    expect(read(long(4, 2048))).toHaveProperty('kind', 'by-source');
+    expect(read(long(4, 2049))).toEqual(['selector.source must be at most 2048 bytes of UTF-8']);
+  });
+});
+
+describe('an event selection', () => {
+  const select = (bytes: Uint8Array): Selector | undefined => decodeSelection(bytes, 'event_selection', new Faults());
+
+  it('of no selectors selects every event', () => {
+    expect(select(hex(''))).toEqual(ALL);
+  });
+
+  it('selects what any of its selectors matches', () => {
+    expect(select(concatBytes([hex('0a03520174'), hex('0a030a0173')]))).toEqual(or([type, stream]));
+  });
+
+  it('with an empty selector selects every event', () => {
+    expect(select(hex('0a03520174 0a00'))).toEqual(ALL);
+  });
+
+  it('names the selector that is at fault', () => {
+    const faults = new Faults();
+    expect(decodeSelection(hex('0a03520174 0a020a00'), 'event_selection', faults)).toBeUndefined();
+    expect(faults.violations.map(({ field }) => field)).toEqual(['event_selection.selectors[1].stream']);
+  });
+});
+
+describe('the disjunctive form', () => {
+  const equals = (value: string) => ({ kind: 'equals', value }) as const;
+  const prefix = (value: string) => ({ kind: 'prefix', value }) as const;
+  const subject = term('by-subject', 'u');
+
+  it.each<[string, Selector, readonly Conjunction[]]>([
+    ['of every event', ALL, [{}]],
+    ['of one term', type, [{ type: equals('t') }]],
+    ['of no subject', NO_SUBJECT, [{ subject: { kind: 'none' } }]],
+    ['of a source, which has a stream', term('by-source', '/x/a'), [{ source: '/x/a', stream: equals('a') }]],
+    ['of a source that no event can have', term('by-source', '#x'), []],
+    [
+      'of a conjunction',
+      and([type, stream, subject]),
+      [{ type: equals('t'), stream: equals('s'), subject: equals('u') }],
+    ],
+    ['of two types at once', and([type, term('by-type', 'v')]), []],
+    ['of a type and its beginning', and([type, term('by-type-prefix', 't')]), [{ type: equals('t') }]],
+    ['of a type and another beginning', and([type, term('by-type-prefix', 'v')]), []],
+    [
+      'of two beginnings, one in the other',
+      and([term('by-stream-prefix', 'a'), term('by-stream-prefix', 'ab')]),
+      [{ stream: prefix('ab') }],
+    ],
+    ['of a subject and none', and([subject, NO_SUBJECT]), []],
+    ['of some subject and none', and([term('by-subject-prefix', ''), NO_SUBJECT]), []],
+    ['of a source and another stream', and([term('by-source', '/x/a'), stream]), []],
+    ['of two sources', and([term('by-source', 'a'), term('by-source', '/x/a')]), []],
+    ['of an alternative that another covers', or([type, and([type, stream])]), [{ type: equals('t') }]],
+    [
+      'of And over Or',
+      and([type, or([stream, subject])]),
+      [
+        { stream: equals('s'), type: equals('t') },
+        { type: equals('t'), subject: equals('u') },
+      ],
+    ],
+  ])('%s', (_what, selector, expected) => {
+    expect(normalise(selector)).toEqual(expected);
+  });
+});
+
+describe('a canonical selector', () => {
+  it('is flat, sorted and free of repetitions', () => {
+    expect(and([and([type, stream]), type, and([])])).toEqual({ kind: 'and', selectors: [stream, type] });
+    expect(or([type, or([stream, type])])).toEqual({ kind: 'or', selectors: [stream, type] });
+    expect(or([type, ALL])).toEqual(ALL);
+    expect(and([type])).toEqual(type);
+    expect(encodeSelector(and([type, stream]))).toEqual(encodeSelector(and([stream, type, type])));
+  });
+});
