@@ -1,0 +1,19 @@
+/** What every operation works with; made once by `createService`. */
+import type { Clock, Random } from '#base';
+import type { Node } from '#cluster';
+import type { Logger } from '#observability';
+import type { ServiceLimits } from './limits.ts';
+import type { ServiceMeters } from './meters.ts';
+import type { Reads } from './reads.ts';
+import type { Timers } from './timers.ts';
+
+export interface ServiceContext {
+  readonly node: Node;
+  readonly reads: Reads;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly timers: Timers;
+  readonly limits: ServiceLimits;
+  readonly meters: ServiceMeters;
+  readonly logger: Logger;
+}

@@ -1,0 +1,30 @@
+import { isDatabaseId } from '#base';
+import { Faults, parseDatabaseName } from '#model';
+import type { ServiceContext } from './context.ts';
+import { databaseNotFound } from './errors.ts';
+import type { DeleteDatabaseReply, DeleteDatabaseRequest } from './operations.ts';
+
+/**
+ * By name alone: deletes whatever instance the name means, not_found when there is none. With database_id: deletes that
+ * instance if the name still means it, and succeeds otherwise. A malformed id never falls back to the name.
+ */
+export async function deleteDatabase(
+  context: ServiceContext,
+  request: DeleteDatabaseRequest,
+): Promise<DeleteDatabaseReply> {
+  const { databaseName } = request;
+  const databaseId = request.databaseId?.toLowerCase();
+  const faults = new Faults();
+  parseDatabaseName(databaseName, 'database_name', faults);
+  if (databaseId !== undefined && !isDatabaseId(databaseId)) {
+    faults.add('database_id', 'must be a UUIDv7', request.databaseId);
+  }
+  faults.throwIfAny('The request is malformed');
+  const isById = databaseId !== undefined && isDatabaseId(databaseId);
+  const outcome = await (isById
+    ? context.node.deleteDatabase(databaseName, databaseId)
+    : context.node.deleteDatabase(databaseName));
+  if (outcome.kind === 'deleted') return { kind: 'deleted', databaseId: outcome.binding.databaseId };
+  if (databaseId === undefined) throw databaseNotFound(databaseName);
+  return { kind: 'nothing-deleted' };
+}

@@ -1,0 +1,23 @@
+/** Every bound of the service, by name; tests take smaller ones. */
+
+export interface ServiceLimits {
+  /** How long a read waits for a revision that this node has not applied, before it asks the leader. */
+  readonly readWaitMs: number;
+  /** Names in one page of a listing. */
+  readonly namesPerPageMax: number;
+  /** Events that a live tail gathers for one subscriber before it hands them over. */
+  readonly tailEventsMax: number;
+  readonly heartbeatMsMin: number;
+  readonly heartbeatMsMax: number;
+  /** Streaming reads that may be open on this node. */
+  readonly streamsMax: number;
+}
+
+export const SERVICE_LIMITS: ServiceLimits = {
+  readWaitMs: 250,
+  namesPerPageMax: 1000,
+  tailEventsMax: 1000,
+  heartbeatMsMin: 100,
+  heartbeatMsMax: 60_000,
+  streamsMax: 10_000,
+};

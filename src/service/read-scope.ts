@@ -1,0 +1,116 @@
+/**
+ * From a name and an `at` to an instance and a revision that may be answered from (V1, V4, V5, V6).
+ *
+ * ```
+ * number     applied here? ── no ──> wait readWaitMs ── still not ──> ask the leader ── beyond ──> RevisionNotFound
+ * latest     read index: the leader's latest, applied here
+ * cached     whatever is applied here
+ * ```
+ * No catalog entry survives a wait unchecked: after each one the name must still mean the instance that it meant.
+ */
+import { isRevision, type Revision } from '#base';
+import type { Binding, Node } from '#cluster';
+import { Faults, parseDatabaseName } from '#model';
+import type { ServiceContext } from './context.ts';
+import { databaseDeleted, databaseNotFound, revisionNotFound } from './errors.ts';
+import type { ReadAt, ReadRequest, ReadScope } from './operations.ts';
+
+/** The instance that a read works on, and how far it may look. */
+export interface ReadView {
+  readonly binding: Binding;
+  readonly revision: Revision;
+}
+
+/** The instance that a name means now. */
+export function findDatabase(node: Node, name: string): Binding {
+  const faults = new Faults();
+  parseDatabaseName(name, 'database_name', faults);
+  faults.throwIfAny('The database name is malformed');
+  const binding = node.catalog.lookup(name);
+  if (binding === undefined) throw databaseNotFound(name);
+  return binding;
+}
+
+/** Throws unless the name still means this instance (V6). */
+export function assertCurrent(node: Node, binding: Binding): void {
+  if (node.catalog.lookup(binding.name)?.databaseId !== binding.databaseId) throw databaseDeleted(binding.name);
+}
+
+export async function openView(context: ServiceContext, request: ReadRequest, at: ReadAt): Promise<ReadView> {
+  request.signal.throwIfAborted();
+  const binding = findDatabase(context.node, request.databaseName);
+  const revision = await revisionOf(context, request.signal, binding, at);
+  const { minRevision } = request;
+  if (minRevision === undefined) return { binding, revision };
+  await untilApplied(context, request.signal, binding, minRevision);
+  return { binding, revision: at === 'cached' ? context.node.applied(binding.group) : revision };
+}
+
+/** What a reply says about where it was read. */
+export function scopeOf({ binding, revision }: ReadView): ReadScope {
+  return { databaseName: binding.name, databaseId: binding.databaseId, revision };
+}
+
+async function revisionOf(
+  context: ServiceContext,
+  signal: AbortSignal,
+  binding: Binding,
+  at: ReadAt,
+): Promise<Revision> {
+  if (at === 'cached') return context.node.applied(binding.group);
+  if (at === 'latest') return latestOf(context, signal, binding);
+  await untilApplied(context, signal, binding, at);
+  return at;
+}
+
+async function latestOf(context: ServiceContext, signal: AbortSignal, binding: Binding): Promise<Revision> {
+  const latest = await context.node.latest(binding.group);
+  signal.throwIfAborted();
+  assertCurrent(context.node, binding);
+  return latest;
+}
+
+/** Resolves once the revision is applied here; rejects with RevisionNotFound when the database does not have it. */
+async function untilApplied(
+  context: ServiceContext,
+  signal: AbortSignal,
+  binding: Binding,
+  revision: Revision,
+): Promise<void> {
+  if (context.node.applied(binding.group) >= revision) return;
+  if (await waitForRevision(context, { signal, binding, revision, limitMs: context.limits.readWaitMs })) return;
+  const latest = await latestOf(context, signal, binding);
+  if (latest < revision) throw revisionNotFound(binding.name, revision, latest);
+}
+
+export interface RevisionWait {
+  readonly signal: AbortSignal;
+  readonly binding: Binding;
+  readonly revision: Revision;
+  /** Absent: as long as the signal allows. */
+  readonly limitMs?: number;
+}
+
+/** True when the revision is applied here, false when the limit passed first. */
+export async function waitForRevision(context: ServiceContext, wait: RevisionWait): Promise<boolean> {
+  const { signal, binding, revision, limitMs } = wait;
+  const limit = new AbortController();
+  const abort = (): void => limit.abort();
+  const stop = limitMs === undefined ? undefined : context.timers.after(limitMs, abort);
+  signal.addEventListener('abort', abort);
+  try {
+    const outcome = await context.node.waitFor(binding.group, revision, limit.signal);
+    signal.throwIfAborted();
+    if (outcome === 'gone') throw databaseDeleted(binding.name);
+    assertCurrent(context.node, binding);
+    return outcome === 'reached';
+  } finally {
+    stop?.();
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+/** The number as a revision, or an invalid_argument fault of the field. */
+export function parseRevision(value: number, field: string, faults: Faults): Revision | undefined {
+  return isRevision(value) ? value : faults.add(field, 'must be an integer from 0 to 2^53 - 1', String(value));
+}
