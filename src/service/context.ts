@@ -1,10 +1,10 @@
 /** What every operation works with; made once by `createService`. */
 import type { Clock, Random } from '#base';
 import type { Node } from '#cluster';
-import type { Logger } from '#observability';
 import type { ServiceLimits } from './limits.ts';
 import type { ServiceMeters } from './meters.ts';
 import type { Reads } from './reads.ts';
+import type { OpenStreams } from './streams.ts';
 import type { Timers } from './timers.ts';
 
 export interface ServiceContext {
@@ -14,6 +14,8 @@ export interface ServiceContext {
   readonly random: Random;
   readonly timers: Timers;
   readonly limits: ServiceLimits;
+  readonly streams: OpenStreams;
   readonly meters: ServiceMeters;
-  readonly logger: Logger;
+  readonly release: string;
+  readonly startedAtMs: number;
 }

@@ -16,5 +16,5 @@ export async function createDatabase(
   faults.throwIfAny('The database name is malformed');
   const outcome = await context.node.createDatabase(request.databaseName);
   if (outcome.kind === 'exists') throw databaseExists(request.databaseName);
-  return context.reads.describe(outcome.binding, ZERO, ZERO);
+  return context.reads.describe(outcome.binding, ZERO);
 }

@@ -41,3 +41,8 @@ export function notLeader(leader: LeaderAddress): DatabaseError {
 export function tooManyStreams(countMax: number): DatabaseError {
   return new DatabaseError('busy', `${countMax} streaming reads are open on this node, which is the most it serves`);
 }
+
+export function notYetCreated(name: string, at: string, createdAt: string): DatabaseError {
+  const message = `The database ${JSON.stringify(name)} did not exist at ${at}; it was created at ${createdAt}`;
+  return new DatabaseError('not_found', message, { details: { reason: 'RevisionNotFound' } });
+}

@@ -19,7 +19,9 @@
  *   V7  A reader that does not pull costs no memory beyond its chunk, and nobody waits for it.
  *   V8  Every wait ends with its signal, and with a limit of limits.ts where there is one.
  */
+export { type ListedName, type StoredEvent, EventFrames, frameMessage } from '#query';
 export { isFatal } from './fatal.ts';
+export { SERVICE_LIMITS, type ServiceLimits } from './limits.ts';
 export type {
   AwaitDatabaseRequest,
   CreateDatabaseRequest,
@@ -32,7 +34,6 @@ export type {
   FetchTransactionRequest,
   HealthReply,
   ListDatabasesRequest,
-  ListedName,
   ListNamesReply,
   ListNamesRequest,
   QueryEventsReply,
@@ -47,11 +48,14 @@ export type {
   Service,
   SingleEventReply,
   SingleEventRequest,
-  StoredEvent,
-  StoredId,
   SubscribeReply,
   SubscribeRequest,
   SubscriptionItem,
+  TransactionDescription,
   TransactReply,
   TransactRequest,
 } from './operations.ts';
+export type { Digests } from './reads.ts';
+export { type EventIdMapping, eventIdMappings, refusalError } from './replies.ts';
+export { createService, type ServiceParts } from './service.ts';
+export { systemTimers, type Timers } from './timers.ts';

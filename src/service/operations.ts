@@ -5,8 +5,10 @@
  * model values for everything else. A reply names the database instance and the revision it was read at (V4).
  * A failed operation is a `DatabaseError`; outcomes that are expected to go either way are unions with `kind`.
  */
+import type { StoredId } from '#cluster';
 import type { ConstraintViolation, DatabaseId, Instant, LeaderAddress, Revision } from '#base';
 import type { Constraint, Direction, EventQuery, Faults, Origin, Position, Selector, TransactionOptions } from '#model';
+import type { ListedName, StoredEvent } from '#query';
 
 /** Which revision a read runs at: a number, the latest committed (read index), or whatever this node has applied. */
 export type ReadAt = Revision | 'latest' | 'cached';
@@ -42,33 +44,14 @@ export interface DatabaseDescription extends ReadScope {
   readonly latestRevision: Revision;
 }
 
-/** An event as it is stored, and where. */
-export interface StoredEvent {
-  readonly position: Position;
-  readonly recordedTimeMs: number;
-  /** Canonical wire form, with the id that the client wrote. */
-  readonly bytes: Uint8Array;
-  /** The id that it is stored under, when that is another one. */
-  readonly storedId?: string | undefined;
-}
-
-/** A stored event id that is not the one the client wrote. */
-export interface StoredId {
-  /** Place of the event in its transaction, 0-based. */
-  readonly index: number;
-  readonly id: string;
-}
-
 export interface CreateDatabaseRequest {
   readonly databaseName: string;
-  readonly requireLeader: boolean;
 }
 
 export interface DeleteDatabaseRequest {
   readonly databaseName: string;
   /** Present, also when empty: only this instance is deleted, and nothing to delete is a success. */
   readonly databaseId?: string;
-  readonly requireLeader: boolean;
 }
 
 export type DeleteDatabaseReply =
@@ -107,7 +90,6 @@ export interface TransactRequest {
   readonly eventBytes: number;
   /** What is wrong with options, constraints and events; judged only after the recorded result (V2). */
   readonly faults: Faults;
-  readonly requireLeader: boolean;
 }
 
 /** The recorded result of a transaction: of this attempt, or of the one that it repeats (V3). */
@@ -137,9 +119,11 @@ export interface FetchTransactionRequest extends ReadRequest {
   readonly transactionId: string;
 }
 
-/** A transaction as the log keeps it; `revision` is its own. */
-export interface FetchTransactionReply extends ReadScope {
+/** A transaction as the log keeps it. */
+export interface TransactionDescription {
+  /** Lowercase. */
   readonly transactionId: string;
+  readonly revision: Revision;
   readonly basis: Revision;
   readonly recordedTimeMs: number;
   readonly origin: Origin;
@@ -148,6 +132,10 @@ export interface FetchTransactionReply extends ReadScope {
   readonly chainHash: Uint8Array;
   /** Proto LoggedTransaction in wire form. */
   readonly record: Uint8Array;
+}
+
+export interface FetchTransactionReply extends ReadScope {
+  readonly transaction: TransactionDescription;
 }
 
 export interface QueryEventsRequest extends ReadRequest {
@@ -169,8 +157,8 @@ export interface ScanLogRequest extends ReadRequest {
 }
 
 export interface ScanLogBatchesReply extends ReadScope {
-  /** Each element is one proto LogBatch in wire form. */
-  readonly batches: AsyncIterable<Uint8Array>;
+  /** Slices of log batches, each a proto LogBatch in wire form. */
+  readonly batches: AsyncIterable<readonly Uint8Array[]>;
 }
 
 export interface SubscribeRequest extends ReadRequest {
@@ -195,14 +183,6 @@ export interface ListNamesRequest extends ReadRequest {
   /** The last name of the page before. */
   readonly after?: string;
   readonly limit: number;
-}
-
-/** A stream, subject or event type, as of the revision of the listing. */
-export interface ListedName {
-  readonly name: string;
-  readonly firstRevision: Revision;
-  readonly lastRevision: Revision;
-  readonly eventCount: number;
 }
 
 export interface ListNamesReply extends ReadScope {

@@ -1,0 +1,15 @@
+import type { ServiceContext } from './context.ts';
+import type { AwaitDatabaseRequest, DatabaseDescription } from './operations.ts';
+import { findDatabase, waitForRevision } from './read-scope.ts';
+
+/** The database at the revision, as soon as it exists here; the signal says how long that may take (V8). */
+export async function awaitDatabase(
+  context: ServiceContext,
+  request: AwaitDatabaseRequest,
+): Promise<DatabaseDescription> {
+  const { signal, revision } = request;
+  signal.throwIfAborted();
+  const binding = findDatabase(context.node, request.databaseName);
+  await waitForRevision(context, { signal, binding, revision });
+  return context.reads.read(binding, () => context.reads.describe(binding, revision));
+}

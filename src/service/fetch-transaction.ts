@@ -1,0 +1,45 @@
+import { formatUuid, parseUuid, toRevision } from '#base';
+import { decodeTransactionOptions, Faults, isOrigin, NO_OPTIONS, ORIGIN, parseTransactionId } from '#model';
+import { eventsOf, type StoredTransaction, transactionById } from '#query';
+import type { ServiceContext } from './context.ts';
+import { transactionNotFound } from './errors.ts';
+import type { FetchTransactionReply, FetchTransactionRequest, TransactionDescription } from './operations.ts';
+import { openView, scopeOf } from './read-scope.ts';
+import { basisOf } from './transact.ts';
+
+/** The transaction that was recorded under an id, as of the latest revision; not_found when there is none. */
+export async function fetchTransaction(
+  context: ServiceContext,
+  request: FetchTransactionRequest,
+): Promise<FetchTransactionReply> {
+  const faults = new Faults();
+  const text = parseTransactionId(request.transactionId, 'transaction_id', faults);
+  faults.throwIfAny('The transaction id is malformed');
+  const id = parseUuid(text ?? '') ?? new Uint8Array(0);
+  const view = await openView(context, request, 'latest');
+  return context.reads.read(view.binding, () => {
+    const source = context.reads.source(view.binding);
+    const stored = view.revision === 0 ? undefined : transactionById(source, view.revision, id);
+    if (stored === undefined) throw transactionNotFound(view.binding.name, formatUuid(id));
+    return { ...scopeOf(view), transaction: describe(id, stored) };
+  });
+}
+
+function describe(id: Uint8Array, stored: StoredTransaction): TransactionDescription {
+  const { bytes, body, record, revision, recordedTimeMs } = stored;
+  const hasOptions = body.optionsStart !== -1;
+  const options = hasOptions
+    ? decodeTransactionOptions(bytes.subarray(body.optionsStart, body.optionsEnd), 'options', new Faults())
+    : undefined;
+  return {
+    transactionId: formatUuid(id),
+    revision: toRevision(revision),
+    basis: basisOf(revision),
+    recordedTimeMs,
+    origin: isOrigin(body.origin) ? body.origin : ORIGIN.UNSPECIFIED,
+    options: options ?? NO_OPTIONS,
+    events: eventsOf(stored),
+    chainHash: record.chainHash,
+    record: bytes,
+  };
+}

@@ -1,0 +1,15 @@
+import type { ServiceContext } from './context.ts';
+import type { HealthReply } from './operations.ts';
+
+/** How the node is; never whether one database is well. */
+export function health(context: ServiceContext): HealthReply {
+  const { accepting, disk } = context.node.health();
+  const isWhole = accepting && disk === 'open';
+  return {
+    status: isWhole ? 'ok' : 'degraded',
+    version: context.release,
+    storage: { adapter: 'leveldb', status: disk },
+    uptimeSeconds: Math.floor((context.clock.nowMs() - context.startedAtMs) / 1000),
+    writable: isWhole,
+  };
+}

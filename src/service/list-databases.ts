@@ -1,0 +1,23 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ServiceContext } from './context.ts';
+import type { DatabaseDescription, ListDatabasesRequest } from './operations.ts';
+
+/** Databases that are described before the event loop has its turn. */
+const PER_TURN = 100;
+
+/** Every database of the catalog by name, each at the revision that is applied here. */
+export async function listDatabases(
+  context: ServiceContext,
+  request: ListDatabasesRequest,
+): Promise<readonly DatabaseDescription[]> {
+  const { node, reads } = context;
+  const described: DatabaseDescription[] = [];
+  for (const [place, binding] of node.catalog.list().entries()) {
+    if (place % PER_TURN === PER_TURN - 1) await nextTurn();
+    request.signal.throwIfAborted();
+    // One that was deleted meanwhile is no longer in the catalog.
+    if (node.catalog.lookup(binding.name)?.databaseId !== binding.databaseId) continue;
+    described.push(await reads.read(binding, () => reads.describe(binding, node.applied(binding.group))));
+  }
+  return described;
+}

@@ -1,0 +1,32 @@
+import { type DatabaseSource, type ListedName, type Listing, listEventTypes, listStreams, listSubjects } from '#query';
+import type { ServiceContext } from './context.ts';
+import type { ListNamesReply, ListNamesRequest } from './operations.ts';
+import { openView, scopeOf } from './read-scope.ts';
+
+type Walk = (source: DatabaseSource, listing: Listing) => AsyncIterable<readonly ListedName[]>;
+
+/** One page of the streams, subjects or event types that had an event at the revision, by the bytes of their names. */
+export interface NameListings {
+  readonly streams: (context: ServiceContext, request: ListNamesRequest) => Promise<ListNamesReply>;
+  readonly subjects: (context: ServiceContext, request: ListNamesRequest) => Promise<ListNamesReply>;
+  readonly eventTypes: (context: ServiceContext, request: ListNamesRequest) => Promise<ListNamesReply>;
+}
+
+export const nameListings: NameListings = {
+  streams: (context, request) => listNames(context, request, listStreams),
+  subjects: (context, request) => listNames(context, request, listSubjects),
+  eventTypes: (context, request) => listNames(context, request, listEventTypes),
+};
+
+async function listNames(context: ServiceContext, request: ListNamesRequest, walk: Walk): Promise<ListNamesReply> {
+  const view = await openView(context, request, request.at);
+  const { prefix, after, signal } = request;
+  const limit = Math.min(request.limit, context.limits.namesPerPageMax);
+  const source = context.reads.source(view.binding);
+  // One more than the page, to know whether there are more.
+  const slices = walk(source, { at: view.revision, prefix, after, limit: limit + 1, signal });
+  const names: ListedName[] = [];
+  for await (const slice of context.reads.stream(view.binding, slices)) names.push(...slice);
+  signal.throwIfAborted();
+  return { ...scopeOf(view), names: names.slice(0, limit), hasMore: names.length > limit };
+}

@@ -1,0 +1,65 @@
+/** What the service counts, with the children of every metric made once. */
+import type { Count, CounterLabels, Level, Metrics, Observe, TransactionResult } from '#observability';
+import type { Constraint } from '#model';
+
+export type StreamOperation = 'query' | 'query_batches' | 'scan' | 'scan_batches' | 'subscribe';
+export type MeteredOrigin = CounterLabels['cairn_transactions_total']['origin'];
+type ConstraintKind = CounterLabels['cairn_constraint_checks_total']['kind'];
+type ConstraintResult = CounterLabels['cairn_constraint_checks_total']['result'];
+
+const KIND_LABELS: Readonly<Record<Constraint['kind'], ConstraintKind>> = {
+  'min-revision': 'min_revision',
+  'max-revision': 'max_revision',
+  'revision-range': 'revision_range',
+};
+
+export class ServiceMeters {
+  readonly transactionEvents: Observe;
+  readonly transactionBytes: Observe;
+  readonly eventsReturned: Count;
+  readonly catchupLag: Observe;
+  readonly #transactions: (origin: MeteredOrigin, result: TransactionResult) => Count;
+  readonly #constraints: (kind: ConstraintKind, result: ConstraintResult) => Count;
+  readonly #queries: (op: string) => Observe;
+  readonly #streams: (op: StreamOperation) => Level;
+
+  constructor(metrics: Metrics) {
+    this.transactionEvents = metrics.histogram('cairn_transaction_events', {});
+    this.transactionBytes = metrics.histogram('cairn_transaction_bytes', {});
+    this.eventsReturned = metrics.counter('cairn_query_events_returned_total', {});
+    this.catchupLag = metrics.histogram('cairn_catchup_lag_revisions', {});
+    this.#transactions = remembered((origin, result) => metrics.counter('cairn_transactions_total', { origin, result }));
+    this.#constraints = remembered((kind, result) => metrics.counter('cairn_constraint_checks_total', { kind, result }));
+    this.#queries = remembered((op) => metrics.histogram('cairn_query_duration_seconds', { op }));
+    this.#streams = remembered((op) => metrics.gauge('cairn_streams_open', { op }));
+  }
+
+  transaction(origin: MeteredOrigin, result: TransactionResult): void {
+    this.#transactions(origin, result).add();
+  }
+
+  constraint(kind: Constraint['kind'], result: ConstraintResult): void {
+    this.#constraints(KIND_LABELS[kind], result).add();
+  }
+
+  query(op: string, seconds: number): void {
+    this.#queries(op).observe(seconds);
+  }
+
+  streams(op: StreamOperation, by: 1 | -1): void {
+    this.#streams(op).move(by);
+  }
+}
+
+/** Makes a child at its first use and keeps it: label handling is what costs. */
+function remembered<Labels extends readonly string[], Child>(make: (...labels: Labels) => Child): (...labels: Labels) => Child {
+  const made = new Map<string, Child>();
+  return (...labels) => {
+    const key = labels.join(' ');
+    const known = made.get(key);
+    if (known !== undefined) return known;
+    const child = make(...labels);
+    made.set(key, child);
+    return child;
+  };
+}

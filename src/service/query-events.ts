@@ -1,0 +1,15 @@
+import { queryEvents as queryOfSource } from '#query';
+import type { ServiceContext } from './context.ts';
+import type { QueryEventsReply, QueryEventsRequest } from './operations.ts';
+import { openView, scopeOf } from './read-scope.ts';
+import { countOfEvents, meteredSlices } from './streams.ts';
+
+/** The events that a query selects at a revision, in its order; read as far as they are asked for. */
+export async function queryEvents(context: ServiceContext, request: QueryEventsRequest): Promise<QueryEventsReply> {
+  const { signal, query } = request;
+  const view = await openView(context, request, request.at);
+  const source = context.reads.source(view.binding);
+  const slices = queryOfSource(source, { at: view.revision, query, signal });
+  const chunks = meteredSlices(context, { view, op: 'query', signal, slices, eventCountOf: countOfEvents });
+  return { ...scopeOf(view), chunks };
+}

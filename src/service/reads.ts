@@ -1,0 +1,93 @@
+/**
+ * The way from an instance to its rows, and the care that takes while it may be deleted.
+ *
+ * Deleting happens in another isolate: rows may vanish under a reader before this one hears of it. What then looks like
+ * corruption is no failure of the node, so a read that fails for the node asks first whether its database is still
+ * there (V6).
+ */
+import { type Crc32, DatabaseError, parseUuid, type Revision, type Sha256, toRevision } from '#base';
+import type { Binding, Node } from '#cluster';
+import { type DatabaseSource, databaseAtRevision } from '#query';
+import { databaseDeleted } from './errors.ts';
+import { isFatal } from './fatal.ts';
+import type { DatabaseDescription } from './operations.ts';
+import { assertCurrent } from './read-scope.ts';
+
+/** The two digests, by native code. */
+export interface Digests {
+  readonly crc32: Crc32;
+  readonly sha256: Sha256;
+}
+
+export class Reads {
+  readonly #node: Node;
+  readonly #digests: Digests;
+
+  constructor(node: Node, digests: Digests) {
+    this.#node = node;
+    this.#digests = digests;
+  }
+
+  source(binding: Binding): DatabaseSource {
+    return { kv: this.#node.reader, group: binding.group, ...this.#digests };
+  }
+
+  /** The instance as it was at a revision that is applied here. */
+  describe(binding: Binding, revision: Revision): DatabaseDescription {
+    const common = {
+      databaseName: binding.name,
+      databaseId: binding.databaseId,
+      revision,
+      createdAtMs: binding.createdAtMs,
+      latestRevision: latestOf(this.#node.applied(binding.group), revision),
+    };
+    if (revision === 0) {
+      const chainHash = this.#digests.sha256([parseUuid(binding.databaseId) ?? new Uint8Array(0)]);
+      return { ...common, basis: revision, revisionTimeMs: binding.createdAtMs, eventCount: 0, chainHash };
+    }
+    const facts = databaseAtRevision(this.source(binding), revision);
+    return {
+      ...common,
+      basis: toRevision(facts.basis),
+      revisionTimeMs: facts.timestampMs,
+      eventCount: facts.totalEvents,
+      chainHash: facts.chainHash,
+    };
+  }
+
+  /** Runs a read of an instance. */
+  async read<Answer>(binding: Binding, work: () => Answer | Promise<Answer>): Promise<Answer> {
+    try {
+      return await work();
+    } catch (failure) {
+      throw await this.#judge(binding, failure);
+    }
+  }
+
+  /** Passes the slices of a read of an instance on, and ends with not_found as soon as the instance is gone. */
+  async *stream<Slice>(binding: Binding, slices: AsyncIterable<Slice>): AsyncGenerator<Slice> {
+    try {
+      for await (const slice of slices) {
+        assertCurrent(this.#node, binding);
+        yield slice;
+      }
+    } catch (failure) {
+      throw await this.#judge(binding, failure);
+    }
+  }
+
+  /** What the caller is told: the failure, unless it comes from reading what is being deleted. */
+  async #judge(binding: Binding, failure: unknown): Promise<unknown> {
+    if (!isFatal(failure)) return failure;
+    const gone = await this.#node.latest(binding.group).then(() => false, isNotFound);
+    return gone ? databaseDeleted(binding.name) : failure;
+  }
+}
+
+function latestOf(applied: Revision, revision: Revision): Revision {
+  return applied > revision ? applied : revision;
+}
+
+function isNotFound(failure: unknown): boolean {
+  return failure instanceof DatabaseError && failure.code === 'not_found';
+}

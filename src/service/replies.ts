@@ -1,0 +1,30 @@
+/** What transports read from a transaction's reply: its id mappings, and the error that a refusal is. */
+import { DatabaseError, decodeUtf8 } from '#base';
+import { eventFacts } from '#model';
+import type { RecordedTransaction, RefusedTransaction } from './operations.ts';
+
+export interface EventIdMapping {
+  readonly clientEventId: string;
+  readonly storedEventId: string;
+}
+
+/** Every event of the transaction, in order. */
+export function eventIdMappings(transaction: RecordedTransaction): readonly EventIdMapping[] {
+  const stored = new Map(transaction.storedIds.map(({ index, id }) => [index, id]));
+  return transaction.events.map((bytes, index) => {
+    const { idStart, idEnd } = eventFacts(bytes, 0, bytes.length);
+    const clientEventId = decodeUtf8(bytes, idStart, idEnd) ?? '';
+    return { clientEventId, storedEventId: stored.get(index) ?? clientEventId };
+  });
+}
+
+/** The error for a transport that answers refusals as errors. */
+export function refusalError(refused: RefusedTransaction): DatabaseError {
+  const { violations } = refused;
+  const [first] = violations;
+  const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : '';
+  const what = first === undefined ? 'a constraint' : `constraints[${first.index}]: ${first.description}`;
+  return new DatabaseError('constraint_violated', `The transaction was refused by ${what}${more}`, {
+    details: { constraints: violations },
+  });
+}

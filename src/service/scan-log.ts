@@ -1,0 +1,37 @@
+import { type LogScan, type LogSlice, scanLogBatches as batchesOfSource, scanLogEvents } from '#query';
+import type { ServiceContext } from './context.ts';
+import type { QueryEventsReply, ScanLogBatchesReply, ScanLogRequest } from './operations.ts';
+import { openView, type ReadView, scopeOf } from './read-scope.ts';
+import { countOfEvents, meteredSlices } from './streams.ts';
+
+/** The log as events, up to the latest revision when the scan began. */
+export async function scanLog(context: ServiceContext, request: ScanLogRequest): Promise<QueryEventsReply> {
+  const { signal } = request;
+  const view = await openView(context, request, 'latest');
+  const slices = scanLogEvents(context.reads.source(view.binding), scanOf(view, request));
+  const chunks = meteredSlices(context, { view, op: 'scan', signal, slices, eventCountOf: countOfEvents });
+  return { ...scopeOf(view), chunks };
+}
+
+/** The log as whole transactions in their stored form, up to the latest revision when the scan began. */
+export async function scanLogBatches(context: ServiceContext, request: ScanLogRequest): Promise<ScanLogBatchesReply> {
+  const { signal } = request;
+  const view = await openView(context, request, 'latest');
+  const slices = batchesOfSource(context.reads.source(view.binding), scanOf(view, request));
+  const metered = meteredSlices(context, { view, op: 'scan_batches', signal, slices, eventCountOf: countOfRevisions });
+  return { ...scopeOf(view), batches: bytesOf(metered) };
+}
+
+function scanOf(view: ReadView, request: ScanLogRequest): LogScan {
+  const { startRevision, direction, limit, signal } = request;
+  return { at: view.revision, start: startRevision, direction, limit: limit === 0 ? undefined : limit, signal };
+}
+
+async function* bytesOf(slices: AsyncIterable<readonly LogSlice[]>): AsyncGenerator<readonly Uint8Array[]> {
+  for await (const slice of slices) yield slice.map(({ bytes }) => bytes);
+}
+
+/** Transactions stand in for their events, which are not looked at. */
+function countOfRevisions(slices: readonly LogSlice[]): number {
+  return slices.reduce((sum, { firstRevision, lastRevision }) => sum + Math.abs(lastRevision - firstRevision) + 1, 0);
+}

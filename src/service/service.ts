@@ -1,0 +1,74 @@
+/** Binds every operation to a node. */
+import type { Clock, Random } from '#base';
+import type { Node } from '#cluster';
+import type { Metrics } from '#observability';
+import { awaitDatabase } from './await-database.ts';
+import type { ServiceContext } from './context.ts';
+import { createDatabase } from './create-database.ts';
+import { databaseAt } from './database-at.ts';
+import { databaseAtTimestamp } from './database-at-timestamp.ts';
+import { deleteDatabase } from './delete-database.ts';
+import { fetchTransaction } from './fetch-transaction.ts';
+import { health } from './health.ts';
+import { SERVICE_LIMITS, type ServiceLimits } from './limits.ts';
+import { listDatabases } from './list-databases.ts';
+import { nameListings } from './list-names.ts';
+import { ServiceMeters } from './meters.ts';
+import type { Service } from './operations.ts';
+import { queryEvents } from './query-events.ts';
+import { type Digests, Reads } from './reads.ts';
+import { scanLog, scanLogBatches } from './scan-log.ts';
+import { singleEvent } from './single-event.ts';
+import { OpenStreams } from './streams.ts';
+import { subscribe } from './subscribe.ts';
+import { systemTimers, type Timers } from './timers.ts';
+import { transact } from './transact.ts';
+
+export interface ServiceParts {
+  readonly node: Node;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly digests: Digests;
+  readonly metrics: Metrics;
+  /** The release that the node runs, for whoever asks about its health. */
+  readonly release: string;
+  readonly limits?: Partial<ServiceLimits>;
+  /** Real time unless a test decides. */
+  readonly timers?: Timers;
+}
+
+export function createService(parts: ServiceParts): Service {
+  const limits = { ...SERVICE_LIMITS, ...parts.limits };
+  const context: ServiceContext = {
+    node: parts.node,
+    reads: new Reads(parts.node, parts.digests),
+    clock: parts.clock,
+    random: parts.random,
+    timers: parts.timers ?? systemTimers,
+    limits,
+    streams: new OpenStreams(limits.streamsMax),
+    meters: new ServiceMeters(parts.metrics),
+    release: parts.release,
+    startedAtMs: parts.clock.nowMs(),
+  };
+  return {
+    createDatabase: (request) => createDatabase(context, request),
+    deleteDatabase: (request) => deleteDatabase(context, request),
+    listDatabases: (request) => listDatabases(context, request),
+    databaseAt: (request) => databaseAt(context, request),
+    databaseAtTimestamp: (request) => databaseAtTimestamp(context, request),
+    awaitDatabase: (request) => awaitDatabase(context, request),
+    transact: (request) => transact(context, request),
+    fetchTransaction: (request) => fetchTransaction(context, request),
+    queryEvents: (request) => queryEvents(context, request),
+    scanLog: (request) => scanLog(context, request),
+    scanLogBatches: (request) => scanLogBatches(context, request),
+    subscribe: (request) => subscribe(context, request),
+    listStreams: (request) => nameListings.streams(context, request),
+    listSubjects: (request) => nameListings.subjects(context, request),
+    listEventTypes: (request) => nameListings.eventTypes(context, request),
+    singleEvent: (request) => singleEvent(context, request),
+    health: () => health(context),
+    leader: () => parts.node.leader,
+  };
+}

@@ -1,0 +1,70 @@
+/**
+ * Streaming reads while they are open: how many there are, what they return, and turns for everybody else (V7).
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { StoredEvent } from '#query';
+import type { ServiceContext } from './context.ts';
+import { tooManyStreams } from './errors.ts';
+import type { StreamOperation } from './meters.ts';
+import type { ReadView } from './read-scope.ts';
+
+export class OpenStreams {
+  #count = 0;
+  readonly #countMax: number;
+
+  constructor(countMax: number) {
+    this.#countMax = countMax;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  open(): void {
+    if (this.#count >= this.#countMax) throw tooManyStreams(this.#countMax);
+    this.#count++;
+  }
+
+  close(): void {
+    this.#count--;
+  }
+}
+
+export interface MeteredRead<Slice> {
+  readonly view: ReadView;
+  readonly op: StreamOperation;
+  readonly signal: AbortSignal;
+  readonly slices: AsyncIterable<Slice>;
+  readonly eventCountOf: (slice: Slice) => number;
+}
+
+/** The slices of a read, watched over: counted, ended by the signal or the end of the instance. */
+export async function* meteredSlices<Slice>(context: ServiceContext, read: MeteredRead<Slice>): AsyncGenerator<Slice> {
+  const { meters, streams, reads } = context;
+  const startedAt = performance.now();
+  streams.open();
+  meters.streams(read.op, 1);
+  try {
+    let isFirst = true;
+    for await (const slice of reads.stream(read.view.binding, read.slices)) {
+      read.signal.throwIfAborted();
+      const eventCount = read.eventCountOf(slice);
+      if (eventCount > 0) {
+        meters.eventsReturned.add(eventCount);
+        yield slice;
+      }
+      // A slice of a few milliseconds is what anybody else waits for, and no more.
+      if (!isFirst) await nextTurn();
+      isFirst = false;
+    }
+    read.signal.throwIfAborted();
+  } finally {
+    streams.close();
+    meters.streams(read.op, -1);
+    meters.query(read.op, (performance.now() - startedAt) / 1000);
+  }
+}
+
+export function countOfEvents(events: readonly StoredEvent[]): number {
+  return events.length;
+}

@@ -1,0 +1,139 @@
+/**
+ * A transaction: judged in the order of V2, then decided by the group's state machine.
+ *
+ * On the common path nothing is read: whether the transaction_id is recorded, and whether the constraints hold, is
+ * decided where the entry is applied. Only a request that would be refused for its size or its faults looks first
+ * whether it repeats a recorded one, because then its body does not matter (V3).
+ */
+import { type DatabaseError, formatUuid, parseUuid, type Revision, toRevision, uuidv7 } from '#base';
+import type { Binding, TransactOutcome } from '#cluster';
+import { encodeTransactPayload, Faults, ORIGIN, type Origin, parseTransactionId, transactionTooLarge } from '#model';
+import { eventsOf, type StoredTransaction, transactionAt, transactionById } from '#query';
+import type { ServiceContext } from './context.ts';
+import type { MeteredOrigin } from './meters.ts';
+import type { RecordedTransaction, TransactReply, TransactRequest } from './operations.ts';
+import { findDatabase } from './read-scope.ts';
+
+const RANDOM_BYTES = 10;
+
+export async function transact(context: ServiceContext, request: TransactRequest): Promise<TransactReply> {
+  const origin = meteredOrigin(request.origin);
+  const binding = findDatabase(context.node, request.databaseName);
+  const transactionId = transactionIdOf(context, request);
+  const refusal = refusalOf(request);
+  if (refusal !== undefined) return recordedOrRefused(context, { binding, transactionId, refusal, origin });
+  const { options, constraints, events } = request;
+  const payload = encodeTransactPayload({ transactionId, origin: request.origin, options, constraints, events });
+  const outcome = await context.node.transact(binding.group, payload).catch((failure: unknown) => {
+    context.meters.transaction(origin, 'failed');
+    throw failure;
+  });
+  count(context, request, outcome);
+  return replyOf(context, { binding, transactionId, request, outcome });
+}
+
+/** The 16 bytes of the id that was given, or of a new one. */
+function transactionIdOf(context: ServiceContext, request: TransactRequest): Uint8Array {
+  const text = request.transactionId ?? uuidv7(context.clock.nowMs(), context.random.bytes(RANDOM_BYTES));
+  const bytes = parseUuid(text);
+  if (bytes !== undefined) return bytes;
+  const faults = new Faults();
+  parseTransactionId(text, 'transaction_id', faults);
+  throw faults.toError('The transaction id is malformed');
+}
+
+/** Why the transaction cannot be taken, whatever the database holds. */
+function refusalOf(request: TransactRequest): DatabaseError | undefined {
+  const { eventCount, eventBytes, faults } = request;
+  const tooLarge = transactionTooLarge(eventCount, eventBytes);
+  if (tooLarge !== undefined) return tooLarge;
+  if (eventCount === 0) faults.add('events', 'must be at least one event');
+  return faults.none ? undefined : faults.toError('The transaction is malformed');
+}
+
+interface Refused {
+  readonly binding: Binding;
+  readonly transactionId: Uint8Array;
+  readonly refusal: DatabaseError;
+  readonly origin: MeteredOrigin;
+}
+
+async function recordedOrRefused(context: ServiceContext, refused: Refused): Promise<RecordedTransaction> {
+  const { binding, transactionId, refusal, origin } = refused;
+  const latest = await context.node.latest(binding.group);
+  const recorded = await context.reads.read(binding, () =>
+    latest === 0 ? undefined : transactionById(context.reads.source(binding), latest, transactionId),
+  );
+  context.meters.transaction(origin, recorded === undefined ? resultOf(refusal) : 'replayed');
+  if (recorded === undefined) throw refusal;
+  return recordedReply(binding, transactionId, recorded);
+}
+
+function resultOf(refusal: DatabaseError): 'too_large' | 'invalid' {
+  return refusal.code === 'too_large' ? 'too_large' : 'invalid';
+}
+
+interface Decided {
+  readonly binding: Binding;
+  readonly transactionId: Uint8Array;
+  readonly request: TransactRequest;
+  readonly outcome: TransactOutcome;
+}
+
+function replyOf(context: ServiceContext, decided: Decided): TransactReply | Promise<TransactReply> {
+  const { binding, transactionId, request, outcome } = decided;
+  const scope = { databaseName: binding.name, databaseId: binding.databaseId, revision: outcome.revision };
+  switch (outcome.kind) {
+    case 'committed': {
+      const { basis, recordedTimeMs, storedIds } = outcome;
+      const recorded = { events: request.events, basis, recordedTimeMs, storedIds, replayed: false };
+      return { kind: 'recorded', ...scope, transactionId: formatUuid(transactionId), ...recorded };
+    }
+    case 'replayed':
+      return context.reads.read(binding, () => {
+        const stored = transactionAt(context.reads.source(binding), outcome.revision);
+        return recordedReply(binding, transactionId, stored);
+      });
+    case 'violated':
+      return { kind: 'refused', ...scope, violations: outcome.violations };
+  }
+}
+
+function recordedReply(binding: Binding, transactionId: Uint8Array, stored: StoredTransaction): RecordedTransaction {
+  return {
+    kind: 'recorded',
+    databaseName: binding.name,
+    databaseId: binding.databaseId,
+    revision: toRevision(stored.revision),
+    transactionId: formatUuid(transactionId),
+    basis: basisOf(stored.revision),
+    recordedTimeMs: stored.recordedTimeMs,
+    events: eventsOf(stored).map((event) => event.bytes),
+    storedIds: stored.record.storedIds,
+    replayed: true,
+  };
+}
+
+/** A committed transaction has a revision of 1 or more. */
+export function basisOf(revision: number): Revision {
+  return toRevision(revision - 1);
+}
+
+function count(context: ServiceContext, request: TransactRequest, outcome: TransactOutcome): void {
+  const { meters } = context;
+  const result = outcome.kind === 'violated' ? 'conflict' : outcome.kind;
+  meters.transaction(meteredOrigin(request.origin), result);
+  if (outcome.kind === 'committed') {
+    meters.transactionEvents.observe(request.eventCount);
+    meters.transactionBytes.observe(request.eventBytes);
+  }
+  if (outcome.kind === 'replayed' || request.constraints.length === 0) return;
+  const violated = new Set(outcome.kind === 'violated' ? outcome.violations.map(({ index }) => index) : []);
+  for (const [index, { kind }] of request.constraints.entries()) {
+    meters.constraint(kind, violated.has(index) ? 'violated' : 'held');
+  }
+}
+
+function meteredOrigin(origin: Origin): MeteredOrigin {
+  return origin === ORIGIN.GRPC_TRANSACTION || origin === ORIGIN.GRPC_STATE_CHANGE ? 'grpc' : 'http';
+}
