@@ -13,14 +13,16 @@
  */
 export type { Applied } from './applied.ts';
 export { type DatabaseFacts, databaseAt, genesisHash, revisionAtTime } from './facts.ts';
-export { type HeadContent, inlineEntries } from './head.ts';
+export { type HeadContent, inlineEntries, readChunk } from './head.ts';
 export {
   HEAD_KIND,
   type HeadKind,
   type HeadName,
   type KeyRange,
   NO_SUBJECT_HEAD,
+  positionOfChunk,
   RowKeys,
+  readTimeKey,
 } from './keys.ts';
 export { Page, type PageRecord } from './page.ts';
 export { PostingBlock, type PostingEntry } from './posting.ts';
@@ -33,4 +35,5 @@ export {
   type StoredTransaction,
 } from './reader.ts';
 export type { BodyView, RecordView, StoredId } from './record.ts';
+export { readTimeRow } from './small-rows.ts';
 export { type HeadWalk, type PageWalk, type TimeWalk, walkHeads, walkPages, walkTimes } from './walks.ts';

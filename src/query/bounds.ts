@@ -1,0 +1,43 @@
+/**
+ * Which part of a database a walk may show: from one event to another, in a direction.
+ */
+import type { Direction, Position, RevisionBounds } from '#model';
+import { INDEX_MAX, type RankRange, rankOf, rankRange } from './rank.ts';
+
+export interface Bounds {
+  readonly direction: Direction;
+  /** Revisions, both inclusive; none when `first` is above `last`. */
+  readonly first: number;
+  readonly last: number;
+  /** The same, narrowed by the event that a walk goes on behind. */
+  readonly ranks: RankRange;
+}
+
+export interface BoundsOf {
+  /** The revision that is read at. */
+  readonly at: number;
+  readonly revisions: RevisionBounds;
+  readonly direction: Direction;
+  /** Only events behind it, in the direction. */
+  readonly after?: Position | undefined;
+}
+
+/** Whatever numbers a caller asked for, the bounds lie in the revisions 1 to `at`. */
+export function boundsOf({ at, revisions, direction, after }: BoundsOf): Bounds {
+  const isForward = direction === 'forward';
+  const first = clamp(Math.max(revisions.start ?? 1, isForward && after !== undefined ? after.revision : 1), at);
+  const last = clamp(Math.min(revisions.end ?? at, !isForward && after !== undefined ? after.revision : at), at);
+  const ranks = rankRange(first, last, direction);
+  if (after === undefined || after.revision > at) return { direction, first, last, ranks };
+  const behind = rankOf(after.revision, Math.min(after.index, INDEX_MAX), direction) + 1;
+  return { direction, first, last, ranks: { ...ranks, first: Math.max(ranks.first, behind) } };
+}
+
+/** Into 0 to at + 1: what lies beyond the database on either side, it does not matter how far. */
+function clamp(revision: number, at: number): number {
+  return Math.min(Math.max(revision, 0), at + 1);
+}
+
+export function isEmpty(bounds: Bounds): boolean {
+  return bounds.first > bounds.last || bounds.ranks.first > bounds.ranks.last;
+}

@@ -1,0 +1,49 @@
+/**
+ * Events in slices, each gathered in one go and then let go of.
+ *
+ * A slice is bounded by its bytes, its count and the work behind it, so that a reader who takes one slice at a time
+ * decides the pace, and whoever awaits a turn of the event loop between two slices keeps the node responsive. Between
+ * two slices nothing of the store is held: no range stays open, however long the reader thinks. (Q5, Q8)
+ */
+import type { StoredEvent } from '#database';
+
+export interface EventChunks {
+  /**
+   * The next events; none of them when the walk only got closer to the next one; undefined at the end. `left` is how
+   * many the reader will take in all: once it has them it does not come back.
+   */
+  next(left: number): Promise<readonly StoredEvent[] | undefined>;
+}
+
+/** Default size of a slice. */
+export const SLICE_BYTES: number = 256 * 1024;
+/** Events of a slice that are found one by one, each of which may keep a page of its own in memory. */
+const SLICE_EVENTS = 256;
+/** Candidates that are tested for one slice. */
+const SLICE_TESTS = 1024;
+
+/** A slice in the making. */
+export class Slice {
+  readonly events: StoredEvent[] = [];
+  readonly #countMax: number;
+  readonly #bytesMax: number;
+  #bytes = 0;
+  #tests = 0;
+
+  constructor(countMax: number, bytesMax: number) {
+    this.#countMax = Math.min(countMax, SLICE_EVENTS);
+    this.#bytesMax = bytesMax;
+  }
+
+  get full(): boolean {
+    return this.events.length >= this.#countMax || this.#bytes >= this.#bytesMax || this.#tests >= SLICE_TESTS;
+  }
+
+  /** A candidate was looked at; `event` unless it was not selected. */
+  take(event: StoredEvent | undefined): void {
+    this.#tests++;
+    if (event === undefined) return;
+    this.events.push(event);
+    this.#bytes += event.bytes.length;
+  }
+}

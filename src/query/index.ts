@@ -1,0 +1,37 @@
+/**
+ * #query: answers from what is applied: which events, in which order, at which revision.
+ *
+ * For: events by selector, revision range and effective time; the log itself; names of streams, subjects and event
+ * types; single events and transactions; following a database; and framing events for the wire. Every answer comes in
+ * slices that the reader pulls.
+ *
+ * Not here: which revision a read runs at and the waiting for it (#service), what the rows look like (#database),
+ * whether the reader is still there (it pulls, or it does not). Nothing here writes.
+ *
+ * Invariants:
+ *   Q1  A read at a revision has one answer: the same events in the same order, however it is sliced or paged, and
+ *       whatever is written meanwhile. A page that goes on after the last event of the one before completes it.
+ *   Q2  A walk over a list needs no read view: it sees each entry up to its revision once, and none above it.
+ *   Q3  The memory of a walk has a bound that depends neither on the size of the database nor on the answer.
+ *   Q4  The work of a read grows with the lists that its selector names and with what it returns, and never much
+ *       beyond that of the better of its ways to the answer.
+ *   Q5  Between two slices nothing of the store is held: a slow reader hinders nobody.
+ *   Q6  A walk over the log reads each page once, and a page that is missing is an error, never a shorter answer.
+ *   Q7  A tail delivers every selected event once, in the order of position, wherever it was left and taken up again.
+ *   Q8  A slice is bounded in bytes, in events and in the work behind it.
+ *   Q9  A framed event decodes to the stored one and the server's fields; its stored bytes are copied, never decoded.
+ */
+export {
+  type DatabaseFacts,
+  type DatabaseSource,
+  eventsOf,
+  type StoredEvent,
+  type StoredTransaction,
+} from '#database';
+export { effectiveTimeOf } from './event-test.ts';
+export { EventFrames, type FrameOptions, type Framing, frameMessage } from './frame.ts';
+export { type ListedName, type Listing, listEventTypes, listStreams, listSubjects } from './listings.ts';
+export { databaseAtRevision, eventAt, revisionAtTimestamp, transactionAt, transactionById } from './lookups.ts';
+export { type Cancellation, type EventRead, queryEvents } from './query-events.ts';
+export { type LogScan, type LogSlice, scanLogBatches, scanLogEvents } from './scan-log.ts';
+export { EventTail, type TailOptions } from './tail.ts';

@@ -1,0 +1,69 @@
+/**
+ * A walk over the pages of a range of revisions, in slices.
+ *
+ * Each slice opens a range, reads, and closes it: the next one begins at the revision behind the last. That the pages
+ * lie without a gap is checked on the way: a missing page is corruption, never a shorter answer. (Q6)
+ */
+import { type DatabaseReader, Page } from '#database';
+import type { Direction } from '#model';
+
+export interface PageScanOptions {
+  readonly direction: Direction;
+  /** Revisions, both inclusive. */
+  readonly first: number;
+  readonly last: number;
+  /** About how many bytes of pages one slice holds, once the walk has gone on for a while. */
+  readonly sliceBytes: number;
+}
+
+/** The first slice: somebody may want one event only. */
+const SLICE_BYTES_FIRST = 16 * 1024;
+const SLICE_GROWTH = 4;
+const PAGES_PER_SLICE = 1024;
+
+export class PageScan {
+  readonly #reader: DatabaseReader;
+  readonly #options: PageScanOptions;
+  #sliceBytes = SLICE_BYTES_FIRST;
+  /** What is still to be read: revisions, both inclusive. */
+  #first: number;
+  #last: number;
+
+  constructor(reader: DatabaseReader, options: PageScanOptions) {
+    this.#reader = reader;
+    this.#options = options;
+    this.#first = options.first;
+    this.#last = options.last;
+  }
+
+  /** The next pages that hold a revision of the range, in its direction; none at the end. */
+  async next(): Promise<readonly Page[]> {
+    if (this.#first > this.#last) return [];
+    const { kv, crc32 } = this.#reader.source;
+    const isForward = this.#options.direction === 'forward';
+    const start = isForward && this.#first !== this.#options.first ? this.#first : this.#reader.pageStart(this.#first);
+    const range = kv.range({
+      ...this.#reader.keys.pages(start, this.#last + 1),
+      reverse: !isForward,
+      chunkBytes: this.#sliceBytes,
+      fillCache: false,
+    });
+    const rows = await range.next(PAGES_PER_SLICE);
+    await range.close();
+    this.#sliceBytes = Math.min(this.#sliceBytes * SLICE_GROWTH, Math.max(this.#options.sliceBytes, 1));
+    const pages = rows.map(({ key, value }) => new Page(key, value, crc32));
+    for (const page of pages) this.#pass(page);
+    if (pages.length === 0) throw this.#reader.page(start).corrupt('the walk over the pages does not show it');
+    return pages;
+  }
+
+  #pass(page: Page): void {
+    if (this.#options.direction === 'forward') {
+      if (page.firstRevision > this.#first) throw page.corrupt(`no page holds revision ${this.#first} before it`);
+      this.#first = page.lastRevision + 1;
+    } else {
+      if (page.lastRevision < this.#last) throw page.corrupt(`no page holds revision ${this.#last} behind it`);
+      this.#last = page.firstRevision - 1;
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * The events that a query selects, in the order it asks for, slice by slice. (Q1)
+ */
+import { DatabaseReader, type DatabaseSource, type StoredEvent } from '#database';
+import type { EventQuery } from '#model';
+import { boundsOf, isEmpty } from './bounds.ts';
+import { type EventChunks, SLICE_BYTES } from './event-chunks.ts';
+import { testOf } from './event-test.ts';
+import { hitEvents } from './hit-events.ts';
+import { pageEvents } from './page-events.ts';
+import { planSelector } from './plan.ts';
+import { timeEvents } from './time-events.ts';
+
+/** What an `AbortSignal` says; the pure layers do not know the type. */
+export interface Cancellation {
+  readonly aborted: boolean;
+}
+
+export interface EventRead {
+  /** The revision to read at. It is applied before the read begins. */
+  readonly at: number;
+  readonly query: EventQuery;
+  /** Asked between two slices: whoever aborts gets no more, and no error. */
+  readonly signal?: Cancellation | undefined;
+  /** About how many bytes of events come in one slice. Default 256 KiB. */
+  readonly sliceBytes?: number | undefined;
+}
+
+/**
+ * The answer in slices. A slice may be empty: the search took a while without finding anything, and whoever awaits a
+ * turn of the event loop after each slice keeps the process responsive. Leaving the loop early leaves nothing behind.
+ */
+export async function* queryEvents(source: DatabaseSource, read: EventRead): AsyncGenerator<readonly StoredEvent[]> {
+  const chunks = await chunksOf(new DatabaseReader(source), read);
+  let left = read.query.limit ?? Number.POSITIVE_INFINITY;
+  while (left > 0 && read.signal?.aborted !== true) {
+    const events = await chunks.next(left);
+    if (events === undefined) return;
+    left -= events.length;
+    yield events;
+  }
+}
+
+async function chunksOf(reader: DatabaseReader, read: EventRead): Promise<EventChunks> {
+  const { at, query, sliceBytes = SLICE_BYTES } = read;
+  const { selector, revisions, effectiveTime, direction, after } = query;
+  if (effectiveTime !== undefined) {
+    const bounds = boundsOf({ at, revisions, direction: 'forward' });
+    if (isEmpty(bounds)) return NOTHING;
+    return timeEvents(reader, { selector, bounds, times: effectiveTime, direction, after, sliceBytes });
+  }
+  const bounds = boundsOf({ at, revisions, direction, after });
+  if (isEmpty(bounds)) return NOTHING;
+  const plan = await planSelector(reader, selector, bounds);
+  if (plan.kind === 'nothing') return NOTHING;
+  const test = testOf(selector);
+  if (plan.kind === 'pages') return pageEvents(reader, { bounds, test, sliceBytes });
+  return hitEvents(reader, { hits: plan.hits, test: plan.exact ? undefined : test, sliceBytes });
+}
+
+const NOTHING: EventChunks = { next: () => Promise.resolve(undefined) };

@@ -1,0 +1,103 @@
+/**
+ * The log in the order of revisions: whole transactions as they are kept, for whoever wants everything.
+ *
+ * Upwards, a page goes out as it is stored: its verified body is a LogBatch. Only the page in which a scan starts or
+ * ends is cut, between two transactions; and downwards each page is turned around, record by record. (Q6)
+ */
+import { DatabaseReader, type DatabaseSource, type Page, type PageRecord, type StoredEvent } from '#database';
+import type { Direction } from '#model';
+import { ALL } from '#model';
+import { boundsOf, isEmpty } from './bounds.ts';
+import { SLICE_BYTES } from './event-chunks.ts';
+import { PageScan } from './page-scan.ts';
+import { type Cancellation, queryEvents } from './query-events.ts';
+
+export interface LogScan {
+  /** The revision to read at. It is applied before the scan begins. */
+  readonly at: number;
+  /** Inclusive; absent or 0: from the first in the direction. */
+  readonly start?: number | undefined;
+  readonly direction: Direction;
+  /** Transactions at most for `scanLogBatches`, events for `scanLogEvents`; absent: all. */
+  readonly limit?: number | undefined;
+  readonly signal?: Cancellation | undefined;
+  /** About how many bytes are read in one go. Default 256 KiB. */
+  readonly sliceBytes?: number | undefined;
+}
+
+/** Consecutive transactions in wire form. */
+export interface LogSlice {
+  /** The first and the last in the order of the scan, both inclusive. */
+  readonly firstRevision: number;
+  readonly lastRevision: number;
+  /** A `LogBatch`: a view into a page, or a copy where the page had to be turned around. */
+  readonly bytes: Uint8Array;
+}
+
+/** Transactions, a page at a time. */
+export async function* scanLogBatches(source: DatabaseSource, scan: LogScan): AsyncGenerator<readonly LogSlice[]> {
+  const reader = new DatabaseReader(source);
+  const { direction } = scan;
+  const bounds = boundsOf({ at: scan.at, revisions: revisionsOf(scan), direction });
+  if (isEmpty(bounds)) return;
+  const { first, last } = bounds;
+  const pages = new PageScan(reader, { direction, first, last, sliceBytes: scan.sliceBytes ?? SLICE_BYTES });
+  let left = scan.limit ?? Number.POSITIVE_INFINITY;
+  while (left > 0 && scan.signal?.aborted !== true) {
+    const slices: LogSlice[] = [];
+    const some = await pages.next();
+    if (some.length === 0) return;
+    for (const page of some) {
+      const from = Math.max(first, page.firstRevision);
+      const to = Math.min(last, page.lastRevision);
+      const count = Math.min(left, to - from + 1);
+      if (count === 0) break;
+      left -= count;
+      slices.push(
+        direction === 'forward' ? sliceUp(page, from, from + count - 1) : sliceDown(page, to, to - count + 1),
+      );
+    }
+    yield slices;
+  }
+}
+
+/** Events, a slice at a time. */
+export function scanLogEvents(source: DatabaseSource, scan: LogScan): AsyncGenerator<readonly StoredEvent[]> {
+  const { at, direction, limit, signal, sliceBytes = SLICE_BYTES } = scan;
+  const query = { selector: ALL, revisions: revisionsOf(scan), direction, limit };
+  return queryEvents(source, { at, query, signal, sliceBytes });
+}
+
+function revisionsOf({ start = 0, direction }: LogScan): { readonly start?: number; readonly end?: number } {
+  if (start === 0) return {};
+  return direction === 'forward' ? { start } : { end: start };
+}
+
+function sliceUp(page: Page, firstRevision: number, lastRevision: number): LogSlice {
+  const whole = firstRevision === page.firstRevision && lastRevision === page.lastRevision;
+  const from = whole ? 0 : tagStart(page, firstRevision);
+  const to = whole ? page.bodyLength : page.record(lastRevision).end;
+  return { firstRevision, lastRevision, bytes: page.slice(from, to) };
+}
+
+function sliceDown(page: Page, firstRevision: number, lastRevision: number): LogSlice {
+  const records = page.records().filter(({ revision }) => revision <= firstRevision && revision >= lastRevision);
+  const from = tagStart(page, lastRevision);
+  const bytes = new Uint8Array((records.at(-1)?.end ?? from) - from);
+  let at = bytes.length;
+  for (const [place, record] of records.entries()) {
+    const tagged = page.slice(place === 0 ? from : endOf(records, place - 1), record.end);
+    at -= tagged.length;
+    bytes.set(tagged, at);
+  }
+  return { firstRevision, lastRevision, bytes };
+}
+
+/** Where the tag of a revision's record stands: right behind the record before. */
+function tagStart(page: Page, revision: number): number {
+  return revision === page.firstRevision ? 0 : page.record(revision - 1).end;
+}
+
+function endOf(records: readonly PageRecord[], place: number): number {
+  return records[place]?.end ?? 0;
+}

@@ -1,0 +1,120 @@
+/**
+ * Index entries in the order of effective time, from the rows that list the events of a page by the second they took
+ * effect in.
+ *
+ * ```
+ * second 17   page 1: …   page 5: …   page 9: …        a second's rows are merged by sorting
+ * second 18   page 2: …
+ * ```
+ * One slice takes whole seconds until it has enough. A second with more events than fit is taken in several slices,
+ * each of which reads it again: what grows then is the time, not the memory. (Q3)
+ */
+import { compareInstants, INSTANT_SECONDS_MAX, INSTANT_SECONDS_MIN, type Instant } from '#base';
+import { type DatabaseReader, type PostingEntry, readTimeKey, readTimeRow } from '#database';
+import type { KvRange, KvRow } from '#kv';
+import type { Direction, EffectiveTimeBounds } from '#model';
+import { Selection, type TimePlace } from './time-place.ts';
+
+export interface TimeScanOptions {
+  readonly direction: Direction;
+  readonly times: EffectiveTimeBounds;
+  /** Revisions, both inclusive. */
+  readonly first: number;
+  readonly last: number;
+  /** The scan goes on behind this place. */
+  readonly after: TimePlace | undefined;
+}
+
+/** A slice ends with the second in which it reaches so many entries, or has read so many rows… */
+const SLICE_ENTRIES = 512;
+const SLICE_ROWS = 4096;
+/** …unless there are more entries than these: then the next slice goes on in the same second. */
+export const SELECTED_MAX: number = 65_536;
+const ROWS_AHEAD_MIN = 8;
+const ROWS_AHEAD_GROWTH = 4;
+const ROWS_AHEAD_MAX = 256;
+
+export class TimeScan {
+  readonly #reader: DatabaseReader;
+  readonly #options: TimeScanOptions;
+  #after: TimePlace | undefined;
+  /** The second that the next slice begins with. */
+  #second: number;
+  #over = false;
+  #rowsAhead = ROWS_AHEAD_MIN;
+
+  constructor(reader: DatabaseReader, options: TimeScanOptions) {
+    this.#reader = reader;
+    this.#options = options;
+    this.#after = options.after;
+    const { start, end } = options.times;
+    const isForward = options.direction === 'forward';
+    const edge = isForward ? (start?.seconds ?? INSTANT_SECONDS_MIN) : (end?.seconds ?? INSTANT_SECONDS_MAX);
+    const behind = options.after?.seconds ?? edge;
+    this.#second = isForward ? Math.max(edge, behind) : Math.min(edge, behind);
+  }
+
+  /** The next entries, in order; none when there were none so far; undefined at the end. */
+  async next(): Promise<readonly PostingEntry[] | undefined> {
+    if (this.#over) return undefined;
+    const selection = new Selection(this.#options.direction, SELECTED_MAX, this.#after);
+    const range = this.#openRange();
+    try {
+      await this.#fill(selection, range);
+    } finally {
+      await range.close();
+    }
+    const entries = selection.take();
+    const last = entries.at(-1);
+    if (last !== undefined) this.#after = last;
+    if (selection.overflowed && last !== undefined) {
+      this.#over = false;
+      this.#second = last.seconds;
+    }
+    return entries;
+  }
+
+  /** Offers whole seconds until that was enough, or none is left. */
+  async #fill(selection: Selection, range: KvRange): Promise<void> {
+    let rowCount = 0;
+    for (;;) {
+      const rows = await range.next(this.#rowsAhead);
+      this.#rowsAhead = Math.min(ROWS_AHEAD_MAX, this.#rowsAhead * ROWS_AHEAD_GROWTH);
+      this.#over = rows.length === 0;
+      if (this.#over) return;
+      for (const row of rows) {
+        const isEnough = selection.count >= SLICE_ENTRIES || ++rowCount > SLICE_ROWS;
+        const { seconds } = readTimeKey(row.key);
+        const isNewSecond = seconds !== this.#second;
+        this.#second = seconds;
+        if (isNewSecond && isEnough) return;
+        this.#offer(selection, row);
+      }
+    }
+  }
+
+  #offer(selection: Selection, row: KvRow): void {
+    const { first, last, times } = this.#options;
+    const place = readTimeKey(row.key);
+    if (place.firstRevision > last) return;
+    for (const entry of readTimeRow(row.key, row.value, place)) {
+      if (entry.revision >= first && entry.revision <= last && isWithin(entry, times)) selection.offer(entry);
+    }
+  }
+
+  #openRange(): KvRange {
+    const { direction, times } = this.#options;
+    const isForward = direction === 'forward';
+    const from = isForward ? this.#second : (times.start?.seconds ?? INSTANT_SECONDS_MIN);
+    const to = isForward ? (times.end?.seconds ?? INSTANT_SECONDS_MAX) : this.#second;
+    return this.#reader.source.kv.range({ ...this.#reader.keys.times(from, to + 1), reverse: !isForward });
+  }
+}
+
+/** Whether an instant is within the bounds, both inclusive. */
+export function isWithin(instant: Instant, { start, end }: EffectiveTimeBounds): boolean {
+  return (
+    (start === undefined || compareInstants(instant, start) >= 0) &&
+    (end === undefined || compareInstants(instant, end) <= 0)
+  );
+}
