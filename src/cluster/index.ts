@@ -8,9 +8,22 @@
  * Not here: what an entry means (#database), what a log record looks like (#storage), the algorithm (#raft), names,
  * limits of requests and who may do what (#service).
  */
+export { type CoreObserver, type CorePorts, CoreRuntime } from './core-runtime.ts';
+export { FrontNode, type FrontObserver, type FrontPorts } from './front-node.ts';
+export { type CoreLimits, LIMITS } from './limits.ts';
+export type {
+  AppliedMark,
+  CatalogMachine,
+  DurableMark,
+  Machine,
+  MachineEntry,
+  Machines,
+  RangeNeed,
+} from './machine.ts';
 export type {
   CatalogChange,
   CatalogMirror,
+  DiskLevel,
   Node,
   NodeHealth,
   NodeIdentity,
@@ -20,6 +33,7 @@ export type {
   Binding,
   CreateOutcome,
   DeleteOutcome,
+  Outcome,
   StoredId,
   TransactOutcome,
 } from './outcome.ts';

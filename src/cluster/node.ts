@@ -6,7 +6,7 @@
  */
 import type { DatabaseId, GroupId, LeaderAddress, Revision } from '#base';
 import type { KvReader } from '#kv';
-import type { Binding, CreateOutcome, DeleteOutcome, TransactOutcome } from './outcome.ts';
+import type { Binding, CreateOutcome, DeleteOutcome, Outcome, TransactOutcome } from './outcome.ts';
 
 /** This node's copy of the catalog. It is never behind an acknowledged create or delete of this node (C6). */
 export interface CatalogMirror {
@@ -17,18 +17,18 @@ export interface CatalogMirror {
   onChange(listener: (change: CatalogChange) => void): () => void;
 }
 
-export type CatalogChange =
-  | { readonly kind: 'created'; readonly binding: Binding }
-  | { readonly kind: 'deleted'; readonly binding: Binding };
+export type CatalogChange = Extract<Outcome, { readonly kind: 'created' | 'deleted' }>;
 
 /** How a wait for a revision ended: it is applied here, its database was deleted, or the caller gave up. */
 export type WaitOutcome = 'reached' | 'gone' | 'aborted';
 
+/** What the free space of the data directory allows: everything, reads and deletes only, or reads only. */
+export type DiskLevel = 'open' | 'refusing-writes' | 'read-only';
+
 export interface NodeHealth {
   /** False while the node drains: it finishes what it took in and accepts nothing new. */
   readonly accepting: boolean;
-  /** What the free space of the data directory allows: everything, reads and deletes only, or reads only. */
-  readonly disk: 'open' | 'refusing-writes' | 'read-only';
+  readonly disk: DiskLevel;
   readonly groupCount: number;
   /** Proposals that are taken in and not yet answered. */
   readonly pendingProposals: number;
@@ -52,12 +52,12 @@ export interface Node {
   createDatabase(name: string): Promise<CreateOutcome>;
   /** With `databaseId`, deletes only that instance. */
   deleteDatabase(name: string, databaseId?: DatabaseId): Promise<DeleteOutcome>;
-  /** Decides a transaction. The payload is handed over: the node stamps the recorded time into it. */
+  /** Decides a transaction. The caller gives the payload away: the leader stamps the recorded time into it. */
   transact(group: GroupId, payload: Uint8Array): Promise<TransactOutcome>;
 
   /** The revision that a linearizable read must show: confirmed by the leader after this call, and applied here. */
   latest(group: GroupId): Promise<Revision>;
-  /** The revision applied here, without asking anyone. Never goes back. */
+  /** The revision applied here, without asking anyone. Never goes back; 0 for a group that is gone. */
   applied(group: GroupId): Revision;
   waitFor(group: GroupId, revision: Revision, signal: AbortSignal): Promise<WaitOutcome>;
   /** Calls the listener after each applied batch of the group; with undefined, once, when the group is gone. */

@@ -48,3 +48,6 @@ export type DeleteOutcome =
   | { readonly kind: 'deleted'; readonly binding: Binding }
   /** The name is bound to nothing, or to another instance than the one that was named. */
   | { readonly kind: 'absent' };
+
+/** Whatever an applied entry can answer. */
+export type Outcome = TransactOutcome | CreateOutcome | DeleteOutcome;

@@ -1,0 +1,52 @@
+/**
+ * One turn of the apply loop: a batch of the store, and what is to be said when it is written.
+ */
+import type { KvBatch } from '#kv';
+import type { Entry } from '#raft';
+import type { Group } from './group.ts';
+import type { CoreLimits } from './limits.ts';
+import type { Settlement } from './link.ts';
+import type { CatalogChange } from './node.ts';
+import type { Outcome } from './outcome.ts';
+
+export class ApplyTurn {
+  readonly batch: KvBatch;
+  readonly settlements: Settlement[] = [];
+  readonly changes: CatalogChange[] = [];
+  readonly #limits: CoreLimits;
+  readonly #bytesOf = new Map<Group, number>();
+  #entryCount = 0;
+  #bytes = 0;
+
+  constructor(batch: KvBatch, limits: CoreLimits) {
+    this.batch = batch;
+    this.#limits = limits;
+  }
+
+  get entryCount(): number {
+    return this.#entryCount;
+  }
+
+  get hasRoom(): boolean {
+    return this.#entryCount < this.#limits.applyEntriesMax && this.#bytes < this.#limits.applyBytesMax;
+  }
+
+  /** The groups that applied something. */
+  get groups(): Iterable<Group> {
+    return this.#bytesOf.keys();
+  }
+
+  /** Bytes of the entries that a group has applied in this turn. */
+  bytesOf(group: Group): number {
+    return this.#bytesOf.get(group) ?? 0;
+  }
+
+  /** Counts an applied entry, and keeps its outcome for whoever proposed it. */
+  add(group: Group, entry: Entry, outcome: Outcome | undefined): void {
+    const token = group.proposals.settle(entry);
+    if (outcome !== undefined && token !== undefined) this.settlements.push({ kind: 'outcome', token, outcome });
+    this.#entryCount += 1;
+    this.#bytes += entry.payload.length;
+    this.#bytesOf.set(group, this.bytesOf(group) + entry.payload.length);
+  }
+}

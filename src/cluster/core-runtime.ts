@@ -1,0 +1,335 @@
+/**
+ * The core: every group of this node in one object without threads, timers or clocks of its own.
+ *
+ * Whoever drives it calls `send` with the front's commands, `tick` when `deadlineMs` has passed, and `drain` once; it
+ * hears reports and, at most once, a failure. Between those calls it works only when the log or the store answers.
+ *
+ * Every way in ends its turn the same way: what is to be persisted goes to the log as one append, the apply loop runs
+ * if there is something to apply, and the front gets one report.
+ */
+import { CATALOG_GROUP, type Clock, type GroupId, type Random } from '#base';
+import type { KvBatch, KvStore } from '#kv';
+import type { Fact, Input } from '#raft';
+import type { BatchId, LogWriter, PersistedFacts, RecoveredLog } from '#storage';
+import { ApplyLoop } from './apply-loop.ts';
+import type { ApplyTurn } from './apply-turn.ts';
+import { Checkpointer } from './checkpoint.ts';
+import { carryOut, type EffectHandlers } from './effects.ts';
+import { Elections } from './elections.ts';
+import type { Group } from './group.ts';
+import { Lifecycle } from './group-lifecycle.ts';
+import type { CoreLimits } from './limits.ts';
+import type { Commands, CoreLink, Report } from './link.ts';
+import { LogFeed } from './log-feed.ts';
+import type { CatalogMachine, Machines } from './machine.ts';
+import type { CatalogChange, DiskLevel } from './node.ts';
+import type { Binding } from './outcome.ts';
+import { Intake } from './proposals.ts';
+import { ReadBarrier } from './read-barrier.ts';
+import { recoverDatabases } from './recovery.ts';
+import { Reporter } from './reporter.ts';
+import { Trash } from './trash.ts';
+
+/** What the core counts and times, for metrics. It may not throw. */
+export interface CoreObserver {
+  elected(): void;
+  committed(entryCount: number): void;
+  synced(facts: PersistedFacts): void;
+  written(facts: { readonly entryCount: number; readonly elapsedMs: number }): void;
+}
+
+export interface CorePorts {
+  readonly kv: KvStore;
+  /** Makes every write of the store that has resolved durable. */
+  readonly syncStore: () => Promise<void>;
+  readonly log: LogWriter;
+  readonly recovered: RecoveredLog;
+  readonly machines: Machines;
+  readonly limits: CoreLimits;
+  readonly clock: Clock;
+  readonly monotonicMs: () => number;
+  readonly random: Random;
+  readonly disk: () => DiskLevel;
+  readonly observer: CoreObserver;
+}
+
+interface Waiter {
+  readonly isDone: () => boolean;
+  readonly resolve: () => void;
+  readonly reject: (failure: unknown) => void;
+}
+
+const SEED_BYTES = 4;
+
+export class CoreRuntime implements CoreLink {
+  readonly #ports: CorePorts;
+  readonly #catalog: CatalogMachine;
+  readonly #reporter = new Reporter();
+  readonly #elections = new Elections();
+  readonly #feed: LogFeed;
+  readonly #apply: ApplyLoop;
+  readonly #checkpointer: Checkpointer;
+  readonly #trash: Trash;
+  readonly #lifecycle: Lifecycle;
+  readonly #intake: Intake;
+  readonly #reads: ReadBarrier;
+  readonly #handlers: EffectHandlers;
+  #waiters: readonly Waiter[] = [];
+  #clearing: Promise<void> | undefined;
+  #failure: Error | undefined;
+  #onFailure: (failure: Error) => void = () => undefined;
+
+  /** Recovers, takes the lead of every group that was behind, and is then where the last process stopped. */
+  static async open(ports: CorePorts): Promise<CoreRuntime> {
+    const core = new CoreRuntime(ports);
+    await core.#recover();
+    return core;
+  }
+
+  private constructor(ports: CorePorts) {
+    const { kv, limits, machines, clock, random, disk, syncStore, monotonicMs } = ports;
+    const reporter = this.#reporter;
+    const step = (group: Group, input: Input): void => this.#step(group, input);
+    const touch = (id: GroupId): Group | undefined => this.#lifecycle.touch(id);
+    const seed = (): number => random.bytes(SEED_BYTES).reduce((value, byte) => (value << 8) | byte, 0);
+    const opened = (group: Group): void => this.#elections.watch(group);
+    this.#ports = ports;
+    this.#feed = new LogFeed(ports.log);
+    this.#apply = new ApplyLoop({
+      kv,
+      limits,
+      step,
+      change: (change, batch) => this.#change(change, batch),
+      written: (turn, elapsedMs) => this.#written(turn, elapsedMs),
+      monotonicMs,
+    });
+    this.#checkpointer = new Checkpointer({
+      limits,
+      syncStore,
+      record: (group, mark) => this.#feed.checkpoint(group.id, mark),
+    });
+    this.#trash = new Trash({
+      kv,
+      rowsOf: (group) => machines.rowsOf(group),
+      syncStore,
+      sliceRows: limits.trashSliceRows,
+    });
+    this.#lifecycle = new Lifecycle(
+      { kv, machines, limits, reporter, monotonicMs, seed, step, opened },
+      ports.recovered.groups,
+    );
+    this.#intake = new Intake({ machines, limits, clock, random, reporter, disk, touch, step });
+    this.#reads = new ReadBarrier({ reporter, touch, step });
+    this.#handlers = this.#handleEffects();
+    this.#catalog = machines.openCatalog(kv);
+  }
+
+  /** Every database, as the catalog has it applied. */
+  get bindings(): readonly Binding[] {
+    return this.#catalog.list();
+  }
+
+  /** When `tick` is next worth calling; undefined when nothing waits for time to pass. */
+  get deadlineMs(): number | undefined {
+    const { deadlineMs: checkpointMs } = this.#checkpointer;
+    const { deadlineMs: electionMs } = this.#elections;
+    if (checkpointMs === undefined || electionMs === undefined) return checkpointMs ?? electionMs;
+    return Math.min(checkpointMs, electionMs);
+  }
+
+  onReport(listener: (report: Report) => void): void {
+    this.#reporter.onReport(listener);
+  }
+
+  /** Calls the listener once, when the core can go on no more. It does nothing afterwards: the process must end. */
+  onFailure(listener: (failure: Error) => void): void {
+    this.#onFailure = listener;
+  }
+
+  send(commands: Commands): void {
+    this.#turn(() => {
+      this.#intake.take(commands);
+      this.#reads.take(commands.reads);
+    });
+  }
+
+  tick(): void {
+    this.#turn(() => {
+      const nowMs = this.#ports.monotonicMs();
+      for (const group of this.#elections.due(nowMs)) this.#step(group, { kind: 'tick' });
+      if (this.#checkpointer.isDue(nowMs)) this.#keep(this.#checkpoint());
+    });
+  }
+
+  /** The free space of the disk has come to another level. */
+  reportDisk(level: DiskLevel): void {
+    this.#turn(() => this.#reporter.disk(level));
+  }
+
+  /** Takes nothing more, answers what it has, and makes all of it durable. Log and store stay open. */
+  async drain(): Promise<void> {
+    this.#intake.close();
+    this.#reads.close();
+    this.#trash.close();
+    await this.#until(() => this.#isIdle());
+    await this.#clearing;
+    while (this.#checkpointer.isDirty) await this.#checkpoint();
+  }
+
+  async #recover(): Promise<void> {
+    const { kv, machines, recovered, log } = this.#ports;
+    log.onPersisted((through, facts) => this.#turn(() => this.#persisted(through, facts)));
+    log.onFatal((failure) => this.#fail(failure));
+    for (const { group } of this.bindings) this.#lifecycle.admit(group);
+    const catalog = this.#open(() => this.#lifecycle.openCatalog(this.#catalog));
+    await this.#until(() => catalog.isReady);
+    const plan = await recoverDatabases(kv, machines, recovered, (group) => this.#lifecycle.isKnown(group));
+    for (const group of plan.orphans) this.#feed.tombstone(group);
+    const behind = this.#open(() => plan.behind.map((group) => this.#lifecycle.touch(group)));
+    await this.#until(() => behind.every((group) => group === undefined || group.isReady));
+    await this.#trash.recover();
+    this.#turn(() => this.#clear());
+  }
+
+  #handleEffects(): EffectHandlers {
+    return {
+      persist: (group, effect) => this.#feed.persist(group, effect),
+      proposed: (group, effect) => this.#intake.onProposed(group, effect),
+      apply: (group, entries) => this.#apply.onApply(group, entries),
+      readReady: (group, effect) => this.#reads.onReady(group, effect),
+      readRefused: (group, id, refusal) => this.#reads.onRefused(group, id, refusal),
+      fact: (group, fact) => this.#note(group, fact),
+    };
+  }
+
+  /** Every change of a group's Raft state goes through here. A closed group has none any more (C4). */
+  #step(group: Group, input: Input): void {
+    if (!group.isOpen) return;
+    carryOut(group, group.step(input, this.#ports.monotonicMs()), this.#handlers);
+  }
+
+  #note(group: Group, fact: Fact): void {
+    if (fact.kind === 'became-leader') {
+      this.#elections.forget(group);
+      this.#ports.observer.elected();
+    }
+  }
+
+  #persisted(through: BatchId, facts: PersistedFacts): void {
+    this.#ports.observer.synced(facts);
+    this.#feed.persisted(through, (group, completion) => this.#step(group, completion));
+  }
+
+  /** Puts what a change of the catalog means into the batch that applies it. */
+  #change(change: CatalogChange, batch: KvBatch): void {
+    const { group } = change.binding;
+    if (change.kind === 'created') return this.#lifecycle.create(change.binding, batch);
+    this.#trash.mark(batch, group);
+    const closed = this.#lifecycle.remove(group);
+    if (closed !== undefined) this.#elections.forget(closed);
+  }
+
+  /** A batch is in the store: tells everybody who waited for it. */
+  #written(turn: ApplyTurn, elapsedMs: number): void {
+    const nowMs = this.#ports.monotonicMs();
+    this.#ports.observer.written({ entryCount: turn.entryCount, elapsedMs });
+    this.#reporter.catalog(turn.changes);
+    for (const group of turn.groups) this.#afterApply(group, turn.bytesOf(group), nowMs);
+    this.#reporter.settle(turn.settlements);
+    for (const change of turn.changes) if (change.kind === 'deleted') this.#bury(change.binding.group);
+    this.#endTurn();
+  }
+
+  #afterApply(group: Group, bytes: number, nowMs: number): void {
+    if (!group.isOpen) return;
+    this.#checkpointer.markDirty(group, bytes, nowMs);
+    if (group.id !== CATALOG_GROUP) this.#reporter.applied({ group: group.id, revision: group.written.revision });
+    this.#reads.release(group);
+    if (group.isReady) this.#intake.release(group);
+  }
+
+  /** The delete is durable: ends the group in the log, and clears its rows in the background. */
+  #bury(group: GroupId): void {
+    this.#feed.tombstone(group);
+    this.#trash.add(group);
+    this.#clear();
+  }
+
+  #clear(): void {
+    if (this.#clearing !== undefined || this.#trash.length === 0) return;
+    this.#clearing = this.#clearTrash();
+    this.#keep(this.#clearing);
+  }
+
+  async #clearTrash(): Promise<void> {
+    await this.#trash.run();
+    this.#clearing = undefined;
+  }
+
+  async #applyAll(): Promise<void> {
+    await this.#apply.run();
+    this.#turn(() => undefined);
+  }
+
+  async #checkpoint(): Promise<void> {
+    await this.#checkpointer.run();
+    this.#turn(() => undefined);
+  }
+
+  #isIdle(): boolean {
+    if (!this.#apply.isIdle) return false;
+    for (const group of this.#lifecycle.openGroups) {
+      if (!group.isReady || group.proposals.count > 0 || group.reads.count > 0) return false;
+    }
+    return true;
+  }
+
+  #open<Opened>(work: () => Opened): Opened {
+    const opened = work();
+    this.#turn(() => undefined);
+    return opened;
+  }
+
+  /** One way in. What it throws is a broken invariant or broken data: the core stops. */
+  #turn(work: () => void): void {
+    if (this.#failure !== undefined) return;
+    try {
+      work();
+      this.#endTurn();
+    } catch (failure) {
+      this.#fail(failure);
+    }
+  }
+
+  #endTurn(): void {
+    this.#feed.flush();
+    if (this.#apply.isWaiting) this.#keep(this.#applyAll());
+    this.#reporter.flush();
+    const done = this.#waiters.filter((waiter) => waiter.isDone());
+    if (done.length === 0) return;
+    this.#waiters = this.#waiters.filter((waiter) => !done.includes(waiter));
+    for (const waiter of done) waiter.resolve();
+  }
+
+  /** Resolves at the end of the first turn in which the condition holds. */
+  async #until(isDone: () => boolean): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure;
+    if (isDone()) return;
+    await new Promise<void>((resolve, reject) => {
+      this.#waiters = [...this.#waiters, { isDone, resolve, reject }];
+    });
+  }
+
+  /** The keeper of background work: whatever it fails with stops the core. */
+  #keep(work: Promise<void>): void {
+    work.catch((failure: unknown) => this.#fail(failure));
+  }
+
+  #fail(failure: unknown): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = failure instanceof Error ? failure : new Error(String(failure));
+    for (const waiter of this.#waiters) waiter.reject(this.#failure);
+    this.#waiters = [];
+    this.#onFailure(this.#failure);
+  }
+}

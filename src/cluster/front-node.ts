@@ -1,0 +1,252 @@
+/**
+ * The front: the `Node` that the layers above use, over a link to the core.
+ *
+ * Everything that is asked in one turn of the event loop leaves in one message. A report is taken in a fixed order, so
+ * that whoever is told of a write can already see it: catalog, revisions, then answers (C6).
+ */
+import { assert, type DatabaseId, type GroupId, type LeaderAddress, type Revision, toRevision } from '#base';
+import type { KvReader } from '#kv';
+import { PAYLOAD_BYTES_MAX } from '#storage';
+import { LiveCatalog } from './catalog-mirror.ts';
+import type {
+  Commands,
+  CoreLink,
+  CreateRequest,
+  DeleteRequest,
+  Proposal,
+  ReadRequest,
+  Report,
+  Settlement,
+  Token,
+} from './link.ts';
+import type { CatalogMirror, DiskLevel, Node, NodeHealth, NodeIdentity, WaitOutcome } from './node.ts';
+import type { Binding, CreateOutcome, DeleteOutcome, Outcome, TransactOutcome } from './outcome.ts';
+import { draining, payloadTooLarge } from './refusals.ts';
+import { Revisions } from './revisions.ts';
+
+/** What the front times, for metrics. It may not throw. */
+export interface FrontObserver {
+  proposed(facts: { readonly elapsedMs: number; readonly failed: boolean }): void;
+  read(facts: { readonly elapsedMs: number }): void;
+}
+
+export interface FrontPorts {
+  readonly link: CoreLink;
+  readonly reader: KvReader;
+  readonly identity: NodeIdentity;
+  readonly name: string;
+  /** The catalog as the core has it when the link opens. */
+  readonly bindings: readonly Binding[];
+  readonly disk: DiskLevel;
+  readonly storedRevision: (group: GroupId) => Revision;
+  /** Runs the flush at the end of this turn of the event loop. */
+  readonly schedule: (flush: () => void) => void;
+  readonly monotonicMs: () => number;
+  readonly observer: FrontObserver;
+  /** Closes what the node opened beside the core. */
+  readonly close: () => Promise<void>;
+}
+
+interface Pending {
+  readonly kind: 'proposal' | 'read';
+  readonly startedMs: number;
+  readonly settle: (settlement: Settlement) => void;
+}
+
+export class FrontNode implements Node {
+  readonly #ports: FrontPorts;
+  readonly #catalog: LiveCatalog;
+  readonly #revisions: Revisions;
+  readonly #pending = new Map<Token, Pending>();
+  /** Reads of this turn: later ones of the same turn join them, for the message has not left yet. */
+  readonly #reads = new Map<GroupId, Promise<Revision>>();
+  #turn: Turn = new Turn();
+  #isScheduled = false;
+  #lastToken: Token = 0;
+  #pendingProposals = 0;
+  #disk: DiskLevel;
+  #address = '';
+  #draining: Promise<void> | undefined;
+
+  constructor(ports: FrontPorts) {
+    this.#ports = ports;
+    this.#disk = ports.disk;
+    this.#catalog = new LiveCatalog(ports.bindings);
+    this.#revisions = new Revisions(ports.storedRevision);
+    ports.link.onReport((report) => this.#take(report));
+  }
+
+  get identity(): NodeIdentity {
+    return this.#ports.identity;
+  }
+
+  get catalog(): CatalogMirror {
+    return this.#catalog;
+  }
+
+  get reader(): KvReader {
+    return this.#ports.reader;
+  }
+
+  get leader(): LeaderAddress {
+    return { node: this.#ports.name, address: this.#address };
+  }
+
+  advertise(address: string): void {
+    this.#address = address;
+  }
+
+  async createDatabase(name: string): Promise<CreateOutcome> {
+    const outcome = await this.#propose((token) => this.#turn.creates.push({ token, name }));
+    assert(outcome.kind === 'created' || outcome.kind === 'exists', 'A create is answered as one', outcome);
+    return outcome;
+  }
+
+  async deleteDatabase(name: string, databaseId?: DatabaseId): Promise<DeleteOutcome> {
+    const outcome = await this.#propose((token) => this.#turn.deletes.push({ token, name, databaseId }));
+    assert(outcome.kind === 'deleted' || outcome.kind === 'absent', 'A delete is answered as one', outcome);
+    return outcome;
+  }
+
+  async transact(group: GroupId, payload: Uint8Array): Promise<TransactOutcome> {
+    if (payload.length > PAYLOAD_BYTES_MAX) throw payloadTooLarge(payload.length, PAYLOAD_BYTES_MAX);
+    const outcome = await this.#propose((token) => this.#turn.proposals.push({ token, group, payload }));
+    assert(isTransact(outcome), 'A transaction is answered as one', outcome);
+    return outcome;
+  }
+
+  async latest(group: GroupId): Promise<Revision> {
+    const shared = this.#reads.get(group);
+    if (shared !== undefined) return shared;
+    const read = this.#read(group);
+    this.#reads.set(group, read);
+    return read;
+  }
+
+  applied(group: GroupId): Revision {
+    return this.#catalog.has(group) ? this.#revisions.of(group) : toRevision(0);
+  }
+
+  async waitFor(group: GroupId, revision: Revision, signal: AbortSignal): Promise<WaitOutcome> {
+    if (!this.#catalog.has(group)) return 'gone';
+    return this.#revisions.wait(group, revision, signal);
+  }
+
+  onApplied(group: GroupId, listener: (revision: Revision | undefined) => void): () => void {
+    if (!this.#catalog.has(group)) queueMicrotask(() => listener(undefined));
+    return this.#revisions.listen(group, listener);
+  }
+
+  health(): NodeHealth {
+    return {
+      accepting: this.#draining === undefined,
+      disk: this.#disk,
+      groupCount: this.#catalog.list().length + 1,
+      pendingProposals: this.#pendingProposals,
+    };
+  }
+
+  async drain(): Promise<void> {
+    this.#draining ??= this.#drain();
+    await this.#draining;
+  }
+
+  async #drain(): Promise<void> {
+    this.#flush();
+    await this.#ports.link.drain();
+    await this.#ports.close();
+  }
+
+  async #propose(add: (token: Token) => void): Promise<Outcome> {
+    return this.#ask('proposal', add, (settlement) => {
+      assert(settlement.kind === 'outcome', 'A proposal is answered by an outcome', settlement.kind);
+      return settlement.outcome;
+    });
+  }
+
+  async #read(group: GroupId): Promise<Revision> {
+    const add = (token: Token): number => this.#turn.reads.push({ token, group });
+    const revision = await this.#ask('read', add, (settlement) => {
+      assert(settlement.kind === 'read', 'A read is answered by a revision', settlement.kind);
+      return settlement.revision;
+    });
+    this.#revisions.advance(group, revision);
+    return revision;
+  }
+
+  /** Adds a request to this turn's message; resolves or rejects with its settlement. */
+  #ask<Answer>(
+    kind: Pending['kind'],
+    add: (token: Token) => void,
+    answer: (settlement: Settlement) => Answer,
+  ): Promise<Answer> {
+    if (this.#draining !== undefined) return Promise.reject(draining());
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    this.#lastToken += 1;
+    if (kind === 'proposal') this.#pendingProposals += 1;
+    const settle = (settlement: Settlement): void => {
+      if (settlement.kind === 'refused') reject(settlement.error);
+      else resolve(answer(settlement));
+    };
+    this.#pending.set(this.#lastToken, { kind, startedMs: this.#ports.monotonicMs(), settle });
+    add(this.#lastToken);
+    this.#schedule();
+    return promise;
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#ports.schedule(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#isScheduled = false;
+    if (this.#turn.isEmpty) return;
+    const commands = this.#turn;
+    this.#turn = new Turn();
+    this.#reads.clear();
+    this.#ports.link.send(commands);
+  }
+
+  #take({ catalog, applied, settlements, disk }: Report): void {
+    for (const change of catalog) {
+      this.#catalog.apply(change);
+      if (change.kind === 'deleted') this.#revisions.remove(change.binding.group);
+    }
+    for (const { group, revision } of applied) if (this.#catalog.has(group)) this.#revisions.advance(group, revision);
+    if (disk !== undefined) this.#disk = disk;
+    const nowMs = this.#ports.monotonicMs();
+    for (const settlement of settlements) this.#settle(settlement, nowMs);
+  }
+
+  #settle(settlement: Settlement, nowMs: number): void {
+    const pending = this.#pending.get(settlement.token);
+    assert(pending !== undefined, 'A request is answered once', settlement.token);
+    this.#pending.delete(settlement.token);
+    const elapsedMs = nowMs - pending.startedMs;
+    if (pending.kind === 'proposal') {
+      this.#pendingProposals -= 1;
+      this.#ports.observer.proposed({ elapsedMs, failed: settlement.kind === 'refused' });
+    } else {
+      this.#ports.observer.read({ elapsedMs });
+    }
+    pending.settle(settlement);
+  }
+}
+
+/** The commands of one turn, as they gather. */
+class Turn implements Commands {
+  readonly proposals: Proposal[] = [];
+  readonly creates: CreateRequest[] = [];
+  readonly deletes: DeleteRequest[] = [];
+  readonly reads: ReadRequest[] = [];
+
+  get isEmpty(): boolean {
+    return this.proposals.length + this.creates.length + this.deletes.length + this.reads.length === 0;
+  }
+}
+
+function isTransact(outcome: Outcome): outcome is TransactOutcome {
+  return outcome.kind === 'committed' || outcome.kind === 'replayed' || outcome.kind === 'violated';
+}

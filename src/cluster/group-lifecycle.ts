@@ -1,0 +1,133 @@
+/**
+ * Which groups are on this node, and which of them are open.
+ *
+ *   (catalog: created) --> dormant --> open --> closed (catalog: deleted)
+ *
+ * A dormant group is a number in a set; it is opened by the first request that touches it, and asks for leadership at
+ * once. A closed group is forgotten: its requests are refused, its rows are trash, its log is ended (C4).
+ */
+import { assert, CATALOG_GROUP, type GroupId, toLogIndex, toTerm } from '#base';
+import type { KvBatch, KvReader } from '#kv';
+import { type Entry, type HardState, type Input, openReplica, type ReplicaId, toReplicaId, voterSet } from '#raft';
+import type { RecoveredGroup } from '#storage';
+import { Group } from './group.ts';
+import type { CoreLimits } from './limits.ts';
+import type { AppliedMark, CatalogMachine, Machine, Machines } from './machine.ts';
+import type { Binding } from './outcome.ts';
+import { noSuchGroup } from './refusals.ts';
+import type { Reporter } from './reporter.ts';
+
+/** The only replica that a group has until there are more nodes. */
+const SELF: ReplicaId = toReplicaId(1);
+
+export interface LifecyclePorts {
+  readonly kv: KvReader;
+  readonly machines: Machines;
+  readonly limits: CoreLimits;
+  readonly reporter: Reporter;
+  readonly monotonicMs: () => number;
+  readonly seed: () => number;
+  readonly step: (group: Group, input: Input) => void;
+  /** A group was opened, and has no leader yet. */
+  readonly opened: (group: Group) => void;
+}
+
+export class Lifecycle {
+  readonly #ports: LifecyclePorts;
+  /** What the log holds of groups that are not open yet. */
+  readonly #recovered: Map<GroupId, RecoveredGroup>;
+  readonly #dormant = new Set<GroupId>();
+  readonly #open = new Map<GroupId, Group>();
+
+  constructor(ports: LifecyclePorts, recovered: ReadonlyMap<GroupId, RecoveredGroup>) {
+    this.#ports = ports;
+    this.#recovered = new Map(recovered);
+  }
+
+  get count(): number {
+    return this.#dormant.size + this.#open.size;
+  }
+
+  get openGroups(): Iterable<Group> {
+    return this.#open.values();
+  }
+
+  openCatalog(machine: CatalogMachine): Group {
+    return this.#openWith(CATALOG_GROUP, machine);
+  }
+
+  /** Knows a database's group from here on, without opening it. */
+  admit(id: GroupId): void {
+    assert(!this.#open.has(id), 'A group is admitted once', id);
+    this.#dormant.add(id);
+  }
+
+  isKnown(id: GroupId): boolean {
+    return this.#open.has(id) || this.#dormant.has(id);
+  }
+
+  /** The group, opened if it was dormant; undefined when it is not on this node. */
+  touch(id: GroupId): Group | undefined {
+    const open = this.#open.get(id);
+    if (open !== undefined || !this.#dormant.has(id)) return open;
+    const machine = this.#ports.machines.openDatabase(this.#ports.kv, id);
+    assert(machine !== undefined, 'A database of the catalog has its applied row', id);
+    this.#dormant.delete(id);
+    return this.#openWith(id, machine);
+  }
+
+  /** Puts the rows of a new database into the batch that creates it, and knows its group. */
+  create(binding: Binding, batch: KvBatch): void {
+    this.#ports.machines.createDatabase(this.#ports.kv, binding).flushInto(batch);
+    this.admit(binding.group);
+  }
+
+  /** Forgets a group: refuses whoever waits for it. Returns it if it was open; it is stepped no more. */
+  remove(id: GroupId): Group | undefined {
+    const group = this.#open.get(id);
+    this.#dormant.delete(id);
+    this.#open.delete(id);
+    this.#recovered.delete(id);
+    if (group === undefined) return undefined;
+    group.close();
+    this.#ports.reporter.refuse([...group.proposals.abandon(), ...group.reads.abandon()], noSuchGroup(id));
+    return group;
+  }
+
+  #openWith(id: GroupId, machine: Machine): Group {
+    const { limits, monotonicMs, seed, step, opened } = this.#ports;
+    const { uncommittedBytesMax, pendingReadsMax, electionWindowMs, electionJitterMs } = limits;
+    const config = { self: SELF, uncommittedBytesMax, pendingReadsMax, electionWindowMs, electionJitterMs };
+    const { hardState, entries } = inLog(this.#recovered.get(id), machine.applied);
+    this.#recovered.delete(id);
+    const base = { index: machine.applied.index, term: machine.applied.term };
+    const clock = { nowMs: monotonicMs(), seed: seed() };
+    const raft = openReplica(config, voterSet([SELF]), { hardState, base, entries }, clock);
+    const group = new Group(id, raft, machine);
+    this.#open.set(id, group);
+    opened(group);
+    // Nobody else can lead: no need to wait for the election deadline.
+    step(group, { kind: 'campaign' });
+    return group;
+  }
+}
+
+/** What a replica goes on from: the log behind what is applied. */
+function inLog(
+  recovered: RecoveredGroup | undefined,
+  applied: AppliedMark,
+): { readonly hardState: HardState; readonly entries: readonly Entry[] } {
+  if (recovered === undefined) {
+    assert(applied.index === 0, 'The log holds every group that has applied something', applied);
+    return { hardState: { term: toTerm(0), vote: undefined }, entries: [] };
+  }
+  const { hardState, checkpoint, entries } = recovered;
+  const last = toLogIndex(entries.at(-1)?.index ?? checkpoint.index);
+  assert(checkpoint.index <= applied.index, 'The store is not behind its checkpoint', [checkpoint, applied]);
+  assert(applied.index <= last, 'The store is not ahead of the log', [applied, last]);
+  const { term, vote } = hardState;
+  return {
+    hardState: { term, vote: vote === 0 ? undefined : toReplicaId(vote) },
+    entries: entries.filter((entry) => entry.index > applied.index),
+  };
+}

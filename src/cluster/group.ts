@@ -1,0 +1,71 @@
+/**
+ * One group on this node: its Raft state, its state machine, and the requests that wait for it. It has no loop of its
+ * own; the runtime steps it and carries its effects out.
+ */
+import type { GroupId } from '#base';
+import { type Effect, type Input, type RaftState, step } from '#raft';
+import { Backlog } from './backlog.ts';
+import { GroupProposals } from './group-proposals.ts';
+import { GroupReads } from './group-reads.ts';
+import type { AppliedMark, Machine } from './machine.ts';
+
+export class Group {
+  readonly id: GroupId;
+  readonly machine: Machine;
+  readonly proposals: GroupProposals = new GroupProposals();
+  readonly reads: GroupReads = new GroupReads();
+  readonly backlog: Backlog = new Backlog();
+  #raft: RaftState;
+  #written: AppliedMark;
+  #stampedMs: number;
+  #isOpen = true;
+
+  constructor(id: GroupId, raft: RaftState, machine: Machine) {
+    this.id = id;
+    this.machine = machine;
+    this.#raft = raft;
+    this.#written = machine.applied;
+    this.#stampedMs = machine.recordedTimeMs;
+  }
+
+  get raft(): RaftState {
+    return this.#raft;
+  }
+
+  /** What the store holds and readers may see; the machine itself may be further, up to the batch being written. */
+  get written(): AppliedMark {
+    return this.#written;
+  }
+
+  /** False once the database is deleted: it is stepped no more (C4). */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Whether it leads and has applied everything of earlier terms: only then is its latest recorded time known. */
+  get isReady(): boolean {
+    const { role, applied } = this.#raft;
+    return role.kind === 'leader' && applied >= role.first;
+  }
+
+  step(input: Input, nowMs: number): readonly Effect[] {
+    const { state, effects } = step(this.#raft, input, nowMs);
+    this.#raft = state;
+    return effects;
+  }
+
+  /** The recorded time of the next transaction: the clock, but never before the one before it (C3). */
+  nextRecordedTime(clockMs: number): number {
+    this.#stampedMs = Math.max(clockMs, this.#stampedMs, this.machine.recordedTimeMs);
+    return this.#stampedMs;
+  }
+
+  /** The batch with everything that the machine has applied is in the store. */
+  markWritten(): void {
+    this.#written = this.machine.applied;
+  }
+
+  close(): void {
+    this.#isOpen = false;
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * Every bound of the runtime, by name. The defaults are for one node of two cores; tests take smaller ones.
+ */
+
+export interface CoreLimits {
+  /** Bytes of payloads of one group that may wait for a quorum. */
+  readonly uncommittedBytesMax: number;
+  /** Bytes of payloads of one group that may wait for its election. */
+  readonly waitingBytesMax: number;
+  /** Entries and bytes of one group that may be committed and not yet applied. */
+  readonly backlogEntriesMax: number;
+  readonly backlogBytesMax: number;
+  /** Reads of one group that may wait for a quorum. */
+  readonly pendingReadsMax: number;
+  /** What one applied batch takes at most, over all groups, and of one group before the next has its turn. */
+  readonly applyEntriesMax: number;
+  readonly applyBytesMax: number;
+  readonly applyGroupEntriesMax: number;
+  /** Applied state becomes durable at the latest after this long, or after this many bytes of payloads. */
+  readonly checkpointIntervalMs: number;
+  readonly checkpointBytes: number;
+  /** Rows of a deleted database that are cleared in one go. */
+  readonly trashSliceRows: number;
+  readonly electionWindowMs: number;
+  readonly electionJitterMs: number;
+}
+
+const MEBIBYTE = 2 ** 20;
+
+export const LIMITS: CoreLimits = {
+  uncommittedBytesMax: 16 * MEBIBYTE,
+  waitingBytesMax: 16 * MEBIBYTE,
+  backlogEntriesMax: 5000,
+  backlogBytesMax: 64 * MEBIBYTE,
+  pendingReadsMax: 10_000,
+  applyEntriesMax: 1024,
+  applyBytesMax: 4 * MEBIBYTE,
+  applyGroupEntriesMax: 256,
+  checkpointIntervalMs: 250,
+  checkpointBytes: 16 * MEBIBYTE,
+  trashSliceRows: 1000,
+  electionWindowMs: 2500,
+  electionJitterMs: 1000,
+};

@@ -1,0 +1,71 @@
+/**
+ * What passes between the front and the core: commands one way, reports the other, each gathered over a turn.
+ *
+ * Two links keep this contract: `directLink` calls the core in the same thread (tests, simulation), `WorkerLink` sends
+ * messages to the core's isolate.
+ */
+import type { DatabaseError, DatabaseId, GroupId, Revision } from '#base';
+import type { CatalogChange, DiskLevel } from './node.ts';
+import type { Outcome } from './outcome.ts';
+
+/** Numbers a request of the front; its answer carries the same number. */
+export type Token = number;
+
+export interface Proposal {
+  readonly token: Token;
+  readonly group: GroupId;
+  /** The core's own from here on: it stamps the recorded time into it. */
+  readonly payload: Uint8Array;
+}
+
+export interface CreateRequest {
+  readonly token: Token;
+  readonly name: string;
+}
+
+export interface DeleteRequest {
+  readonly token: Token;
+  readonly name: string;
+  readonly databaseId: DatabaseId | undefined;
+}
+
+export interface ReadRequest {
+  readonly token: Token;
+  readonly group: GroupId;
+}
+
+/** Everything the front asks for in one turn. */
+export interface Commands {
+  readonly proposals: readonly Proposal[];
+  readonly creates: readonly CreateRequest[];
+  readonly deletes: readonly DeleteRequest[];
+  readonly reads: readonly ReadRequest[];
+}
+
+/** The answer to one token. */
+export type Settlement =
+  | { readonly kind: 'outcome'; readonly token: Token; readonly outcome: Outcome }
+  | { readonly kind: 'read'; readonly token: Token; readonly revision: Revision }
+  | { readonly kind: 'refused'; readonly token: Token; readonly error: DatabaseError };
+
+export interface AppliedRevision {
+  readonly group: GroupId;
+  readonly revision: Revision;
+}
+
+/** Everything the core has to say after one turn. The front takes it in this order (C6). */
+export interface Report {
+  readonly catalog: readonly CatalogChange[];
+  readonly applied: readonly AppliedRevision[];
+  readonly settlements: readonly Settlement[];
+  /** Present when it changed. */
+  readonly disk: DiskLevel | undefined;
+}
+
+export interface CoreLink {
+  send(commands: Commands): void;
+  /** One listener, set before the first `send`. */
+  onReport(listener: (report: Report) => void): void;
+  /** Finishes what was sent, makes it durable and closes everything. Nothing is sent afterwards. */
+  drain(): Promise<void>;
+}

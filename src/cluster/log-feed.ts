@@ -1,0 +1,68 @@
+/**
+ * The way to the log: gathers what the groups of one turn persist into one buffer, and brings each completion back to
+ * its group (C1).
+ *
+ * One `append` carries everything of a turn, whichever groups it is of. The log writes while the next turn gathers;
+ * what piles up meanwhile it syncs together.
+ */
+import type { GroupId } from '#base';
+import type { Input, Persist } from '#raft';
+import { type BatchId, type LogWriter, RecordWriter } from '#storage';
+import { Fifo } from './fifo.ts';
+import type { Group } from './group.ts';
+import type { DurableMark } from './machine.ts';
+
+type Completion = Extract<Input, { readonly kind: 'persisted' }>;
+
+interface InFlight {
+  readonly batch: BatchId;
+  /** The last write of each group in the batch: its completion implies that of the earlier ones. */
+  readonly completions: ReadonlyMap<Group, Completion>;
+}
+
+export class LogFeed {
+  readonly #log: LogWriter;
+  readonly #writer = new RecordWriter();
+  #gathered = new Map<Group, Completion>();
+  readonly #inFlight = new Fifo<InFlight>();
+
+  constructor(log: LogWriter) {
+    this.#log = log;
+  }
+
+  persist(group: Group, { hardState, entries, term, index, logTerm }: Persist): void {
+    if (hardState !== undefined) {
+      this.#writer.hardState(group.id, { term: hardState.term, vote: hardState.vote ?? 0 });
+    }
+    for (const entry of entries) this.#writer.entry(group.id, entry);
+    this.#gathered.set(group, { kind: 'persisted', term, index, logTerm });
+  }
+
+  /** Tells the log that a group's applied state is durable up to the mark, so that older segments can go. */
+  checkpoint(group: GroupId, mark: DurableMark): void {
+    this.#writer.checkpoint(group, mark);
+  }
+
+  /** Ends a group in the log. Nothing may be persisted for it afterwards (C4). */
+  tombstone(group: GroupId): void {
+    this.#writer.groupTombstone(group);
+  }
+
+  /** Sends what was gathered, if anything. */
+  flush(): void {
+    if (this.#writer.byteLength === 0) return;
+    const batch = this.#log.append(this.#writer.take());
+    this.#inFlight.push({ batch, completions: this.#gathered });
+    this.#gathered = new Map();
+  }
+
+  /** Calls `complete` for every group that has something durable now: once for each, with its last write. */
+  persisted(through: BatchId, complete: (group: Group, completion: Completion) => void): void {
+    const latest = new Map<Group, Completion>();
+    for (let next = this.#inFlight.peek(); next !== undefined && next.batch <= through; next = this.#inFlight.peek()) {
+      this.#inFlight.shift();
+      for (const [group, completion] of next.completions) latest.set(group, completion);
+    }
+    for (const [group, completion] of latest) complete(group, completion);
+  }
+}

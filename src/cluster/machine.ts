@@ -1,0 +1,75 @@
+/**
+ * The replicated state machines as the runtime drives them: the catalog's and a database's. What an entry means is
+ * their business; here they take entries in order and say what came of each.
+ */
+import type { DatabaseId, GroupId, LogIndex, Revision, Term } from '#base';
+import type { KvBatch, KvReader, KvRow, KvStore } from '#kv';
+import type { Binding, Outcome } from './outcome.ts';
+
+/** Rows that a machine must see to decide an entry, and that only an asynchronous walk can give it. */
+export interface RangeNeed {
+  readonly gte: Uint8Array;
+  readonly lt: Uint8Array;
+}
+
+export interface MachineEntry {
+  readonly index: LogIndex;
+  readonly term: Term;
+  /** Empty for the leader's own no-op. */
+  readonly payload: Uint8Array;
+  /** The rows of each need, in the order of `needs`. */
+  readonly ranges: readonly (readonly KvRow[])[];
+}
+
+/** How far a machine is, as its applied row says it. */
+export interface AppliedMark {
+  readonly index: LogIndex;
+  readonly term: Term;
+  readonly revision: Revision;
+}
+
+export interface Machine {
+  readonly applied: AppliedMark;
+  /** The latest recorded time of its history; the next one is not before it. */
+  readonly recordedTimeMs: number;
+  /** Asked when everything before the entry is in the store. Empty for nearly every entry. */
+  needs(payload: Uint8Array): readonly RangeNeed[];
+  /** Decides the next entry. Undefined for a no-op. Throws for an entry that it does not understand. */
+  apply(entry: MachineEntry): Outcome | undefined;
+  /** Puts everything since the last call, and the applied row, into the batch. */
+  flushInto(batch: KvBatch): void;
+}
+
+export interface CatalogMachine extends Machine {
+  list(): readonly Binding[];
+}
+
+/** The checkpoint that the log knows of a group: everything up to it is durable in the store. */
+export interface DurableMark {
+  readonly index: LogIndex;
+  readonly term: Term;
+  readonly revision: Revision;
+}
+
+/** Makes and mends machines. */
+export interface Machines {
+  /** The catalog as it is in the store; a new one is empty. */
+  openCatalog(kv: KvReader): CatalogMachine;
+  createDatabase(kv: KvReader, binding: Binding): Machine;
+  /** Undefined when the store has no such database. */
+  openDatabase(kv: KvReader, group: GroupId): Machine | undefined;
+  /** Whether the history between the durable mark and the applied row is whole. */
+  verify(kv: KvReader, group: GroupId, durable: DurableMark): Promise<boolean>;
+  /** Takes the database back to the durable mark: deletes what is above and derives the rest anew. */
+  rebuild(kv: KvStore, group: GroupId, durable: DurableMark): Promise<void>;
+  /** Writes the recorded time into a transaction's payload, in place. */
+  stamp(payload: Uint8Array, recordedTimeMs: number): void;
+  encodeCreate(request: {
+    readonly name: string;
+    readonly databaseId: DatabaseId;
+    readonly createdAtMs: number;
+  }): Uint8Array;
+  encodeDelete(request: { readonly name: string; readonly databaseId: DatabaseId | undefined }): Uint8Array;
+  /** Every row of a group, as a key range. */
+  rowsOf(group: GroupId): RangeNeed;
+}

@@ -1,0 +1,94 @@
+/**
+ * The rows of the store that belong to the node and not to a group.
+ *
+ * ```
+ * 00 00            identity: u8 format = 1 | 16 bytes cluster_id | 16 bytes store_id | u32 CRC (little-endian)
+ * 00 01 group(4)   trash: u8 format = 1 | u32 CRC; the rows of this group are being cleared
+ * ```
+ */
+import {
+  assert,
+  ByteReader,
+  ByteWriter,
+  crc32,
+  DatabaseError,
+  formatUuid,
+  type GroupId,
+  parseUuid,
+  toGroupId,
+  toHex,
+} from '#base';
+import { KeyWriter, prefixEnd, readU32 } from '#kv';
+import type { RangeNeed } from './machine.ts';
+import type { NodeIdentity } from './node.ts';
+
+const FORMAT = 1;
+const CRC_BYTES = 4;
+const UUID_BYTES = 16;
+const TRASH_PREFIX = new KeyWriter().u8(0x00).u8(0x01).key();
+
+export const IDENTITY_KEY: Uint8Array = new KeyWriter().u8(0x00).u8(0x00).key();
+
+export function writeIdentity({ clusterId, storeId }: NodeIdentity): Uint8Array {
+  return sealed((row) => {
+    row.bytes(uuidBytes(clusterId));
+    row.bytes(uuidBytes(storeId));
+  });
+}
+
+/** Throws when the row is corrupt. */
+export function readIdentity(value: Uint8Array): NodeIdentity {
+  const row = opened(IDENTITY_KEY, value);
+  const clusterId = formatUuid(row.bytes(UUID_BYTES));
+  return { clusterId, storeId: formatUuid(row.bytes(UUID_BYTES)) };
+}
+
+export function trashKey(group: GroupId): Uint8Array {
+  return new KeyWriter().bytes(TRASH_PREFIX).u32(group).key();
+}
+
+export function writeTrash(): Uint8Array {
+  return sealed(() => undefined);
+}
+
+/** Whose trash row this is. Throws when the row is corrupt. */
+export function readTrash(key: Uint8Array, value: Uint8Array): GroupId {
+  opened(key, value);
+  return toGroupId(readU32(key, TRASH_PREFIX.length));
+}
+
+/** The keys of all trash rows. */
+export function trashRows(): RangeNeed {
+  const lt = prefixEnd(TRASH_PREFIX);
+  assert(lt !== undefined, 'The trash rows are not the last of the store');
+  return { gte: TRASH_PREFIX, lt };
+}
+
+function sealed(write: (row: ByteWriter) => void): Uint8Array {
+  const row = new ByteWriter();
+  row.u8(FORMAT);
+  write(row);
+  row.u32le(crc32(row.view()));
+  return row.take();
+}
+
+function opened(key: Uint8Array, value: Uint8Array): ByteReader {
+  const end = value.length - CRC_BYTES;
+  if (end < 1) throw corrupt(key, `${value.length} bytes are too few for a format and a checksum`);
+  const stored = new ByteReader(value, end).u32le();
+  const found = crc32(value.subarray(0, end));
+  if (stored !== found) throw corrupt(key, `its checksum is ${stored}, its content gives ${found}`);
+  if (value[0] !== FORMAT) throw corrupt(key, `format ${value[0]} is unknown here, ${FORMAT} would be known`);
+  return new ByteReader(value, 1, end);
+}
+
+function corrupt(key: Uint8Array, fault: string): DatabaseError {
+  const message = `The row with key ${toHex(key)} is corrupt: ${fault}`;
+  return new DatabaseError('internal', message, { details: { reason: 'CorruptRecord' } });
+}
+
+function uuidBytes(text: string): Uint8Array {
+  const bytes = parseUuid(text);
+  assert(bytes !== undefined, 'An identity is a UUID', text);
+  return bytes;
+}

@@ -1,0 +1,60 @@
+/**
+ * Why the runtime takes something not in: each refusal with its stable name in `details.reason`, what was found, and
+ * when to try again. A refused proposal was not appended anywhere.
+ */
+import { DatabaseError, type GroupId } from '#base';
+import type { DiskLevel } from './node.ts';
+
+/** About one sync: what waits now has mostly been written by then. */
+const RETRY_AFTER_MS = 50;
+const DISK_RETRY_AFTER_MS = 5000;
+
+export function draining(): DatabaseError {
+  const message = 'The node is draining and takes no more requests; another node, or this one after its restart, will';
+  return new DatabaseError('unavailable', message, { details: { reason: 'Draining' } });
+}
+
+export function noSuchGroup(group: GroupId): DatabaseError {
+  const message = `Group ${group} holds no database on this node; it was deleted, or never created`;
+  return new DatabaseError('not_found', message, { details: { reason: 'DatabaseNotFound' } });
+}
+
+export function diskFull(level: DiskLevel): DatabaseError {
+  const message = `The disk of this node is nearly full (${level}): writes are refused until there is space; reads and deletes go on`;
+  return refused('DiskFull', message, DISK_RETRY_AFTER_MS);
+}
+
+export function payloadTooLarge(bytes: number, bytesMax: number): DatabaseError {
+  const message = `The transaction takes ${bytes} bytes in the log; at most ${bytesMax} fit`;
+  return new DatabaseError('too_large', message, { details: { reason: 'EntryTooLarge' } });
+}
+
+export function uncommittedFull(bytesMax: number): DatabaseError {
+  const message = `${bytesMax} bytes of this database already wait for the disk; send again when some are committed`;
+  return refused('UncommittedBytes', message, RETRY_AFTER_MS);
+}
+
+export function backlogFull(entries: number, bytes: number): DatabaseError {
+  const message = `${entries} entries (${bytes} bytes) of this database are committed and wait to be applied; send again when some are`;
+  return refused('ApplyBacklog', message, RETRY_AFTER_MS);
+}
+
+export function waitingFull(bytesMax: number): DatabaseError {
+  const message = `${bytesMax} bytes of this database already wait for its election; send again when it has a leader`;
+  return refused('WaitingBytes', message, RETRY_AFTER_MS);
+}
+
+export function readsFull(countMax: number): DatabaseError {
+  const message = `${countMax} reads of this database already wait for its leader to be confirmed; send again`;
+  return refused('PendingReads', message, RETRY_AFTER_MS);
+}
+
+export function noLeader(group: GroupId): DatabaseError {
+  return new DatabaseError('unavailable', `Group ${group} has no leader; send again`, {
+    details: { reason: 'NoLeader', retryAfterMs: RETRY_AFTER_MS },
+  });
+}
+
+function refused(reason: string, message: string, retryAfterMs: number): DatabaseError {
+  return new DatabaseError('rate_limited', message, { details: { reason, retryAfterMs } });
+}

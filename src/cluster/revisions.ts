@@ -1,0 +1,85 @@
+/**
+ * How far each database is applied on this node, as the front knows it, and who waits for it to go further.
+ *
+ * A group that has not reported yet is looked up in the store, once: dormant groups cost the front nothing until
+ * somebody asks for them.
+ */
+import type { GroupId, Revision } from '#base';
+import type { WaitOutcome } from './node.ts';
+
+type Listener = (revision: Revision | undefined) => void;
+
+interface Waiter {
+  readonly revision: Revision;
+  readonly resolve: (outcome: WaitOutcome) => void;
+}
+
+export class Revisions {
+  readonly #stored: (group: GroupId) => Revision;
+  readonly #applied = new Map<GroupId, Revision>();
+  readonly #listeners = new Map<GroupId, Set<Listener>>();
+  readonly #waiters = new Map<GroupId, Set<Waiter>>();
+
+  /** `stored` reads the applied revision of a group of the catalog from the store. */
+  constructor(stored: (group: GroupId) => Revision) {
+    this.#stored = stored;
+  }
+
+  of(group: GroupId): Revision {
+    const known = this.#applied.get(group);
+    if (known !== undefined) return known;
+    const stored = this.#stored(group);
+    this.#applied.set(group, stored);
+    return stored;
+  }
+
+  /** Moves a group forward; an older revision changes nothing. */
+  advance(group: GroupId, revision: Revision): void {
+    const known = this.#applied.get(group);
+    if (known !== undefined && known >= revision) return;
+    this.#applied.set(group, revision);
+    for (const waiter of this.#waiters.get(group) ?? []) if (waiter.revision <= revision) waiter.resolve('reached');
+    for (const listener of this.#listeners.get(group) ?? []) listener(revision);
+  }
+
+  /** Forgets a deleted group, and tells everybody who waits for it. */
+  remove(group: GroupId): void {
+    this.#applied.delete(group);
+    for (const waiter of this.#waiters.get(group) ?? []) waiter.resolve('gone');
+    const listeners = this.#listeners.get(group);
+    this.#listeners.delete(group);
+    for (const listener of listeners ?? []) listener(undefined);
+  }
+
+  listen(group: GroupId, listener: Listener): () => void {
+    add(this.#listeners, group, listener);
+    return () => take(this.#listeners, group, listener);
+  }
+
+  /** Resolves when the revision is applied, the group is gone, or the signal fires. Never rejects. */
+  async wait(group: GroupId, revision: Revision, signal: AbortSignal): Promise<WaitOutcome> {
+    if (this.of(group) >= revision) return 'reached';
+    if (signal.aborted) return 'aborted';
+    const { promise, resolve } = Promise.withResolvers<WaitOutcome>();
+    const waiter: Waiter = { revision, resolve };
+    const abort = (): void => resolve('aborted');
+    add(this.#waiters, group, waiter);
+    signal.addEventListener('abort', abort, { once: true });
+    const outcome = await promise;
+    signal.removeEventListener('abort', abort);
+    take(this.#waiters, group, waiter);
+    return outcome;
+  }
+}
+
+function add<Item>(sets: Map<GroupId, Set<Item>>, group: GroupId, item: Item): void {
+  const set = sets.get(group);
+  if (set === undefined) sets.set(group, new Set([item]));
+  else set.add(item);
+}
+
+function take<Item>(sets: Map<GroupId, Set<Item>>, group: GroupId, item: Item): void {
+  const set = sets.get(group);
+  set?.delete(item);
+  if (set?.size === 0) sets.delete(group);
+}

@@ -1,0 +1,107 @@
+/**
+ * One node in one thread, on a disk that forgets: the core over the log and the store in memory, the front over the
+ * core, and crashes between any two moments.
+ */
+import { type Clock, type GroupId, toGroupId } from '#base';
+import { type CoreLimits, CoreRuntime, type DiskLevel, FrontNode, LIMITS } from '#cluster';
+import { LossyKv } from './lossy-kv.ts';
+import { MemoryLog } from './memory-log.ts';
+import { storedRevision, toyMachines, transactPayload } from './toy-machines.ts';
+
+export class CoreWorld {
+  log: MemoryLog;
+  kv: LossyKv;
+  nowMs = 1_000_000;
+  disk: DiskLevel = 'open';
+  readonly failures: Error[] = [];
+  readonly #limits: CoreLimits;
+  #core: CoreRuntime | undefined;
+  #node: FrontNode | undefined;
+  #random = 0;
+
+  constructor(limits: Partial<CoreLimits> = {}) {
+    this.#limits = { ...LIMITS, ...limits };
+    this.log = new MemoryLog();
+    this.kv = new LossyKv();
+  }
+
+  get node(): FrontNode {
+    if (this.#node === undefined) throw new Error('The world is started first');
+    return this.#node;
+  }
+
+  get core(): CoreRuntime {
+    if (this.#core === undefined) throw new Error('The world is started first');
+    return this.#core;
+  }
+
+  async start(): Promise<void> {
+    const { log, kv } = this;
+    const clock: Clock = { nowMs: () => this.nowMs };
+    const core = await CoreRuntime.open({
+      kv,
+      syncStore: () => kv.checkpointFiles(),
+      log,
+      recovered: log.recover(),
+      machines: toyMachines,
+      limits: this.#limits,
+      clock,
+      monotonicMs: () => this.nowMs,
+      random: { bytes: (count) => this.#bytes(count) },
+      disk: () => this.disk,
+      observer: { elected: noted, committed: noted, synced: noted, written: noted },
+    });
+    core.onFailure((failure) => this.failures.push(failure));
+    this.#core = core;
+    this.#node = new FrontNode({
+      link: core,
+      reader: kv,
+      identity: { clusterId: '', storeId: '' },
+      name: 'test',
+      bindings: core.bindings,
+      disk: this.disk,
+      storedRevision: (group) => storedRevision(kv, group),
+      schedule: queueMicrotask,
+      monotonicMs: () => this.nowMs,
+      observer: { proposed: noted, read: noted },
+      close: async () => undefined,
+    });
+  }
+
+  /** The process dies; the next one finds what the disks kept. */
+  async crash(kept: { readonly torn?: number; readonly survives?: (unsynced: number) => boolean } = {}): Promise<void> {
+    this.log = this.log.crash(kept.torn ?? 0);
+    this.kv = await this.kv.crash(kept.survives ?? (() => true));
+    await this.start();
+  }
+
+  /** Moves time on, and ticks. */
+  pass(ms: number): void {
+    this.nowMs += ms;
+    this.core.tick();
+  }
+
+  /** Creates a database and gives its group. */
+  async create(name: string): Promise<GroupId> {
+    const { binding } = await this.node.createDatabase(name);
+    return toGroupId(binding.group);
+  }
+
+  async transact(group: GroupId, text: string): ReturnType<FrontNode['transact']> {
+    return this.node.transact(group, transactPayload(text));
+  }
+
+  #bytes(count: number): Uint8Array {
+    return Uint8Array.from({ length: count }, () => {
+      this.#random = (Math.imul(this.#random, 1_664_525) + 1_013_904_223) | 0;
+      return this.#random >>> 24;
+    });
+  }
+}
+
+function noted(): void {}
+
+/** Lets everything that is ready to run do so, several rounds of it. */
+export async function settle(): Promise<void> {
+  for (let round = 0; round < 50; round += 1) await new Promise((resolve) => setImmediate(resolve));
+}

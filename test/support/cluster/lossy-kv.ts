@@ -1,0 +1,105 @@
+/**
+ * A store in memory that loses what was not synced, batch by batch and in any combination: LevelDB's worst after a
+ * power failure (a synced batch may survive while an earlier unsynced one does not).
+ */
+import { assert } from '#base';
+import { type KvBatch, type KvRange, type KvRangeOptions, type KvStore, type KvWriteOptions, memoryKv } from '#kv';
+
+type Operation =
+  | { readonly kind: 'put'; readonly key: Uint8Array; readonly value: Uint8Array }
+  | { readonly kind: 'del'; readonly key: Uint8Array };
+
+class RecordedBatch implements KvBatch {
+  readonly operations: Operation[] = [];
+  byteLength = 0;
+
+  get count(): number {
+    return this.operations.length;
+  }
+
+  put(key: Uint8Array, value: Uint8Array): void {
+    this.operations.push({ kind: 'put', key: key.slice(), value: value.slice() });
+    this.byteLength += key.length + value.length;
+  }
+
+  del(key: Uint8Array): void {
+    this.operations.push({ kind: 'del', key: key.slice() });
+    this.byteLength += key.length;
+  }
+}
+
+export class LossyKv implements KvStore {
+  readonly #visible = memoryKv();
+  readonly #journal: { readonly operations: readonly Operation[]; isDurable: boolean }[] = [];
+  /** Writes wait for this, so that a test can look at the moment between a commit and its application. */
+  gate: Promise<void> = Promise.resolve();
+  /** How many rows each write had. */
+  readonly writes: number[] = [];
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    return this.#visible.get(key);
+  }
+
+  range(options: KvRangeOptions): KvRange {
+    return this.#visible.range(options);
+  }
+
+  batch(): KvBatch {
+    return new RecordedBatch();
+  }
+
+  async write(batch: KvBatch, options: KvWriteOptions = {}): Promise<void> {
+    assert(batch instanceof RecordedBatch, 'A batch is written by the store that made it');
+    await this.gate;
+    this.writes.push(batch.count);
+    this.#journal.push({ operations: batch.operations, isDurable: options.sync ?? false });
+    await replay(this.#visible, batch.operations);
+  }
+
+  async clear(): Promise<void> {
+    throw new Error('The core clears by batches');
+  }
+
+  async approximateSize(): Promise<number> {
+    return 0;
+  }
+
+  async compact(): Promise<void> {}
+
+  async close(): Promise<void> {
+    await this.#visible.close();
+  }
+
+  /** Everything written so far is durable. */
+  async checkpointFiles(): Promise<void> {
+    for (const write of this.#journal) write.isDurable = true;
+  }
+
+  /** Batches that a power failure may lose. */
+  get unsyncedCount(): number {
+    return this.#journal.filter((write) => !write.isDurable).length;
+  }
+
+  /** What a next process finds; `survives` says which of the unsynced batches do, by their order. */
+  async crash(survives: (unsynced: number) => boolean): Promise<LossyKv> {
+    const next = new LossyKv();
+    let unsynced = 0;
+    for (const { operations, isDurable } of this.#journal) {
+      const survived = isDurable || survives(unsynced);
+      if (!isDurable) unsynced += 1;
+      if (!survived) continue;
+      await replay(next.#visible, operations);
+      next.#journal.push({ operations, isDurable: true });
+    }
+    return next;
+  }
+}
+
+async function replay(store: KvStore, operations: readonly Operation[]): Promise<void> {
+  const batch = store.batch();
+  for (const operation of operations) {
+    if (operation.kind === 'put') batch.put(operation.key, operation.value);
+    else batch.del(operation.key);
+  }
+  await store.write(batch);
+}

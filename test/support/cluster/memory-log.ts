@@ -1,0 +1,132 @@
+/**
+ * A log in memory that loses what was not synced. Synchronous with its test: `sync` makes queued batches durable, or
+ * (automatic) a microtask does so after each append, as a very fast disk would.
+ */
+import { assert, type GroupId, toLogIndex, toRevision, toTerm, unreachable } from '#base';
+import type { BatchId, EncodedRecords, LogWriter, PersistedFacts, RecoveredGroup, RecoveredLog } from '#storage';
+import { decodeRecord, type LogRecord } from '../../../src/storage/log-records.ts';
+
+type Listener = (through: BatchId, facts: PersistedFacts) => void;
+
+const EMPTY = {
+  hardState: { term: toTerm(0), vote: 0 },
+  checkpoint: { index: toLogIndex(0), term: toTerm(0), revision: toRevision(0) },
+  entries: [],
+};
+
+export class MemoryLog implements LogWriter {
+  isAutomatic = true;
+  /** How often `sync` made something durable. */
+  syncCount = 0;
+  readonly #durable: LogRecord[];
+  #queued: { readonly batch: BatchId; readonly records: readonly LogRecord[] }[] = [];
+  #lastBatch: BatchId = 0;
+  #onPersisted: Listener = () => undefined;
+  #onFatal: (failure: Error) => void = () => undefined;
+  #isBroken = false;
+
+  constructor(durable: readonly LogRecord[] = []) {
+    this.#durable = [...durable];
+  }
+
+  append(records: EncodedRecords): BatchId {
+    this.#lastBatch += 1;
+    this.#queued.push({ batch: this.#lastBatch, records: decodeAll(records) });
+    if (this.isAutomatic) queueMicrotask(() => this.sync());
+    return this.#lastBatch;
+  }
+
+  onPersisted(listener: Listener): void {
+    this.#onPersisted = listener;
+  }
+
+  onFatal(listener: (failure: Error) => void): void {
+    this.#onFatal = listener;
+  }
+
+  async close(): Promise<void> {
+    this.sync();
+  }
+
+  get queuedCount(): number {
+    return this.#queued.length;
+  }
+
+  /** Every record that is durable, in order. */
+  get durable(): readonly LogRecord[] {
+    return this.#durable;
+  }
+
+  /** Makes everything that is queued durable and says so. */
+  sync(): void {
+    const last = this.#queued.at(-1);
+    if (last === undefined || this.#isBroken) return;
+    for (const { records } of this.#queued) this.#durable.push(...records);
+    this.#queued = [];
+    this.syncCount += 1;
+    this.#onPersisted(last.batch, { bytes: 0, elapsedMs: 0 });
+  }
+
+  /** The disk reports an error; nothing becomes durable any more. */
+  fail(failure: Error): void {
+    this.#isBroken = true;
+    this.#onFatal(failure);
+  }
+
+  /** What a next process finds when the first `torn` queued batches reached the disk although nobody was told. */
+  crash(torn: number): MemoryLog {
+    this.#isBroken = true;
+    return new MemoryLog([...this.#durable, ...this.#queued.slice(0, torn).flatMap(({ records }) => records)]);
+  }
+
+  recover(): RecoveredLog {
+    const groups = new Map<GroupId, RecoveredGroup>();
+    const tombstones = new Set<GroupId>();
+    for (const record of this.#durable) {
+      if (record.kind === 'group-tombstone') {
+        groups.delete(record.group);
+        tombstones.add(record.group);
+      } else {
+        assert(record.kind !== 'group-summary' && record.kind !== 'tombstones', 'The core writes no summaries');
+        assert(!tombstones.has(record.group), 'Nothing is written for a group that ended', record.group);
+        groups.set(record.group, after(groups.get(record.group) ?? { group: record.group, ...EMPTY }, record));
+      }
+    }
+    return { groups, tombstones };
+  }
+}
+
+function after(group: RecoveredGroup, record: LogRecord): RecoveredGroup {
+  switch (record.kind) {
+    case 'hard-state':
+      return { ...group, hardState: record.hardState };
+    case 'entry': {
+      const { term, index, payload, level } = record;
+      const last = group.entries.at(-1)?.index ?? group.checkpoint.index;
+      assert(index === last + 1, 'Entries are persisted in order', [last, index]);
+      return { ...group, entries: [...group.entries, { term, index, payload, level }] };
+    }
+    case 'checkpoint': {
+      const { checkpoint } = record;
+      return { ...group, checkpoint, entries: group.entries.filter((entry) => entry.index > checkpoint.index) };
+    }
+    case 'truncate-from':
+    case 'group-tombstone':
+    case 'group-summary':
+    case 'tombstones':
+      throw new Error(`The core writes no ${record.kind} here`);
+    default:
+      return unreachable(record);
+  }
+}
+
+function decodeAll(bytes: EncodedRecords): readonly LogRecord[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const records: LogRecord[] = [];
+  for (let at = 0; at < bytes.length; at += view.getUint32(at, true)) {
+    const record = decodeRecord(bytes, view, at);
+    if (typeof record === 'string') throw new Error(`The core wrote ${record}`);
+    records.push(record.kind === 'entry' ? { ...record, payload: record.payload.slice() } : record);
+  }
+  return records;
+}

@@ -1,0 +1,278 @@
+/**
+ * Small state machines that keep the contract of `Machines`, so that the runtime is tested by itself.
+ *
+ * A payload is `u8 kind, 8 bytes recorded time, text`. A database keeps one row per revision (its text, time and a
+ * running checksum of its history) beside the applied row; the texts `expect N` and `count` decide something:
+ * the first is violated unless the revision is N, the second needs the range of its own rows and stores their count.
+ * The catalog keeps one row per binding. Values are JSON: nothing here is a format of ours.
+ */
+import {
+  assert,
+  encodeUtf8,
+  type GroupId,
+  type Revision,
+  toDatabaseId,
+  toGroupId,
+  toLogIndex,
+  toRevision,
+  toTerm,
+} from '#base';
+import type {
+  AppliedMark,
+  Binding,
+  CatalogMachine,
+  Machine,
+  MachineEntry,
+  Machines,
+  Outcome,
+  RangeNeed,
+} from '#cluster';
+import { KeyWriter, type KvBatch, type KvReader } from '#kv';
+
+const HEADER_BYTES = 9;
+const KIND = { transact: 1, create: 16, delete: 17 } as const;
+
+interface AppliedRow extends AppliedMark {
+  readonly recordedTimeMs: number;
+  readonly checksum: number;
+}
+
+interface RevisionRow {
+  readonly text: string;
+  readonly recordedTimeMs: number;
+  readonly checksum: number;
+}
+
+const NOTHING: AppliedRow = {
+  index: toLogIndex(0),
+  term: toTerm(0),
+  revision: toRevision(0),
+  recordedTimeMs: 0,
+  checksum: 0,
+};
+
+export function transactPayload(text: string): Uint8Array {
+  return payload(KIND.transact, text);
+}
+
+/** Every transaction of a database, as the store has it. */
+export async function historyOf(kv: KvReader, group: GroupId): Promise<readonly RevisionRow[]> {
+  const range = kv.range(historyRows(group));
+  const rows: RevisionRow[] = [];
+  for (let some = await range.next(100); some.length > 0; some = await range.next(100)) {
+    for (const { value } of some) rows.push(parse(value) as RevisionRow);
+  }
+  await range.close();
+  return rows;
+}
+
+export function storedRevision(kv: KvReader, group: GroupId): Revision {
+  return readApplied(kv, group)?.revision ?? toRevision(0);
+}
+
+export const toyMachines: Machines = {
+  openCatalog: (kv) => new ToyCatalog(kv),
+  createDatabase: (kv, binding) => new ToyDatabase(kv, binding.group, NOTHING),
+  openDatabase: (kv, group) => {
+    const applied = readApplied(kv, group);
+    return applied === undefined ? undefined : new ToyDatabase(kv, group, applied);
+  },
+  verify: async (kv, group, durable) => {
+    const rows = await historyOf(kv, group);
+    const applied = readApplied(kv, group) ?? NOTHING;
+    let checksum = durable.revision === 0 ? 0 : (rows[durable.revision - 1]?.checksum ?? -1);
+    for (const row of rows.slice(durable.revision)) {
+      checksum = nextChecksum(checksum, row.text);
+      if (checksum !== row.checksum) return false;
+    }
+    return rows.length === applied.revision && checksum === applied.checksum;
+  },
+  rebuild: async (kv, group, durable) => {
+    const batch = kv.batch();
+    const rows = await historyOf(kv, group);
+    const last = rows[durable.revision - 1];
+    const range = kv.range({ ...historyRows(group), gte: revisionKey(group, durable.revision + 1) });
+    for (const { key } of await range.next(10_000)) batch.del(key);
+    await range.close();
+    batch.put(appliedKey(group), json({ ...NOTHING, ...last, ...durable }));
+    await kv.write(batch, { sync: true });
+  },
+  stamp: (bytes, recordedTimeMs) => {
+    new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).setFloat64(1, recordedTimeMs);
+  },
+  encodeCreate: (request) => payload(KIND.create, JSON.stringify(request)),
+  encodeDelete: (request) => payload(KIND.delete, JSON.stringify(request)),
+  rowsOf: (group) => ({
+    gte: new KeyWriter().u8(1).u32(group).key(),
+    lt: new KeyWriter()
+      .u8(1)
+      .u32(group + 1)
+      .key(),
+  }),
+};
+
+class ToyDatabase implements Machine {
+  readonly #kv: KvReader;
+  readonly #group: GroupId;
+  #applied: AppliedRow;
+  #rows = new Map<number, RevisionRow>();
+
+  constructor(kv: KvReader, group: GroupId, applied: AppliedRow) {
+    this.#kv = kv;
+    this.#group = group;
+    this.#applied = applied;
+  }
+
+  get applied(): AppliedMark {
+    const { index, term, revision } = this.#applied;
+    return { index, term, revision };
+  }
+
+  get recordedTimeMs(): number {
+    return this.#applied.recordedTimeMs;
+  }
+
+  needs(bytes: Uint8Array): readonly RangeNeed[] {
+    return bytes.length > 0 && textOf(bytes) === 'count' ? [historyRows(this.#group)] : [];
+  }
+
+  apply({ index, term, payload: bytes, ranges }: MachineEntry): Outcome | undefined {
+    assert(index === this.#applied.index + 1, 'Entries are applied in order', [this.#applied.index, index]);
+    this.#applied = { ...this.#applied, index, term };
+    if (bytes.length === 0) return undefined;
+    if (bytes[0] !== KIND.transact) throw new Error(`Kind ${bytes[0]} is unknown`);
+    const text = textOf(bytes);
+    const { revision: basis, recordedTimeMs: before } = this.#applied;
+    const expected = /^expect (\d+)$/.exec(text)?.[1];
+    if (expected !== undefined && Number(expected) !== basis)
+      return { kind: 'violated', revision: basis, violations: [] };
+    const recordedTimeMs = timeOf(bytes);
+    assert(recordedTimeMs >= before, 'Recorded time never goes back', [before, recordedTimeMs]);
+    const stored = text === 'count' ? `count ${ranges[0]?.length}` : text;
+    const revision = toRevision(basis + 1);
+    const checksum = nextChecksum(this.#applied.checksum, stored);
+    this.#applied = { index, term, revision, recordedTimeMs, checksum };
+    this.#rows.set(revision, { text: stored, recordedTimeMs, checksum });
+    return { kind: 'committed', revision, basis, recordedTimeMs, eventCount: 1, storedIds: [] };
+  }
+
+  flushInto(batch: KvBatch): void {
+    for (const [revision, row] of this.#rows) {
+      assert(this.#kv.get(revisionKey(this.#group, revision)) === undefined, 'A revision is written once', revision);
+      batch.put(revisionKey(this.#group, revision), json(row));
+    }
+    this.#rows = new Map();
+    batch.put(appliedKey(this.#group), json(this.#applied));
+  }
+}
+
+interface CatalogRow extends AppliedMark {
+  readonly nextGroup: number;
+  readonly bindings: readonly Binding[];
+}
+
+interface CatalogRequest {
+  readonly name: string;
+  readonly databaseId?: string;
+  readonly createdAtMs?: number;
+}
+
+class ToyCatalog implements CatalogMachine {
+  #row: CatalogRow;
+
+  constructor(kv: KvReader) {
+    const value = kv.get(appliedKey(toGroupId(0)));
+    this.#row = value === undefined ? { ...NOTHING, nextGroup: 1, bindings: [] } : (parse(value) as CatalogRow);
+  }
+
+  get applied(): AppliedMark {
+    const { index, term, revision } = this.#row;
+    return { index, term, revision };
+  }
+
+  readonly recordedTimeMs = 0;
+
+  needs(): readonly RangeNeed[] {
+    return [];
+  }
+
+  list(): readonly Binding[] {
+    return this.#row.bindings;
+  }
+
+  apply({ index, term, payload: bytes }: MachineEntry): Outcome | undefined {
+    assert(index === this.#row.index + 1, 'Entries are applied in order', [this.#row.index, index]);
+    this.#row = { ...this.#row, index, term };
+    if (bytes.length === 0) return undefined;
+    const request = parse(bytes.subarray(HEADER_BYTES)) as CatalogRequest;
+    const bound = this.#row.bindings.find(({ name }) => name === request.name);
+    return bytes[0] === KIND.create ? this.#create(request, bound) : this.#delete(request, bound);
+  }
+
+  flushInto(batch: KvBatch): void {
+    batch.put(appliedKey(toGroupId(0)), json(this.#row));
+  }
+
+  #create(request: CatalogRequest, bound: Binding | undefined): Outcome {
+    if (bound !== undefined) return { kind: 'exists', binding: bound };
+    const { name, databaseId = '', createdAtMs = 0 } = request;
+    const group = toGroupId(this.#row.nextGroup);
+    const binding = { name, databaseId: toDatabaseId(databaseId), group, createdAtMs };
+    this.#row = { ...this.#row, nextGroup: group + 1, bindings: [...this.#row.bindings, binding] };
+    return { kind: 'created', binding };
+  }
+
+  #delete(request: CatalogRequest, bound: Binding | undefined): Outcome {
+    const isOther = request.databaseId !== undefined && request.databaseId !== bound?.databaseId;
+    if (bound === undefined || isOther) return { kind: 'absent' };
+    this.#row = { ...this.#row, bindings: this.#row.bindings.filter((each) => each !== bound) };
+    return { kind: 'deleted', binding: bound };
+  }
+}
+
+function payload(kind: number, text: string): Uint8Array {
+  const body = encodeUtf8(text);
+  const bytes = new Uint8Array(HEADER_BYTES + body.length);
+  bytes[0] = kind;
+  bytes.set(body, HEADER_BYTES);
+  return bytes;
+}
+
+function textOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes.subarray(HEADER_BYTES));
+}
+
+function timeOf(bytes: Uint8Array): number {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getFloat64(1);
+}
+
+function nextChecksum(checksum: number, text: string): number {
+  let next = checksum + 1;
+  for (const character of text) next = (Math.imul(next, 31) + (character.codePointAt(0) ?? 0)) | 0;
+  return next;
+}
+
+function appliedKey(group: GroupId): Uint8Array {
+  return new KeyWriter().u8(1).u32(group).u8(0).key();
+}
+
+function revisionKey(group: GroupId, revision: number): Uint8Array {
+  return new KeyWriter().u8(1).u32(group).u8(1).u64(revision).key();
+}
+
+function historyRows(group: GroupId): RangeNeed {
+  return { gte: revisionKey(group, 0), lt: new KeyWriter().u8(1).u32(group).u8(2).key() };
+}
+
+function readApplied(kv: KvReader, group: GroupId): AppliedRow | undefined {
+  const value = kv.get(appliedKey(group));
+  return value === undefined ? undefined : (parse(value) as AppliedRow);
+}
+
+function json(value: unknown): Uint8Array {
+  return encodeUtf8(JSON.stringify(value));
+}
+
+function parse(bytes: Uint8Array): unknown {
+  return JSON.parse(new TextDecoder().decode(bytes));
+}

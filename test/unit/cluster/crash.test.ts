@@ -1,0 +1,213 @@
+// Goal: nothing that was answered is lost, nothing is applied twice, and the node starts, whatever a crash leaves of
+// the log's last appends and of the store's unsynced batches. Method: random schedules of requests, syncs, checkpoints
+// and crashes with holes, against a model of what was answered; then the two kinds of damage that must be refused.
+
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { GroupId } from '#base';
+import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
+import { LossyKv } from '../../support/cluster/lossy-kv.ts';
+import { MemoryLog } from '../../support/cluster/memory-log.ts';
+import { historyOf } from '../../support/cluster/toy-machines.ts';
+
+const NAMES = ['a', 'b', 'c'] as const;
+
+const action = fc.oneof(
+  { weight: 16, arbitrary: fc.record({ kind: fc.constant('write' as const), name: fc.constantFrom(...NAMES) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('create' as const), name: fc.constantFrom(...NAMES) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete' as const), name: fc.constantFrom(...NAMES) }) },
+  { weight: 16, arbitrary: fc.record({ kind: fc.constant('sync' as const), times: fc.integer({ min: 1, max: 3 }) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.integer({ min: 1, max: 300 }) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('crash' as const),
+      torn: fc.nat(2),
+      survives: fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }),
+    }),
+  },
+);
+type Action = typeof action extends fc.Arbitrary<infer A> ? A : never;
+
+/** Texts that were answered as committed, by group, with their revision. */
+class Model {
+  readonly world = new CoreWorld({ trashSliceRows: 2 });
+  readonly faults: string[] = [];
+  readonly #answered = new Map<GroupId, Map<number, string>>();
+  readonly #deleted = new Set<GroupId>();
+  #lastText = 0;
+
+  async run(each: Action): Promise<void> {
+    const { world } = this;
+    const binding = 'name' in each ? world.node.catalog.lookup(each.name) : undefined;
+    if (each.kind === 'write' && binding !== undefined) this.#write(binding.group);
+    if (each.kind === 'create') void world.node.createDatabase(each.name).catch(() => undefined);
+    if (each.kind === 'delete') this.#delete(each.name);
+    if (each.kind === 'sync') await this.#sync(each.times);
+    if (each.kind === 'pass') world.pass(each.ms);
+    if (each.kind === 'crash') await this.#crash(each);
+    await settle();
+    for (const { message } of world.failures) this.faults.push(message);
+  }
+
+  /** Everything answered is there, once, at its revision; deleted databases are gone. */
+  async check(): Promise<void> {
+    const { node, kv } = this.world;
+    const known = new Map(node.catalog.list().map((binding) => [binding.group, binding]));
+    for (const group of this.#deleted) if (known.has(group)) this.faults.push(`deleted group ${group} is back`);
+    for (const [group, texts] of this.#answered) {
+      if (this.#deleted.has(group) || !known.has(group)) continue;
+      const history = await historyOf(kv, group);
+      const isOnce = new Set(history.map(({ text }) => text)).size === history.length;
+      if (!isOnce) this.faults.push(`group ${group} has a text twice`);
+      if (history.length !== node.applied(group)) this.faults.push(`group ${group} has ${history.length} revisions`);
+      for (const [revision, text] of texts) {
+        if (history[revision - 1]?.text !== text) this.faults.push(`${text} of group ${group} is lost`);
+      }
+    }
+  }
+
+  #write(group: GroupId): void {
+    this.#lastText += 1;
+    const text = `text ${this.#lastText}`;
+    const answer = this.world.transact(group, text).then((outcome) => {
+      const texts = this.#answered.get(group) ?? new Map<number, string>();
+      return this.#answered.set(group, texts.set(outcome.revision, text));
+    });
+    void answer.catch(() => undefined);
+  }
+
+  #delete(name: string): void {
+    const answer = this.world.node
+      .deleteDatabase(name)
+      .then((outcome) => outcome.kind === 'deleted' && this.#deleted.add(outcome.binding.group));
+    void answer.catch(() => undefined);
+  }
+
+  async #sync(times: number): Promise<void> {
+    for (let time = 0; time < times; time += 1) {
+      this.world.log.sync();
+      await settle();
+    }
+  }
+
+  async #crash({ torn, survives }: Extract<Action, { kind: 'crash' }>): Promise<void> {
+    await this.world.crash({ torn, survives: (unsynced) => survives[unsynced] ?? true });
+    await this.check();
+    this.world.log.isAutomatic = false;
+  }
+}
+
+describe('crashes', () => {
+  it('lose nothing that was answered, whatever they leave of log and store (C2, C7)', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { minLength: 40, maxLength: 80, size: 'max' }), async (actions) => {
+        const model = new Model();
+        await model.world.start();
+        for (const name of NAMES) await model.world.create(name);
+        model.world.log.isAutomatic = false;
+        for (const each of actions) await model.run(each);
+        model.world.log.isAutomatic = true;
+        model.world.log.sync();
+        await settle();
+        await model.check();
+        await model.world.crash();
+        await model.check();
+        expect(model.faults).toEqual([]);
+      }),
+      { numRuns: 60 },
+    );
+  }, 60_000);
+});
+
+describe('recovery (C7)', () => {
+  async function written(): Promise<{ world: CoreWorld; group: GroupId }> {
+    const world = new CoreWorld();
+    await world.start();
+    const group = await world.create('shop');
+    await world.transact(group, 'one');
+    world.pass(1000);
+    await settle();
+    for (const text of ['two', 'three', 'four']) await world.transact(group, text);
+    expect(world.kv.unsyncedCount).toBe(3);
+    return { world, group };
+  }
+
+  it('skips what the store holds when it is whole', async () => {
+    const { world, group } = await written();
+    const before = world.kv.writes.length;
+    await world.crash();
+    expect(world.node.applied(group)).toBe(4);
+    // Only the catalog's new no-op is applied; the database is where it was, and stays dormant.
+    expect([before > 0, world.kv.writes]).toEqual([true, [1]]);
+  });
+
+  it.each([
+    ['the first', [false, true, true]],
+    ['the middle', [true, false, true]],
+    ['the last', [true, true, false]],
+    ['every', [false, false, false]],
+  ])('rebuilds and replays when %s of three batches is lost', async (_which, survives) => {
+    const { world, group } = await written();
+    await world.crash({ survives: (unsynced) => survives[unsynced] ?? true });
+    expect(world.node.applied(group)).toBe(4);
+    expect((await historyOf(world.kv, group)).map(({ text }) => text)).toEqual(['one', 'two', 'three', 'four']);
+    expect(await world.transact(group, 'five')).toMatchObject({ kind: 'committed', revision: 5 });
+  });
+
+  it('opens only the groups that are behind, and the others when they are touched', async () => {
+    const { world, group } = await written();
+    const idle = await world.create('idle');
+    world.pass(1000);
+    await settle();
+    await world.crash();
+    const opened = (): Set<number> =>
+      new Set(world.log.durable.slice(start).map((record) => ('group' in record ? record.group : -1)));
+    const start = world.log.durable.length;
+    await settle();
+    expect(opened()).toEqual(new Set());
+    expect(world.node.applied(group)).toBe(4);
+    expect(await world.node.latest(idle)).toBe(0);
+    expect(opened()).toEqual(new Set([idle]));
+  });
+
+  it('ends a group whose delete was applied but not recorded in the log', async () => {
+    const { world, group } = await written();
+    world.log.isAutomatic = false;
+    const deleted = world.node.deleteDatabase('shop');
+    await settle();
+    world.log.sync();
+    await deleted;
+    expect(world.log.queuedCount).toBe(1);
+    await world.crash();
+    expect(world.log.recover().tombstones).toEqual(new Set([group]));
+    expect(world.node.catalog.lookup('shop')).toBeUndefined();
+  });
+
+  it('refuses a store that is behind its checkpoint', async () => {
+    const { world, group } = await written();
+    const older = new CoreWorld();
+    older.kv = await world.kv.crash(() => false);
+    world.pass(1000);
+    await settle();
+    older.log = new MemoryLog(world.log.durable);
+    expect(world.log.recover().groups.get(group)?.checkpoint.revision).toBe(4);
+    await expect(older.start()).rejects.toMatchObject({ details: { reason: 'StoreAndLogDisagree' } });
+  });
+
+  it('refuses a store that is ahead of the log', async () => {
+    const { world } = await written();
+    const older = new CoreWorld();
+    older.kv = await world.kv.crash(() => true);
+    older.log = new MemoryLog(world.log.durable.filter((record) => record.kind !== 'entry' || record.index < 4));
+    await expect(older.start()).rejects.toMatchObject({ details: { reason: 'StoreAndLogDisagree' } });
+  });
+
+  it('refuses a log without its store', async () => {
+    const { world } = await written();
+    const empty = new CoreWorld();
+    empty.kv = new LossyKv();
+    empty.log = new MemoryLog(world.log.durable);
+    await expect(empty.start()).rejects.toThrow('The store is not behind its checkpoint');
+  });
+});

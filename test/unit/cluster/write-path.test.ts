@@ -1,0 +1,198 @@
+// Goal: a proposal is answered when, and only when, it is durable, applied and visible; one append carries all groups.
+// Method: the whole core and front in one thread over a log whose syncs the test releases.
+
+import { describe, expect, it } from 'vitest';
+import { DatabaseError, toRevision } from '#base';
+import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
+import { historyOf, storedRevision } from '../../support/cluster/toy-machines.ts';
+
+async function started(limits: ConstructorParameters<typeof CoreWorld>[0] = {}): Promise<CoreWorld> {
+  const world = new CoreWorld(limits);
+  await world.start();
+  return world;
+}
+
+describe('a write', () => {
+  it('is committed with the next revision and is visible when it is answered', async () => {
+    const world = await started();
+    const group = await world.create('shop');
+    const outcome = await world.transact(group, 'first');
+    expect(outcome).toEqual({
+      kind: 'committed',
+      revision: 1,
+      basis: 0,
+      recordedTimeMs: world.nowMs,
+      eventCount: 1,
+      storedIds: [],
+    });
+    expect(world.node.applied(group)).toBe(1);
+    expect(storedRevision(world.kv, group)).toBe(1);
+  });
+
+  it('is not answered while its sync is under way (C2)', async () => {
+    const world = await started();
+    const group = await world.create('shop');
+    await world.transact(group, 'first');
+    world.log.isAutomatic = false;
+    let answered = 0;
+    const second = world.transact(group, 'second').then(() => (answered += 1));
+    await settle();
+    expect([answered, world.node.applied(group), world.log.queuedCount]).toEqual([0, 1, 1]);
+    world.log.sync();
+    await second;
+    expect(world.node.applied(group)).toBe(2);
+  });
+
+  it('is not answered before its rows are in the store (C3)', async () => {
+    const world = await started();
+    const group = await world.create('shop');
+    await world.transact(group, 'first');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    world.kv.gate = promise;
+    let answered = 0;
+    const second = world.transact(group, 'second').then(() => (answered += 1));
+    await settle();
+    expect([answered, world.node.applied(group), world.log.queuedCount]).toEqual([0, 1, 0]);
+    resolve();
+    await second;
+    expect((await historyOf(world.kv, group)).map(({ text }) => text)).toEqual(['first', 'second']);
+  });
+
+  it('that is violated keeps the revision and says so', async () => {
+    const world = await started();
+    const group = await world.create('shop');
+    expect(await world.transact(group, 'expect 7')).toEqual({ kind: 'violated', revision: 0, violations: [] });
+    expect(await world.transact(group, 'expect 0')).toMatchObject({ kind: 'committed', revision: 1 });
+  });
+
+  it('gets the recorded time of the leader, which never goes back (C3)', async () => {
+    const world = await started();
+    const group = await world.create('shop');
+    const times: number[] = [];
+    for (const step of [5, -1000, 3]) {
+      world.nowMs += step;
+      const outcome = await world.transact(group, 'x');
+      times.push(outcome.kind === 'committed' ? outcome.recordedTimeMs : Number.NaN);
+    }
+    expect(times).toEqual([1_000_005, 1_000_005, 1_000_005]);
+    world.nowMs -= 100;
+    await world.crash();
+    const after = await world.transact(group, 'y');
+    expect(after).toMatchObject({ kind: 'committed', recordedTimeMs: 1_000_005 });
+  });
+
+  it('to a group that never was is refused', async () => {
+    const world = await started();
+    const group = await world.create('shop');
+    await world.node.deleteDatabase('shop');
+    await expect(world.transact(group, 'x')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('larger than an entry may be is refused before it leaves the front', async () => {
+    const world = await started();
+    const group = await world.create('shop');
+    const refusal = world.node.transact(group, new Uint8Array(2 ** 21 + 1));
+    await expect(refusal).rejects.toMatchObject({ code: 'too_large', details: { reason: 'EntryTooLarge' } });
+  });
+});
+
+describe('group commit', () => {
+  it('takes everything of a turn in one append, across groups', async () => {
+    const world = await started();
+    const groups = await Promise.all(['a', 'b', 'c'].map((name) => world.create(name)));
+    await Promise.all(groups.map((group) => world.transact(group, 'warm')));
+    const syncs = world.log.syncCount;
+    const writes = world.kv.writes.length;
+    const outcomes = await Promise.all(
+      groups.flatMap((group) => Array.from({ length: 10 }, () => world.transact(group, 'x'))),
+    );
+    expect(outcomes.map((outcome) => outcome.kind)).toEqual(Array.from({ length: 30 }, () => 'committed'));
+    expect(world.log.syncCount - syncs).toBe(1);
+    expect(world.kv.writes.length - writes).toBe(1);
+    expect(groups.map((group) => world.node.applied(group))).toEqual([11, 11, 11]);
+  });
+
+  it('gathers what arrives while a sync runs into the next', async () => {
+    const world = await started();
+    const group = await world.create('shop');
+    await world.transact(group, 'warm');
+    world.log.isAutomatic = false;
+    const syncs = world.log.syncCount;
+    const first = world.transact(group, 'one');
+    await settle();
+    const later = [world.transact(group, 'two')];
+    await settle();
+    later.push(world.transact(group, 'three'));
+    await settle();
+    world.log.sync();
+    const outcomes = await Promise.all([first, ...later]);
+    expect(outcomes).toMatchObject([{ revision: 2 }, { revision: 3 }, { revision: 4 }]);
+    expect(world.log.syncCount - syncs).toBe(1);
+  });
+});
+
+describe('an entry that needs a range', () => {
+  it('sees everything before it, and nothing after', async () => {
+    const world = await started();
+    const group = await world.create('shop');
+    const outcomes = await Promise.all(
+      ['a', 'b', 'count', 'c', 'count', 'count'].map((text) => world.transact(group, text)),
+    );
+    expect(outcomes.map((outcome) => outcome.revision)).toEqual([1, 2, 3, 4, 5, 6]);
+    const texts = (await historyOf(world.kv, group)).map(({ text }) => text);
+    expect(texts).toEqual(['a', 'b', 'count 2', 'c', 'count 4', 'count 5']);
+  });
+
+  it('does not hold other groups up', async () => {
+    const world = await started({ applyGroupEntriesMax: 2 });
+    const [one, two] = [await world.create('one'), await world.create('two')];
+    await Promise.all([
+      ...['count', 'count', 'a', 'b', 'c', 'count'].map((text) => world.transact(one, text)),
+      ...['x', 'y', 'z', 'count'].map((text) => world.transact(two, text)),
+    ]);
+    const texts = async (group: typeof one) => (await historyOf(world.kv, group)).map(({ text }) => text);
+    expect(await texts(one)).toEqual(['count 0', 'count 1', 'a', 'b', 'c', 'count 5']);
+    expect(await texts(two)).toEqual(['x', 'y', 'z', 'count 3']);
+  });
+});
+
+describe('a failure', () => {
+  it('of the log stops everything, and answers nothing that was in flight (C2)', async () => {
+    const world = await started();
+    const group = await world.create('shop');
+    await world.transact(group, 'warm');
+    world.log.isAutomatic = false;
+    let answered = 0;
+    const count = (): number => (answered += 1);
+    void world.transact(group, 'x').then(count, count);
+    await settle();
+    world.log.fail(new Error('EIO'));
+    world.log.sync();
+    void world.transact(group, 'y').then(count, count);
+    await settle();
+    expect(world.failures.map((failure) => failure.message)).toEqual(['EIO']);
+    expect(answered).toBe(0);
+  });
+
+  it('of the store stops everything', async () => {
+    const world = await started();
+    const group = await world.create('shop');
+    let answered = 0;
+    world.kv.gate = Promise.reject(new DatabaseError('internal', 'No space left'));
+    const count = (): number => (answered += 1);
+    void world.transact(group, 'x').then(count, count);
+    await settle();
+    expect(world.failures.map((failure) => failure.message)).toEqual(['No space left']);
+    expect(answered).toBe(0);
+  });
+
+  it('of a machine stops everything: an entry that is not understood is never guessed at', async () => {
+    const world = await started();
+    const group = await world.create('shop');
+    const unknown = new Uint8Array(20).fill(99);
+    void world.node.transact(group, unknown).catch(() => undefined);
+    await settle();
+    expect(world.failures.map((failure) => failure.message)).toEqual(['Kind 99 is unknown']);
+    expect(world.node.applied(group)).toBe(toRevision(0));
+  });
+});
