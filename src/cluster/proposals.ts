@@ -96,7 +96,7 @@ export class Intake {
       return backlogFull(commit - applied, group.backlog.bytes);
     }
     const waiting = group.proposals.waitingBytes + payload.length;
-    return waiting > limits.waitingBytesMax ? waitingFull(limits.waitingBytesMax) : undefined;
+    return !group.isReady && waiting > limits.waitingBytesMax ? waitingFull(limits.waitingBytesMax) : undefined;
   }
 
   /** The refusal when the disk is worse than `worst`. */

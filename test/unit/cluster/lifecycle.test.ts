@@ -1,0 +1,180 @@
+// Goal: groups come and go with the catalog, cost nothing while dormant, and leave nothing behind when deleted.
+// Method: the core in one thread; what the log and the store hold afterwards is read back.
+
+import { describe, expect, it } from 'vitest';
+import { type GroupId, toGroupId } from '#base';
+import type { KvReader } from '#kv';
+import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
+import { historyOf, toyMachines } from '../../support/cluster/toy-machines.ts';
+
+async function started(limits: ConstructorParameters<typeof CoreWorld>[0] = {}): Promise<CoreWorld> {
+  const world = new CoreWorld(limits);
+  await world.start();
+  return world;
+}
+
+async function rowsOf(kv: KvReader, group: GroupId): Promise<number> {
+  const range = kv.range(toyMachines.rowsOf(group));
+  const rows = await range.next(10_000);
+  await range.close();
+  return rows.length;
+}
+
+async function trashRows(kv: KvReader): Promise<number> {
+  const range = kv.range({ gte: Uint8Array.of(0, 1), lt: Uint8Array.of(0, 2) });
+  const rows = await range.next(10_000);
+  await range.close();
+  return rows.length;
+}
+
+describe('a database', () => {
+  it('is in the mirror of the catalog before its creation is answered (C6)', async () => {
+    const world = await started();
+    const changes: string[] = [];
+    world.node.catalog.onChange((change) => changes.push(`${change.kind} ${change.binding.name}`));
+    const outcome = await world.node.createDatabase('shop');
+    expect(world.node.catalog.lookup('shop')).toEqual(outcome.binding);
+    expect(outcome).toMatchObject({ kind: 'created', binding: { name: 'shop', group: 1, createdAtMs: world.nowMs } });
+    await world.node.deleteDatabase('shop');
+    expect(world.node.catalog.lookup('shop')).toBeUndefined();
+    expect(changes).toEqual(['created shop', 'deleted shop']);
+  });
+
+  it('exists once, however many create it at the same time', async () => {
+    const world = await started();
+    const outcomes = await Promise.all([1, 2, 3].map(() => world.node.createDatabase('shop')));
+    expect(outcomes.map((outcome) => outcome.kind)).toEqual(['created', 'exists', 'exists']);
+    expect(new Set(outcomes.map((outcome) => outcome.binding.databaseId)).size).toBe(1);
+  });
+
+  it('that is created again is another one, in another group', async () => {
+    const world = await started();
+    const first = await world.node.createDatabase('shop');
+    await world.transact(first.binding.group, 'old');
+    await world.node.deleteDatabase('shop');
+    const second = await world.node.createDatabase('shop');
+    expect(second.binding.databaseId).not.toBe(first.binding.databaseId);
+    expect(second.binding.group).not.toBe(first.binding.group);
+    expect(world.node.applied(second.binding.group)).toBe(0);
+    await world.crash();
+    expect(world.node.catalog.list()).toEqual([second.binding]);
+  });
+
+  it('is deleted only when it is the instance that was named', async () => {
+    const world = await started();
+    const { binding } = await world.node.createDatabase('shop');
+    await world.node.deleteDatabase('shop');
+    const again = await world.node.createDatabase('shop');
+    expect(await world.node.deleteDatabase('shop', binding.databaseId)).toEqual({ kind: 'absent' });
+    expect(await world.node.deleteDatabase('shop', again.binding.databaseId)).toMatchObject({ kind: 'deleted' });
+    expect(await world.node.deleteDatabase('shop')).toEqual({ kind: 'absent' });
+  });
+
+  it('answers those who wait for it that it is gone when it is deleted (C4)', async () => {
+    const world = await started();
+    const group = await world.create('shop');
+    await world.transact(group, 'one');
+    const heard: (number | undefined)[] = [];
+    world.node.onApplied(group, (revision) => heard.push(revision));
+    const waiting = world.node.waitFor(
+      group,
+      ((await world.node.latest(group)) + 5) as never,
+      new AbortController().signal,
+    );
+    world.log.isAutomatic = false;
+    const deleted = world.node.deleteDatabase('shop');
+    await settle();
+    const write = world.transact(group, 'two').catch((error: unknown) => error);
+    await settle();
+    world.log.sync();
+    await deleted;
+    expect(await waiting).toBe('gone');
+    expect(heard).toEqual([undefined]);
+    expect(await write).toMatchObject({ code: 'not_found', details: { reason: 'DatabaseNotFound' } });
+    expect(await world.node.waitFor(group, 1 as never, new AbortController().signal)).toBe('gone');
+    await expect(world.node.latest(group)).rejects.toMatchObject({ code: 'not_found' });
+  });
+});
+
+describe('the trash (C8)', () => {
+  it('clears a deleted database and forgets its mark', async () => {
+    const world = await started({ trashSliceRows: 3 });
+    const [one, two] = [await world.create('one'), await world.create('two')];
+    for (let at = 0; at < 10; at += 1)
+      await Promise.all([world.transact(one, `a${at}`), world.transact(two, `b${at}`)]);
+    await world.node.deleteDatabase('one');
+    await settle();
+    expect([await rowsOf(world.kv, one), await rowsOf(world.kv, two)]).toEqual([0, 11]);
+    expect(await trashRows(world.kv)).toBe(0);
+    expect(world.log.recover().tombstones).toEqual(new Set([one]));
+  });
+
+  it('goes on after a restart where it was stopped', async () => {
+    const world = await started({ trashSliceRows: 3 });
+    const group = await world.create('shop');
+    for (let at = 0; at < 10; at += 1) await world.transact(group, `a${at}`);
+    await world.node.deleteDatabase('shop');
+    const left = await world.kv.crash(() => false);
+    expect([(await rowsOf(left, group)) > 0, await trashRows(left)]).toEqual([true, 1]);
+    await world.crash({ survives: () => true });
+    await settle();
+    expect([await rowsOf(world.kv, group), await trashRows(world.kv)]).toEqual([0, 0]);
+  });
+
+  it('keeps the mark until the deletions are durable', async () => {
+    const world = await started({ trashSliceRows: 3 });
+    const group = await world.create('shop');
+    for (let at = 0; at < 10; at += 1) await world.transact(group, `a${at}`);
+    world.pass(1000);
+    await settle();
+    await world.node.deleteDatabase('shop');
+    await settle();
+    // Only the removal of the mark may be lost now.
+    expect(world.kv.unsyncedCount).toBeLessThanOrEqual(1);
+    expect(await rowsOf(await world.kv.crash(() => false), group)).toBe(0);
+  });
+});
+
+describe('many databases', () => {
+  it('are dormant after a restart, and each is there when it is touched', async () => {
+    const world = await started();
+    const names = Array.from({ length: 200 }, (_, at) => `db-${at}`);
+    const groups = await Promise.all(names.map((name) => world.create(name)));
+    await Promise.all(groups.map((group) => world.transact(group, 'one')));
+    world.pass(1000);
+    await settle();
+    await world.crash();
+    const before = world.log.durable.length;
+    expect(world.node.health().groupCount).toBe(201);
+    for (const group of groups) expect(world.node.applied(group)).toBe(1);
+    expect(world.log.durable.length).toBe(before);
+    const some = groups.filter((_, at) => at % 20 === 0);
+    expect(await Promise.all(some.map((group) => world.transact(group, 'two')))).toMatchObject(
+      some.map(() => ({ revision: 2 })),
+    );
+    const touched = new Set(world.log.durable.slice(before).map((record) => 'group' in record && record.group));
+    expect(touched).toEqual(new Set(some));
+  });
+
+  it('that wake up together share the syncs of their elections', async () => {
+    const world = await started();
+    const groups = await Promise.all(Array.from({ length: 50 }, (_, at) => world.create(`db-${at}`)));
+    const syncs = world.log.syncCount;
+    await Promise.all(groups.map((group) => world.transact(group, 'one')));
+    // Vote, no-op, proposals.
+    expect(world.log.syncCount - syncs).toBe(3);
+  });
+
+  it('take turns when one of them has much to apply', async () => {
+    const world = await started({ applyGroupEntriesMax: 4, applyEntriesMax: 8 });
+    const [busy, quiet] = [await world.create('busy'), await world.create('quiet')];
+    await Promise.all([world.transact(busy, 'warm'), world.transact(quiet, 'warm')]);
+    const order: string[] = [];
+    await Promise.all([
+      ...Array.from({ length: 40 }, async () => order.push(`busy ${(await world.transact(busy, 'x')).revision}`)),
+      world.transact(quiet, 'x').then(() => order.push('quiet')),
+    ]);
+    expect(order.indexOf('quiet')).toBeLessThanOrEqual(8);
+    expect((await historyOf(world.kv, toGroupId(busy))).length).toBe(41);
+  });
+});

@@ -1,0 +1,173 @@
+// Goal: what piles up is bounded and refused by name; what was taken in is answered; a drain finishes it. Method: the
+// core in one thread with small limits, over a log whose syncs the test releases.
+
+import { describe, expect, it } from 'vitest';
+import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
+
+type Limits = ConstructorParameters<typeof CoreWorld>[0];
+
+/** A world with one database that leads, whose log waits for the test. */
+async function started(
+  limits: Limits = {},
+): Promise<{ world: CoreWorld; group: Awaited<ReturnType<CoreWorld['create']>> }> {
+  const world = new CoreWorld(limits);
+  await world.start();
+  const group = await world.create('shop');
+  await world.transact(group, 'warm');
+  world.log.isAutomatic = false;
+  return { world, group };
+}
+
+/** What each promise came to so far. */
+function watch(promises: readonly Promise<unknown>[]): readonly { value?: unknown }[] {
+  return promises.map((promise) => {
+    const watched: { value?: unknown } = {};
+    promise.then(
+      (value) => Object.assign(watched, { value }),
+      (value: unknown) => Object.assign(watched, { value }),
+    );
+    return watched;
+  });
+}
+
+describe('back-pressure', () => {
+  it('refuses what does not fit under the uncommitted bytes, and takes it when some are committed', async () => {
+    const { world, group } = await started({ uncommittedBytesMax: 30 });
+    const answers = watch([1, 2, 3, 4].map(() => world.transact(group, 'x')));
+    await settle();
+    const refused = { code: 'rate_limited', details: { reason: 'UncommittedBytes' } };
+    expect(answers).toMatchObject([{}, {}, {}, { value: refused }]);
+    expect(answers[0]).toEqual({});
+    world.log.isAutomatic = true;
+    world.log.sync();
+    await settle();
+    expect(answers.slice(0, 3)).toMatchObject([2, 3, 4].map((revision) => ({ value: { revision } })));
+    expect(await world.transact(group, 'x')).toMatchObject({ revision: 5 });
+  });
+
+  it('refuses while too many entries are committed and not applied', async () => {
+    const { world, group } = await started({ backlogEntriesMax: 3 });
+    const gate = Promise.withResolvers<void>();
+    world.log.isAutomatic = true;
+    world.kv.gate = gate.promise;
+    const first = watch([1, 2, 3, 4].map(() => world.transact(group, 'x')));
+    await settle();
+    const second = watch([world.transact(group, 'y')]);
+    await settle();
+    expect(second).toMatchObject([{ value: { code: 'rate_limited', details: { reason: 'ApplyBacklog' } } }]);
+    gate.resolve();
+    await settle();
+    expect(first).toMatchObject([2, 3, 4, 5].map((revision) => ({ value: { revision } })));
+    expect(await world.transact(group, 'z')).toMatchObject({ revision: 6 });
+  });
+
+  it('refuses while too many bytes wait for the election', async () => {
+    const { world } = await started({ waitingBytesMax: 25 });
+    world.log.isAutomatic = true;
+    const other = await world.create('other');
+    world.log.isAutomatic = false;
+    const answers = watch([1, 2, 3].map(() => world.transact(other, 'x')));
+    await settle();
+    expect(answers).toMatchObject([{}, {}, { value: { details: { reason: 'WaitingBytes' } } }]);
+    world.log.isAutomatic = true;
+    world.log.sync();
+    await settle();
+    expect(answers.slice(0, 2)).toMatchObject([1, 2].map((revision) => ({ value: { revision } })));
+  });
+
+  it('bounds the reads that wait', async () => {
+    const world = new CoreWorld({ pendingReadsMax: 0 });
+    await world.start();
+    const group = await world.create('shop');
+    await expect(world.node.latest(group)).rejects.toMatchObject({ details: { reason: 'PendingReads' } });
+  });
+});
+
+describe('a nearly full disk', () => {
+  it('refuses writes and creations, and allows deletes and reads', async () => {
+    const { world, group } = await started();
+    world.log.isAutomatic = true;
+    world.disk = 'refusing-writes';
+    const diskFull = { code: 'rate_limited', details: { reason: 'DiskFull' } };
+    await expect(world.transact(group, 'x')).rejects.toMatchObject(diskFull);
+    await expect(world.node.createDatabase('other')).rejects.toMatchObject(diskFull);
+    expect(await world.node.latest(group)).toBe(1);
+    expect(await world.node.deleteDatabase('shop')).toMatchObject({ kind: 'deleted' });
+    world.disk = 'read-only';
+    await expect(world.node.deleteDatabase('shop')).rejects.toMatchObject(diskFull);
+    world.disk = 'open';
+    expect(await world.node.createDatabase('other')).toMatchObject({ kind: 'created' });
+  });
+
+  it('is told to the front when it changes', async () => {
+    const { world } = await started();
+    world.core.reportDisk('refusing-writes');
+    expect(world.node.health().disk).toBe('refusing-writes');
+  });
+});
+
+describe('a drain', () => {
+  it('answers what was taken in, refuses what comes later, and makes everything durable', async () => {
+    const { world, group } = await started();
+    const answers = watch([1, 2, 3].map(() => world.transact(group, 'x')));
+    const drained = watch([world.node.drain()]);
+    const late = watch([world.transact(group, 'late'), world.node.latest(group), world.node.createDatabase('other')]);
+    await settle();
+    const draining = { value: { code: 'unavailable', details: { reason: 'Draining' } } };
+    expect(late).toMatchObject([draining, draining, draining]);
+    expect([drained, world.node.health().accepting]).toEqual([[{}], false]);
+    world.log.isAutomatic = true;
+    world.log.sync();
+    await settle();
+    expect(answers).toMatchObject([2, 3, 4].map((revision) => ({ value: { revision } })));
+    expect(drained).toEqual([{ value: undefined }]);
+    await world.log.close();
+    expect(world.kv.unsyncedCount).toBe(0);
+    expect(world.log.recover().groups.get(group)).toMatchObject({ checkpoint: { revision: 4 }, entries: [] });
+  });
+
+  it('of a node that has nothing to do is done at once, and twice is once', async () => {
+    const { world } = await started();
+    world.log.isAutomatic = true;
+    await Promise.all([world.node.drain(), world.node.drain()]);
+    expect(world.node.health()).toMatchObject({ accepting: false, pendingProposals: 0 });
+  });
+});
+
+describe('checkpoints (C7)', () => {
+  it('are made when the interval has passed, and tell the log', async () => {
+    const { world, group } = await started({ checkpointIntervalMs: 250 });
+    world.log.isAutomatic = true;
+    await world.transact(group, 'x');
+    world.pass(249);
+    await settle();
+    expect(world.log.recover().groups.get(group)?.checkpoint.revision).toBe(0);
+    world.pass(1);
+    await settle();
+    expect(world.log.recover().groups.get(group)?.checkpoint.revision).toBe(2);
+    expect(world.core.deadlineMs).toBeUndefined();
+  });
+
+  it('are made early when much was applied', async () => {
+    const { world, group } = await started({ checkpointBytes: 100 });
+    world.log.isAutomatic = true;
+    await world.transact(group, 'x'.repeat(200));
+    world.core.tick();
+    await settle();
+    expect(world.log.recover().groups.get(group)?.checkpoint.revision).toBe(2);
+  });
+
+  it('do not cover what was applied while they were made', async () => {
+    const { world, group } = await started();
+    world.log.isAutomatic = true;
+    await world.transact(group, 'x');
+    world.pass(250);
+    const later = world.transact(group, 'y');
+    await later;
+    await settle();
+    expect(world.log.recover().groups.get(group)?.checkpoint.revision).toBe(2);
+    world.pass(250);
+    await settle();
+    expect(world.log.recover().groups.get(group)?.checkpoint.revision).toBe(3);
+  });
+});
