@@ -9,6 +9,7 @@
  * A failed write or sync, and a checksum that does not match on our own data, are fatal: they are reported to the owner
  * of the node, who stops it, and never tried a second time.
  */
+export { DirectLog, type FlushScheduler } from './direct-log.ts';
 export { type LevelStore, type LevelStoreOptions, openLevelStore } from './level-store.ts';
 export {
   type Checkpoint,
@@ -20,4 +21,8 @@ export {
   PAYLOAD_BYTES_MAX,
   RecordWriter,
 } from './log-records.ts';
+export { LogThread } from './log-thread.ts';
 export type { BatchId, LogWriter, PersistedFacts, RecoveredGroup, RecoveredLog } from './log-writer.ts';
+export { StorageFailure, type StorageFailureKind } from './storage-failure.ts';
+export { type AppendFacts, SEGMENT_BYTES_DEFAULT, Wal, type WalOptions } from './wal.ts';
+export type { WalIdentity } from './wal-format.ts';

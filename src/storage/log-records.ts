@@ -33,6 +33,7 @@ import {
   toRevision,
   toTerm,
 } from '#base';
+import { readU64, writeU64 } from './little-endian.ts';
 
 /** The byte that tells records apart. Numbers are never used again for something else. */
 export const RECORD_TYPE = {
@@ -65,9 +66,8 @@ export const RECORD_OFFSET = {
   payload: 36,
 } as const;
 
-const TWO_32 = 2 ** 32;
 const U64_BYTES = 8;
-const SUMMARY_PAYLOAD_BYTES = 5 * U64_BYTES;
+const SUMMARY_PAYLOAD_BYTES = 4 * U64_BYTES;
 const START_BYTES = 4096;
 
 /** What a replica must never forget: the newest term it has seen, and whom it voted for in it (0: nobody). */
@@ -102,9 +102,8 @@ export interface GroupSummary {
   readonly group: GroupId;
   readonly hardState: HardState;
   readonly checkpoint: Checkpoint;
-  /** The group's last entry so far, or the checkpoint if there is none after it. */
+  /** The group's last entry so far; that of the checkpoint if there is none after it. */
   readonly lastIndex: LogIndex;
-  readonly lastTerm: Term;
 }
 
 export type LogRecord =
@@ -142,28 +141,28 @@ export class RecordWriter {
     assert(entry.index > 0 && entry.term > 0, 'Entries start at index 1 and term 1', entry);
     const at = this.#begin(RECORD_TYPE.entry, group, entry.payload.length);
     this.#bytes[at + RECORD_OFFSET.level] = level;
-    this.#u64(at + RECORD_OFFSET.term, entry.term);
-    this.#u64(at + RECORD_OFFSET.index, entry.index);
+    writeU64(this.#view, at + RECORD_OFFSET.term, entry.term);
+    writeU64(this.#view, at + RECORD_OFFSET.index, entry.index);
     this.#bytes.set(entry.payload, at + RECORD_OFFSET.payload);
   }
 
   hardState(group: GroupId, hardState: HardState): void {
     const at = this.#begin(RECORD_TYPE.hardState, group, U64_BYTES);
-    this.#u64(at + RECORD_OFFSET.term, hardState.term);
-    this.#u64(at + RECORD_OFFSET.payload, hardState.vote);
+    writeU64(this.#view, at + RECORD_OFFSET.term, hardState.term);
+    writeU64(this.#view, at + RECORD_OFFSET.payload, hardState.vote);
   }
 
   /** Drops the group's entries from `index` on: what follows starts there again. */
   truncateFrom(group: GroupId, index: LogIndex): void {
     const at = this.#begin(RECORD_TYPE.truncateFrom, group, 0);
-    this.#u64(at + RECORD_OFFSET.index, index);
+    writeU64(this.#view, at + RECORD_OFFSET.index, index);
   }
 
   checkpoint(group: GroupId, checkpoint: Checkpoint): void {
     const at = this.#begin(RECORD_TYPE.checkpoint, group, U64_BYTES);
-    this.#u64(at + RECORD_OFFSET.term, checkpoint.term);
-    this.#u64(at + RECORD_OFFSET.index, checkpoint.index);
-    this.#u64(at + RECORD_OFFSET.payload, checkpoint.revision);
+    writeU64(this.#view, at + RECORD_OFFSET.term, checkpoint.term);
+    writeU64(this.#view, at + RECORD_OFFSET.index, checkpoint.index);
+    writeU64(this.#view, at + RECORD_OFFSET.payload, checkpoint.revision);
   }
 
   /** Ends the group for ever: nothing may be written for it afterwards, and recovery reports it as dead. */
@@ -175,17 +174,16 @@ export class RecordWriter {
   groupSummary(summary: GroupSummary, chain: number): void {
     const at = this.#begin(RECORD_TYPE.groupSummary, summary.group, SUMMARY_PAYLOAD_BYTES);
     this.#view.setUint32(at + RECORD_OFFSET.chain, chain, true);
-    this.#u64(at + RECORD_OFFSET.term, summary.hardState.term);
-    this.#u64(at + RECORD_OFFSET.index, summary.checkpoint.index);
+    writeU64(this.#view, at + RECORD_OFFSET.term, summary.hardState.term);
+    writeU64(this.#view, at + RECORD_OFFSET.index, summary.checkpoint.index);
     let payload = at + RECORD_OFFSET.payload;
     for (const value of [
       summary.hardState.vote,
       summary.checkpoint.term,
       summary.checkpoint.revision,
       summary.lastIndex,
-      summary.lastTerm,
     ]) {
-      this.#u64(payload, value);
+      writeU64(this.#view, payload, value);
       payload += U64_BYTES;
     }
   }
@@ -225,12 +223,6 @@ export class RecordWriter {
     grown.set(this.#bytes.subarray(0, this.#length));
     this.#bytes = grown;
     this.#view = new DataView(grown.buffer);
-  }
-
-  #u64(at: number, value: number): void {
-    assert(Number.isSafeInteger(value) && value >= 0, 'A number of the log is a safe integer of 0 or more', value);
-    this.#view.setUint32(at, value >>> 0, true);
-    this.#view.setUint32(at + 4, Math.floor(value / TWO_32), true);
   }
 }
 
@@ -277,10 +269,10 @@ function decodeSummary(
   fields: { readonly group: GroupId; readonly term: Term; readonly index: LogIndex },
 ): LogRecord | string {
   const payloadAt = at + RECORD_OFFSET.payload;
-  const [vote = 0, term = 0, revision = 0, lastIndex = 0, lastTerm = 0] = [0, 1, 2, 3, 4].map((place) =>
+  const [vote = 0, term = 0, revision = 0, lastIndex = 0] = [0, 1, 2, 3].map((place) =>
     readU64(view, payloadAt + place * U64_BYTES),
   );
-  return withSafe(Math.max(vote, term, revision, lastIndex, lastTerm), () => ({
+  return withSafe(Math.max(vote, term, revision, lastIndex), () => ({
     kind: 'group-summary',
     chain: view.getUint32(at + RECORD_OFFSET.chain, true),
     summary: {
@@ -288,7 +280,6 @@ function decodeSummary(
       hardState: { term: fields.term, vote },
       checkpoint: { index: fields.index, term: toTerm(term), revision: toRevision(revision) },
       lastIndex: toLogIndex(lastIndex),
-      lastTerm: toTerm(lastTerm),
     },
   }));
 }
@@ -321,9 +312,4 @@ function payloadFits(type: number, payloadBytes: number): boolean {
     default:
       return false;
   }
-}
-
-/** A u64 as a number; above 2^53 - 1 it is no safe integer, which the caller checks. */
-export function readU64(view: DataView, at: number): number {
-  return view.getUint32(at, true) + view.getUint32(at + 4, true) * TWO_32;
 }

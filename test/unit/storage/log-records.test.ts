@@ -22,7 +22,7 @@ const EXAMPLES: readonly LogRecord[] = [
   {
     kind: 'group-summary',
     chain: 0xdeadbeef,
-    summary: { group, hardState, checkpoint, lastIndex: toLogIndex(2 ** 53 - 1), lastTerm: toTerm(2 ** 40 + 5) },
+    summary: { group, hardState, checkpoint, lastIndex: toLogIndex(2 ** 53 - 1) },
   },
   { kind: 'tombstones', groups: [toGroupId(1), toGroupId(2 ** 32 - 1)] },
 ];

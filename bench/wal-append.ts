@@ -1,0 +1,139 @@
+/**
+ * Durable append to the write-ahead log: records a second, and the time of one append, by records per sync.
+ *
+ *   node --conditions=source bench/wal-append.ts [--seconds 2] [--payload 256] [--groups 1] [--dir path]
+ *
+ * Runs the log on this thread, without the worker, so that it measures the log and not the messages. The records of a
+ * batch are encoded before the clock starts. `baseline` is the same number of bytes by a bare write and fdatasync into
+ * a zero-filled file, in the same run and in turns with the log, so that a busy disk hits both.
+ */
+import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { toGroupId, toLogIndex, toRevision, toTerm } from '#base';
+import { RecordWriter, Wal } from '#storage';
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '2' },
+    payload: { type: 'string', default: '256' },
+    groups: { type: 'string', default: '1' },
+    dir: { type: 'string', default: tmpdir() },
+  },
+});
+const seconds = Number(values.seconds);
+const payloadBytes = Number(values.payload);
+const groupCount = Number(values.groups);
+const TURNS = 4;
+const BASELINE_BYTES = 256 * 1024 * 1024;
+
+const root = mkdtempSync(join(values.dir, 'cairn-bench-'));
+try {
+  console.log(
+    `payload ${payloadBytes} B, ${groupCount} group(s), fdatasync per batch, load ${loadavg()[0]?.toFixed(2)}`,
+  );
+  for (const perSync of [1, 10, 100, 1000]) await compare(perSync);
+} finally {
+  rmSync(root, { recursive: true });
+}
+
+async function compare(perSync: number): Promise<void> {
+  const wal = await openWal(perSync);
+  const baseline = openBaseline(perSync);
+  const walMs: number[] = [];
+  const baseMs: number[] = [];
+  for (let turn = 0; turn < TURNS; turn++) {
+    await measure(wal.append, walMs);
+    await measure(baseline.append, baseMs);
+  }
+  report('wal', perSync, walMs);
+  report('baseline', perSync, baseMs);
+  baseline.close();
+  await wal.close();
+}
+
+async function measure(append: () => void, into: number[]): Promise<void> {
+  const until = performance.now() + (1000 * seconds) / (2 * TURNS);
+  for (let now = performance.now(); now < until; ) {
+    append();
+    const after = performance.now();
+    into.push(after - now);
+    // What the log does in the background gets its turn, as it would on a thread that waits for messages.
+    await new Promise(setImmediate);
+    now = performance.now();
+  }
+}
+
+function report(name: string, perSync: number, elapsed: readonly number[]): void {
+  const sorted = elapsed.toSorted((a, b) => a - b);
+  const at = (share: number): string =>
+    ((sorted[Math.floor(sorted.length * share)] ?? 0) * 1000).toFixed(0).padStart(6);
+  const totalMs = elapsed.reduce((sum, ms) => sum + ms, 0);
+  const rate = Math.round((1000 * perSync * elapsed.length) / totalMs);
+  console.log(
+    `${name.padEnd(8)} ${String(perSync).padStart(5)}/sync ${String(rate).padStart(9)}/s  p50 ${at(0.5)} p99 ${at(0.99)} p99.9 ${at(0.999)} µs`,
+  );
+}
+
+async function openWal(perSync: number): Promise<{ append: () => void; close: () => Promise<void> }> {
+  const directory = join(root, `wal-${perSync}`);
+  const identity = { clusterId: new Uint8Array(16).fill(1), storeId: new Uint8Array(16).fill(2) };
+  const { wal } = Wal.open(directory, { identity });
+  const writer = new RecordWriter();
+  const payload = randomBytes(payloadBytes);
+  const term = toTerm(1);
+  let index = 0;
+  for (let group = 0; group < groupCount; group++) writer.hardState(toGroupId(group), { term, vote: 1 });
+  wal.append([writer.take()]);
+  const encode = (): void => {
+    for (let count = 0; count < perSync; count++) {
+      const group = toGroupId(count % groupCount);
+      if (group === 0) index += 1;
+      writer.entry(group, { term, index: toLogIndex(index), payload });
+    }
+  };
+  return {
+    append: (): void => {
+      encode();
+      // A checkpoint with every batch keeps the number of segments as it is in a healthy node.
+      for (let group = 0; group < Math.min(groupCount, perSync); group++) {
+        writer.checkpoint(toGroupId(group), { index: toLogIndex(index), term, revision: toRevision(index) });
+      }
+      wal.append([writer.take()]);
+      wal.tidy();
+    },
+    close: async (): Promise<void> => {
+      await wal.close();
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+function openBaseline(perSync: number): { append: () => void; close: () => void } {
+  const path = join(root, `baseline-${perSync}`);
+  const descriptor = openSync(path, 'w');
+  const zeros = new Uint8Array(1024 * 1024);
+  for (let at = 0; at < BASELINE_BYTES; at += zeros.length) writeSync(descriptor, zeros, 0, zeros.length, at);
+  fdatasyncSync(descriptor);
+  const batch = randomBytes(perSync * (payloadBytes + 36));
+  let at = 0;
+  return {
+    append: (): void => {
+      if (at + batch.length > BASELINE_BYTES) at = 0;
+      writeSync(descriptor, batch, 0, batch.length, at);
+      fdatasyncSync(descriptor);
+      at += batch.length;
+    },
+    close: (): void => {
+      closeSync(descriptor);
+      rmSync(path);
+    },
+  };
+}
+
+function randomBytes(count: number): Uint8Array {
+  const bytes = new Uint8Array(count);
+  for (let at = 0; at < count; at++) bytes[at] = Math.random() * 256;
+  return bytes;
+}

@@ -1,0 +1,178 @@
+/**
+ * The buffer in which a batch is put together: records are staged side by side, then sealed in place, and the result is
+ * the bytes that go to disk in one write.
+ *
+ * Staging copies each message once, not each record. Sealing walks the records once and gives each its chain and its
+ * checksum. This file does not write, and it does not know in which segment there is room.
+ */
+import { assert, crc32, type GroupId, toGroupId } from '#base';
+import { checksum } from './checksum.ts';
+import type { GroupLedger, RecordPlace } from './group-ledger.ts';
+import { readU64, viewOf } from './little-endian.ts';
+import { decodeRecord, PAYLOAD_BYTES_MAX, RECORD_HEADER_BYTES, RECORD_OFFSET, RECORD_TYPE } from './log-records.ts';
+import { hasThinSector } from './sectors.ts';
+import {
+  applyMask,
+  BATCH_BYTES_MAX,
+  BATCH_HEADER_BYTES,
+  type BatchHeader,
+  batchExtent,
+  encodeBatchHeader,
+  type LogEnd,
+  PADDING_BYTE,
+  SECTOR_BYTES,
+} from './wal-format.ts';
+
+assert(
+  batchExtent(RECORD_HEADER_BYTES + PAYLOAD_BYTES_MAX) <= BATCH_BYTES_MAX,
+  'The largest record fits into the largest batch',
+);
+
+/** Masks are multiples of this: odd, so that they are all different, and full of bits. */
+const MASK_STEP = 0x9e3779b9;
+
+export interface SealedBatch {
+  /** Header, records and padding, lent until the slab is used again. */
+  readonly bytes: Uint8Array;
+  readonly seq: number;
+  /** The batch's crc field, which the next one repeats. */
+  readonly crc: number;
+  /** Whether a term or a vote changes in it: then the guard is synced before it counts as written (W8). */
+  readonly hasHardState: boolean;
+}
+
+export class BatchSlab {
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  #end = BATCH_HEADER_BYTES;
+
+  constructor(capacityBytes: number = BATCH_BYTES_MAX) {
+    this.#bytes = Buffer.allocUnsafeSlow(capacityBytes);
+    this.#view = viewOf(this.#bytes);
+  }
+
+  get isEmpty(): boolean {
+    return this.#end === BATCH_HEADER_BYTES;
+  }
+
+  /** What the batch takes on disk as it stands. */
+  get extent(): number {
+    return batchExtent(this.#end - BATCH_HEADER_BYTES);
+  }
+
+  clear(): void {
+    this.#end = BATCH_HEADER_BYTES;
+  }
+
+  /**
+   * Stages the records of a message from offset `from` on, as many as fit; returns where it stopped. A message that
+   * does not even begin to fit returns `from`.
+   */
+  stage(records: Uint8Array, from: number): number {
+    const to = this.#fitting(records, from);
+    this.#bytes.set(from === 0 && to === records.length ? records : records.subarray(from, to), this.#end);
+    this.#end += to - from;
+    return to;
+  }
+
+  /**
+   * Seals the staged records as the batch after `last`, for the segment of that number, and enters them into the
+   * ledger. A record that breaks a rule of the ledger is a bug of whoever encoded it (W11).
+   */
+  seal(last: LogEnd, segment: number, ledger: GroupLedger): SealedBatch {
+    const place = { segment, crc: 0 };
+    return this.#finish(last, (at, end) => {
+      const group = toGroupId(this.#view.getUint32(at + RECORD_OFFSET.group, true));
+      this.#view.setUint32(at + RECORD_OFFSET.chain, ledger.chain(group), true);
+      place.crc = this.#sealRecord(at, end);
+      const fault = this.#admit(ledger, group, at, place);
+      assert(fault === undefined, 'A record continues what the log holds of its group', fault);
+    });
+  }
+
+  /** As `seal`, for the records of a summary: they restate the ledger, and no record is chained to them. */
+  sealSummary(last: LogEnd): SealedBatch {
+    return this.#finish(last, (at, end) => this.#sealRecord(at, end));
+  }
+
+  #fitting(records: Uint8Array, from: number): number {
+    const room = this.#bytes.length - this.#end;
+    if (records.length - from <= room) return records.length;
+    const view = viewOf(records);
+    let to = from;
+    for (let next = from; next < records.length; ) {
+      next += view.getUint32(next + RECORD_OFFSET.length, true);
+      if (next - from > room) break;
+      to = next;
+    }
+    return to;
+  }
+
+  #finish(last: LogEnd, sealRecord: (at: number, end: number) => void): SealedBatch {
+    let recordCount = 0;
+    let recordsCrc = 0;
+    let hasHardState = false;
+    for (let at = BATCH_HEADER_BYTES; at < this.#end; recordCount++) {
+      const end = at + this.#view.getUint32(at + RECORD_OFFSET.length, true);
+      assert(
+        end >= at + RECORD_HEADER_BYTES && end <= this.#end,
+        'Records fill the bytes that were appended',
+        end - at,
+      );
+      sealRecord(at, end);
+      recordsCrc = crc32(this.#bytes, at + RECORD_OFFSET.crc, at + RECORD_OFFSET.chain, recordsCrc);
+      if (this.#bytes[at + RECORD_OFFSET.type] === RECORD_TYPE.hardState) hasHardState = true;
+      at = end;
+    }
+    const extent = this.extent;
+    this.#bytes.fill(PADDING_BYTE, this.#end, extent);
+    const header: BatchHeader = {
+      seq: last.seq + 1,
+      syncedThrough: last.seq,
+      recordBytes: this.#end - BATCH_HEADER_BYTES,
+      recordCount,
+      recordsCrc,
+      mask: this.#mask(extent),
+      previousCrc: last.crc,
+    };
+    const crc = encodeBatchHeader(this.#bytes, this.#view, 0, header);
+    return { bytes: this.#bytes.subarray(0, extent), seq: header.seq, crc, hasHardState };
+  }
+
+  /**
+   * Masks the batch if any of its sectors is thin, and returns the mask. Under a given mask only a sector that repeats
+   * that very word is thin, so each sector rules out one mask at most, and one pass finds all that are ruled out.
+   */
+  #mask(extent: number): number {
+    // The first sector holds the header and is never thin.
+    if (!hasThinSector(this.#bytes, SECTOR_BYTES, extent)) return 0;
+    const ruledOut = new Set<number>();
+    for (let at = SECTOR_BYTES; at < extent; at += SECTOR_BYTES) ruledOut.add(repeatedWord(this.#view, at));
+    let mask = MASK_STEP;
+    while (ruledOut.has(mask)) mask = (mask + MASK_STEP) >>> 0;
+    applyMask(this.#bytes.subarray(0, extent), mask);
+    return mask;
+  }
+
+  #sealRecord(at: number, end: number): number {
+    const crc = checksum(this.#bytes, at + RECORD_OFFSET.chain, end);
+    this.#view.setUint32(at + RECORD_OFFSET.crc, crc, true);
+    return crc;
+  }
+
+  #admit(ledger: GroupLedger, group: GroupId, at: number, place: RecordPlace): string | undefined {
+    if (this.#bytes[at + RECORD_OFFSET.type] === RECORD_TYPE.entry) {
+      const term = readU64(this.#view, at + RECORD_OFFSET.term);
+      return ledger.admitEntry(group, term, readU64(this.#view, at + RECORD_OFFSET.index), place);
+    }
+    const record = decodeRecord(this.#bytes, this.#view, at);
+    return typeof record === 'string' ? record : ledger.admit(record, place);
+  }
+}
+
+/** The word that a sector repeats but for one bit, if it repeats any: then two of its first three words are that one. */
+function repeatedWord(view: DataView, at: number): number {
+  const first = view.getUint32(at, true);
+  const second = view.getUint32(at + 4, true);
+  return first === second ? first : view.getUint32(at + 8, true);
+}

@@ -1,0 +1,71 @@
+/**
+ * The log on its caller's own thread, for tests and simulation: the same contract as `LogThread`, and no message ever
+ * crosses a thread. It writes when its scheduler says so, so a test decides what is flushed together.
+ */
+import { GroupCommit } from './group-commit.ts';
+import type { EncodedRecords } from './log-records.ts';
+import type { BatchId, LogWriter, PersistedFacts, RecoveredLog } from './log-writer.ts';
+import { Wal, type WalOptions } from './wal.ts';
+
+/** Runs the flush later, once; until it does, further appends join the batch. */
+export type FlushScheduler = (flush: () => void) => void;
+
+export class DirectLog implements LogWriter {
+  readonly #wal: Wal;
+  readonly #commit: GroupCommit;
+  readonly #schedule: FlushScheduler;
+  #scheduled = false;
+  #failure: Error | undefined;
+  #onPersisted: ((through: BatchId, facts: PersistedFacts) => void) | undefined;
+  #onFatal: ((failure: Error) => void) | undefined;
+
+  private constructor(wal: Wal, schedule: FlushScheduler) {
+    this.#wal = wal;
+    this.#commit = new GroupCommit(wal);
+    this.#schedule = schedule;
+  }
+
+  /** Opens the log in `directory`. Flushes are scheduled by `schedule`, by default with `setImmediate`. */
+  static open(
+    directory: string,
+    options: WalOptions,
+    schedule: FlushScheduler = setImmediate,
+  ): { readonly log: DirectLog; readonly recovered: RecoveredLog } {
+    const { wal, recovered } = Wal.open(directory, options);
+    return { log: new DirectLog(wal, schedule), recovered };
+  }
+
+  append(records: EncodedRecords): BatchId {
+    if (this.#failure !== undefined) throw this.#failure;
+    if (!this.#scheduled) {
+      this.#scheduled = true;
+      this.#schedule(() => this.#flush());
+    }
+    return this.#commit.add(records);
+  }
+
+  onPersisted(listener: (through: BatchId, facts: PersistedFacts) => void): void {
+    this.#onPersisted = listener;
+  }
+
+  onFatal(listener: (failure: Error) => void): void {
+    this.#onFatal = listener;
+    if (this.#failure !== undefined) listener(this.#failure);
+  }
+
+  async close(): Promise<void> {
+    this.#flush();
+    await this.#wal.close();
+  }
+
+  #flush(): void {
+    this.#scheduled = false;
+    if (this.#failure !== undefined) return;
+    try {
+      this.#commit.flush((through, facts) => this.#onPersisted?.(through, facts));
+    } catch (error) {
+      this.#failure = error instanceof Error ? error : new Error(String(error));
+      this.#onFatal?.(this.#failure);
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * What waits for the disk, and how it becomes durable together.
+ *
+ * Records are queued as they come; `flush` makes everything queued durable by one write and one sync, and says through
+ * which message the log is durable now. While a flush runs its thread does nothing else, so whatever arrives meanwhile
+ * is the next batch: there is no timer and no window to set.
+ *
+ *   W14  Messages become durable in the order in which they were queued, and are reported only after their sync;
+ *        after a failure nothing is reported any more.
+ */
+import type { EncodedRecords } from './log-records.ts';
+import type { BatchId, PersistedFacts } from './log-writer.ts';
+import type { Wal } from './wal.ts';
+
+export class GroupCommit {
+  readonly #wal: Wal;
+  #queue: EncodedRecords[] = [];
+  #queuedBytes = 0;
+  #queued: BatchId = 0;
+
+  constructor(wal: Wal) {
+    this.#wal = wal;
+  }
+
+  get queuedBytes(): number {
+    return this.#queuedBytes;
+  }
+
+  add(records: EncodedRecords): BatchId {
+    this.#queue.push(records);
+    this.#queuedBytes += records.length;
+    this.#queued += 1;
+    return this.#queued;
+  }
+
+  /** Makes what is queued durable and reports it; then lets the log tidy up. Throws when the log has failed. */
+  flush(onPersisted: (through: BatchId, facts: PersistedFacts) => void): void {
+    if (this.#queue.length === 0) return;
+    const messages = this.#queue;
+    const through = this.#queued;
+    this.#queue = [];
+    this.#queuedBytes = 0;
+    const startedMs = performance.now();
+    const { bytes } = this.#wal.append(messages);
+    onPersisted(through, { bytes, elapsedMs: performance.now() - startedMs });
+    this.#wal.tidy();
+  }
+}

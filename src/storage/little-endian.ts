@@ -1,0 +1,24 @@
+/** Numbers of 64 bits in the log's byte order, as the safe integers that everything else works with. */
+import { assert } from '#base';
+
+const TWO_32 = 2 ** 32;
+
+/** A u64 as a number; above 2^53 - 1 it is no safe integer, which the caller checks. */
+export function readU64(view: DataView, at: number): number {
+  return view.getUint32(at, true) + view.getUint32(at + 4, true) * TWO_32;
+}
+
+export function writeU64(view: DataView, at: number, value: number): void {
+  assert(Number.isSafeInteger(value) && value >= 0, 'A number of the log is a safe integer of 0 or more', value);
+  view.setUint32(at, value >>> 0, true);
+  view.setUint32(at + 4, Math.floor(value / TWO_32), true);
+}
+
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+/** A checksum or a magic as messages write it. */
+export function hex32(value: number): string {
+  return `0x${value.toString(16).padStart(8, '0')}`;
+}

@@ -1,0 +1,95 @@
+/**
+ * The log on a thread of its own, as its user holds it.
+ *
+ * A sync takes the thread that waits for it out of the world for a fraction of a millisecond, or for many of them when
+ * the disk is busy; the pool of libuv would do as well, but its four threads are shared with everything else, and a
+ * sync that queues behind other work was seen to take a thousand times longer. So the log has its own thread.
+ *
+ * This file does not know what a record is: it hands buffers over and listens.
+ */
+import { Worker } from 'node:worker_threads';
+import { assert } from '#base';
+import { type FromLogThread, fromFailureMessage, type OpenLog, type ToLogThread } from './log-messages.ts';
+import type { EncodedRecords } from './log-records.ts';
+import type { BatchId, LogWriter, PersistedFacts, RecoveredLog } from './log-writer.ts';
+import { SEGMENT_BYTES_DEFAULT, type WalOptions } from './wal.ts';
+
+/** The worker stands beside this file, under the same extension: `.ts` from source, `.js` when built. */
+const WORKER = new URL(import.meta.url.endsWith('.ts') ? './log-worker.ts' : './log-worker.js', import.meta.url);
+
+export class LogThread implements LogWriter {
+  readonly #worker: Worker;
+  readonly #exited: Promise<void>;
+  #appended: BatchId = 0;
+  #failure: Error | undefined;
+  #isClosing = false;
+  #onPersisted: ((through: BatchId, facts: PersistedFacts) => void) | undefined;
+  #onFatal: ((failure: Error) => void) | undefined;
+
+  private constructor(worker: Worker) {
+    this.#worker = worker;
+    worker.on('error', (error: Error) => this.#fail(error));
+    this.#exited = new Promise((resolve) => {
+      worker.on('exit', (code) => {
+        if (!this.#isClosing) this.#fail(new Error(`The thread of the log ended by itself, with exit code ${code}`));
+        resolve();
+      });
+    });
+  }
+
+  /** Starts the thread, which opens the log in `directory`. Rejects with the reason when the log refuses. */
+  static async open(
+    directory: string,
+    options: Omit<WalOptions, 'disk'>,
+  ): Promise<{ readonly log: LogThread; readonly recovered: RecoveredLog }> {
+    const { identity, segmentBytes = SEGMENT_BYTES_DEFAULT } = options;
+    const order: OpenLog = { directory, identity, segmentBytes };
+    const log = new LogThread(new Worker(WORKER, { name: 'log' }));
+    return { log, recovered: await log.#open(order) };
+  }
+
+  append(records: EncodedRecords): BatchId {
+    if (this.#failure !== undefined) throw this.#failure;
+    assert(!this.#isClosing, 'Nothing is appended to a log that is closing');
+    const message: ToLogThread = records;
+    this.#worker.postMessage(message, [records.buffer]);
+    this.#appended += 1;
+    return this.#appended;
+  }
+
+  onPersisted(listener: (through: BatchId, facts: PersistedFacts) => void): void {
+    this.#onPersisted = listener;
+  }
+
+  onFatal(listener: (failure: Error) => void): void {
+    this.#onFatal = listener;
+    if (this.#failure !== undefined) listener(this.#failure);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    const message: ToLogThread = 'close';
+    this.#worker.postMessage(message, []);
+    await this.#exited;
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  async #open(order: OpenLog): Promise<RecoveredLog> {
+    return new Promise((resolve, reject) => {
+      this.#onFatal = reject;
+      this.#worker.on('message', (message: FromLogThread) => {
+        if (message.kind === 'opened') resolve(message.recovered);
+        else if (message.kind === 'persisted') this.#onPersisted?.(message.through, message.facts);
+        else this.#fail(fromFailureMessage(message.failure));
+      });
+      this.#worker.postMessage(order, []);
+    });
+  }
+
+  /** Only the first failure counts: the others follow from it. */
+  #fail(failure: Error): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = failure;
+    this.#onFatal?.(failure);
+  }
+}

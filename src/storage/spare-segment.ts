@@ -1,0 +1,142 @@
+/**
+ * The zero-filled file that will become the next segment, prepared while the current one fills up.
+ *
+ * Writing zeros ahead of time is what makes a batch cheap and safe: its sync changes no metadata, it cannot run out of
+ * space half way, and every sector that it loses reads as zeros (W5).
+ *
+ * The preparation keeps twice the pace of the log: when the current segment is half full, the spare is ready. It works
+ * off this thread, one chunk at a time, and is driven by the log's own progress, so it needs no timer and never takes
+ * the disk for longer than one chunk.
+ *
+ *   W13  A file that was taken is zero from end to end, has its full size and is synced. Taking it writes nothing when
+ *        it is ready; when it is not, the rest is written on the spot.
+ */
+import { join } from 'node:path';
+import type { Disk, DiskFile } from './disk.ts';
+import { orUnwritten, StorageFailure, unwritten } from './storage-failure.ts';
+
+export const SPARE_SUFFIX = '.spare';
+
+const ZEROS: Uint8Array = new Uint8Array(1024 * 1024);
+const PACE = 2;
+
+interface Draft {
+  readonly file: DiskFile;
+  /** Bytes that are written and synced. */
+  ready: number;
+}
+
+export class SpareSegment {
+  readonly #disk: Disk;
+  readonly #directory: string;
+  readonly #segmentBytes: number;
+  #draft: Draft | undefined;
+  #made = 0;
+  #target = 0;
+  #work: Promise<void> | undefined;
+  #failure: StorageFailure | undefined;
+  /** After a full disk: no attempt before the log has used this many bytes of its segment. */
+  #pausedUntil = 0;
+
+  constructor(disk: Disk, directory: string, segmentBytes: number) {
+    this.#disk = disk;
+    this.#directory = directory;
+    this.#segmentBytes = segmentBytes;
+  }
+
+  /** A write or sync that failed in the background for another reason than want of space. The log is to stop. */
+  get failure(): StorageFailure | undefined {
+    return this.#failure;
+  }
+
+  /** Whether the next `take` costs nothing. */
+  get isReady(): boolean {
+    return this.#work === undefined && this.#draft?.ready === this.#segmentBytes;
+  }
+
+  /** Goes on preparing, given how many bytes of the current segment are used. Returns at once. */
+  pace(usedBytes: number): void {
+    this.#target = Math.min(this.#segmentBytes, PACE * usedBytes);
+    if (this.#work !== undefined || usedBytes < this.#pausedUntil) return;
+    if ((this.#draft?.ready ?? 0) >= this.#target) return;
+    this.#work = this.#prepare(usedBytes).finally(() => {
+      this.#work = undefined;
+    });
+  }
+
+  /** The prepared file, now the caller's. Throws when there is no space for the part that is not ready. */
+  take(): DiskFile {
+    // While a chunk is on its way the draft cannot be used: the chunk would overwrite what the log puts there.
+    const draft = this.#work === undefined ? (this.#draft ?? this.#create()) : this.#create();
+    if (draft === this.#draft) this.#draft = undefined;
+    this.#pausedUntil = 0;
+    try {
+      this.#finish(draft);
+    } catch (error) {
+      this.#discard(draft);
+      throw unwritten(draft.file.path, error);
+    }
+    return draft.file;
+  }
+
+  /** Waits for the chunk on its way and gives up what is prepared. */
+  async close(): Promise<void> {
+    this.#target = 0;
+    await this.#work;
+    if (this.#draft !== undefined) this.#discard(this.#draft);
+    this.#draft = undefined;
+  }
+
+  #create(): Draft {
+    this.#made += 1;
+    const path = join(this.#directory, `${this.#made}${SPARE_SUFFIX}`);
+    return orUnwritten(path, () => ({ file: this.#disk.open(path, 'create'), ready: 0 }));
+  }
+
+  #finish(draft: Draft): void {
+    if (draft.ready === this.#segmentBytes) return;
+    while (draft.ready < this.#segmentBytes) {
+      const chunk = this.#nextChunk(draft);
+      draft.file.write(chunk, draft.ready);
+      draft.ready += chunk.length;
+    }
+    draft.file.sync();
+  }
+
+  async #prepare(usedBytes: number): Promise<void> {
+    try {
+      this.#draft ??= this.#create();
+      const draft = this.#draft;
+      while (draft.ready < this.#target) {
+        const chunk = this.#nextChunk(draft);
+        await draft.file.writeThrough(chunk, draft.ready);
+        draft.ready += chunk.length;
+      }
+    } catch (error) {
+      this.#pausedUntil = usedBytes + this.#segmentBytes / 16;
+      this.#failure = this.#abandon(error);
+    }
+  }
+
+  /** Gives up the draft. A full disk is no failure: the log can do without a spare, and tries again later (W13). */
+  #abandon(error: unknown): StorageFailure | undefined {
+    const path = this.#draft?.file.path ?? this.#directory;
+    const failure = error instanceof StorageFailure ? error : unwritten(path, error);
+    try {
+      if (this.#draft !== undefined) this.#discard(this.#draft);
+    } catch (second) {
+      return unwritten(path, second);
+    }
+    this.#draft = undefined;
+    return failure.kind === 'full' ? undefined : failure;
+  }
+
+  #discard(draft: Draft): void {
+    draft.file.close();
+    this.#disk.remove(draft.file.path);
+  }
+
+  #nextChunk(draft: Draft): Uint8Array {
+    return ZEROS.subarray(0, Math.min(ZEROS.length, this.#segmentBytes - draft.ready));
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * The failures after which the log, and with it the process, goes no further.
+ *
+ * They are no answer to a caller: whoever receives one stops the process, which leaves to the next start what is on
+ * disk and what is not. Each message names the file, the offset where there is one, what was found, and what an
+ * operator can do.
+ */
+
+export type StorageFailureKind =
+  /** Our own bytes are not what was written. */
+  | 'corrupt'
+  /** The files are those of another store, or of another release. */
+  | 'foreign'
+  /** A write or a sync failed: what it was about may or may not be on disk. */
+  | 'unwritten'
+  /** A new segment could not be made for want of space. Nothing was written by halves. */
+  | 'full';
+
+export interface StorageFailurePlace {
+  readonly path: string;
+  readonly offset?: number;
+  readonly cause?: unknown;
+}
+
+export class StorageFailure extends Error {
+  override readonly name = 'StorageFailure';
+  readonly kind: StorageFailureKind;
+  readonly path: string;
+  readonly offset: number | undefined;
+
+  constructor(kind: StorageFailureKind, message: string, place: StorageFailurePlace) {
+    super(message, place.cause === undefined ? undefined : { cause: place.cause });
+    this.kind = kind;
+    this.path = place.path;
+    this.offset = place.offset;
+  }
+}
+
+const RESTORE_HINT =
+  'Do not delete single files of the log. Restore the data directory from a backup, or remove all of it and let the ' +
+  'node join again as a new store; check the disk before either.';
+
+/** Damage in a file of the log that no crash explains. */
+export function corruption(path: string, offset: number, found: string): StorageFailure {
+  const message = `${path} is damaged at offset ${offset}: found ${found}. ${RESTORE_HINT}`;
+  return new StorageFailure('corrupt', message, { path, offset });
+}
+
+/** A file of the log that should be there and is not, or is not whole. */
+export function missing(path: string, found: string): StorageFailure {
+  return new StorageFailure('corrupt', `${path} is missing or cut short: found ${found}. ${RESTORE_HINT}`, { path });
+}
+
+export function foreign(path: string, found: string): StorageFailure {
+  const message =
+    `${path} does not belong to this store: found ${found}. ` +
+    'Start the node with the data directory and the release that the file was written by.';
+  return new StorageFailure('foreign', message, { path });
+}
+
+/** A write or sync that failed. Linux forgets the failed pages, so a second try would lie: nobody makes one (W7). */
+export function unwritten(path: string, cause: unknown): StorageFailure {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  if (isOutOfSpace(cause)) {
+    const message = `There is no space left for ${path} (${reason}). Free or add space, then start the node again.`;
+    return new StorageFailure('full', message, { path, cause });
+  }
+  const message =
+    `${path} could not be written (${reason}). What was being written may or may not be on disk; ` +
+    'the next start finds out. If this happens again, replace the disk.';
+  return new StorageFailure('unwritten', message, { path, cause });
+}
+
+/** Does the work; a failure of it becomes `unwritten`. */
+export function orUnwritten<Value>(path: string, work: () => Value): Value {
+  try {
+    return work();
+  } catch (error) {
+    throw unwritten(path, error);
+  }
+}
+
+/** Whether the error says that the disk, or the quota on it, is full. */
+function isOutOfSpace(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
+}

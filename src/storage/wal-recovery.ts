@@ -1,0 +1,199 @@
+/**
+ * Reads a whole log back: every segment in order, each batch checked, each record admitted to the ledger by the same
+ * rules as when it was written. Ends with a log that can be continued, or refuses.
+ *
+ * What it changes on disk is only the end of the last segment: a torn batch is turned back into zeros, and the last
+ * whole batch is written again, as it is, and synced. For the process may have died before it synced that batch, and
+ * after a sync that failed Linux takes the pages for clean: they are read here, and yet they are on no disk.
+ *
+ *   W10  Everything that opening a log reports is on disk.
+ */
+import { join } from 'node:path';
+import { assert, type GroupId, toGroupId } from '#base';
+import type { Disk, DiskFile } from './disk.ts';
+import { GroupLedger } from './group-ledger.ts';
+import { decodeRecord, type LogRecord, RECORD_OFFSET } from './log-records.ts';
+import type { RecoveredGroup, RecoveredLog } from './log-writer.ts';
+import { RecoveredEntries } from './recovered-entries.ts';
+import { filledEnd } from './sectors.ts';
+import { corruption, foreign, missing, orUnwritten } from './storage-failure.ts';
+import {
+  decodeSegmentHeader,
+  FORMAT_VERSION,
+  isSameIdentity,
+  type LogEnd,
+  SECTOR_BYTES,
+  type SegmentHeader,
+  type WalIdentity,
+} from './wal-format.ts';
+import { type BatchRecords, type Damage, scanBatches, segmentBytes } from './wal-scanner.ts';
+import { type ActiveSegment, segmentName } from './wal-segment.ts';
+import { compareSummary, restoreSummary } from './wal-summary.ts';
+
+export interface RecoverySource {
+  readonly disk: Disk;
+  readonly directory: string;
+  readonly identity: WalIdentity;
+  /** The segments that there are, in ascending order; at least one. */
+  readonly segments: readonly number[];
+  /** What the guard file says. */
+  readonly syncedThrough: number;
+}
+
+export interface RecoveredWal {
+  readonly log: RecoveredLog;
+  readonly ledger: GroupLedger;
+  readonly end: LogEnd;
+  readonly active: ActiveSegment;
+}
+
+export function recoverWal(source: RecoverySource): RecoveredWal {
+  return new Recovery(source).run();
+}
+
+class Recovery {
+  readonly #source: RecoverySource;
+  readonly #ledger = new GroupLedger();
+  readonly #entries = new RecoveredEntries();
+  /** Holds one segment at a time. */
+  #buffer: Uint8Array<ArrayBuffer> = new Uint8Array(0);
+  /** Where the log ends as far as it was read; undefined before the first segment. */
+  #end: LogEnd | undefined;
+
+  constructor(source: RecoverySource) {
+    this.#source = source;
+  }
+
+  run(): RecoveredWal {
+    const { segments } = this.#source;
+    const first = segments[0] ?? 0;
+    let active: ActiveSegment | undefined;
+    for (const [place, number] of segments.entries()) {
+      if (number !== first + place) throw missing(this.#path(first + place), `segment ${number} in its place`);
+      active?.file.close();
+      active = this.#readSegment(number, place === segments.length - 1);
+      this.#entries.keep(this.#buffer.buffer);
+    }
+    assert(active !== undefined && this.#end !== undefined, 'A log that is recovered has a segment');
+    const log = { groups: this.#groups(first), tombstones: new Set(this.#ledger.tombstones) };
+    // The memory is given back at once: a collection may be far away in a thread that makes little garbage.
+    this.#buffer.buffer.transfer(0);
+    return { log, ledger: this.#ledger, end: this.#end, active };
+  }
+
+  #readSegment(number: number, isLast: boolean): ActiveSegment {
+    const path = this.#path(number);
+    const file = this.#source.disk.open(path, 'existing');
+    const bytes = this.#load(file);
+    const header = this.#checkHeader(path, number, bytes);
+    const segment = segmentBytes(bytes);
+    const firstSeq = header.previous.seq + 1;
+    const context = { isLast, syncedThrough: this.#source.syncedThrough, firstSeq };
+    let lastFrom = SECTOR_BYTES;
+    const start = { ...header.previous, offset: SECTOR_BYTES };
+    const { last, end } = scanBatches(segment, start, context, (batch) => {
+      lastFrom = batch.offset;
+      return batch.header.seq === firstSeq ? this.#takeSummary(batch.records) : this.#takeBatch(batch.records, number);
+    });
+    if (end.kind === 'corrupt') throw corruption(path, end.offset, end.found);
+    this.#end = last;
+    if (isLast) settle(file, bytes, { lastFrom, end: last.offset });
+    return { number, file, bytes: header.segmentBytes };
+  }
+
+  #load(file: DiskFile): Uint8Array {
+    const size = file.size();
+    if (this.#buffer.length < size) this.#buffer = new Uint8Array(size);
+    const bytes = this.#buffer.subarray(0, size);
+    const count = file.read(bytes, 0);
+    if (count < size) throw missing(file.path, `${count} bytes where the file system says ${size}`);
+    return bytes;
+  }
+
+  #checkHeader(path: string, number: number, bytes: Uint8Array): SegmentHeader {
+    const header = decodeSegmentHeader(bytes);
+    if (typeof header === 'string') throw corruption(path, 0, header);
+    if (header.version !== FORMAT_VERSION) {
+      throw foreign(path, `format version ${header.version}; this release reads version ${FORMAT_VERSION}`);
+    }
+    if (!isSameIdentity(header, this.#source.identity)) throw foreign(path, 'the ids of another cluster or store');
+    if (header.number !== number) throw corruption(path, 0, `the header of segment ${header.number}`);
+    if (header.segmentBytes !== bytes.length) {
+      throw missing(path, `${bytes.length} bytes of the ${header.segmentBytes} that it was made with`);
+    }
+    const before = this.#end;
+    const { seq, crc, offset } = header.previous;
+    if (before !== undefined && (seq !== before.seq || crc !== before.crc || offset !== before.offset)) {
+      const claimed = `a segment that continues batch ${seq} at offset ${offset}`;
+      throw corruption(
+        path,
+        0,
+        `${claimed}, while the one before it ends with batch ${before.seq} at ${before.offset}`,
+      );
+    }
+    return header;
+  }
+
+  /** Only the summary of the first segment is news; the others must agree with what was read before them. */
+  #takeSummary(summary: BatchRecords): Damage | undefined {
+    const { bytes, view, from, to, shift } = summary;
+    const records: LogRecord[] = [];
+    for (let at = from; at < to; at = recordEnd(view, at)) {
+      const record = decodeRecord(bytes, view, at);
+      if (typeof record === 'string') return { offset: at + shift, found: record };
+      records.push(record);
+    }
+    const read = this.#end === undefined ? restoreSummary : compareSummary;
+    const fault = read(records, this.#ledger);
+    return fault === undefined ? undefined : { offset: from + shift, found: fault };
+  }
+
+  #takeBatch(records: BatchRecords, segment: number): Damage | undefined {
+    const { bytes, view, from, to, shift } = records;
+    for (let at = from; at < to; at = recordEnd(view, at)) {
+      const record = decodeRecord(bytes, view, at);
+      if (typeof record === 'string') return { offset: at + shift, found: record };
+      const group = toGroupId(view.getUint32(at + RECORD_OFFSET.group, true));
+      if (view.getUint32(at + RECORD_OFFSET.chain, true) !== this.#ledger.chain(group)) {
+        return { offset: at + shift, found: `a record of group ${group}, chained to another than its last` };
+      }
+      const fault = this.#ledger.admit(record, { segment, crc: view.getUint32(at + RECORD_OFFSET.crc, true) });
+      if (fault !== undefined) return { offset: at + shift, found: fault };
+      this.#entries.take(record);
+    }
+    return undefined;
+  }
+
+  /** Every live group, none of which may lack an entry after its checkpoint. */
+  #groups(firstSegment: number): ReadonlyMap<GroupId, RecoveredGroup> {
+    const groups = new Map<GroupId, RecoveredGroup>();
+    for (const group of this.#ledger.groupIds()) {
+      const { hardState, checkpoint, lastIndex } = this.#ledger.summary(group);
+      const entries = this.#entries.of(group);
+      if (entries.length !== lastIndex - checkpoint.index) {
+        const wanted = `entries ${checkpoint.index + 1} to ${lastIndex} of group ${group}`;
+        throw missing(this.#path(firstSegment - 1), `only ${entries.length} of the ${wanted} in the segments after it`);
+      }
+      groups.set(group, { group, hardState, checkpoint, entries });
+    }
+    return groups;
+  }
+
+  #path(segment: number): string {
+    return join(this.#source.directory, segmentName(segment));
+  }
+}
+
+/** W10: the last batch is written again, what follows it is made zero, and both are synced. */
+function settle(file: DiskFile, bytes: Uint8Array, log: { readonly lastFrom: number; readonly end: number }): void {
+  const filled = filledEnd(bytes, log.end, bytes.length);
+  bytes.fill(0, log.end, filled);
+  orUnwritten(file.path, () => {
+    file.write(bytes.subarray(log.lastFrom, filled), log.lastFrom);
+    file.sync();
+  });
+}
+
+function recordEnd(view: DataView, at: number): number {
+  return at + view.getUint32(at + RECORD_OFFSET.length, true);
+}

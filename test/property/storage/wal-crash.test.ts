@@ -1,0 +1,155 @@
+// Goal: whatever the moment of a crash, and whatever the disk kept of what was not synced, the next start finds every
+// acknowledged record and nothing that was not appended (W4, W6, W9, W10). Method: random work on a disk in memory that
+// is crashed before every single call that changes it, several ways each time; the log that opens on what is left is
+// held against the fold of the records.
+
+import { describe, expect, it } from 'vitest';
+import { Wal } from '#storage';
+import type { LogRecord } from '../../../src/storage/log-records.ts';
+import { BATCH_HEADER_BYTES } from '../../../src/storage/wal-format.ts';
+import { batchBytesMax } from '../../../src/storage/wal-segment.ts';
+import {
+  type Draw,
+  encode,
+  fold,
+  type ModelState,
+  RecordSource,
+  seededDraw,
+  stateOf,
+} from '../../support/log-model.ts';
+import { EVERYTHING_SURVIVES, MemoryDisk, NOTHING_SURVIVES, type Survival } from '../../support/memory-disk.ts';
+
+const DIRECTORY = 'wal';
+const SEGMENT_BYTES = 16 * 1024;
+const IDENTITY = { clusterId: new Uint8Array(16).fill(1), storeId: new Uint8Array(16).fill(2) };
+
+interface Workload {
+  readonly seed: number;
+  readonly batches: number;
+  readonly recordsMax: number;
+  readonly payloadBytesMax: number;
+}
+
+/** What must, and what may, be found after a crash. */
+interface Expected {
+  readonly acknowledged: readonly LogRecord[];
+  readonly underWay: readonly LogRecord[];
+}
+
+describe('a log whose disk loses power', () => {
+  it.each([
+    { seed: 1, batches: 60, recordsMax: 4, payloadBytesMax: 300 },
+    { seed: 2, batches: 40, recordsMax: 10, payloadBytesMax: 2000 },
+    { seed: 3, batches: 120, recordsMax: 2, payloadBytesMax: 40 },
+    { seed: 4, batches: 25, recordsMax: 30, payloadBytesMax: 700 },
+  ])('recovers what was acknowledged, at every step of workload $seed (W4, W6, W9, W10)', async (workload) => {
+    const draw = seededDraw(1000 + workload.seed);
+    let crashes = 0;
+    await run(workload, (disk, expected) => {
+      for (const survival of [NOTHING_SURVIVES, EVERYTHING_SURVIVES, someSurvive(draw, 2), someSurvive(draw, 8)]) {
+        checkAfterCrash(disk.afterPowerLoss(survival), expected);
+        crashes += 1;
+      }
+    });
+    expect(crashes).toBeGreaterThan(500);
+  });
+});
+
+describe('a log whose process dies', () => {
+  it('recovers what was acknowledged, and holds it through a power loss after that (W10)', async () => {
+    const draw = seededDraw(5);
+    await run({ seed: 5, batches: 50, recordsMax: 6, payloadBytesMax: 500 }, (disk, expected) => {
+      const next = disk.afterProcessDeath();
+      const state = open(next);
+      expect(statesAllowed(expected)).toContainEqual(state);
+      for (const survival of [NOTHING_SURVIVES, someSurvive(draw, 2)])
+        expect(open(next.afterPowerLoss(survival))).toEqual(state);
+    });
+  });
+
+  it('holds through a power loss what it recovered after a failed sync (W10)', () => {
+    const disk = new MemoryDisk();
+    const { wal } = Wal.open(DIRECTORY, { identity: IDENTITY, segmentBytes: SEGMENT_BYTES, disk });
+    const source = new RecordSource(seededDraw(6), { groups: 2, payloadBytesMax: 900 });
+    const acknowledged = source.batch(10);
+    const underWay = source.batch(5);
+    wal.append([encode(acknowledged)]);
+    disk.onStep = (step): void => {
+      if (step.kind === 'sync') throw new Error('EIO: i/o error, fdatasync');
+    };
+    expect(() => wal.append([encode(underWay)])).toThrow('EIO');
+    disk.onStep = undefined;
+    // The pages of the failed sync are clean in memory and on no disk: reading them back must not be the end of it.
+    expect(open(disk.afterPowerLoss(NOTHING_SURVIVES))).toEqual(fold(acknowledged));
+    const state = open(disk);
+    expect(state).toEqual(fold([...acknowledged, ...underWay]));
+    expect(open(disk.afterPowerLoss(NOTHING_SURVIVES))).toEqual(state);
+  });
+
+  it('goes on after any number of crashes in a row', async () => {
+    const draw = seededDraw(7);
+    const source = new RecordSource(draw, { groups: 3, payloadBytesMax: 600 });
+    let disk = new MemoryDisk();
+    const records: LogRecord[] = [];
+    for (let life = 0; life < 60; life++) {
+      const { wal, recovered } = Wal.open(DIRECTORY, { identity: IDENTITY, segmentBytes: SEGMENT_BYTES, disk });
+      expect(stateOf(recovered)).toEqual(fold(records));
+      for (let count = draw(6); count > 0; count--) {
+        const batch = source.batch(1 + draw(5));
+        wal.append([encode(batch)]);
+        records.push(...batch);
+        wal.tidy();
+        if (draw(2) === 0) await settled();
+      }
+      disk = disk.afterPowerLoss(someSurvive(draw, 3));
+    }
+  });
+});
+
+/** Works on a disk and calls `crash` before each of its changes, with what would have to be recovered then. */
+async function run(workload: Workload, crash: (disk: MemoryDisk, expected: Expected) => void): Promise<void> {
+  const draw = seededDraw(workload.seed);
+  const source = new RecordSource(draw, { groups: 3, payloadBytesMax: workload.payloadBytesMax });
+  const disk = new MemoryDisk();
+  const acknowledged: LogRecord[] = [];
+  let underWay: readonly LogRecord[] = [];
+  disk.onStep = (): void => crash(disk, { acknowledged, underWay });
+  const { wal } = Wal.open(DIRECTORY, { identity: IDENTITY, segmentBytes: SEGMENT_BYTES, disk });
+  for (let count = 0; count < workload.batches; count++) {
+    underWay = source.batch(1 + draw(workload.recordsMax));
+    wal.append([encode(underWay)]);
+    acknowledged.push(...underWay);
+    underWay = [];
+    wal.tidy();
+    if (draw(3) > 0) await settled();
+  }
+  await wal.close();
+}
+
+/** A batch is there or not; records that are more than fit into one batch may be there in part, from the first on. */
+function statesAllowed({ acknowledged, underWay }: Expected): readonly ModelState[] {
+  const isOneBatch = encode(underWay).length <= batchBytesMax(SEGMENT_BYTES) - BATCH_HEADER_BYTES;
+  const counts = isOneBatch ? [0, underWay.length] : Array.from({ length: underWay.length + 1 }, (_, count) => count);
+  return counts.map((count) => fold([...acknowledged, ...underWay.slice(0, count)]));
+}
+
+function checkAfterCrash(disk: MemoryDisk, expected: Expected): void {
+  const state = open(disk);
+  expect(statesAllowed(expected)).toContainEqual(state);
+  // What was recovered once is there for good, whatever happens next (W10).
+  expect(open(disk.afterPowerLoss(NOTHING_SURVIVES))).toEqual(state);
+}
+
+function open(disk: MemoryDisk): ModelState {
+  return stateOf(Wal.open(DIRECTORY, { identity: IDENTITY, segmentBytes: SEGMENT_BYTES, disk }).recovered);
+}
+
+/** Each unsynced sector survives with a chance of 1 in `odds`; so do some of the names. */
+function someSurvive(draw: Draw, odds: number): Survival {
+  return { sector: () => draw(odds) === 0, names: (count) => draw(count + 1) };
+}
+
+/** Lets the background get on by as much as it can. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 40; turn++) await Promise.resolve();
+}

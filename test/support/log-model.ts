@@ -1,0 +1,214 @@
+/**
+ * The log as the dumbest thing that could be right: a list of records, folded anew whenever somebody asks. Tests hold
+ * what the real log recovers against it, and draw random records that a correct user of the log could append.
+ */
+import { crc32, toGroupId, toLogIndex, toRevision, toTerm } from '#base';
+import { type EncodedRecords, RecordWriter, type RecoveredLog } from '#storage';
+import type { LogRecord } from '../../src/storage/log-records.ts';
+
+interface ModelEntry {
+  readonly term: number;
+  readonly index: number;
+  readonly level: number;
+  /** Length and checksum: enough to tell two apart, and short enough to be printed. */
+  readonly payload: string;
+}
+
+interface ModelGroup {
+  readonly hardState: { readonly term: number; readonly vote: number };
+  readonly checkpoint: { readonly index: number; readonly term: number; readonly revision: number };
+  readonly entries: readonly ModelEntry[];
+}
+
+/** What a log holds, in a form that can be compared and printed. */
+export interface ModelState {
+  readonly groups: Readonly<Record<number, ModelGroup>>;
+  readonly tombstones: readonly number[];
+}
+
+const EMPTY: ModelGroup = {
+  hardState: { term: 0, vote: 0 },
+  checkpoint: { index: 0, term: 0, revision: 0 },
+  entries: [],
+};
+
+/** What the records amount to. */
+export function fold(records: readonly LogRecord[]): ModelState {
+  const groups: Record<number, ModelGroup> = {};
+  const tombstones: number[] = [];
+  for (const record of records) {
+    if (record.kind === 'group-summary' || record.kind === 'tombstones') throw new Error('Nobody appends a summary');
+    if (record.kind === 'group-tombstone') {
+      delete groups[record.group];
+      tombstones.push(record.group);
+    } else groups[record.group] = next(groups[record.group] ?? EMPTY, record);
+  }
+  return { groups, tombstones: tombstones.toSorted((a, b) => a - b) };
+}
+
+function next(group: ModelGroup, record: LogRecord): ModelGroup {
+  switch (record.kind) {
+    case 'entry':
+      return { ...group, entries: [...group.entries, modelEntry(record)] };
+    case 'hard-state':
+      return { ...group, hardState: { ...record.hardState } };
+    case 'truncate-from':
+      return { ...group, entries: group.entries.filter((entry) => entry.index < record.index) };
+    case 'checkpoint': {
+      const checkpoint = { ...record.checkpoint };
+      return { ...group, checkpoint, entries: group.entries.filter((entry) => entry.index > checkpoint.index) };
+    }
+    case 'group-tombstone':
+    case 'group-summary':
+    case 'tombstones':
+      return group;
+  }
+}
+
+/** What the log recovered, in the form of `fold`. */
+export function stateOf(recovered: RecoveredLog): ModelState {
+  const groups: Record<number, ModelGroup> = {};
+  for (const { group, hardState, checkpoint, entries } of recovered.groups.values()) {
+    groups[group] = { hardState: { ...hardState }, checkpoint: { ...checkpoint }, entries: entries.map(modelEntry) };
+  }
+  return { groups, tombstones: [...recovered.tombstones].toSorted((a, b) => a - b) };
+}
+
+function modelEntry(entry: { term: number; index: number; level: number; payload: Uint8Array }): ModelEntry {
+  const { term, index, level, payload } = entry;
+  return { term, index, level, payload: `${payload.length} bytes, ${crc32(payload)}` };
+}
+
+export function encode(records: readonly LogRecord[]): EncodedRecords {
+  const writer = new RecordWriter();
+  for (const record of records) write(writer, record);
+  return writer.take();
+}
+
+function write(writer: RecordWriter, record: LogRecord): void {
+  switch (record.kind) {
+    case 'entry':
+      return writer.entry(record.group, record, record.level);
+    case 'hard-state':
+      return writer.hardState(record.group, record.hardState);
+    case 'truncate-from':
+      return writer.truncateFrom(record.group, record.index);
+    case 'checkpoint':
+      return writer.checkpoint(record.group, record.checkpoint);
+    case 'group-tombstone':
+      return writer.groupTombstone(record.group);
+    case 'group-summary':
+      return writer.groupSummary(record.summary, record.chain);
+    case 'tombstones':
+      return writer.tombstones(record.groups);
+  }
+}
+
+/** A random integer in [0, below). */
+export type Draw = (below: number) => number;
+
+/** mulberry32: a small generator whose seed stands for everything it will ever draw. */
+export function seededDraw(seed: number): Draw {
+  let state = seed >>> 0;
+  return (below) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+interface SourceGroup {
+  readonly id: number;
+  term: number;
+  checkpoint: number;
+  revision: number;
+  /** The terms of the entries after the checkpoint. */
+  readonly terms: number[];
+}
+
+/** Draws records that a correct user of the log could append next. */
+export class RecordSource {
+  readonly #draw: Draw;
+  readonly #payloadBytesMax: number;
+  readonly #groups: (SourceGroup | undefined)[];
+  #created = 0;
+
+  constructor(draw: Draw, options: { readonly groups: number; readonly payloadBytesMax: number }) {
+    this.#draw = draw;
+    this.#payloadBytesMax = options.payloadBytesMax;
+    this.#groups = Array.from({ length: options.groups }, () => undefined);
+  }
+
+  batch(count: number): readonly LogRecord[] {
+    return Array.from({ length: count }, () => this.#record());
+  }
+
+  #record(): LogRecord {
+    const place = this.#draw(this.#groups.length);
+    const group = this.#groups[place];
+    if (group === undefined) return this.#create(place);
+    const choice = this.#draw(100);
+    if (choice < 2) {
+      this.#groups[place] = undefined;
+      return { kind: 'group-tombstone', group: toGroupId(group.id) };
+    }
+    if (choice < 8) return this.#vote(group);
+    if (choice < 14 && group.terms.length > 0) return this.#truncate(group);
+    if (choice < 28 && group.terms.length > 0) return this.#checkpoint(group);
+    return this.#entry(group);
+  }
+
+  /** Ids are never used twice. */
+  #create(place: number): LogRecord {
+    const group: SourceGroup = { id: this.#created, term: 1, checkpoint: 0, revision: 0, terms: [] };
+    this.#created += 1;
+    this.#groups[place] = group;
+    return { kind: 'hard-state', group: toGroupId(group.id), hardState: { term: toTerm(1), vote: 1 } };
+  }
+
+  #vote(group: SourceGroup): LogRecord {
+    group.term += 1 + this.#draw(3);
+    const hardState = { term: toTerm(group.term), vote: this.#draw(3) };
+    return { kind: 'hard-state', group: toGroupId(group.id), hardState };
+  }
+
+  #truncate(group: SourceGroup): LogRecord {
+    group.terms.length = this.#draw(group.terms.length);
+    const index = toLogIndex(group.checkpoint + group.terms.length + 1);
+    return { kind: 'truncate-from', group: toGroupId(group.id), index };
+  }
+
+  #checkpoint(group: SourceGroup): LogRecord {
+    const passed = group.terms.splice(0, 1 + this.#draw(group.terms.length));
+    group.checkpoint += passed.length;
+    group.revision += this.#draw(passed.length + 1);
+    const term = toTerm(passed.at(-1) ?? 0);
+    const checkpoint = { index: toLogIndex(group.checkpoint), term, revision: toRevision(group.revision) };
+    return { kind: 'checkpoint', group: toGroupId(group.id), checkpoint };
+  }
+
+  #entry(group: SourceGroup): LogRecord {
+    group.terms.push(group.term);
+    const index = toLogIndex(group.checkpoint + group.terms.length);
+    const level = 1 + this.#draw(3);
+    return {
+      kind: 'entry',
+      group: toGroupId(group.id),
+      level,
+      term: toTerm(group.term),
+      index,
+      payload: this.#payload(),
+    };
+  }
+
+  /** Random bytes; or zeros, which look like lost sectors; or a single bit in them. */
+  #payload(): Uint8Array {
+    const bytes = new Uint8Array(this.#draw(this.#payloadBytesMax + 1));
+    const kind = this.#draw(5);
+    if (kind === 0) return bytes;
+    if (kind === 1 && bytes.length > 0) bytes[this.#draw(bytes.length)] = 1;
+    else for (let at = 0; at < bytes.length; at++) bytes[at] = this.#draw(256);
+    return bytes;
+  }
+}
