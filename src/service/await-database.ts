@@ -1,6 +1,7 @@
 import type { ServiceContext } from './context.ts';
+import { findDatabase } from './instance.ts';
 import type { AwaitDatabaseRequest, DatabaseDescription } from './operations.ts';
-import { findDatabase, waitForRevision } from './read-scope.ts';
+import { waitForRevision } from './read-scope.ts';
 
 /** The database at the revision, as soon as it exists here; the signal says how long that may take (V8). */
 export async function awaitDatabase(

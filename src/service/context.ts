@@ -3,8 +3,8 @@ import type { Clock, Random } from '#base';
 import type { Node } from '#cluster';
 import type { ServiceLimits } from './limits.ts';
 import type { ServiceMeters } from './meters.ts';
+import type { OpenStreams } from './open-streams.ts';
 import type { Reads } from './reads.ts';
-import type { OpenStreams } from './streams.ts';
 import type { Timers } from './timers.ts';
 
 export interface ServiceContext {

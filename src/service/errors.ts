@@ -1,5 +1,5 @@
 /** What the service refuses, and how it says so: the value that was found, and what would be right. */
-import { DatabaseError, type LeaderAddress, type Revision } from '#base';
+import { DatabaseError, type Revision } from '#base';
 
 export function databaseNotFound(name: string): DatabaseError {
   return new DatabaseError('not_found', `There is no database ${JSON.stringify(name)}`, {
@@ -31,11 +31,6 @@ export function transactionNotFound(name: string, transactionId: string): Databa
 export function eventNotFound(name: string, what: string): DatabaseError {
   const message = `The database ${JSON.stringify(name)} has no event ${what}`;
   return new DatabaseError('not_found', message, { details: { reason: 'EventNotFound' } });
-}
-
-export function notLeader(leader: LeaderAddress): DatabaseError {
-  const message = `This node does not lead; ${leader.node} at ${leader.address} does`;
-  return new DatabaseError('not_leader', message, { details: { leader } });
 }
 
 export function tooManyStreams(countMax: number): DatabaseError {

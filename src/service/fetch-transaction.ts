@@ -3,8 +3,9 @@ import { decodeTransactionOptions, Faults, isOrigin, NO_OPTIONS, ORIGIN, parseTr
 import { eventsOf, type StoredTransaction, transactionById } from '#query';
 import type { ServiceContext } from './context.ts';
 import { transactionNotFound } from './errors.ts';
+import { scopeOf } from './instance.ts';
 import type { FetchTransactionReply, FetchTransactionRequest, TransactionDescription } from './operations.ts';
-import { openView, scopeOf } from './read-scope.ts';
+import { openView } from './read-scope.ts';
 import { basisOf } from './transact.ts';
 
 /** The transaction that was recorded under an id, as of the latest revision; not_found when there is none. */

@@ -1,7 +1,8 @@
 import { type DatabaseSource, type ListedName, type Listing, listEventTypes, listStreams, listSubjects } from '#query';
 import type { ServiceContext } from './context.ts';
+import { scopeOf } from './instance.ts';
 import type { ListNamesReply, ListNamesRequest } from './operations.ts';
-import { openView, scopeOf } from './read-scope.ts';
+import { openView } from './read-scope.ts';
 
 type Walk = (source: DatabaseSource, listing: Listing) => AsyncIterable<readonly ListedName[]>;
 

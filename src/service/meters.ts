@@ -1,6 +1,7 @@
 /** What the service counts, with the children of every metric made once. */
-import type { Count, CounterLabels, Level, Metrics, Observe, TransactionResult } from '#observability';
+
 import type { Constraint } from '#model';
+import type { Count, CounterLabels, Level, Metrics, Observe, TransactionResult } from '#observability';
 
 export type StreamOperation = 'query' | 'query_batches' | 'scan' | 'scan_batches' | 'subscribe';
 export type MeteredOrigin = CounterLabels['cairn_transactions_total']['origin'];
@@ -28,8 +29,12 @@ export class ServiceMeters {
     this.transactionBytes = metrics.histogram('cairn_transaction_bytes', {});
     this.eventsReturned = metrics.counter('cairn_query_events_returned_total', {});
     this.catchupLag = metrics.histogram('cairn_catchup_lag_revisions', {});
-    this.#transactions = remembered((origin, result) => metrics.counter('cairn_transactions_total', { origin, result }));
-    this.#constraints = remembered((kind, result) => metrics.counter('cairn_constraint_checks_total', { kind, result }));
+    this.#transactions = remembered((origin, result) =>
+      metrics.counter('cairn_transactions_total', { origin, result }),
+    );
+    this.#constraints = remembered((kind, result) =>
+      metrics.counter('cairn_constraint_checks_total', { kind, result }),
+    );
     this.#queries = remembered((op) => metrics.histogram('cairn_query_duration_seconds', { op }));
     this.#streams = remembered((op) => metrics.gauge('cairn_streams_open', { op }));
   }
@@ -52,7 +57,9 @@ export class ServiceMeters {
 }
 
 /** Makes a child at its first use and keeps it: label handling is what costs. */
-function remembered<Labels extends readonly string[], Child>(make: (...labels: Labels) => Child): (...labels: Labels) => Child {
+function remembered<Labels extends readonly string[], Child>(
+  make: (...labels: Labels) => Child,
+): (...labels: Labels) => Child {
   const made = new Map<string, Child>();
   return (...labels) => {
     const key = labels.join(' ');

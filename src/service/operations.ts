@@ -5,8 +5,9 @@
  * model values for everything else. A reply names the database instance and the revision it was read at (V4).
  * A failed operation is a `DatabaseError`; outcomes that are expected to go either way are unions with `kind`.
  */
-import type { StoredId } from '#cluster';
+
 import type { ConstraintViolation, DatabaseId, Instant, LeaderAddress, Revision } from '#base';
+import type { StoredId } from '#cluster';
 import type { Constraint, Direction, EventQuery, Faults, Origin, Position, Selector, TransactionOptions } from '#model';
 import type { ListedName, StoredEvent } from '#query';
 

@@ -1,7 +1,8 @@
 import { queryEvents as queryOfSource } from '#query';
 import type { ServiceContext } from './context.ts';
+import { scopeOf } from './instance.ts';
 import type { QueryEventsReply, QueryEventsRequest } from './operations.ts';
-import { openView, scopeOf } from './read-scope.ts';
+import { openView } from './read-scope.ts';
 import { countOfEvents, meteredSlices } from './streams.ts';
 
 /** The events that a query selects at a revision, in its order; read as far as they are asked for. */

@@ -8,33 +8,12 @@
  * ```
  * No catalog entry survives a wait unchecked: after each one the name must still mean the instance that it meant.
  */
-import { isRevision, type Revision } from '#base';
-import type { Binding, Node } from '#cluster';
-import { Faults, parseDatabaseName } from '#model';
+import type { Revision } from '#base';
+import type { Binding } from '#cluster';
 import type { ServiceContext } from './context.ts';
-import { databaseDeleted, databaseNotFound, revisionNotFound } from './errors.ts';
-import type { ReadAt, ReadRequest, ReadScope } from './operations.ts';
-
-/** The instance that a read works on, and how far it may look. */
-export interface ReadView {
-  readonly binding: Binding;
-  readonly revision: Revision;
-}
-
-/** The instance that a name means now. */
-export function findDatabase(node: Node, name: string): Binding {
-  const faults = new Faults();
-  parseDatabaseName(name, 'database_name', faults);
-  faults.throwIfAny('The database name is malformed');
-  const binding = node.catalog.lookup(name);
-  if (binding === undefined) throw databaseNotFound(name);
-  return binding;
-}
-
-/** Throws unless the name still means this instance (V6). */
-export function assertCurrent(node: Node, binding: Binding): void {
-  if (node.catalog.lookup(binding.name)?.databaseId !== binding.databaseId) throw databaseDeleted(binding.name);
-}
+import { databaseDeleted, revisionNotFound } from './errors.ts';
+import { assertCurrent, findDatabase, type ReadView } from './instance.ts';
+import type { ReadAt, ReadRequest } from './operations.ts';
 
 export async function openView(context: ServiceContext, request: ReadRequest, at: ReadAt): Promise<ReadView> {
   request.signal.throwIfAborted();
@@ -44,11 +23,6 @@ export async function openView(context: ServiceContext, request: ReadRequest, at
   if (minRevision === undefined) return { binding, revision };
   await untilApplied(context, request.signal, binding, minRevision);
   return { binding, revision: at === 'cached' ? context.node.applied(binding.group) : revision };
-}
-
-/** What a reply says about where it was read. */
-export function scopeOf({ binding, revision }: ReadView): ReadScope {
-  return { databaseName: binding.name, databaseId: binding.databaseId, revision };
 }
 
 async function revisionOf(
@@ -108,9 +82,4 @@ export async function waitForRevision(context: ServiceContext, wait: RevisionWai
     stop?.();
     signal.removeEventListener('abort', abort);
   }
-}
-
-/** The number as a revision, or an invalid_argument fault of the field. */
-export function parseRevision(value: number, field: string, faults: Faults): Revision | undefined {
-  return isRevision(value) ? value : faults.add(field, 'must be an integer from 0 to 2^53 - 1', String(value));
 }

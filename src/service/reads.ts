@@ -10,8 +10,8 @@ import type { Binding, Node } from '#cluster';
 import { type DatabaseSource, databaseAtRevision } from '#query';
 import { databaseDeleted } from './errors.ts';
 import { isFatal } from './fatal.ts';
+import { assertCurrent } from './instance.ts';
 import type { DatabaseDescription } from './operations.ts';
-import { assertCurrent } from './read-scope.ts';
 
 /** The two digests, by native code. */
 export interface Digests {

@@ -1,6 +1,7 @@
 /** What transports read from a transaction's reply: its id mappings, and the error that a refusal is. */
 import { DatabaseError, decodeUtf8 } from '#base';
 import { eventFacts } from '#model';
+import type { StoredEvent } from '#query';
 import type { RecordedTransaction, RefusedTransaction } from './operations.ts';
 
 export interface EventIdMapping {
@@ -12,10 +13,19 @@ export interface EventIdMapping {
 export function eventIdMappings(transaction: RecordedTransaction): readonly EventIdMapping[] {
   const stored = new Map(transaction.storedIds.map(({ index, id }) => [index, id]));
   return transaction.events.map((bytes, index) => {
-    const { idStart, idEnd } = eventFacts(bytes, 0, bytes.length);
-    const clientEventId = decodeUtf8(bytes, idStart, idEnd) ?? '';
+    const clientEventId = writtenIdOf(bytes);
     return { clientEventId, storedEventId: stored.get(index) ?? clientEventId };
   });
+}
+
+/** The id that an event is known by. */
+export function storedIdOf(event: StoredEvent): string {
+  return event.storedId ?? writtenIdOf(event.bytes);
+}
+
+function writtenIdOf(bytes: Uint8Array): string {
+  const { idStart, idEnd } = eventFacts(bytes, 0, bytes.length);
+  return decodeUtf8(bytes, idStart, idEnd) ?? '';
 }
 
 /** The error for a transport that answers refusals as errors. */

@@ -1,7 +1,8 @@
-import { type LogScan, type LogSlice, scanLogBatches as batchesOfSource, scanLogEvents } from '#query';
+import { scanLogBatches as batchesOfSource, type LogScan, type LogSlice, scanLogEvents } from '#query';
 import type { ServiceContext } from './context.ts';
+import { type ReadView, scopeOf } from './instance.ts';
 import type { QueryEventsReply, ScanLogBatchesReply, ScanLogRequest } from './operations.ts';
-import { openView, type ReadView, scopeOf } from './read-scope.ts';
+import { openView } from './read-scope.ts';
 import { countOfEvents, meteredSlices } from './streams.ts';
 
 /** The log as events, up to the latest revision when the scan began. */

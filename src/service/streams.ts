@@ -4,31 +4,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { StoredEvent } from '#query';
 import type { ServiceContext } from './context.ts';
-import { tooManyStreams } from './errors.ts';
+import type { ReadView } from './instance.ts';
 import type { StreamOperation } from './meters.ts';
-import type { ReadView } from './read-scope.ts';
-
-export class OpenStreams {
-  #count = 0;
-  readonly #countMax: number;
-
-  constructor(countMax: number) {
-    this.#countMax = countMax;
-  }
-
-  get count(): number {
-    return this.#count;
-  }
-
-  open(): void {
-    if (this.#count >= this.#countMax) throw tooManyStreams(this.#countMax);
-    this.#count++;
-  }
-
-  close(): void {
-    this.#count--;
-  }
-}
 
 export interface MeteredRead<Slice> {
   readonly view: ReadView;

@@ -14,8 +14,9 @@ import { Faults, type Position } from '#model';
 import { EventTail } from '#query';
 import type { ServiceContext } from './context.ts';
 import { databaseDeleted } from './errors.ts';
+import { scopeOf } from './instance.ts';
 import type { SubscribeReply, SubscribeRequest, SubscriptionItem } from './operations.ts';
-import { openView, scopeOf } from './read-scope.ts';
+import { openView } from './read-scope.ts';
 
 export async function subscribe(context: ServiceContext, request: SubscribeRequest): Promise<SubscribeReply> {
   checkHeartbeat(context, request.heartbeatMs);

@@ -10,9 +10,9 @@ import type { Binding, TransactOutcome } from '#cluster';
 import { encodeTransactPayload, Faults, ORIGIN, type Origin, parseTransactionId, transactionTooLarge } from '#model';
 import { eventsOf, type StoredTransaction, transactionAt, transactionById } from '#query';
 import type { ServiceContext } from './context.ts';
+import { findDatabase } from './instance.ts';
 import type { MeteredOrigin } from './meters.ts';
 import type { RecordedTransaction, TransactReply, TransactRequest } from './operations.ts';
-import { findDatabase } from './read-scope.ts';
 
 const RANDOM_BYTES = 10;
 

@@ -1,0 +1,32 @@
+/** From a name to the database instance that it means now (V1), and whether it still does (V6). */
+import type { Revision } from '#base';
+import type { Binding, Node } from '#cluster';
+import { Faults, parseDatabaseName } from '#model';
+import { databaseDeleted, databaseNotFound } from './errors.ts';
+import type { ReadScope } from './operations.ts';
+
+/** The instance that a read works on, and how far it may look. */
+export interface ReadView {
+  readonly binding: Binding;
+  readonly revision: Revision;
+}
+
+/** The instance that a name means now. */
+export function findDatabase(node: Node, name: string): Binding {
+  const faults = new Faults();
+  parseDatabaseName(name, 'database_name', faults);
+  faults.throwIfAny('The database name is malformed');
+  const binding = node.catalog.lookup(name);
+  if (binding === undefined) throw databaseNotFound(name);
+  return binding;
+}
+
+/** Throws unless the name still means this instance (V6). */
+export function assertCurrent(node: Node, binding: Binding): void {
+  if (node.catalog.lookup(binding.name)?.databaseId !== binding.databaseId) throw databaseDeleted(binding.name);
+}
+
+/** What a reply says about where it was read. */
+export function scopeOf({ binding, revision }: ReadView): ReadScope {
+  return { databaseName: binding.name, databaseId: binding.databaseId, revision };
+}
