@@ -5,7 +5,7 @@
  * decided where the entry is applied. Only a request that would be refused for its size or its faults looks first
  * whether it repeats a recorded one, because then its body does not matter (V3).
  */
-import { type DatabaseError, formatUuid, parseUuid, type Revision, toRevision, uuidv7 } from '#base';
+import { type DatabaseError, formatUuid, parseUuid, type Revision, toRevision, uuidv7Bytes } from '#base';
 import type { Binding, TransactOutcome } from '#cluster';
 import { encodeTransactPayload, Faults, ORIGIN, type Origin, parseTransactionId, transactionTooLarge } from '#model';
 import { eventsOf, type StoredTransaction, transactionAt, transactionById } from '#query';
@@ -34,7 +34,8 @@ export async function transact(context: ServiceContext, request: TransactRequest
 
 /** The 16 bytes of the id that was given, or of a new one. */
 function transactionIdOf(context: ServiceContext, request: TransactRequest): Uint8Array {
-  const text = request.transactionId ?? uuidv7(context.clock.nowMs(), context.random.bytes(RANDOM_BYTES));
+  const text = request.transactionId;
+  if (text === undefined) return uuidv7Bytes(context.clock.nowMs(), context.random.bytes(RANDOM_BYTES));
   const bytes = parseUuid(text);
   if (bytes !== undefined) return bytes;
   const faults = new Faults();
