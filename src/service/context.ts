@@ -5,6 +5,7 @@ import type { ServiceLimits } from './limits.ts';
 import type { ServiceMeters } from './meters.ts';
 import type { OpenStreams } from './open-streams.ts';
 import type { Reads } from './reads.ts';
+import type { TailFeeds } from './tail-feeds.ts';
 import type { Timers } from './timers.ts';
 
 export interface ServiceContext {
@@ -15,6 +16,7 @@ export interface ServiceContext {
   readonly timers: Timers;
   readonly limits: ServiceLimits;
   readonly streams: OpenStreams;
+  readonly tails: TailFeeds;
   readonly meters: ServiceMeters;
   readonly release: string;
   readonly startedAtMs: number;

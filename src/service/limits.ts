@@ -7,6 +7,10 @@ export interface ServiceLimits {
   readonly namesPerPageMax: number;
   /** Events that a live tail gathers for one subscriber before it hands them over. */
   readonly tailEventsMax: number;
+  /** Bytes of newest events of a followed database that are kept for all its followers. */
+  readonly tailBytesMax: number;
+  /** Revisions that are read for all followers at once; whoever is further behind reads for itself. */
+  readonly tailGapMax: number;
   readonly heartbeatMsMin: number;
   readonly heartbeatMsMax: number;
   /** Streaming reads that may be open on this node. */
@@ -17,6 +21,8 @@ export const SERVICE_LIMITS: ServiceLimits = {
   readWaitMs: 250,
   namesPerPageMax: 1000,
   tailEventsMax: 1000,
+  tailBytesMax: 4 * 2 ** 20,
+  tailGapMax: 10_000,
   heartbeatMsMin: 100,
   heartbeatMsMax: 60_000,
   streamsMax: 10_000,

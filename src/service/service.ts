@@ -21,6 +21,7 @@ import { type Digests, Reads } from './reads.ts';
 import { scanLog, scanLogBatches } from './scan-log.ts';
 import { singleEvent } from './single-event.ts';
 import { subscribe } from './subscribe.ts';
+import { TailFeeds } from './tail-feeds.ts';
 import { systemTimers, type Timers } from './timers.ts';
 import { transact } from './transact.ts';
 
@@ -47,6 +48,7 @@ export function createService(parts: ServiceParts): Service {
     timers: parts.timers ?? systemTimers,
     limits,
     streams: new OpenStreams(limits.streamsMax),
+    tails: new TailFeeds(limits),
     meters: new ServiceMeters(parts.metrics),
     release: parts.release,
     startedAtMs: parts.clock.nowMs(),

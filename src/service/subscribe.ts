@@ -11,11 +11,11 @@
 import { toRevision } from '#base';
 import type { Binding } from '#cluster';
 import { Faults, type Position } from '#model';
-import { EventTail } from '#query';
 import type { ServiceContext } from './context.ts';
-import { databaseDeleted } from './errors.ts';
+import { Follower } from './follower.ts';
 import { scopeOf } from './instance.ts';
 import type { SubscribeReply, SubscribeRequest, SubscriptionItem } from './operations.ts';
+import { Progress } from './progress.ts';
 import { openView } from './read-scope.ts';
 
 export async function subscribe(context: ServiceContext, request: SubscribeRequest): Promise<SubscribeReply> {
@@ -32,32 +32,28 @@ async function* follow(
   binding: Binding,
   request: SubscribeRequest,
 ): AsyncGenerator<SubscriptionItem> {
-  const { signal, heartbeatMs, selector, after } = request;
-  const { node, reads, streams, meters } = context;
-  const tail = new EventTail(reads.source(binding), { selector, after });
-  using progress = new Progress(context, binding, signal);
+  const { signal, heartbeatMs } = request;
+  const { node, streams, meters } = context;
   streams.open();
   meters.streams('subscribe', 1);
   try {
+    using progress = new Progress(context, binding, signal);
+    using follower = new Follower(context, binding, request);
     progress.heardFrom(heartbeatMs);
     for (;;) {
       const applied = node.applied(binding.group);
-      meters.catchupLag.observe(Math.max(0, applied - tail.position.revision));
-      for await (const events of reads.stream(binding, tail.advance(applied, signal))) {
+      meters.catchupLag.observe(Math.max(0, applied - follower.position.revision));
+      for await (const events of follower.upTo(applied)) {
         signal.throwIfAborted();
-        if (events.length > 0) {
-          meters.eventsReturned.add(events.length);
-          yield { kind: 'events', events };
-          progress.heardFrom(heartbeatMs);
-        } else if (progress.isSilent) {
-          yield heartbeat(context, binding, tail.position);
-          progress.heardFrom(heartbeatMs);
-        }
-      }
-      if ((await progress.next(applied)) === 'silence') {
-        yield heartbeat(context, binding, tail.position);
+        meters.eventsReturned.add(events.length);
+        if (events.length > 0) yield { kind: 'events', events };
+        else if (progress.isSilent) yield heartbeat(context, binding, follower.position);
+        else continue;
         progress.heardFrom(heartbeatMs);
       }
+      if ((await progress.next(applied)) !== 'silence') continue;
+      yield heartbeat(context, binding, follower.position);
+      progress.heardFrom(heartbeatMs);
     }
   } finally {
     streams.close();
@@ -75,62 +71,4 @@ function checkHeartbeat({ limits }: ServiceContext, heartbeatMs: number): void {
   const faults = new Faults();
   faults.add('heartbeat_ms', `must be from ${min} to ${max}`, String(heartbeatMs));
   throw faults.toError('The subscription is malformed');
-}
-
-/** Waits for whatever comes first: the database moving on, silence for too long, or an end. */
-class Progress implements Disposable {
-  readonly #context: ServiceContext;
-  readonly #binding: Binding;
-  readonly #signal: AbortSignal;
-  readonly #stopListening: () => void;
-  readonly #onAbort = (): void => this.#wake?.();
-  #stopTimer: (() => void) | undefined;
-  #isSilent = false;
-  #isGone = false;
-  #wake: (() => void) | undefined;
-
-  constructor(context: ServiceContext, binding: Binding, signal: AbortSignal) {
-    this.#context = context;
-    this.#binding = binding;
-    this.#signal = signal;
-    signal.addEventListener('abort', this.#onAbort);
-    this.#stopListening = context.node.onApplied(binding.group, (revision) => {
-      if (revision === undefined) this.#isGone = true;
-      this.#wake?.();
-    });
-  }
-
-  /** Whether the reader has heard nothing for a whole interval. */
-  get isSilent(): boolean {
-    return this.#isSilent;
-  }
-
-  /** The reader was given something: silence begins anew. */
-  heardFrom(heartbeatMs: number): void {
-    this.#stopTimer?.();
-    this.#isSilent = false;
-    this.#stopTimer = this.#context.timers.after(heartbeatMs, () => {
-      this.#isSilent = true;
-      this.#wake?.();
-    });
-  }
-
-  async next(seen: number): Promise<'moved' | 'silence'> {
-    for (;;) {
-      this.#signal.throwIfAborted();
-      if (this.#isGone) throw databaseDeleted(this.#binding.name);
-      if (this.#context.node.applied(this.#binding.group) > seen) return 'moved';
-      if (this.#isSilent) return 'silence';
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-      this.#wake = undefined;
-    }
-  }
-
-  [Symbol.dispose](): void {
-    this.#stopTimer?.();
-    this.#stopListening();
-    this.#signal.removeEventListener('abort', this.#onAbort);
-  }
 }

@@ -281,10 +281,10 @@ export const StateViewDefinition: MessageFns<StateViewDefinition> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<StateViewDefinition>, I>>(base?: I): StateViewDefinition {
-    return StateViewDefinition.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<StateViewDefinition>): StateViewDefinition {
+    return StateViewDefinition.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<StateViewDefinition>, I>>(object: I): StateViewDefinition {
+  fromPartial(object: DeepPartial<StateViewDefinition>): StateViewDefinition {
     const message = createBaseStateViewDefinition() as any;
     message.name = object.name ?? "";
     message.description = object.description ?? "";
@@ -355,10 +355,10 @@ export const DefineStateViewRequest: MessageFns<DefineStateViewRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<DefineStateViewRequest>, I>>(base?: I): DefineStateViewRequest {
-    return DefineStateViewRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<DefineStateViewRequest>): DefineStateViewRequest {
+    return DefineStateViewRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<DefineStateViewRequest>, I>>(object: I): DefineStateViewRequest {
+  fromPartial(object: DeepPartial<DefineStateViewRequest>): DefineStateViewRequest {
     const message = createBaseDefineStateViewRequest() as any;
     message.databaseName = object.databaseName ?? "";
     message.definition = (object.definition !== undefined && object.definition !== null)
@@ -413,10 +413,10 @@ export const DefineStateViewResponse: MessageFns<DefineStateViewResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<DefineStateViewResponse>, I>>(base?: I): DefineStateViewResponse {
-    return DefineStateViewResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<DefineStateViewResponse>): DefineStateViewResponse {
+    return DefineStateViewResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<DefineStateViewResponse>, I>>(object: I): DefineStateViewResponse {
+  fromPartial(object: DeepPartial<DefineStateViewResponse>): DefineStateViewResponse {
     const message = createBaseDefineStateViewResponse() as any;
     message.version = object.version ?? 0;
     return message;
@@ -493,10 +493,10 @@ export const FetchStateViewRequest: MessageFns<FetchStateViewRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<FetchStateViewRequest>, I>>(base?: I): FetchStateViewRequest {
-    return FetchStateViewRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<FetchStateViewRequest>): FetchStateViewRequest {
+    return FetchStateViewRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<FetchStateViewRequest>, I>>(object: I): FetchStateViewRequest {
+  fromPartial(object: DeepPartial<FetchStateViewRequest>): FetchStateViewRequest {
     const message = createBaseFetchStateViewRequest() as any;
     message.databaseName = object.databaseName ?? "";
     message.stateViewName = object.stateViewName ?? "";
@@ -569,14 +569,10 @@ export const FetchStateViewRequest_ParametersEntry: MessageFns<FetchStateViewReq
     }
   },
 
-  create<I extends Exact<DeepPartial<FetchStateViewRequest_ParametersEntry>, I>>(
-    base?: I,
-  ): FetchStateViewRequest_ParametersEntry {
-    return FetchStateViewRequest_ParametersEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<FetchStateViewRequest_ParametersEntry>): FetchStateViewRequest_ParametersEntry {
+    return FetchStateViewRequest_ParametersEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<FetchStateViewRequest_ParametersEntry>, I>>(
-    object: I,
-  ): FetchStateViewRequest_ParametersEntry {
+  fromPartial(object: DeepPartial<FetchStateViewRequest_ParametersEntry>): FetchStateViewRequest_ParametersEntry {
     const message = createBaseFetchStateViewRequest_ParametersEntry() as any;
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -695,12 +691,10 @@ export const FetchStateViewAtRevisionRequest: MessageFns<FetchStateViewAtRevisio
     }
   },
 
-  create<I extends Exact<DeepPartial<FetchStateViewAtRevisionRequest>, I>>(base?: I): FetchStateViewAtRevisionRequest {
-    return FetchStateViewAtRevisionRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<FetchStateViewAtRevisionRequest>): FetchStateViewAtRevisionRequest {
+    return FetchStateViewAtRevisionRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<FetchStateViewAtRevisionRequest>, I>>(
-    object: I,
-  ): FetchStateViewAtRevisionRequest {
+  fromPartial(object: DeepPartial<FetchStateViewAtRevisionRequest>): FetchStateViewAtRevisionRequest {
     const message = createBaseFetchStateViewAtRevisionRequest() as any;
     message.databaseName = object.databaseName ?? "";
     message.stateViewName = object.stateViewName ?? "";
@@ -783,13 +777,13 @@ export const FetchStateViewAtRevisionRequest_ParametersEntry: MessageFns<
     }
   },
 
-  create<I extends Exact<DeepPartial<FetchStateViewAtRevisionRequest_ParametersEntry>, I>>(
-    base?: I,
+  create(
+    base?: DeepPartial<FetchStateViewAtRevisionRequest_ParametersEntry>,
   ): FetchStateViewAtRevisionRequest_ParametersEntry {
-    return FetchStateViewAtRevisionRequest_ParametersEntry.fromPartial(base ?? ({} as any));
+    return FetchStateViewAtRevisionRequest_ParametersEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<FetchStateViewAtRevisionRequest_ParametersEntry>, I>>(
-    object: I,
+  fromPartial(
+    object: DeepPartial<FetchStateViewAtRevisionRequest_ParametersEntry>,
   ): FetchStateViewAtRevisionRequest_ParametersEntry {
     const message = createBaseFetchStateViewAtRevisionRequest_ParametersEntry() as any;
     message.key = object.key ?? "";
@@ -876,10 +870,10 @@ export const State: MessageFns<State> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<State>, I>>(base?: I): State {
-    return State.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<State>): State {
+    return State.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<State>, I>>(object: I): State {
+  fromPartial(object: DeepPartial<State>): State {
     const message = createBaseState() as any;
     message.bytes = object.bytes ?? Buffer.alloc(0);
     message.contentType = object.contentType ?? "";
@@ -967,10 +961,10 @@ export const StateChangeDefinition: MessageFns<StateChangeDefinition> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<StateChangeDefinition>, I>>(base?: I): StateChangeDefinition {
-    return StateChangeDefinition.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<StateChangeDefinition>): StateChangeDefinition {
+    return StateChangeDefinition.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<StateChangeDefinition>, I>>(object: I): StateChangeDefinition {
+  fromPartial(object: DeepPartial<StateChangeDefinition>): StateChangeDefinition {
     const message = createBaseStateChangeDefinition() as any;
     message.name = object.name ?? "";
     message.description = object.description ?? "";
@@ -1036,10 +1030,10 @@ export const DefineStateChangeRequest: MessageFns<DefineStateChangeRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<DefineStateChangeRequest>, I>>(base?: I): DefineStateChangeRequest {
-    return DefineStateChangeRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<DefineStateChangeRequest>): DefineStateChangeRequest {
+    return DefineStateChangeRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<DefineStateChangeRequest>, I>>(object: I): DefineStateChangeRequest {
+  fromPartial(object: DeepPartial<DefineStateChangeRequest>): DefineStateChangeRequest {
     const message = createBaseDefineStateChangeRequest() as any;
     message.databaseName = object.databaseName ?? "";
     message.definition = (object.definition !== undefined && object.definition !== null)
@@ -1094,10 +1088,10 @@ export const DefineStateChangeResponse: MessageFns<DefineStateChangeResponse> = 
     }
   },
 
-  create<I extends Exact<DeepPartial<DefineStateChangeResponse>, I>>(base?: I): DefineStateChangeResponse {
-    return DefineStateChangeResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<DefineStateChangeResponse>): DefineStateChangeResponse {
+    return DefineStateChangeResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<DefineStateChangeResponse>, I>>(object: I): DefineStateChangeResponse {
+  fromPartial(object: DeepPartial<DefineStateChangeResponse>): DefineStateChangeResponse {
     const message = createBaseDefineStateChangeResponse() as any;
     message.version = object.version ?? 0;
     return message;
@@ -1160,10 +1154,10 @@ export const Command: MessageFns<Command> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<Command>, I>>(base?: I): Command {
-    return Command.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Command>): Command {
+    return Command.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Command>, I>>(object: I): Command {
+  fromPartial(object: DeepPartial<Command>): Command {
     const message = createBaseCommand() as any;
     message.contentType = object.contentType ?? "";
     message.bytes = object.bytes ?? Buffer.alloc(0);
@@ -1252,10 +1246,10 @@ export const ProcessStateChangeRequest: MessageFns<ProcessStateChangeRequest> = 
     }
   },
 
-  create<I extends Exact<DeepPartial<ProcessStateChangeRequest>, I>>(base?: I): ProcessStateChangeRequest {
-    return ProcessStateChangeRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ProcessStateChangeRequest>): ProcessStateChangeRequest {
+    return ProcessStateChangeRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ProcessStateChangeRequest>, I>>(object: I): ProcessStateChangeRequest {
+  fromPartial(object: DeepPartial<ProcessStateChangeRequest>): ProcessStateChangeRequest {
     const message = createBaseProcessStateChangeRequest() as any;
     message.databaseName = object.databaseName ?? "";
     message.stateChangeName = object.stateChangeName ?? "";
@@ -1331,13 +1325,11 @@ export const ProcessStateChangeRequest_ParametersEntry: MessageFns<ProcessStateC
     }
   },
 
-  create<I extends Exact<DeepPartial<ProcessStateChangeRequest_ParametersEntry>, I>>(
-    base?: I,
-  ): ProcessStateChangeRequest_ParametersEntry {
-    return ProcessStateChangeRequest_ParametersEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ProcessStateChangeRequest_ParametersEntry>): ProcessStateChangeRequest_ParametersEntry {
+    return ProcessStateChangeRequest_ParametersEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ProcessStateChangeRequest_ParametersEntry>, I>>(
-    object: I,
+  fromPartial(
+    object: DeepPartial<ProcessStateChangeRequest_ParametersEntry>,
   ): ProcessStateChangeRequest_ParametersEntry {
     const message = createBaseProcessStateChangeRequest_ParametersEntry() as any;
     message.key = object.key ?? "";
@@ -1404,10 +1396,10 @@ export const ProcessStateChangeReply: MessageFns<ProcessStateChangeReply> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ProcessStateChangeReply>, I>>(base?: I): ProcessStateChangeReply {
-    return ProcessStateChangeReply.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ProcessStateChangeReply>): ProcessStateChangeReply {
+    return ProcessStateChangeReply.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ProcessStateChangeReply>, I>>(object: I): ProcessStateChangeReply {
+  fromPartial(object: DeepPartial<ProcessStateChangeReply>): ProcessStateChangeReply {
     const message = createBaseProcessStateChangeReply() as any;
     switch (object.result?.$case) {
       case "success": {
@@ -1483,10 +1475,10 @@ export const StateChangeSuccess: MessageFns<StateChangeSuccess> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<StateChangeSuccess>, I>>(base?: I): StateChangeSuccess {
-    return StateChangeSuccess.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<StateChangeSuccess>): StateChangeSuccess {
+    return StateChangeSuccess.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<StateChangeSuccess>, I>>(object: I): StateChangeSuccess {
+  fromPartial(object: DeepPartial<StateChangeSuccess>): StateChangeSuccess {
     const message = createBaseStateChangeSuccess() as any;
     message.events = object.events?.map((e) => Event.fromPartial(e)) || [];
     message.revision = object.revision ?? 0;
@@ -1550,10 +1542,10 @@ export const StateChangeError: MessageFns<StateChangeError> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<StateChangeError>, I>>(base?: I): StateChangeError {
-    return StateChangeError.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<StateChangeError>): StateChangeError {
+    return StateChangeError.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<StateChangeError>, I>>(object: I): StateChangeError {
+  fromPartial(object: DeepPartial<StateChangeError>): StateChangeError {
     const message = createBaseStateChangeError() as any;
     message.code = object.code ?? "";
     message.message = object.message ?? "";
@@ -1656,10 +1648,10 @@ export const PublishStateChangeRequest: MessageFns<PublishStateChangeRequest> = 
     }
   },
 
-  create<I extends Exact<DeepPartial<PublishStateChangeRequest>, I>>(base?: I): PublishStateChangeRequest {
-    return PublishStateChangeRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PublishStateChangeRequest>): PublishStateChangeRequest {
+    return PublishStateChangeRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PublishStateChangeRequest>, I>>(object: I): PublishStateChangeRequest {
+  fromPartial(object: DeepPartial<PublishStateChangeRequest>): PublishStateChangeRequest {
     const message = createBasePublishStateChangeRequest() as any;
     message.databaseName = object.databaseName ?? "";
     message.stateChangeName = object.stateChangeName ?? "";
@@ -1715,10 +1707,10 @@ export const PublishStateChangeReply: MessageFns<PublishStateChangeReply> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<PublishStateChangeReply>, I>>(base?: I): PublishStateChangeReply {
-    return PublishStateChangeReply.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PublishStateChangeReply>): PublishStateChangeReply {
+    return PublishStateChangeReply.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PublishStateChangeReply>, I>>(object: I): PublishStateChangeReply {
+  fromPartial(object: DeepPartial<PublishStateChangeReply>): PublishStateChangeReply {
     const message = createBasePublishStateChangeReply() as any;
     message.version = object.version ?? 0;
     return message;
@@ -1781,10 +1773,10 @@ export const NameValue: MessageFns<NameValue> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<NameValue>, I>>(base?: I): NameValue {
-    return NameValue.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<NameValue>): NameValue {
+    return NameValue.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<NameValue>, I>>(object: I): NameValue {
+  fromPartial(object: DeepPartial<NameValue>): NameValue {
     const message = createBaseNameValue() as any;
     message.name = object.name ?? "";
     message.value = object.value ?? "";
@@ -1881,10 +1873,10 @@ export const CommandRequest: MessageFns<CommandRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<CommandRequest>, I>>(base?: I): CommandRequest {
-    return CommandRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<CommandRequest>): CommandRequest {
+    return CommandRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CommandRequest>, I>>(object: I): CommandRequest {
+  fromPartial(object: DeepPartial<CommandRequest>): CommandRequest {
     const message = createBaseCommandRequest() as any;
     message.method = object.method ?? "";
     message.path = object.path ?? "";
@@ -1984,10 +1976,10 @@ export const ExecuteStateChangeRequest: MessageFns<ExecuteStateChangeRequest> = 
     }
   },
 
-  create<I extends Exact<DeepPartial<ExecuteStateChangeRequest>, I>>(base?: I): ExecuteStateChangeRequest {
-    return ExecuteStateChangeRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ExecuteStateChangeRequest>): ExecuteStateChangeRequest {
+    return ExecuteStateChangeRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ExecuteStateChangeRequest>, I>>(object: I): ExecuteStateChangeRequest {
+  fromPartial(object: DeepPartial<ExecuteStateChangeRequest>): ExecuteStateChangeRequest {
     const message = createBaseExecuteStateChangeRequest() as any;
     message.databaseName = object.databaseName ?? "";
     message.stateChangeName = object.stateChangeName ?? "";
@@ -2045,10 +2037,10 @@ export const ExecuteStateChangeReply: MessageFns<ExecuteStateChangeReply> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ExecuteStateChangeReply>, I>>(base?: I): ExecuteStateChangeReply {
-    return ExecuteStateChangeReply.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ExecuteStateChangeReply>): ExecuteStateChangeReply {
+    return ExecuteStateChangeReply.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ExecuteStateChangeReply>, I>>(object: I): ExecuteStateChangeReply {
+  fromPartial(object: DeepPartial<ExecuteStateChangeReply>): ExecuteStateChangeReply {
     const message = createBaseExecuteStateChangeReply() as any;
     message.transaction = (object.transaction !== undefined && object.transaction !== null)
       ? TransactReply.fromPartial(object.transaction)
@@ -2067,10 +2059,6 @@ export type DeepPartial<T> = T extends Builtin ? T
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
 function longToNumber(int64: { toString(): string }): number {
   const num = globalThis.Number(int64.toString());
   if (num > globalThis.Number.MAX_SAFE_INTEGER) {
@@ -2085,6 +2073,6 @@ function longToNumber(int64: { toString(): string }): number {
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
+  create(base?: DeepPartial<T>): T;
+  fromPartial(object: DeepPartial<T>): T;
 }

@@ -272,10 +272,10 @@ export const Database: MessageFns<Database> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<Database>, I>>(base?: I): Database {
-    return Database.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Database>): Database {
+    return Database.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Database>, I>>(object: I): Database {
+  fromPartial(object: DeepPartial<Database>): Database {
     const message = createBaseDatabase() as any;
     message.name = object.name ?? "";
     message.latestRevision = object.latestRevision ?? 0;
@@ -339,10 +339,10 @@ export const CreateDatabaseRequest: MessageFns<CreateDatabaseRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<CreateDatabaseRequest>, I>>(base?: I): CreateDatabaseRequest {
-    return CreateDatabaseRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<CreateDatabaseRequest>): CreateDatabaseRequest {
+    return CreateDatabaseRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CreateDatabaseRequest>, I>>(object: I): CreateDatabaseRequest {
+  fromPartial(object: DeepPartial<CreateDatabaseRequest>): CreateDatabaseRequest {
     const message = createBaseCreateDatabaseRequest() as any;
     message.databaseName = object.databaseName ?? "";
     return message;
@@ -394,10 +394,10 @@ export const CreateDatabaseReply: MessageFns<CreateDatabaseReply> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<CreateDatabaseReply>, I>>(base?: I): CreateDatabaseReply {
-    return CreateDatabaseReply.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<CreateDatabaseReply>): CreateDatabaseReply {
+    return CreateDatabaseReply.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CreateDatabaseReply>, I>>(object: I): CreateDatabaseReply {
+  fromPartial(object: DeepPartial<CreateDatabaseReply>): CreateDatabaseReply {
     const message = createBaseCreateDatabaseReply() as any;
     message.database = (object.database !== undefined && object.database !== null)
       ? Database.fromPartial(object.database)
@@ -462,10 +462,10 @@ export const DeleteDatabaseRequest: MessageFns<DeleteDatabaseRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<DeleteDatabaseRequest>, I>>(base?: I): DeleteDatabaseRequest {
-    return DeleteDatabaseRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<DeleteDatabaseRequest>): DeleteDatabaseRequest {
+    return DeleteDatabaseRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<DeleteDatabaseRequest>, I>>(object: I): DeleteDatabaseRequest {
+  fromPartial(object: DeepPartial<DeleteDatabaseRequest>): DeleteDatabaseRequest {
     const message = createBaseDeleteDatabaseRequest() as any;
     message.databaseName = object.databaseName ?? "";
     message.databaseId = object.databaseId ?? undefined;
@@ -518,10 +518,10 @@ export const FetchCatalogReply: MessageFns<FetchCatalogReply> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<FetchCatalogReply>, I>>(base?: I): FetchCatalogReply {
-    return FetchCatalogReply.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<FetchCatalogReply>): FetchCatalogReply {
+    return FetchCatalogReply.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<FetchCatalogReply>, I>>(object: I): FetchCatalogReply {
+  fromPartial(object: DeepPartial<FetchCatalogReply>): FetchCatalogReply {
     const message = createBaseFetchCatalogReply() as any;
     message.databases = object.databases?.map((e) => Database.fromPartial(e)) || [];
     return message;
@@ -584,10 +584,10 @@ export const FetchTransactionRequest: MessageFns<FetchTransactionRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<FetchTransactionRequest>, I>>(base?: I): FetchTransactionRequest {
-    return FetchTransactionRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<FetchTransactionRequest>): FetchTransactionRequest {
+    return FetchTransactionRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<FetchTransactionRequest>, I>>(object: I): FetchTransactionRequest {
+  fromPartial(object: DeepPartial<FetchTransactionRequest>): FetchTransactionRequest {
     const message = createBaseFetchTransactionRequest() as any;
     message.databaseName = object.databaseName ?? "";
     message.transactionId = object.transactionId ?? "";
@@ -662,10 +662,10 @@ export const FetchTransactionReply: MessageFns<FetchTransactionReply> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<FetchTransactionReply>, I>>(base?: I): FetchTransactionReply {
-    return FetchTransactionReply.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<FetchTransactionReply>): FetchTransactionReply {
+    return FetchTransactionReply.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<FetchTransactionReply>, I>>(object: I): FetchTransactionReply {
+  fromPartial(object: DeepPartial<FetchTransactionReply>): FetchTransactionReply {
     const message = createBaseFetchTransactionReply() as any;
     message.transaction = (object.transaction !== undefined && object.transaction !== null)
       ? LoggedTransaction.fromPartial(object.transaction)
@@ -743,10 +743,10 @@ export const QueryEventsRequest: MessageFns<QueryEventsRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<QueryEventsRequest>, I>>(base?: I): QueryEventsRequest {
-    return QueryEventsRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<QueryEventsRequest>): QueryEventsRequest {
+    return QueryEventsRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<QueryEventsRequest>, I>>(object: I): QueryEventsRequest {
+  fromPartial(object: DeepPartial<QueryEventsRequest>): QueryEventsRequest {
     const message = createBaseQueryEventsRequest() as any;
     message.databaseName = object.databaseName ?? "";
     message.query = (object.query !== undefined && object.query !== null)
@@ -835,10 +835,10 @@ export const ScanDatabaseLogRequest: MessageFns<ScanDatabaseLogRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ScanDatabaseLogRequest>, I>>(base?: I): ScanDatabaseLogRequest {
-    return ScanDatabaseLogRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ScanDatabaseLogRequest>): ScanDatabaseLogRequest {
+    return ScanDatabaseLogRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ScanDatabaseLogRequest>, I>>(object: I): ScanDatabaseLogRequest {
+  fromPartial(object: DeepPartial<ScanDatabaseLogRequest>): ScanDatabaseLogRequest {
     const message = createBaseScanDatabaseLogRequest() as any;
     message.databaseName = object.databaseName ?? "";
     message.startRevision = object.startRevision ?? 0;
@@ -926,10 +926,10 @@ export const SubscribeEventsRequest: MessageFns<SubscribeEventsRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<SubscribeEventsRequest>, I>>(base?: I): SubscribeEventsRequest {
-    return SubscribeEventsRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<SubscribeEventsRequest>): SubscribeEventsRequest {
+    return SubscribeEventsRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<SubscribeEventsRequest>, I>>(object: I): SubscribeEventsRequest {
+  fromPartial(object: DeepPartial<SubscribeEventsRequest>): SubscribeEventsRequest {
     const message = createBaseSubscribeEventsRequest() as any;
     message.databaseName = object.databaseName ?? "";
     message.eventSelection = (object.eventSelection !== undefined && object.eventSelection !== null)
@@ -1001,10 +1001,10 @@ export const SubscribeEventsReply: MessageFns<SubscribeEventsReply> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<SubscribeEventsReply>, I>>(base?: I): SubscribeEventsReply {
-    return SubscribeEventsReply.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<SubscribeEventsReply>): SubscribeEventsReply {
+    return SubscribeEventsReply.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<SubscribeEventsReply>, I>>(object: I): SubscribeEventsReply {
+  fromPartial(object: DeepPartial<SubscribeEventsReply>): SubscribeEventsReply {
     const message = createBaseSubscribeEventsReply() as any;
     switch (object.message?.$case) {
       case "event": {
@@ -1080,10 +1080,10 @@ export const Heartbeat: MessageFns<Heartbeat> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<Heartbeat>, I>>(base?: I): Heartbeat {
-    return Heartbeat.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Heartbeat>): Heartbeat {
+    return Heartbeat.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Heartbeat>, I>>(object: I): Heartbeat {
+  fromPartial(object: DeepPartial<Heartbeat>): Heartbeat {
     const message = createBaseHeartbeat() as any;
     message.position = (object.position !== undefined && object.position !== null)
       ? Position.fromPartial(object.position)
@@ -1138,10 +1138,10 @@ export const FetchLatestDatabaseRequest: MessageFns<FetchLatestDatabaseRequest> 
     }
   },
 
-  create<I extends Exact<DeepPartial<FetchLatestDatabaseRequest>, I>>(base?: I): FetchLatestDatabaseRequest {
-    return FetchLatestDatabaseRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<FetchLatestDatabaseRequest>): FetchLatestDatabaseRequest {
+    return FetchLatestDatabaseRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<FetchLatestDatabaseRequest>, I>>(object: I): FetchLatestDatabaseRequest {
+  fromPartial(object: DeepPartial<FetchLatestDatabaseRequest>): FetchLatestDatabaseRequest {
     const message = createBaseFetchLatestDatabaseRequest() as any;
     message.databaseName = object.databaseName ?? "";
     return message;
@@ -1204,12 +1204,10 @@ export const FetchDatabaseAtRevisionRequest: MessageFns<FetchDatabaseAtRevisionR
     }
   },
 
-  create<I extends Exact<DeepPartial<FetchDatabaseAtRevisionRequest>, I>>(base?: I): FetchDatabaseAtRevisionRequest {
-    return FetchDatabaseAtRevisionRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<FetchDatabaseAtRevisionRequest>): FetchDatabaseAtRevisionRequest {
+    return FetchDatabaseAtRevisionRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<FetchDatabaseAtRevisionRequest>, I>>(
-    object: I,
-  ): FetchDatabaseAtRevisionRequest {
+  fromPartial(object: DeepPartial<FetchDatabaseAtRevisionRequest>): FetchDatabaseAtRevisionRequest {
     const message = createBaseFetchDatabaseAtRevisionRequest() as any;
     message.databaseName = object.databaseName ?? "";
     message.revision = object.revision ?? 0;
@@ -1273,14 +1271,10 @@ export const DatabaseEffectiveAtTimestampRequest: MessageFns<DatabaseEffectiveAt
     }
   },
 
-  create<I extends Exact<DeepPartial<DatabaseEffectiveAtTimestampRequest>, I>>(
-    base?: I,
-  ): DatabaseEffectiveAtTimestampRequest {
-    return DatabaseEffectiveAtTimestampRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<DatabaseEffectiveAtTimestampRequest>): DatabaseEffectiveAtTimestampRequest {
+    return DatabaseEffectiveAtTimestampRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<DatabaseEffectiveAtTimestampRequest>, I>>(
-    object: I,
-  ): DatabaseEffectiveAtTimestampRequest {
+  fromPartial(object: DeepPartial<DatabaseEffectiveAtTimestampRequest>): DatabaseEffectiveAtTimestampRequest {
     const message = createBaseDatabaseEffectiveAtTimestampRequest() as any;
     message.databaseName = object.databaseName ?? "";
     message.atTimestamp = (object.atTimestamp !== undefined && object.atTimestamp !== null)
@@ -1346,10 +1340,10 @@ export const AwaitDatabaseRequest: MessageFns<AwaitDatabaseRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<AwaitDatabaseRequest>, I>>(base?: I): AwaitDatabaseRequest {
-    return AwaitDatabaseRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<AwaitDatabaseRequest>): AwaitDatabaseRequest {
+    return AwaitDatabaseRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<AwaitDatabaseRequest>, I>>(object: I): AwaitDatabaseRequest {
+  fromPartial(object: DeepPartial<AwaitDatabaseRequest>): AwaitDatabaseRequest {
     const message = createBaseAwaitDatabaseRequest() as any;
     message.databaseName = object.databaseName ?? "";
     message.atRevision = object.atRevision ?? 0;
@@ -1402,10 +1396,10 @@ export const DatabaseReply: MessageFns<DatabaseReply> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<DatabaseReply>, I>>(base?: I): DatabaseReply {
-    return DatabaseReply.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<DatabaseReply>): DatabaseReply {
+    return DatabaseReply.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<DatabaseReply>, I>>(object: I): DatabaseReply {
+  fromPartial(object: DeepPartial<DatabaseReply>): DatabaseReply {
     const message = createBaseDatabaseReply() as any;
     message.database = (object.database !== undefined && object.database !== null)
       ? Database.fromPartial(object.database)
@@ -1424,10 +1418,6 @@ export type DeepPartial<T> = T extends Builtin ? T
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
 function longToNumber(int64: { toString(): string }): number {
   const num = globalThis.Number(int64.toString());
   if (num > globalThis.Number.MAX_SAFE_INTEGER) {
@@ -1442,6 +1432,6 @@ function longToNumber(int64: { toString(): string }): number {
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
+  create(base?: DeepPartial<T>): T;
+  fromPartial(object: DeepPartial<T>): T;
 }

@@ -396,10 +396,10 @@ export const Event: MessageFns<Event> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<Event>, I>>(base?: I): Event {
-    return Event.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Event>): Event {
+    return Event.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Event>, I>>(object: I): Event {
+  fromPartial(object: DeepPartial<Event>): Event {
     const message = createBaseEvent() as any;
     message.id = object.id ?? "";
     message.specVersion = object.specVersion ?? "";
@@ -490,10 +490,10 @@ export const Event_ExtensionsEntry: MessageFns<Event_ExtensionsEntry> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<Event_ExtensionsEntry>, I>>(base?: I): Event_ExtensionsEntry {
-    return Event_ExtensionsEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Event_ExtensionsEntry>): Event_ExtensionsEntry {
+    return Event_ExtensionsEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Event_ExtensionsEntry>, I>>(object: I): Event_ExtensionsEntry {
+  fromPartial(object: DeepPartial<Event_ExtensionsEntry>): Event_ExtensionsEntry {
     const message = createBaseEvent_ExtensionsEntry() as any;
     message.key = object.key ?? "";
     message.value = (object.value !== undefined && object.value !== null)
@@ -693,10 +693,10 @@ export const EventSelector: MessageFns<EventSelector> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<EventSelector>, I>>(base?: I): EventSelector {
-    return EventSelector.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<EventSelector>): EventSelector {
+    return EventSelector.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<EventSelector>, I>>(object: I): EventSelector {
+  fromPartial(object: DeepPartial<EventSelector>): EventSelector {
     const message = createBaseEventSelector() as any;
     message.stream = object.stream ?? undefined;
     message.eventType = object.eventType ?? undefined;
@@ -802,10 +802,10 @@ export const NoSubject: MessageFns<NoSubject> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<NoSubject>, I>>(base?: I): NoSubject {
-    return NoSubject.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<NoSubject>): NoSubject {
+    return NoSubject.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<NoSubject>, I>>(_: I): NoSubject {
+  fromPartial(_: DeepPartial<NoSubject>): NoSubject {
     const message = createBaseNoSubject() as any;
     return message;
   },
@@ -856,10 +856,10 @@ export const EventSelectors: MessageFns<EventSelectors> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<EventSelectors>, I>>(base?: I): EventSelectors {
-    return EventSelectors.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<EventSelectors>): EventSelectors {
+    return EventSelectors.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<EventSelectors>, I>>(object: I): EventSelectors {
+  fromPartial(object: DeepPartial<EventSelectors>): EventSelectors {
     const message = createBaseEventSelectors() as any;
     message.selectors = object.selectors?.map((e) => EventSelector.fromPartial(e)) || [];
     return message;
@@ -911,10 +911,10 @@ export const EventSelection: MessageFns<EventSelection> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<EventSelection>, I>>(base?: I): EventSelection {
-    return EventSelection.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<EventSelection>): EventSelection {
+    return EventSelection.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<EventSelection>, I>>(object: I): EventSelection {
+  fromPartial(object: DeepPartial<EventSelection>): EventSelection {
     const message = createBaseEventSelection() as any;
     message.selectors = object.selectors?.map((e) => EventSelector.fromPartial(e)) || [];
     return message;
@@ -977,10 +977,10 @@ export const RevisionRange: MessageFns<RevisionRange> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<RevisionRange>, I>>(base?: I): RevisionRange {
-    return RevisionRange.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<RevisionRange>): RevisionRange {
+    return RevisionRange.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<RevisionRange>, I>>(object: I): RevisionRange {
+  fromPartial(object: DeepPartial<RevisionRange>): RevisionRange {
     const message = createBaseRevisionRange() as any;
     message.start = object.start ?? undefined;
     message.end = object.end ?? undefined;
@@ -1044,10 +1044,10 @@ export const EffectiveTimeRange: MessageFns<EffectiveTimeRange> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<EffectiveTimeRange>, I>>(base?: I): EffectiveTimeRange {
-    return EffectiveTimeRange.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<EffectiveTimeRange>): EffectiveTimeRange {
+    return EffectiveTimeRange.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<EffectiveTimeRange>, I>>(object: I): EffectiveTimeRange {
+  fromPartial(object: DeepPartial<EffectiveTimeRange>): EffectiveTimeRange {
     const message = createBaseEffectiveTimeRange() as any;
     message.start = (object.start !== undefined && object.start !== null)
       ? Timestamp.fromPartial(object.start)
@@ -1113,10 +1113,10 @@ export const Position: MessageFns<Position> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<Position>, I>>(base?: I): Position {
-    return Position.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Position>): Position {
+    return Position.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Position>, I>>(object: I): Position {
+  fromPartial(object: DeepPartial<Position>): Position {
     const message = createBasePosition() as any;
     message.revision = object.revision ?? 0;
     message.index = object.index ?? 0;
@@ -1231,10 +1231,10 @@ export const EventQuery: MessageFns<EventQuery> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<EventQuery>, I>>(base?: I): EventQuery {
-    return EventQuery.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<EventQuery>): EventQuery {
+    return EventQuery.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<EventQuery>, I>>(object: I): EventQuery {
+  fromPartial(object: DeepPartial<EventQuery>): EventQuery {
     const message = createBaseEventQuery() as any;
     message.eventSelection = (object.eventSelection !== undefined && object.eventSelection !== null)
       ? EventSelection.fromPartial(object.eventSelection)
@@ -1299,10 +1299,10 @@ export const EventBatch: MessageFns<EventBatch> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<EventBatch>, I>>(base?: I): EventBatch {
-    return EventBatch.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<EventBatch>): EventBatch {
+    return EventBatch.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<EventBatch>, I>>(object: I): EventBatch {
+  fromPartial(object: DeepPartial<EventBatch>): EventBatch {
     const message = createBaseEventBatch() as any;
     message.events = object.events?.map((e) => Event.fromPartial(e)) || [];
     return message;
@@ -1319,10 +1319,6 @@ export type DeepPartial<T> = T extends Builtin ? T
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
 function longToNumber(int64: { toString(): string }): number {
   const num = globalThis.Number(int64.toString());
   if (num > globalThis.Number.MAX_SAFE_INTEGER) {
@@ -1337,6 +1333,6 @@ function longToNumber(int64: { toString(): string }): number {
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
+  create(base?: DeepPartial<T>): T;
+  fromPartial(object: DeepPartial<T>): T;
 }

@@ -226,10 +226,10 @@ export const Constraint: MessageFns<Constraint> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<Constraint>, I>>(base?: I): Constraint {
-    return Constraint.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Constraint>): Constraint {
+    return Constraint.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Constraint>, I>>(object: I): Constraint {
+  fromPartial(object: DeepPartial<Constraint>): Constraint {
     const message = createBaseConstraint() as any;
     switch (object.kind?.$case) {
       case "minRevision": {
@@ -311,10 +311,10 @@ export const MinRevision: MessageFns<MinRevision> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<MinRevision>, I>>(base?: I): MinRevision {
-    return MinRevision.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<MinRevision>): MinRevision {
+    return MinRevision.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<MinRevision>, I>>(object: I): MinRevision {
+  fromPartial(object: DeepPartial<MinRevision>): MinRevision {
     const message = createBaseMinRevision() as any;
     message.revision = object.revision ?? 0;
     message.selector = (object.selector !== undefined && object.selector !== null)
@@ -380,10 +380,10 @@ export const MaxRevision: MessageFns<MaxRevision> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<MaxRevision>, I>>(base?: I): MaxRevision {
-    return MaxRevision.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<MaxRevision>): MaxRevision {
+    return MaxRevision.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<MaxRevision>, I>>(object: I): MaxRevision {
+  fromPartial(object: DeepPartial<MaxRevision>): MaxRevision {
     const message = createBaseMaxRevision() as any;
     message.revision = object.revision ?? 0;
     message.selector = (object.selector !== undefined && object.selector !== null)
@@ -460,10 +460,10 @@ export const RevisionRangeConstraint: MessageFns<RevisionRangeConstraint> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<RevisionRangeConstraint>, I>>(base?: I): RevisionRangeConstraint {
-    return RevisionRangeConstraint.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<RevisionRangeConstraint>): RevisionRangeConstraint {
+    return RevisionRangeConstraint.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<RevisionRangeConstraint>, I>>(object: I): RevisionRangeConstraint {
+  fromPartial(object: DeepPartial<RevisionRangeConstraint>): RevisionRangeConstraint {
     const message = createBaseRevisionRangeConstraint() as any;
     message.start = object.start ?? 0;
     message.end = object.end ?? 0;
@@ -552,10 +552,10 @@ export const Transaction: MessageFns<Transaction> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<Transaction>, I>>(base?: I): Transaction {
-    return Transaction.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Transaction>): Transaction {
+    return Transaction.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Transaction>, I>>(object: I): Transaction {
+  fromPartial(object: DeepPartial<Transaction>): Transaction {
     const message = createBaseTransaction() as any;
     message.events = object.events?.map((e) => Event.fromPartial(e)) || [];
     message.constraints = object.constraints?.map((e) => Constraint.fromPartial(e)) || [];
@@ -665,10 +665,10 @@ export const TransactionOptions: MessageFns<TransactionOptions> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<TransactionOptions>, I>>(base?: I): TransactionOptions {
-    return TransactionOptions.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<TransactionOptions>): TransactionOptions {
+    return TransactionOptions.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<TransactionOptions>, I>>(object: I): TransactionOptions {
+  fromPartial(object: DeepPartial<TransactionOptions>): TransactionOptions {
     const message = createBaseTransactionOptions() as any;
     message.lastReadRevision = object.lastReadRevision ?? undefined;
     message.principalAttributes = (globalThis.Object.entries(object.principalAttributes ?? {}) as [string, string][])
@@ -744,13 +744,11 @@ export const TransactionOptions_PrincipalAttributesEntry: MessageFns<Transaction
     }
   },
 
-  create<I extends Exact<DeepPartial<TransactionOptions_PrincipalAttributesEntry>, I>>(
-    base?: I,
-  ): TransactionOptions_PrincipalAttributesEntry {
-    return TransactionOptions_PrincipalAttributesEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<TransactionOptions_PrincipalAttributesEntry>): TransactionOptions_PrincipalAttributesEntry {
+    return TransactionOptions_PrincipalAttributesEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<TransactionOptions_PrincipalAttributesEntry>, I>>(
-    object: I,
+  fromPartial(
+    object: DeepPartial<TransactionOptions_PrincipalAttributesEntry>,
   ): TransactionOptions_PrincipalAttributesEntry {
     const message = createBaseTransactionOptions_PrincipalAttributesEntry() as any;
     message.key = object.key ?? "";
@@ -866,10 +864,10 @@ export const TransactRequest: MessageFns<TransactRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<TransactRequest>, I>>(base?: I): TransactRequest {
-    return TransactRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<TransactRequest>): TransactRequest {
+    return TransactRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<TransactRequest>, I>>(object: I): TransactRequest {
+  fromPartial(object: DeepPartial<TransactRequest>): TransactRequest {
     const message = createBaseTransactRequest() as any;
     message.databaseName = object.databaseName ?? "";
     message.transaction = (object.transaction !== undefined && object.transaction !== null)
@@ -1016,10 +1014,10 @@ export const TransactReply: MessageFns<TransactReply> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<TransactReply>, I>>(base?: I): TransactReply {
-    return TransactReply.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<TransactReply>): TransactReply {
+    return TransactReply.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<TransactReply>, I>>(object: I): TransactReply {
+  fromPartial(object: DeepPartial<TransactReply>): TransactReply {
     const message = createBaseTransactReply() as any;
     message.revision = object.revision ?? 0;
     message.transactionId = object.transactionId ?? "";
@@ -1091,10 +1089,10 @@ export const EventIdMapping: MessageFns<EventIdMapping> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<EventIdMapping>, I>>(base?: I): EventIdMapping {
-    return EventIdMapping.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<EventIdMapping>): EventIdMapping {
+    return EventIdMapping.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<EventIdMapping>, I>>(object: I): EventIdMapping {
+  fromPartial(object: DeepPartial<EventIdMapping>): EventIdMapping {
     const message = createBaseEventIdMapping() as any;
     message.clientEventId = object.clientEventId ?? "";
     message.storedEventId = object.storedEventId ?? "";
@@ -1191,10 +1189,10 @@ export const TransactionBody: MessageFns<TransactionBody> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<TransactionBody>, I>>(base?: I): TransactionBody {
-    return TransactionBody.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<TransactionBody>): TransactionBody {
+    return TransactionBody.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<TransactionBody>, I>>(object: I): TransactionBody {
+  fromPartial(object: DeepPartial<TransactionBody>): TransactionBody {
     const message = createBaseTransactionBody() as any;
     message.recordedTimeMs = object.recordedTimeMs ?? 0;
     message.transactionId = object.transactionId ?? Buffer.alloc(0);
@@ -1296,10 +1294,10 @@ export const LoggedTransaction: MessageFns<LoggedTransaction> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<LoggedTransaction>, I>>(base?: I): LoggedTransaction {
-    return LoggedTransaction.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<LoggedTransaction>): LoggedTransaction {
+    return LoggedTransaction.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<LoggedTransaction>, I>>(object: I): LoggedTransaction {
+  fromPartial(object: DeepPartial<LoggedTransaction>): LoggedTransaction {
     const message = createBaseLoggedTransaction() as any;
     message.revision = object.revision ?? 0;
     message.chainHash = object.chainHash ?? Buffer.alloc(0);
@@ -1368,10 +1366,10 @@ export const StoredEventId: MessageFns<StoredEventId> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<StoredEventId>, I>>(base?: I): StoredEventId {
-    return StoredEventId.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<StoredEventId>): StoredEventId {
+    return StoredEventId.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<StoredEventId>, I>>(object: I): StoredEventId {
+  fromPartial(object: DeepPartial<StoredEventId>): StoredEventId {
     const message = createBaseStoredEventId() as any;
     message.index = object.index ?? 0;
     message.id = object.id ?? "";
@@ -1424,10 +1422,10 @@ export const LogBatch: MessageFns<LogBatch> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<LogBatch>, I>>(base?: I): LogBatch {
-    return LogBatch.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<LogBatch>): LogBatch {
+    return LogBatch.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<LogBatch>, I>>(object: I): LogBatch {
+  fromPartial(object: DeepPartial<LogBatch>): LogBatch {
     const message = createBaseLogBatch() as any;
     message.transactions = object.transactions?.map((e) => LoggedTransaction.fromPartial(e)) || [];
     return message;
@@ -1444,10 +1442,6 @@ export type DeepPartial<T> = T extends Builtin ? T
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
 function longToNumber(int64: { toString(): string }): number {
   const num = globalThis.Number(int64.toString());
   if (num > globalThis.Number.MAX_SAFE_INTEGER) {
@@ -1462,6 +1456,6 @@ function longToNumber(int64: { toString(): string }): number {
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
+  create(base?: DeepPartial<T>): T;
+  fromPartial(object: DeepPartial<T>): T;
 }

@@ -142,10 +142,10 @@ export const Duration: MessageFns<Duration> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<Duration>, I>>(base?: I): Duration {
-    return Duration.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Duration>): Duration {
+    return Duration.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Duration>, I>>(object: I): Duration {
+  fromPartial(object: DeepPartial<Duration>): Duration {
     const message = createBaseDuration() as any;
     message.seconds = object.seconds ?? 0;
     message.nanos = object.nanos ?? 0;
@@ -163,10 +163,6 @@ export type DeepPartial<T> = T extends Builtin ? T
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
 function longToNumber(int64: { toString(): string }): number {
   const num = globalThis.Number(int64.toString());
   if (num > globalThis.Number.MAX_SAFE_INTEGER) {
@@ -181,6 +177,6 @@ function longToNumber(int64: { toString(): string }): number {
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
+  create(base?: DeepPartial<T>): T;
+  fromPartial(object: DeepPartial<T>): T;
 }

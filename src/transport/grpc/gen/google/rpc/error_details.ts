@@ -126,10 +126,10 @@ export const ErrorInfo: MessageFns<ErrorInfo> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ErrorInfo>, I>>(base?: I): ErrorInfo {
-    return ErrorInfo.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ErrorInfo>): ErrorInfo {
+    return ErrorInfo.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ErrorInfo>, I>>(object: I): ErrorInfo {
+  fromPartial(object: DeepPartial<ErrorInfo>): ErrorInfo {
     const message = createBaseErrorInfo() as any;
     message.reason = object.reason ?? "";
     message.domain = object.domain ?? "";
@@ -202,10 +202,10 @@ export const ErrorInfo_MetadataEntry: MessageFns<ErrorInfo_MetadataEntry> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ErrorInfo_MetadataEntry>, I>>(base?: I): ErrorInfo_MetadataEntry {
-    return ErrorInfo_MetadataEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ErrorInfo_MetadataEntry>): ErrorInfo_MetadataEntry {
+    return ErrorInfo_MetadataEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ErrorInfo_MetadataEntry>, I>>(object: I): ErrorInfo_MetadataEntry {
+  fromPartial(object: DeepPartial<ErrorInfo_MetadataEntry>): ErrorInfo_MetadataEntry {
     const message = createBaseErrorInfo_MetadataEntry() as any;
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -258,10 +258,10 @@ export const BadRequest: MessageFns<BadRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<BadRequest>, I>>(base?: I): BadRequest {
-    return BadRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<BadRequest>): BadRequest {
+    return BadRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<BadRequest>, I>>(object: I): BadRequest {
+  fromPartial(object: DeepPartial<BadRequest>): BadRequest {
     const message = createBaseBadRequest() as any;
     message.fieldViolations = object.fieldViolations?.map((e) => BadRequest_FieldViolation.fromPartial(e)) || [];
     return message;
@@ -324,10 +324,10 @@ export const BadRequest_FieldViolation: MessageFns<BadRequest_FieldViolation> = 
     }
   },
 
-  create<I extends Exact<DeepPartial<BadRequest_FieldViolation>, I>>(base?: I): BadRequest_FieldViolation {
-    return BadRequest_FieldViolation.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<BadRequest_FieldViolation>): BadRequest_FieldViolation {
+    return BadRequest_FieldViolation.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<BadRequest_FieldViolation>, I>>(object: I): BadRequest_FieldViolation {
+  fromPartial(object: DeepPartial<BadRequest_FieldViolation>): BadRequest_FieldViolation {
     const message = createBaseBadRequest_FieldViolation() as any;
     message.field = object.field ?? "";
     message.description = object.description ?? "";
@@ -380,10 +380,10 @@ export const PreconditionFailure: MessageFns<PreconditionFailure> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<PreconditionFailure>, I>>(base?: I): PreconditionFailure {
-    return PreconditionFailure.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PreconditionFailure>): PreconditionFailure {
+    return PreconditionFailure.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PreconditionFailure>, I>>(object: I): PreconditionFailure {
+  fromPartial(object: DeepPartial<PreconditionFailure>): PreconditionFailure {
     const message = createBasePreconditionFailure() as any;
     message.violations = object.violations?.map((e) => PreconditionFailure_Violation.fromPartial(e)) || [];
     return message;
@@ -457,12 +457,10 @@ export const PreconditionFailure_Violation: MessageFns<PreconditionFailure_Viola
     }
   },
 
-  create<I extends Exact<DeepPartial<PreconditionFailure_Violation>, I>>(base?: I): PreconditionFailure_Violation {
-    return PreconditionFailure_Violation.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PreconditionFailure_Violation>): PreconditionFailure_Violation {
+    return PreconditionFailure_Violation.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PreconditionFailure_Violation>, I>>(
-    object: I,
-  ): PreconditionFailure_Violation {
+  fromPartial(object: DeepPartial<PreconditionFailure_Violation>): PreconditionFailure_Violation {
     const message = createBasePreconditionFailure_Violation() as any;
     message.type = object.type ?? "";
     message.subject = object.subject ?? "";
@@ -516,10 +514,10 @@ export const RetryInfo: MessageFns<RetryInfo> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<RetryInfo>, I>>(base?: I): RetryInfo {
-    return RetryInfo.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<RetryInfo>): RetryInfo {
+    return RetryInfo.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<RetryInfo>, I>>(object: I): RetryInfo {
+  fromPartial(object: DeepPartial<RetryInfo>): RetryInfo {
     const message = createBaseRetryInfo() as any;
     message.retryDelay = (object.retryDelay !== undefined && object.retryDelay !== null)
       ? Duration.fromPartial(object.retryDelay)
@@ -538,13 +536,9 @@ export type DeepPartial<T> = T extends Builtin ? T
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
+  create(base?: DeepPartial<T>): T;
+  fromPartial(object: DeepPartial<T>): T;
 }

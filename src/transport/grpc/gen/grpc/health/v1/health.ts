@@ -108,10 +108,10 @@ export const HealthCheckRequest: MessageFns<HealthCheckRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<HealthCheckRequest>, I>>(base?: I): HealthCheckRequest {
-    return HealthCheckRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<HealthCheckRequest>): HealthCheckRequest {
+    return HealthCheckRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<HealthCheckRequest>, I>>(object: I): HealthCheckRequest {
+  fromPartial(object: DeepPartial<HealthCheckRequest>): HealthCheckRequest {
     const message = createBaseHealthCheckRequest() as any;
     message.service = object.service ?? "";
     return message;
@@ -163,10 +163,10 @@ export const HealthCheckResponse: MessageFns<HealthCheckResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<HealthCheckResponse>, I>>(base?: I): HealthCheckResponse {
-    return HealthCheckResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<HealthCheckResponse>): HealthCheckResponse {
+    return HealthCheckResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<HealthCheckResponse>, I>>(object: I): HealthCheckResponse {
+  fromPartial(object: DeepPartial<HealthCheckResponse>): HealthCheckResponse {
     const message = createBaseHealthCheckResponse() as any;
     message.status = object.status ?? 0;
     return message;
@@ -207,10 +207,10 @@ export const HealthListRequest: MessageFns<HealthListRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<HealthListRequest>, I>>(base?: I): HealthListRequest {
-    return HealthListRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<HealthListRequest>): HealthListRequest {
+    return HealthListRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<HealthListRequest>, I>>(_: I): HealthListRequest {
+  fromPartial(_: DeepPartial<HealthListRequest>): HealthListRequest {
     const message = createBaseHealthListRequest() as any;
     return message;
   },
@@ -264,10 +264,10 @@ export const HealthListResponse: MessageFns<HealthListResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<HealthListResponse>, I>>(base?: I): HealthListResponse {
-    return HealthListResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<HealthListResponse>): HealthListResponse {
+    return HealthListResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<HealthListResponse>, I>>(object: I): HealthListResponse {
+  fromPartial(object: DeepPartial<HealthListResponse>): HealthListResponse {
     const message = createBaseHealthListResponse() as any;
     message.statuses = (globalThis.Object.entries(object.statuses ?? {}) as [string, HealthCheckResponse][]).reduce(
       (acc: { [key: string]: HealthCheckResponse }, [key, value]: [string, HealthCheckResponse]) => {
@@ -338,14 +338,10 @@ export const HealthListResponse_StatusesEntry: MessageFns<HealthListResponse_Sta
     }
   },
 
-  create<I extends Exact<DeepPartial<HealthListResponse_StatusesEntry>, I>>(
-    base?: I,
-  ): HealthListResponse_StatusesEntry {
-    return HealthListResponse_StatusesEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<HealthListResponse_StatusesEntry>): HealthListResponse_StatusesEntry {
+    return HealthListResponse_StatusesEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<HealthListResponse_StatusesEntry>, I>>(
-    object: I,
-  ): HealthListResponse_StatusesEntry {
+  fromPartial(object: DeepPartial<HealthListResponse_StatusesEntry>): HealthListResponse_StatusesEntry {
     const message = createBaseHealthListResponse_StatusesEntry() as any;
     message.key = object.key ?? "";
     message.value = (object.value !== undefined && object.value !== null)
@@ -450,13 +446,9 @@ export type DeepPartial<T> = T extends Builtin ? T
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
+  create(base?: DeepPartial<T>): T;
+  fromPartial(object: DeepPartial<T>): T;
 }

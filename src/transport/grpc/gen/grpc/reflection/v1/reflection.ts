@@ -179,10 +179,10 @@ export const ServerReflectionRequest: MessageFns<ServerReflectionRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ServerReflectionRequest>, I>>(base?: I): ServerReflectionRequest {
-    return ServerReflectionRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ServerReflectionRequest>): ServerReflectionRequest {
+    return ServerReflectionRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ServerReflectionRequest>, I>>(object: I): ServerReflectionRequest {
+  fromPartial(object: DeepPartial<ServerReflectionRequest>): ServerReflectionRequest {
     const message = createBaseServerReflectionRequest() as any;
     message.host = object.host ?? "";
     switch (object.messageRequest?.$case) {
@@ -280,10 +280,10 @@ export const ExtensionRequest: MessageFns<ExtensionRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ExtensionRequest>, I>>(base?: I): ExtensionRequest {
-    return ExtensionRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ExtensionRequest>): ExtensionRequest {
+    return ExtensionRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ExtensionRequest>, I>>(object: I): ExtensionRequest {
+  fromPartial(object: DeepPartial<ExtensionRequest>): ExtensionRequest {
     const message = createBaseExtensionRequest() as any;
     message.containingType = object.containingType ?? "";
     message.extensionNumber = object.extensionNumber ?? 0;
@@ -402,10 +402,10 @@ export const ServerReflectionResponse: MessageFns<ServerReflectionResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ServerReflectionResponse>, I>>(base?: I): ServerReflectionResponse {
-    return ServerReflectionResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ServerReflectionResponse>): ServerReflectionResponse {
+    return ServerReflectionResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ServerReflectionResponse>, I>>(object: I): ServerReflectionResponse {
+  fromPartial(object: DeepPartial<ServerReflectionResponse>): ServerReflectionResponse {
     const message = createBaseServerReflectionResponse() as any;
     message.validHost = object.validHost ?? "";
     message.originalRequest = (object.originalRequest !== undefined && object.originalRequest !== null)
@@ -498,10 +498,10 @@ export const FileDescriptorResponse: MessageFns<FileDescriptorResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<FileDescriptorResponse>, I>>(base?: I): FileDescriptorResponse {
-    return FileDescriptorResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<FileDescriptorResponse>): FileDescriptorResponse {
+    return FileDescriptorResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<FileDescriptorResponse>, I>>(object: I): FileDescriptorResponse {
+  fromPartial(object: DeepPartial<FileDescriptorResponse>): FileDescriptorResponse {
     const message = createBaseFileDescriptorResponse() as any;
     message.fileDescriptorProto = object.fileDescriptorProto?.map((e) => e) || [];
     return message;
@@ -578,10 +578,10 @@ export const ExtensionNumberResponse: MessageFns<ExtensionNumberResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ExtensionNumberResponse>, I>>(base?: I): ExtensionNumberResponse {
-    return ExtensionNumberResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ExtensionNumberResponse>): ExtensionNumberResponse {
+    return ExtensionNumberResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ExtensionNumberResponse>, I>>(object: I): ExtensionNumberResponse {
+  fromPartial(object: DeepPartial<ExtensionNumberResponse>): ExtensionNumberResponse {
     const message = createBaseExtensionNumberResponse() as any;
     message.baseTypeName = object.baseTypeName ?? "";
     message.extensionNumber = object.extensionNumber?.map((e) => e) || [];
@@ -634,10 +634,10 @@ export const ListServiceResponse: MessageFns<ListServiceResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ListServiceResponse>, I>>(base?: I): ListServiceResponse {
-    return ListServiceResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListServiceResponse>): ListServiceResponse {
+    return ListServiceResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListServiceResponse>, I>>(object: I): ListServiceResponse {
+  fromPartial(object: DeepPartial<ListServiceResponse>): ListServiceResponse {
     const message = createBaseListServiceResponse() as any;
     message.service = object.service?.map((e) => ServiceResponse.fromPartial(e)) || [];
     return message;
@@ -689,10 +689,10 @@ export const ServiceResponse: MessageFns<ServiceResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ServiceResponse>, I>>(base?: I): ServiceResponse {
-    return ServiceResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ServiceResponse>): ServiceResponse {
+    return ServiceResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ServiceResponse>, I>>(object: I): ServiceResponse {
+  fromPartial(object: DeepPartial<ServiceResponse>): ServiceResponse {
     const message = createBaseServiceResponse() as any;
     message.name = object.name ?? "";
     return message;
@@ -755,10 +755,10 @@ export const ErrorResponse: MessageFns<ErrorResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ErrorResponse>, I>>(base?: I): ErrorResponse {
-    return ErrorResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ErrorResponse>): ErrorResponse {
+    return ErrorResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ErrorResponse>, I>>(object: I): ErrorResponse {
+  fromPartial(object: DeepPartial<ErrorResponse>): ErrorResponse {
     const message = createBaseErrorResponse() as any;
     message.errorCode = object.errorCode ?? 0;
     message.errorMessage = object.errorMessage ?? "";
@@ -815,13 +815,9 @@ export type DeepPartial<T> = T extends Builtin ? T
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
+  create(base?: DeepPartial<T>): T;
+  fromPartial(object: DeepPartial<T>): T;
 }

@@ -175,10 +175,10 @@ export const CloudEvent: MessageFns<CloudEvent> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<CloudEvent>, I>>(base?: I): CloudEvent {
-    return CloudEvent.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<CloudEvent>): CloudEvent {
+    return CloudEvent.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CloudEvent>, I>>(object: I): CloudEvent {
+  fromPartial(object: DeepPartial<CloudEvent>): CloudEvent {
     const message = createBaseCloudEvent() as any;
     message.id = object.id ?? "";
     message.source = object.source ?? "";
@@ -277,10 +277,10 @@ export const CloudEvent_AttributesEntry: MessageFns<CloudEvent_AttributesEntry> 
     }
   },
 
-  create<I extends Exact<DeepPartial<CloudEvent_AttributesEntry>, I>>(base?: I): CloudEvent_AttributesEntry {
-    return CloudEvent_AttributesEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<CloudEvent_AttributesEntry>): CloudEvent_AttributesEntry {
+    return CloudEvent_AttributesEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CloudEvent_AttributesEntry>, I>>(object: I): CloudEvent_AttributesEntry {
+  fromPartial(object: DeepPartial<CloudEvent_AttributesEntry>): CloudEvent_AttributesEntry {
     const message = createBaseCloudEvent_AttributesEntry() as any;
     message.key = object.key ?? "";
     message.value = (object.value !== undefined && object.value !== null)
@@ -403,14 +403,10 @@ export const CloudEvent_CloudEventAttributeValue: MessageFns<CloudEvent_CloudEve
     }
   },
 
-  create<I extends Exact<DeepPartial<CloudEvent_CloudEventAttributeValue>, I>>(
-    base?: I,
-  ): CloudEvent_CloudEventAttributeValue {
-    return CloudEvent_CloudEventAttributeValue.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<CloudEvent_CloudEventAttributeValue>): CloudEvent_CloudEventAttributeValue {
+    return CloudEvent_CloudEventAttributeValue.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CloudEvent_CloudEventAttributeValue>, I>>(
-    object: I,
-  ): CloudEvent_CloudEventAttributeValue {
+  fromPartial(object: DeepPartial<CloudEvent_CloudEventAttributeValue>): CloudEvent_CloudEventAttributeValue {
     const message = createBaseCloudEvent_CloudEventAttributeValue() as any;
     switch (object.attr?.$case) {
       case "ceBoolean": {
@@ -470,13 +466,9 @@ export type DeepPartial<T> = T extends Builtin ? T
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
+  create(base?: DeepPartial<T>): T;
+  fromPartial(object: DeepPartial<T>): T;
 }

@@ -1,0 +1,67 @@
+/**
+ * One subscriber's way through a database: by the store as long as it is behind, then by the feed that all followers
+ * share. Nothing but its position is kept for it between two slices (V7).
+ */
+import type { Binding } from '#cluster';
+import { type Matcher, matcherOf, type Position } from '#model';
+import { type DatabaseSource, EventTail, type StoredEvent } from '#query';
+import type { ServiceContext } from './context.ts';
+import type { SubscribeRequest } from './operations.ts';
+import type { Reads } from './reads.ts';
+import { endOf } from './tail-feed.ts';
+import type { FollowedFeed } from './tail-feeds.ts';
+
+export class Follower implements Disposable {
+  readonly #reads: Reads;
+  readonly #binding: Binding;
+  readonly #source: DatabaseSource;
+  readonly #request: SubscribeRequest;
+  readonly #matches: Matcher;
+  readonly #followed: FollowedFeed;
+  readonly #countMax: number;
+  #position: Position;
+
+  constructor(context: ServiceContext, binding: Binding, request: SubscribeRequest) {
+    this.#reads = context.reads;
+    this.#binding = binding;
+    this.#source = context.reads.source(binding);
+    this.#request = request;
+    this.#matches = matcherOf(request.selector);
+    this.#countMax = context.limits.tailEventsMax;
+    this.#position = request.after ?? endOf(0);
+    this.#followed = context.tails.follow(this.#source, context.node.applied(binding.group));
+  }
+
+  /** Whatever is selected up to and including this place was handed out. */
+  get position(): Position {
+    return this.#position;
+  }
+
+  /** What is selected behind the position, up to a revision that is applied; slices may be empty. */
+  async *upTo(applied: number): AsyncGenerator<readonly StoredEvent[]> {
+    const { feed } = this.#followed;
+    while (this.#position.revision < applied || this.#position.index < endOf(applied).index) {
+      if (feed.covers(this.#position)) {
+        await this.#reads.read(this.#binding, () => feed.advance(applied));
+        const step = feed.take(this.#position, this.#matches, this.#countMax);
+        this.#position = step.position;
+        yield step.events;
+      } else yield* this.#fromStore(applied);
+    }
+  }
+
+  async *#fromStore(applied: number): AsyncGenerator<readonly StoredEvent[]> {
+    const { selector, signal } = this.#request;
+    const tail = new EventTail(this.#source, { selector, after: this.#position });
+    for await (const events of this.#reads.stream(this.#binding, tail.advance(applied, signal))) {
+      this.#position = tail.position;
+      yield events;
+    }
+    signal.throwIfAborted();
+    this.#position = tail.position;
+  }
+
+  [Symbol.dispose](): void {
+    this.#followed[Symbol.dispose]();
+  }
+}

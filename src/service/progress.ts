@@ -1,0 +1,62 @@
+/** What a live tail waits for. */
+import type { Binding } from '#cluster';
+import type { ServiceContext } from './context.ts';
+import { databaseDeleted } from './errors.ts';
+
+/** Waits for whatever comes first: the database moving on, silence for too long, or an end. */
+export class Progress implements Disposable {
+  readonly #context: ServiceContext;
+  readonly #binding: Binding;
+  readonly #signal: AbortSignal;
+  readonly #stopListening: () => void;
+  readonly #onAbort = (): void => this.#wake?.();
+  #stopTimer: (() => void) | undefined;
+  #isSilent = false;
+  #isGone = false;
+  #wake: (() => void) | undefined;
+
+  constructor(context: ServiceContext, binding: Binding, signal: AbortSignal) {
+    this.#context = context;
+    this.#binding = binding;
+    this.#signal = signal;
+    signal.addEventListener('abort', this.#onAbort);
+    this.#stopListening = context.node.onApplied(binding.group, (revision) => {
+      if (revision === undefined) this.#isGone = true;
+      this.#wake?.();
+    });
+  }
+
+  /** Whether the reader has heard nothing for a whole interval. */
+  get isSilent(): boolean {
+    return this.#isSilent;
+  }
+
+  /** The reader was given something: silence begins anew. */
+  heardFrom(heartbeatMs: number): void {
+    this.#stopTimer?.();
+    this.#isSilent = false;
+    this.#stopTimer = this.#context.timers.after(heartbeatMs, () => {
+      this.#isSilent = true;
+      this.#wake?.();
+    });
+  }
+
+  async next(seen: number): Promise<'moved' | 'silence'> {
+    for (;;) {
+      this.#signal.throwIfAborted();
+      if (this.#isGone) throw databaseDeleted(this.#binding.name);
+      if (this.#context.node.applied(this.#binding.group) > seen) return 'moved';
+      if (this.#isSilent) return 'silence';
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      this.#wake = undefined;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#stopTimer?.();
+    this.#stopListening();
+    this.#signal.removeEventListener('abort', this.#onAbort);
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * The newest events of one database, read once for all who follow it.
+ *
+ * ```
+ *   older revisions │ first ......... last │ not read yet
+ *   (in the store)  │ kept here, complete  │ (until somebody asks)
+ * ```
+ *
+ * A hundred followers that each asked the store after every batch would cost a hundred walks. Here whoever asks first
+ * reads for the others. What is kept has a bound in bytes; a follower that is behind it reads the store itself (V7).
+ */
+import { type EventFacts, eventFacts, type Matcher, type Position, TRANSACTION_EVENTS_MAX } from '#model';
+import { type DatabaseSource, type StoredEvent, scanLogEvents } from '#query';
+
+export interface TailFeedLimits {
+  /** Bytes of events that are kept. */
+  readonly tailBytesMax: number;
+  /** Revisions that are read to catch up; a feed further behind begins anew. */
+  readonly tailGapMax: number;
+}
+
+/** What a follower gets in one go, and where it is then. */
+export interface TailStep {
+  readonly events: readonly StoredEvent[];
+  readonly position: Position;
+}
+
+interface Kept {
+  readonly event: StoredEvent;
+  readonly facts: EventFacts;
+}
+
+/** Behind every event that the revision can have. */
+export function endOf(revision: number): Position {
+  return { revision, index: TRANSACTION_EVENTS_MAX - 1 };
+}
+
+export class TailFeed {
+  readonly #source: DatabaseSource;
+  readonly #limits: TailFeedLimits;
+  #kept: Kept[] = [];
+  #keptBytes = 0;
+  /** All events of the revisions `first` to `last` are kept; none when `first` is above `last`. */
+  #first: number;
+  #last: number;
+  /** What `last` will be when everything that was asked for is read. */
+  #asked: number;
+  #reading: Promise<void> = Promise.resolve();
+
+  /** Begins behind the applied revision. */
+  constructor(source: DatabaseSource, applied: number, limits: TailFeedLimits) {
+    this.#source = source;
+    this.#limits = limits;
+    this.#first = applied + 1;
+    this.#last = applied;
+    this.#asked = applied;
+  }
+
+  /** Whether everything behind the position, as far as it is read, is kept here. */
+  covers({ revision, index }: Position): boolean {
+    return revision >= this.#first || (revision === this.#first - 1 && index >= endOf(revision).index);
+  }
+
+  /** Reads up to the revision, which is applied; once, however many ask. */
+  advance(applied: number): Promise<void> {
+    if (applied <= this.#asked) return this.#reading;
+    const from = this.#asked + 1;
+    this.#asked = applied;
+    this.#reading = this.#reading.then(() => this.#read(from, applied));
+    return this.#reading;
+  }
+
+  /** The kept events behind a covered position that match, `countMax` at most. */
+  take(position: Position, matches: Matcher, countMax: number): TailStep {
+    const events: StoredEvent[] = [];
+    for (let place = this.#placeBehind(position); place < this.#kept.length; place++) {
+      const kept = this.#kept[place];
+      if (kept === undefined || !matches(kept.event.bytes, kept.facts)) continue;
+      events.push(kept.event);
+      if (events.length === countMax) return { events, position: kept.event.position };
+    }
+    return { events, position: position.revision > this.#last ? position : endOf(this.#last) };
+  }
+
+  async #read(from: number, to: number): Promise<void> {
+    if (to - from >= this.#limits.tailGapMax) {
+      this.#drop(this.#kept.length, to + 1);
+    } else {
+      const scan = { at: to, start: from, direction: 'forward' } as const;
+      for await (const events of scanLogEvents(this.#source, scan)) for (const event of events) this.#keep(event);
+    }
+    this.#last = to;
+  }
+
+  #keep(event: StoredEvent): void {
+    this.#kept.push({ event, facts: eventFacts(event.bytes, 0, event.bytes.length) });
+    this.#keptBytes += event.bytes.length;
+    if (this.#keptBytes > this.#limits.tailBytesMax) this.#dropOldest();
+  }
+
+  /** Lets go of the older half, in whole revisions. */
+  #dropOldest(): void {
+    const middle = this.#kept[this.#kept.length >> 1];
+    const first = (middle?.event.position.revision ?? this.#last) + 1;
+    this.#drop(this.#placeBehind(endOf(first - 1)), first);
+  }
+
+  #drop(count: number, first: number): void {
+    for (const { event } of this.#kept.slice(0, count)) this.#keptBytes -= event.bytes.length;
+    this.#kept = this.#kept.slice(count);
+    this.#first = first;
+  }
+
+  /** Where the first kept event behind the position is. */
+  #placeBehind(position: Position): number {
+    let low = 0;
+    let high = this.#kept.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (isBehind(this.#kept[middle]?.event.position, position)) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+}
+
+function isBehind(place: Position | undefined, position: Position): boolean {
+  if (place === undefined || place.revision > position.revision) return true;
+  return place.revision === position.revision && place.index > position.index;
+}

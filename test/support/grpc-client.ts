@@ -1,0 +1,191 @@
+/**
+ * A typed client for tests: every method of the service by its name, with what came before and behind the messages.
+ * Calls have a deadline, so that a server that does not answer fails its test and not the run.
+ */
+import {
+  Client,
+  type ClientReadableStream,
+  credentials,
+  Metadata,
+  type MethodDefinition,
+  type ServiceError,
+  status as STATUS,
+} from '@grpc/grpc-js';
+import { EventStoreService } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
+import { BadRequest, ErrorInfo, PreconditionFailure } from '../../src/transport/grpc/gen/google/rpc/error_details.ts';
+import { Status } from '../../src/transport/grpc/gen/google/rpc/status.ts';
+
+type Definitions = typeof EventStoreService;
+type MethodOf<Stream extends boolean> = {
+  [Name in keyof Definitions]: Definitions[Name]['responseStream'] extends Stream ? Name : never;
+}[keyof Definitions];
+export type UnaryName = MethodOf<false>;
+export type StreamName = MethodOf<true>;
+type RequestOf<Name extends keyof Definitions> = Parameters<Definitions[Name]['requestSerialize']>[0];
+type ReplyOf<Name extends keyof Definitions> = ReturnType<Definitions[Name]['responseDeserialize']>;
+
+export interface CallOptions {
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly deadlineMs?: number;
+}
+
+export interface Reply<Message> {
+  readonly message: Message;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly trailers: Readonly<Record<string, unknown>>;
+}
+
+export interface StreamReply<Message> {
+  readonly messages: readonly Message[];
+  readonly headers: Readonly<Record<string, unknown>>;
+}
+
+/** A call that ended with another status than OK, and the details that came with it. */
+export class GrpcFailure extends Error {
+  readonly code: string;
+  readonly info: ErrorInfo | undefined;
+  readonly fields: readonly string[];
+  readonly violations: PreconditionFailure['violations'];
+  readonly trailers: Readonly<Record<string, unknown>>;
+
+  constructor(error: ServiceError) {
+    super(error.details);
+    this.code = STATUS[error.code];
+    this.trailers = error.metadata.getMap();
+    const details = detailsOf(error);
+    this.info = details.get('ErrorInfo')?.map((bytes) => ErrorInfo.decode(bytes))[0];
+    const bad = details.get('BadRequest')?.map((bytes) => BadRequest.decode(bytes)) ?? [];
+    this.fields = bad.flatMap((request) => request.fieldViolations.map(({ field }) => field));
+    const failed = details.get('PreconditionFailure')?.map((bytes) => PreconditionFailure.decode(bytes)) ?? [];
+    this.violations = failed.flatMap(({ violations }) => violations);
+  }
+}
+
+const DEADLINE_MS = 10_000;
+
+export class TestClient implements AsyncDisposable {
+  readonly #client: Client;
+
+  constructor(address: string, options: Readonly<Record<string, string | number>> = {}) {
+    this.#client = new Client(address, credentials.createInsecure(), options);
+  }
+
+  /** The reply with its metadata. Rejects with a `GrpcFailure`. */
+  call<Name extends UnaryName>(
+    name: Name,
+    request: RequestOf<Name>,
+    options: CallOptions = {},
+  ): Promise<Reply<ReplyOf<Name>>> {
+    const definition = definitionOf<RequestOf<Name>, ReplyOf<Name>>(name);
+    return new Promise((resolve, reject) => {
+      let headers = {};
+      let message: ReplyOf<Name>;
+      let failure: ServiceError | undefined;
+      const call = this.#client.makeUnaryRequest(
+        definition.path,
+        definition.requestSerialize,
+        definition.responseDeserialize,
+        request,
+        metadataOf(options),
+        { deadline: Date.now() + (options.deadlineMs ?? DEADLINE_MS) },
+        (error, reply) => {
+          if (error !== null) failure = error;
+          else if (reply !== undefined) message = reply;
+        },
+      );
+      call.on('metadata', (received: Metadata) => {
+        headers = received.getMap();
+      });
+      call.on('status', ({ metadata }) => {
+        // The callback runs right before or behind the status.
+        setImmediate(() => {
+          if (failure === undefined) resolve({ message, headers, trailers: metadata.getMap() });
+          else reject(new GrpcFailure(failure));
+        });
+      });
+    });
+  }
+
+  /** The message alone. */
+  async send<Name extends UnaryName>(
+    name: Name,
+    request: RequestOf<Name>,
+    options?: CallOptions,
+  ): Promise<ReplyOf<Name>> {
+    return (await this.call(name, request, options)).message;
+  }
+
+  /** All messages of a stream that ends by itself. Rejects with a `GrpcFailure`. */
+  async collect<Name extends StreamName>(
+    name: Name,
+    request: RequestOf<Name>,
+    options?: CallOptions,
+  ): Promise<StreamReply<ReplyOf<Name>>> {
+    const stream = this.open(name, request, options);
+    let headers = {};
+    stream.on('metadata', (received: Metadata) => {
+      headers = received.getMap();
+    });
+    const messages: ReplyOf<Name>[] = [];
+    for await (const message of iterate(stream)) messages.push(message);
+    return { messages, headers };
+  }
+
+  /** A stream as grpc-js gives it, for tests that pause and cancel. */
+  open<Name extends StreamName>(
+    name: Name,
+    request: RequestOf<Name>,
+    options: CallOptions = {},
+  ): ClientReadableStream<ReplyOf<Name>> {
+    const definition = definitionOf<RequestOf<Name>, ReplyOf<Name>>(name);
+    return this.#client.makeServerStreamRequest(
+      definition.path,
+      definition.requestSerialize,
+      definition.responseDeserialize,
+      request,
+      metadataOf(options),
+      { deadline: Date.now() + (options.deadlineMs ?? DEADLINE_MS) },
+    );
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#client.close();
+    return Promise.resolve();
+  }
+}
+
+/** The messages of a stream; its failure as a `GrpcFailure`. */
+export async function* iterate<Message>(stream: ClientReadableStream<Message>): AsyncGenerator<Message> {
+  try {
+    for await (const message of stream) yield message as Message;
+  } catch (error) {
+    throw isServiceError(error) ? new GrpcFailure(error) : error;
+  }
+}
+
+function isServiceError(error: unknown): error is ServiceError {
+  return error instanceof Error && 'code' in error && 'details' in error && 'metadata' in error;
+}
+
+// The generated definitions are a union of which TypeScript cannot pick one by its key.
+function definitionOf<Request, Response>(name: keyof Definitions): MethodDefinition<Request, Response> {
+  return EventStoreService[name] as unknown as MethodDefinition<Request, Response>;
+}
+
+function metadataOf({ metadata = {} }: CallOptions): Metadata {
+  const sent = new Metadata();
+  for (const [name, value] of Object.entries(metadata)) sent.set(name, value);
+  return sent;
+}
+
+/** The details of a status by the last word of their type. */
+function detailsOf(error: ServiceError): ReadonlyMap<string, readonly Buffer[]> {
+  const [bytes] = error.metadata.get('grpc-status-details-bin');
+  const details = new Map<string, Buffer[]>();
+  if (!(bytes instanceof Buffer)) return details;
+  for (const { typeUrl, value } of Status.decode(bytes).details) {
+    const name = typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
+    details.set(name, [...(details.get(name) ?? []), value]);
+  }
+  return details;
+}
