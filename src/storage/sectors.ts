@@ -23,10 +23,14 @@ export function isZero(bytes: Uint8Array, from: number, to: number): boolean {
 
 /** The end of the last sector in `[from, to)` that is not zero; `from` when all are. Both ends are sector borders. */
 export function filledEnd(bytes: Uint8Array, from: number, to: number): number {
-  let end = to;
-  while (end > from && isZero(bytes, Math.max(from, end - ZEROS.length), end)) end -= ZEROS.length;
-  while (end > from && isZeroSector(bytes, end - SECTOR_BYTES)) end -= SECTOR_BYTES;
-  return Math.max(from, end);
+  let low = 0;
+  let high = (to - from) / SECTOR_BYTES;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (isZero(bytes, from + middle * SECTOR_BYTES, from + high * SECTOR_BYTES)) high = middle;
+    else low = middle + 1;
+  }
+  return from + high * SECTOR_BYTES;
 }
 
 /** Whether any sector that `[from, to)` touches is all zero. */

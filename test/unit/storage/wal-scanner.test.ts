@@ -1,0 +1,278 @@
+// Goal: no damage to a segment is ever accepted, and only what a crash can do is called torn (W2, W3, W4). Method: one
+// full segment of 64 KiB, and every single one of its 524,288 bits flipped, every offset cut, every offset from which
+// nothing reached the disk, every subset of the sectors of its last batch lost.
+//
+// The scan goes strictly forward, so a flip in one batch is judged from that batch on; every 2,003rd flip is judged from
+// the beginning of the segment too, and must come to the same.
+
+import { describe, expect, it } from 'vitest';
+import { toGroupId, toLogIndex, toTerm } from '#base';
+import { StorageFailure, Wal } from '#storage';
+import type { LogRecord } from '../../../src/storage/log-records.ts';
+import { decodeBatchHeader, decodeSegmentHeader, type LogEnd, SECTOR_BYTES } from '../../../src/storage/wal-format.ts';
+import {
+  type ScannedBatch,
+  type SegmentContext,
+  type SegmentEnd,
+  scanBatches,
+  segmentBytes,
+} from '../../../src/storage/wal-scanner.ts';
+import { encode, RecordSource, seededDraw } from '../../support/log-model.ts';
+import { MemoryDisk } from '../../support/memory-disk.ts';
+
+const SEGMENT_BYTES = 64 * 1024;
+const PATH = 'wal/000000000001.wal';
+const IDENTITY = { clusterId: new Uint8Array(16).fill(1), storeId: new Uint8Array(16).fill(2) };
+const FIRST: LogEnd = { seq: 0, crc: 0, offset: SECTOR_BYTES };
+
+const disk = fullSegment();
+const original = disk.file(PATH).slice();
+/** Where each batch begins, and the end of the log before it. The last one is the end of the log. */
+const cursors: readonly LogEnd[] = [FIRST, ...scanAll(original).batches.map((batch) => batch.end)];
+const end = cursors.at(-1) ?? FIRST;
+const lastBatch = cursors.at(-2) ?? FIRST;
+
+/** What is known from outside: the guard is as old as can be, or exact. */
+const STALE: SegmentContext = { isLast: true, syncedThrough: 0, firstSeq: 1 };
+const EXACT: SegmentContext = { ...STALE, syncedThrough: end.seq };
+const FOLLOWED: SegmentContext = { ...STALE, isLast: false };
+
+describe('a segment of 64 KiB', () => {
+  it('is scanned from end to end, and is what the tests below need', () => {
+    expect(scan(original, FIRST, EXACT)).toEqual({ last: end, end: { kind: 'clean' } });
+    expect(cursors.length).toBeGreaterThan(15);
+    expect(end.offset).toBeGreaterThan(SEGMENT_BYTES * 0.9);
+    expect(end.offset).toBeLessThan(SEGMENT_BYTES - 4 * SECTOR_BYTES);
+    expect((end.offset - lastBatch.offset) / SECTOR_BYTES).toBeGreaterThan(5);
+    const masked = cursors.filter(
+      ({ offset }) => (decodeBatchHeader(original, viewOf(original), offset)?.mask ?? 0) !== 0,
+    );
+    expect(masked.length).toBeGreaterThan(1);
+  });
+
+  it('is refused with any one bit of its header flipped (W2)', () => {
+    const bytes = original.slice();
+    for (let bit = 0; bit < 8 * SECTOR_BYTES; bit++) {
+      flip(bytes, bit);
+      if (typeof decodeSegmentHeader(bytes) !== 'string') expect.fail(`bit ${bit} of the header was accepted`);
+      flip(bytes, bit);
+    }
+    expect(bytes).toEqual(original);
+  });
+
+  it('is corrupt with any one bit of its batches flipped, and accepted up to the batch before (W2, W4)', {
+    timeout: 60_000,
+  }, () => {
+    const bytes = original.slice();
+    for (const [place, cursor] of cursors.slice(0, -1).entries()) {
+      const to = cursors[place + 1]?.offset ?? 0;
+      for (let bit = 8 * cursor.offset; bit < 8 * to; bit++) {
+        flip(bytes, bit);
+        const found = scan(bytes, cursor, STALE);
+        if (found.end.kind !== 'corrupt' || found.last !== cursor) expect.fail(`bit ${bit}: ${JSON.stringify(found)}`);
+        if (bit % 2003 === 0) {
+          expect(scan(bytes, FIRST, STALE)).toEqual(found);
+          expect(scan(bytes, cursor, EXACT)).toMatchObject({ last: cursor, end: { kind: 'corrupt' } });
+        }
+        flip(bytes, bit);
+      }
+    }
+    expect(bytes).toEqual(original);
+  });
+
+  it('is torn or corrupt with any one bit flipped behind its last batch (W4)', () => {
+    const bytes = original.slice();
+    for (let bit = 8 * end.offset; bit < 8 * SEGMENT_BYTES; bit++) {
+      flip(bytes, bit);
+      // Where a batch would begin the sector is not lost, so no crash can have left this; behind it, one can.
+      const expected = bit < 8 * (end.offset + SECTOR_BYTES) ? 'corrupt' : 'torn';
+      const found = scan(bytes, end, EXACT);
+      if (found.end.kind !== expected || found.last !== end) expect.fail(`bit ${bit} was ${JSON.stringify(found)}`);
+      if (scan(bytes, end, FOLLOWED).end.kind !== 'corrupt')
+        expect.fail(`bit ${bit} was accepted in an earlier segment`);
+      flip(bytes, bit);
+    }
+  });
+
+  it('is refused when it was cut at any offset (W9)', { timeout: 60_000 }, () => {
+    const damaged = disk.afterProcessDeath();
+    for (let size = 0; size < SEGMENT_BYTES; size++) {
+      damaged.resize(PATH, size);
+      damaged.file(PATH).set(original.subarray(0, size));
+      const failure = openFailure(damaged);
+      if (failure?.kind !== 'corrupt' || failure.path !== PATH) expect.fail(`a cut at ${size} was ${String(failure)}`);
+    }
+  });
+
+  it('is never longer than its last whole batch when nothing from an offset on reached the disk (W4)', {
+    timeout: 60_000,
+  }, () => {
+    const bytes = original.slice();
+    let isChanged = false;
+    for (let from = end.offset - 1; from >= SECTOR_BYTES; from--) {
+      isChanged ||= bytes[from] !== 0;
+      bytes[from] = 0;
+      if (!isChanged) continue;
+      const cursor = cursorAt(from);
+      const { last, end: verdict } = scan(bytes, cursor, STALE);
+      if (last !== cursor) expect.fail(`batch ${last.seq} was accepted without its bytes from ${from} on`);
+      const isWhole = from % SECTOR_BYTES === 0;
+      const expected = expectedWithout(from, cursor);
+      if (isWhole && verdict.kind !== expected) expect.fail(`nothing from ${from} on was ${JSON.stringify(verdict)}`);
+      if (!isWhole && verdict.kind === 'clean') expect.fail(`half a sector at ${from} was accepted`);
+      if (scan(bytes, cursor, EXACT).end.kind !== 'corrupt') expect.fail(`the guard let ${from} pass`);
+    }
+  });
+});
+
+describe('the last batch of a segment', () => {
+  it('is torn when any of its sectors were lost, in whatever order they were written (W4)', () => {
+    const sectors = (end.offset - lastBatch.offset) / SECTOR_BYTES;
+    for (let lost = 1; lost < 2 ** sectors; lost++) {
+      const bytes = withoutSectors(lost);
+      const found = scan(bytes, lastBatch, STALE);
+      const isGone = lost === 2 ** sectors - 1;
+      if (found.end.kind !== (isGone ? 'clean' : 'torn'))
+        expect.fail(`sectors ${lost.toString(2)}: ${JSON.stringify(found)}`);
+      if (scan(bytes, lastBatch, EXACT).end.kind !== 'corrupt') expect.fail(`the guard let ${lost.toString(2)} pass`);
+      if (!isGone && scan(bytes, lastBatch, FOLLOWED).end.kind !== 'corrupt')
+        expect.fail(`${lost} in an earlier segment`);
+    }
+  });
+
+  it('is corrupt when a sector was lost and a record that does not touch it is wrong (W4)', () => {
+    const bytes = withoutSectors(1 << ((end.offset - lastBatch.offset) / SECTOR_BYTES - 1));
+    const firstPayload = lastBatch.offset + 44 + 36;
+    bytes[firstPayload] = (bytes[firstPayload] ?? 0) ^ 1;
+    expect(scan(bytes, lastBatch, STALE).end).toMatchObject({ kind: 'corrupt', found: /touches no lost sector/ });
+  });
+
+  it('is corrupt when bytes stand behind it, even if it lost a sector (W4)', () => {
+    const bytes = withoutSectors(2);
+    bytes[end.offset + 2 * SECTOR_BYTES] = 1;
+    expect(scan(bytes, lastBatch, STALE).end).toMatchObject({ kind: 'corrupt', found: /bytes stand behind it/ });
+  });
+
+  it('is corrupt when a whole batch stands behind the hole where it began (W4)', () => {
+    const bytes = original.slice();
+    const before = cursors.at(-3) ?? FIRST;
+    bytes.fill(0, before.offset, before.offset + SECTOR_BYTES);
+    expect(scan(bytes, before, STALE).end).toMatchObject({ kind: 'corrupt', found: /another batch stands behind it/ });
+  });
+});
+
+describe('a batch', () => {
+  it.each([
+    ['one that came before is repeated in its place', 3, 5],
+    ['one that comes later stands in its place', 6, 4],
+  ])('is corrupt when %s (W3)', (_name, from, to) => {
+    const bytes = original.slice();
+    const source = cursors[from] ?? FIRST;
+    const target = cursors[to] ?? FIRST;
+    bytes.copyWithin(target.offset, source.offset, cursors[from + 1]?.offset);
+    expect(scan(bytes, FIRST, STALE)).toMatchObject({ last: target, end: { kind: 'corrupt', offset: target.offset } });
+  });
+
+  it('is corrupt when it continues another log than the one before it (W3)', () => {
+    const other = fullSegment(99).file(PATH);
+    const bytes = original.slice();
+    const fourth = cursors[3] ?? FIRST;
+    bytes.set(other.subarray(fourth.offset), fourth.offset);
+    expect(scan(bytes, FIRST, STALE).end.kind).toBe('corrupt');
+    expect(scan(bytes, FIRST, STALE).last.seq).toBe(3);
+  });
+
+  it('is never accepted with a burst of noise in it (W2)', () => {
+    const draw = seededDraw(77);
+    const bytes = original.slice();
+    for (let round = 0; round < 20_000; round++) {
+      const from = SECTOR_BYTES + draw(end.offset - SECTOR_BYTES);
+      const to = Math.min(from + 1 + draw(64), end.offset);
+      for (let at = from; at < to; at++) bytes[at] = draw(256);
+      const cursor = cursorAt(from);
+      const isChanged = bytes.subarray(from, to).some((byte, at) => byte !== original[from + at]);
+      const found = scan(bytes, cursor, EXACT);
+      if (isChanged && (found.end.kind !== 'corrupt' || found.last !== cursor))
+        expect.fail(`noise in [${from}, ${to})`);
+      bytes.set(original.subarray(from, to), from);
+    }
+  });
+});
+
+/** Whole sectors from `from` on are missing, and with them everything behind. */
+function expectedWithout(from: number, cursor: LogEnd): SegmentEnd['kind'] {
+  if (cursor === FIRST) return 'corrupt';
+  return from === cursor.offset ? 'clean' : 'torn';
+}
+
+/** A segment that is nearly full of batches of all sizes; some of them have zeros in them, and a mask. */
+function fullSegment(seed = 42): MemoryDisk {
+  const draw = seededDraw(seed);
+  const made = new MemoryDisk();
+  const { wal } = Wal.open('wal', { identity: IDENTITY, segmentBytes: SEGMENT_BYTES, disk: made });
+  const source = new RecordSource(draw, { groups: 3, payloadBytesMax: 1200 });
+  for (let count = 0; count < 24; count++) wal.append([encode(source.batch(1 + draw(8)))]);
+  wal.append([encode(lastRecords(draw))]);
+  return made;
+}
+
+/** The last batch is a few sectors long, with text in it and zeros. */
+function lastRecords(draw: (below: number) => number): readonly LogRecord[] {
+  const group = toGroupId(2 ** 20);
+  const term = toTerm(1);
+  const text = Uint8Array.from({ length: 1500 }, () => 32 + draw(90));
+  return [
+    { kind: 'hard-state', group, hardState: { term, vote: 1 } },
+    { kind: 'entry', group, level: 1, term, index: toLogIndex(1), payload: text },
+    { kind: 'entry', group, level: 1, term, index: toLogIndex(2), payload: new Uint8Array(1300) },
+  ];
+}
+
+function withoutSectors(lost: number): Uint8Array {
+  const bytes = original.slice();
+  for (let place = 0; lastBatch.offset + place * SECTOR_BYTES < end.offset; place++) {
+    const at = lastBatch.offset + place * SECTOR_BYTES;
+    if ((lost & (1 << place)) !== 0) bytes.fill(0, at, at + SECTOR_BYTES);
+  }
+  return bytes;
+}
+
+function scan(
+  bytes: Uint8Array,
+  from: LogEnd,
+  context: SegmentContext,
+): { readonly last: LogEnd; readonly end: SegmentEnd } {
+  return scanBatches(segmentBytes(bytes), from, context, () => undefined);
+}
+
+function scanAll(bytes: Uint8Array): { readonly batches: readonly ScannedBatch[] } {
+  const batches: ScannedBatch[] = [];
+  scanBatches(segmentBytes(bytes), FIRST, { isLast: true, syncedThrough: 0, firstSeq: 1 }, (batch) => {
+    batches.push(batch);
+    return undefined;
+  });
+  return { batches };
+}
+
+/** The end of the log before the batch that the offset lies in. */
+function cursorAt(offset: number): LogEnd {
+  return cursors.findLast((cursor) => cursor.offset <= offset) ?? FIRST;
+}
+
+function openFailure(damaged: MemoryDisk): StorageFailure | undefined {
+  try {
+    Wal.open('wal', { identity: IDENTITY, segmentBytes: SEGMENT_BYTES, disk: damaged });
+    return undefined;
+  } catch (error) {
+    if (error instanceof StorageFailure) return error;
+    throw error;
+  }
+}
+
+function flip(bytes: Uint8Array, bit: number): void {
+  bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+}
