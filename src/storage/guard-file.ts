@@ -25,7 +25,7 @@ import { readU64, viewOf, writeU64 } from './little-endian.ts';
 import { corruption, foreign, missing } from './storage-failure.ts';
 import { FORMAT_VERSION, ID_BYTES, isSameIdentity, type WalIdentity } from './wal-format.ts';
 
-export const GUARD_SLOT_BYTES = 4096;
+const GUARD_SLOT_BYTES = 4096;
 const GUARD_SYNC_BATCHES = 64;
 
 const MAGIC = 'CAIRNGRD';

@@ -10,6 +10,8 @@
  * of the node, who stops it, and never tried a second time.
  */
 export { DirectLog, type FlushScheduler } from './direct-log.ts';
+export { DiskGuard, type DiskGuardOptions, type DiskReport } from './disk-guard.ts';
+export { type DiskLevel, type DiskSpace, type DiskThresholds, defaultThresholds } from './disk-level.ts';
 export { type LevelStore, type LevelStoreOptions, openLevelStore } from './level-store.ts';
 export {
   type Checkpoint,

@@ -81,6 +81,6 @@ export function orUnwritten<Value>(path: string, work: () => Value): Value {
 }
 
 /** Whether the error says that the disk, or the quota on it, is full. */
-function isOutOfSpace(error: unknown): boolean {
+export function isOutOfSpace(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
 }

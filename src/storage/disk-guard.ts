@@ -1,0 +1,98 @@
+/**
+ * Watches the free space of the data directory: asks the file system, decides, and makes or releases the ballast.
+ *
+ * It has no timer: whoever owns it calls `check` a few times a second, and asks `level` before it takes a write. Open
+ * it before LevelDB: a full disk keeps LevelDB from opening at all, and the ballast is released here.
+ */
+import { statfsSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ballast } from './ballast.ts';
+import { type Disk, nodeDisk } from './disk.ts';
+import { type DiskLevel, type DiskSpace, type DiskThresholds, decideDisk, defaultThresholds } from './disk-level.ts';
+import { SEGMENT_BYTES_DEFAULT } from './wal.ts';
+
+const BALLAST_NAME = 'ballast';
+/** MiB of ballast made per check: at four checks a second, 1 GiB takes about two minutes and no write notices. */
+const STEPS_PER_CHECK = 2;
+
+export interface DiskGuardOptions {
+  /** What is not given follows from the size of the disk: see `defaultThresholds`. */
+  readonly thresholds?: Partial<DiskThresholds>;
+  /** Size of the log's segments, from which the defaults follow. */
+  readonly segmentBytes?: number;
+  /** Default: the file system that holds the directory. */
+  readonly probe?: (directory: string) => DiskSpace;
+  readonly disk?: Disk;
+}
+
+export interface DiskReport extends DiskSpace {
+  readonly level: DiskLevel;
+  readonly ballastHeldBytes: number;
+}
+
+export class DiskGuard {
+  readonly #directory: string;
+  readonly #probe: (directory: string) => DiskSpace;
+  readonly #thresholds: DiskThresholds;
+  readonly #ballast: Ballast;
+  #report: DiskReport;
+
+  private constructor(directory: string, options: DiskGuardOptions) {
+    const { disk = nodeDisk, probe = probeFileSystem, segmentBytes = SEGMENT_BYTES_DEFAULT } = options;
+    const space = probe(directory);
+    this.#directory = directory;
+    this.#probe = probe;
+    this.#thresholds = { ...defaultThresholds(space.capacityBytes, segmentBytes), ...options.thresholds };
+    this.#ballast = Ballast.open(disk, join(directory, BALLAST_NAME), disk.list(directory).includes(BALLAST_NAME));
+    this.#report = { ...space, level: 'open', ballastHeldBytes: this.#ballast.heldBytes };
+  }
+
+  /** Opens the guard of a directory, which must exist, and checks at once. */
+  static open(directory: string, options: DiskGuardOptions = {}): DiskGuard {
+    const guard = new DiskGuard(directory, options);
+    guard.check();
+    return guard;
+  }
+
+  get level(): DiskLevel {
+    return this.#report.level;
+  }
+
+  /** What the last check found. */
+  get report(): DiskReport {
+    return this.#report;
+  }
+
+  get thresholds(): DiskThresholds {
+    return this.#thresholds;
+  }
+
+  /** Looks at the disk and acts on it. Throws when the disk fails in another way than by being full. */
+  check(): DiskReport {
+    if (this.#ballast.failure !== undefined) throw this.#ballast.failure;
+    const wasReleased = this.#decide();
+    // What the release has brought is only seen by looking again.
+    if (wasReleased) this.#decide();
+    return this.#report;
+  }
+
+  async close(): Promise<void> {
+    await this.#ballast.close();
+  }
+
+  #decide(): boolean {
+    const ballast = this.#ballast;
+    const space = this.#probe(this.#directory);
+    const before = { level: this.#report.level, ballastHeldBytes: ballast.heldBytes };
+    const decision = decideDisk(space, this.#thresholds, before);
+    if (decision.ballast === 'release') ballast.release();
+    if (decision.ballast === 'make') ballast.make(this.#thresholds.ballastBytes, STEPS_PER_CHECK);
+    this.#report = { ...space, level: decision.level, ballastHeldBytes: ballast.heldBytes };
+    return decision.ballast === 'release';
+  }
+}
+
+function probeFileSystem(directory: string): DiskSpace {
+  const { bavail, bsize, blocks } = statfsSync(directory);
+  return { availableBytes: bavail * bsize, capacityBytes: blocks * bsize };
+}

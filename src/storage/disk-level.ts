@@ -1,0 +1,82 @@
+/**
+ * How full the disk is, and what follows from it: a decision over numbers, without a disk.
+ *
+ *   open              everything goes
+ *   refusing-writes   below the soft level: what users write is refused, deletes and checkpoints go on, so that space
+ *                     can come back
+ *   read-only         below the hard level with nothing left to release: nothing is appended, reads go on
+ *
+ * The ballast is a file that holds space for the day on which there is none. It is released when the hard level is
+ * reached, which lets the node delete, compact and checkpoint; while it is gone users write nothing, or they would fill
+ * the very space that was released. It is made again, and users write again, when there is room for it above the soft
+ * level.
+ *
+ *   W15  Users write only while the soft level is kept and the ballast is there, or room for it above the soft level.
+ *   W16  A level is left for a better one only with an eighth to spare, so that it does not flap.
+ */
+
+export type DiskLevel = 'open' | 'refusing-writes' | 'read-only';
+
+export interface DiskSpace {
+  /** What this process can still allocate. */
+  readonly availableBytes: number;
+  readonly capacityBytes: number;
+}
+
+export interface DiskThresholds {
+  /** Below this much available space users write nothing. */
+  readonly softBytes: number;
+  /** Below this the ballast goes, and without one all appends stop. Less than `softBytes`. */
+  readonly hardBytes: number;
+  /** Size of the ballast; 0 for none. */
+  readonly ballastBytes: number;
+}
+
+export interface DiskState {
+  readonly level: DiskLevel;
+  /** Bytes that the ballast holds, however far it has been made. */
+  readonly ballastHeldBytes: number;
+}
+
+export interface DiskDecision {
+  readonly level: DiskLevel;
+  readonly ballast: 'keep' | 'make' | 'release';
+}
+
+const MEBIBYTE = 1024 * 1024;
+const GIBIBYTE = 1024 * MEBIBYTE;
+
+/**
+ * The thresholds when none are set. Hard: two segments of the log, so that the log never begins a segment without room
+ * for it. Soft: twice that, or 1 % of the disk (at most 1 GiB) more than that. Ballast: 1 % of the disk, but at least
+ * 256 MiB and at most 1 GiB, and on a small disk never more than a twentieth of it.
+ */
+export function defaultThresholds(capacityBytes: number, segmentBytes: number): DiskThresholds {
+  const onePercent = Math.floor(capacityBytes / 100);
+  const hardBytes = 2 * segmentBytes;
+  const softBytes = hardBytes + Math.max(hardBytes, Math.min(onePercent, GIBIBYTE));
+  const wished = Math.min(Math.max(onePercent, 256 * MEBIBYTE), GIBIBYTE);
+  return { softBytes, hardBytes, ballastBytes: Math.min(wished, Math.floor(capacityBytes / 20)) };
+}
+
+/** What to do now, given what was the case until now. */
+export function decideDisk(space: DiskSpace, thresholds: DiskThresholds, before: DiskState): DiskDecision {
+  const { softBytes, hardBytes, ballastBytes } = thresholds;
+  const { availableBytes } = space;
+  const held = before.ballastHeldBytes;
+  if (availableBytes < withSpare(hardBytes, before.level === 'read-only')) {
+    // Once it is released, the next look at the disk says what that has brought.
+    return held > 0 ? { level: 'refusing-writes', ballast: 'release' } : { level: 'read-only', ballast: 'keep' };
+  }
+  if (availableBytes < withSpare(softBytes, before.level !== 'open'))
+    return { level: 'refusing-writes', ballast: 'keep' };
+  if (held >= ballastBytes) return { level: 'open', ballast: 'keep' };
+  // What is being made counts as there: the room for the rest is what is asked for.
+  const hasRoom = availableBytes - (ballastBytes - held) >= softBytes;
+  return hasRoom ? { level: 'open', ballast: 'make' } : { level: 'refusing-writes', ballast: 'keep' };
+}
+
+/** A threshold, with an eighth on top when it is to be risen above again (W16). */
+function withSpare(bytes: number, isBelow: boolean): number {
+  return isBelow ? bytes + bytes / 8 : bytes;
+}

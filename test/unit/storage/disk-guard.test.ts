@@ -1,0 +1,140 @@
+// Goal: the guard makes, keeps and releases its ballast on a disk that fills up, and says so in time (W15). Method: a
+// disk in memory whose free space the test sets; what the ballast holds is taken off it.
+
+import { describe, expect, it } from 'vitest';
+import { DiskGuard, type DiskThresholds } from '#storage';
+import { fileError, MemoryDisk } from '../../support/memory-disk.ts';
+
+const MIB = 1024 * 1024;
+const BALLAST = 'data/ballast';
+const THRESHOLDS: DiskThresholds = { softBytes: 20 * MIB, hardBytes: 10 * MIB, ballastBytes: 5 * MIB };
+
+/** A disk with `free` bytes, of which the ballast takes its share. */
+class SmallDisk {
+  readonly disk = new MemoryDisk();
+  free = 100 * MIB;
+
+  open(): DiskGuard {
+    const probe = (): { availableBytes: number; capacityBytes: number } => ({
+      availableBytes: this.free - this.ballastBytes,
+      capacityBytes: 1000 * MIB,
+    });
+    return DiskGuard.open('data', { thresholds: THRESHOLDS, disk: this.disk, probe });
+  }
+
+  get ballastBytes(): number {
+    return this.disk.list('data').includes('ballast') ? this.disk.file(BALLAST).length : 0;
+  }
+}
+
+describe('the disk guard', () => {
+  it('makes the ballast step by step, of bytes that nothing can compress', async () => {
+    const small = new SmallDisk();
+    const guard = await withBallast(small);
+    expect(guard.level).toBe('open');
+    expect(guard.report).toMatchObject({ ballastHeldBytes: 5 * MIB, availableBytes: 95 * MIB });
+    expect(new Set(small.disk.file(BALLAST).subarray(0, 4096)).size).toBeGreaterThan(200);
+  });
+
+  it('takes over the ballast of the process before it, and finishes it', async () => {
+    const small = new SmallDisk();
+    const first = small.open();
+    await settled();
+    expect(small.ballastBytes).toBe(2 * MIB);
+    await first.close();
+    const second = await withBallast(small);
+    expect(second.report.ballastHeldBytes).toBe(5 * MIB);
+  });
+
+  it('refuses writes below the soft level, and takes them again when there is space', async () => {
+    const small = new SmallDisk();
+    const guard = await withBallast(small);
+    small.free = 24 * MIB;
+    expect(guard.check().level).toBe('refusing-writes');
+    small.free = 40 * MIB;
+    expect(guard.check().level).toBe('open');
+  });
+
+  it('gives the ballast back at the hard level, and lets users write only when it has it again (W15)', async () => {
+    const small = new SmallDisk();
+    const guard = await withBallast(small);
+    small.free = 14 * MIB;
+    expect(guard.check()).toMatchObject({ level: 'refusing-writes', ballastHeldBytes: 0, availableBytes: 14 * MIB });
+    expect(small.disk.list('data')).toEqual([]);
+    small.free = 9 * MIB;
+    expect(guard.check().level).toBe('read-only');
+    small.free = 23 * MIB;
+    expect(guard.check().level).toBe('refusing-writes');
+    small.free = 60 * MIB;
+    expect(guard.check().level).toBe('open');
+    await settled();
+    expect(small.ballastBytes).toBe(2 * MIB);
+  });
+
+  it('only reads when what the ballast gave back is not enough', async () => {
+    const small = new SmallDisk();
+    const guard = await withBallast(small);
+    small.free = 3 * MIB;
+    expect(guard.check()).toMatchObject({ level: 'read-only', ballastHeldBytes: 0 });
+  });
+
+  it('gives back a ballast that it is still making', async () => {
+    const small = new SmallDisk();
+    const guard = small.open();
+    await settled();
+    guard.check();
+    small.free = 8 * MIB;
+    expect(guard.check().ballastHeldBytes).toBe(0);
+    await settled();
+    expect(small.disk.list('data')).toEqual([]);
+    small.free = 100 * MIB;
+    guard.check();
+    await settled();
+    expect(small.ballastBytes).toBe(2 * MIB);
+    await guard.close();
+  });
+
+  it('does without the ballast when the disk fills up while it is made', async () => {
+    const small = new SmallDisk();
+    const guard = small.open();
+    small.disk.onStep = (step): void => {
+      if (step.kind === 'write') throw fileError('ENOSPC', step.path);
+    };
+    await settled();
+    expect(small.disk.list('data')).toEqual([]);
+    expect(guard.check().ballastHeldBytes).toBe(0);
+    await guard.close();
+  });
+
+  it('throws when the disk fails in any other way', async () => {
+    const small = new SmallDisk();
+    const guard = small.open();
+    small.disk.onStep = (step): void => {
+      if (step.kind === 'sync') throw fileError('EIO', step.path);
+    };
+    await settled();
+    expect(() => guard.check()).toThrow(/data\/ballast could not be written/);
+  });
+
+  it('reads the free space of a real directory when nobody tells it', () => {
+    const guard = DiskGuard.open('.', { disk: new MemoryDisk(), thresholds: { ballastBytes: 0 } });
+    expect(guard.report.capacityBytes).toBeGreaterThan(MIB);
+    expect(guard.report.availableBytes).toBeGreaterThan(0);
+    expect(guard.thresholds.hardBytes).toBe(128 * MIB);
+  });
+});
+
+async function withBallast(small: SmallDisk): Promise<DiskGuard> {
+  const guard = small.open();
+  for (let turn = 0; turn < 4; turn++) {
+    await settled();
+    guard.check();
+  }
+  expect(small.ballastBytes).toBe(THRESHOLDS.ballastBytes);
+  return guard;
+}
+
+/** Lets the steps that are under way end. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 40; turn++) await Promise.resolve();
+}
