@@ -5,7 +5,7 @@
  */
 import { assert, decodeUtf8, type Instant, NO_BYTES, ProtoReader } from '#base';
 import { DATA_KIND, type Event, type ExtensionValue } from './event.ts';
-import { addEventFault, type EventPlace, showBytes } from './event-place.ts';
+import { addEventFault, type EventPlace, showBytes, standInFor } from './event-place.ts';
 import { ENTRY_TAG, TAG, VALUE_TAG } from './event-wire.ts';
 import { Faults } from './faults.ts';
 import { mergeTimestamp } from './timestamp-wire.ts';
@@ -27,15 +27,21 @@ interface Draft {
 
 /** The event in `[from, to)`, or undefined with faults added. `data` is a view into `bytes`. */
 export function decodeEvent(bytes: Uint8Array, from: number, to: number, place: EventPlace): Event | undefined {
-  const draft = emptyDraft();
   const countBefore = place.faults.count;
+  const event = draftEvent(bytes, from, to, place);
+  return place.faults.count === countBefore ? event : undefined;
+}
+
+/** As `decodeEvent`, but with stand-ins for what was at fault. Undefined only when the bytes are no such message. */
+export function draftEvent(bytes: Uint8Array, from: number, to: number, place: EventPlace): Event | undefined {
+  const draft = emptyDraft();
   const reader = new ProtoReader(bytes, from, to);
   while (!reader.done) decodeField(draft, reader, place);
-  if (reader.failed) addEventFault(place, '', 'must be a protobuf message of cairn.v1.Event');
+  if (reader.failed) return addEventFault(place, '', 'must be a protobuf message of cairn.v1.Event');
   if (draft.timeText !== undefined && draft.instant === undefined) {
-    addEventFault(place, 'time', 'must be set when time_text is', draft.timeText);
+    return addEventFault(place, 'time', 'must be set when time_text is', draft.timeText);
   }
-  return place.faults.count === countBefore ? eventOf(draft) : undefined;
+  return eventOf(draft);
 }
 
 /** The event of bytes that were accepted before. `data` is a view into `bytes`. */
@@ -92,7 +98,7 @@ function decodeField(draft: Draft, reader: ProtoReader, place: EventPlace): void
       draft.data = readBytes(reader);
       return;
     case TAG.EXTENSIONS:
-      decodeExtension(draft, reader, place);
+      decodeExtension(draft.extensions, reader, place);
       return;
     case TAG.DATA_CONTENT_TYPE:
       draft.dataContentType = readText(reader, place, 'datacontenttype');
@@ -123,14 +129,15 @@ function refuseServerField(tag: number, place: EventPlace): void {
   if (name !== undefined) addEventFault(place, name, 'must be absent: the server sets it');
 }
 
-function readText(reader: ProtoReader, place: EventPlace, attribute: string): string {
+/** An ill-formed text is reported and stood in for. */
+export function readText(reader: ProtoReader, place: EventPlace, attribute: string): string {
   const start = reader.lengthDelimited();
   if (reader.failed) return '';
   const text = decodeUtf8(reader.bytes, start, reader.at);
   if (text === undefined) {
     addEventFault(place, attribute, 'must be well-formed UTF-8', showBytes(reader.bytes, start, reader.at));
   }
-  return text ?? '';
+  return text ?? standInFor(attribute);
 }
 
 function readBytes(reader: ProtoReader): Uint8Array {
@@ -142,7 +149,8 @@ function failed(reader: ProtoReader): undefined {
   reader.fail();
 }
 
-function decodeExtension(draft: Draft, reader: ProtoReader, place: EventPlace): void {
+/** One entry of a map of attributes: reads it into `attributes`, where the last of one name wins. */
+export function decodeExtension(attributes: Map<string, ExtensionValue>, reader: ProtoReader, place: EventPlace): void {
   const start = reader.lengthDelimited();
   if (reader.failed) return;
   const entry = new ProtoReader(reader.bytes, start, reader.at);
@@ -150,13 +158,20 @@ function decodeExtension(draft: Draft, reader: ProtoReader, place: EventPlace): 
   let value: ExtensionValue | undefined;
   while (!entry.done) {
     const tag = entry.tag();
-    if (tag === ENTRY_TAG.NAME) name = readText(entry, place, 'extensions');
+    if (tag === ENTRY_TAG.NAME) name = readName(entry, place);
     else if (tag === ENTRY_TAG.VALUE) value = decodeExtensionValue(entry, value, { place, name });
     else entry.skipField(tag);
   }
   if (entry.failed) reader.fail();
   else if (value === undefined) addEventFault(place, name === '' ? 'extensions' : name, 'must have a value');
-  else draft.extensions.set(name, value);
+  else attributes.set(name, value);
+}
+
+/** An ill-formed name is reported here; its stand-in is a name that an extension may have. */
+function readName(entry: ProtoReader, place: EventPlace): string {
+  const countBefore = place.faults.count;
+  const name = readText(entry, place, 'extensions');
+  return place.faults.count === countBefore ? name : 'x';
 }
 
 interface ExtensionPlace {
@@ -165,7 +180,7 @@ interface ExtensionPlace {
 }
 
 /** One `CloudEventAttributeValue`; of its alternatives the last wins. Undefined when it has none. */
-export function decodeExtensionValue(
+function decodeExtensionValue(
   reader: ProtoReader,
   earlier: ExtensionValue | undefined,
   { place, name }: ExtensionPlace,

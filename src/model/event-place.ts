@@ -20,6 +20,15 @@ export function addEventFault(place: EventPlace, attribute: string, description:
   return place.faults.add(attribute === '' ? path : `${path}.${attribute}`, description, value);
 }
 
+/**
+ * A value that every rule of the attribute accepts. It takes the place of one that was reported already and cannot be
+ * kept, so that the walk goes on and finds the other faults of the event.
+ */
+export function standInFor(attribute: string): string {
+  if (attribute === 'specversion') return '1.0';
+  return attribute === 'datacontenttype' ? 'a/b' : 'x:x';
+}
+
 /** Bytes for a message: as text when they are text, else in hexadecimal. */
 export function showBytes(bytes: Uint8Array, from: number, to: number): string {
   const text = decodeUtf8(bytes, from, to);

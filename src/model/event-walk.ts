@@ -8,7 +8,7 @@
 import { assert } from '#base';
 import type { Event, EventFacts } from './event.ts';
 import { checkEvent } from './event-check.ts';
-import { decodeEvent } from './event-decode.ts';
+import { draftEvent } from './event-decode.ts';
 import { encodeEvent } from './event-encode.ts';
 import { layOutEvent } from './event-layout.ts';
 import type { EventPlace } from './event-place.ts';
@@ -35,8 +35,10 @@ export function acceptEvent(bytes: Uint8Array, from: number, to: number, place: 
   const walked = walkEvent(bytes, from, to, place);
   if (walked === undefined) return undefined;
   if (walked !== 'not-canonical') return bytes.subarray(from, to);
-  const event = decodeEvent(bytes, from, to, place);
-  return event === undefined ? undefined : acceptDecoded(event, place);
+  const countBefore = place.faults.count;
+  const draft = draftEvent(bytes, from, to, place);
+  const accepted = draft === undefined ? undefined : acceptDecoded(draft, place);
+  return place.faults.count === countBefore ? accepted : undefined;
 }
 
 /** The canonical bytes of an acceptable event that came in some other shape. */

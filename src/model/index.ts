@@ -21,6 +21,7 @@
  *   M7  A constraint is decided from the constraint and one number.
  *   M8  JSON is read strictly and without loss: no number passes through a float, no key is special, no duplicate wins.
  */
+export { acceptCloudEvent, eventFromCloudEvent } from './cloud-event.ts';
 export {
   type Constraint,
   decide,
@@ -29,6 +30,7 @@ export {
   type RevisionRange,
   type Violation,
 } from './constraint.ts';
+export { constraintFromJson, constraintsFromJson } from './constraint-json.ts';
 export { decodeConstraint, encodeConstraint } from './constraint-wire.ts';
 export {
   DATA_KIND,
@@ -41,10 +43,40 @@ export {
 } from './event.ts';
 export { decodeEvent, readEvent } from './event-decode.ts';
 export { encodeEvent } from './event-encode.ts';
+export { acceptJsonEvent, eventFromJson } from './event-from-json.ts';
 export { eventFacts } from './event-layout.ts';
 export type { EventPlace } from './event-place.ts';
+export { eventToJson } from './event-to-json.ts';
 export { acceptDecoded, acceptEvent, walkEvent } from './event-walk.ts';
 export { Faults } from './faults.ts';
+export {
+  type JsonArray,
+  type JsonBoolean,
+  type JsonFault,
+  type JsonNode,
+  type JsonNull,
+  type JsonNumber,
+  type JsonObject,
+  type JsonOptions,
+  type JsonRaw,
+  type JsonString,
+  parseJson,
+  RAW_DATA,
+} from './json.ts';
+export {
+  booleanFrom,
+  countFrom,
+  inside,
+  instantFrom,
+  item,
+  itemsFrom,
+  type JsonPlace,
+  member,
+  objectFrom,
+  refuseOthers,
+  textFrom,
+} from './json-read.ts';
+export { isWellFormedJson } from './json-scan.ts';
 export {
   COMMIT_MESSAGE_BYTES_MAX,
   CONSTRAINTS_MAX,
@@ -113,6 +145,14 @@ export {
   type Position,
   type RevisionBounds,
 } from './query.ts';
+export {
+  collectionQueryFromJson,
+  queryFromParameter,
+  queryToJson,
+  queryToParameter,
+  type ScopedQuery,
+  scopedQueryFromJson,
+} from './query-json.ts';
 export { decodeEventQuery, decodePosition } from './query-wire.ts';
 export {
   ALL,
@@ -127,6 +167,7 @@ export {
   type TermSelector,
   term,
 } from './selector.ts';
+export { selectionFromJson, selectorFromJson, selectorToJson } from './selector-json.ts';
 export { type Matcher, matcherOf } from './selector-match.ts';
 export { type Conjunction, normalise, type SubjectMatch, type TextMatch } from './selector-normal.ts';
 export { decodeSelection, decodeSelector, encodeSelector } from './selector-wire.ts';
@@ -137,5 +178,6 @@ export {
   type TransactionBody,
   type TransactionBodyView,
 } from './transaction-body.ts';
+export { OPTION_NAMES, optionsFromJson } from './transaction-json.ts';
 export { checkTransactionOptions, decodeTransactionOptions, encodeTransactionOptions } from './transaction-options.ts';
 export { transactionTooLarge } from './transaction-size.ts';

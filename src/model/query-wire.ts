@@ -29,7 +29,8 @@ export function decodeEventQuery(bytes: Uint8Array, field: string, faults: Fault
   const draft: Draft = { selector: ALL, revisions: {}, direction: 'forward' };
   while (!reader.done) readField(reader, draft, { field, faults });
   if (reader.failed) return faults.add(field, 'must be a protobuf message of cairn.v1.EventQuery');
-  checkBounds(draft, field, faults);
+  const paths = { revisions: `${field}.revision_range`, effectiveTime: `${field}.effective_time_range` };
+  checkBounds(draft, paths, faults);
   return faults.count === countBefore ? draft : undefined;
 }
 

@@ -44,15 +44,18 @@ export interface EventQuery {
   readonly after?: Position | undefined;
 }
 
-/** Adds a fault for each range whose end lies before its start. */
-export function checkBounds({ revisions, effectiveTime }: EventQuery, field: string, faults: Faults): void {
+/** Adds a fault, at the given path, for each range whose end lies before its start. */
+export function checkBounds(
+  { revisions, effectiveTime }: EventQuery,
+  paths: { readonly revisions: string; readonly effectiveTime: string },
+  faults: Faults,
+): void {
+  const rule = 'must have its start at or before its end';
   if (revisions.start !== undefined && revisions.end !== undefined && revisions.start > revisions.end) {
-    const rule = 'must have start at or before end';
-    faults.add(`${field}.revision_range`, rule, `${revisions.start} to ${revisions.end}`);
+    faults.add(paths.revisions, rule, `${revisions.start} to ${revisions.end}`);
   }
   const { start, end } = effectiveTime ?? {};
   if (start !== undefined && end !== undefined && compareInstants(start, end) > 0) {
-    const rule = 'must have start at or before end';
-    faults.add(`${field}.effective_time_range`, rule, `${formatInstant(start)} to ${formatInstant(end)}`);
+    faults.add(paths.effectiveTime, rule, `${formatInstant(start)} to ${formatInstant(end)}`);
   }
 }

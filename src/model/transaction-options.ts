@@ -8,6 +8,7 @@ import {
   decodeUtf8,
   encodeUtf8,
   ProtoReader,
+  utf8Length,
   writeBytesField,
   writeTextField,
   writeVarintField,
@@ -50,7 +51,7 @@ export function decodeTransactionOptions(
   const draft: Draft = { principalAttributes: new Map() };
   while (!reader.done) readOption(reader, draft, { field, faults });
   if (reader.failed) return faults.add(field, 'must be a protobuf message of cairn.v1.TransactionOptions');
-  checkTransactionOptions(draft, field, faults);
+  checkTransactionOptions(draft, { field, faults });
   return faults.count === countBefore ? draft : undefined;
 }
 
@@ -97,32 +98,36 @@ function readPrincipalAttribute(reader: ProtoReader, draft: Draft, place: Place)
   draft.principalAttributes.set(key, value);
 }
 
-/** The limits of options, whichever way they came. Faults are named by the fields of the wire. */
-export function checkTransactionOptions(options: TransactionOptions, field: string, faults: Faults): void {
+/** The limits of options, whichever way they came. Faults name the fields as the wire does. */
+export function checkTransactionOptions(options: TransactionOptions, place: Place): void {
   const { principalAttributes, commitMessage, correlationId, causationId } = options;
   if (principalAttributes.size > PRINCIPAL_ATTRIBUTES_MAX) {
     const rule = `must be at most ${PRINCIPAL_ATTRIBUTES_MAX} attributes`;
-    faults.add(`${field}.principal_attributes`, rule, String(principalAttributes.size));
+    addFault(place, 'principal_attributes', rule, String(principalAttributes.size));
   }
   for (const [key, value] of principalAttributes) {
-    const path = `${field}.principal_attributes[${JSON.stringify(key)}]`;
-    checkName(key, path, faults);
-    checkLength(value, PRINCIPAL_VALUE_BYTES_MAX, { field: path, faults });
+    const name = `principal_attributes[${JSON.stringify(key)}]`;
+    checkName(key, name, place);
+    checkLength(value, PRINCIPAL_VALUE_BYTES_MAX, { ...place, name });
   }
   if (commitMessage !== undefined) {
-    checkLength(commitMessage, COMMIT_MESSAGE_BYTES_MAX, { field: `${field}.commit_message`, faults });
+    checkLength(commitMessage, COMMIT_MESSAGE_BYTES_MAX, { ...place, name: 'commit_message' });
   }
-  if (correlationId !== undefined) checkName(correlationId, `${field}.correlation_id`, faults);
-  if (causationId !== undefined) checkName(causationId, `${field}.causation_id`, faults);
+  if (correlationId !== undefined) checkName(correlationId, 'correlation_id', place);
+  if (causationId !== undefined) checkName(causationId, 'causation_id', place);
 }
 
-function checkName(text: string, field: string, faults: Faults): void {
+function addFault({ field, faults }: Place, name: string, rule: string, value: string): void {
+  faults.add(field === '' ? name : `${field}.${name}`, rule, value);
+}
+
+function checkName(text: string, name: string, place: Place): void {
   const bytes = encodeUtf8(text);
-  const fault = nameFault(bytes, 0, bytes.length);
-  if (fault !== undefined) faults.add(field, describeTextFault(fault, NAME_BYTES_MAX), text);
+  const fault = text.isWellFormed() ? nameFault(bytes, 0, bytes.length) : 'ill-formed';
+  if (fault !== undefined) addFault(place, name, describeTextFault(fault, NAME_BYTES_MAX), text);
 }
 
 /** Messages may span lines, so that their characters are not judged. */
-function checkLength(text: string, bytesMax: number, { field, faults }: Place): void {
-  if (encodeUtf8(text).length > bytesMax) faults.add(field, `must be at most ${bytesMax} bytes of UTF-8`, text);
+function checkLength(text: string, bytesMax: number, place: Place & { readonly name: string }): void {
+  if (utf8Length(text) > bytesMax) addFault(place, place.name, `must be at most ${bytesMax} bytes of UTF-8`, text);
 }

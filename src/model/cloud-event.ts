@@ -1,0 +1,158 @@
+/**
+ * `io.cloudevents.v1.CloudEvent`, read: the other shape in which events come over gRPC becomes an `Event`, whose
+ * canonical bytes the walk then judges (M1).
+ *
+ * subject, time, datacontenttype and dataschema stand among the attributes there and must have their types; all others
+ * are extensions and keep theirs. A time may also be spelled as text, whose spelling is then kept.
+ *
+ * What the sender said of the payload decides how JSON shows it, as far as the content type agrees:
+ * - text: JSON when the content type is JSON or absent and the text is JSON, else text;
+ * - binary: left to the content type when that says JSON or text, else binary;
+ * - a message: its `google.protobuf.Any`, serialised.
+ */
+import { decodeUtf8, NO_BYTES, ProtoReader, parseInstant } from '#base';
+import { DATA_KIND, type EffectiveTime, type Event, type ExtensionValue } from './event.ts';
+import { decodeExtension, readText } from './event-decode.ts';
+import { addEventFault, type EventPlace, standInFor } from './event-place.ts';
+import { acceptDecoded } from './event-walk.ts';
+import { TIME_RULE } from './json-read.ts';
+import { isWellFormedJson } from './json-scan.ts';
+import { isJsonType, isTextType } from './media-type.ts';
+
+const ID_TAG = 0x0a;
+const SOURCE_TAG = 0x12;
+const SPEC_VERSION_TAG = 0x1a;
+const TYPE_TAG = 0x22;
+const ATTRIBUTES_TAG = 0x2a;
+const BINARY_TAG = 0x32;
+const TEXT_TAG = 0x3a;
+const PROTO_TAG = 0x42;
+
+interface Draft {
+  id: string;
+  source: string;
+  specVersion: string;
+  type: string;
+  readonly attributes: Map<string, ExtensionValue>;
+  payload: { readonly tag: number; readonly bytes: Uint8Array } | undefined;
+}
+
+/** The event in `[from, to)`, or undefined with faults added. */
+export function eventFromCloudEvent(bytes: Uint8Array, from: number, to: number, place: EventPlace): Event | undefined {
+  const countBefore = place.faults.count;
+  const event = draftFrom(bytes, from, to, place);
+  return place.faults.count === countBefore ? event : undefined;
+}
+
+/** The canonical bytes of an acceptable event; otherwise undefined with all its faults added. */
+export function acceptCloudEvent(
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  place: EventPlace,
+): Uint8Array | undefined {
+  const countBefore = place.faults.count;
+  const draft = draftFrom(bytes, from, to, place);
+  const accepted = draft === undefined ? undefined : acceptDecoded(draft, place);
+  return place.faults.count === countBefore ? accepted : undefined;
+}
+
+/** With stand-ins for what was at fault. Undefined only when the bytes are no such message. */
+function draftFrom(bytes: Uint8Array, from: number, to: number, place: EventPlace): Event | undefined {
+  const draft: Draft = { id: '', source: '', specVersion: '', type: '', attributes: new Map(), payload: undefined };
+  const reader = new ProtoReader(bytes, from, to);
+  while (!reader.done) readField(reader, draft, place);
+  if (reader.failed) return addEventFault(place, '', 'must be a protobuf message of io.cloudevents.v1.CloudEvent');
+  const { id, source, specVersion, type, attributes } = draft;
+  const dataContentType = takeText(attributes, 'datacontenttype', { kinds: TEXT_KINDS, place });
+  return {
+    id,
+    source,
+    specVersion,
+    type,
+    subject: takeText(attributes, 'subject', { kinds: TEXT_KINDS, place }),
+    time: takeTime(attributes, place),
+    dataContentType,
+    dataSchema: takeText(attributes, 'dataschema', { kinds: URI_KINDS, place }),
+    ...payloadOf(draft.payload, dataContentType, place),
+    // What is left are the extensions.
+    extensions: attributes,
+  };
+}
+
+function readField(reader: ProtoReader, draft: Draft, place: EventPlace): void {
+  const tag = reader.tag();
+  switch (tag) {
+    case ID_TAG:
+      draft.id = readText(reader, place, 'id');
+      return;
+    case SOURCE_TAG:
+      draft.source = readText(reader, place, 'source');
+      return;
+    case SPEC_VERSION_TAG:
+      draft.specVersion = readText(reader, place, 'specversion');
+      return;
+    case TYPE_TAG:
+      draft.type = readText(reader, place, 'type');
+      return;
+    case ATTRIBUTES_TAG:
+      decodeExtension(draft.attributes, reader, place);
+      return;
+    case BINARY_TAG:
+    case TEXT_TAG:
+    case PROTO_TAG: {
+      const start = reader.lengthDelimited();
+      draft.payload = { tag, bytes: reader.bytes.subarray(start, reader.at) };
+      return;
+    }
+    default:
+      reader.skipField(tag);
+  }
+}
+
+const TEXT_KINDS: ReadonlySet<string> = new Set(['string']);
+const URI_KINDS: ReadonlySet<string> = new Set(['uri', 'string']);
+
+interface TextRule {
+  readonly kinds: ReadonlySet<string>;
+  readonly place: EventPlace;
+}
+
+/** Takes the attribute out of the map. One of another type is reported and stood in for. */
+function takeText(attributes: Draft['attributes'], name: string, { kinds, place }: TextRule): string | undefined {
+  const attribute = attributes.get(name);
+  attributes.delete(name);
+  if (attribute === undefined) return undefined;
+  if (typeof attribute.value === 'string' && kinds.has(attribute.kind)) return attribute.value;
+  addEventFault(place, name, `must be of type ${[...kinds].join(' or ')}`, attribute.kind);
+  return standInFor(name);
+}
+
+function takeTime(attributes: Draft['attributes'], place: EventPlace): EffectiveTime | undefined {
+  const attribute = attributes.get('time');
+  attributes.delete('time');
+  if (attribute === undefined) return undefined;
+  if (attribute.kind === 'timestamp') return { instant: attribute.value };
+  if (attribute.kind !== 'string') return addEventFault(place, 'time', 'must be of type timestamp', attribute.kind);
+  const instant = parseInstant(attribute.value);
+  return instant === undefined
+    ? addEventFault(place, 'time', TIME_RULE, attribute.value)
+    : { instant, text: attribute.value };
+}
+
+type Payload = Pick<Event, 'data' | 'dataKind'>;
+
+function payloadOf(payload: Draft['payload'], contentType: string | undefined, place: EventPlace): Payload {
+  if (payload === undefined) return { data: NO_BYTES, dataKind: DATA_KIND.UNSPECIFIED };
+  const { tag, bytes } = payload;
+  if (tag === PROTO_TAG) return { data: bytes, dataKind: DATA_KIND.PROTO };
+  if (tag === TEXT_TAG) return textPayload(bytes, contentType, place);
+  const saysHow = contentType !== undefined && (isJsonType(contentType) || isTextType(contentType));
+  return { data: bytes, dataKind: saysHow && bytes.length > 0 ? DATA_KIND.UNSPECIFIED : DATA_KIND.BINARY };
+}
+
+function textPayload(bytes: Uint8Array, contentType: string | undefined, place: EventPlace): Payload {
+  if (decodeUtf8(bytes) === undefined) addEventFault(place, 'data', 'must be well-formed UTF-8: it is text');
+  const isJson = (contentType === undefined || isJsonType(contentType)) && isWellFormedJson(bytes, 0, bytes.length);
+  return { data: bytes, dataKind: isJson ? DATA_KIND.JSON : DATA_KIND.TEXT };
+}

@@ -1,0 +1,125 @@
+/**
+ * Constraints in JSON: the forms that the specification shows, and proto3 JSON's spelling of them.
+ *
+ * ```
+ * {"min_revision": {"revision": 1, "selector": …}}       also minRevision, min
+ * {"type": "min_revision", "revision": 1, "selector": …}
+ * {"max": {"selector": …, "revision": 0}}                also max_revision, maxRevision
+ * {"revision_range": {"start": 1, "end": 4}}             also revisionRange, range, and min/max for the ends
+ * ```
+ * A MinRevision must name its revision: without one it would hold always. Elsewhere an absent number is 0, as proto3
+ * JSON leaves it out, as long as something is said.
+ */
+import type { Constraint } from './constraint.ts';
+import { revisionRange } from './constraint-wire.ts';
+import type { Faults } from './faults.ts';
+import type { JsonNode, JsonObject } from './json.ts';
+import {
+  countFrom,
+  inside,
+  item,
+  itemsFrom,
+  type JsonPlace,
+  member,
+  objectFrom,
+  refuseOthers,
+  textFrom,
+} from './json-read.ts';
+import { CONSTRAINTS_MAX } from './limits.ts';
+import type { Selector } from './selector.ts';
+import { selectorFromJson } from './selector-json.ts';
+
+const KINDS: ReadonlyMap<string, Constraint['kind']> = new Map([
+  ['min', 'min-revision'],
+  ['minrevision', 'min-revision'],
+  ['max', 'max-revision'],
+  ['maxrevision', 'max-revision'],
+  ['range', 'revision-range'],
+  ['revisionrange', 'revision-range'],
+]);
+
+const KNOWN = 'min_revision, max_revision, revision_range';
+
+/** All of the list, or undefined with faults added. */
+export function constraintsFromJson(node: JsonNode, field: string, faults: Faults): readonly Constraint[] | undefined {
+  const items = itemsFrom(node, { field, faults });
+  if (items === undefined) return undefined;
+  if (items.length > CONSTRAINTS_MAX)
+    return faults.add(field, `must be at most ${CONSTRAINTS_MAX}`, String(items.length));
+  const constraints = items.map((part, index) =>
+    constraintFromJson(part, item({ field, faults }, index).field, faults),
+  );
+  const read = constraints.filter((constraint) => constraint !== undefined);
+  return read.length === items.length ? read : undefined;
+}
+
+export function constraintFromJson(node: JsonNode, field: string, faults: Faults): Constraint | undefined {
+  const place = { field, faults };
+  const object = objectFrom(node, place);
+  if (object === undefined) return undefined;
+  return object.members.has('type') ? readTyped(object, place) : readKeyed(object, place);
+}
+
+function kindOf(name: string): Constraint['kind'] | undefined {
+  return KINDS.get(name.toLowerCase().replaceAll('_', ''));
+}
+
+function readTyped(object: JsonObject, place: JsonPlace): Constraint | undefined {
+  const typeNode = object.members.get('type');
+  const type = typeNode === undefined ? undefined : textFrom(typeNode, inside(place, 'type'));
+  if (type === undefined) return undefined;
+  const kind = kindOf(type);
+  if (kind === undefined) return place.faults.add(inside(place, 'type').field, `must be one of ${KNOWN}`, type);
+  const members = new Map([...object.members].filter(([name]) => name !== 'type'));
+  return readKind(kind, { kind: 'object', members }, place);
+}
+
+function readKeyed(object: JsonObject, place: JsonPlace): Constraint | undefined {
+  const [only, more] = [...object.members];
+  const kind = only === undefined ? undefined : kindOf(only[0]);
+  if (only === undefined || more !== undefined || kind === undefined) {
+    return place.faults.add(place.field, `must have exactly one of ${KNOWN}`, [...object.members.keys()].join(', '));
+  }
+  const inner = inside(place, only[0]);
+  const message = objectFrom(only[1], inner);
+  return message === undefined ? undefined : readKind(kind, message, inner);
+}
+
+function readKind(kind: Constraint['kind'], object: JsonObject, place: JsonPlace): Constraint | undefined {
+  const countBefore = place.faults.count;
+  if (object.members.size === 0) return place.faults.add(place.field, 'must not be empty');
+  const constraint = kind === 'revision-range' ? readRange(object, place) : readRevision(kind, object, place);
+  return place.faults.count === countBefore ? constraint : undefined;
+}
+
+function readRevision(
+  kind: 'min-revision' | 'max-revision',
+  object: JsonObject,
+  place: JsonPlace,
+): Constraint | undefined {
+  refuseOthers(object, ['revision', 'selector'], place);
+  const node = member(object, ['revision'], place);
+  if (node === undefined && kind === 'min-revision')
+    return place.faults.add(inside(place, 'revision').field, 'is required');
+  const revision = node === undefined ? 0 : countFrom(node, inside(place, 'revision'));
+  const selector = readSelector(object, place);
+  return revision === undefined ? undefined : { kind, revision, selector };
+}
+
+function readRange(object: JsonObject, place: JsonPlace): Constraint | undefined {
+  refuseOthers(object, ['start', 'end', 'min', 'max', 'selector'], place);
+  const start = readEnd(object, ['start', 'min'], place);
+  const end = readEnd(object, ['end', 'max'], place);
+  const selector = readSelector(object, place);
+  return start === undefined || end === undefined ? undefined : revisionRange({ start, end, selector }, place);
+}
+
+function readEnd(object: JsonObject, spellings: readonly string[], place: JsonPlace): number | undefined {
+  const node = member(object, spellings, place);
+  return node === undefined ? 0 : countFrom(node, inside(place, spellings[0] ?? ''));
+}
+
+function readSelector(object: JsonObject, place: JsonPlace): Selector | undefined {
+  const node = member(object, ['selector'], place);
+  return node === undefined ? undefined : selectorFromJson(node, inside(place, 'selector').field, place.faults);
+}

@@ -1,0 +1,98 @@
+/**
+ * Taking values out of parsed JSON: one function a type, each of which adds a fault and returns undefined when the JSON
+ * says something else. Absent members and members that are null are the same here (proto3 JSON); who must tell them
+ * apart asks the object itself.
+ */
+import { type Instant, parseInstant, unreachable } from '#base';
+import type { Faults } from './faults.ts';
+import type { JsonNode, JsonObject } from './json.ts';
+
+/** Where a value stands in the request, and where its faults go. */
+export interface JsonPlace {
+  readonly field: string;
+  readonly faults: Faults;
+}
+
+export function inside({ field, faults }: JsonPlace, name: string): JsonPlace {
+  return { field: field === '' ? name : `${field}.${name}`, faults };
+}
+
+export function item({ field, faults }: JsonPlace, index: number): JsonPlace {
+  return { field: `${field}[${index}]`, faults };
+}
+
+/** The member under any of its spellings, unless absent or null. Two spellings at once are a fault. */
+export function member(object: JsonObject, spellings: readonly string[], place: JsonPlace): JsonNode | undefined {
+  const present = spellings.filter((name) => isPresent(object.members.get(name)));
+  if (present.length > 1) place.faults.add(place.field, `must have only one of ${present.join(', ')}`);
+  return present[0] === undefined ? undefined : object.members.get(present[0]);
+}
+
+export function isPresent(node: JsonNode | undefined): node is JsonNode {
+  return node !== undefined && node.kind !== 'null';
+}
+
+/** Adds a fault for each member that the object must not have: a typing error must not change what is asked. */
+export function refuseOthers(object: JsonObject, known: readonly string[], place: JsonPlace): void {
+  for (const name of object.members.keys()) {
+    if (!known.includes(name)) place.faults.add(inside(place, name).field, `is unknown; known are ${known.join(', ')}`);
+  }
+}
+
+export function objectFrom(node: JsonNode, { field, faults }: JsonPlace): JsonObject | undefined {
+  return node.kind === 'object' ? node : faults.add(field, 'must be an object', describe(node));
+}
+
+export function itemsFrom(node: JsonNode, { field, faults }: JsonPlace): readonly JsonNode[] | undefined {
+  return node.kind === 'array' ? node.items : faults.add(field, 'must be an array', describe(node));
+}
+
+export function textFrom(node: JsonNode, { field, faults }: JsonPlace): string | undefined {
+  if (node.kind !== 'string') return faults.add(field, 'must be a string', describe(node));
+  return node.value.isWellFormed()
+    ? node.value
+    : faults.add(field, 'must not contain an unpaired surrogate', node.value);
+}
+
+export function booleanFrom(node: JsonNode, { field, faults }: JsonPlace): boolean | undefined {
+  return node.kind === 'boolean' ? node.value : faults.add(field, 'must be true or false', describe(node));
+}
+
+/** An integer of 0 or more below 2^53; as a string too, since JSON of 64-bit numbers is written so by protobuf. */
+export function countFrom(node: JsonNode, { field, faults }: JsonPlace): number | undefined {
+  const text = node.kind === 'number' ? node.text : node.kind === 'string' ? node.value : '';
+  const value = /^(?:0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN;
+  return Number.isSafeInteger(value)
+    ? value
+    : faults.add(field, 'must be an integer from 0 to 2^53 - 1', describe(node));
+}
+
+export function instantFrom(node: JsonNode, place: JsonPlace): Instant | undefined {
+  const text = textFrom(node, place);
+  if (text === undefined) return undefined;
+  return parseInstant(text) ?? place.faults.add(place.field, TIME_RULE, text);
+}
+
+export const TIME_RULE = 'must be a time of RFC 3339 such as 2026-01-31T23:59:59.999Z, in the years 0001 to 9999';
+
+/** For the value of a fault. */
+export function describe(node: JsonNode): string {
+  switch (node.kind) {
+    case 'string':
+      return JSON.stringify(node.value);
+    case 'number':
+      return node.text;
+    case 'boolean':
+      return String(node.value);
+    case 'array':
+      return 'an array';
+    case 'object':
+      return 'an object';
+    case 'raw':
+      return 'a payload';
+    case 'null':
+      return 'null';
+    default:
+      return unreachable(node);
+  }
+}

@@ -1,0 +1,237 @@
+/**
+ * A reader of JSON that loses nothing and is tricked by nothing (M8).
+ *
+ * Numbers stay text, objects are Maps, so that no name is special; a name that occurs twice is refused; the depth is
+ * limited; the text must be UTF-8 without a byte order mark. The values of members named in `raw` (event payloads) are
+ * checked to be JSON and kept as their own bytes; what is inside them, repeated names too, is not ours to judge.
+ */
+import { assert, decodeUtf8, indexOfIllFormed } from '#base';
+import { JsonScanner } from './json-scan.ts';
+import { JSON_DEPTH_MAX } from './limits.ts';
+
+export type JsonNode = JsonObject | JsonArray | JsonString | JsonNumber | JsonBoolean | JsonNull | JsonRaw;
+
+export interface JsonObject {
+  readonly kind: 'object';
+  /** In the order of the text. */
+  readonly members: ReadonlyMap<string, JsonNode>;
+}
+
+export interface JsonArray {
+  readonly kind: 'array';
+  readonly items: readonly JsonNode[];
+}
+
+/** May hold unpaired surrogates, which JSON can spell and UTF-8 cannot. */
+export interface JsonString {
+  readonly kind: 'string';
+  readonly value: string;
+}
+
+/** As it was spelled. */
+export interface JsonNumber {
+  readonly kind: 'number';
+  readonly text: string;
+}
+
+export interface JsonBoolean {
+  readonly kind: 'boolean';
+  readonly value: boolean;
+}
+
+export interface JsonNull {
+  readonly kind: 'null';
+}
+
+/** A value that was kept as it is: a view into the text, without white space around it. */
+export interface JsonRaw {
+  readonly kind: 'raw';
+  readonly bytes: Uint8Array;
+}
+
+/** Why a text is not JSON. */
+export interface JsonFault {
+  readonly kind: 'fault';
+  /** Of the byte at which it was found. */
+  readonly offset: number;
+  /** 1-based; the column counts characters. */
+  readonly line: number;
+  readonly column: number;
+  /** A sentence with place, what was expected and what stood there. */
+  readonly message: string;
+}
+
+export interface JsonOptions {
+  /** Names of members whose values are kept raw, wherever they stand. */
+  readonly raw?: ReadonlySet<string>;
+}
+
+/** The names under which events carry payloads. */
+export const RAW_DATA: ReadonlySet<string> = new Set(['data']);
+const NO_NAMES: ReadonlySet<string> = new Set();
+const NULL: JsonNull = Object.freeze({ kind: 'null' });
+
+/** One JSON value, with white space around it at most. */
+export function parseJson(bytes: Uint8Array, options: JsonOptions = {}): JsonNode | JsonFault {
+  const illFormed = indexOfIllFormed(bytes);
+  if (illFormed !== -1) return faultAt(bytes, illFormed, 'well-formed UTF-8');
+  const scanner = new JsonScanner(bytes, 0, bytes.length);
+  scanner.skipSpace();
+  const node = parseValue(scanner, options.raw ?? NO_NAMES, 0);
+  if (node !== undefined) {
+    scanner.skipSpace();
+    if (scanner.at === bytes.length) return node;
+    scanner.fail('the end of the text');
+  }
+  const { mismatch } = scanner;
+  assert(mismatch !== undefined, 'A text that is not parsed has a mismatch');
+  return faultAt(bytes, mismatch.offset, mismatch.expected);
+}
+
+/** Undefined with the scanner's mismatch set. */
+function parseValue(scanner: JsonScanner, raw: ReadonlySet<string>, depth: number): JsonNode | undefined {
+  switch (scanner.peek()) {
+    case 0x7b:
+      return parseObject(scanner, raw, depth);
+    case 0x5b:
+      return parseArray(scanner, raw, depth);
+    case 0x22: {
+      const value = parseString(scanner);
+      return value === undefined ? undefined : { kind: 'string', value };
+    }
+    default:
+      return parseScalar(scanner);
+  }
+}
+
+function parseScalar(scanner: JsonScanner): JsonNode | undefined {
+  const start = scanner.at;
+  if (!scanner.scalar()) return undefined;
+  const text = decodeUtf8(scanner.bytes, start, scanner.at) ?? '';
+  if (text === 'null') return NULL;
+  if (text === 'true' || text === 'false') return { kind: 'boolean', value: text === 'true' };
+  return { kind: 'number', text };
+}
+
+function parseObject(scanner: JsonScanner, raw: ReadonlySet<string>, depth: number): JsonObject | undefined {
+  const members = new Map<string, JsonNode>();
+  if (!enter(scanner, depth)) return undefined;
+  if (closes(scanner, 0x7d)) return { kind: 'object', members };
+  for (;;) {
+    const nameAt = scanner.at;
+    const name = parseName(scanner);
+    if (name === undefined) return undefined;
+    if (members.has(name)) {
+      scanner.fail(`each name once in an object, but ${JSON.stringify(name)} is repeated`, nameAt);
+      return undefined;
+    }
+    const node = raw.has(name) ? parseRaw(scanner, depth + 1) : parseValue(scanner, raw, depth + 1);
+    if (node === undefined) return undefined;
+    members.set(name, node);
+    scanner.skipSpace();
+    if (closes(scanner, 0x7d)) return { kind: 'object', members };
+    if (!separates(scanner, '"," or "}"')) return undefined;
+  }
+}
+
+function parseArray(scanner: JsonScanner, raw: ReadonlySet<string>, depth: number): JsonArray | undefined {
+  const items: JsonNode[] = [];
+  if (!enter(scanner, depth)) return undefined;
+  if (closes(scanner, 0x5d)) return { kind: 'array', items };
+  for (;;) {
+    const node = parseValue(scanner, raw, depth + 1);
+    if (node === undefined) return undefined;
+    items.push(node);
+    scanner.skipSpace();
+    if (closes(scanner, 0x5d)) return { kind: 'array', items };
+    if (!separates(scanner, '"," or "]"')) return undefined;
+  }
+}
+
+/** Steps over the opening bracket. */
+function enter(scanner: JsonScanner, depth: number): boolean {
+  if (depth >= JSON_DEPTH_MAX) return scanner.fail(`at most ${JSON_DEPTH_MAX} levels`);
+  scanner.at++;
+  scanner.skipSpace();
+  return true;
+}
+
+function closes(scanner: JsonScanner, bracket: number): boolean {
+  if (scanner.peek() !== bracket) return false;
+  scanner.at++;
+  return true;
+}
+
+function separates(scanner: JsonScanner, expected: string): boolean {
+  if (scanner.peek() !== 0x2c) return scanner.fail(expected);
+  scanner.at++;
+  scanner.skipSpace();
+  return true;
+}
+
+function parseName(scanner: JsonScanner): string | undefined {
+  const start = scanner.at;
+  if (!scanner.name()) return undefined;
+  const after = scanner.at;
+  scanner.at = start;
+  const name = parseString(scanner);
+  scanner.at = after;
+  return name;
+}
+
+function parseRaw(scanner: JsonScanner, depth: number): JsonRaw | undefined {
+  const start = scanner.at;
+  return scanner.value(depth) ? { kind: 'raw', bytes: scanner.bytes.subarray(start, scanner.at) } : undefined;
+}
+
+function parseString(scanner: JsonScanner): string | undefined {
+  const start = scanner.at + 1;
+  if (!scanner.string()) return undefined;
+  const text = decodeUtf8(scanner.bytes, start, scanner.at - 1) ?? '';
+  return text.includes('\\') ? unescape(text) : text;
+}
+
+const SHORT_ESCAPES: ReadonlyMap<string, string> = new Map([
+  ['b', '\b'],
+  ['f', '\f'],
+  ['n', '\n'],
+  ['r', '\r'],
+  ['t', '\t'],
+]);
+
+/** The scanner has seen that every escape is whole. */
+function unescape(text: string): string {
+  return text.replace(/\\(?:u([0-9a-fA-F]{4})|(.))/g, (_all, unit: string | undefined, character: string) =>
+    unit === undefined ? (SHORT_ESCAPES.get(character) ?? character) : String.fromCharCode(Number.parseInt(unit, 16)),
+  );
+}
+
+/** The text of a raw value that is a string; undefined when it is no string. */
+export function textOfRaw({ bytes }: JsonRaw): string | undefined {
+  return bytes[0] === 0x22 ? parseString(new JsonScanner(bytes, 0, bytes.length)) : undefined;
+}
+
+function faultAt(bytes: Uint8Array, offset: number, expected: string): JsonFault {
+  let line = 1;
+  let column = 1;
+  for (let i = 0; i < offset; i++) {
+    const byte = bytes[i] ?? 0;
+    if (byte === 0x0a) {
+      line++;
+      column = 1;
+    } else if ((byte & 0xc0) !== 0x80) column++;
+  }
+  const message = `line ${line}, column ${column}: expected ${expected}; found ${found(bytes, offset)}`;
+  return { kind: 'fault', offset, line, column, message };
+}
+
+const SHOWN_LENGTH_MAX = 16;
+
+function found(bytes: Uint8Array, offset: number): string {
+  if (offset >= bytes.length) return 'the end';
+  const rest = bytes.subarray(offset, offset + SHOWN_LENGTH_MAX * 4);
+  const illFormed = indexOfIllFormed(rest);
+  if (illFormed === 0) return `the byte 0x${(rest[0] ?? 0).toString(16).padStart(2, '0')}`;
+  const text = decodeUtf8(rest, 0, illFormed === -1 ? rest.length : illFormed) ?? '';
+  return JSON.stringify(Array.from(text).slice(0, SHOWN_LENGTH_MAX).join(''));
+}

@@ -1,0 +1,231 @@
+/**
+ * Event queries in JSON, for both HTTP route families.
+ *
+ * Revision-scoped, as the `q` parameter (URL-safe base64 without padding):
+ * ```
+ * {"selector": …, "direction": "FORWARD", "limit": 100, "after": {"revision": 7, "index": 0},
+ *  "range": {"revision": {"startAt": 1, "endAt": 9}, "effectiveTime": {"startAt": t, "endAt": t | "endAtNow": true}}}
+ * ```
+ * Collection-style, as a body:
+ * ```
+ * {"selectors": [ … ], "revision_range": {"start": 1, "end": 9}, "effective_time_range": {"start": t, "end": t},
+ *  "direction": "forward", "limit": 100}
+ * ```
+ * Names may be written in snake case or camel case. An effective-time range of the first family must have exactly one
+ * cut: `endAt`, or `endAtNow: true`.
+ */
+import { decodeUtf8, encodeUtf8, formatInstant, fromBase64Url, type Instant, toBase64Url } from '#base';
+import type { Faults } from './faults.ts';
+import { type JsonNode, type JsonObject, parseJson } from './json.ts';
+import {
+  booleanFrom,
+  countFrom,
+  inside,
+  instantFrom,
+  type JsonPlace,
+  member,
+  objectFrom,
+  refuseOthers,
+  textFrom,
+} from './json-read.ts';
+import {
+  checkBounds,
+  type Direction,
+  type EffectiveTimeBounds,
+  type EventQuery,
+  type Position,
+  type RevisionBounds,
+} from './query.ts';
+import { ALL } from './selector.ts';
+import { selectionFromJson, selectorFromJson, selectorToJson } from './selector-json.ts';
+
+/** A query of the revision-scoped family. */
+export interface ScopedQuery {
+  readonly query: EventQuery;
+  /** The cut is the time of the answer: `query.effectiveTime` has no end yet. */
+  readonly endAtNow: boolean;
+}
+
+const LIMIT_MAX = 2 ** 32 - 1;
+
+/** The query of a `q` parameter, or undefined with faults added. */
+export function queryFromParameter(q: string, faults: Faults): ScopedQuery | undefined {
+  const bytes = fromBase64Url(q);
+  if (bytes === undefined) return faults.add('q', 'must be URL-safe base64 without padding', q);
+  const node = parseJson(bytes);
+  if (node.kind === 'fault') return faults.add('q', `must hold JSON: ${node.message}`, decodeUtf8(bytes));
+  return scopedQueryFromJson(node, 'q', faults);
+}
+
+export function queryToParameter(query: EventQuery): string {
+  return toBase64Url(encodeUtf8(queryToJson(query)));
+}
+
+export function scopedQueryFromJson(node: JsonNode, field: string, faults: Faults): ScopedQuery | undefined {
+  const countBefore = faults.count;
+  const place = { field, faults };
+  const object = objectFrom(node, place);
+  if (object === undefined) return undefined;
+  refuseOthers(object, ['selector', 'range', 'direction', 'limit', 'after'], place);
+  const selectorNode = member(object, ['selector'], place);
+  const selector =
+    selectorNode === undefined ? ALL : selectorFromJson(selectorNode, inside(place, 'selector').field, faults);
+  const rangeNode = member(object, ['range'], place);
+  const range = rangeNode === undefined ? NO_RANGE : readRange(rangeNode, inside(place, 'range'));
+  const query = {
+    selector: selector ?? ALL,
+    revisions: range.revisions,
+    effectiveTime: range.effectiveTime,
+    ...readOrder(object, place),
+  };
+  checkBounds(query, { revisions: `${field}.range.revision`, effectiveTime: `${field}.range.effectiveTime` }, faults);
+  return faults.count === countBefore ? { query, endAtNow: range.endAtNow } : undefined;
+}
+
+export function collectionQueryFromJson(node: JsonNode, faults: Faults): EventQuery | undefined {
+  const countBefore = faults.count;
+  const place = { field: '', faults };
+  const object = objectFrom(node, { field: 'body', faults });
+  if (object === undefined) return undefined;
+  const ranges = ['revision_range', 'revisionRange', 'effective_time_range', 'effectiveTimeRange'];
+  refuseOthers(object, ['selectors', ...ranges, 'direction', 'limit', 'after'], place);
+  const selectors = member(object, ['selectors'], place);
+  const revisions = member(object, ['revision_range', 'revisionRange'], place);
+  const times = member(object, ['effective_time_range', 'effectiveTimeRange'], place);
+  const query = {
+    selector: (selectors === undefined ? ALL : selectionFromJson(selectors, 'selectors', faults)) ?? ALL,
+    revisions: revisions === undefined ? {} : readRevisions(revisions, inside(place, 'revision_range')),
+    effectiveTime: times === undefined ? undefined : readTimes(times, inside(place, 'effective_time_range')),
+    ...readOrder(object, place),
+  };
+  checkBounds(query, { revisions: 'revision_range', effectiveTime: 'effective_time_range' }, faults);
+  return faults.count === countBefore ? query : undefined;
+}
+
+type Order = Pick<EventQuery, 'direction' | 'limit' | 'after'>;
+
+function readOrder(object: JsonObject, place: JsonPlace): Order {
+  const direction = member(object, ['direction'], place);
+  const limit = member(object, ['limit'], place);
+  const after = member(object, ['after'], place);
+  return {
+    direction: direction === undefined ? 'forward' : readDirection(direction, inside(place, 'direction')),
+    limit: limit === undefined ? undefined : readLimit(limit, inside(place, 'limit')),
+    after: after === undefined ? undefined : readPosition(after, inside(place, 'after')),
+  };
+}
+
+function readDirection(node: JsonNode, place: JsonPlace): Direction {
+  const text = textFrom(node, place);
+  const direction = text?.toLowerCase();
+  if (text !== undefined && direction !== 'forward' && direction !== 'reverse') {
+    place.faults.add(place.field, 'must be FORWARD or REVERSE', text);
+  }
+  return direction === 'reverse' ? 'reverse' : 'forward';
+}
+
+function readLimit(node: JsonNode, place: JsonPlace): number | undefined {
+  const limit = countFrom(node, place);
+  if (limit === undefined || (limit > 0 && limit <= LIMIT_MAX)) return limit;
+  return place.faults.add(place.field, `must be from 1 to ${LIMIT_MAX}; leave it out for the default`, String(limit));
+}
+
+function readPosition(node: JsonNode, place: JsonPlace): Position | undefined {
+  const object = objectFrom(node, place);
+  if (object === undefined) return undefined;
+  refuseOthers(object, ['revision', 'index'], place);
+  const revision = member(object, ['revision'], place);
+  const index = member(object, ['index'], place);
+  if (revision === undefined) return place.faults.add(inside(place, 'revision').field, 'is required');
+  return {
+    revision: countFrom(revision, inside(place, 'revision')) ?? 0,
+    index: index === undefined ? 0 : (countFrom(index, inside(place, 'index')) ?? 0),
+  };
+}
+
+interface Range {
+  readonly revisions: RevisionBounds;
+  readonly effectiveTime: EffectiveTimeBounds | undefined;
+  readonly endAtNow: boolean;
+}
+
+const NO_RANGE: Range = { revisions: {}, effectiveTime: undefined, endAtNow: false };
+const START_NAMES = ['startAt', 'start_at', 'start'];
+const END_NAMES = ['endAt', 'end_at', 'end'];
+const NOW_NAMES = ['endAtNow', 'end_at_now'];
+
+function readRange(node: JsonNode, place: JsonPlace): Range {
+  const object = objectFrom(node, place);
+  if (object === undefined) return NO_RANGE;
+  refuseOthers(object, ['revision', 'effectiveTime', 'effective_time'], place);
+  const revision = member(object, ['revision'], place);
+  const time = member(object, ['effectiveTime', 'effective_time'], place);
+  return {
+    revisions: revision === undefined ? {} : readRevisions(revision, inside(place, 'revision')),
+    ...(time === undefined
+      ? { effectiveTime: undefined, endAtNow: false }
+      : readCut(time, inside(place, 'effectiveTime'))),
+  };
+}
+
+function readRevisions(node: JsonNode, place: JsonPlace): RevisionBounds {
+  const object = objectFrom(node, place);
+  if (object === undefined) return {};
+  refuseOthers(object, [...START_NAMES, ...END_NAMES], place);
+  const start = member(object, START_NAMES, place);
+  const end = member(object, END_NAMES, place);
+  return {
+    start: start === undefined ? undefined : countFrom(start, inside(place, 'start')),
+    end: end === undefined ? undefined : countFrom(end, inside(place, 'end')),
+  };
+}
+
+function readTimes(node: JsonNode, place: JsonPlace): EffectiveTimeBounds {
+  const object = objectFrom(node, place);
+  if (object === undefined) return {};
+  refuseOthers(object, [...START_NAMES, ...END_NAMES], place);
+  return { start: readTime(object, START_NAMES, place), end: readTime(object, END_NAMES, place) };
+}
+
+function readTime(object: JsonObject, spellings: readonly string[], place: JsonPlace): Instant | undefined {
+  const node = member(object, spellings, place);
+  return node === undefined ? undefined : instantFrom(node, inside(place, spellings[0] ?? ''));
+}
+
+/** Exactly one of an end and `endAtNow: true`. */
+function readCut(node: JsonNode, place: JsonPlace): Pick<Range, 'effectiveTime' | 'endAtNow'> {
+  const object = objectFrom(node, place);
+  if (object === undefined) return { effectiveTime: {}, endAtNow: false };
+  refuseOthers(object, [...START_NAMES, ...END_NAMES, ...NOW_NAMES], place);
+  const now = member(object, NOW_NAMES, place);
+  const endAtNow = now !== undefined && booleanFrom(now, inside(place, 'endAtNow')) === true;
+  const hasEnd = member(object, END_NAMES, place) !== undefined;
+  if (hasEnd === endAtNow) {
+    place.faults.add(place.field, 'must have exactly one of endAt and endAtNow: true', hasEnd ? 'both' : 'neither');
+  }
+  const [start, end] = [readTime(object, START_NAMES, place), readTime(object, END_NAMES, place)];
+  return { effectiveTime: { start, end }, endAtNow };
+}
+
+/** The revision-scoped form; `scopedQueryFromJson` gives the same query back. The effective-time range has an end. */
+export function queryToJson(query: EventQuery): string {
+  const { selector, revisions, effectiveTime, direction, limit, after } = query;
+  const parts = [`"selector":${selectorToJson(selector)}`];
+  const ranges: string[] = [];
+  if (revisions.start !== undefined || revisions.end !== undefined) {
+    ranges.push(`"revision":${JSON.stringify({ startAt: revisions.start, endAt: revisions.end })}`);
+  }
+  if (effectiveTime !== undefined) {
+    const [startAt, endAt] = [textOf(effectiveTime.start), textOf(effectiveTime.end)];
+    ranges.push(`"effectiveTime":${JSON.stringify({ startAt, endAt })}`);
+  }
+  if (ranges.length > 0) parts.push(`"range":{${ranges.join(',')}}`);
+  parts.push(`"direction":"${direction.toUpperCase()}"`);
+  if (limit !== undefined) parts.push(`"limit":${limit}`);
+  if (after !== undefined) parts.push(`"after":{"revision":${after.revision},"index":${after.index}}`);
+  return `{${parts.join(',')}}`;
+}
+
+function textOf(instant: Instant | undefined): string | undefined {
+  return instant === undefined ? undefined : formatInstant(instant);
+}

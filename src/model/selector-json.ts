@@ -1,0 +1,277 @@
+/**
+ * Selectors in JSON: every shape that the specification shows, for both HTTP route families and for State View metadata,
+ * told apart by their members alone.
+ *
+ * ```
+ * {}                                                      every event
+ * {"stream": "s", "event_type": "t", "subject": "u"}      flat: all of them (And); also "source"
+ * {"equals": {"stream": "s"}}                             or "eventType", "source"
+ * {"equals": {"subject": {"hasValue": true, "value": "u"}}}     without hasValue: true: events without a subject
+ * {"startsWith": {"eventType": "t."}}
+ * {"and": [ … ]}   {"or": {"selectors": [ … ]}}   {"or": {"left": …, "right": …}}
+ * {"type": "equals", "attr": {"event_type": "t"}}   {"type": "or", "selectors": [ … ]}
+ * {"ByTypePrefix": "t."}   {"noSubject": {}}              the kinds by name, in any of the three spellings
+ * {"type": "by_type_prefix", "value": "t."}
+ * ```
+ * An unknown or superfluous member is a fault: a typing error must not select other events than were meant.
+ */
+import type { Faults } from './faults.ts';
+import type { JsonNode, JsonObject } from './json.ts';
+import {
+  booleanFrom,
+  describe,
+  inside,
+  isPresent,
+  item,
+  itemsFrom,
+  type JsonPlace,
+  objectFrom,
+  textFrom,
+} from './json-read.ts';
+import { ALL, and, NO_SUBJECT, or, type Selector, type TermKind } from './selector.ts';
+import { SelectorReading } from './selector-rules.ts';
+
+/** The selector, or undefined with faults added. */
+export function selectorFromJson(node: JsonNode, field: string, faults: Faults): Selector | undefined {
+  const reading = new SelectorReading(field, faults);
+  return reading.finish(readSelector(node, { field, faults, reading, depth: 1 }));
+}
+
+/** A list of which any may match; an empty one is every event. */
+export function selectionFromJson(node: JsonNode, field: string, faults: Faults): Selector | undefined {
+  const reading = new SelectorReading(field, faults);
+  const selectors = readList(node, { field, faults, reading, depth: 1 });
+  if (selectors === undefined) return undefined;
+  return reading.finish(selectors.length === 0 ? ALL : or(selectors));
+}
+
+interface Place extends JsonPlace {
+  readonly reading: SelectorReading;
+  readonly depth: number;
+}
+
+function at(place: Place, name: string): Place {
+  return { ...place, ...inside(place, name) };
+}
+
+/** Spellings differ only in case and underscores: ByTypePrefix, byTypePrefix, by_type_prefix. */
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll('_', '');
+}
+
+const ATTRIBUTES: ReadonlyMap<string, { readonly whole: TermKind; readonly prefix: TermKind | undefined }> = new Map([
+  ['stream', { whole: 'by-stream', prefix: 'by-stream-prefix' }],
+  ['eventtype', { whole: 'by-type', prefix: 'by-type-prefix' }],
+  ['subject', { whole: 'by-subject', prefix: 'by-subject-prefix' }],
+  ['source', { whole: 'by-source', prefix: undefined }],
+]);
+
+/** The kinds of one attribute by name, with the name under which the typed form may give the value. */
+const TERMS: ReadonlyMap<string, { readonly kind: TermKind; readonly attribute: string }> = new Map([
+  ['bystream', { kind: 'by-stream', attribute: 'stream' }],
+  ['bystreamprefix', { kind: 'by-stream-prefix', attribute: 'stream' }],
+  ['bytype', { kind: 'by-type', attribute: 'eventtype' }],
+  ['bytypeprefix', { kind: 'by-type-prefix', attribute: 'eventtype' }],
+  ['bysubject', { kind: 'by-subject', attribute: 'subject' }],
+  ['bysubjectprefix', { kind: 'by-subject-prefix', attribute: 'subject' }],
+  ['bysource', { kind: 'by-source', attribute: 'source' }],
+]);
+
+const OPERATORS: ReadonlySet<string> = new Set([...TERMS.keys(), 'equals', 'startswith', 'and', 'or', 'nosubject']);
+
+function readSelector(node: JsonNode, place: Place): Selector | undefined {
+  if (!place.reading.enter(place.depth)) return undefined;
+  const object = objectFrom(node, place);
+  if (object === undefined) return undefined;
+  if (object.members.has('type')) return readTyped(object, place);
+  const operators = [...object.members].filter(([name]) => OPERATORS.has(plain(name)));
+  const [operator] = operators;
+  if (operator === undefined) return readFlat(object, place);
+  if (object.members.size > 1) {
+    return place.faults.add(
+      place.field,
+      'must have one kind and nothing beside it',
+      [...object.members.keys()].join(', '),
+    );
+  }
+  const [name, value] = operator;
+  return readOperator(plain(name), value, at(place, name));
+}
+
+function readOperator(name: string, value: JsonNode, place: Place): Selector | undefined {
+  if (name === 'equals' || name === 'startswith') return readAttribute(value, name, place);
+  if (name === 'and' || name === 'or') return readCompound(name, value, place);
+  if (name === 'nosubject') return readNoSubject(value, place);
+  const kind = TERMS.get(name)?.kind;
+  const text = textFrom(value, place);
+  return kind === undefined || text === undefined ? undefined : place.reading.term(kind, text, place.field);
+}
+
+/** `{}` or true. */
+function readNoSubject(value: JsonNode, place: Place): Selector | undefined {
+  const empty = value.kind === 'object' && value.members.size === 0;
+  if (empty || (value.kind === 'boolean' && value.value)) return NO_SUBJECT;
+  return place.faults.add(place.field, 'must be {} or true', describe(value));
+}
+
+/** `{"type": …, "attr" | "value" | "selectors": …}`. */
+function readTyped(object: JsonObject, place: Place): Selector | undefined {
+  const { faults } = place;
+  const typeNode = object.members.get('type');
+  const type = typeNode === undefined ? undefined : textFrom(typeNode, inside(place, 'type'));
+  if (type === undefined) return undefined;
+  const name = plain(type);
+  if (!OPERATORS.has(name)) {
+    const known =
+      'equals, starts_with, and, or, no_subject, by_stream, by_type, by_subject, by_source and their prefixes';
+    return faults.add(inside(place, 'type').field, `must be one of ${known}`, type);
+  }
+  const rest = new Map([...object.members].filter(([key]) => key !== 'type'));
+  if (name === 'and' || name === 'or') return readCompound(name, { kind: 'object', members: rest }, place);
+  if (name === 'nosubject') return readNoSubject({ kind: 'object', members: rest }, place);
+  const wanted = TERMS.has(name) ? ['value', TERMS.get(name)?.attribute] : ['attr'];
+  const [only, more] = [...rest];
+  if (only === undefined || more !== undefined || !wanted.includes(plain(only[0]))) {
+    return faults.add(place.field, `must have ${wanted[0]} beside type, and nothing else`, [...rest.keys()].join(', '));
+  }
+  return readOperator(name, only[1], at(place, only[0]));
+}
+
+/** Any of the attributes, all of which must match. */
+function readFlat(object: JsonObject, place: Place): Selector | undefined {
+  const parts: Selector[] = [];
+  for (const [name, value] of object.members) {
+    const part = readEquality(name, value, place);
+    if (part === undefined) continue;
+    parts.push(part);
+  }
+  return parts.length === object.members.size ? and(parts) : undefined;
+}
+
+function readEquality(name: string, value: JsonNode, place: Place): Selector | undefined {
+  const attribute = ATTRIBUTES.get(plain(name));
+  const inner = at(place, name);
+  if (attribute === undefined) return place.faults.add(inner.field, `is unknown; ${KNOWN}`);
+  if (attribute.whole === 'by-subject' && value.kind === 'object') return readSubject(value, inner);
+  const text = textFrom(value, inner);
+  return text === undefined ? undefined : place.reading.term(attribute.whole, text, inner.field);
+}
+
+const KNOWN =
+  'known are stream, event_type, subject, source, equals, startsWith, and, or, noSubject, byStream, byType, bySubject, bySource and their prefixes';
+
+/** `{"hasValue": true, "value": "u"}`; anything less means no subject, and `value` is then ignored. */
+function readSubject(object: JsonObject, place: Place): Selector | undefined {
+  const subject = subjectValue(object, place);
+  if (subject === undefined) return undefined;
+  if (!subject.hasValue) return NO_SUBJECT;
+  return place.reading.term('by-subject', subject.value, inside(place, 'value').field);
+}
+
+interface SubjectValue {
+  readonly hasValue: boolean;
+  readonly value: string;
+}
+
+function subjectValue(object: JsonObject, place: Place): SubjectValue | undefined {
+  const countBefore = place.faults.count;
+  let hasValue: boolean | undefined;
+  let value: string | undefined;
+  for (const [name, node] of object.members) {
+    const inner = inside(place, name);
+    const isHasValue = plain(name) === 'hasvalue';
+    if (!isHasValue && name !== 'value') place.faults.add(inner.field, 'is unknown; known are hasValue, value');
+    else if (!isPresent(node)) continue;
+    else if (isHasValue) hasValue = booleanFrom(node, inner);
+    else value = textFrom(node, inner);
+  }
+  return place.faults.count === countBefore ? { hasValue: hasValue ?? false, value: value ?? '' } : undefined;
+}
+
+/** The object of `equals` and `startsWith`: exactly one attribute. */
+function readAttribute(node: JsonNode, operator: 'equals' | 'startswith', place: Place): Selector | undefined {
+  const object = objectFrom(node, place);
+  if (object === undefined) return undefined;
+  const [only, more] = [...object.members];
+  if (only === undefined || more !== undefined) {
+    return place.faults.add(place.field, 'must have exactly one of stream, eventType, subject, source');
+  }
+  const [name, value] = only;
+  return operator === 'equals' ? readEquality(name, value, place) : readPrefix(name, value, place);
+}
+
+function readPrefix(name: string, value: JsonNode, place: Place): Selector | undefined {
+  const kind = ATTRIBUTES.get(plain(name))?.prefix;
+  const inner = at(place, name);
+  if (kind === undefined) return place.faults.add(inner.field, 'is not a prefix of stream, eventType or subject');
+  if (value.kind !== 'object' || kind !== 'by-subject-prefix') {
+    const text = textFrom(value, inner);
+    return text === undefined ? undefined : place.reading.term(kind, text, inner.field);
+  }
+  const subject = subjectValue(value, inner);
+  if (subject === undefined) return undefined;
+  if (!subject.hasValue) return place.faults.add(inner.field, 'must have hasValue: true');
+  return place.reading.term(kind, subject.value, inside(inner, 'value').field);
+}
+
+/** A list, `{"selectors": list}` or `{"left": …, "right": …}`. */
+function readCompound(kind: 'and' | 'or', node: JsonNode, place: Place): Selector | undefined {
+  const inner = { ...place, depth: place.depth + 1 };
+  const selectors = node.kind === 'object' ? readWrapped(node, inner) : readList(node, inner);
+  if (selectors === undefined) return undefined;
+  if (selectors.length === 0) return place.faults.add(place.field, 'must have at least one selector');
+  return kind === 'and' ? and(selectors) : or(selectors);
+}
+
+function readWrapped(object: JsonObject, place: Place): readonly Selector[] | undefined {
+  const { members } = object;
+  const [list, left, right] = [members.get('selectors'), members.get('left'), members.get('right')];
+  if (list !== undefined && members.size === 1) return readList(list, at(place, 'selectors'));
+  if (left === undefined || right === undefined || members.size !== 2) {
+    return place.faults.add(place.field, 'must have selectors, or left and right', [...members.keys()].join(', '));
+  }
+  const sides = [readSelector(left, at(place, 'left')), readSelector(right, at(place, 'right'))];
+  const read = sides.filter((side) => side !== undefined);
+  return read.length === 2 ? read : undefined;
+}
+
+function readList(node: JsonNode, place: Place): readonly Selector[] | undefined {
+  const items = itemsFrom(node, place);
+  if (items === undefined) return undefined;
+  const selectors = items.map((part, index) => readSelector(part, { ...place, ...item(place, index) }));
+  const read = selectors.filter((selector) => selector !== undefined);
+  return read.length === items.length ? read : undefined;
+}
+
+/** The nested form of the revision-scoped family; `selectorFromJson` gives the same selector back. */
+export function selectorToJson(selector: Selector): string {
+  switch (selector.kind) {
+    case 'all':
+      return '{}';
+    case 'no-subject':
+      return '{"equals":{"subject":{"hasValue":false}}}';
+    case 'and':
+    case 'or':
+      return `{"${selector.kind}":[${selector.selectors.map(selectorToJson).join(',')}]}`;
+    case 'by-subject':
+      return `{"equals":{"subject":{"hasValue":true,"value":${JSON.stringify(selector.value)}}}}`;
+    case 'by-stream':
+    case 'by-type':
+    case 'by-source':
+      return `{"equals":{"${JSON_NAMES[selector.kind]}":${JSON.stringify(selector.value)}}}`;
+    case 'by-stream-prefix':
+    case 'by-type-prefix':
+    case 'by-subject-prefix':
+      return `{"startsWith":{"${JSON_NAMES[selector.kind]}":${JSON.stringify(selector.value)}}}`;
+  }
+}
+
+const JSON_NAMES: Record<TermKind, string> = {
+  'by-stream': 'stream',
+  'by-stream-prefix': 'stream',
+  'by-type': 'eventType',
+  'by-type-prefix': 'eventType',
+  'by-subject': 'subject',
+  'by-subject-prefix': 'subject',
+  'by-source': 'source',
+};

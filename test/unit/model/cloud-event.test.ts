@@ -1,0 +1,243 @@
+// Goal: io.cloudevents.v1.CloudEvent is read into canonical bytes with its types and payload (M1, M5).
+// Method: CloudEvents written field by field; the protobuf conformance cases by name.
+
+import { describe, expect, it } from 'vitest';
+import {
+  ByteWriter,
+  beginMessage,
+  encodeUtf8,
+  NO_BYTES,
+  parseHex,
+  writeBytesField,
+  writeTextField,
+  writeVarintField,
+} from '#base';
+import { acceptCloudEvent, DATA_KIND, type Event, encodeEvent, eventFromCloudEvent, Faults } from '#model';
+import { anEvent } from '../../support/events.ts';
+
+const hex = (text: string): Uint8Array => parseHex(text.replaceAll(' ', '')) ?? expect.fail(`bad hex ${text}`);
+
+type Write = (writer: ByteWriter) => void;
+
+/** A CloudEvent of the required attributes (but for those in `without`) and whatever else is written. */
+function cloudEvent(write: Write, without: readonly string[] = []): Uint8Array {
+  const writer = new ByteWriter();
+  const required = ['e-1', 'orders', '1.0', 'order.placed'];
+  for (const [i, value] of required.entries()) {
+    if (!without.includes(value)) writeTextField(writer, i + 1, value);
+  }
+  write(writer);
+  return writer.take();
+}
+
+/** One attribute, whose value is written by field number of CloudEventAttributeValue. */
+const attribute =
+  (name: string, value: Write): Write =>
+  (writer) => {
+    const entry = beginMessage(writer, 5);
+    writeTextField(writer, 1, name);
+    const message = beginMessage(writer, 2);
+    value(writer);
+    writer.endLength(message);
+    writer.endLength(entry);
+  };
+
+const all =
+  (...writes: readonly Write[]): Write =>
+  (writer) =>
+    writes.forEach((write) => write(writer));
+const text =
+  (field: number, value: string): Write =>
+  (writer) =>
+    writeTextField(writer, field, value);
+const ceString = (value: string): Write => text(3, value);
+const ceUri = (value: string): Write => text(5, value);
+const ceInteger: Write = (writer) => writeVarintField(writer, 2, 5);
+const ceTimestamp: Write = (writer) => writeBytesField(writer, 7, hex('0801'));
+const contentType = (value: string): Write => attribute('datacontenttype', ceString(value));
+
+function read(bytes: Uint8Array): { readonly event: Event | undefined; readonly faults: readonly string[] } {
+  const faults = new Faults();
+  const place = { faults, list: 'events', index: 0 };
+  const accepted = acceptCloudEvent(bytes, 0, bytes.length, place);
+  const event = eventFromCloudEvent(bytes, 0, bytes.length, { ...place, faults: new Faults() });
+  const differs = accepted !== undefined && event !== undefined && Buffer.compare(encodeEvent(event), accepted) !== 0;
+  expect(differs).toBe(false);
+  return {
+    event: accepted && event,
+    faults: faults.violations.map(({ field, description }) => `${field} ${description}`),
+  };
+}
+
+describe('a CloudEvent', () => {
+  it.each<[string, Write, Partial<Event>]>([
+    ['nothing more', () => undefined, {}],
+    ['a subject', attribute('subject', ceString('s')), { subject: 's' }],
+    ['a time', attribute('time', ceTimestamp), { time: { instant: { seconds: 1, nanos: 0 } } }],
+    [
+      'a time that is spelled',
+      attribute('time', ceString('1970-01-01T01:00:01+01:00')),
+      { time: { instant: { seconds: 1, nanos: 0 }, text: '1970-01-01T01:00:01+01:00' } },
+    ],
+    ['a schema', attribute('dataschema', ceUri('https://x.example/s')), { dataSchema: 'https://x.example/s' }],
+    [
+      'a schema of type string',
+      attribute('dataschema', ceString('https://x.example/s')),
+      { dataSchema: 'https://x.example/s' },
+    ],
+    [
+      'extensions of all types',
+      all(
+        attribute('a', (writer) => writeVarintField(writer, 1, 0)),
+        attribute('b', ceInteger),
+        attribute('c', ceString('x')),
+        attribute('d', (writer) => writeBytesField(writer, 4, hex('ff00'))),
+        attribute('e', ceUri('x:y')),
+        attribute('f', text(6, '//x/y')),
+        attribute('g', ceTimestamp),
+      ),
+      {
+        extensions: new Map([
+          ['a', { kind: 'boolean', value: false }],
+          ['b', { kind: 'integer', value: 5 }],
+          ['c', { kind: 'string', value: 'x' }],
+          ['d', { kind: 'bytes', value: hex('ff00') }],
+          ['e', { kind: 'uri', value: 'x:y' }],
+          ['f', { kind: 'uri-ref', value: '//x/y' }],
+          ['g', { kind: 'timestamp', value: { seconds: 1, nanos: 0 } }],
+        ]),
+      },
+    ],
+    [
+      'an attribute twice, the last of which wins',
+      all(attribute('subject', ceInteger), attribute('subject', ceString('s'))),
+      { subject: 's' },
+    ],
+    ['an unknown field', (writer) => writeVarintField(writer, 99, 1), {}],
+  ])('may have %s', (_what, write, attributes) => {
+    const { event, faults } = read(cloudEvent(write));
+    expect(faults).toEqual([]);
+    expect(event).toEqual(anEvent(attributes));
+  });
+
+  it.each<[string, Write, string, number]>([
+    ['JSON text of no type', text(7, '{"a":1}'), '{"a":1}', DATA_KIND.JSON],
+    ['JSON text of a JSON type', all(text(7, '1'), contentType('application/json')), '1', DATA_KIND.JSON],
+    ['other text of no type', text(7, 'abc'), 'abc', DATA_KIND.TEXT],
+    ['other text of a JSON type', all(text(7, '{'), contentType('application/json')), '{', DATA_KIND.TEXT],
+    ['JSON text of another type', all(text(7, '1'), contentType('text/plain')), '1', DATA_KIND.TEXT],
+    ['empty text', text(7, ''), '', DATA_KIND.TEXT],
+    ['bytes of no type', text(6, '{}'), '{}', DATA_KIND.BINARY],
+    ['bytes of a JSON type', all(text(6, '{}'), contentType('application/json')), '{}', DATA_KIND.UNSPECIFIED],
+    ['bytes of a text type', all(text(6, 'a'), contentType('text/csv')), 'a', DATA_KIND.UNSPECIFIED],
+    ['bytes of another type', all(text(6, 'a'), contentType('image/png')), 'a', DATA_KIND.BINARY],
+    ['no bytes', all(text(6, ''), contentType('text/csv')), '', DATA_KIND.BINARY],
+    ['a message', text(8, 'any'), 'any', DATA_KIND.PROTO],
+    ['two payloads, the last of which wins', all(text(7, 'abc'), text(8, 'any')), 'any', DATA_KIND.PROTO],
+  ])('carries %s', (_what, write, data, dataKind) => {
+    const { event, faults } = read(cloudEvent(write));
+    expect(faults).toEqual([]);
+    expect([event?.data, event?.dataKind]).toEqual([encodeUtf8(data), dataKind]);
+  });
+
+  it.each<[string, Uint8Array, string]>([
+    ['invalidNoSpecVersion', cloudEvent(() => undefined, ['1.0']), 'events[0].specversion is required'],
+    ['invalidNoId', cloudEvent(() => undefined, ['e-1']), 'events[0].id is required'],
+    ['invalidNoType', cloudEvent(() => undefined, ['order.placed']), 'events[0].type is required'],
+    ['invalidNoSource', cloudEvent(() => undefined, ['orders']), 'events[0].source is required'],
+    ['invalidEmptyId', cloudEvent(text(1, ''), ['e-1']), 'events[0].id is required'],
+    ['invalidEmptySource', cloudEvent(text(2, '')), 'events[0].source is required'],
+    ['invalidEmptySpecVersion', cloudEvent(text(3, '')), 'events[0].specversion is required'],
+    ['invalidEmptyType', cloudEvent(text(4, '')), 'events[0].type is required'],
+    ['invalidUnknownSpecVersion', cloudEvent(text(3, '0.9')), 'events[0].specversion must be "1.0"'],
+    [
+      'invalidNonRfc2046DataContentType',
+      cloudEvent(contentType('xyz')),
+      'events[0].datacontenttype must be a media type',
+    ],
+    ['invalidEmptyDataContentType', cloudEvent(contentType('')), 'events[0].datacontenttype must be a media type'],
+    [
+      'invalidDataContentTypeWrongType',
+      cloudEvent(attribute('datacontenttype', ceInteger)),
+      'events[0].datacontenttype must be of type string',
+    ],
+    ['invalidEmptyDataSchema', cloudEvent(attribute('dataschema', ceString(''))), 'events[0].dataschema must be a URI'],
+    [
+      'invalidDataSchemaWrongType',
+      cloudEvent(attribute('dataschema', ceInteger)),
+      'events[0].dataschema must be of type uri or string',
+    ],
+    ['invalidEmptySubject', cloudEvent(attribute('subject', ceString(''))), 'events[0].subject must not be empty'],
+    [
+      'invalidSubjectWrongType',
+      cloudEvent(attribute('subject', ceInteger)),
+      'events[0].subject must be of type string',
+    ],
+    ['invalidTimeWrongType', cloudEvent(attribute('time', ceInteger)), 'events[0].time must be of type timestamp'],
+    [
+      'invalidCapitalizedExtension',
+      cloudEvent(attribute('MyExtension', ceString('x'))),
+      'events[0].extensions["MyExtension"] must be a name',
+    ],
+    [
+      'invalidPunctuatedExtension',
+      cloudEvent(attribute('My.Extension', ceString('x'))),
+      'events[0].extensions["My.Extension"] must be a name',
+    ],
+    [
+      'invalidExtensionNoValue',
+      cloudEvent(attribute('myextension', () => undefined)),
+      'events[0].myextension must have a value',
+    ],
+    [
+      'a time that is no time',
+      cloudEvent(attribute('time', ceString('noon'))),
+      'events[0].time must be a time of RFC 3339',
+    ],
+    [
+      'a core attribute among the others',
+      cloudEvent(attribute('id', ceString('x'))),
+      'events[0].extensions["id"] must not have the name of a core',
+    ],
+    [
+      'an attribute of the server',
+      cloudEvent(attribute('revision', ceString('1'))),
+      'events[0].extensions["revision"] must not have a name that',
+    ],
+    [
+      'text that is no UTF-8',
+      cloudEvent((w) => writeBytesField(w, 7, hex('ff'))),
+      'events[0].data must be well-formed UTF-8',
+    ],
+    [
+      'an id that is no UTF-8',
+      cloudEvent((w) => writeBytesField(w, 1, hex('ff'))),
+      'events[0].id must be well-formed UTF-8',
+    ],
+    ['half a message', hex('0a05'), 'events[0] must be a protobuf message of io.cloudevents.v1.CloudEvent'],
+    ['half an attribute', hex('2a020a05'), 'events[0] must be a protobuf message of io.cloudevents.v1.CloudEvent'],
+  ])('is refused as %s', (_name, bytes, expected) => {
+    const { event, faults } = read(bytes);
+    expect(event).toBeUndefined();
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toContain(expected);
+  });
+
+  it('is refused with all its faults', () => {
+    const wrong = all(
+      attribute('subject', ceInteger),
+      attribute('time', ceString('noon')),
+      attribute('X', ceString('x')),
+      contentType('x'),
+    );
+    const { faults } = read(cloudEvent(wrong, ['e-1']));
+    expect(faults.map((fault) => fault.slice('events[0].'.length, fault.indexOf(' '))).toSorted()).toEqual([
+      'datacontenttype',
+      'extensions["X"]',
+      'id',
+      'subject',
+      'time',
+    ]);
+    expect(read(NO_BYTES).faults).toHaveLength(4);
+  });
+});

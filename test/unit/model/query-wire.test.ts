@@ -1,0 +1,79 @@
+// Goal: EventQuery and Position are read from any protobuf, and faults name their place. Method: bytes in hexadecimal.
+
+import { describe, expect, it } from 'vitest';
+import { parseHex } from '#base';
+import { ALL, comparePositions, decodeEventQuery, decodePosition, type EventQuery, Faults, term } from '#model';
+
+const hex = (text: string): Uint8Array => parseHex(text.replaceAll(' ', '')) ?? expect.fail(`bad hex ${text}`);
+const plain: EventQuery = { selector: ALL, revisions: {}, direction: 'forward' };
+
+function read(bytes: string): unknown {
+  const faults = new Faults();
+  const query = decodeEventQuery(hex(bytes), 'query', faults);
+  return faults.none ? query : faults.violations.map(({ field, description }) => `${field} ${description}`);
+}
+
+describe('an EventQuery', () => {
+  it.each<[string, string, Partial<EventQuery>]>([
+    ['nothing', '', {}],
+    ['a selection', '0a05 0a03 0a0173', { selector: term('by-stream', 's') }],
+    ['revisions', '1204 0801 1009', { revisions: { start: 1, end: 9 } }],
+    ['revisions from 0', '1202 0800', { revisions: { start: 0 } }],
+    ['no bounds', '1200', {}],
+    [
+      'an effective time',
+      '1a08 0a02 0801 1202 0802',
+      { effectiveTime: { start: { seconds: 1, nanos: 0 }, end: { seconds: 2, nanos: 0 } } },
+    ],
+    ['an open effective time', '1a00', { effectiveTime: {} }],
+    ['the other direction', '2001', { direction: 'reverse' }],
+    ['a limit', '2807', { limit: 7 }],
+    ['limit 0, which is none', '2800', {}],
+    ['a position', '3204 0803 1002', { after: { revision: 3, index: 2 } }],
+    ['an unknown field', 'f80101', {}],
+  ])('may hold %s', (_what, bytes, expected) => {
+    expect(read(bytes)).toEqual({ ...plain, ...expected });
+  });
+
+  it.each([
+    ['half a message', '0a05', 'query must be a protobuf message of cairn.v1.EventQuery'],
+    ['half a range', '1201 08', 'query must be a protobuf message of cairn.v1.EventQuery'],
+    ['half a time', '1a03 0a01 08', 'query must be a protobuf message of cairn.v1.EventQuery'],
+    ['a bad selector', '0a04 0a02 0a00', 'query.event_selection.selectors[0].stream must not be empty'],
+    ['crossed revisions', '1204 0809 1001', 'query.revision_range must have its start at or before its end'],
+    [
+      'crossed times',
+      '1a08 0a02 0802 1202 0801',
+      'query.effective_time_range must have its start at or before its end',
+    ],
+    [
+      'a time after 9999',
+      '1a0a 1208 08 80808080808020',
+      'query.effective_time_range.end must lie in the years 0001 to 9999',
+    ],
+    ['direction 2', '2002', 'query.direction must be DIRECTION_FORWARD (0) or DIRECTION_REVERSE (1)'],
+    ['a limit beyond 32 bits', '28 8080808010', 'query.limit must fit in 32 bits'],
+    ['a position beyond 2^53', '3209 08 8080808080808010', 'query must be a protobuf message'],
+  ])('must not hold %s', (_what, bytes, expected) => {
+    expect(JSON.stringify(read(bytes))).toContain(expected);
+  });
+});
+
+describe('a Position', () => {
+  it('is read alone, or refused', () => {
+    expect(decodePosition(hex('0803 1002'), 'after', new Faults())).toEqual({ revision: 3, index: 2 });
+    expect(decodePosition(hex(''), 'after', new Faults())).toEqual({ revision: 0, index: 0 });
+    const faults = new Faults();
+    expect(decodePosition(hex('08'), 'after', faults)).toBeUndefined();
+    expect(faults.violations.map(({ field }) => field)).toEqual(['after']);
+  });
+
+  it('is ordered by revision, then index', () => {
+    const sorted = [
+      { revision: 1, index: 9 },
+      { revision: 2, index: 0 },
+      { revision: 2, index: 1 },
+    ];
+    expect(sorted.toReversed().toSorted(comparePositions)).toEqual(sorted);
+  });
+});

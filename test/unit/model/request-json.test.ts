@@ -1,0 +1,293 @@
+// Goal: constraints, queries and transaction options are read from every JSON form that the specification shows, and
+// nothing is guessed. Method: tables; random queries there and back.
+
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { encodeUtf8, toBase64Url } from '#base';
+import {
+  ALL,
+  type Constraint,
+  collectionQueryFromJson,
+  constraintFromJson,
+  constraintsFromJson,
+  type EventQuery,
+  Faults,
+  type JsonNode,
+  NO_SUBJECT,
+  OPTION_NAMES,
+  optionsFromJson,
+  parseJson,
+  queryFromParameter,
+  queryToParameter,
+  type TransactionOptions,
+  term,
+} from '#model';
+import { arbInstant } from '../../support/events.ts';
+import { arbSelector } from '../../support/selectors.ts';
+
+function node(json: string): JsonNode {
+  const parsed = parseJson(encodeUtf8(json));
+  if (parsed.kind === 'fault') throw new Error(parsed.message);
+  return parsed;
+}
+
+/** The value, or the faults as text. */
+function outcome<Value>(read: (faults: Faults) => Value | undefined): Value | readonly string[] | undefined {
+  const faults = new Faults();
+  const value = read(faults);
+  return faults.none ? value : faults.violations.map(({ field, description }) => `${field} ${description}`);
+}
+
+const selector = term('by-stream', 's');
+const SELECTOR = '"selector":{"equals":{"stream":"s"}}';
+
+describe('a constraint in JSON', () => {
+  const read = (json: string): unknown => outcome((faults) => constraintFromJson(node(json), 'constraints[0]', faults));
+
+  it.each<[string, Constraint]>([
+    ['{"min_revision":{"revision":1}}', { kind: 'min-revision', revision: 1 }],
+    [`{"min_revision":{"revision":1,${SELECTOR}}}`, { kind: 'min-revision', revision: 1, selector }],
+    ['{"minRevision":{"revision":"1","selector":{}}}', { kind: 'min-revision', revision: 1, selector: ALL }],
+    ['{"min":{"revision":0}}', { kind: 'min-revision', revision: 0 }],
+    ['{"min":{"revision":1,"selector":null}}', { kind: 'min-revision', revision: 1 }],
+    ['{"type":"min_revision","revision":1}', { kind: 'min-revision', revision: 1 }],
+    [`{"type":"minRevision","revision":1,${SELECTOR}}`, { kind: 'min-revision', revision: 1, selector }],
+    [`{"max":{${SELECTOR},"revision":0}}`, { kind: 'max-revision', revision: 0, selector }],
+    [`{"max_revision":{${SELECTOR}}}`, { kind: 'max-revision', revision: 0, selector }],
+    ['{"maxRevision":{"revision":9007199254740991}}', { kind: 'max-revision', revision: Number.MAX_SAFE_INTEGER }],
+    ['{"type":"MaxRevision","revision":3}', { kind: 'max-revision', revision: 3 }],
+    ['{"revision_range":{"start":1,"end":4}}', { kind: 'revision-range', start: 1, end: 4 }],
+    ['{"revisionRange":{"end":4}}', { kind: 'revision-range', start: 0, end: 4 }],
+    [`{"range":{"min":1,"max":4,${SELECTOR}}}`, { kind: 'revision-range', start: 1, end: 4, selector }],
+    ['{"type":"revision_range","start":2,"end":2}', { kind: 'revision-range', start: 2, end: 2 }],
+    [
+      '{"max":{"selector":{"equals":{"subject":{"value":"u"}}},"revision":5}}',
+      { kind: 'max-revision', revision: 5, selector: NO_SUBJECT },
+    ],
+  ])('may be %s', (json, expected) => {
+    expect(read(json)).toEqual(expected);
+  });
+
+  it.each([
+    ['{}', 'constraints[0] must have exactly one of min_revision, max_revision, revision_range'],
+    ['[]', 'constraints[0] must be an object'],
+    ['{"min":{"revision":1},"max":{"revision":1}}', 'constraints[0] must have exactly one of'],
+    ['{"minimum":{"revision":1}}', 'constraints[0] must have exactly one of'],
+    ['{"min":{}}', 'constraints[0].min must not be empty'],
+    ['{"min":5}', 'constraints[0].min must be an object'],
+    [`{"min":{${SELECTOR}}}`, 'constraints[0].min.revision is required'],
+    ['{"min":{"revision":-1}}', 'constraints[0].min.revision must be an integer from 0 to 2^53 - 1'],
+    ['{"min":{"revision":1.0}}', 'constraints[0].min.revision must be an integer'],
+    ['{"min":{"revision":"x"}}', 'constraints[0].min.revision must be an integer'],
+    ['{"min":{"revision":9007199254740992}}', 'constraints[0].min.revision must be an integer'],
+    ['{"min":{"revision":1,"selctor":{}}}', 'constraints[0].min.selctor is unknown; known are revision, selector'],
+    ['{"min":{"revision":1,"selector":{"stream":""}}}', 'constraints[0].min.selector.stream must not be empty'],
+    ['{"range":{"start":4,"end":1}}', 'constraints[0].range must have start at or before end'],
+    ['{"range":{"start":4}}', 'constraints[0].range must have start at or before end'],
+    ['{"range":{}}', 'constraints[0].range must not be empty'],
+    ['{"range":{"start":1,"min":1,"end":2}}', 'constraints[0].range must have only one of start, min'],
+    ['{"type":"min_revision"}', 'constraints[0] must not be empty'],
+    ['{"type":"min_revisions","revision":1}', 'constraints[0].type must be one of min_revision,'],
+    ['{"type":7,"revision":1}', 'constraints[0].type must be a string'],
+    ['{"__proto__":{"revision":1}}', 'constraints[0] must have exactly one of'],
+  ])('must not be %s', (json, expected) => {
+    expect(JSON.stringify(read(json))).toContain(expected);
+  });
+
+  it('stands in a list, each fault with its place', () => {
+    const list = (json: string): unknown => outcome((faults) => constraintsFromJson(node(json), 'conditions', faults));
+    expect(list('[]')).toEqual([]);
+    expect(list('[{"max":{"revision":3}}]')).toEqual([{ kind: 'max-revision', revision: 3 }]);
+    expect(list('[{"max":{"revision":3}},{},{"min":{"revision":-1}}]')).toEqual([
+      'conditions[1] must have exactly one of min_revision, max_revision, revision_range',
+      'conditions[2].min.revision must be an integer from 0 to 2^53 - 1',
+    ]);
+    expect(list('{}')).toEqual(['conditions must be an array']);
+    expect(list(`[${'{},'.repeat(1000)}{}]`)).toEqual(['conditions must be at most 1000']);
+  });
+});
+
+describe('a query of the revision-scoped family', () => {
+  const read = (json: string): unknown =>
+    outcome((faults) => queryFromParameter(toBase64Url(encodeUtf8(json)), faults));
+  const plain: EventQuery = { selector: ALL, revisions: {}, direction: 'forward' };
+  const seconds = (value: number) => ({ seconds: value, nanos: 0 });
+
+  it.each<[string, Partial<EventQuery>, boolean]>([
+    ['{}', {}, false],
+    [`{${SELECTOR}}`, { selector }, false],
+    ['{"selector":null,"range":null,"limit":null}', {}, false],
+    ['{"direction":"REVERSE"}', { direction: 'reverse' }, false],
+    ['{"direction":"forward","limit":7}', { limit: 7 }, false],
+    ['{"after":{"revision":3,"index":2}}', { after: { revision: 3, index: 2 } }, false],
+    ['{"range":{"revision":{"startAt":1,"endAt":9}}}', { revisions: { start: 1, end: 9 } }, false],
+    ['{"range":{"revision":{"start_at":0}}}', { revisions: { start: 0 } }, false],
+    ['{"range":{"revision":{"start":2,"end":2}}}', { revisions: { start: 2, end: 2 } }, false],
+    [
+      '{"range":{"effectiveTime":{"startAt":"1970-01-01T00:00:00Z","endAt":"1970-01-01T01:00:05+01:00"}}}',
+      { effectiveTime: { start: seconds(0), end: seconds(5) } },
+      false,
+    ],
+    [
+      '{"range":{"effective_time":{"end_at":"1970-01-01T00:00:05Z","end_at_now":false}}}',
+      { effectiveTime: { end: seconds(5) } },
+      false,
+    ],
+    ['{"range":{"effectiveTime":{"endAtNow":true}}}', { effectiveTime: {} }, true],
+    [
+      '{"range":{"effectiveTime":{"endAtNow":true,"startAt":"1970-01-01T00:00:05Z"},"revision":{"startAt":1}}}',
+      { effectiveTime: { start: seconds(5) }, revisions: { start: 1 } },
+      true,
+    ],
+  ])('may be %s', (json, expected, endAtNow) => {
+    expect(read(json)).toEqual({ query: { ...plain, ...expected }, endAtNow });
+  });
+
+  it.each([
+    ['[]', 'q must be an object'],
+    ['{"selectors":[]}', 'q.selectors is unknown; known are selector, range, direction, limit, after'],
+    ['{"selector":{"stream":""}}', 'q.selector.stream must not be empty'],
+    ['{"direction":"BACKWARD"}', 'q.direction must be FORWARD or REVERSE'],
+    ['{"direction":1}', 'q.direction must be a string'],
+    ['{"limit":0}', 'q.limit must be from 1 to 4294967295'],
+    ['{"limit":-1}', 'q.limit must be an integer'],
+    ['{"limit":4294967296}', 'q.limit must be from 1 to 4294967295'],
+    ['{"after":5}', 'q.after must be an object'],
+    ['{"after":{}}', 'q.after.revision is required'],
+    ['{"after":{"revision":1,"idx":0}}', 'q.after.idx is unknown'],
+    ['{"range":5}', 'q.range must be an object'],
+    ['{"range":{"revision":5}}', 'q.range.revision must be an object'],
+    ['{"range":{"revision":{"from":5}}}', 'q.range.revision.from is unknown'],
+    ['{"range":{"revision":{"startAt":5,"endAt":4}}}', 'q.range.revision must have its start at or before its end'],
+    ['{"range":{"effectiveTime":{}}}', 'q.range.effectiveTime must have exactly one of endAt and endAtNow: true'],
+    ['{"range":{"effectiveTime":{"endAtNow":false}}}', 'q.range.effectiveTime must have exactly one of'],
+    [
+      '{"range":{"effectiveTime":{"startAt":"1970-01-01T00:00:05Z"}}}',
+      'q.range.effectiveTime must have exactly one of',
+    ],
+    ['{"range":{"effectiveTime":{"endAt":"1970-01-01T00:00:05Z","endAtNow":true}}}', 'must have exactly one of'],
+    ['{"range":{"effectiveTime":{"endAt":"noon"}}}', 'q.range.effectiveTime.endAt must be a time of RFC 3339'],
+    ['{"range":{"effectiveTime":{"endAtNow":"true"}}}', 'q.range.effectiveTime.endAtNow must be true or false'],
+    [
+      '{"range":{"effectiveTime":{"startAt":"1970-01-01T00:00:06Z","endAt":"1970-01-01T00:00:05Z"}}}',
+      'q.range.effectiveTime must have its start at or before its end',
+    ],
+    ['{', 'q must hold JSON: line 1, column 2: expected a member name in quotes'],
+  ])('must not be %s', (json, expected) => {
+    expect(JSON.stringify(read(json))).toContain(expected);
+  });
+
+  it.each(['e30=', 'e3 0', 'ä', 'abcde'])('must not be spelled %j', (q) => {
+    expect(outcome((faults) => queryFromParameter(q, faults))).toEqual(['q must be URL-safe base64 without padding']);
+  });
+
+  it('is written so that it is read back equal', () => {
+    const arbQuery: fc.Arbitrary<EventQuery> = fc.record({
+      selector: arbSelector,
+      revisions: fc.constantFrom({}, { start: 1 }, { end: 7 }, { start: 1, end: 7 }),
+      effectiveTime: fc.option(
+        arbInstant.map((end) => ({ end })),
+        { nil: undefined },
+      ),
+      direction: fc.constantFrom('forward' as const, 'reverse' as const),
+      limit: fc.option(fc.integer({ min: 1, max: 1000 }), { nil: undefined }),
+      after: fc.option(fc.record({ revision: fc.maxSafeNat(), index: fc.nat(999) }), { nil: undefined }),
+    });
+    fc.assert(
+      fc.property(arbQuery, (query) => {
+        expect(outcome((faults) => queryFromParameter(queryToParameter(query), faults))).toEqual({
+          query,
+          endAtNow: false,
+        });
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('a query of the collection-style family', () => {
+  const read = (json: string): unknown => outcome((faults) => collectionQueryFromJson(node(json), faults));
+
+  it('has all members of the specification', () => {
+    expect(
+      read(
+        '{"selectors":[{"stream":"s"},{"subject":"u"}],"revision_range":{"start":1,"end":9},' +
+          '"effective_time_range":{"start":"1970-01-01T00:00:01Z","end":"1970-01-01T00:00:02Z"},"direction":"reverse","limit":5}',
+      ),
+    ).toEqual({
+      selector: { kind: 'or', selectors: [selector, term('by-subject', 'u')] },
+      revisions: { start: 1, end: 9 },
+      effectiveTime: { start: { seconds: 1, nanos: 0 }, end: { seconds: 2, nanos: 0 } },
+      direction: 'reverse',
+      limit: 5,
+    });
+  });
+
+  it.each([
+    ['{}', { selector: ALL, revisions: {}, direction: 'forward' }],
+    ['{"effectiveTimeRange":{}}', { selector: ALL, revisions: {}, effectiveTime: {}, direction: 'forward' }],
+    ['{"revisionRange":{"end":3}}', { selector: ALL, revisions: { end: 3 }, direction: 'forward' }],
+  ])('may be %s', (json, expected) => {
+    expect(read(json)).toEqual(expected);
+  });
+
+  it.each([
+    ['[]', 'body must be an object'],
+    ['{"selector":{}}', 'selector is unknown; known are selectors,'],
+    ['{"selectors":{}}', 'selectors must be an array'],
+    ['{"selectors":[{"stream":""}]}', 'selectors[0].stream must not be empty'],
+    ['{"revision_range":{"start":9,"end":1}}', 'revision_range must have its start at or before its end'],
+    ['{"effective_time_range":{"start":"x"}}', 'effective_time_range.startAt must be a time of RFC 3339'],
+    ['{"revision_range":{},"revisionRange":{}}', 'must have only one of revision_range, revisionRange'],
+    ['{"limit":"x"}', 'limit must be an integer'],
+  ])('must not be %s', (json, expected) => {
+    expect(JSON.stringify(read(json))).toContain(expected);
+  });
+});
+
+describe('the options of a transaction in JSON', () => {
+  const read = (json: string): unknown => {
+    const object = node(json);
+    return outcome((faults) => (object.kind === 'object' ? optionsFromJson(object, { field: '', faults }) : undefined));
+  };
+
+  it('are all optional, and other members are not theirs', () => {
+    expect(read('{"events":[]}')).toEqual({ principalAttributes: new Map() });
+    const all: TransactionOptions = {
+      lastReadRevision: 7,
+      principalAttributes: new Map([
+        ['sub', 'ann'],
+        ['__proto__', 'x'],
+      ]),
+      commitMessage: 'a\nb',
+      correlationId: 'c-1',
+      causationId: 'c-2',
+    };
+    expect(
+      read(
+        '{"last_read_revision":7,"principal_attributes":{"sub":"ann","__proto__":"x"},"commit_message":"a\\nb","correlation_id":"c-1","causation_id":"c-2"}',
+      ),
+    ).toEqual(all);
+    expect(
+      read(
+        '{"lastReadRevision":"7","principalAttributes":{"sub":"ann","__proto__":"x"},"commitMessage":"a\\nb","correlationId":"c-1","causationId":"c-2"}',
+      ),
+    ).toEqual(all);
+    expect(OPTION_NAMES).toHaveLength(10);
+  });
+
+  it.each([
+    ['{"last_read_revision":-1}', 'last_read_revision must be an integer'],
+    ['{"principal_attributes":[]}', 'principal_attributes must be an object'],
+    ['{"principal_attributes":{"sub":1}}', 'principal_attributes["sub"] must be a string'],
+    ['{"principal_attributes":{"":"x"}}', 'principal_attributes[""] must not be empty'],
+    ['{"commit_message":5}', 'commit_message must be a string'],
+    ['{"commit_message":"\\ud800"}', 'commit_message must not contain an unpaired surrogate'],
+    ['{"correlation_id":""}', 'correlation_id must not be empty'],
+    ['{"correlation_id":"a","correlationId":"b"}', 'must have only one of correlation_id, correlationId'],
+  ])('must not be %s', (json, expected) => {
+    const faults = read(json);
+    expect(faults).toHaveLength(1);
+    expect(String(Array.isArray(faults) ? faults[0] : '')).toContain(expected);
+  });
+});
