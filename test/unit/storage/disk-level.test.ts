@@ -23,10 +23,8 @@ describe('decideDisk', () => {
     [
       'does not open on the space that the ballast gave back (W15)',
       1000,
-      'refusing-writes',
-      0,
-      'refusing-writes',
-      'keep',
+      ['refusing-writes', 0],
+      ['refusing-writes', 'keep'],
     ],
     ['opens and makes the ballast again when space is back', 1100, ['refusing-writes', 0], ['open', 'make']],
     ['releases the ballast below the hard level', 399, ['refusing-writes', 300], ['refusing-writes', 'release']],
