@@ -10,7 +10,9 @@ export interface EventIdMapping {
 }
 
 /** Every event of the transaction, in order. */
-export function eventIdMappings(transaction: RecordedTransaction): readonly EventIdMapping[] {
+export function eventIdMappings(
+  transaction: Pick<RecordedTransaction, 'events' | 'storedIds'>,
+): readonly EventIdMapping[] {
   const stored = new Map(transaction.storedIds.map(({ index, id }) => [index, id]));
   return transaction.events.map((bytes, index) => {
     const clientEventId = writtenIdOf(bytes);
