@@ -1,5 +1,5 @@
 import { formatUuid, parseUuid, toRevision } from '#base';
-import { Faults, optionsOfBody, parseTransactionId } from '#model';
+import { decodeTransactionOptions, Faults, isOrigin, NO_OPTIONS, ORIGIN, parseTransactionId } from '#model';
 import { eventsOf, type StoredTransaction, transactionById } from '#query';
 import type { ServiceContext } from './context.ts';
 import { transactionNotFound } from './errors.ts';
@@ -27,16 +27,20 @@ export async function fetchTransaction(
 }
 
 function describe(id: Uint8Array, stored: StoredTransaction): TransactionDescription {
-  const { bytes, view, chainHash, revision, recordedTimeMs } = stored;
+  const { bytes, body, record, revision, recordedTimeMs } = stored;
+  const hasOptions = body.optionsStart !== -1;
+  const options = hasOptions
+    ? decodeTransactionOptions(bytes.subarray(body.optionsStart, body.optionsEnd), 'options', new Faults())
+    : undefined;
   return {
     transactionId: formatUuid(id),
     revision: toRevision(revision),
     basis: basisOf(revision),
     recordedTimeMs,
-    origin: view.body.origin,
-    options: optionsOfBody(view.body),
+    origin: isOrigin(body.origin) ? body.origin : ORIGIN.UNSPECIFIED,
+    options: options ?? NO_OPTIONS,
     events: eventsOf(stored),
-    chainHash,
+    chainHash: record.chainHash,
     record: bytes,
   };
 }

@@ -3,12 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { BrokenInvariant, DatabaseError, ERROR_CODES, type ErrorCode } from '#base';
-import {
-  type FailureListeners,
-  STATUS_OF_CODE,
-  statusOfError,
-  statusOfFailure,
-} from '../../../../src/transport/grpc/error-status.ts';
+import { STATUS_OF_CODE, statusOfError, statusOfFailure } from '../../../../src/transport/grpc/error-status.ts';
 import {
   BadRequest,
   ErrorInfo,
@@ -104,27 +99,19 @@ describe('statusOfError (T5)', () => {
 });
 
 describe('statusOfFailure', () => {
-  function listen(): { heard: [string, unknown][]; listeners: FailureListeners } {
-    const heard: [string, unknown][] = [];
-    const onBug = (failure: unknown): void => void heard.push(['bug', failure]);
-    return { heard, listeners: { onBug, onFatal: (failure) => void heard.push(['fatal', failure]) } };
-  }
-
   it('hides a bug from the caller and hands it to the log', () => {
-    const { heard, listeners } = listen();
+    const bugs: unknown[] = [];
     const bug = new TypeError('secret');
-    const status = statusOfFailure(bug, listeners);
+    const status = statusOfFailure(bug, (failure) => bugs.push(failure));
     expect(status.code).toBe('INTERNAL');
     expect(status.message).not.toContain('secret');
-    expect(heard).toEqual([['bug', bug]]);
+    expect(bugs).toEqual([bug]);
   });
 
   it.each([
     new BrokenInvariant('1 is 2'),
     new DatabaseError('internal', 'Broken row', { details: { reason: 'CorruptRecord' } }),
-  ])('tells whoever stops the node of what must stop it: %s', (failure) => {
-    const { heard, listeners } = listen();
-    expect(statusOfFailure(failure, listeners).code).toBe('INTERNAL');
-    expect(heard).toEqual([['fatal', failure]]);
+  ])('throws on what stops the node: %s', (failure) => {
+    expect(() => statusOfFailure(failure, () => undefined)).toThrow(failure);
   });
 });

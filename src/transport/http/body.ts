@@ -1,0 +1,73 @@
+/**
+ * The JSON of a request's body, read from its raw bytes without loss (TH5).
+ *
+ * A body must say that it is JSON: `application/json`, a CloudEvents type or any other `+json`, in UTF-8 and without
+ * content encoding. fastify hands the bytes over untouched; nothing is parsed before a route asks.
+ */
+import {
+  Faults,
+  type JsonNode,
+  type JsonObject,
+  type JsonOptions,
+  type JsonPlace,
+  parseJson,
+  refuseOthers,
+} from '#model';
+import { invalidField } from './errors.ts';
+import type { HttpRequest } from './request.ts';
+
+/** What a body that carries events says of itself. */
+export type BodyType = 'json' | 'cloudevent' | 'cloudevent-batch';
+
+export interface JsonBody {
+  readonly type: BodyType;
+  readonly node: JsonNode;
+}
+
+const CLOUDEVENT = 'application/cloudevents+json';
+const CLOUDEVENT_BATCH = 'application/cloudevents-batch+json';
+
+/** The body as JSON. Throws what is wrong with its type, its encoding or its text. */
+export function readJsonBody(request: HttpRequest, options: JsonOptions = {}): JsonBody {
+  const type = bodyType(request);
+  const node = parseJson(request.body(), options);
+  if (node.kind === 'fault') throw invalidField('body', `must be JSON: ${node.message}`);
+  return { type, node };
+}
+
+/** The body as an object with no other members than these. */
+export function readJsonObject(request: HttpRequest, known: readonly string[]): JsonObject {
+  const { node } = readJsonBody(request);
+  return bodyObject(node, known);
+}
+
+/** As `readJsonObject`; undefined when there is no body, whatever its type says. */
+export function readOptionalJsonObject(request: HttpRequest, known: readonly string[]): JsonObject | undefined {
+  return request.body().length === 0 ? undefined : readJsonObject(request, known);
+}
+
+function bodyObject(node: JsonNode, known: readonly string[]): JsonObject {
+  if (node.kind !== 'object') throw invalidField('body', 'must be a JSON object', node.kind);
+  const place: JsonPlace = { field: '', faults: new Faults() };
+  refuseOthers(node, known, place);
+  place.faults.throwIfAny('The request is malformed');
+  return node;
+}
+
+function bodyType(request: HttpRequest): BodyType {
+  const encoding = request.header('content-encoding');
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw invalidField('Content-Encoding', 'must be absent: bodies are taken as they are', encoding);
+  }
+  const contentType = request.header('content-type');
+  if (contentType === undefined) throw invalidField('Content-Type', 'must be application/json; it is missing');
+  const [essence = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='));
+  if (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset)) {
+    throw invalidField('Content-Type', 'must have the charset utf-8 or none', contentType);
+  }
+  if (essence === CLOUDEVENT) return 'cloudevent';
+  if (essence === CLOUDEVENT_BATCH) return 'cloudevent-batch';
+  if (essence === 'application/json' || essence.endsWith('+json')) return 'json';
+  throw invalidField('Content-Type', 'must be application/json', contentType);
+}

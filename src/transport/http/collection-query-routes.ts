@@ -1,0 +1,93 @@
+/**
+ * Events of the collection-style family: the log of a database, and queries by body.
+ *
+ * A first page is read at the latest revision; the pages behind it, by `next_cursor`, at the revision of the first (TH8).
+ */
+import { formatInstant } from '#base';
+import { ALL, collectionQueryFromJson, type EventQuery, Faults, type JsonNode, type JsonObject } from '#model';
+import { readJsonBody } from './body.ts';
+import { type Cursor, cursorBehind, cursorFrom } from './cursor.ts';
+import { jsonObject, jsonStringIfPresent } from './json-text.ts';
+import { boundedQuery, type EventPage, eventsJson, type PageQuery, pageLimit, readPage } from './page.ts';
+import { parseInteger } from './query-string.ts';
+import { type HttpReply, jsonReply, nextLink, scopeHeaders } from './reply.ts';
+import type { HttpRequest } from './request.ts';
+import type { Route, RouteContext } from './route.ts';
+
+export const COLLECTION_QUERY_ROUTES: readonly Route[] = [
+  { method: 'GET', path: '/databases/{database}/events', handle: readLog },
+  { method: 'POST', path: '/databases/{database}/query', handle: queryByBody },
+];
+
+/** The largest revision that something can be behind. */
+const AFTER_BOUNDS = { min: 0, max: Number.MAX_SAFE_INTEGER - 1 };
+
+const DIGITS = /^\d+$/;
+
+/** `after` is a revision, or the `next_cursor` of the page before; the two cannot be taken for one another. */
+async function readLog(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
+  const parameters = request.query();
+  const after = parameters.get('after');
+  const isRevision = after !== undefined && DIGITS.test(after);
+  const start = isRevision ? parseInteger('after', after, AFTER_BOUNDS) + 1 : undefined;
+  const query: PageQuery = {
+    selector: ALL,
+    revisions: { start },
+    direction: 'forward',
+    limit: pageLimit(parameters),
+  };
+  const page = await walk(request, context, { query, cursor: isRevision ? undefined : cursorFrom(after) });
+  const cursor = cursorOf(page);
+  const next = cursor === undefined ? undefined : `${request.path()}?${parameters.with('after', cursor)}`;
+  return pageReply(page, nextLink(next));
+}
+
+async function queryByBody(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
+  const { node } = readJsonBody(request);
+  const { cursor, rest } = takeCursor(node);
+  const faults = new Faults();
+  const query = collectionQueryFromJson(rest, faults);
+  if (query === undefined) throw faults.toError('The query is malformed');
+  const page = await walk(request, context, { query: boundedQuery(query, 'limit'), cursor });
+  return pageReply(page, cutHeader(query));
+}
+
+/** The body without its `after`, when that is a cursor; a position stays where it is. */
+function takeCursor(node: JsonNode): { readonly cursor: Cursor | undefined; readonly rest: JsonNode } {
+  const after = node.kind === 'object' ? node.members.get('after') : undefined;
+  if (node.kind !== 'object' || after?.kind !== 'string') return { cursor: undefined, rest: node };
+  const members = new Map(node.members);
+  members.delete('after');
+  const rest: JsonObject = { kind: 'object', members };
+  return { cursor: cursorFrom(after.value), rest };
+}
+
+interface Walk {
+  readonly query: PageQuery;
+  readonly cursor: Cursor | undefined;
+}
+
+async function walk(request: HttpRequest, { service }: RouteContext, { query, cursor }: Walk): Promise<EventPage> {
+  const read = request.read();
+  if (cursor === undefined) return readPage(service, { ...read, at: 'latest', query });
+  const { at, after, databaseId } = cursor;
+  return readPage(service, { ...read, at, query: { ...query, after }, databaseId });
+}
+
+function cursorOf({ scope, more }: EventPage): string | undefined {
+  return more === undefined ? undefined : cursorBehind(scope, more);
+}
+
+function cutHeader({ effectiveTime }: EventQuery): Readonly<Record<string, string>> {
+  const end = effectiveTime?.end;
+  return end === undefined ? {} : { 'x-effective-time-end-at': formatInstant(end) };
+}
+
+function pageReply(page: EventPage, headers: Readonly<Record<string, string>>): HttpReply {
+  const body = jsonObject({
+    events: eventsJson(page.events),
+    has_more: String(page.more !== undefined),
+    next_cursor: jsonStringIfPresent(cursorOf(page)),
+  });
+  return jsonReply(200, body, { ...scopeHeaders(page.scope), ...headers });
+}

@@ -1,0 +1,37 @@
+/**
+ * Cross-origin headers, on every reply, so that a page of another origin can call the API and read what it was told.
+ *
+ * The specification guarantees two request headers (Content-Type, X-API-Key); the others are those that a client of
+ * this API sends. No credentials mode: `*` and cookies do not go together, and Cairn sets no cookie.
+ */
+
+/** `*`, or the origins that may read replies, such as `https://shop.example`. */
+export type AllowedOrigins = '*' | readonly string[];
+
+const CORS_METHODS = 'GET, POST, PUT, DELETE, OPTIONS';
+
+const CORS_REQUEST_HEADERS =
+  'Content-Type, X-API-Key, Authorization, Accept, Cache-Control, If-None-Match, x-min-revision, x-batch-id, X-Last-Seen-Revision, mcp-session-id, traceparent, tracestate';
+
+const CORS_EXPOSED_HEADERS =
+  'ETag, Link, Location, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, x-effective-time-end-at, x-database-id, x-revision';
+
+type Headers = Readonly<Record<string, string>>;
+
+const SHARED: Headers = {
+  'access-control-allow-methods': CORS_METHODS,
+  'access-control-allow-headers': CORS_REQUEST_HEADERS,
+  'access-control-expose-headers': CORS_EXPOSED_HEADERS,
+};
+
+const ANY_ORIGIN: Headers = { 'access-control-allow-origin': '*', ...SHARED };
+
+/** A list answers differently by origin, which caches must know. */
+const OTHER_ORIGIN: Headers = { vary: 'Origin' };
+
+/** The headers for a request of this origin. */
+export function corsHeaders(allowed: AllowedOrigins, origin: string | undefined): Headers {
+  if (allowed === '*') return ANY_ORIGIN;
+  if (origin === undefined || !allowed.includes(origin)) return OTHER_ORIGIN;
+  return { 'access-control-allow-origin': origin, ...SHARED, ...OTHER_ORIGIN };
+}

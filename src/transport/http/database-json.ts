@@ -1,0 +1,41 @@
+/**
+ * A database as JSON, in the two shapes of the specification.
+ */
+
+import { toHex } from '#base';
+import type { DatabaseDescription } from '#service';
+import { type JsonText, jsonArray, jsonInteger, jsonObject, jsonString, jsonTimestamp } from './json-text.ts';
+
+/** The revision-scoped family. Everything here is fixed by instance and revision, so a reply may be cached. */
+export function databaseMetadata(database: DatabaseDescription): JsonText {
+  return jsonObject({
+    database: jsonString(database.databaseName),
+    database_id: jsonString(database.databaseId),
+    created_at: jsonTimestamp(database.createdAtMs),
+    basis: jsonInteger(database.basis),
+    revision: jsonInteger(database.revision),
+    revision_timestamp: jsonTimestamp(database.revisionTimeMs),
+    event_count: jsonInteger(database.eventCount),
+    chain_hash: jsonString(toHex(database.chainHash)),
+  });
+}
+
+/** The collection-style family, in lists and on creation. */
+export function databaseObject(database: DatabaseDescription): JsonText {
+  return jsonObject(collectionMembers(database));
+}
+
+/** The collection-style read of one database. This release serves no components, so no database has any. */
+export function singleDatabaseObject(database: DatabaseDescription): JsonText {
+  return jsonObject({ ...collectionMembers(database), state_views: jsonArray([]), state_changes: jsonArray([]) });
+}
+
+function collectionMembers(database: DatabaseDescription): Readonly<Record<string, JsonText>> {
+  return {
+    name: jsonString(database.databaseName),
+    database_id: jsonString(database.databaseId),
+    created_at: jsonTimestamp(database.createdAtMs),
+    latest_revision: jsonInteger(database.latestRevision),
+    event_count: jsonInteger(database.eventCount),
+  };
+}

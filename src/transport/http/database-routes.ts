@@ -1,0 +1,104 @@
+/**
+ * Databases: the revision-scoped family, the variant path that creates one by its URL, and the collection-style family.
+ */
+import type { Revision } from '#base';
+import { Faults, type JsonObject, member, textFrom } from '#model';
+import type { DatabaseDescription } from '#service';
+import { readJsonObject, readOptionalJsonObject } from './body.ts';
+import { databaseMetadata, databaseObject, singleDatabaseObject } from './database-json.ts';
+import { invalidField } from './errors.ts';
+import { type JsonText, jsonArray, jsonObject, jsonString } from './json-text.ts';
+import { emptyReply, type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
+import type { HttpRequest } from './request.ts';
+import { redirecting } from './revision-segment.ts';
+import type { Route, RouteContext } from './route.ts';
+
+export const DATABASE_ROUTES: readonly Route[] = [
+  { method: 'GET', path: '/', handle: listNames },
+  { method: 'POST', path: '/api/v1/db', handle: createByBody },
+  { method: 'POST', path: '/api/v1/databases/{database}', handle: createByPath },
+  { method: 'DELETE', path: '/api/v1/db/{database}', handle: deleteDatabase },
+  { method: 'GET', path: '/db/{database}/{revision}', handle: redirecting('', readAtRevision) },
+  { method: 'GET', path: '/databases', handle: listCollection },
+  { method: 'POST', path: '/databases', handle: createInCollection },
+  { method: 'GET', path: '/databases/{database}', handle: readInCollection },
+  { method: 'DELETE', path: '/databases/{database}', handle: deleteDatabase },
+];
+
+/** The members under which a body may name the database, one for each family. */
+const NAME_MEMBERS = ['database_name', 'name'];
+
+async function createByBody(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
+  const database = await create(context, requiredName(readJsonObject(request, NAME_MEMBERS)));
+  return createdReply(database, databaseMetadata(database), `/db/${database.databaseName}/latest`);
+}
+
+async function createByPath(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
+  const name = request.param('database');
+  const body = readOptionalJsonObject(request, NAME_MEMBERS);
+  const named = body === undefined ? undefined : nameFrom(body);
+  if (named !== undefined && named !== name) {
+    throw invalidField('database_name', `must be absent or ${JSON.stringify(name)}, as in the path`, named);
+  }
+  const database = await create(context, name);
+  return createdReply(database, databaseMetadata(database), `/db/${database.databaseName}/latest`);
+}
+
+async function createInCollection(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
+  const database = await create(context, requiredName(readJsonObject(request, NAME_MEMBERS)));
+  return createdReply(database, databaseObject(database), `/databases/${database.databaseName}`);
+}
+
+async function create({ service }: RouteContext, databaseName: string): Promise<DatabaseDescription> {
+  return service.createDatabase({ databaseName });
+}
+
+function createdReply(database: DatabaseDescription, body: JsonText, location: string): HttpReply {
+  return jsonReply(201, body, { ...scopeHeaders(database), location });
+}
+
+function requiredName(body: JsonObject): string {
+  const name = nameFrom(body);
+  if (name === undefined) throw invalidField('database_name', 'is missing');
+  return name;
+}
+
+function nameFrom(body: JsonObject): string | undefined {
+  const place = { field: 'database_name', faults: new Faults() };
+  const node = member(body, NAME_MEMBERS, place);
+  const name = node === undefined ? undefined : textFrom(node, place);
+  place.faults.throwIfAny('The request is malformed');
+  return name;
+}
+
+/** By name, or with `database_id` only that instance; a malformed id never deletes by name (SPEC-HTTP-R4). */
+async function deleteDatabase(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
+  const query = request.query();
+  query.only(['database_id']);
+  const databaseId = query.get('database_id');
+  const instance = databaseId === undefined ? {} : { databaseId };
+  const databaseName = request.param('database');
+  const reply = await service.deleteDatabase({ databaseName, ...instance });
+  return emptyReply(reply.kind === 'deleted' ? { 'x-database-id': reply.databaseId } : {});
+}
+
+async function listNames(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
+  const databases = await service.listDatabases({ signal: request.signal() });
+  const names = databases.map(({ databaseName }) => jsonString(databaseName));
+  return jsonReply(200, jsonObject({ databases: jsonArray(names) }));
+}
+
+async function listCollection(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
+  const databases = await service.listDatabases({ signal: request.signal() });
+  return jsonReply(200, jsonObject({ databases: jsonArray(databases.map(databaseObject)) }));
+}
+
+async function readAtRevision(request: HttpRequest, { service }: RouteContext, at: Revision): Promise<HttpReply> {
+  const database = await service.databaseAt({ ...request.read(), at });
+  return jsonReply(200, databaseMetadata(database), scopeHeaders(database));
+}
+
+async function readInCollection(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
+  const database = await service.databaseAt({ ...request.read(), at: 'latest' });
+  return jsonReply(200, singleDatabaseObject(database), scopeHeaders(database));
+}

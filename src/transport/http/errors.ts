@@ -1,0 +1,73 @@
+/**
+ * What a failed request is answered with: `{"error": {"code", "message", "details"?}}` and a status (TH1, TH2).
+ *
+ * The specification knows six codes. Statuses that it uses beyond them (413, 503, 406) carry the nearest of the six;
+ * `reason` inside `details` and the status tell them apart. Nothing is decided by message text.
+ */
+import { type DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
+import { Faults } from '#model';
+import { type HttpReply, jsonReply } from './reply.ts';
+
+export type WireCode =
+  | 'NOT_FOUND'
+  | 'ALREADY_EXISTS'
+  | 'INVALID_ARGUMENT'
+  | 'FAILED_PRECONDITION'
+  | 'RESOURCE_EXHAUSTED'
+  | 'INTERNAL'
+  // The specification does not show how credentials are refused; the two names are gRPC's.
+  | 'UNAUTHENTICATED'
+  | 'PERMISSION_DENIED';
+
+export interface WireError {
+  readonly status: number;
+  readonly code: WireCode;
+}
+
+/** Total over the codes: a new code does not compile until HTTP answers it. */
+export const WIRE_ERRORS: Readonly<Record<ErrorCode, WireError>> = {
+  invalid_argument: { status: 400, code: 'INVALID_ARGUMENT' },
+  not_found: { status: 404, code: 'NOT_FOUND' },
+  already_exists: { status: 409, code: 'ALREADY_EXISTS' },
+  constraint_violated: { status: 409, code: 'FAILED_PRECONDITION' },
+  too_large: { status: 413, code: 'RESOURCE_EXHAUSTED' },
+  rate_limited: { status: 429, code: 'RESOURCE_EXHAUSTED' },
+  busy: { status: 503, code: 'INTERNAL' },
+  not_leader: { status: 503, code: 'INTERNAL' },
+  unavailable: { status: 503, code: 'INTERNAL' },
+  not_acceptable: { status: 406, code: 'INVALID_ARGUMENT' },
+  unauthenticated: { status: 401, code: 'UNAUTHENTICATED' },
+  permission_denied: { status: 403, code: 'PERMISSION_DENIED' },
+  internal: { status: 500, code: 'INTERNAL' },
+};
+
+const MS_PER_SECOND = 1000;
+
+/** The reply to a failed operation. Never carries caching headers (TH3). */
+export function errorReply(error: DatabaseError): HttpReply {
+  const { status, code } = WIRE_ERRORS[error.code];
+  const { retryAfterMs } = error.details;
+  const wait = retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfterMs / MS_PER_SECOND)) };
+  return jsonReply(status, errorBody(code, error), wait);
+}
+
+/** A request with one malformed field. The message repeats what the details say, for people who read only it. */
+export function invalidField(field: string, description: string, value?: string): DatabaseError {
+  const faults = new Faults();
+  faults.add(field, description, value);
+  return faults.toError('The request is malformed');
+}
+
+function errorBody(code: WireCode, { code: ownCode, message, details }: DatabaseError): string {
+  return JSON.stringify({ error: { code, message, details: wireDetails(ownCode, details) } });
+}
+
+/**
+ * The members of `details`. `reason` is the finest name that there is: our own code tells apart what shares a code of
+ * the six. The first fault also stands at the top as `field` and `value`, as the specification shows it.
+ */
+function wireDetails(code: ErrorCode, details: ErrorDetails): Readonly<Record<string, unknown>> {
+  const { reason = code, violations, constraints, leader } = details;
+  const first = violations?.[0];
+  return { reason, field: first?.field, value: first?.value, violations, constraints, leader };
+}

@@ -1,0 +1,40 @@
+/**
+ * Errors that fastify raises before a route is reached, as errors of ours (TH1). By their code, never by their text.
+ */
+import { DatabaseError } from '#base';
+import { invalidField } from './errors.ts';
+
+/** What is known of the request when a framework error is translated. */
+export interface FailedRequest {
+  readonly url: string;
+  readonly contentType: string | undefined;
+  readonly bodyBytesMax: number;
+}
+
+type Translation = (request: FailedRequest) => DatabaseError;
+
+/** Every code that fastify raises while it receives a request. */
+const TRANSLATIONS: Readonly<Record<string, Translation>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ({ bodyBytesMax }) =>
+    new DatabaseError('too_large', `The body is larger than ${bodyBytesMax} bytes; send less in one request.`),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => invalidField('Content-Length', 'must be the length of the body'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ({ contentType }) =>
+    invalidField('Content-Type', 'must be a media type such as application/json', contentType),
+  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: () => invalidField('Content-Type', 'is missing; send application/json'),
+  FST_ERR_BAD_URL: ({ url }) => invalidField('path', 'must have percent encodings of UTF-8, such as %C3%A9', url),
+  FST_ERR_MAX_PARAM_LENGTH: ({ url }) => invalidField('path', 'has a segment that is too long', url),
+};
+
+/** The error to answer with. Whatever is not known here is a fault of the server, and its text stays in the log. */
+export function toDatabaseError(error: unknown, request: FailedRequest): DatabaseError {
+  if (error instanceof DatabaseError) return error;
+  const code = frameworkCode(error);
+  const translate = code === undefined ? undefined : TRANSLATIONS[code];
+  if (translate !== undefined) return translate(request);
+  return new DatabaseError('internal', 'The server failed to answer this request; its log says why.', { cause: error });
+}
+
+function frameworkCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  return typeof error.code === 'string' && Object.hasOwn(TRANSLATIONS, error.code) ? error.code : undefined;
+}

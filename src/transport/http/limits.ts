@@ -1,0 +1,38 @@
+/**
+ * The numbers that bound a request over HTTP, and why they are what they are.
+ */
+import { TRANSACTION_BYTES_MAX, TRANSACTION_EVENTS_MAX } from '#model';
+
+/** JSON spells one byte of a string with at most six (`\u0000`). */
+const JSON_BYTES_PER_BYTE_MAX = 6;
+
+/** Member names, punctuation and line breaks of one event. */
+const JSON_FRAME_BYTES_PER_EVENT = 1024;
+
+/** Constraints and what is stored beside the events. */
+const JSON_ENVELOPE_BYTES = 512 * 1024;
+
+/**
+ * Bytes of a body that carries a transaction. Every transaction within the limits of the specification fits, however
+ * its JSON is spelled (TH6), as long as it is not blown up by white space alone.
+ */
+export const TRANSACT_BODY_BYTES_MAX: number =
+  JSON_BYTES_PER_BYTE_MAX * TRANSACTION_BYTES_MAX +
+  JSON_FRAME_BYTES_PER_EVENT * TRANSACTION_EVENTS_MAX +
+  JSON_ENVELOPE_BYTES;
+
+/** Bytes of any other body: a query with the largest selector, spelled at length. */
+export const BODY_BYTES_MAX: number = 512 * 1024;
+
+/** Bytes of request line and headers together, so that `q` can carry the largest selector in a URL. */
+export const HEADER_BYTES_MAX: number = 128 * 1024;
+
+/** Events or names of a page when the request names no limit, and the largest limit. */
+export const PAGE_SIZE_DEFAULT = 100;
+export const PAGE_SIZE_MAX = 1_000;
+
+/** A client that has not sent its whole request by then is answered and dropped. */
+export const REQUEST_TIMEOUT_MS = 60_000;
+
+/** An idle connection is kept this long, longer than the idle time of common load balancers (60 s). */
+export const KEEP_ALIVE_TIMEOUT_MS = 72_000;

@@ -1,0 +1,61 @@
+/**
+ * What a database holds at a revision: the names of its streams, subjects and event types, in the order of their bytes.
+ */
+import type { Revision } from '#base';
+import type { ListedName, ListNamesReply, ListNamesRequest, Service } from '#service';
+import { type JsonText, jsonArray, jsonInteger, jsonObject, jsonString, jsonStringIfPresent } from './json-text.ts';
+import { pageLimit } from './page.ts';
+import { type HttpReply, jsonReply, nextLink, scopeHeaders } from './reply.ts';
+import type { HttpRequest } from './request.ts';
+import { redirecting } from './revision-segment.ts';
+import type { Route } from './route.ts';
+
+interface Listing {
+  /** Last segment of the path, and with `_` for `-` the member of the reply. */
+  readonly segment: string;
+  readonly list: (service: Service, request: ListNamesRequest) => Promise<ListNamesReply>;
+}
+
+const LISTINGS: readonly Listing[] = [
+  { segment: 'streams', list: (service, request) => service.listStreams(request) },
+  { segment: 'subjects', list: (service, request) => service.listSubjects(request) },
+  { segment: 'event-types', list: (service, request) => service.listEventTypes(request) },
+];
+
+export const LISTING_ROUTES: readonly Route[] = LISTINGS.map((listing) => ({
+  method: 'GET',
+  path: `/db/{database}/{revision}/${listing.segment}`,
+  handle: redirecting(`/${listing.segment}`, async (request, { service }, revision) =>
+    listingReply(listing, request, await listing.list(service, toListRequest(request, revision))),
+  ),
+}));
+
+function toListRequest(request: HttpRequest, at: Revision): ListNamesRequest {
+  const query = request.query();
+  const prefix = query.get('prefix');
+  const after = query.get('after');
+  return {
+    ...request.read(),
+    at,
+    limit: pageLimit(query),
+    ...(prefix === undefined ? {} : { prefix }),
+    ...(after === undefined ? {} : { after }),
+  };
+}
+
+function listingReply({ segment }: Listing, request: HttpRequest, reply: ListNamesReply): HttpReply {
+  const last = reply.hasMore ? reply.names.at(-1)?.name : undefined;
+  const next = last === undefined ? undefined : `${request.path()}?${request.query().with('after', last)}`;
+  const body = jsonObject({
+    database: jsonString(reply.databaseName),
+    revision: jsonInteger(reply.revision),
+    [segment.replace('-', '_')]: jsonArray(reply.names.map(listedName)),
+    has_more: String(reply.hasMore),
+    next: jsonStringIfPresent(next),
+  });
+  return jsonReply(200, body, { ...scopeHeaders(reply), ...nextLink(next) });
+}
+
+function listedName({ name, firstRevision }: ListedName): JsonText {
+  return jsonObject({ name: jsonString(name), first_revision: jsonInteger(firstRevision) });
+}

@@ -1,0 +1,64 @@
+/**
+ * A page of events: read one more than asked, and say whether there is more.
+ */
+import { DatabaseError, type DatabaseId } from '#base';
+import { type EventQuery, eventToJson } from '#model';
+import type { QueryEventsRequest, ReadScope, Service, StoredEvent } from '#service';
+import { invalidField } from './errors.ts';
+import { type JsonText, jsonArray } from './json-text.ts';
+import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from './limits.ts';
+import type { QueryParameters } from './query-string.ts';
+
+/** A query that ends with its page. */
+export interface PageQuery extends EventQuery {
+  readonly limit: number;
+}
+
+export interface PageRequest extends QueryEventsRequest {
+  readonly query: PageQuery;
+  /** The instance that the page before was read from, when there is one. */
+  readonly databaseId?: DatabaseId | undefined;
+}
+
+export interface EventPage {
+  readonly scope: ReadScope;
+  readonly events: readonly StoredEvent[];
+  /** The last event of the page, when there are more behind it. */
+  readonly more: StoredEvent | undefined;
+}
+
+export async function readPage(service: Service, { databaseId, ...request }: PageRequest): Promise<EventPage> {
+  const { limit } = request.query;
+  const { chunks, ...scope } = await service.queryEvents({ ...request, query: { ...request.query, limit: limit + 1 } });
+  if (databaseId !== undefined && databaseId !== scope.databaseId) throw staleCursor(scope);
+  const events: StoredEvent[] = [];
+  for await (const chunk of chunks) events.push(...chunk);
+  const page = events.slice(0, limit);
+  return { scope, events: page, more: events.length > limit ? page.at(-1) : undefined };
+}
+
+/** The `limit` parameter. */
+export function pageLimit(query: QueryParameters): number {
+  return query.integer('limit', { min: 1, max: PAGE_SIZE_MAX }) ?? PAGE_SIZE_DEFAULT;
+}
+
+/** A limit that a query names, under its path in the request. */
+export function boundedQuery(query: EventQuery, field: string): PageQuery {
+  const { limit = PAGE_SIZE_DEFAULT } = query;
+  if (limit <= PAGE_SIZE_MAX) return { ...query, limit };
+  throw invalidField(field, `must be an integer from 1 to ${PAGE_SIZE_MAX}`, String(limit));
+}
+
+export function eventJson(event: StoredEvent): JsonText {
+  const { position, recordedTimeMs, storedId } = event;
+  return eventToJson(event.bytes, { ...position, recordedTimeMs, storedId });
+}
+
+export function eventsJson(events: readonly StoredEvent[]): JsonText {
+  return jsonArray(events.map(eventJson));
+}
+
+function staleCursor({ databaseName }: ReadScope): DatabaseError {
+  const message = `The cursor belongs to an earlier database ${JSON.stringify(databaseName)}; begin again without it.`;
+  return new DatabaseError('not_found', message, { details: { reason: 'DatabaseNotFound' } });
+}

@@ -1,0 +1,80 @@
+/**
+ * Query parameters, decoded strictly: a bad percent encoding or a parameter given twice is a fault, never a guess.
+ * Unknown parameters are ignored, as on the web at large; a route for which that would be dangerous asks for `only`.
+ */
+import { type Revision, toRevision } from '#base';
+import { invalidField } from './errors.ts';
+
+export class QueryParameters {
+  readonly #values: ReadonlyMap<string, string>;
+
+  constructor(values: ReadonlyMap<string, string>) {
+    this.#values = values;
+  }
+
+  get(name: string): string | undefined {
+    return this.#values.get(name);
+  }
+
+  /** The query string with this parameter set to another value. */
+  with(name: string, value: string): string {
+    return new URLSearchParams([...new Map(this.#values).set(name, value)]).toString();
+  }
+
+  /** Throws for a parameter that is not among the names. */
+  only(names: readonly string[]): void {
+    for (const name of this.#values.keys()) {
+      if (!names.includes(name)) {
+        throw invalidField(name, `is no query parameter of this request; it knows ${names.join(', ')}`);
+      }
+    }
+  }
+
+  /** An integer from `min` to `max`, or undefined when the parameter is absent. */
+  integer(name: string, bounds: { readonly min: number; readonly max: number }): number | undefined {
+    const text = this.#values.get(name);
+    return text === undefined ? undefined : parseInteger(name, text, bounds);
+  }
+}
+
+const DIGITS = /^(?:0|[1-9][0-9]{0,15})$/;
+
+/** A decimal integer without sign, leading zero or space. Throws what would be right. */
+export function parseInteger(
+  field: string,
+  text: string,
+  { min, max }: { readonly min: number; readonly max: number },
+): number {
+  const value = DIGITS.test(text) ? Number(text) : Number.NaN;
+  if (value >= min && value <= max) return value;
+  throw invalidField(field, `must be an integer from ${min} to ${max}`, text);
+}
+
+export function parseRevision(field: string, text: string): Revision {
+  return toRevision(parseInteger(field, text, { min: 0, max: Number.MAX_SAFE_INTEGER }));
+}
+
+const NO_PARAMETERS: QueryParameters = new QueryParameters(new Map());
+
+/** Reads the part of a URL after `?`. `+` is a space, as forms and URLSearchParams write it. */
+export function parseQueryString(text: string): QueryParameters {
+  if (text === '') return NO_PARAMETERS;
+  const values = new Map<string, string>();
+  for (const pair of text.split('&')) {
+    if (pair === '') continue;
+    const equals = pair.indexOf('=');
+    const name = decode(equals < 0 ? pair : pair.slice(0, equals));
+    const value = equals < 0 ? '' : decode(pair.slice(equals + 1));
+    if (values.has(name)) throw invalidField(name, 'must be given once', value);
+    values.set(name, value);
+  }
+  return new QueryParameters(values);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    throw invalidField('query string', 'must have percent encodings of UTF-8, such as %C3%A9', text);
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * One request, as the routes see it: decoded path parameters, strict query parameters, raw body bytes, and a signal
+ * that ends the work below when the client goes away (TH7). Routes know this class and nothing of fastify.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ReadRequest } from '#service';
+import { parseQueryString, parseRevision, type QueryParameters } from './query-string.ts';
+
+const NO_BODY = new Uint8Array(0);
+
+/** fastify's request with path parameters as the router leaves them: percent-decoded strings. */
+export type RoutedRequest = FastifyRequest<{ Params: Readonly<Record<string, string | undefined>> }>;
+
+export class HttpRequest {
+  readonly #request: RoutedRequest;
+  readonly #reply: FastifyReply;
+  #controller: AbortController | undefined;
+
+  constructor(request: RoutedRequest, reply: FastifyReply) {
+    this.#request = request;
+    this.#reply = reply;
+  }
+
+  /** A segment of the path, percent-decoded. Only names that the route's path declares are asked for. */
+  param(name: string): string {
+    return this.#request.params[name] ?? '';
+  }
+
+  /** The path as it was sent, without the query string. */
+  path(): string {
+    return this.#request.url.split('?', 1)[0] ?? '';
+  }
+
+  /** The query string with its `?`, as it was sent; empty when there is none. */
+  search(): string {
+    const { url } = this.#request;
+    const mark = url.indexOf('?');
+    return mark < 0 ? '' : url.slice(mark);
+  }
+
+  query(): QueryParameters {
+    return parseQueryString(this.search().slice(1));
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#request.headers[name];
+    return Array.isArray(value) ? value.join(', ') : value;
+  }
+
+  /** The bytes of the body, empty when there is none. */
+  body(): Uint8Array {
+    const body: unknown = this.#request.body;
+    return body instanceof Uint8Array ? body : NO_BODY;
+  }
+
+  /** What every read of a database says. `x-min-revision` asks for a node that has applied at least that revision. */
+  read(): ReadRequest {
+    const read = { databaseName: this.param('database'), signal: this.signal() };
+    const text = this.header('x-min-revision');
+    return text === undefined ? read : { ...read, minRevision: parseRevision('x-min-revision', text) };
+  }
+
+  /** Aborts when the connection closes before the reply has been sent. */
+  signal(): AbortSignal {
+    if (this.#controller !== undefined) return this.#controller.signal;
+    const controller = new AbortController();
+    const response = this.#reply.raw;
+    this.#controller = controller;
+    if (response.destroyed) controller.abort();
+    response.once('close', () => {
+      if (!response.writableFinished) controller.abort();
+    });
+    return controller.signal;
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * The `{revision}` segment of a revision-scoped path: a number, `latest` or `cached` (SPEC-HTTP-R1).
+ *
+ * `latest` and `cached` are answered by a redirect to the number that they mean now, so that what a client then reads,
+ * links and caches names the revision. Routes that take only a number say so.
+ */
+import type { Revision } from '#base';
+import { invalidField } from './errors.ts';
+import { parseRevision } from './query-string.ts';
+import { type HttpReply, redirectReply, scopeHeaders } from './reply.ts';
+import type { HttpRequest } from './request.ts';
+import type { Handler, RouteContext } from './route.ts';
+
+export type RevisionSegment =
+  | { readonly kind: 'number'; readonly revision: Revision }
+  | { readonly kind: 'latest' | 'cached' };
+
+/** Runs at a numeric revision. */
+export type RevisionHandler = (
+  request: HttpRequest,
+  context: RouteContext,
+  revision: Revision,
+) => Promise<HttpReply> | HttpReply;
+
+/** A route that redirects `latest` and `cached`; `below` is the part of its path behind the revision. */
+export function redirecting(below: string, handle: RevisionHandler): Handler {
+  return async (request, context) => {
+    const segment = parseSegment(request.param('revision'));
+    if (segment.kind === 'number') return handle(request, context, segment.revision);
+    const scope = await context.service.databaseAt({ ...request.read(), at: segment.kind });
+    const location = `/db/${scope.databaseName}/${scope.revision}${below}${request.search()}`;
+    return redirectReply(location, scopeHeaders(scope));
+  };
+}
+
+/** A route that takes a number only. */
+export function numeric(handle: RevisionHandler): Handler {
+  return (request, context) => {
+    const text = request.param('revision');
+    const segment = parseSegment(text);
+    if (segment.kind === 'number') return handle(request, context, segment.revision);
+    const database = encodeURIComponent(request.param('database'));
+    const hint = `GET /db/${database}/${text} redirects to it`;
+    throw invalidField('revision', `must be a number on this path; ${hint}`, text);
+  };
+}
+
+function parseSegment(text: string): RevisionSegment {
+  if (text === 'latest' || text === 'cached') return { kind: text };
+  if (!/^\d+$/.test(text)) throw invalidField('revision', 'must be a number, latest or cached', text);
+  return { kind: 'number', revision: parseRevision('revision', text) };
+}

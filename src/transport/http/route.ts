@@ -1,0 +1,26 @@
+/**
+ * What a route is: one line of the routing table, and the context that every route works in.
+ */
+import type { Clock } from '#base';
+import type { Service } from '#service';
+import type { HttpReply } from './reply.ts';
+import type { HttpRequest } from './request.ts';
+
+export type HttpMethod = 'GET' | 'POST' | 'DELETE';
+
+/** What the routes need of the node. */
+export interface RouteContext {
+  readonly service: Service;
+  readonly clock: Clock;
+}
+
+export type Handler = (request: HttpRequest, context: RouteContext) => Promise<HttpReply> | HttpReply;
+
+export interface Route {
+  readonly method: HttpMethod;
+  /** Path with `{parameter}` segments, as the specification writes it; also the metrics' label. */
+  readonly path: string;
+  readonly handle: Handler;
+  /** Bytes of body, when the route takes more than most. */
+  readonly bodyBytesMax?: number;
+}

@@ -1,0 +1,40 @@
+/**
+ * The routing table: every route of both families, and what a path without the asked method may be asked instead.
+ */
+import { COLLECTION_QUERY_ROUTES } from './collection-query-routes.ts';
+import { DATABASE_ROUTES } from './database-routes.ts';
+import { HEALTH_ROUTES } from './health-routes.ts';
+import { LISTING_ROUTES } from './listing-routes.ts';
+import type { Route } from './route.ts';
+import { SCOPED_QUERY_ROUTES } from './scoped-query-routes.ts';
+import { SINGLE_EVENT_ROUTES } from './single-event-routes.ts';
+import { TRANSACT_ROUTES } from './transact-routes.ts';
+
+export const ROUTES: readonly Route[] = [
+  ...HEALTH_ROUTES,
+  ...DATABASE_ROUTES,
+  ...TRANSACT_ROUTES,
+  ...SCOPED_QUERY_ROUTES,
+  ...COLLECTION_QUERY_ROUTES,
+  ...SINGLE_EVENT_ROUTES,
+  ...LISTING_ROUTES,
+];
+
+/** Paths with the methods that they answer, as an `Allow` header lists them. */
+export function methodsByPath(routes: readonly Route[]): ReadonlyMap<string, string> {
+  const methods = new Map<string, readonly string[]>();
+  for (const { method, path } of routes) {
+    const answered = method === 'GET' ? ['GET', 'HEAD'] : [method];
+    methods.set(path, [...(methods.get(path) ?? []), ...answered]);
+  }
+  return new Map([...methods].map(([path, list]) => [path, [...list, 'OPTIONS'].toSorted().join(', ')]));
+}
+
+const PATTERNS: readonly { readonly pattern: RegExp; readonly methods: string }[] = [...methodsByPath(ROUTES)].map(
+  ([path, methods]) => ({ pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`), methods }),
+);
+
+/** The methods of a requested path, or undefined when no route has it. */
+export function allowedMethods(path: string): string | undefined {
+  return PATTERNS.find(({ pattern }) => pattern.test(path))?.methods;
+}

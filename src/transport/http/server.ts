@@ -1,0 +1,210 @@
+/**
+ * The HTTP server: fastify as router and connection keeper, everything else ours.
+ *
+ * fastify's own JSON parser, error bodies, query parser and 503 while closing are switched off, because the API
+ * promises lossless JSON, one error body and that a request that was let in is finished.
+ */
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import { type Clock, DatabaseError } from '#base';
+import type { Logger, Metrics } from '#observability';
+import { isFatal, type Service } from '#service';
+import { type AllowedOrigins, corsHeaders } from './cors.ts';
+import { errorReply, invalidField } from './errors.ts';
+import { toDatabaseError } from './framework-errors.ts';
+import { BODY_BYTES_MAX, HEADER_BYTES_MAX, KEEP_ALIVE_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from './limits.ts';
+import { emptyReply, type HttpReply } from './reply.ts';
+import { HttpRequest, type RoutedRequest } from './request.ts';
+import { RequestMetrics, UNMATCHED_ROUTE } from './request-metrics.ts';
+import type { Route, RouteContext } from './route.ts';
+import { allowedMethods, methodsByPath, ROUTES } from './routes.ts';
+import { answerClientError, answerUnusualRequests, type BusySockets } from './socket-errors.ts';
+
+export interface HttpServerOptions {
+  readonly host: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  readonly service: Service;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly allowedOrigins: AllowedOrigins;
+  /** Told of a broken invariant, after which the node must stop. */
+  readonly onFatal: (error: unknown) => void;
+}
+
+export interface HttpServer {
+  /** `http://host:port` as bound. */
+  readonly address: string;
+  /** Stops listening, closes idle connections, lets running requests finish until the deadline, then cuts them off. */
+  close(deadlineMs: number): Promise<void>;
+}
+
+/**
+ * Listens when the promise resolves.
+ * @throws DatabaseError when the address cannot be had.
+ */
+export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const front = new HttpFront(options);
+  const address = await front.listen(options.host, options.port);
+  return { address, close: (deadlineMs) => front.close(deadlineMs) };
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The route as the specification writes it, for metrics and logs. */
+    readonly label?: string;
+  }
+}
+
+class HttpFront {
+  readonly #options: HttpServerOptions;
+  readonly #context: RouteContext;
+  readonly #metrics: RequestMetrics;
+  readonly #busy: BusySockets = new WeakMap();
+  readonly #fastify: FastifyInstance;
+  #closing = false;
+
+  constructor(options: HttpServerOptions) {
+    this.#options = options;
+    this.#context = { service: options.service, clock: options.clock };
+    this.#metrics = new RequestMetrics(options.metrics);
+    this.#fastify = this.#createFastify();
+    this.#fastify.removeAllContentTypeParsers();
+    this.#fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+    this.#fastify.addHook('onRequest', (request, reply, done) => {
+      this.#track(request, reply);
+      // A body that no route asked for is not read.
+      if (request.is404) this.#send(request, reply, notFound(request));
+      else done(hostFault(request));
+    });
+    this.#fastify.setErrorHandler((error, request, reply) => this.#fail(error, request, reply));
+    for (const route of ROUTES) this.#register(route);
+    for (const [path, methods] of methodsByPath(ROUTES)) this.#registerOptions(path, methods);
+    answerUnusualRequests(this.#fastify.server, options.allowedOrigins);
+  }
+
+  async listen(host: string, port: number): Promise<string> {
+    try {
+      return await this.#fastify.listen({ host, port, listenTextResolver: (address) => address });
+    } catch (cause) {
+      throw new DatabaseError('unavailable', `HTTP cannot listen on ${host}:${port}; is the port free?`, { cause });
+    }
+  }
+
+  async close(deadlineMs: number): Promise<void> {
+    this.#closing = true;
+    const deadline = setTimeout(() => this.#fastify.server.closeAllConnections(), deadlineMs);
+    try {
+      await this.#fastify.close();
+    } finally {
+      clearTimeout(deadline);
+    }
+  }
+
+  #createFastify(): FastifyInstance {
+    const { allowedOrigins } = this.#options;
+    return fastify({
+      logger: false,
+      bodyLimit: BODY_BYTES_MAX,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      forceCloseConnections: 'idle',
+      return503OnClosing: false,
+      http: { maxHeaderSize: HEADER_BYTES_MAX, requireHostHeader: false },
+      routerOptions: { maxParamLength: HEADER_BYTES_MAX, querystringParser: () => ({}) },
+      clientErrorHandler: (error, socket) => {
+        answerClientError(error, socket, { allowedOrigins, busy: this.#busy });
+      },
+      frameworkErrors: (error, request, reply) => {
+        this.#track(request, reply);
+        void this.#fail(error, request, reply);
+      },
+    });
+  }
+
+  #register(route: Route): void {
+    this.#fastify.route<{ Params: RoutedRequest['params'] }>({
+      method: route.method,
+      url: routerPath(route.path),
+      config: { label: route.path },
+      ...(route.bodyBytesMax === undefined ? {} : { bodyLimit: route.bodyBytesMax }),
+      handler: async (request, reply) =>
+        this.#send(request, reply, await route.handle(new HttpRequest(request, reply), this.#context)),
+    });
+  }
+
+  #registerOptions(path: string, methods: string): void {
+    this.#fastify.route({
+      method: 'OPTIONS',
+      url: routerPath(path),
+      config: { label: path },
+      handler: (request, reply) => this.#send(request, reply, emptyReply({ allow: methods })),
+    });
+  }
+
+  #send(request: FastifyRequest, reply: FastifyReply, answer: HttpReply): FastifyReply {
+    reply.code(answer.status);
+    reply.headers(corsHeaders(this.#options.allowedOrigins, request.headers.origin));
+    reply.headers(answer.headers);
+    if (this.#closing) reply.header('connection', 'close');
+    if (answer.contentType !== undefined) reply.header('content-type', answer.contentType);
+    return reply.send(answer.body);
+  }
+
+  #fail(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    // The client is gone: there is nobody to answer, and what the abort threw is no failure.
+    if (reply.raw.destroyed) return reply.hijack();
+    const failure = toDatabaseError(error, {
+      url: request.url,
+      contentType: request.headers['content-type'],
+      bodyBytesMax: request.routeOptions.bodyLimit ?? BODY_BYTES_MAX,
+    });
+    if (failure.code === 'internal') {
+      const { label = UNMATCHED_ROUTE } = request.routeOptions.config;
+      this.#options.logger.error('http-request-failed', { method: request.method, route: label, error: failure });
+    }
+    if (isFatal(error)) this.#options.onFatal(error);
+    return this.#send(request, reply, errorReply(failure));
+  }
+
+  /** Counts the request, and remembers what its socket is busy with. */
+  #track(request: FastifyRequest, reply: FastifyReply): void {
+    const startedMs = performance.now();
+    const response = reply.raw;
+    this.#busy.set(request.raw.socket, response);
+    this.#metrics.begin();
+    response.once('close', () => {
+      const { label = UNMATCHED_ROUTE } = request.routeOptions.config;
+      this.#metrics.end({
+        method: request.method,
+        route: label,
+        status: response.writableFinished ? response.statusCode : undefined,
+        durationMs: performance.now() - startedMs,
+      });
+    });
+  }
+}
+
+/** `/db/{database}` as fastify writes it. */
+function routerPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+/** HTTP/1.1 demands the header; Node would refuse without a body of ours. */
+function hostFault(request: FastifyRequest): DatabaseError | undefined {
+  const { headers, httpVersion } = request.raw;
+  if (httpVersion !== '1.1' || headers.host !== undefined) return undefined;
+  return invalidField('Host', 'must be sent with HTTP/1.1');
+}
+
+/** One answer for unknown paths and for methods that a path does not have (docs/adr: six codes). */
+function notFound(request: FastifyRequest): HttpReply {
+  const path = request.url.split('?', 1)[0] ?? '';
+  const allow = allowedMethods(path);
+  if (allow === undefined) {
+    return errorReply(new DatabaseError('not_found', `There is no route ${request.method} ${path}.`));
+  }
+  const message = `There is no route ${request.method} ${path}; this path has ${allow}.`;
+  const reply = errorReply(new DatabaseError('not_found', message, { details: { reason: 'MethodNotAllowed' } }));
+  return { ...reply, headers: { ...reply.headers, allow } };
+}

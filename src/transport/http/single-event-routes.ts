@@ -1,0 +1,59 @@
+/**
+ * One event: by its position, or by its stream and the id that it is stored under.
+ */
+import type { Revision } from '#base';
+import type { SingleEventReply } from '#service';
+import { eventJson } from './page.ts';
+import { parseRevision, type QueryParameters } from './query-string.ts';
+import { type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
+import type { HttpRequest } from './request.ts';
+import { numeric } from './revision-segment.ts';
+import type { Handler, Route, RouteContext } from './route.ts';
+
+/** Places in a transaction: far beyond the limit of the specification, which the service knows. */
+const INDEX_BOUNDS = { min: 0, max: 0xffff };
+
+const eventById: Handler = numeric(async (request, { service }, at) => {
+  const event = { kind: 'id', stream: request.param('stream'), id: request.param('event_id') } as const;
+  return eventReply(request, await service.singleEvent({ ...request.read(), at, event }));
+});
+
+export const SINGLE_EVENT_ROUTES: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/db/{database}/{revision}/events/{event_revision}',
+    handle: numeric(async (request, context, at) =>
+      eventAtPosition(request, context, { at, segment: 'event_revision' }),
+    ),
+  },
+  { method: 'GET', path: '/db/{database}/{revision}/events/{stream}/{event_id}', handle: eventById },
+  {
+    method: 'GET',
+    path: '/databases/{database}/events/{revision}',
+    handle: async (request, context) => eventAtPosition(request, context, { at: 'latest', segment: 'revision' }),
+  },
+];
+
+async function eventAtPosition(
+  request: HttpRequest,
+  { service }: RouteContext,
+  { at, segment }: { readonly at: Revision | 'latest'; readonly segment: string },
+): Promise<HttpReply> {
+  const revision = parseRevision(segment, request.param(segment));
+  const position = { revision, index: eventIndex(request.query()) };
+  const reply = await service.singleEvent({ ...request.read(), at, event: { kind: 'position', position } });
+  return eventReply(request, reply, position.index + 1);
+}
+
+function eventIndex(query: QueryParameters): number {
+  return query.integer('index', INDEX_BOUNDS) ?? 0;
+}
+
+/** `nextIndex` is named by a link when the transaction has an event there (decisions 2.6). */
+function eventReply(request: HttpRequest, reply: SingleEventReply, nextIndex?: number): HttpReply {
+  const more = nextIndex !== undefined && nextIndex < reply.eventCount;
+  const link = more
+    ? { link: `<${request.path()}?${request.query().with('index', String(nextIndex))}>; rel="next"` }
+    : {};
+  return jsonReply(200, eventJson(reply.event), { ...scopeHeaders(reply), ...link });
+}

@@ -1,0 +1,93 @@
+/**
+ * Failures below the level of a request: bytes that are no HTTP, headers that are too large, a client that never
+ * finishes, a method or an expectation that no route can serve. They get the same error body as everything else (TH1).
+ *
+ * What is written here ends the connection: after a parser error nobody knows where the next request would begin.
+ * A request that was received whole before the broken bytes is answered first; it may be a write that commits.
+ */
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { DatabaseError } from '#base';
+import { type AllowedOrigins, corsHeaders } from './cors.ts';
+import { errorReply, invalidField } from './errors.ts';
+import { HEADER_BYTES_MAX, REQUEST_TIMEOUT_MS } from './limits.ts';
+
+/** The response that a socket is busy with; kept by the server for every request. */
+export type BusySockets = WeakMap<Duplex, ServerResponse>;
+
+export interface SocketErrorOptions {
+  readonly allowedOrigins: AllowedOrigins;
+  readonly busy: BusySockets;
+}
+
+/** Answers what Node's parser refuses. */
+export function answerClientError(error: Error, socket: Socket, options: SocketErrorOptions): void {
+  if (socket.destroyed || !socket.writable || errorCode(error) === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const text = rawReply(toClientError(error), options.allowedOrigins);
+  const response = options.busy.get(socket);
+  if (response === undefined || response.writableEnded || !response.req.complete) {
+    endWith(socket, response?.headersSent === true && !response.writableEnded ? '' : text);
+    return;
+  }
+  response.once('close', () => endWith(socket, text));
+}
+
+/** Answers what Node would answer by itself with an empty body or not at all. */
+export function answerUnusualRequests(server: Server, allowedOrigins: AllowedOrigins): void {
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    const error = invalidField('Expect', 'must be 100-continue', request.headers.expect);
+    response.shouldKeepAlive = false;
+    sendRaw(response, error, allowedOrigins);
+  });
+  server.on('connect', (request: IncomingMessage, socket: Duplex) => {
+    const error = new DatabaseError(
+      'not_found',
+      `There is no route CONNECT ${request.url ?? ''}; this is not a proxy.`,
+    );
+    endWith(socket, rawReply(error, allowedOrigins));
+  });
+}
+
+function toClientError(error: Error): DatabaseError {
+  const code = errorCode(error);
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return invalidField('headers', `must be at most ${HEADER_BYTES_MAX} bytes, request line included`);
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return invalidField('request', `must arrive whole within ${REQUEST_TIMEOUT_MS} ms`);
+  }
+  return invalidField('request', 'must be well-formed HTTP/1.1', error.message);
+}
+
+function rawReply(error: DatabaseError, allowedOrigins: AllowedOrigins): string {
+  const { status, headers, contentType, body = '' } = errorReply(error);
+  const all = {
+    ...headers,
+    ...corsHeaders(allowedOrigins, undefined),
+    ...(contentType === undefined ? {} : { 'content-type': contentType }),
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`;
+}
+
+function sendRaw(response: ServerResponse, error: DatabaseError, allowedOrigins: AllowedOrigins): void {
+  const { status, headers, contentType, body = '' } = errorReply(error);
+  const type = contentType === undefined ? {} : { 'content-type': contentType };
+  response.writeHead(status, { ...headers, ...corsHeaders(allowedOrigins, undefined), ...type });
+  response.end(body);
+}
+
+function endWith(socket: Duplex, text: string): void {
+  if (socket.destroyed || !socket.writable) return;
+  socket.end(text, () => socket.destroy());
+}
+
+function errorCode(error: Error): string | undefined {
+  return 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}

@@ -1,0 +1,136 @@
+/**
+ * Transactions: committing one in either family, and looking one up by its id.
+ *
+ * What is wrong with the members of a body is collected, not thrown: the service judges it only after it has seen
+ * whether the transaction_id is recorded already and whether the transaction is too large (decisions 4.4).
+ */
+import {
+  acceptJsonEvent,
+  type Constraint,
+  constraintsFromJson,
+  Faults,
+  itemsFrom,
+  type JsonNode,
+  type JsonObject,
+  member,
+  NO_OPTIONS,
+  OPTION_NAMES,
+  ORIGIN,
+  optionsFromJson,
+  RAW_DATA,
+  refuseOthers,
+  TRANSACTION_EVENTS_MAX,
+  textFrom,
+} from '#model';
+import { type RecordedTransaction, refusalError, type TransactRequest } from '#service';
+import { type JsonBody, readJsonBody } from './body.ts';
+import { errorReply, invalidField } from './errors.ts';
+import type { JsonText } from './json-text.ts';
+import { TRANSACT_BODY_BYTES_MAX } from './limits.ts';
+import { type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
+import type { HttpRequest } from './request.ts';
+import type { Handler, Route, RouteContext } from './route.ts';
+import { storedTransaction, transactionReceipt, transactionRecord } from './transaction-json.ts';
+
+export const TRANSACT_ROUTES: readonly Route[] = [
+  {
+    method: 'POST',
+    path: '/api/v1/db/{database}',
+    bodyBytesMax: TRANSACT_BODY_BYTES_MAX,
+    handle: transacting(transactionRecord),
+  },
+  {
+    method: 'POST',
+    path: '/databases/{database}/events',
+    bodyBytesMax: TRANSACT_BODY_BYTES_MAX,
+    handle: transacting(transactionReceipt),
+  },
+  { method: 'GET', path: '/api/v1/db/{database}/transaction/{transaction_id}', handle: lookUp },
+];
+
+/** `conditions` is the wire word of one family, `constraints` of the other; both families take either. */
+const CONSTRAINT_NAMES = ['constraints', 'conditions'];
+
+const BODY_NAMES = ['transaction_id', 'events', ...CONSTRAINT_NAMES, ...OPTION_NAMES];
+
+function transacting(show: (recorded: RecordedTransaction) => JsonText): Handler {
+  return async (request, { service }) => {
+    const reply = await service.transact(toTransactRequest(request));
+    if (reply.kind === 'recorded') return jsonReply(200, show(reply), scopeHeaders(reply));
+    const refusal = errorReply(refusalError(reply));
+    return { ...refusal, headers: { ...refusal.headers, ...scopeHeaders(reply) } };
+  };
+}
+
+function toTransactRequest(request: HttpRequest): TransactRequest {
+  const faults = new Faults();
+  const body = readJsonBody(request, { raw: RAW_DATA });
+  const parts = body.type === 'json' ? partsOf(body.node, faults) : { ...BARE, items: bareEvents(body) };
+  return {
+    databaseName: request.param('database'),
+    transactionId: parts.transactionId,
+    origin: ORIGIN.HTTP_TRANSACTION,
+    options: parts.options,
+    constraints: parts.constraints,
+    eventCount: parts.items.length,
+    ...acceptEvents(parts.items, faults),
+    faults,
+  };
+}
+
+interface TransactionParts extends Pick<TransactRequest, 'transactionId' | 'options' | 'constraints'> {
+  /** The events, not yet judged. */
+  readonly items: readonly JsonNode[];
+}
+
+const NO_CONSTRAINTS: readonly Constraint[] = [];
+
+/** A body of CloudEvents alone says nothing else. */
+const BARE = { transactionId: undefined, options: NO_OPTIONS, constraints: NO_CONSTRAINTS };
+
+function bareEvents({ type, node }: JsonBody): readonly JsonNode[] {
+  if (type === 'cloudevent') return [node];
+  if (node.kind === 'array') return node.items;
+  throw invalidField('body', 'must be an array of events', node.kind);
+}
+
+function partsOf(node: JsonNode, faults: Faults): TransactionParts {
+  if (node.kind !== 'object') throw invalidField('body', 'must be a JSON object', node.kind);
+  refuseOthers(node, BODY_NAMES, { field: '', faults });
+  return {
+    transactionId: transactionIdFrom(node, faults),
+    items: listFrom(node, faults),
+    constraints: constraintsFrom(node, faults),
+    options: optionsFromJson(node, { field: '', faults }) ?? NO_OPTIONS,
+  };
+}
+
+function transactionIdFrom(body: JsonObject, faults: Faults): string | undefined {
+  const place = { field: 'transaction_id', faults };
+  const node = member(body, ['transaction_id'], place);
+  return node === undefined ? undefined : textFrom(node, place);
+}
+
+function listFrom(body: JsonObject, faults: Faults): readonly JsonNode[] {
+  const place = { field: 'events', faults };
+  const node = member(body, ['events'], place);
+  return node === undefined ? [] : (itemsFrom(node, place) ?? []);
+}
+
+function constraintsFrom(body: JsonObject, faults: Faults): readonly Constraint[] {
+  const name = CONSTRAINT_NAMES.find((spelling) => body.members.has(spelling)) ?? 'constraints';
+  const node = member(body, CONSTRAINT_NAMES, { field: name, faults });
+  return node === undefined ? [] : (constraintsFromJson(node, name, faults) ?? []);
+}
+
+/** The well-formed ones in canonical bytes. Beyond the limit none is looked at: the count alone refuses them. */
+function acceptEvents(items: readonly JsonNode[], faults: Faults): Pick<TransactRequest, 'events' | 'eventBytes'> {
+  if (items.length > TRANSACTION_EVENTS_MAX) return { events: [], eventBytes: 0 };
+  const events = items.flatMap((item, index) => acceptJsonEvent(item, { faults, list: 'events', index }) ?? []);
+  return { events, eventBytes: events.reduce((sum, { length }) => sum + length, 0) };
+}
+
+async function lookUp(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
+  const reply = await service.fetchTransaction({ ...request.read(), transactionId: request.param('transaction_id') });
+  return jsonReply(200, storedTransaction(reply), scopeHeaders(reply));
+}

@@ -1,0 +1,48 @@
+/**
+ * HTTP as bytes on a socket: for requests that no client would send, and for replies exactly as they came.
+ */
+import { connect } from 'node:net';
+
+export interface RawReply {
+  readonly status: number;
+  /** Lowercase names. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+/** Sends the parts one after the other, each after the one before was flushed, and reads until the server closes. */
+export async function exchange(address: string, ...parts: readonly (string | Uint8Array)[]): Promise<string> {
+  const { hostname, port } = new URL(address);
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const socket = connect(Number(port), hostname);
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk) => chunks.push(chunk));
+  // A server that refuses a large request resets the connection while it is still being sent; what it said counts.
+  socket.on('error', () => socket.destroy());
+  socket.on('close', () => resolve(Buffer.concat(chunks).toString('latin1')));
+  for (const part of parts) await new Promise<void>((sent) => socket.write(part, () => sent()));
+  return promise;
+}
+
+/** Splits what a connection carried into its replies; bodies are delimited by Content-Length or by the end. */
+export function parseReplies(text: string): readonly RawReply[] {
+  const replies: RawReply[] = [];
+  let rest = text;
+  while (rest.length > 0) {
+    const headEnd = rest.indexOf('\r\n\r\n');
+    if (headEnd < 0) throw new Error(`not a reply: ${JSON.stringify(rest.slice(0, 200))}`);
+    const [statusLine = '', ...lines] = rest.slice(0, headEnd).split('\r\n');
+    const headers = new Map(lines.map(splitHeader));
+    const bodyStart = headEnd + 4;
+    const length = headers.get('content-length');
+    const bodyEnd = length === undefined ? rest.length : bodyStart + Number(length);
+    replies.push({ status: Number(statusLine.split(' ')[1]), headers, body: rest.slice(bodyStart, bodyEnd) });
+    rest = rest.slice(bodyEnd);
+  }
+  return replies;
+}
+
+function splitHeader(line: string): readonly [string, string] {
+  const colon = line.indexOf(':');
+  return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+}

@@ -1,0 +1,71 @@
+// Goal: query parameters are decoded strictly. Method: tables, and a property against URLSearchParams.
+import { assert as check, property, string, uniqueArray } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { DatabaseError } from '#base';
+import { parseInteger, parseQueryString } from '../../../../src/transport/http/query-string.ts';
+
+const BOUNDS = { min: 1, max: 1000 };
+
+describe('query string', () => {
+  it('reads what URLSearchParams writes', () => {
+    const text = string({ unit: 'grapheme', maxLength: 20 });
+    check(
+      property(uniqueArray(text), text, (names, value) => {
+        const written = new URLSearchParams(Object.fromEntries(names.map((name) => [name, value + name]))).toString();
+        const read = parseQueryString(written);
+        for (const name of names) expect(read.get(name)).toBe(value + name);
+      }),
+    );
+  });
+
+  it.each([
+    ['a', 'a', ''],
+    ['a=', 'a', ''],
+    ['a=b=c', 'a', 'b=c'],
+    ['&&a=1&', 'a', '1'],
+    ['__proto__=1', '__proto__', '1'],
+    ['a=b+c', 'a', 'b c'],
+    ['b=1', 'a', undefined],
+  ])('of %j has %s = %j', (text, name, value) => {
+    expect(parseQueryString(text).get(name)).toBe(value);
+  });
+
+  it.each(['a=%', 'a=%zz', '%ff=1', 'a=%C3'])('of %s is refused for its encoding', (text) => {
+    expect(() => parseQueryString(text)).toThrow('must have percent encodings of UTF-8');
+  });
+
+  it('is refused when a parameter is given twice', () => {
+    expect(() => parseQueryString('a=1&%61=1')).toThrow('a must be given once');
+  });
+
+  it('is refused by a request that knows only other parameters', () => {
+    const query = parseQueryString('databaseid=1');
+    expect(() => query.only(['database_id'])).toThrow('databaseid is no query parameter of this request');
+    expect(() => parseQueryString('database_id=1').only(['database_id'])).not.toThrow();
+  });
+
+  it('is written again with one parameter changed', () => {
+    expect(parseQueryString('limit=2&after=a').with('after', 'ö b')).toBe('limit=2&after=%C3%B6+b');
+  });
+});
+
+describe('integer parameter', () => {
+  it.each(['1', '17', '1000'])('%s is taken', (text) => {
+    expect(parseInteger('limit', text, BOUNDS)).toBe(Number(text));
+  });
+
+  it.each(['', '0', '01', '1001', '-1', '+1', '1.0', '1e2', '0x1', ' 1', '١', '9007199254740993', '9'.repeat(400)])(
+    '%j is refused with what would be right',
+    (text) => {
+      expect(() => parseInteger('limit', text, BOUNDS)).toThrow(DatabaseError);
+      expect(() => parseInteger('limit', text, BOUNDS)).toThrow('limit must be an integer from 1 to 1000');
+    },
+  );
+
+  it('refuses the first number that is no safe integer', () => {
+    const all = { min: 0, max: Number.MAX_SAFE_INTEGER };
+    expect(parseInteger('revision', '9007199254740991', all)).toBe(Number.MAX_SAFE_INTEGER);
+    expect(() => parseInteger('revision', '9007199254740992', all)).toThrow(DatabaseError);
+    expect(() => parseInteger('revision', '9007199254740993', all)).toThrow(DatabaseError);
+  });
+});
