@@ -100,8 +100,15 @@ export class JsonScanner {
 
   /** The name of a member and its colon; the value begins behind. */
   name(): boolean {
-    if (this.peek() !== QUOTE) return this.fail('a member name in quotes');
-    if (!this.string()) return false;
+    return this.nameText() && this.colon();
+  }
+
+  nameText(): boolean {
+    return this.peek() === QUOTE ? this.string() : this.fail('a member name in quotes');
+  }
+
+  /** With the space around it. */
+  colon(): boolean {
     this.skipSpace();
     if (this.peek() !== COLON) return this.fail('":"');
     this.at++;

@@ -170,13 +170,10 @@ function separates(scanner: JsonScanner, expected: string): boolean {
 }
 
 function parseName(scanner: JsonScanner): string | undefined {
-  const start = scanner.at;
-  if (!scanner.name()) return undefined;
-  const after = scanner.at;
-  scanner.at = start;
-  const name = parseString(scanner);
-  scanner.at = after;
-  return name;
+  const start = scanner.at + 1;
+  if (!scanner.nameText()) return undefined;
+  const name = textBetween(scanner.bytes, start, scanner.at - 1);
+  return scanner.colon() ? name : undefined;
 }
 
 function parseRaw(scanner: JsonScanner, depth: number): JsonRaw | undefined {
@@ -186,8 +183,12 @@ function parseRaw(scanner: JsonScanner, depth: number): JsonRaw | undefined {
 
 function parseString(scanner: JsonScanner): string | undefined {
   const start = scanner.at + 1;
-  if (!scanner.string()) return undefined;
-  const text = decodeUtf8(scanner.bytes, start, scanner.at - 1) ?? '';
+  return scanner.string() ? textBetween(scanner.bytes, start, scanner.at - 1) : undefined;
+}
+
+/** Of a string whose quotes are at `from - 1` and `to`. */
+function textBetween(bytes: Uint8Array, from: number, to: number): string {
+  const text = decodeUtf8(bytes, from, to) ?? '';
   return text.includes('\\') ? unescape(text) : text;
 }
 
