@@ -61,7 +61,7 @@ export const CORE_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /** Attributes that the server adds on the way out; a client that wrote them would seem to be the server. */
-export const SERVER_NAMES: ReadonlySet<string> = new Set(['revision', 'index', 'recordedtime']);
+const SERVER_NAMES: ReadonlySet<string> = new Set(['revision', 'index', 'recordedtime']);
 
 const EXTENSION_NAME = /^[a-z0-9]+$/;
 

@@ -4,7 +4,7 @@
  * (M6).
  */
 import { assert, ByteWriter, beginMessage, decodeUtf8, ProtoReader, unreachable, writeTextField } from '#base';
-import { Faults } from './faults.ts';
+import type { Faults } from './faults.ts';
 import { ALL, and, NO_SUBJECT, or, type Selector, type TermKind } from './selector.ts';
 import { SelectorReading } from './selector-rules.ts';
 
@@ -45,14 +45,6 @@ const FIELD_OF_KIND: ReadonlyMap<TermKind, number> = new Map(
 export function decodeSelector(bytes: Uint8Array, field: string, faults: Faults): Selector | undefined {
   const reading = new SelectorReading(field, faults);
   return reading.finish(readSelector(new ProtoReader(bytes), { reading, field, depth: 1 }));
-}
-
-/** The selector of bytes that `encodeSelector` wrote. */
-export function readStoredSelector(bytes: Uint8Array): Selector {
-  const faults = new Faults();
-  const selector = decodeSelector(bytes, 'selector', faults);
-  assert(selector !== undefined, 'A stored selector is in canonical wire form', faults.violations);
-  return selector;
 }
 
 /** An event is selected when any selector matches; no selector at all selects every event. */

@@ -78,7 +78,7 @@ function canonicalParts(kind: 'and' | 'or', selectors: readonly Selector[]): Sel
 }
 
 /** Canonical order: by kind, then value, then parts. Zero only for equal selectors. */
-export function compareSelectors(left: Selector, right: Selector): number {
+function compareSelectors(left: Selector, right: Selector): number {
   const rank = rankOf(left) - rankOf(right);
   if (rank !== 0) return rank;
   if (isTerm(left) && isTerm(right)) return compareTexts(left.value, right.value);

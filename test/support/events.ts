@@ -42,7 +42,7 @@ export const arbName: fc.Arbitrary<string> = fc.oneof(
 
 const segment = fc.stringMatching(/^[a-z0-9._~%-]{1,12}$/).map((text) => text.replaceAll('%', '%2F').slice(0, 30));
 
-export const arbSource: fc.Arbitrary<string> = fc.oneof(
+const arbSource: fc.Arbitrary<string> = fc.oneof(
   segment,
   segment.map((text) => `/db/shop/streams/${text}`),
   fc.tuple(segment, segment).map(([first, last]) => `https://x.example:8080/${first}/${last}/?q=/a#/b`),
@@ -59,7 +59,7 @@ export const arbInstant: fc.Arbitrary<Instant> = fc.record({
 });
 
 /** A time, at times with a spelling other than the canonical one. */
-export const arbTime: fc.Arbitrary<NonNullable<Event['time']>> = fc
+const arbTime: fc.Arbitrary<NonNullable<Event['time']>> = fc
   .tuple(arbInstant, fc.constantFrom('plain', 'zeros', 'lowercase'))
   .map(([instant, spelling]) => {
     const canonical = formatInstant(instant);
@@ -68,7 +68,7 @@ export const arbTime: fc.Arbitrary<NonNullable<Event['time']>> = fc
     return { instant, text: undefined };
   });
 
-export const arbExtensionValue: fc.Arbitrary<ExtensionValue> = fc.oneof(
+const arbExtensionValue: fc.Arbitrary<ExtensionValue> = fc.oneof(
   fc.record({ kind: fc.constant('boolean' as const), value: fc.boolean() }),
   fc.record({ kind: fc.constant('integer' as const), value: fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }) }),
   fc.record({ kind: fc.constant('string' as const), value: fc.oneof(arbName, fc.constant('')) }),
@@ -80,7 +80,7 @@ export const arbExtensionValue: fc.Arbitrary<ExtensionValue> = fc.oneof(
 
 const extensionName = fc.stringMatching(/^[a-z0-9]{1,20}$/).map((name) => `x${name}`);
 
-export const arbExtensions: fc.Arbitrary<Event['extensions']> = fc
+const arbExtensions: fc.Arbitrary<Event['extensions']> = fc
   .array(fc.tuple(extensionName, arbExtensionValue), { maxLength: 4 })
   .map((entries) => new Map(entries));
 
