@@ -3,7 +3,7 @@
  * any valid protobuf; writing gives the nested form of a canonical selector, so that equal selectors have equal bytes
  * (M6).
  */
-import { assert, ByteWriter, beginMessage, decodeUtf8, ProtoReader, unreachable, writeTextField } from '#base';
+import { ByteWriter, beginMessage, decodeUtf8, ProtoReader, unreachable, writeTextField } from '#base';
 import type { Faults } from './faults.ts';
 import { ALL, and, NO_SUBJECT, or, type Selector, type TermKind } from './selector.ts';
 import { SelectorReading } from './selector-rules.ts';
