@@ -143,6 +143,7 @@ export class GroupLedger {
     let kept = state.claims.length;
     while (kept > 0 && (state.claims[kept - 1]?.firstIndex ?? 0) >= index) kept--;
     for (const claim of state.claims.splice(kept)) this.#uncount(claim.segment);
+    this.#releasePassed(state);
     return undefined;
   }
 
@@ -153,9 +154,7 @@ export class GroupLedger {
       return `a checkpoint of group ${group} at ${checkpoint.index}, whose entries are ${entriesOf(state)}`;
     }
     state.checkpoint = checkpoint;
-    let passed = 0;
-    while (passed < state.claims.length && endOfClaim(state, passed) <= checkpoint.index + 1) passed++;
-    this.#release(state, passed);
+    this.#releasePassed(state);
     return undefined;
   }
 
@@ -168,6 +167,13 @@ export class GroupLedger {
   #claim(state: GroupState, claim: Claim): void {
     state.claims.push(claim);
     this.#claimCounts.set(claim.segment, (this.#claimCounts.get(claim.segment) ?? 0) + 1);
+  }
+
+  /** Drops the claims that hold no entry after the checkpoint any more. */
+  #releasePassed(state: GroupState): void {
+    let passed = 0;
+    while (passed < state.claims.length && endOfClaim(state, passed) <= state.checkpoint.index + 1) passed++;
+    this.#release(state, passed);
   }
 
   /** Drops the first `count` claims of the group. */

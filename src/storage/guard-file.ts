@@ -19,10 +19,11 @@
  *   W8  The guard never names a batch that was not synced, and no batch counts as written before the guard names it; if
  *       it changes a term or a vote, not before the guard itself is synced.
  */
+import { dirname } from 'node:path';
 import { assert, crc32 } from '#base';
 import type { Disk, DiskFile } from './disk.ts';
 import { readU64, viewOf, writeU64 } from './little-endian.ts';
-import { corruption, foreign, missing } from './storage-failure.ts';
+import { corruption, foreign, missing, orUnwritten } from './storage-failure.ts';
 import { FORMAT_VERSION, ID_BYTES, isSameIdentity, type WalIdentity } from './wal-format.ts';
 
 const GUARD_SLOT_BYTES = 4096;
@@ -54,18 +55,21 @@ export class GuardFile {
     this.#syncedThrough = slot.syncedThrough;
   }
 
-  /** Makes the guard of a new log. Its name is durable when this returns. */
+  /** Makes the guard of a new log, durable when this returns: a segment never has a name before its guard has one. */
   static create(disk: Disk, path: string, identity: WalIdentity): GuardFile {
     const slot: Slot = { version: FORMAT_VERSION, identity, generation: 0, syncedThrough: 0 };
     const draft = `${path}.new`;
-    const file = disk.open(draft, 'create');
     const bytes = new Uint8Array(2 * GUARD_SLOT_BYTES);
     bytes.set(encodeSlot(slot), 0);
     bytes.set(encodeSlot({ ...slot, generation: 1 }), GUARD_SLOT_BYTES);
-    file.write(bytes, 0);
-    file.sync();
-    file.close();
-    disk.rename(draft, path);
+    orUnwritten(path, () => {
+      const file = disk.open(draft, 'create');
+      file.write(bytes, 0);
+      file.sync();
+      file.close();
+      disk.rename(draft, path);
+      disk.syncDirectory(dirname(path));
+    });
     return GuardFile.open(disk, path, identity);
   }
 

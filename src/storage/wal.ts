@@ -98,9 +98,11 @@ export class Wal {
     const parts: WalParts = { disk, directory, identity, segmentBytes, guard, spare };
     const state = segments.length === 0 ? beginLog(parts) : recoverLog(parts, segments);
     // The last segment, or the guard, may have got its name just before the process died.
-    disk.syncDirectory(directory);
-    guard.advance(state.end.seq);
-    guard.sync();
+    orUnwritten(join(directory, GUARD_NAME), () => {
+      disk.syncDirectory(directory);
+      guard.advance(state.end.seq);
+      guard.sync();
+    });
     return { wal: new Wal(parts, state), recovered: state.log };
   }
 

@@ -1,0 +1,91 @@
+// Goal: the spare is zero, whole and synced when it is taken, whatever was going on at that moment (W13). Method: spares
+// taken before, during and after their preparation, on a disk in memory.
+
+import { describe, expect, it } from 'vitest';
+import { SpareSegment } from '../../../src/storage/spare-segment.ts';
+import { MemoryDisk, NOTHING_SURVIVES } from '../../support/memory-disk.ts';
+
+const MIB = 1024 * 1024;
+const SEGMENT_BYTES = 4 * MIB;
+
+describe('the spare segment', () => {
+  it('is prepared twice as fast as the log fills its segment', async () => {
+    const disk = new MemoryDisk();
+    const spare = new SpareSegment(disk, 'wal', SEGMENT_BYTES);
+    for (const [used, prepared] of [
+      [0, 0],
+      [MIB / 4, MIB],
+      [MIB, 2 * MIB],
+      [2 * MIB, SEGMENT_BYTES],
+      [3 * MIB, SEGMENT_BYTES],
+    ] as const) {
+      spare.pace(used);
+      await settled();
+      expect(sizes(disk).reduce((sum, size) => sum + size, 0)).toBe(prepared);
+      expect(spare.isReady).toBe(prepared === SEGMENT_BYTES);
+    }
+  });
+
+  it.each([
+    ['was never begun', async (): Promise<void> => {}],
+    [
+      'is half prepared',
+      async (spare: SpareSegment): Promise<void> => {
+        spare.pace(MIB);
+        await settled();
+      },
+    ],
+    ['has a chunk on its way', async (spare: SpareSegment): Promise<void> => spare.pace(MIB)],
+    [
+      'is ready',
+      async (spare: SpareSegment): Promise<void> => {
+        spare.pace(SEGMENT_BYTES);
+        await settled();
+      },
+    ],
+  ])('is zero, whole and synced when it %s (W13)', async (_state, prepare) => {
+    const disk = new MemoryDisk();
+    const spare = new SpareSegment(disk, 'wal', SEGMENT_BYTES);
+    await prepare(spare);
+    const file = spare.take();
+    expect(file.size()).toBe(SEGMENT_BYTES);
+    // What the log writes now must not be overwritten by a chunk that arrives late.
+    file.write(new Uint8Array(1024).fill(9), 0);
+    file.sync();
+    disk.syncDirectory('wal');
+    await settled();
+    const kept = disk.afterPowerLoss(NOTHING_SURVIVES).file(file.path);
+    expect(kept).toHaveLength(SEGMENT_BYTES);
+    expect(kept.subarray(0, 1024).every((byte) => byte === 9)).toBe(true);
+    expect(kept.subarray(1024).every((byte) => byte === 0)).toBe(true);
+  });
+
+  it('goes on with the one whose chunk was on its way, for the next segment', async () => {
+    const disk = new MemoryDisk();
+    const spare = new SpareSegment(disk, 'wal', SEGMENT_BYTES);
+    spare.pace(MIB);
+    const first = spare.take();
+    await settled();
+    spare.pace(SEGMENT_BYTES);
+    await settled();
+    expect(spare.isReady).toBe(true);
+    expect(spare.take().path).not.toBe(first.path);
+    expect(sizes(disk)).toEqual([SEGMENT_BYTES, SEGMENT_BYTES]);
+  });
+
+  it('leaves nothing behind when it is closed', async () => {
+    const disk = new MemoryDisk();
+    const spare = new SpareSegment(disk, 'wal', SEGMENT_BYTES);
+    spare.pace(MIB);
+    await spare.close();
+    expect(disk.list('wal')).toEqual([]);
+  });
+});
+
+function sizes(disk: MemoryDisk): readonly number[] {
+  return disk.list('wal').map((name) => disk.file(`wal/${name}`).length);
+}
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 40; turn++) await Promise.resolve();
+}
