@@ -22,6 +22,7 @@ import {
   type Revision,
   type Term,
 } from '#base';
+import { copyRange } from './bytes-range.ts';
 import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
 
 const FORMAT = 1;
@@ -72,7 +73,7 @@ export function readAppliedRow(key: Uint8Array, value: Uint8Array): Applied {
   const index = row.varint();
   const term = row.varint();
   const revision = row.varint();
-  const chainHash = row.bytes(HASH_BYTES);
+  const chainHash = copyRange(row.bytes(HASH_BYTES));
   const rest = {
     recordedTimeMs: row.varint(),
     totalEvents: row.varint(),

@@ -29,8 +29,7 @@ export function databaseAt(reader: DatabaseReader, applied: Applied, revision: n
     const chainHash = genesisHash(reader.source.sha256, applied.databaseId);
     return { revision, basis: 0, timestampMs: applied.createdAtMs, chainHash, totalEvents: 0 };
   }
-  const { record, recordedTimeMs } = reader.transaction(revision);
-  const { chainHash, totalEvents } = record;
+  const { recordedTimeMs, chainHash, totalEvents } = reader.transaction(revision);
   return { revision, basis: revision - 1, timestampMs: recordedTimeMs, chainHash, totalEvents };
 }
 

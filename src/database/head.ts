@@ -37,22 +37,27 @@ export const TYPE_TIP = 3;
 /** Numbers of one tip of a subject: stream id, source id, type id, latest revision. */
 export const SUBJECT_TIP = 4;
 
-/** What a head's row says, inline entries still packed. */
-export interface HeadContent {
+/** What a head's row says, apart from its entries. */
+export interface HeadFields {
   readonly name: HeadName;
   /** 0 for subjects, which need none. */
   readonly id: number;
   readonly firstRevision: number;
   readonly lastRevision: number;
-  /** The latest revision with an event of this list that has no subject; 0: none. 0 in the heads of subjects. */
+  /** The latest revision with an event of this list that has no subject; 0: none. Not kept in the heads of subjects. */
   readonly lastWithoutSubject: number;
   /** Events in the whole list. */
   readonly count: number;
   readonly spilled: boolean;
   /** `TYPE_TIP` or `SUBJECT_TIP` numbers each; empty when spilled and where the kind has none. */
   readonly tips: readonly number[];
-  /** Of the newest entries, `inline` holds this many. */
+  /** Of the list's newest entries, this many are in the row. */
   readonly inlineCount: number;
+}
+
+/** A head's row. */
+export interface HeadContent extends HeadFields {
+  /** The inline entries, packed. */
   readonly inline: Uint8Array;
 }
 
@@ -62,7 +67,7 @@ export function tipStride(name: HeadName): number {
   return name.kind === HEAD_KIND.SUBJECT ? SUBJECT_TIP : TYPE_TIP;
 }
 
-export function writeHead(into: ByteWriter, head: HeadContent): void {
+export function writeHead(into: ByteWriter, head: HeadFields, inline: Uint8Array): void {
   const isSubject = head.name.kind === HEAD_KIND.SUBJECT;
   into.u8(FORMAT);
   into.u8(head.spilled ? SPILLED : 0);
@@ -73,11 +78,11 @@ export function writeHead(into: ByteWriter, head: HeadContent): void {
   if (!isSubject) into.varint(head.lastWithoutSubject);
   if (!head.spilled) writeTips(into, head);
   into.varint(head.inlineCount);
-  into.bytes(head.inline);
+  into.bytes(inline);
   sealRow(into);
 }
 
-function writeTips(into: ByteWriter, head: HeadContent): void {
+function writeTips(into: ByteWriter, head: HeadFields): void {
   const stride = tipStride(head.name);
   if (stride === 0) return;
   const { tips, lastRevision } = head;

@@ -12,6 +12,18 @@
  *   D7  A reader at an applied revision sees exactly the events up to it, whatever is written meanwhile.
  */
 export type { Applied } from './applied.ts';
+export { type CatalogEntry, encodeCatalogEntry } from './catalog-entry.ts';
+export { type CatalogEntryToApply, CatalogMachine, type CatalogOutcome } from './catalog-machine.ts';
+export type { Binding, CatalogApplied } from './catalog-rows.ts';
+export {
+  DatabaseMachine,
+  type EntryToApply,
+  type MachineOptions,
+  type NewDatabase,
+  type RangeNeed,
+  type TransactOutcome,
+} from './database-machine.ts';
+export { findEvent } from './event-identity.ts';
 export { type DatabaseFacts, databaseAt, genesisHash, revisionAtTime } from './facts.ts';
 export { type HeadContent, inlineEntries, readChunk } from './head.ts';
 export {
@@ -34,6 +46,5 @@ export {
   type StoredEvent,
   type StoredTransaction,
 } from './reader.ts';
-export type { BodyView, RecordView, StoredId } from './record.ts';
 export { readTimeRow } from './small-rows.ts';
 export { type HeadWalk, type PageWalk, type TimeWalk, walkHeads, walkPages, walkTimes } from './walks.ts';

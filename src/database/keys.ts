@@ -16,14 +16,14 @@
  * 01 g 08 hash                 event-id row
  * 01 g 09 second revision      effective-time row: a second, and a page by its first revision
  * 01 g 0b block                page directory: which of 256 revisions begin a page
- * 01 g 10 name 00              binding of a database name (catalog group)
+ * 01 g 10 block                bindings of 64 groups (catalog group only)
  * ```
  * Nothing here knows what the values hold.
  */
 import { ByteReader, ByteWriter, type GroupId } from '#base';
 import type { Position } from '#model';
 
-export const GROUP_ROWS = 0x01;
+const GROUP_ROWS = 0x01;
 
 export const TABLE = {
   APPLIED: 0x00,
@@ -34,7 +34,7 @@ export const TABLE = {
   EVENT_ID: 0x08,
   TIME: 0x09,
   DIRECTORY: 0x0b,
-  BINDING: 0x10,
+  BINDINGS: 0x10,
 } as const;
 
 /** What a head lists the events of; the number is the head's table. */
@@ -63,7 +63,7 @@ const POSITION_BYTES = 10;
 const SUBJECT_NONE = 0x00;
 const SUBJECT_SOME = 0x01;
 /** Seconds of 0001-01-01 before 1970: added, so that every second of the supported years is 0 or more. */
-export const SECONDS_BIAS: number = 62_135_596_800;
+const SECONDS_BIAS: number = 62_135_596_800;
 
 /** Revisions in one row of the page directory. */
 export const DIRECTORY_BLOCK: number = 256;
@@ -131,10 +131,9 @@ export class RowKeys {
     return this.#numbered(TABLE.DIRECTORY, block);
   }
 
-  binding(name: Uint8Array): Uint8Array {
-    const key = this.#start(TABLE.BINDING);
-    key.bytes(name);
-    key.u8(0);
+  bindings(block: number): Uint8Array {
+    const key = this.#start(TABLE.BINDINGS);
+    key.u32be(block);
     return key.view();
   }
 
@@ -192,6 +191,10 @@ export class RowKeys {
     this.#key.u32be(group);
     return this.#key;
   }
+}
+
+export function tableOfKey(key: Uint8Array): number {
+  return key[PREFIX_BYTES - 1] ?? 0;
 }
 
 /** The term in the key of a head (never "no subject"): a view into the key. */

@@ -95,8 +95,8 @@ export class PostingCursor {
     const target = this.#isForward || position.revision <= this.#options.at ? position : this.#highest;
     if (this.onEntry && !this.#isBefore(this.#block.entry(this.#place), target)) return true;
     if (this.#seekInBlock(this.#block, target)) return this.onEntry;
-    if (this.#isForward) return this.#seekForward(target);
-    return this.#seekReverse(target);
+    if (this.#next === 'end') return this.#enter(PostingBlock.EMPTY, 0);
+    return this.#isForward ? this.#seekForward(target) : this.#seekReverse(target);
   }
 
   /** Gives the range back. Closing twice is allowed. */
@@ -121,33 +121,26 @@ export class PostingCursor {
     return this.#isForward ? order < 0 : order > 0;
   }
 
+  /** A target that the block walked last does not reach. */
   async #seekForward(target: Position): Promise<boolean> {
-    if (this.#next === 'end') return false;
     if (this.#isBefore(target, this.#border)) {
-      const from = this.#block.count > 0 && this.#block !== this.#inline ? this.#lastOf(this.#block) : FIRST;
-      await this.#openChunks(this.#isBefore(from, target) ? target : from, false);
-      for (;;) {
-        const block = await this.#nextBlock();
-        if (block.count === 0) return this.#enter(block, 0);
-        if (this.#seekInBlock(block, target)) return this.onEntry;
-      }
+      await this.#openChunks(target, this.#border);
+      const block = await this.#nextBlock();
+      return this.#seekInBlock(block, target) ? this.onEntry : this.load();
     }
     await this.#closeRange();
     this.#next = 'end';
-    this.#seekInBlock(this.#inline, target);
-    return this.onEntry;
+    return this.#seekInBlock(this.#inline, target) ? this.onEntry : this.#enter(PostingBlock.EMPTY, 0);
   }
 
   async #seekReverse(target: Position): Promise<boolean> {
     if (this.#next === 'start') {
-      this.#next = 'chunks';
+      await this.#openChunks(FIRST, this.#border);
       if (this.#seekInBlock(this.#inline, target)) return this.onEntry;
     }
-    if (this.#next === 'end') return false;
     // Chunks go by their last entry: the one that holds the target, or reaches over it, may lie above it.
     const above = await this.#chunkAbove(target);
-    const below = above === undefined ? this.#border : positionOfChunk(above.key);
-    await this.#openChunks(below, true);
+    await this.#openChunks(FIRST, above === undefined ? this.#border : positionOfChunk(above.key));
     if (above !== undefined && this.#seekInBlock(readChunk(above.key, above.value), target)) return this.onEntry;
     return this.load();
   }
@@ -180,15 +173,10 @@ export class PostingCursor {
     return this.onEntry;
   }
 
-  #lastOf(block: PostingBlock): Position {
-    return block.entry(block.count - 1);
-  }
-
-  /** Walks the chunks anew: forward from `bound` on, in reverse from below it. */
-  async #openChunks(bound: Position, reverse: boolean): Promise<void> {
+  /** Walks the chunks anew, those whose last entry is in `[from, to)`. */
+  async #openChunks(from: Position, to: Position): Promise<void> {
     await this.#closeRange();
-    const { gte, lt } = reverse ? this.#chunkRange(FIRST, bound) : this.#chunkRange(bound, this.#border);
-    this.#range = this.#reader.source.kv.range({ gte, lt, reverse });
+    this.#range = this.#reader.source.kv.range({ ...this.#chunkRange(from, to), reverse: !this.#isForward });
     this.#next = 'chunks';
   }
 

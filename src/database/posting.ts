@@ -82,7 +82,7 @@ function timeKindOf(last: PostingPlace, entry: PostingEntry): number {
 }
 
 /** Moves `last` to the next entry. False when the bytes are none: the row is corrupt. */
-export function readPosting(from: ByteReader, last: PostingPlace): boolean {
+function readPosting(from: ByteReader, last: PostingPlace): boolean {
   const first = from.varint();
   const revisionDelta = Math.floor(first / TIME_KINDS);
   const timeKind = first % TIME_KINDS;

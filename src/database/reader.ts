@@ -7,15 +7,16 @@
  */
 import { type Crc32, type GroupId, type Sha256, toRevision } from '#base';
 import type { KvReader } from '#kv';
-import type { Position } from '#model';
-import { type Applied, readAppliedRow } from './applied.ts';
+import { type LoggedTransactionView, type Position, readLoggedTransaction, type StoredEventId } from '#model';
+import { type Applied, HASH_BYTES, readAppliedRow } from './applied.ts';
 import { corruptRecord } from './corruption.ts';
 import { type HeadContent, readHead } from './head.ts';
 import { DIRECTORY_BLOCK, type HeadName, RowKeys } from './keys.ts';
 import { Page, type PageRecord } from './page.ts';
 import type { PostingEntry } from './posting.ts';
-import { type BodyView, EventWalk, type RecordView, readBody, readRecord, type StoredId } from './record.ts';
-import { lastDirectoryBit, readDirectoryRow, readTransactionRow } from './small-rows.ts';
+import { lastDirectoryBit, readDirectoryRow, readTipRow, readTransactionRow, type TipRow } from './small-rows.ts';
+
+const NO_STORED_IDS: readonly StoredEventId[] = [];
 
 /** Where to read: the store, the group, and the two digests that native code computes best. */
 export interface DatabaseSource {
@@ -35,15 +36,18 @@ export interface StoredEvent {
   readonly storedId?: string;
 }
 
-/** A transaction as it is stored. The offsets of `record` and `body` are in `bytes`. */
+/** A transaction as it is stored. */
 export interface StoredTransaction {
   readonly revision: number;
   readonly recordedTimeMs: number;
   readonly eventCount: number;
   /** The `LoggedTransaction`: a view into its page. */
   readonly bytes: Uint8Array;
-  readonly record: RecordView;
-  readonly body: BodyView;
+  /** What is where in `bytes`. */
+  readonly view: LoggedTransactionView;
+  readonly chainHash: Uint8Array;
+  /** Events in the revisions 1 to `revision`. */
+  readonly totalEvents: number;
 }
 
 export class DatabaseReader {
@@ -68,6 +72,13 @@ export class DatabaseReader {
     const key = this.keys.head(name);
     const value = this.source.kv.get(key);
     return value === undefined ? undefined : readHead(name, key, value);
+  }
+
+  /** The tip row of a spilled head. */
+  tip(name: HeadName, mask: number, ids: readonly number[]): TipRow | undefined {
+    const key = this.keys.tip(name, mask, ids);
+    const value = this.source.kv.get(key);
+    return value === undefined ? undefined : readTipRow(key, value);
   }
 
   /** The page that begins at the revision. */
@@ -105,10 +116,9 @@ export class DatabaseReader {
   eventOf(entry: PostingEntry): StoredEvent {
     const page = this.page(entry.revision - entry.pageOffset);
     const record = page.record(entry.revision);
-    const storedId = record.hasStoredIds
-      ? storedIdOf(this.#recordView(page, record).storedIds, entry.index)
-      : undefined;
-    return storedEvent(entry, record.recordedTimeMs, page.event(entry.offset), storedId);
+    const storedIds = record.hasStoredIds ? this.#transactionOf(page, record).view.storedIds : NO_STORED_IDS;
+    const { recordedTimeMs } = record;
+    return storedEvent(entry, { recordedTimeMs, bytes: page.event(entry.offset), storedIds });
   }
 
   /** The event at a position; undefined when its transaction has fewer events. The revision is applied and not 0. */
@@ -116,12 +126,7 @@ export class DatabaseReader {
     const page = this.pageOf(position.revision);
     const record = page.record(position.revision);
     if (position.index >= record.eventCount) return undefined;
-    const transaction = this.#transactionOf(page, record);
-    const walk = new EventWalk(transaction.bytes, transaction.body);
-    for (let index = 0; walk.next(); index++) {
-      if (index === position.index) return eventOfWalk(transaction, walk, index);
-    }
-    throw page.corrupt(`revision ${position.revision} has no event ${position.index}`);
+    return eventOfTransaction(this.#transactionOf(page, record), position.index);
   }
 
   /** The transaction of a revision that is applied and not 0. */
@@ -149,47 +154,33 @@ export class DatabaseReader {
   }
 
   #transactionOf(page: Page, record: PageRecord): StoredTransaction {
-    const view = this.#recordView(page, record);
+    const { revision, recordedTimeMs, eventCount, totalEvents } = record;
     const bytes = page.slice(record.start, record.end);
-    const body = readBody(bytes, view.bodyStart, view.bodyEnd);
-    if (body === undefined) throw page.corrupt(`the body of revision ${record.revision} is malformed`);
-    const { revision, recordedTimeMs, eventCount } = record;
-    return { revision, recordedTimeMs, eventCount, bytes, record: view, body };
-  }
-
-  #recordView(page: Page, record: PageRecord): RecordView {
-    const bytes = page.slice(record.start, record.end);
-    const view = readRecord(bytes, 0, bytes.length);
-    if (view?.revision !== record.revision)
-      throw page.corrupt(`the record of revision ${record.revision} is malformed`);
-    return view;
+    const view = readLoggedTransaction(bytes, 0, bytes.length);
+    if (view.revision !== revision || view.body.eventStarts.length !== eventCount) {
+      throw page.corrupt(`revision ${revision} of it is not what its header says`);
+    }
+    const chainHash = bytes.subarray(view.chainHashStart, view.chainHashStart + HASH_BYTES);
+    return { revision, recordedTimeMs, eventCount, bytes, view, chainHash, totalEvents };
   }
 }
 
 /** The events of a transaction, in order. */
 export function eventsOf(transaction: StoredTransaction): readonly StoredEvent[] {
-  const walk = new EventWalk(transaction.bytes, transaction.body);
-  const events: StoredEvent[] = [];
-  while (walk.next()) events.push(eventOfWalk(transaction, walk, events.length));
-  return events;
+  return transaction.view.body.eventStarts.map((_, index) => eventOfTransaction(transaction, index));
 }
 
-function eventOfWalk(transaction: StoredTransaction, walk: EventWalk, index: number): StoredEvent {
-  const position = { revision: transaction.revision, index };
-  const storedId = storedIdOf(transaction.record.storedIds, index);
-  return storedEvent(position, transaction.recordedTimeMs, transaction.bytes.subarray(walk.start, walk.end), storedId);
+function eventOfTransaction({ revision, recordedTimeMs, bytes, view }: StoredTransaction, index: number): StoredEvent {
+  const event = bytes.subarray(view.body.eventStarts[index], view.body.eventEnds[index]);
+  return storedEvent({ revision, index }, { recordedTimeMs, bytes: event, storedIds: view.storedIds });
 }
 
 function storedEvent(
-  position: Position,
-  recordedTimeMs: number,
-  bytes: Uint8Array,
-  storedId: string | undefined,
+  { revision, index }: Position,
+  parts: Pick<StoredEvent, 'recordedTimeMs' | 'bytes'> & { readonly storedIds: readonly StoredEventId[] },
 ): StoredEvent {
-  const event = { position: { revision: position.revision, index: position.index }, recordedTimeMs, bytes };
+  const { recordedTimeMs, bytes, storedIds } = parts;
+  const event = { position: { revision, index }, recordedTimeMs, bytes };
+  const storedId = storedIds.find((stored) => stored.index === index)?.id;
   return storedId === undefined ? event : { ...event, storedId };
-}
-
-function storedIdOf(storedIds: readonly StoredId[], index: number): string | undefined {
-  return storedIds.find((stored) => stored.index === index)?.id;
 }

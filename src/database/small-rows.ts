@@ -3,7 +3,7 @@
  * `u8 format = 1 | fields | u32 CRC`; docs/formats/indexes.md has the grammar.
  */
 import type { ByteReader, ByteWriter } from '#base';
-import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
+import { closeRow, openRow, sealRow } from './corruption.ts';
 import { DIRECTORY_BLOCK } from './keys.ts';
 import type { PostingEntry } from './posting.ts';
 
@@ -68,19 +68,23 @@ export function readEventIdRow(key: Uint8Array, value: Uint8Array): readonly Eve
  * The events of one page that take effect in one second, by time, then position. Second and page are in the key:
  * `varint count`, then each `varint nanos delta | varint revision − first of the page | varint index | varint offset`.
  */
-export function writeTimeRow(into: ByteWriter, firstRevision: number, entries: readonly PostingEntry[]): void {
+export function writeTimeRow(into: ByteWriter, firstRevision: number, entries: readonly number[]): void {
   into.u8(FORMAT);
-  into.varint(entries.length);
-  let nanos = 0;
-  for (const entry of entries) {
-    into.varint(entry.nanos - nanos);
-    into.varint(entry.revision - firstRevision);
-    into.varint(entry.index);
-    into.varint(entry.offset);
-    nanos = entry.nanos;
+  into.varint(entries.length / TIME_ENTRY);
+  let last = 0;
+  for (let at = 0; at < entries.length; at += TIME_ENTRY) {
+    const nanos = entries[at] ?? 0;
+    into.varint(nanos - last);
+    into.varint((entries[at + 1] ?? 0) - firstRevision);
+    into.varint(entries[at + 2] ?? 0);
+    into.varint(entries[at + 3] ?? 0);
+    last = nanos;
   }
   sealRow(into);
 }
+
+/** Numbers of one entry as it is written: nanoseconds, revision, index, offset. */
+export const TIME_ENTRY = 4;
 
 export interface TimeRowKey {
   readonly seconds: number;
@@ -158,9 +162,4 @@ export function lastDirectoryBit(bits: Uint8Array, from: number): number {
     if (((bits[place >> 3] ?? 0) & (1 << (place & 7))) !== 0) return place;
   }
   return -1;
-}
-
-/** Throws `corruptRecord` for a directory without the page that it must know. */
-export function missingPage(key: Uint8Array, revision: number): Error {
-  return corruptRecord(key, `it knows no page that holds revision ${revision}`);
 }

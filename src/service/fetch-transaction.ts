@@ -1,5 +1,5 @@
 import { formatUuid, parseUuid, toRevision } from '#base';
-import { decodeTransactionOptions, Faults, isOrigin, NO_OPTIONS, ORIGIN, parseTransactionId } from '#model';
+import { Faults, optionsOfBody, parseTransactionId } from '#model';
 import { eventsOf, type StoredTransaction, transactionById } from '#query';
 import type { ServiceContext } from './context.ts';
 import { transactionNotFound } from './errors.ts';
@@ -27,20 +27,16 @@ export async function fetchTransaction(
 }
 
 function describe(id: Uint8Array, stored: StoredTransaction): TransactionDescription {
-  const { bytes, body, record, revision, recordedTimeMs } = stored;
-  const hasOptions = body.optionsStart !== -1;
-  const options = hasOptions
-    ? decodeTransactionOptions(bytes.subarray(body.optionsStart, body.optionsEnd), 'options', new Faults())
-    : undefined;
+  const { bytes, view, chainHash, revision, recordedTimeMs } = stored;
   return {
     transactionId: formatUuid(id),
     revision: toRevision(revision),
     basis: basisOf(revision),
     recordedTimeMs,
-    origin: isOrigin(body.origin) ? body.origin : ORIGIN.UNSPECIFIED,
-    options: options ?? NO_OPTIONS,
+    origin: view.body.origin,
+    options: optionsOfBody(view.body),
     events: eventsOf(stored),
-    chainHash: record.chainHash,
+    chainHash,
     record: bytes,
   };
 }

@@ -17,6 +17,7 @@ import { ServiceMeters } from './meters.ts';
 import { OpenStreams } from './open-streams.ts';
 import type { Service } from './operations.ts';
 import { queryEvents } from './query-events.ts';
+import { RandomPool } from './random-pool.ts';
 import { type Digests, Reads } from './reads.ts';
 import { scanLog, scanLogBatches } from './scan-log.ts';
 import { singleEvent } from './single-event.ts';
@@ -44,7 +45,7 @@ export function createService(parts: ServiceParts): Service {
     node: parts.node,
     reads: new Reads(parts.node, parts.digests),
     clock: parts.clock,
-    random: parts.random,
+    random: new RandomPool(parts.random),
     timers: parts.timers ?? systemTimers,
     limits,
     streams: new OpenStreams(limits.streamsMax),

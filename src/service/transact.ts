@@ -110,7 +110,7 @@ function recordedReply(binding: Binding, transactionId: Uint8Array, stored: Stor
     basis: basisOf(stored.revision),
     recordedTimeMs: stored.recordedTimeMs,
     events: eventsOf(stored).map((event) => event.bytes),
-    storedIds: stored.record.storedIds,
+    storedIds: stored.view.storedIds,
     replayed: true,
   };
 }

@@ -36,8 +36,16 @@ describe('modulesHaveHeaders', () => {
     expect(modulesHaveHeaders(tree)).toEqual([]);
   });
 
-  it('finds a module that begins with code', () => {
-    expect(modulesHaveHeaders(treeOf({ 'src/a/b.ts': 'export {};\n/** Late. */\n' }))).toHaveLength(1);
+  it('passes a module whose only export is introduced', () => {
+    const text = "import { b } from './b.ts';\n\n/** Does a. */\nexport function a() {}\n";
+    expect(modulesHaveHeaders(treeOf({ 'src/a/b.ts': text }))).toEqual([]);
+  });
+
+  it.each([
+    ['begins with code', 'export {};\n/** Late. */\n'],
+    ['introduces one export of two', '/* */\n/** A. */\nexport const a = 1;\nexport const b = 2;\n'],
+  ])('finds a module that %s', (_how, text) => {
+    expect(modulesHaveHeaders(treeOf({ 'src/a/b.ts': text }))).toHaveLength(1);
   });
 });
 

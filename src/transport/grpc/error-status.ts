@@ -40,14 +40,19 @@ export const STATUS_OF_CODE: Readonly<Record<ErrorCode, GrpcStatusName>> = {
   internal: 'INTERNAL',
 };
 
-/**
- * The status for whatever an operation threw. What is fatal to the node is thrown on. Anything else that is not a
- * `DatabaseError` is a bug that concerns one call; `onBug` logs it, and the caller learns no more than that.
- */
-export function statusOfFailure(failure: unknown, onBug: (failure: unknown) => void): CallStatus {
-  if (isFatal(failure)) throw failure;
-  if (failure instanceof DatabaseError) return statusOfError(failure);
-  onBug(failure);
+/** Who hears of what is not the fault of a request. */
+export interface FailureListeners {
+  /** A bug that concerns one call. */
+  readonly onBug: (failure: unknown) => void;
+  /** What stops the node. */
+  readonly onFatal: (failure: unknown) => void;
+}
+
+/** The status for whatever an operation threw. Of a bug the caller learns no more than that it is one. */
+export function statusOfFailure(failure: unknown, listeners: FailureListeners): CallStatus {
+  if (isFatal(failure)) listeners.onFatal(failure);
+  else if (failure instanceof DatabaseError) return statusOfError(failure);
+  else listeners.onBug(failure);
   return statusOfError(new DatabaseError('internal', 'This is a bug in Cairn; the log of the node says more'));
 }
 
@@ -64,7 +69,7 @@ export function statusOfError(error: DatabaseError): CallStatus {
 }
 
 /** By which a client learns where the leader is. */
-export function leaderTrailers(leader: LeaderAddress): Record<string, string> {
+function leaderTrailers(leader: LeaderAddress): Record<string, string> {
   return { 'x-leader-node': leader.node, 'x-leader-address': leader.address };
 }
 

@@ -29,8 +29,15 @@ export function createHealthService(source: HealthSource): HealthService {
     ['cairn.v1.EventStore', source.readable],
   ]);
   const health = new HealthImplementation();
+  const told = new Map<string, boolean>();
   const refresh = (): void => {
-    for (const [name, probe] of probes) health.setStatus(name, probe() ? 'SERVING' : 'NOT_SERVING');
+    for (const [name, probe] of probes) {
+      const isServing = probe();
+      // Watchers are told of every status that is set, also of the one they know.
+      if (told.get(name) === isServing) continue;
+      told.set(name, isServing);
+      health.setStatus(name, isServing ? 'SERVING' : 'NOT_SERVING');
+    }
   };
   refresh();
   const timer = setInterval(refresh, REFRESH_EVERY_MS).unref();

@@ -16,6 +16,7 @@ import {
   toTerm,
   uuidv7,
 } from '#base';
+import { encodeLoggedTransaction, encodeTransactPayload, NO_OPTIONS, ORIGIN, readTransactPayload } from '#model';
 import { readAppliedRow, writeApplied } from '../../../src/database/applied.ts';
 import {
   CHUNK_ENTRIES,
@@ -30,8 +31,9 @@ import {
 import { HEAD_KIND, type HeadName } from '../../../src/database/keys.ts';
 import { Page, pushRecord, writePage, writeRecordTag } from '../../../src/database/page.ts';
 import { PostingBlock, type PostingEntry, PostingPlace, writePosting } from '../../../src/database/posting.ts';
-import { readRecord, writeRecordHead } from '../../../src/database/record.ts';
+import { writeRecordHead } from '../../../src/database/record.ts';
 import * as small from '../../../src/database/small-rows.ts';
+import { eventBytes } from '../../support/events.ts';
 
 const KEY = Uint8Array.of(1, 2, 3);
 const u48 = fc.integer({ min: 0, max: 2 ** 48 });
@@ -180,7 +182,7 @@ describe('heads', () => {
         const read = readHead(
           name,
           KEY,
-          written((into) => writeHead(into, head)),
+          written((into) => writeHead(into, head, head.inline)),
         );
         expect(read).toEqual(head);
         expect(unpacked(inlineEntries(KEY, read))).toEqual(list);
@@ -194,7 +196,7 @@ describe('heads', () => {
     const inline = packed(list);
     const head = { name, id: 1, firstRevision: 1, lastRevision: 3, lastWithoutSubject: 2, count: 3 };
     const row = written((into) =>
-      writeHead(into, { ...head, spilled: false, tips: [1, 3, 2], inlineCount: 3, inline }),
+      writeHead(into, { ...head, spilled: false, tips: [1, 3, 2], inlineCount: 3 }, inline),
     );
     expect(unnoticedFlips(row, (flipped) => readHead(name, KEY, flipped))).toEqual([]);
     const chunk = written((into) => writeChunk(into, 3, inline));
@@ -202,6 +204,10 @@ describe('heads', () => {
     expect(unnoticedFlips(chunk, (flipped) => readChunk(KEY, flipped))).toEqual([]);
   });
 });
+
+function flat(list: readonly PostingEntry[]): number[] {
+  return list.flatMap(({ nanos, revision, index, offset }) => [nanos, revision, index, offset]);
+}
 
 describe('small rows', () => {
   it('are read back as they were written', () => {
@@ -235,7 +241,7 @@ describe('small rows', () => {
         const sorted = list
           .map((entry) => ({ ...entry, seconds, pageOffset: entry.revision - firstRevision }))
           .toSorted((x, y) => x.nanos - y.nanos || x.revision - y.revision || x.index - y.index);
-        const row = written((into) => small.writeTimeRow(into, firstRevision, sorted));
+        const row = written((into) => small.writeTimeRow(into, firstRevision, flat(sorted)));
         expect(small.readTimeRow(KEY, row, { seconds, firstRevision })).toEqual(sorted);
       }),
     );
@@ -261,7 +267,7 @@ describe('small rows', () => {
       [written((into) => small.writeTransactionRow(into, entry)), (row) => small.readTransactionRow(KEY, row)],
       [written((into) => small.writeEventIdRow(into, [entry])), (row) => small.readEventIdRow(KEY, row)],
       [
-        written((into) => small.writeTimeRow(into, 8, [entry])),
+        written((into) => small.writeTimeRow(into, 8, flat([entry]))),
         (row) => small.readTimeRow(KEY, row, { seconds: 7, firstRevision: 8 }),
       ],
       [
@@ -327,23 +333,39 @@ describe('the applied row', () => {
 });
 
 describe('records', () => {
-  it('are read back as they were written', () => {
-    const stored = fc.array(fc.record({ index: fc.nat(999), id: fc.string({ unit: 'grapheme', minLength: 1 }) }));
+  it('are the messages that the model reads', () => {
+    const body = encodeBody();
+    const storedIds = fc.array(fc.record({ index: fc.nat(999), id: fc.string({ unit: 'grapheme', minLength: 1 }) }));
+    const heads = fc.record({
+      revision: u48.map((n) => n + 1),
+      chainHash: hash,
+      storedIds,
+      totalEvents: u48.map((n) => n + 1),
+    });
     fc.assert(
-      fc.property(
-        fc.record({ revision: u48, chainHash: hash, storedIds: stored, totalEvents: u48 }),
-        fc.nat(300),
-        (head, bodyLength) => {
-          const writer = new ByteWriter();
-          const headLength = writeRecordHead(writer, head, bodyLength);
-          writer.bytes(new Uint8Array(bodyLength));
-          const bytes = writer.take();
-          expect(readRecord(bytes, 0, bytes.length)).toEqual({ ...head, bodyStart: headLength, bodyEnd: bytes.length });
-          expect(readRecord(bytes, 0, bytes.length - 1)).toBeUndefined();
-        },
-      ),
+      fc.property(heads, (head) => {
+        const record = written((into) => {
+          writeRecordHead(into, head, body.length);
+          into.bytes(body);
+        });
+        const { totalEvents: totalEventCount, ...rest } = head;
+        expect(record).toEqual(encodeLoggedTransaction({ ...rest, totalEventCount, body }));
+      }),
     );
   });
+
+  function encodeBody(): Uint8Array {
+    const events = [eventBytes({ id: 'a' }), eventBytes({ id: 'b' })];
+    const payload = encodeTransactPayload({
+      transactionId: new Uint8Array(16).fill(7),
+      origin: ORIGIN.GRPC_TRANSACTION,
+      options: NO_OPTIONS,
+      constraints: [],
+      events,
+    });
+    const { body } = readTransactPayload(payload);
+    return payload.subarray(body.start, body.end);
+  }
 });
 
 describe('pages', () => {

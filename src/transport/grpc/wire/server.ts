@@ -47,6 +47,9 @@ export interface WireServerParts {
 /** node:http2 refuses streams of a connection beyond it; its own 10 MB would be a handful of large transactions. */
 const SESSION_MEMORY_MB = 256;
 
+/** How long a drained server waits for its last answers to leave. */
+const FLUSH_MS = 500;
+
 const DRAINING: CallStatus = { code: 'UNAVAILABLE', message: 'The node is shutting down; try another one' };
 
 const asItIs = (bytes: Buffer): Uint8Array => bytes;
@@ -56,6 +59,7 @@ export class WireServer {
   readonly #server: Server;
   readonly #calls = new Set<Call>();
   #draining = false;
+  #onIdle: (() => void) | undefined;
 
   constructor(parts: WireServerParts) {
     this.#parts = parts;
@@ -87,7 +91,7 @@ export class WireServer {
 
   /**
    * Takes no more calls, ends the streams (they might never end by themselves), gives the other calls `graceMs`.
-   * Resolves when every connection is closed.
+   * Connections close with their last call. Resolves when every connection is closed.
    */
   async drain(graceMs: number): Promise<void> {
     this.#draining = true;
@@ -95,9 +99,25 @@ export class WireServer {
       this.#server.tryShutdown(() => resolve());
     });
     for (const call of this.#calls) if (call.method.kind === 'server_stream') call.finish(DRAINING);
-    const timer = setTimeout(() => this.#server.forceShutdown(), graceMs);
+    const force = (): void => this.#server.forceShutdown();
+    const timers = [setTimeout(force, graceMs)];
+    // Calls of the services beside ours, such as a watched health, would otherwise use up the time of grace.
+    void this.#idle().then(() => timers.push(setTimeout(force, Math.min(FLUSH_MS, graceMs))));
     await closed;
-    clearTimeout(timer);
+    for (const timer of timers) clearTimeout(timer);
+  }
+
+  /** Resolves when no call of ours is in flight. */
+  #idle(): Promise<void> {
+    if (this.#calls.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#onIdle = resolve;
+    });
+  }
+
+  #ended(call: Call): void {
+    this.#calls.delete(call);
+    if (this.#calls.size === 0) this.#onIdle?.();
   }
 
   #register(method: Method): void {
@@ -121,7 +141,7 @@ export class WireServer {
 
   /** The call, unless it is refused at once. */
   #accept(surface: Surface, method: MethodName, meter: MethodMeter): Call | undefined {
-    const call = new Call({ surface, method, meter, onEnded: () => this.#calls.delete(call) });
+    const call = new Call({ surface, method, meter, onEnded: () => this.#ended(call) });
     const refusal = this.#refusal();
     if (refusal !== undefined) {
       call.finish(refusal);

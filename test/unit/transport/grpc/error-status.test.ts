@@ -3,7 +3,12 @@
 
 import { describe, expect, it } from 'vitest';
 import { BrokenInvariant, DatabaseError, ERROR_CODES, type ErrorCode } from '#base';
-import { STATUS_OF_CODE, statusOfError, statusOfFailure } from '../../../../src/transport/grpc/error-status.ts';
+import {
+  type FailureListeners,
+  STATUS_OF_CODE,
+  statusOfError,
+  statusOfFailure,
+} from '../../../../src/transport/grpc/error-status.ts';
 import {
   BadRequest,
   ErrorInfo,
@@ -99,19 +104,27 @@ describe('statusOfError (T5)', () => {
 });
 
 describe('statusOfFailure', () => {
+  function listen(): { heard: [string, unknown][]; listeners: FailureListeners } {
+    const heard: [string, unknown][] = [];
+    const onBug = (failure: unknown): void => void heard.push(['bug', failure]);
+    return { heard, listeners: { onBug, onFatal: (failure) => void heard.push(['fatal', failure]) } };
+  }
+
   it('hides a bug from the caller and hands it to the log', () => {
-    const bugs: unknown[] = [];
+    const { heard, listeners } = listen();
     const bug = new TypeError('secret');
-    const status = statusOfFailure(bug, (failure) => bugs.push(failure));
+    const status = statusOfFailure(bug, listeners);
     expect(status.code).toBe('INTERNAL');
     expect(status.message).not.toContain('secret');
-    expect(bugs).toEqual([bug]);
+    expect(heard).toEqual([['bug', bug]]);
   });
 
   it.each([
     new BrokenInvariant('1 is 2'),
     new DatabaseError('internal', 'Broken row', { details: { reason: 'CorruptRecord' } }),
-  ])('throws on what stops the node: %s', (failure) => {
-    expect(() => statusOfFailure(failure, () => undefined)).toThrow(failure);
+  ])('tells whoever stops the node of what must stop it: %s', (failure) => {
+    const { heard, listeners } = listen();
+    expect(statusOfFailure(failure, listeners).code).toBe('INTERNAL');
+    expect(heard).toEqual([['fatal', failure]]);
   });
 });

@@ -1,0 +1,13 @@
+/** Bytes in the middle of others: comparing them where they stand, and taking them out. */
+
+/** Whether `whole` equals `bytes[from, to)`. */
+export function equalsRange(whole: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {
+  if (whole.length !== to - from) return false;
+  for (let at = 0; at < whole.length; at++) if (whole[at] !== bytes[from + at]) return false;
+  return true;
+}
+
+/** `bytes[from, to)` as an array of its own, also when `bytes` is a Node Buffer, whose `slice` would only be a view. */
+export function copyRange(bytes: Uint8Array, from: number = 0, to: number = bytes.length): Uint8Array {
+  return new Uint8Array(bytes.subarray(from, to));
+}

@@ -1,0 +1,88 @@
+/**
+ * The payloads of the catalog's log entries (docs/formats/entries.md); those of databases are in #model.
+ *
+ * ```
+ * u8 format = 1 | u8 kind | …
+ * kind 16  create database:  16 bytes database_id | u64 LE created_at ms | varint length | name
+ * kind 17  delete database:  u8 has id | [16 bytes database_id] | varint length | name
+ * ```
+ * A format or kind that is not known here was written by a later release: guessing at it would make replicas differ, so
+ * it stops the node (D9).
+ */
+import {
+  ByteReader,
+  ByteWriter,
+  DatabaseError,
+  type DatabaseId,
+  encodeUtf8,
+  formatUuid,
+  isDatabaseId,
+  parseUuid,
+} from '#base';
+import { PAYLOAD_FORMAT } from '#model';
+
+const ENTRY_KIND = { CREATE_DATABASE: 16, DELETE_DATABASE: 17 } as const;
+const UUID_BYTES = 16;
+
+export type CatalogEntry =
+  | { readonly kind: 'create'; readonly name: string; readonly databaseId: DatabaseId; readonly createdAtMs: number }
+  | { readonly kind: 'delete'; readonly name: string; readonly databaseId?: DatabaseId };
+
+export function encodeCatalogEntry(entry: CatalogEntry): Uint8Array {
+  const payload = new ByteWriter(64);
+  payload.u8(PAYLOAD_FORMAT);
+  if (entry.kind === 'create') {
+    payload.u8(ENTRY_KIND.CREATE_DATABASE);
+    payload.bytes(bytesOfUuid(entry.databaseId));
+    payload.u64le(entry.createdAtMs);
+  } else {
+    payload.u8(ENTRY_KIND.DELETE_DATABASE);
+    payload.u8(entry.databaseId === undefined ? 0 : 1);
+    if (entry.databaseId !== undefined) payload.bytes(bytesOfUuid(entry.databaseId));
+  }
+  const name = encodeUtf8(entry.name);
+  payload.varint(name.length);
+  payload.bytes(name);
+  return payload.take();
+}
+
+/** Throws for a payload that is not a catalog entry of this format. */
+export function readCatalogEntry(payload: Uint8Array): CatalogEntry {
+  const reader = openEntry(payload);
+  const kind = reader.u8();
+  if (kind !== ENTRY_KIND.CREATE_DATABASE && kind !== ENTRY_KIND.DELETE_DATABASE) {
+    throw unknownEntry(`kind ${kind} is none of the catalog`);
+  }
+  const hasId = kind === ENTRY_KIND.CREATE_DATABASE || reader.u8() === 1;
+  const databaseId = hasId ? readDatabaseId(reader) : undefined;
+  const createdAtMs = kind === ENTRY_KIND.CREATE_DATABASE ? reader.u64le() : 0;
+  const name = reader.utf8(reader.varint());
+  if (reader.failed || reader.left !== 0 || name === '') throw unknownEntry('it is cut short or malformed');
+  if (kind === ENTRY_KIND.DELETE_DATABASE) return { kind: 'delete', name, ...(databaseId && { databaseId }) };
+  if (databaseId === undefined) throw unknownEntry('its database_id is not a UUIDv7');
+  return { kind: 'create', name, databaseId, createdAtMs };
+}
+
+function openEntry(payload: Uint8Array): ByteReader {
+  const reader = new ByteReader(payload);
+  const format = reader.u8();
+  if (format !== PAYLOAD_FORMAT)
+    throw unknownEntry(`format ${format} is unknown here, ${PAYLOAD_FORMAT} would be known`);
+  return reader;
+}
+
+function readDatabaseId(reader: ByteReader): DatabaseId | undefined {
+  const bytes = reader.bytes(UUID_BYTES);
+  const text = bytes.length === UUID_BYTES ? formatUuid(bytes) : '';
+  return isDatabaseId(text) ? text : undefined;
+}
+
+function bytesOfUuid(databaseId: DatabaseId): Uint8Array {
+  return parseUuid(databaseId) ?? new Uint8Array(UUID_BYTES);
+}
+
+/** The error for an entry that this release cannot apply: fatal to the node. */
+function unknownEntry(fault: string): DatabaseError {
+  const message = `A log entry cannot be applied: ${fault}. It may come from a later release of Cairn`;
+  return new DatabaseError('internal', message, { details: { reason: 'UnknownEntry' } });
+}

@@ -1,0 +1,163 @@
+/**
+ * The replicated state machine of the catalog, group 0: which names are bound to which database instances.
+ *
+ * A name is bound to one instance at most. An instance gets a group when it is created; neither its id nor its group is
+ * ever used again (D10). What else happens when a database comes or goes, its rows and its Raft group, is the business
+ * of whoever applies the entries.
+ */
+import {
+  assert,
+  ByteWriter,
+  encodeUtf8,
+  type GroupId,
+  type LogIndex,
+  type Term,
+  toGroupId,
+  toLogIndex,
+  toRevision,
+  toTerm,
+} from '#base';
+import type { KvBatch } from '#kv';
+import { type CatalogEntry, readCatalogEntry } from './catalog-entry.ts';
+import {
+  type Binding,
+  blockOfGroup,
+  type CatalogApplied,
+  readBindings,
+  readCatalogApplied,
+  writeBindings,
+  writeCatalogApplied,
+} from './catalog-rows.ts';
+import { RowKeys } from './keys.ts';
+import type { DatabaseSource } from './reader.ts';
+
+export type CatalogOutcome =
+  | { readonly kind: 'created'; readonly binding: Binding }
+  /** The name is taken, by this binding. */
+  | { readonly kind: 'exists'; readonly binding: Binding }
+  | { readonly kind: 'deleted'; readonly binding: Binding }
+  /** The name is bound to nothing, or to another instance than the one that was to be deleted. */
+  | { readonly kind: 'absent' };
+
+export interface CatalogEntryToApply {
+  readonly index: LogIndex;
+  readonly term: Term;
+  readonly payload: Uint8Array;
+}
+
+const FIRST_GROUP = 1;
+/** What the chain of the catalog's history begins with. */
+const GENESIS = 'cairn catalog';
+
+export class CatalogMachine {
+  readonly #source: DatabaseSource;
+  readonly #keys: RowKeys;
+  readonly #row = new ByteWriter();
+  readonly #byName = new Map<string, Binding>();
+  readonly #changedBlocks = new Set<number>();
+  #applied: CatalogApplied;
+
+  /** Takes up the catalog that is in the store; an empty one when there is none. Its group is that of the source. */
+  static open(source: DatabaseSource): CatalogMachine {
+    return new CatalogMachine(source);
+  }
+
+  private constructor(source: DatabaseSource) {
+    this.#source = source;
+    this.#keys = new RowKeys(source.group);
+    const key = this.#keys.applied();
+    const value = source.kv.get(key);
+    this.#applied = value === undefined ? emptyCatalog(source) : readCatalogApplied(key, value);
+    for (let block = 0; block <= blockOfGroup(this.#applied.nextGroup); block++) this.#readBlock(block);
+  }
+
+  get applied(): CatalogApplied {
+    return this.#applied;
+  }
+
+  lookup(name: string): Binding | undefined {
+    return this.#byName.get(name);
+  }
+
+  /** Every binding, by group. */
+  list(): readonly Binding[] {
+    return [...this.#byName.values()].toSorted((left, right) => left.group - right.group);
+  }
+
+  /** Notes an entry that changes no state: the leader's own, or one of the group's configuration. */
+  advance(index: LogIndex, term: Term): void {
+    assert(index > this.#applied.index, 'Entries are applied in log order', [this.#applied.index, index]);
+    this.#applied = { ...this.#applied, index, term };
+  }
+
+  /** Throws for an entry that this release does not know: it stops the node. */
+  apply({ index, term, payload }: CatalogEntryToApply): CatalogOutcome {
+    const entry = readCatalogEntry(payload);
+    this.advance(index, term);
+    const outcome = entry.kind === 'create' ? this.#create(entry) : this.#delete(entry);
+    if (outcome.kind === 'created' || outcome.kind === 'deleted') this.#noteChange(payload, outcome.binding);
+    return outcome;
+  }
+
+  /** Puts everything that changed since the last call into the batch. */
+  flushInto(batch: KvBatch): void {
+    for (const block of this.#changedBlocks) {
+      const bindings = this.list().filter((binding) => blockOfGroup(binding.group) === block);
+      this.#row.reset();
+      writeBindings(this.#row, bindings);
+      if (bindings.length === 0) batch.del(this.#keys.bindings(block));
+      else batch.put(this.#keys.bindings(block), this.#row.view());
+    }
+    this.#changedBlocks.clear();
+    this.#row.reset();
+    writeCatalogApplied(this.#row, this.#applied);
+    batch.put(this.#keys.applied(), this.#row.view());
+  }
+
+  #create(entry: CatalogEntry & { readonly kind: 'create' }): CatalogOutcome {
+    const taken = this.#byName.get(entry.name);
+    if (taken !== undefined) return { kind: 'exists', binding: taken };
+    const { name, databaseId, createdAtMs } = entry;
+    const binding = { name, databaseId, createdAtMs, group: this.#takeGroup() };
+    this.#byName.set(name, binding);
+    return { kind: 'created', binding };
+  }
+
+  #delete(entry: CatalogEntry & { readonly kind: 'delete' }): CatalogOutcome {
+    const binding = this.#byName.get(entry.name);
+    const isWanted = entry.databaseId === undefined || entry.databaseId === binding?.databaseId;
+    if (binding === undefined || !isWanted) return { kind: 'absent' };
+    this.#byName.delete(entry.name);
+    return { kind: 'deleted', binding };
+  }
+
+  #takeGroup(): GroupId {
+    const group = this.#applied.nextGroup;
+    this.#applied = { ...this.#applied, nextGroup: toGroupId(group + 1) };
+    return group;
+  }
+
+  #noteChange(payload: Uint8Array, binding: Binding): void {
+    const { revision, chainHash } = this.#applied;
+    const next = { revision: toRevision(revision + 1), chainHash: this.#source.sha256([chainHash, payload]) };
+    this.#applied = { ...this.#applied, ...next };
+    this.#changedBlocks.add(blockOfGroup(binding.group));
+  }
+
+  #readBlock(block: number): void {
+    const key = this.#keys.bindings(block);
+    const value = this.#source.kv.get(key);
+    if (value === undefined) return;
+    for (const binding of readBindings(key, value)) this.#byName.set(binding.name, binding);
+  }
+}
+
+function emptyCatalog({ sha256 }: DatabaseSource): CatalogApplied {
+  return {
+    index: toLogIndex(0),
+    term: toTerm(0),
+    revision: toRevision(0),
+    chainHash: sha256([encodeUtf8(GENESIS)]),
+    nextGroup: toGroupId(FIRST_GROUP),
+  };
+}

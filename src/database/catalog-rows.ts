@@ -1,0 +1,119 @@
+/**
+ * The rows of the catalog, group 0. They can all be read by synchronous gets: bindings stand in blocks of 64 groups, and
+ * the applied row says how many groups there have ever been.
+ *
+ * ```
+ * applied row     u8 format = 1 | varint raft index | varint term | varint revision | 32 bytes chain hash
+ *                 | varint next group | u32 CRC
+ * bindings row    u8 format = 1 | varint count, each varint group | 16 bytes database_id | varint created_at ms
+ *                 | varint length | name | u32 CRC
+ * ```
+ */
+import {
+  type ByteReader,
+  type ByteWriter,
+  type DatabaseId,
+  encodeUtf8,
+  formatUuid,
+  type GroupId,
+  isDatabaseId,
+  isGroupId,
+  isLogIndex,
+  isRevision,
+  isTerm,
+  type LogIndex,
+  NO_BYTES,
+  parseUuid,
+  type Revision,
+  type Term,
+} from '#base';
+import { HASH_BYTES } from './applied.ts';
+import { copyRange } from './bytes-range.ts';
+import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
+
+const FORMAT = 1;
+const UUID_BYTES = 16;
+/** Groups of one bindings row. */
+const BLOCK_GROUPS = 64;
+
+/** Which database a name means, and which group holds it. An instance keeps its id and its group for life. */
+export interface Binding {
+  readonly name: string;
+  readonly databaseId: DatabaseId;
+  readonly group: GroupId;
+  readonly createdAtMs: number;
+}
+
+export interface CatalogApplied {
+  readonly index: LogIndex;
+  readonly term: Term;
+  /** Counts the changes of the catalog. */
+  readonly revision: Revision;
+  /** Over the payloads of the entries that changed it. */
+  readonly chainHash: Uint8Array;
+  /** The group of the next database. Groups are never used again. */
+  readonly nextGroup: GroupId;
+}
+
+export function blockOfGroup(group: number): number {
+  return Math.floor(group / BLOCK_GROUPS);
+}
+
+export function writeCatalogApplied(into: ByteWriter, applied: CatalogApplied): void {
+  into.u8(FORMAT);
+  into.varint(applied.index);
+  into.varint(applied.term);
+  into.varint(applied.revision);
+  into.bytes(applied.chainHash);
+  into.varint(applied.nextGroup);
+  sealRow(into);
+}
+
+/** Throws when the row is corrupt. */
+export function readCatalogApplied(key: Uint8Array, value: Uint8Array): CatalogApplied {
+  const row = openRow(key, value, FORMAT);
+  const index = row.varint();
+  const term = row.varint();
+  const revision = row.varint();
+  const chainHash = copyRange(row.bytes(HASH_BYTES));
+  const nextGroup = row.varint();
+  closeRow(key, row);
+  if (!isLogIndex(index) || !isTerm(term) || !isRevision(revision) || !isGroupId(nextGroup)) {
+    throw corruptRecord(key, 'it is not an applied row of the catalog');
+  }
+  return { index, term, revision, chainHash, nextGroup };
+}
+
+export function writeBindings(into: ByteWriter, bindings: readonly Binding[]): void {
+  into.u8(FORMAT);
+  into.varint(bindings.length);
+  for (const { group, databaseId, createdAtMs, name } of bindings) {
+    into.varint(group);
+    into.bytes(parseUuid(databaseId) ?? NO_BYTES);
+    into.varint(createdAtMs);
+    const text = encodeUtf8(name);
+    into.varint(text.length);
+    into.bytes(text);
+  }
+  sealRow(into);
+}
+
+/** Throws when the row is corrupt. */
+export function readBindings(key: Uint8Array, value: Uint8Array): readonly Binding[] {
+  const row = openRow(key, value, FORMAT);
+  const count = row.varint();
+  const bindings: Binding[] = [];
+  while (bindings.length < count && !row.failed) bindings.push(readBinding(key, row));
+  closeRow(key, row);
+  return bindings;
+}
+
+function readBinding(key: Uint8Array, row: ByteReader): Binding {
+  const group = row.varint();
+  const id = row.bytes(UUID_BYTES);
+  const databaseId = id.length === UUID_BYTES ? formatUuid(id) : '';
+  const createdAtMs = row.varint();
+  const name = row.utf8(row.varint());
+  if (!isGroupId(group) || !isDatabaseId(databaseId)) throw corruptRecord(key, 'it does not hold bindings');
+  return { name, databaseId, group, createdAtMs };
+}

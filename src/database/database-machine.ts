@@ -1,0 +1,274 @@
+/**
+ * The replicated state machine of one database: log entries in, outcomes and rows out. The same entries give the same
+ * outcomes, revisions and chain hashes on every replica, whenever each of them flushes or restarts (D8).
+ *
+ * For each entry, in log order:
+ * ```
+ * needs = machine.needs(payload)                      nearly always none
+ * if any: flush, await the write, flushed(), answers = await machine.answer(needs)
+ * outcome = machine.apply({index, term, payload, answers})
+ * ```
+ * and whenever its owner likes: `flushInto(batch)`, write the batch, `flushed()`. An outcome is told to nobody before
+ * the batch that holds it is in the store.
+ *
+ * Synchronous but for `answer` and `warm`; no clock, no randomness, no I/O but reads of the store (D8).
+ */
+import {
+  assert,
+  type ConstraintViolation,
+  type DatabaseId,
+  type LogIndex,
+  type Revision,
+  type Term,
+  toLogIndex,
+  toRevision,
+  toTerm,
+} from '#base';
+import type { KvBatch } from '#kv';
+import {
+  type Conjunction,
+  type Constraint,
+  constraintsOf,
+  decide,
+  normalise,
+  readTransactPayload,
+  type StoredEventId,
+  type TransactPayloadView,
+} from '#model';
+import type { Applied } from './applied.ts';
+import { DatabaseWriter, idText } from './database-writer.ts';
+import { genesisHash } from './facts.ts';
+import type { HeadFields } from './head.ts';
+import { KeyFilter } from './key-filter.ts';
+import { HASH_DOMAIN, KeyHash } from './key-hash.ts';
+import type { HeadKind } from './keys.ts';
+import { type HeadLookup, hasPrefix, latestOf } from './latest.ts';
+import { latestByPrefix } from './latest-by-prefix.ts';
+import { LiveHead } from './live-head.ts';
+import { DatabaseReader, type DatabaseSource } from './reader.ts';
+import type { TipRow } from './small-rows.ts';
+import { warmFilter } from './warm-filter.ts';
+
+export type TransactOutcome =
+  | {
+      readonly kind: 'committed';
+      readonly revision: Revision;
+      /** The revision that the transaction was committed on top of. */
+      readonly basis: Revision;
+      readonly recordedTimeMs: number;
+      readonly eventCount: number;
+      /** Only the ids that differ from what the client wrote. */
+      readonly storedIds: readonly StoredEventId[];
+    }
+  /** The transaction id was recorded before: its result stands at this revision, whatever this body says. */
+  | { readonly kind: 'replayed'; readonly revision: Revision }
+  /** Nothing was committed; `revision` is the database's. */
+  | {
+      readonly kind: 'violated';
+      readonly revision: Revision;
+      readonly violations: readonly ConstraintViolation[];
+    };
+
+/** An L that takes a walk over rows to find. Made and answered by the machine. */
+export interface RangeNeed {
+  readonly conjunction: Conjunction;
+}
+
+export interface EntryToApply {
+  readonly index: LogIndex;
+  readonly term: Term;
+  readonly payload: Uint8Array;
+  /** What `answer` gave for the `needs` of this payload; left out when there were none. */
+  readonly answers?: readonly number[];
+}
+
+/** A database as the catalog creates it. */
+export interface NewDatabase {
+  readonly databaseId: DatabaseId;
+  readonly createdAtMs: number;
+}
+
+export interface MachineOptions {
+  /** Memory of the filter that saves look-ups of new ids and subjects. */
+  readonly filterBytesMax?: number;
+  /** Bits of the event-id hash; below 64 only in tests of collisions. */
+  readonly hashBits?: number;
+}
+
+const FILTER_BYTES_MAX = 32 * 1024 * 1024;
+const FIRST_ID = 1;
+
+export class DatabaseMachine {
+  readonly #reader: DatabaseReader;
+  readonly #writer: DatabaseWriter;
+  readonly #filter: KeyFilter;
+  readonly #hash = new KeyHash();
+  readonly #lookup: HeadLookup;
+
+  /** Takes up the state that is in the store; undefined when the group has none there. */
+  static open(source: DatabaseSource, options: MachineOptions = {}): DatabaseMachine | undefined {
+    const reader = new DatabaseReader(source);
+    const applied = reader.applied();
+    return applied === undefined ? undefined : new DatabaseMachine(reader, applied, options);
+  }
+
+  /** Begins a database at revision 0. Its first flush writes it down. */
+  static create(source: DatabaseSource, database: NewDatabase, options: MachineOptions = {}): DatabaseMachine {
+    const applied: Applied = {
+      databaseId: database.databaseId,
+      createdAtMs: database.createdAtMs,
+      index: toLogIndex(0),
+      term: toTerm(0),
+      revision: toRevision(0),
+      chainHash: genesisHash(source.sha256, database.databaseId),
+      recordedTimeMs: database.createdAtMs,
+      totalEvents: 0,
+      nextStreamId: FIRST_ID,
+      nextTypeId: FIRST_ID,
+      nextSourceId: FIRST_ID,
+    };
+    return new DatabaseMachine(new DatabaseReader(source), applied, options);
+  }
+
+  private constructor(reader: DatabaseReader, applied: Applied, options: MachineOptions) {
+    this.#reader = reader;
+    this.#filter = new KeyFilter(options.filterBytesMax ?? FILTER_BYTES_MAX);
+    if (applied.revision === 0) this.#filter.complete();
+    const hash = new KeyHash((options.hashBits ?? 64) / 2);
+    this.#writer = new DatabaseWriter({ reader, applied, filter: this.#filter, hash });
+    this.#lookup = lookupOf(this.#writer);
+  }
+
+  /** How far the state is, flushed or not. */
+  get applied(): Applied {
+    return this.#writer.applied;
+  }
+
+  get revision(): Revision {
+    return this.#writer.applied.revision;
+  }
+
+  get appliedIndex(): LogIndex {
+    return this.#writer.applied.index;
+  }
+
+  /** Bytes of transactions that wait for the next flush: a reason to flush. */
+  get unflushedBytes(): number {
+    return this.#writer.unflushedBytes;
+  }
+
+  /** What must be answered from the store before the payload is applied. */
+  needs(payload: Uint8Array): readonly RangeNeed[] {
+    const view = readTransactPayload(payload);
+    if (view.constraintsStart === view.constraintsEnd) return [];
+    const needs: RangeNeed[] = [];
+    for (const { selector } of constraintsOf(view)) {
+      if (selector === undefined) continue;
+      for (const conjunction of normalise(selector)) if (hasPrefix(conjunction)) needs.push({ conjunction });
+    }
+    return needs;
+  }
+
+  /** The L of each need. Everything applied must be in the store, and nothing may be applied meanwhile. */
+  async answer(needs: readonly RangeNeed[]): Promise<readonly number[]> {
+    const answers: number[] = [];
+    for (const need of needs) answers.push(await latestByPrefix(this.#reader, need.conjunction));
+    return answers;
+  }
+
+  /** Notes an entry that changes no state: the leader's own, or one of the group's configuration. */
+  advance(index: LogIndex, term: Term): void {
+    assert(index > this.appliedIndex, 'Entries are applied in log order', [this.appliedIndex, index]);
+    this.#writer.advance(index, term);
+  }
+
+  /** Decides a transaction (decisions 4.4). Throws for an entry that this release does not know: it stops the node. */
+  apply(entry: EntryToApply): TransactOutcome {
+    const payload = readTransactPayload(entry.payload);
+    this.advance(entry.index, entry.term);
+    const recorded = this.#recordedRevision(payload);
+    if (recorded !== undefined) return { kind: 'replayed', revision: toRevision(recorded) };
+    const basis = this.revision;
+    const violations = this.#violations(payload, entry.answers ?? []);
+    if (violations.length > 0) return { kind: 'violated', revision: basis, violations };
+
+    this.#filter.add(this.#hash.high, this.#hash.low);
+    const { revision, recordedTimeMs, eventCount, storedIds } = this.#writer.append(payload.body);
+    return { kind: 'committed', revision: toRevision(revision), basis, recordedTimeMs, eventCount, storedIds };
+  }
+
+  /** Puts everything that is not in the store into the batch. The next flush begins after `flushed()`. */
+  flushInto(batch: KvBatch): void {
+    this.#writer.flushInto(batch);
+  }
+
+  /** The batch has been written. */
+  flushed(): void {
+    this.#writer.flushed();
+  }
+
+  /**
+   * Teaches the filter which keys have rows, in slices; until then every new id and subject costs a look-up. Changes no
+   * state and may run beside everything else, once, at any time.
+   */
+  async warm(): Promise<void> {
+    if (!this.#filter.isComplete) await warmFilter(this.#reader, this.#filter);
+  }
+
+  /** The revision that the transaction id is recorded at. Leaves the id's hash in `#hash`. */
+  #recordedRevision({ body }: TransactPayloadView): number | undefined {
+    const { bytes, transactionIdStart } = body;
+    const idEnd = transactionIdStart + TRANSACTION_ID_BYTES;
+    const pending = this.#writer.pendingRevision(idText(bytes, transactionIdStart));
+    this.#hash.start(HASH_DOMAIN.TRANSACTION_ID);
+    this.#hash.add(bytes, transactionIdStart, idEnd);
+    this.#hash.finish();
+    if (pending !== undefined || !this.#filter.mayHold(this.#hash.high, this.#hash.low)) return pending;
+    return this.#reader.transactionRevision(bytes.subarray(transactionIdStart, idEnd));
+  }
+
+  #violations(payload: TransactPayloadView, answers: readonly number[]): readonly ConstraintViolation[] {
+    if (payload.constraintsStart === payload.constraintsEnd) return [];
+    const violations: ConstraintViolation[] = [];
+    let answered = 0;
+    for (const [index, constraint] of constraintsOf(payload).entries()) {
+      const { latest, used } = this.#latest(constraint, answers, answered);
+      answered = used;
+      const violation = decide(constraint, latest);
+      if (violation !== undefined) violations.push({ index, ...violation });
+    }
+    assert(answered === answers.length, 'Every need of a payload is answered, and nothing else', answers.length);
+    return violations;
+  }
+
+  /** L of the constraint; alternatives with a prefix take theirs from the answers, from place `used` on. */
+  #latest(
+    { selector }: Constraint,
+    answers: readonly number[],
+    from: number,
+  ): { readonly latest: number; readonly used: number } {
+    if (selector === undefined) return { latest: this.revision, used: from };
+    let latest = 0;
+    let used = from;
+    for (const conjunction of normalise(selector)) {
+      const found = hasPrefix(conjunction) ? answers[used++] : latestOf(conjunction, this.#lookup, this.revision);
+      assert(found !== undefined, 'Every need of a payload is answered', used);
+      latest = Math.max(latest, found);
+    }
+    return { latest, used };
+  }
+}
+
+const TRANSACTION_ID_BYTES = 16;
+
+/** The heads in the writer's memory, which knows what is not flushed. */
+function lookupOf({ heads }: DatabaseWriter): HeadLookup {
+  return {
+    head: (kind: HeadKind, term: Uint8Array | undefined): HeadFields | undefined =>
+      term === undefined ? heads.noSubject() : heads.find(kind, term, 0, term.length),
+    tip: (head: HeadFields, mask: number, ids: readonly number[]): TipRow | undefined => {
+      assert(head instanceof LiveHead, 'The writer looks up its own heads');
+      return heads.tip(head, mask, ids);
+    },
+  };
+}

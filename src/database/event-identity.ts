@@ -1,0 +1,69 @@
+/**
+ * What an event is known by: its stream and its stored id, and the hash of both that its index row goes by.
+ */
+import { assert, decodeUtf8, encodeUtf8 } from '#base';
+import { streamOfSource } from '#model';
+import { equalsRange } from './bytes-range.ts';
+import { EventSkim } from './event-skim.ts';
+import { HASH_DOMAIN, KeyHash } from './key-hash.ts';
+import type { DatabaseReader, StoredEvent } from './reader.ts';
+import { type EventPlace, readEventIdRow } from './small-rows.ts';
+
+/** Bytes of an id: `bytes[from, to)`, in a stream. */
+export interface IdBytes {
+  readonly stream: Uint8Array;
+  readonly bytes: Uint8Array;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The event known by this id in this stream, at the revision or before; undefined when there is none. */
+export function findEvent(
+  reader: DatabaseReader,
+  wanted: { readonly stream: string; readonly id: string; readonly at: number },
+  hash: KeyHash = new KeyHash(),
+): StoredEvent | undefined {
+  const bytes = encodeUtf8(wanted.id);
+  const id = { stream: encodeUtf8(wanted.stream), bytes, from: 0, to: bytes.length };
+  hashOfId(hash, id);
+  for (const place of storedPlaces(reader, hash)) {
+    if (place.revision > wanted.at) continue;
+    const event = reader.eventOf({ ...place, seconds: 0, nanos: 0 });
+    if (isIdOf(id, event.bytes, event.storedId)) return event;
+  }
+  return undefined;
+}
+
+/** The places of all events whose id has this hash. */
+export function storedPlaces(reader: DatabaseReader, { high, low }: KeyHash): readonly EventPlace[] {
+  const key = reader.keys.eventId(high, low);
+  const value = reader.source.kv.get(key);
+  return value === undefined ? [] : readEventIdRow(key, value);
+}
+
+/** The hash of an id, left in `hash`. */
+export function hashOfId(hash: KeyHash, { stream, bytes, from, to }: IdBytes): KeyHash {
+  hash.start(HASH_DOMAIN.EVENT_ID);
+  hash.add(stream, 0, stream.length);
+  hash.separate();
+  hash.add(bytes, from, to);
+  hash.finish();
+  return hash;
+}
+
+export function isSameId(left: IdBytes, right: IdBytes): boolean {
+  if (!equalsRange(left.stream, right.stream, 0, right.stream.length)) return false;
+  return equalsRange(left.bytes.subarray(left.from, left.to), right.bytes, right.from, right.to);
+}
+
+/** Whether a stored event, canonical bytes and the stored id if it differs, is known by this id. */
+export function isIdOf(id: IdBytes, event: Uint8Array, storedId: string | undefined): boolean {
+  const skim = new EventSkim(event);
+  assert(skim.read(0, event.length), 'A stored event is in canonical form');
+  const source = decodeUtf8(event, skim.sourceStart, skim.sourceEnd);
+  const stream = source === undefined ? undefined : streamOfSource(source);
+  assert(stream !== undefined, 'The source of a stored event names a stream', source);
+  const bytes = storedId === undefined ? event : encodeUtf8(storedId);
+  const range = storedId === undefined ? { from: skim.idStart, to: skim.idEnd } : { from: 0, to: bytes.length };
+  return isSameId(id, { stream: encodeUtf8(stream), bytes, ...range });
+}

@@ -1,0 +1,122 @@
+/**
+ * A head in the writer's memory: changed by every event of its list, written once a flush.
+ *
+ * The newest entry stays unpacked in `last`, so that a list of one event, the common subject, packs nothing before it is
+ * written. When CHUNK_ENTRIES entries are inline and another comes, they leave as one chunk: the borders of chunks
+ * depend on the list alone, never on when it was flushed (D8).
+ */
+import { ByteWriter } from '#base';
+import { CHUNK_ENTRIES, type HeadContent, type HeadFields, inlineEntries, writeChunk } from './head.ts';
+import type { HeadName } from './keys.ts';
+import { type PostingEntry, PostingPlace, writePosting } from './posting.ts';
+import type { TipRow } from './small-rows.ts';
+
+const PACKED_START_BYTES = 64;
+
+/** A tip row of a spilled head, as the writer keeps it. */
+export interface LiveTip {
+  readonly mask: number;
+  readonly ids: readonly number[];
+  row: TipRow;
+  /** It differs from its row in the store. */
+  changed: boolean;
+}
+
+/** A full chunk on its way to its row. */
+export interface FullChunk {
+  readonly name: HeadName;
+  /** Position of its last entry. */
+  readonly revision: number;
+  readonly index: number;
+  readonly value: Uint8Array;
+}
+
+export class LiveHead implements HeadFields {
+  readonly name: HeadName;
+  readonly id: number;
+  firstRevision = 0;
+  lastRevision = 0;
+  lastWithoutSubject = 0;
+  count = 0;
+  spilled = false;
+  tips: number[] = [];
+  inlineCount = 0;
+  readonly last: PostingPlace = new PostingPlace();
+
+  /** It differs from its row, and stands in the writer's list of those. */
+  changed = false;
+  /** The next head of the cache with the same hash. */
+  next: LiveHead | undefined = undefined;
+  /** Of a source: the name of its stream. */
+  streamTerm: Uint8Array | undefined = undefined;
+  /** Of a spilled head: the tip rows that were read or changed, by mask and ids. */
+  tipRows: Map<string, LiveTip> | undefined = undefined;
+
+  /** The inline entries before `last`. */
+  #packed: ByteWriter | undefined = undefined;
+  #packedLast: PostingPlace | undefined = undefined;
+
+  constructor(name: HeadName, id: number) {
+    this.name = name;
+    this.id = id;
+  }
+
+  /** The head of a row. Throws when the row's entries are corrupt. */
+  static from(content: HeadContent, key: Uint8Array): LiveHead {
+    const head = new LiveHead(content.name, content.id);
+    const block = inlineEntries(key, content);
+    for (let place = 0; place < block.count; place++) head.#push(block.entry(place));
+    head.firstRevision = content.firstRevision;
+    head.lastRevision = content.lastRevision;
+    head.lastWithoutSubject = content.lastWithoutSubject;
+    head.count = content.count;
+    head.spilled = content.spilled;
+    head.tips = [...content.tips];
+    return head;
+  }
+
+  /** Adds an event to the list. Returns the chunk that had to make room for it, if one had. */
+  append(entry: PostingEntry, hasSubject: boolean): FullChunk | undefined {
+    const chunk = this.inlineCount === CHUNK_ENTRIES ? this.#takeChunk() : undefined;
+    this.#push(entry);
+    if (this.count === 0) this.firstRevision = entry.revision;
+    this.count++;
+    this.lastRevision = entry.revision;
+    if (!hasSubject) this.lastWithoutSubject = entry.revision;
+    return chunk;
+  }
+
+  /** Writes the inline entries, as a head's row holds them. */
+  writeInline(into: ByteWriter, scratch: PostingPlace): void {
+    if (this.#packed === undefined || this.#packedLast === undefined) {
+      scratch.reset();
+    } else {
+      into.bytes(this.#packed.view());
+      scratch.set(this.#packedLast);
+    }
+    writePosting(into, scratch, this.last);
+  }
+
+  #push(entry: PostingEntry): void {
+    if (this.inlineCount > 0) this.#packLast();
+    this.last.set(entry);
+    this.inlineCount++;
+  }
+
+  #packLast(): void {
+    this.#packed ??= new ByteWriter(PACKED_START_BYTES);
+    this.#packedLast ??= new PostingPlace();
+    writePosting(this.#packed, this.#packedLast, this.last);
+  }
+
+  #takeChunk(): FullChunk {
+    this.#packLast();
+    const value = new ByteWriter();
+    if (this.#packed !== undefined) writeChunk(value, this.inlineCount, this.#packed.view());
+    const { revision, index } = this.last;
+    this.#packed?.reset();
+    this.#packedLast?.reset();
+    this.inlineCount = 0;
+    return { name: this.name, revision, index, value: value.take() };
+  }
+}

@@ -1,0 +1,253 @@
+/**
+ * The heads of one database as its writer needs them: found by the bytes of a term, made when they are new, and written
+ * when they changed.
+ *
+ * Hot heads are cached in two generations. A lookup promotes a head to the young one; when the young one is full, and
+ * only right after a flush has reached the store, it becomes the old one and the old one is dropped. A head with changes
+ * that the store does not have yet was touched after that flush began, so it is never in what is dropped.
+ */
+import { ByteWriter, decodeUtf8, encodeUtf8, NO_BYTES } from '#base';
+import type { KvBatch } from '#kv';
+import { streamOfSource } from '#model';
+import { copyRange, equalsRange } from './bytes-range.ts';
+import { corruptRecord } from './corruption.ts';
+import { readHead, writeHead } from './head.ts';
+import type { KeyFilter } from './key-filter.ts';
+import { HASH_DOMAIN, KeyHash } from './key-hash.ts';
+import { HEAD_KIND, type HeadKind, NO_SUBJECT_HEAD } from './keys.ts';
+import { type FullChunk, LiveHead } from './live-head.ts';
+import { PostingPlace } from './posting.ts';
+import type { DatabaseReader } from './reader.ts';
+import type { SkimmedEvent } from './skimmed-event.ts';
+import { type TipRow, writeTipRow } from './small-rows.ts';
+import { liveTip, touchSubjectTip, touchTypeTip } from './tips.ts';
+
+/** Heads of one generation. */
+const GENERATION_HEADS = 8192;
+/** Tip rows that one head keeps in memory across flushes. */
+const TIP_ROWS_KEPT = 4096;
+
+/** The ids that the next new heads get. */
+export interface NextIds {
+  readonly nextStreamId: number;
+  readonly nextTypeId: number;
+  readonly nextSourceId: number;
+}
+
+export class LiveHeads {
+  readonly #reader: DatabaseReader;
+  readonly #filter: KeyFilter;
+  readonly #hash = new KeyHash();
+  readonly #row = new ByteWriter();
+  readonly #inline = new ByteWriter();
+  readonly #scratch = new PostingPlace();
+  readonly #nextIds = new Map<HeadKind, number>();
+  #young = new Map<number, LiveHead>();
+  #old = new Map<number, LiveHead>();
+  #youngCount = 0;
+  #changed: LiveHead[] = [];
+  #chunks: FullChunk[] = [];
+  readonly #withTipRows = new Set<LiveHead>();
+  #noSubject: LiveHead | undefined = undefined;
+
+  constructor(reader: DatabaseReader, filter: KeyFilter, nextIds: NextIds) {
+    this.#reader = reader;
+    this.#filter = filter;
+    this.#nextIds.set(HEAD_KIND.STREAM, nextIds.nextStreamId);
+    this.#nextIds.set(HEAD_KIND.TYPE, nextIds.nextTypeId);
+    this.#nextIds.set(HEAD_KIND.SOURCE, nextIds.nextSourceId);
+  }
+
+  get nextIds(): NextIds {
+    return {
+      nextStreamId: this.#nextIds.get(HEAD_KIND.STREAM) ?? 1,
+      nextTypeId: this.#nextIds.get(HEAD_KIND.TYPE) ?? 1,
+      nextSourceId: this.#nextIds.get(HEAD_KIND.SOURCE) ?? 1,
+    };
+  }
+
+  /** The head of the term `[from, to)` of `bytes`; undefined when no event ever had it. */
+  find(kind: HeadKind, bytes: Uint8Array, from: number, to: number): LiveHead | undefined {
+    this.#hash.start(hashDomainOfHeads(kind));
+    this.#hash.add(bytes, from, to);
+    this.#hash.finish();
+    return this.#cached(kind, bytes, from, to) ?? this.#load(kind, bytes.subarray(from, to));
+  }
+
+  /** The head of the term, new if need be. */
+  findOrMake(kind: HeadKind, bytes: Uint8Array, from: number, to: number): LiveHead {
+    const found = this.find(kind, bytes, from, to);
+    if (found !== undefined) return found;
+    const head = new LiveHead({ kind, term: copyRange(bytes, from, to) }, this.#takeId(kind));
+    // `find` has left the hash of this very name.
+    this.#filter.add(this.#hash.high, this.#hash.low);
+    this.#keep(this.#hash.high | 0, head);
+    return head;
+  }
+
+  /** The head of the events without a subject; undefined when there are none. */
+  noSubject(): LiveHead | undefined {
+    if (this.#noSubject === undefined) {
+      const content = this.#reader.head(NO_SUBJECT_HEAD);
+      if (content !== undefined) this.#noSubject = LiveHead.from(content, this.#reader.keys.head(NO_SUBJECT_HEAD));
+    }
+    return this.#noSubject;
+  }
+
+  noSubjectOrMake(): LiveHead {
+    this.#noSubject ??= this.noSubject() ?? new LiveHead(NO_SUBJECT_HEAD, 0);
+    return this.#noSubject;
+  }
+
+  /** The head of the stream that the source belongs to, new if need be. */
+  streamOf(source: LiveHead): LiveHead {
+    // The name is kept and not the head: a second way to a head would outlive the cache's idea of which one is alive.
+    source.streamTerm ??= this.#streamTermOf(source);
+    return this.findOrMake(HEAD_KIND.STREAM, source.streamTerm, 0, source.streamTerm.length);
+  }
+
+  #streamTermOf(source: LiveHead): Uint8Array {
+    const text = decodeUtf8(source.name.term ?? NO_BYTES);
+    const stream = text === undefined ? undefined : streamOfSource(text);
+    if (stream === undefined) throw corruptRecord(this.#reader.keys.head(source.name), 'it names no stream');
+    return encodeUtf8(stream);
+  }
+
+  /** Notes that the head differs from its row. */
+  noteChanged(head: LiveHead): void {
+    if (head.changed) return;
+    head.changed = true;
+    this.#changed.push(head);
+  }
+
+  noteChunk(chunk: FullChunk): void {
+    this.#chunks.push(chunk);
+  }
+
+  /** The tip row of a spilled head, with what is not flushed yet. */
+  tip(head: LiveHead, mask: number, ids: readonly number[]): TipRow {
+    this.#withTipRows.add(head);
+    return liveTip(head, mask, ids, () => this.#storedTip(head, mask, ids)).row;
+  }
+
+  /** Notes an event in the tips of its lists, which it has been appended to. */
+  touchTips(event: SkimmedEvent): void {
+    const { source, stream, type, subject, hasSubject } = event;
+    this.#touchTypeTip(source, type.id, hasSubject);
+    this.#touchTypeTip(stream, type.id, hasSubject);
+    if (!hasSubject) return;
+    const ids = { streamId: stream.id, sourceId: source.id, typeId: type.id };
+    if (touchSubjectTip(subject, ids)) this.#withTipRows.add(subject);
+  }
+
+  #touchTypeTip(head: LiveHead, typeId: number, hasSubject: boolean): void {
+    const read = (mask: number, ids: readonly number[]): TipRow | undefined => this.#storedTip(head, mask, ids);
+    if (touchTypeTip(head, typeId, hasSubject, read)) this.#withTipRows.add(head);
+  }
+
+  #storedTip(head: LiveHead, mask: number, ids: readonly number[]): TipRow | undefined {
+    return this.#reader.tip(head.name, mask, ids);
+  }
+
+  flushInto(batch: KvBatch): void {
+    const { keys } = this.#reader;
+    for (const { name, revision, index, value } of this.#chunks) batch.put(keys.chunk(name, revision, index), value);
+    for (const head of this.#withTipRows) this.#flushTips(batch, head);
+    for (const head of this.#changed) {
+      this.#inline.reset();
+      head.writeInline(this.#inline, this.#scratch);
+      this.#row.reset();
+      writeHead(this.#row, head, this.#inline.view());
+      batch.put(keys.head(head.name), this.#row.view());
+      head.changed = false;
+    }
+    this.#chunks = [];
+    this.#changed = [];
+  }
+
+  /** What was flushed is in the store now: heads that nobody has asked for lately may go. */
+  flushed(): void {
+    for (const head of this.#withTipRows) {
+      if ((head.tipRows?.size ?? 0) > TIP_ROWS_KEPT) forgetUnchangedTips(head);
+    }
+    if (this.#youngCount < GENERATION_HEADS) return;
+    for (const head of this.#withTipRows) {
+      if (!head.changed && !hasChangedTips(head)) this.#withTipRows.delete(head);
+    }
+    this.#old = this.#young;
+    this.#young = new Map();
+    this.#youngCount = 0;
+  }
+
+  #flushTips(batch: KvBatch, head: LiveHead): void {
+    for (const tip of head.tipRows?.values() ?? []) {
+      if (!tip.changed) continue;
+      this.#row.reset();
+      writeTipRow(this.#row, tip.row);
+      batch.put(this.#reader.keys.tip(head.name, tip.mask, tip.ids), this.#row.view());
+      tip.changed = false;
+    }
+  }
+
+  #cached(kind: HeadKind, bytes: Uint8Array, from: number, to: number): LiveHead | undefined {
+    const hash = this.#hash.high | 0;
+    const isNamed = ({ name }: LiveHead): boolean =>
+      name.kind === kind && name.term !== undefined && equalsRange(name.term, bytes, from, to);
+    for (let head = this.#young.get(hash); head !== undefined; head = head.next) if (isNamed(head)) return head;
+    const chain = this.#old.get(hash);
+    if (chain === undefined) return undefined;
+    // Promotion moves the whole chain: its members are few, and each must be reachable from one place only.
+    this.#old.delete(hash);
+    return this.#promote(hash, chain, isNamed);
+  }
+
+  #promote(hash: number, chain: LiveHead, isNamed: (head: LiveHead) => boolean): LiveHead | undefined {
+    let wanted: LiveHead | undefined;
+    for (let head: LiveHead | undefined = chain; head !== undefined; ) {
+      const next: LiveHead | undefined = head.next;
+      this.#keep(hash, head);
+      if (isNamed(head)) wanted = head;
+      head = next;
+    }
+    return wanted;
+  }
+
+  #keep(hash: number, head: LiveHead): void {
+    head.next = this.#young.get(hash);
+    this.#young.set(hash, head);
+    this.#youngCount++;
+  }
+
+  #load(kind: HeadKind, term: Uint8Array): LiveHead | undefined {
+    const { high, low } = this.#hash;
+    if (!this.#filter.mayHold(high, low)) return undefined;
+    const name = { kind, term };
+    const key = this.#reader.keys.head(name);
+    const value = this.#reader.source.kv.get(key);
+    if (value === undefined) return undefined;
+    const head = LiveHead.from(readHead({ kind, term: copyRange(term) }, key, value), key);
+    this.#keep(high | 0, head);
+    return head;
+  }
+
+  #takeId(kind: HeadKind): number {
+    const id = this.#nextIds.get(kind);
+    if (id === undefined) return 0;
+    this.#nextIds.set(kind, id + 1);
+    return id;
+  }
+}
+
+/** The domain that the names of these heads are hashed in. */
+export function hashDomainOfHeads(kind: HeadKind): number {
+  return HASH_DOMAIN.HEAD * 0x100 + kind;
+}
+
+function forgetUnchangedTips(head: LiveHead): void {
+  for (const [name, tip] of head.tipRows ?? []) if (!tip.changed) head.tipRows?.delete(name);
+}
+
+function hasChangedTips(head: LiveHead): boolean {
+  for (const tip of head.tipRows?.values() ?? []) if (tip.changed) return true;
+  return false;
+}

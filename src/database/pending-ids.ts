@@ -1,0 +1,109 @@
+/**
+ * The event ids of one flush, from the moment that they are given until their rows are in the store: a hash table from
+ * the hash of (stream, stored id) to where the event is.
+ *
+ * Two events may share a hash without sharing an id. Their rows then become one row with several places, and whoever
+ * finds it compares the events themselves.
+ */
+import { ByteWriter } from '#base';
+import type { KvBatch } from '#kv';
+import type { RowKeys } from './keys.ts';
+import { type EventPlace, writeEventIdRow } from './small-rows.ts';
+
+const START_SLOTS = 1024;
+
+export interface PendingId {
+  high: number;
+  low: number;
+  revision: number;
+  index: number;
+  pageOffset: number;
+  offset: number;
+  /** Places that share the hash and are not of this flush. Undefined: nobody else has this hash. */
+  others: readonly EventPlace[] | undefined;
+}
+
+export class PendingIds {
+  readonly #row = new ByteWriter(64);
+  /** Kept for the next flush: `#count` says how many are in use. */
+  readonly #ids: PendingId[] = [];
+  #count = 0;
+  /** Open addressing; a slot holds a place in `#ids` + 1, 0 is free. */
+  #slots = new Int32Array(START_SLOTS);
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Adds an id. The place of its bytes is filled in by the caller, once it is known. */
+  add(high: number, low: number, revision: number, index: number): PendingId {
+    if (2 * (this.#count + 1) > this.#slots.length) this.#grow();
+    const id = this.#ids[this.#count] ?? this.#make();
+    id.high = high;
+    id.low = low;
+    id.revision = revision;
+    id.index = index;
+    id.others = undefined;
+    this.#count++;
+    this.#place(id, this.#count);
+    return id;
+  }
+
+  /** The ids with this hash, in no order. */
+  *withHash(high: number, low: number): Generator<PendingId> {
+    const mask = this.#slots.length - 1;
+    for (let slot = low & mask; ; slot = (slot + 1) & mask) {
+      const place = this.#slots[slot] ?? 0;
+      if (place === 0) return;
+      const id = this.#ids[place - 1];
+      if (id !== undefined && id.low === low && id.high === high) yield id;
+    }
+  }
+
+  has(high: number, low: number): boolean {
+    const mask = this.#slots.length - 1;
+    for (let slot = low & mask; ; slot = (slot + 1) & mask) {
+      const place = this.#slots[slot] ?? 0;
+      if (place === 0) return false;
+      const id = this.#ids[place - 1];
+      if (id !== undefined && id.low === low && id.high === high) return true;
+    }
+  }
+
+  flushInto(batch: KvBatch, keys: RowKeys): void {
+    for (let at = 0; at < this.#count; at++) {
+      const id = this.#ids[at];
+      if (id === undefined) continue;
+      this.#row.reset();
+      writeEventIdRow(this.#row, id.others === undefined ? [id] : [...id.others, ...this.withHash(id.high, id.low)]);
+      batch.put(keys.eventId(id.high, id.low), this.#row.view());
+    }
+  }
+
+  clear(): void {
+    this.#count = 0;
+    if (this.#slots.length > START_SLOTS * 16) this.#slots = new Int32Array(START_SLOTS);
+    else this.#slots.fill(0);
+  }
+
+  #make(): PendingId {
+    const id = { high: 0, low: 0, revision: 0, index: 0, pageOffset: 0, offset: 0, others: undefined };
+    this.#ids.push(id);
+    return id;
+  }
+
+  #place(id: PendingId, place: number): void {
+    const mask = this.#slots.length - 1;
+    let slot = id.low & mask;
+    while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
+    this.#slots[slot] = place;
+  }
+
+  #grow(): void {
+    this.#slots = new Int32Array(2 * this.#slots.length);
+    for (let at = 0; at < this.#count; at++) {
+      const id = this.#ids[at];
+      if (id !== undefined) this.#place(id, at + 1);
+    }
+  }
+}

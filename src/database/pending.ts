@@ -1,0 +1,23 @@
+/**
+ * What one flush will write, apart from heads: pages, event ids, times and transaction ids. The writer has two of them:
+ * one takes what is applied now, the other is on its way to the store; both are looked into until it has arrived.
+ */
+import { PendingIds } from './pending-ids.ts';
+import { PendingPages } from './pending-pages.ts';
+import { PendingTimes } from './pending-times.ts';
+import type { TransactionRow } from './small-rows.ts';
+
+export class Pending {
+  readonly pages: PendingPages = new PendingPages();
+  readonly ids: PendingIds = new PendingIds();
+  readonly times: PendingTimes = new PendingTimes();
+  /** By the 16 bytes as characters. */
+  readonly transactions: Map<string, TransactionRow> = new Map();
+
+  clear(): void {
+    this.pages.clear();
+    this.ids.clear();
+    this.times.clear();
+    this.transactions.clear();
+  }
+}

@@ -1,0 +1,143 @@
+/** The methods about databases as such: create, delete, list, and what one was at a revision or a time. */
+import { type Instant, instantFromMs, isInstant, isRevision, type Revision } from '#base';
+import { Faults } from '#model';
+import type { DatabaseDescription } from '#service';
+import type { GrpcContext } from './context.ts';
+import {
+  AwaitDatabaseRequest,
+  CreateDatabaseReply,
+  CreateDatabaseRequest,
+  type Database,
+  DatabaseEffectiveAtTimestampRequest,
+  DatabaseReply,
+  DeleteDatabaseRequest,
+  FetchCatalogReply,
+  FetchDatabaseAtRevisionRequest,
+  FetchLatestDatabaseRequest,
+} from './gen/cairn/v1/database.ts';
+import { Empty } from './gen/google/protobuf/empty.ts';
+import type { Timestamp } from './gen/google/protobuf/timestamp.ts';
+import { minRevisionOf } from './metadata.ts';
+import { type Answer, unary } from './unary.ts';
+import type { UnaryMethod } from './wire/method.ts';
+
+export function databaseMethods(context: GrpcContext): readonly UnaryMethod[] {
+  return [...catalogMethods(context), ...descriptionMethods(context)];
+}
+
+function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly UnaryMethod[] {
+  return [
+    unary(
+      {
+        name: 'CreateDatabase',
+        request: CreateDatabaseRequest,
+        requestName: 'CreateDatabaseRequest',
+        reply: CreateDatabaseReply,
+      },
+      async ({ databaseName }) => {
+        const created = await service.createDatabase({ databaseName });
+        return { message: { database: messageOf(created) }, scope: created, trailers: leaderTrailers.current() };
+      },
+    ),
+    unary(
+      { name: 'DeleteDatabase', request: DeleteDatabaseRequest, requestName: 'DeleteDatabaseRequest', reply: Empty },
+      async ({ databaseName, databaseId }) => {
+        await service.deleteDatabase({ databaseName, ...(databaseId === undefined ? {} : { databaseId }) });
+        return { message: {}, trailers: leaderTrailers.current() };
+      },
+    ),
+    unary(
+      { name: 'FetchCatalog', request: Empty, requestName: 'Empty', reply: FetchCatalogReply },
+      async (_request, call) => {
+        const databases = await service.listDatabases({ signal: call.signal });
+        return { message: { databases: databases.map(messageOf) } };
+      },
+    ),
+  ];
+}
+
+function descriptionMethods({ service }: GrpcContext): readonly UnaryMethod[] {
+  return [
+    unary(
+      {
+        name: 'FetchLatestDatabase',
+        request: FetchLatestDatabaseRequest,
+        requestName: 'FetchLatestDatabaseRequest',
+        reply: DatabaseReply,
+      },
+      async ({ databaseName }, call) =>
+        answerOf(await service.databaseAt({ databaseName, at: 'latest', signal: call.signal, ...minRevisionOf(call) })),
+    ),
+    unary(
+      {
+        name: 'FetchDatabaseAtRevision',
+        request: FetchDatabaseAtRevisionRequest,
+        requestName: 'FetchDatabaseAtRevisionRequest',
+        reply: DatabaseReply,
+      },
+      async ({ databaseName, revision }, call) => {
+        const at = revisionOf(revision, 'revision');
+        return answerOf(await service.databaseAt({ databaseName, at, signal: call.signal, ...minRevisionOf(call) }));
+      },
+    ),
+    unary(
+      {
+        name: 'DatabaseEffectiveAtTimestamp',
+        request: DatabaseEffectiveAtTimestampRequest,
+        requestName: 'DatabaseEffectiveAtTimestampRequest',
+        reply: DatabaseReply,
+      },
+      async ({ databaseName, atTimestamp }, call) => {
+        const timestamp = instantOf(atTimestamp, 'at_timestamp');
+        const read = { databaseName, timestamp, signal: call.signal, ...minRevisionOf(call) };
+        return answerOf(await service.databaseAtTimestamp(read));
+      },
+    ),
+    unary(
+      {
+        name: 'AwaitDatabase',
+        request: AwaitDatabaseRequest,
+        requestName: 'AwaitDatabaseRequest',
+        reply: DatabaseReply,
+      },
+      async ({ databaseName, atRevision }, call) => {
+        const revision = revisionOf(atRevision, 'at_revision');
+        return answerOf(await service.awaitDatabase({ databaseName, revision, signal: call.signal }));
+      },
+    ),
+  ];
+}
+
+function answerOf(description: DatabaseDescription): Answer<DatabaseReply> {
+  return { message: { database: messageOf(description) }, scope: description };
+}
+
+function messageOf(description: DatabaseDescription): Database {
+  const { databaseName, latestRevision, databaseId, createdAtMs, revision, basis, eventCount } = description;
+  return {
+    name: databaseName,
+    latestRevision,
+    databaseId,
+    createdAt: instantFromMs(createdAtMs),
+    revision,
+    basis,
+    revisionTimestamp: instantFromMs(description.revisionTimeMs),
+    eventCount,
+    chainHash: Buffer.from(description.chainHash),
+  };
+}
+
+function revisionOf(value: number, field: string): Revision {
+  if (isRevision(value)) return value;
+  const faults = new Faults();
+  faults.add(field, 'must be an integer from 0 to 2^53 - 1', String(value));
+  throw faults.toError('The request is malformed');
+}
+
+function instantOf(timestamp: Timestamp | undefined, field: string): Instant {
+  const faults = new Faults();
+  if (timestamp === undefined) faults.add(field, 'is required');
+  else if (isInstant(timestamp.seconds, timestamp.nanos)) return timestamp;
+  else faults.add(field, 'must lie in the years 0001 to 9999, with 0 to 999,999,999 nanoseconds');
+  throw faults.toError('The request is malformed');
+}

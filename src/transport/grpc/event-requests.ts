@@ -1,0 +1,120 @@
+/**
+ * The requests of the streaming reads, by a walk over their bytes: what they hold of selectors and queries is read by
+ * the one reader of `#model`, which reports every fault by its path.
+ */
+import { decodeUtf8, ProtoReader, type Revision, toRevision } from '#base';
+import {
+  ALL,
+  type Direction,
+  decodeEventQuery,
+  decodePosition,
+  decodeSelection,
+  type EventQuery,
+  Faults,
+  type Position,
+  type Selector,
+} from '#model';
+import type { ReadAt } from '#service';
+import { notTheMessage } from './messages.ts';
+
+export interface QueryRequest {
+  readonly databaseName: string;
+  readonly query: EventQuery;
+  readonly at: ReadAt;
+}
+
+export interface ScanRequest {
+  readonly databaseName: string;
+  readonly startRevision: Revision;
+  readonly direction: Direction;
+  readonly limit: number;
+}
+
+export interface SubscriptionRequest {
+  readonly databaseName: string;
+  readonly selector: Selector;
+  readonly after?: Position;
+  readonly heartbeatMs: number;
+}
+
+const DATABASE_NAME = 0x0a;
+const QUERY_TAG = { QUERY: 0x12, AT_REVISION: 0x18 } as const;
+const SCAN_TAG = { START: 0x10, DIRECTION: 0x18, LIMIT: 0x20 } as const;
+const SUBSCRIBE_TAG = { SELECTION: 0x12, AFTER: 0x1a, HEARTBEAT: 0x20 } as const;
+
+const EVERYTHING: EventQuery = { selector: ALL, revisions: {}, direction: 'forward' };
+const HEARTBEAT_MS_DEFAULT = 1000;
+
+export function parseQueryRequest(bytes: Uint8Array): QueryRequest {
+  const faults = new Faults();
+  const draft: { databaseName: string; query: EventQuery | undefined; at: ReadAt } = {
+    databaseName: '',
+    query: EVERYTHING,
+    at: 'latest',
+  };
+  walkFields(bytes, 'QueryEventsRequest', (reader, tag) => {
+    if (tag === DATABASE_NAME) draft.databaseName = readText(reader, 'database_name', faults);
+    else if (tag === QUERY_TAG.QUERY) draft.query = decodeEventQuery(readMessage(reader), 'query', faults);
+    else if (tag === QUERY_TAG.AT_REVISION) draft.at = toRevision(reader.varint());
+    else reader.skipField(tag);
+  });
+  faults.throwIfAny('The request is malformed');
+  return { ...draft, query: draft.query ?? EVERYTHING };
+}
+
+export function parseScanRequest(bytes: Uint8Array): ScanRequest {
+  const faults = new Faults();
+  const draft = { databaseName: '', startRevision: toRevision(0), direction: 0, limit: 0 };
+  walkFields(bytes, 'ScanDatabaseLogRequest', (reader, tag) => {
+    if (tag === DATABASE_NAME) draft.databaseName = readText(reader, 'database_name', faults);
+    else if (tag === SCAN_TAG.START) draft.startRevision = toRevision(reader.varint());
+    else if (tag === SCAN_TAG.DIRECTION) draft.direction = reader.varint();
+    else if (tag === SCAN_TAG.LIMIT) draft.limit = reader.varint();
+    else reader.skipField(tag);
+  });
+  if (draft.direction > 1) {
+    faults.add('direction', 'must be 0 (forward) or 1 (reverse)', String(draft.direction));
+  }
+  faults.throwIfAny('The request is malformed');
+  return { ...draft, direction: draft.direction === 0 ? 'forward' : 'reverse' };
+}
+
+export function parseSubscriptionRequest(bytes: Uint8Array): SubscriptionRequest {
+  const faults = new Faults();
+  let databaseName = '';
+  let selector: Selector | undefined = ALL;
+  let after: Position | undefined;
+  let heartbeatMs = 0;
+  walkFields(bytes, 'SubscribeEventsRequest', (reader, tag) => {
+    if (tag === DATABASE_NAME) databaseName = readText(reader, 'database_name', faults);
+    else if (tag === SUBSCRIBE_TAG.SELECTION)
+      selector = decodeSelection(readMessage(reader), 'event_selection', faults);
+    else if (tag === SUBSCRIBE_TAG.AFTER) after = decodePosition(readMessage(reader), 'after', faults);
+    else if (tag === SUBSCRIBE_TAG.HEARTBEAT) heartbeatMs = reader.varint();
+    else reader.skipField(tag);
+  });
+  faults.throwIfAny('The request is malformed');
+  const request = { databaseName, selector: selector ?? ALL, heartbeatMs: heartbeatMs || HEARTBEAT_MS_DEFAULT };
+  return after === undefined ? request : { ...request, after };
+}
+
+function walkFields(bytes: Uint8Array, name: string, take: (reader: ProtoReader, tag: number) => void): void {
+  const reader = new ProtoReader(bytes);
+  while (!reader.done) {
+    const fieldStart = reader.at;
+    take(reader, reader.tag());
+    if (reader.failed) throw notTheMessage(name, `the field at byte ${fieldStart} is not protobuf`);
+  }
+}
+
+function readMessage(reader: ProtoReader): Uint8Array {
+  const start = reader.lengthDelimited();
+  return reader.bytes.subarray(start, reader.at);
+}
+
+function readText(reader: ProtoReader, field: string, faults: Faults): string {
+  const start = reader.lengthDelimited();
+  const text = decodeUtf8(reader.bytes, start, reader.at);
+  if (text === undefined) faults.add(field, 'must be UTF-8');
+  return text ?? '';
+}

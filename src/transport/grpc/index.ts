@@ -1,0 +1,3 @@
+/** The gRPC transport: see server.ts for what it offers and wire/server.ts for how it speaks. */
+export { GRPC_LIMITS } from './limits.ts';
+export { type GrpcServer, type GrpcServerOptions, startGrpcServer } from './server.ts';

@@ -1,0 +1,56 @@
+/** The metadata of Cairn's calls: what a client may ask for, and what every reply says. */
+import { Metadata } from '@grpc/grpc-js';
+import { isRevision, type Revision } from '#base';
+import { Faults } from '#model';
+import type { Service } from '#service';
+import type { Call } from './wire/call.ts';
+
+/** Where a reply was read: which instance, and at which revision. */
+export interface RepliedScope {
+  readonly databaseId: string;
+  readonly revision: number;
+}
+
+/** For the replies of one turn after the other: grpc-js has copied it by the time `sendMetadata` returns. */
+const scopeMetadata = new Metadata();
+
+/** Valid until the next call of this function: hand it to the call at once. */
+export function scopeHeaders(scope: RepliedScope): Metadata {
+  scopeMetadata.set('x-database-id', scope.databaseId);
+  scopeMetadata.set('x-revision', String(scope.revision));
+  return scopeMetadata;
+}
+
+/** Keeps the trailers of writes until the leader changes. */
+export class LeaderTrailers {
+  readonly #service: Service;
+  #node = '';
+  #address = '';
+  #trailers = new Metadata();
+
+  constructor(service: Service) {
+    this.#service = service;
+  }
+
+  current(): Metadata {
+    const { node, address } = this.#service.leader();
+    if (node === this.#node && address === this.#address) return this.#trailers;
+    this.#node = node;
+    this.#address = address;
+    this.#trailers = new Metadata();
+    this.#trailers.set('x-leader-node', node);
+    this.#trailers.set('x-leader-address', address);
+    return this.#trailers;
+  }
+}
+
+/** What `x-min-revision` asks for, as members of a read request. */
+export function minRevisionOf(call: Call): { readonly minRevision?: Revision } {
+  const text = call.header('x-min-revision');
+  if (text === undefined) return {};
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  if (isRevision(value)) return { minRevision: value };
+  const faults = new Faults();
+  faults.add('x-min-revision', 'must be an integer from 0 to 2^53 - 1', text);
+  throw faults.toError('The metadata is malformed');
+}

@@ -1,0 +1,78 @@
+/** The gRPC interface of a node, from its address to its drain. */
+import type { Logger, Metrics } from '#observability';
+import type { Service } from '#service';
+import { databaseMethods } from './databases.ts';
+import { statusOfFailure } from './error-status.ts';
+import { streamMethods } from './event-streams.ts';
+import { createHealthService } from './health.ts';
+import { GRPC_LIMITS } from './limits.ts';
+import { LeaderTrailers } from './metadata.ts';
+import { methodMeters } from './meters.ts';
+import { createReflectionService } from './reflection.ts';
+import { transactionMethods } from './transactions.ts';
+import { unimplementedMethods } from './unimplemented.ts';
+import { type WireLimits, WireServer } from './wire/server.ts';
+
+export interface GrpcServerOptions {
+  readonly host: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  readonly service: Service;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Told of what concerns the node and not one request, after which the node must stop. */
+  readonly onFatal: (failure: unknown) => void;
+  readonly limits?: Partial<WireLimits>;
+}
+
+export interface GrpcServer {
+  /** `host:port` as bound. */
+  readonly address: string;
+  readonly port: number;
+  /** Says NOT_SERVING from now on, while calls are still answered: before a drain, so that clients go elsewhere. */
+  announceDrain(): void;
+  /** Takes no more calls, ends the streams, gives the other calls `graceMs`. */
+  drain(graceMs: number): Promise<void>;
+}
+
+/** Listens when the promise resolves. */
+export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
+  const { service, logger, metrics, onFatal, host } = options;
+  const context = { service, leaderTrailers: new LeaderTrailers(service) };
+  let draining = false;
+  const health = createHealthService({
+    readable: () => !draining,
+    writable: () => !draining && service.health().writable,
+  });
+  const server = new WireServer({
+    methods: [
+      ...databaseMethods(context),
+      ...transactionMethods(context),
+      ...streamMethods(context),
+      ...unimplementedMethods(),
+    ],
+    limits: { ...GRPC_LIMITS, ...options.limits },
+    meterOf: methodMeters(metrics),
+    statusOf: (failure) =>
+      statusOfFailure(failure, { onBug: (error) => logger.error('grpc-call-failed', { error }), onFatal }),
+    extend: (grpc) => {
+      health.addTo(grpc);
+      createReflectionService().addToServer(grpc);
+    },
+  });
+  const port = await server.listen({ host, port: options.port });
+  const announceDrain = (): void => {
+    draining = true;
+    health.refresh();
+  };
+  return {
+    address: `${host.includes(':') ? `[${host}]` : host}:${port}`,
+    port,
+    announceDrain,
+    drain: async (graceMs) => {
+      announceDrain();
+      await server.drain(graceMs);
+      health.stop();
+    },
+  };
+}

@@ -1,0 +1,154 @@
+/**
+ * A Transact request, by one walk over its bytes.
+ *
+ * ```
+ * TransactRequest   0A database_name | 12 transaction | 1A CloudEvent* | 22 constraint* | 2A transaction_id | 32 options
+ * Transaction       0A Event*        | 12 constraint* | 1A transaction_id | 22 options
+ * ```
+ *
+ * Events that are canonical already stay views of the request; the others are decoded and encoded once. What is wrong
+ * with events, constraints and options is collected, not thrown: the service judges it in its turn (T6). Only what makes
+ * the request no request at all is thrown here, and says at which byte.
+ */
+import { concatBytes, type DatabaseError, decodeUtf8, ProtoReader } from '#base';
+import {
+  acceptCloudEvent,
+  acceptEvent,
+  CONSTRAINTS_MAX,
+  type Constraint,
+  decodeConstraint,
+  decodeTransactionOptions,
+  Faults,
+  NO_OPTIONS,
+  ORIGIN,
+} from '#model';
+import type { TransactRequest } from '#service';
+import { notTheMessage } from './messages.ts';
+
+const TAG = {
+  DATABASE_NAME: 0x0a,
+  TRANSACTION: 0x12,
+  CLOUD_EVENT: 0x1a,
+  CONSTRAINT: 0x22,
+  TRANSACTION_ID: 0x2a,
+  OPTIONS: 0x32,
+} as const;
+
+const INNER_TAG = { EVENT: 0x0a, CONSTRAINT: 0x12, TRANSACTION_ID: 0x1a, OPTIONS: 0x22 } as const;
+
+type EventReader = typeof acceptEvent;
+
+/** What has been found so far, and in which of the two shapes. */
+class Draft {
+  databaseName = '';
+  transactionId: string | undefined;
+  /** A message that comes in parts is its parts in a row. */
+  optionParts: Uint8Array[] = [];
+  readonly constraints: Constraint[] = [];
+  constraintCount = 0;
+  readonly events: Uint8Array[] = [];
+  eventCount = 0;
+  eventBytes = 0;
+  readonly faults = new Faults();
+  hasTransaction = false;
+  hasDirectFields = false;
+}
+
+/** Throws invalid_argument when the bytes are not a request, or a request in both shapes at once. */
+export function parseTransactRequest(bytes: Uint8Array): TransactRequest {
+  const draft = new Draft();
+  walk(new ProtoReader(bytes), draft, readField);
+  if (draft.hasTransaction && draft.hasDirectFields) throw bothShapes();
+  const { databaseName, transactionId, constraints, events, eventCount, eventBytes, faults } = draft;
+  const prefix = draft.hasTransaction ? 'transaction.' : '';
+  if (draft.constraintCount > CONSTRAINTS_MAX) {
+    faults.add(`${prefix}constraints`, `must be at most ${CONSTRAINTS_MAX}`, String(draft.constraintCount));
+  }
+  const options =
+    draft.optionParts.length === 0
+      ? NO_OPTIONS
+      : (decodeTransactionOptions(concatBytes(draft.optionParts), `${prefix}options`, faults) ?? NO_OPTIONS);
+  return {
+    databaseName,
+    transactionId,
+    origin: ORIGIN.GRPC_TRANSACTION,
+    options,
+    constraints,
+    events,
+    eventCount,
+    eventBytes,
+    faults,
+  };
+}
+
+function walk(reader: ProtoReader, draft: Draft, take: (reader: ProtoReader, tag: number, draft: Draft) => void): void {
+  while (!reader.done) {
+    const fieldStart = reader.at;
+    take(reader, reader.tag(), draft);
+    if (reader.failed) throw notTheMessage('TransactRequest', `the field at byte ${fieldStart} is not protobuf`);
+  }
+}
+
+function readField(reader: ProtoReader, tag: number, draft: Draft): void {
+  if (tag === TAG.TRANSACTION) {
+    draft.hasTransaction = true;
+    const start = reader.lengthDelimited();
+    if (!reader.failed) walk(new ProtoReader(reader.bytes, start, reader.at), draft, readInnerField);
+    return;
+  }
+  if (tag === TAG.DATABASE_NAME) {
+    draft.databaseName = readText(reader, 'database_name');
+    return;
+  }
+  draft.hasDirectFields ||= tag === TAG.CLOUD_EVENT || (tag >= TAG.CONSTRAINT && tag <= TAG.OPTIONS && tag % 8 === 2);
+  if (tag === TAG.CLOUD_EVENT) readEvent(reader, draft, acceptCloudEvent, 'events');
+  else if (tag === TAG.CONSTRAINT) readConstraint(reader, draft, 'constraints');
+  else if (tag === TAG.TRANSACTION_ID) draft.transactionId = readText(reader, 'transaction_id');
+  else if (tag === TAG.OPTIONS) draft.optionParts.push(readMessage(reader));
+  else reader.skipField(tag);
+}
+
+function readInnerField(reader: ProtoReader, tag: number, draft: Draft): void {
+  if (tag === INNER_TAG.EVENT) readEvent(reader, draft, acceptEvent, 'transaction.events');
+  else if (tag === INNER_TAG.CONSTRAINT) readConstraint(reader, draft, 'transaction.constraints');
+  else if (tag === INNER_TAG.TRANSACTION_ID) draft.transactionId = readText(reader, 'transaction.transaction_id');
+  else if (tag === INNER_TAG.OPTIONS) draft.optionParts.push(readMessage(reader));
+  else reader.skipField(tag);
+}
+
+function readEvent(reader: ProtoReader, draft: Draft, accept: EventReader, list: string): void {
+  const start = reader.lengthDelimited();
+  if (reader.failed) return;
+  const index = draft.eventCount++;
+  const event = accept(reader.bytes, start, reader.at, { faults: draft.faults, list, index });
+  draft.eventBytes += event === undefined ? reader.at - start : event.length;
+  if (event !== undefined) draft.events.push(event);
+}
+
+function readConstraint(reader: ProtoReader, draft: Draft, list: string): void {
+  const message = readMessage(reader);
+  const index = draft.constraintCount++;
+  if (reader.failed || index >= CONSTRAINTS_MAX) return;
+  const constraint = decodeConstraint(message, `${list}[${index}]`, draft.faults);
+  if (constraint !== undefined) draft.constraints.push(constraint);
+}
+
+function readMessage(reader: ProtoReader): Uint8Array {
+  const start = reader.lengthDelimited();
+  return reader.bytes.subarray(start, reader.at);
+}
+
+function readText(reader: ProtoReader, field: string): string {
+  const start = reader.lengthDelimited();
+  const text = decodeUtf8(reader.bytes, start, reader.at);
+  if (text !== undefined) return text;
+  const faults = new Faults();
+  faults.add(field, 'must be UTF-8');
+  throw faults.toError('The request is malformed');
+}
+
+function bothShapes(): DatabaseError {
+  const faults = new Faults();
+  faults.add('transaction', 'must be absent when events, constraints, transaction_id or options are given directly');
+  return faults.toError('The request has both shapes');
+}

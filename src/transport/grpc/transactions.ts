@@ -1,0 +1,58 @@
+/** Transact and FetchTransaction: the two methods whose messages are walked and written by hand. */
+import { ByteWriter, writeBytesField, writeVarintField } from '#base';
+import { refusalError, type TransactionDescription } from '#service';
+import { EVENT_STORE, type GrpcContext } from './context.ts';
+import { writeEventIdMappings } from './event-id-mappings.ts';
+import { FetchTransactionRequest } from './gen/cairn/v1/database.ts';
+import { decodeRequest } from './messages.ts';
+import { minRevisionOf, scopeHeaders } from './metadata.ts';
+import { encodeTransactReply } from './transact-reply.ts';
+import { parseTransactRequest } from './transact-request.ts';
+import type { Call } from './wire/call.ts';
+import { frame } from './wire/framing.ts';
+import type { UnaryMethod } from './wire/method.ts';
+
+export function transactionMethods(context: GrpcContext): readonly UnaryMethod[] {
+  return [
+    {
+      kind: 'unary',
+      service: EVENT_STORE,
+      name: 'Transact',
+      handle: (call, bytes) => transact(context, call, bytes),
+    },
+    {
+      kind: 'unary',
+      service: EVENT_STORE,
+      name: 'FetchTransaction',
+      handle: (call, bytes) => fetchTransaction(context, call, bytes),
+    },
+  ];
+}
+
+async function transact({ service, leaderTrailers }: GrpcContext, call: Call, bytes: Uint8Array): Promise<void> {
+  const reply = await service.transact(parseTransactRequest(bytes));
+  // A refusal is an outcome, not an exception; only here it becomes an error, and none is thrown for it.
+  if (reply.kind === 'recorded') call.reply(encodeTransactReply(reply), scopeHeaders(reply), leaderTrailers.current());
+  else throw refusalError(reply);
+}
+
+async function fetchTransaction({ service }: GrpcContext, call: Call, bytes: Uint8Array): Promise<void> {
+  const { databaseName, transactionId } = decodeRequest(FetchTransactionRequest, 'FetchTransactionRequest', bytes);
+  const read = { databaseName, transactionId, signal: call.signal, ...minRevisionOf(call) };
+  const reply = await service.fetchTransaction(read);
+  call.reply(frame(encodeFetched(reply.transaction)), scopeHeaders(reply));
+}
+
+/** `FetchTransactionReply`: 0A record | 10 basis | 1A mapping*. */
+function encodeFetched({ record, basis, events }: TransactionDescription): Uint8Array {
+  const writer = new ByteWriter(record.length + 256);
+  writeBytesField(writer, 1, record);
+  if (basis > 0) writeVarintField(writer, 2, basis);
+  writeEventIdMappings(writer, 3, {
+    events: events.map((event) => event.bytes),
+    storedIds: events.flatMap(({ position, storedId }) =>
+      storedId === undefined ? [] : [{ index: position.index, id: storedId }],
+    ),
+  });
+  return writer.take();
+}

@@ -1,0 +1,36 @@
+/** Unary methods whose messages the generated code reads and writes. */
+
+import type { Metadata } from '@grpc/grpc-js';
+import type { ReadScope } from '#service';
+import { EVENT_STORE } from './context.ts';
+import { decodeRequest, frameReply, type MessageType } from './messages.ts';
+import { type RepliedScope, scopeHeaders } from './metadata.ts';
+import type { Call } from './wire/call.ts';
+import type { UnaryMethod } from './wire/method.ts';
+
+/** What a handler answers with. */
+export interface Answer<Reply> {
+  readonly message: Reply;
+  readonly scope?: RepliedScope | ReadScope;
+  readonly trailers?: Metadata;
+}
+
+export interface UnaryShape<Request, Reply> {
+  readonly name: string;
+  readonly request: Pick<MessageType<Request>, 'decode'>;
+  /** Name of the request's type, for whoever sent something else. */
+  readonly requestName: string;
+  readonly reply: Pick<MessageType<Reply>, 'encode'>;
+}
+
+export function unary<Request, Reply>(
+  shape: UnaryShape<Request, Reply>,
+  answer: (request: Request, call: Call) => Promise<Answer<Reply>>,
+): UnaryMethod {
+  const { name, request, requestName, reply } = shape;
+  const handle = async (call: Call, bytes: Uint8Array): Promise<void> => {
+    const { message, scope, trailers } = await answer(decodeRequest(request, requestName, bytes), call);
+    call.reply(frameReply(reply, message), scope === undefined ? undefined : scopeHeaders(scope), trailers);
+  };
+  return { kind: 'unary', service: EVENT_STORE, name, handle };
+}

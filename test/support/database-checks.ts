@@ -1,0 +1,214 @@
+/** Holds the rows of a database against the oracle, at one revision: every reader must agree with a loop over events. */
+import { expect } from 'vitest';
+import { decodeUtf8, encodeUtf8 } from '#base';
+import {
+  type DatabaseReader,
+  databaseAt,
+  eventsOf,
+  findEvent,
+  HEAD_KIND,
+  type HeadKind,
+  type HeadName,
+  NO_SUBJECT_HEAD,
+  PostingCursor,
+  type PostingEntry,
+  revisionAtTime,
+  walkHeads,
+  walkPages,
+  walkTimes,
+} from '#database';
+import { comparePositions, type Event, type Position, readEvent } from '#model';
+import { CREATED_AT_MS } from './database-host.ts';
+import type { DatabaseOracle, OracleStored } from './database-oracle.ts';
+
+const TERMS: readonly (readonly [HeadKind, (event: OracleStored) => string | undefined])[] = [
+  [HEAD_KIND.STREAM, (event) => event.stream],
+  [HEAD_KIND.TYPE, (event) => event.type],
+  [HEAD_KIND.SOURCE, (event) => event.source],
+  [HEAD_KIND.SUBJECT, (event) => event.subject],
+];
+
+export async function expectRowsToMatch(reader: DatabaseReader, oracle: DatabaseOracle, at: number): Promise<void> {
+  const events = oracle.events(at);
+  for (const [kind, termOf] of TERMS) {
+    const terms = [...new Set(events.map(termOf))].filter((text) => text !== undefined);
+    expect(await listHeads(reader, kind, at)).toEqual(terms.toSorted(byBytes));
+    for (const text of terms) {
+      await expectPostings(
+        reader,
+        { kind, term: encodeUtf8(text) },
+        { at, wanted: events.filter((event) => termOf(event) === text) },
+      );
+    }
+  }
+  await expectPostings(reader, NO_SUBJECT_HEAD, { at, wanted: events.filter((event) => event.subject === undefined) });
+  await expectTimes(reader, events, at);
+  await expectPages(reader, oracle, at);
+  expectFacts(reader, oracle, at);
+}
+
+async function listHeads(reader: DatabaseReader, kind: HeadKind, at: number): Promise<readonly (string | undefined)[]> {
+  const terms: (string | undefined)[] = [];
+  for await (const heads of walkHeads(reader, { kind, prefix: new Uint8Array(0), at })) {
+    terms.push(...heads.map((head) => decodeUtf8(head.name.term ?? new Uint8Array(0))));
+  }
+  return terms;
+}
+
+interface WantedPostings {
+  readonly at: number;
+  readonly wanted: readonly OracleStored[];
+}
+
+/** Walks the list both ways, jumps about in it, and looks every entry's event up. */
+async function expectPostings(reader: DatabaseReader, name: HeadName, { at, wanted }: WantedPostings): Promise<void> {
+  const forward = await walkPostings(reader, name, { at, direction: 'forward' });
+  expect(forward.map(summary)).toEqual(wanted.map((event) => [event.revision, event.index, event.effective]));
+  const reverse = await walkPostings(reader, name, { at, direction: 'reverse' });
+  expect(reverse).toEqual(forward.toReversed());
+  for (const entry of forward) {
+    const event = reader.eventOf(entry);
+    const expected = wanted.find((candidate) => comparePositions(candidate, entry) === 0);
+    expect(decoded(event.bytes)).toMatchObject({
+      id: expected?.id,
+      type: expected?.type,
+      source: expected?.source,
+    });
+    expect(event.storedId ?? expected?.id).toBe(expected?.storedId);
+  }
+  await expectSeeks(reader, name, { at, wanted });
+}
+
+function summary({ revision, index, seconds, nanos }: PostingEntry): unknown {
+  return [revision, index, { seconds, nanos }];
+}
+
+async function walkPostings(
+  reader: DatabaseReader,
+  name: HeadName,
+  walk: { readonly at: number; readonly direction: 'forward' | 'reverse' },
+): Promise<readonly PostingEntry[]> {
+  const cursor = PostingCursor.open(reader, { name, ...walk });
+  const entries: PostingEntry[] = [];
+  if (cursor === undefined) return entries;
+  for (let more = await cursor.load(); more; more = cursor.advance() || (await cursor.load()))
+    entries.push(cursor.entry);
+  await cursor.close();
+  return entries;
+}
+
+/** From the start, and again from each place reached, jumps to every third position there is. */
+async function expectSeeks(reader: DatabaseReader, name: HeadName, { at, wanted }: WantedPostings): Promise<void> {
+  for (const direction of ['forward', 'reverse'] as const) {
+    const inOrder = direction === 'forward' ? wanted : wanted.toReversed();
+    const sign = direction === 'forward' ? 1 : -1;
+    const targets: Position[] = [
+      { revision: 0, index: 0 },
+      ...inOrder
+        .filter((_, place) => place % 3 === 0)
+        .flatMap(({ revision, index }) => [
+          { revision, index },
+          { revision, index: index + sign },
+        ]),
+      { revision: at + 1, index: 0 },
+    ];
+    const cursor = PostingCursor.open(reader, { name, at, direction });
+    let reached: Position | undefined;
+    for (const target of sign === 1 ? targets : targets.slice(1, -1)) {
+      const found = (await cursor?.seek(target)) ?? false;
+      const from = reached === undefined || sign * comparePositions(target, reached) > 0 ? target : reached;
+      const expected = inOrder.find((event) => sign * comparePositions(event, from) >= 0);
+      reached = expected;
+      expect(found ? cursor?.entry : undefined).toEqual(expected && expect.objectContaining(positionOf(expected)));
+      if (expected === undefined) break;
+    }
+    await cursor?.close();
+  }
+}
+
+function decoded(bytes: Uint8Array): Event {
+  return readEvent(bytes, 0, bytes.length);
+}
+
+function positionOf({ revision, index }: Position): Position {
+  return { revision, index };
+}
+
+async function expectTimes(reader: DatabaseReader, events: readonly OracleStored[], at: number): Promise<void> {
+  const sorted = events.toSorted(
+    (a, b) =>
+      a.effective.seconds - b.effective.seconds || a.effective.nanos - b.effective.nanos || comparePositions(a, b),
+  );
+  const middle = sorted[sorted.length >> 1]?.effective.seconds ?? 0;
+  const bounds = [
+    [-62_135_596_800, 253_402_300_800],
+    [middle, middle + 1],
+    [0, middle],
+  ] as const;
+  for (const [fromSecond, toSecond] of bounds) {
+    const inside = sorted.filter(({ effective }) => effective.seconds >= fromSecond && effective.seconds < toSecond);
+    const expected = inside.map((event) => [event.revision, event.index, event.effective]);
+    for (const direction of ['forward', 'reverse'] as const) {
+      const found: unknown[] = [];
+      for await (const slice of walkTimes(reader, { fromSecond, toSecond, at, direction }))
+        found.push(...slice.map(summary));
+      expect(found).toEqual(direction === 'forward' ? expected : expected.toReversed());
+    }
+  }
+}
+
+async function expectPages(reader: DatabaseReader, oracle: DatabaseOracle, at: number): Promise<void> {
+  const found: number[] = [];
+  for await (const pages of walkPages(reader, { from: 1, to: at + 1, direction: 'forward' })) {
+    for (const page of pages) {
+      for (const transaction of reader.transactions(page)) {
+        if (transaction.revision > at) continue;
+        found.push(transaction.revision);
+        const expected = oracle.transactions[transaction.revision - 1];
+        expect(transaction.recordedTimeMs).toBe(expected?.recordedTimeMs);
+        const ids = eventsOf(transaction).map((event) => event.storedId ?? decoded(event.bytes).id);
+        expect(ids).toEqual(expected?.events.map((event) => event.storedId));
+      }
+    }
+  }
+  expect(found).toEqual(Array.from({ length: at }, (_, place) => place + 1));
+}
+
+function expectFacts(reader: DatabaseReader, oracle: DatabaseOracle, at: number): void {
+  const applied = reader.applied();
+  if (applied === undefined) return;
+  const recordedTimeMs = oracle.transactions[at - 1]?.recordedTimeMs ?? CREATED_AT_MS;
+  expect(databaseAt(reader, applied, at)).toMatchObject({
+    revision: at,
+    basis: Math.max(0, at - 1),
+    timestampMs: recordedTimeMs,
+    totalEvents: oracle.events(at).length,
+  });
+  for (const timeMs of [recordedTimeMs - 1, recordedTimeMs, recordedTimeMs + 350]) {
+    const expected = oracle.transactions.slice(0, at).filter((transaction) => transaction.recordedTimeMs <= timeMs);
+    expect(revisionAtTime(reader, at, timeMs)).toBe(expected.at(-1)?.revision ?? 0);
+  }
+  const last = oracle.transactions[at - 1];
+  if (last === undefined) return;
+  const transactionId = Uint8Array.from(last.transactionId.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+  expect(reader.transactionRevision(transactionId)).toBe(at);
+  expect(reader.transactionRevision(new Uint8Array(16).fill(0xee))).toBeUndefined();
+  expect(reader.eventAt({ revision: at, index: last.events.length })).toBeUndefined();
+  expectEventsOf(reader, last.events, at);
+}
+
+function expectEventsOf(reader: DatabaseReader, events: readonly OracleStored[], at: number): void {
+  for (const event of events) {
+    const position = positionOf(event);
+    expect(reader.eventAt(position)).toMatchObject({ position });
+    expect(findEvent(reader, { stream: event.stream, id: event.storedId, at })).toMatchObject({ position });
+    expect(findEvent(reader, { stream: event.stream, id: event.storedId, at: at - 1 })).toBeUndefined();
+    expect(findEvent(reader, { stream: event.stream, id: `${event.storedId}~`, at })).toBeUndefined();
+  }
+}
+
+function byBytes(left: string, right: string): number {
+  const [a, b] = [encodeUtf8(left), encodeUtf8(right)];
+  const at = a.findIndex((byte, place) => byte !== b[place]);
+  return at === -1 ? a.length - b.length : (a[at] ?? 0) - (b[at] ?? -1);
+}

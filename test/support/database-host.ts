@@ -1,0 +1,112 @@
+/**
+ * A database machine with everything that its owner does around it: entries in order, flushes in two steps, needs
+ * answered, and a restart that loses what was not written and applies the log again.
+ */
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { type DatabaseId, type Sha256, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
+import {
+  DatabaseMachine,
+  DatabaseReader,
+  type DatabaseSource,
+  type MachineOptions,
+  type TransactOutcome,
+} from '#database';
+import { type KvBatch, type KvStore, memoryKv } from '#kv';
+
+const sha256: Sha256 = (parts) => {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return new Uint8Array(hash.digest());
+};
+
+const DATABASE_ID: DatabaseId = toDatabaseId('0198c0de-0000-7000-8000-00000000beef');
+export const CREATED_AT_MS = 1_700_000_000_000;
+
+export function sourceOf(kv: KvStore, group: number = 7): DatabaseSource {
+  return { kv, group: toGroupId(group), crc32, sha256 };
+}
+
+export class DatabaseHost {
+  readonly kv: KvStore;
+  readonly source: DatabaseSource;
+  machine: DatabaseMachine;
+  readonly #options: MachineOptions;
+  readonly #log: Uint8Array[] = [];
+  readonly #outcomes: TransactOutcome[] = [];
+  #batch: KvBatch | undefined;
+
+  constructor(options: MachineOptions = {}, kv: KvStore = memoryKv()) {
+    this.kv = kv;
+    this.source = sourceOf(kv);
+    this.#options = options;
+    this.machine = DatabaseMachine.create(
+      this.source,
+      { databaseId: DATABASE_ID, createdAtMs: CREATED_AT_MS },
+      options,
+    );
+  }
+
+  /** A reader of what is in the store. */
+  reader(): DatabaseReader {
+    return new DatabaseReader(this.source);
+  }
+
+  /** The revision that is in the store. */
+  get storedRevision(): number {
+    return this.reader().applied()?.revision ?? 0;
+  }
+
+  async apply(payload: Uint8Array): Promise<TransactOutcome> {
+    this.#log.push(payload);
+    const outcome = await this.#applyAt(this.#log.length, payload);
+    this.#outcomes.push(outcome);
+    return outcome;
+  }
+
+  /** Takes what is to be written, and does not write it yet. */
+  beginFlush(): void {
+    if (this.#batch !== undefined) return;
+    this.#batch = this.kv.batch();
+    this.machine.flushInto(this.#batch);
+  }
+
+  async endFlush(): Promise<void> {
+    if (this.#batch === undefined) return;
+    await this.kv.write(this.#batch);
+    this.#batch = undefined;
+    this.machine.flushed();
+  }
+
+  async flush(): Promise<void> {
+    await this.endFlush();
+    this.beginFlush();
+    await this.endFlush();
+  }
+
+  /**
+   * Loses everything that is not in the store, opens it again, and applies the rest of the log. Answers which entries
+   * came out differently the second time: there must be none.
+   */
+  async reopen(warm: boolean): Promise<readonly number[]> {
+    this.#batch = undefined;
+    const { databaseId, createdAtMs } = this.machine.applied;
+    this.machine =
+      DatabaseMachine.open(this.source, this.#options) ??
+      DatabaseMachine.create(this.source, { databaseId, createdAtMs }, this.#options);
+    if (warm) await this.machine.warm();
+    const different: number[] = [];
+    for (let index = this.machine.appliedIndex + 1; index <= this.#log.length; index++) {
+      const outcome = await this.#applyAt(index, this.#log[index - 1] ?? new Uint8Array(0));
+      if (JSON.stringify(outcome) !== JSON.stringify(this.#outcomes[index - 1])) different.push(index);
+    }
+    return different;
+  }
+
+  async #applyAt(index: number, payload: Uint8Array): Promise<TransactOutcome> {
+    const needs = this.machine.needs(payload);
+    if (needs.length > 0) await this.flush();
+    const answers = await this.machine.answer(needs);
+    return this.machine.apply({ index: toLogIndex(index), term: toTerm(1), payload, answers });
+  }
+}

@@ -1,0 +1,167 @@
+// Goal: names are bound and unbound as the specification says, and ids and groups are never used twice (D10).
+// Method: the table of the specification's transitions, a random run against a Map, and broken or unknown entries.
+
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, type DatabaseId, toDatabaseId, toLogIndex, toTerm } from '#base';
+import { type CatalogEntry, CatalogMachine, type CatalogOutcome, encodeCatalogEntry } from '#database';
+import { type KvStore, memoryKv } from '#kv';
+import { sourceOf } from '../../support/database-host.ts';
+
+class CatalogHost {
+  readonly kv: KvStore = memoryKv();
+  machine: CatalogMachine = this.open();
+  #index = 0;
+
+  open(): CatalogMachine {
+    return CatalogMachine.open(sourceOf(this.kv, CATALOG_GROUP));
+  }
+
+  apply(entry: CatalogEntry): CatalogOutcome {
+    return this.applyPayload(encodeCatalogEntry(entry));
+  }
+
+  applyPayload(payload: Uint8Array): CatalogOutcome {
+    return this.machine.apply({ index: toLogIndex(++this.#index), term: toTerm(1), payload });
+  }
+
+  async flushAndReopen(): Promise<void> {
+    const batch = this.kv.batch();
+    this.machine.flushInto(batch);
+    await this.kv.write(batch);
+    this.machine = this.open();
+  }
+}
+
+class NaiveCatalog {
+  readonly bound = new Map<string, { readonly databaseId: DatabaseId; readonly group: number }>();
+  #groups = 0;
+
+  apply(entry: CatalogEntry): CatalogOutcome['kind'] {
+    const found = this.bound.get(entry.name);
+    if (entry.kind === 'create') {
+      if (found !== undefined) return 'exists';
+      this.bound.set(entry.name, { databaseId: entry.databaseId, group: ++this.#groups });
+      return 'created';
+    }
+    if (found === undefined || (entry.databaseId ?? found.databaseId) !== found.databaseId) return 'absent';
+    this.bound.delete(entry.name);
+    return 'deleted';
+  }
+}
+
+function idOf(n: number): DatabaseId {
+  return toDatabaseId(`0198c0de-0000-7000-8000-${n.toString(16).padStart(12, '0')}`);
+}
+
+function creation(name: string, n: number): CatalogEntry {
+  return { kind: 'create', name, databaseId: idOf(n), createdAtMs: 1000 + n };
+}
+
+describe('CatalogMachine', () => {
+  it('binds a free name and refuses a taken one with its binding', () => {
+    const host = new CatalogHost();
+    const binding = { name: 'shop', databaseId: idOf(1), group: 1, createdAtMs: 1001 };
+    expect(host.apply(creation('shop', 1))).toEqual({ kind: 'created', binding });
+    expect(host.apply(creation('shop', 2))).toEqual({ kind: 'exists', binding });
+    expect(host.machine.lookup('shop')).toEqual(binding);
+    expect(host.machine.applied).toMatchObject({ index: 2, revision: 1, nextGroup: 2 });
+  });
+
+  it('deletes by name whatever instance is bound, and says when there is none', () => {
+    const host = new CatalogHost();
+    host.apply(creation('shop', 1));
+    expect(host.apply({ kind: 'delete', name: 'shop' })).toMatchObject({ kind: 'deleted', binding: { group: 1 } });
+    expect(host.apply({ kind: 'delete', name: 'shop' })).toEqual({ kind: 'absent' });
+    expect(host.machine.lookup('shop')).toBeUndefined();
+  });
+
+  it('deletes by name and id only the instance with that id', () => {
+    const host = new CatalogHost();
+    host.apply(creation('shop', 1));
+    host.apply({ kind: 'delete', name: 'shop' });
+    host.apply(creation('shop', 2));
+    expect(host.apply({ kind: 'delete', name: 'shop', databaseId: idOf(1) })).toEqual({ kind: 'absent' });
+    expect(host.machine.lookup('shop')).toMatchObject({ databaseId: idOf(2), group: 2 });
+    expect(host.apply({ kind: 'delete', name: 'shop', databaseId: idOf(2) })).toMatchObject({ kind: 'deleted' });
+  });
+
+  it('answers as a Map does and never uses a group twice, whatever the restarts (D8, D10)', async () => {
+    const name = fc.nat(99).map((n) => `db-${n}`);
+    const create = fc.record({ kind: fc.constant('create' as const), name });
+    const remove = fc.record({
+      kind: fc.constant('delete' as const),
+      name,
+      id: fc.option(fc.nat(200), { nil: undefined }),
+    });
+    const reopen = fc.record({ kind: fc.constant('reopen' as const) });
+    const steps = fc.array(fc.oneof(create, remove, reopen), { maxLength: 300, size: 'max' });
+    const property = fc.asyncProperty(steps, async (list) => {
+      const host = new CatalogHost();
+      const naive = new NaiveCatalog();
+      const differences: unknown[] = [];
+      for (const [n, step] of list.entries()) {
+        if (step.kind === 'reopen') {
+          await host.flushAndReopen();
+          continue;
+        }
+        const databaseId = step.kind === 'delete' && step.id !== undefined ? idOf(step.id) : undefined;
+        const entry = step.kind === 'create' ? creation(step.name, n) : { ...step, ...(databaseId && { databaseId }) };
+        const [found, expected] = [host.apply(entry).kind, naive.apply(entry)];
+        if (found !== expected) differences.push({ entry, found, expected });
+      }
+      await host.flushAndReopen();
+      expect(differences).toEqual([]);
+      const listed = host.machine
+        .list()
+        .map(({ name: key, databaseId, group }) => [key, { databaseId, group }] as const);
+      expect(new Map(listed)).toEqual(naive.bound);
+    });
+    await expect(fc.assert(property, { numRuns: 30 })).resolves.toBeUndefined();
+  });
+
+  it('keeps its place and its chain hash over restarts, and they follow from the changes alone (D8)', async () => {
+    const [one, other] = [new CatalogHost(), new CatalogHost()];
+    for (const host of [one, other]) {
+      host.apply(creation('a', 1));
+      if (host === one) await host.flushAndReopen();
+      host.machine.advance(toLogIndex(9), toTerm(2));
+      if (host === one) await host.flushAndReopen();
+    }
+    expect(one.machine.applied).toEqual(other.machine.applied);
+    expect(one.machine.applied).toMatchObject({ index: 9, term: 2, revision: 1, nextGroup: 2 });
+  });
+
+  it.each([
+    ['a later format', [2, 16], 'format 2 is unknown here, 1 would be known'],
+    ['a kind of a database', [1, 1, 0], 'kind 1 is none of the catalog'],
+    ['an unknown kind', [1, 99], 'kind 99 is none of the catalog'],
+    ['a cut', [1, 17, 0, 5, 0x61], 'cut short'],
+    ['a tail', [1, 17, 0, 1, 0x61, 0], 'cut short or malformed'],
+    ['no name', [1, 17, 0, 0], 'cut short or malformed'],
+    ['an id that is no UUIDv7', [1, 16, ...Array<number>(24).fill(0), 1, 0x61], 'not a UUIDv7'],
+  ])('stops at an entry with %s (D9)', (_name, payload, fault) => {
+    const host = new CatalogHost();
+    expect(() => host.applyPayload(Uint8Array.from(payload))).toThrow(fault);
+    expect(host.machine.applied.index).toBe(0);
+  });
+
+  it('stops at a broken row (D1)', async () => {
+    const host = new CatalogHost();
+    host.apply(creation('a', 1));
+    await host.flushAndReopen();
+    const rows = await host.kv.range({ gte: new Uint8Array(0), lt: Uint8Array.of(0xff) }).next(10);
+    expect(rows).toHaveLength(2);
+    for (const { key, value } of rows) {
+      const broken = value.slice();
+      broken[3] = (broken[3] ?? 0) ^ 4;
+      const batch = host.kv.batch();
+      batch.put(key, broken);
+      await host.kv.write(batch);
+      expect(() => host.open()).toThrow('is corrupt');
+      const mended = host.kv.batch();
+      mended.put(key, value);
+      await host.kv.write(mended);
+    }
+  });
+});

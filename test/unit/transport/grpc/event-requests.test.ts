@@ -1,0 +1,130 @@
+// Goal: the requests of the streaming reads mean what the generated code wrote, and nothing else is taken for one (T7).
+// Method: requests written by the generated code; random bytes.
+
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { DatabaseError } from '#base';
+import { ALL } from '#model';
+import {
+  parseQueryRequest,
+  parseScanRequest,
+  parseSubscriptionRequest,
+} from '../../../../src/transport/grpc/event-requests.ts';
+import {
+  QueryEventsRequest,
+  ScanDatabaseLogRequest,
+  SubscribeEventsRequest,
+} from '../../../../src/transport/grpc/gen/cairn/v1/database.ts';
+import { Direction } from '../../../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { decodeRequest } from '../../../../src/transport/grpc/messages.ts';
+
+describe('parseQueryRequest', () => {
+  it('reads query and revision', () => {
+    const message = QueryEventsRequest.fromPartial({
+      databaseName: 'shop',
+      query: {
+        eventSelection: { selectors: [{ stream: 'orders' }, { kind: { $case: 'noSubject', value: {} } }] },
+        revisionRange: { start: 2, end: 9 },
+        effectiveTimeRange: { start: { seconds: 5, nanos: 6 } },
+        direction: Direction.DIRECTION_REVERSE,
+        limit: 10,
+        after: { revision: 8, index: 3 },
+      },
+      atRevision: 12,
+    });
+    expect(parseQueryRequest(QueryEventsRequest.encode(message).finish())).toEqual({
+      databaseName: 'shop',
+      query: {
+        selector: { kind: 'or', selectors: [{ kind: 'by-stream', value: 'orders' }, { kind: 'no-subject' }] },
+        revisions: { start: 2, end: 9 },
+        effectiveTime: { start: { seconds: 5, nanos: 6 } },
+        direction: 'reverse',
+        limit: 10,
+        after: { revision: 8, index: 3 },
+      },
+      at: 12,
+    });
+  });
+
+  it('reads everything at the latest revision unless told otherwise', () => {
+    expect(parseQueryRequest(new Uint8Array(0))).toEqual({
+      databaseName: '',
+      query: { selector: ALL, revisions: {}, direction: 'forward' },
+      at: 'latest',
+    });
+  });
+});
+
+describe('parseScanRequest', () => {
+  it('reads start, direction and limit', () => {
+    const message = { databaseName: 'shop', startRevision: 7, direction: Direction.DIRECTION_REVERSE, limit: 3 };
+    const bytes = ScanDatabaseLogRequest.encode(message).finish();
+    expect(parseScanRequest(bytes)).toEqual({ databaseName: 'shop', startRevision: 7, direction: 'reverse', limit: 3 });
+  });
+
+  it('refuses a direction that does not exist', () => {
+    expect(() => parseScanRequest(Uint8Array.of(0x18, 2))).toThrow('direction must be 0 (forward) or 1 (reverse)');
+  });
+});
+
+describe('parseSubscriptionRequest', () => {
+  it('reads selection, position and heartbeat', () => {
+    const message = SubscribeEventsRequest.fromPartial({
+      databaseName: 'shop',
+      eventSelection: { selectors: [{ eventType: 't' }] },
+      after: { revision: 4, index: 1 },
+      heartbeatMs: 250,
+    });
+    expect(parseSubscriptionRequest(SubscribeEventsRequest.encode(message).finish())).toEqual({
+      databaseName: 'shop',
+      selector: { kind: 'by-type', value: 't' },
+      after: { revision: 4, index: 1 },
+      heartbeatMs: 250,
+    });
+  });
+
+  it('follows everything from the first event with a heartbeat a second unless told otherwise', () => {
+    expect(parseSubscriptionRequest(new Uint8Array(0))).toEqual({ databaseName: '', selector: ALL, heartbeatMs: 1000 });
+  });
+});
+
+describe('any bytes (T7)', () => {
+  const parsers: readonly [string, (bytes: Uint8Array) => unknown][] = [
+    ['QueryEventsRequest', parseQueryRequest],
+    ['ScanDatabaseLogRequest', parseScanRequest],
+    ['SubscribeEventsRequest', parseSubscriptionRequest],
+    ['the generated code', (bytes) => decodeRequest(QueryEventsRequest, 'QueryEventsRequest', bytes)],
+  ];
+
+  it.each(parsers)('are a request or invalid_argument for %s', (_name, parse) => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
+        expect(['a request', 'invalid_argument']).toContain(verdict(() => parse(bytes)));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it.each(parsers)('are refused by %s with the place where they stop being protobuf', (_name, parse) => {
+    expect(() => parse(Uint8Array.of(0x0a, 1, 0x61, 0x0b))).toThrow('the field at byte 3 is not protobuf');
+  });
+
+  it('are refused by the generated code when text is not UTF-8', () => {
+    const bytes = Uint8Array.of(0x0a, 2, 0xc3, 0x28);
+    expect(() => decodeRequest(QueryEventsRequest, 'QueryEventsRequest', bytes)).toThrow('a string is not UTF-8');
+  });
+
+  it('are refused by the generated code when a number is beyond 2^53', () => {
+    const bytes = Uint8Array.of(0x18, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1);
+    expect(() => decodeRequest(QueryEventsRequest, 'QueryEventsRequest', bytes)).toThrow(/MAX_SAFE_INTEGER/);
+  });
+});
+
+function verdict(parse: () => unknown): string {
+  try {
+    parse();
+    return 'a request';
+  } catch (failure) {
+    return failure instanceof DatabaseError ? failure.code : String(failure);
+  }
+}
