@@ -5,11 +5,16 @@
 import { ByteReader, type ByteWriter, crc32, DatabaseError, toHex } from '#base';
 
 const CRC_BYTES = 4;
+const CORRUPT_RECORD = 'CorruptRecord';
 
 /** The error for a row that is not what we wrote: fatal to the node (`details.reason` is `CorruptRecord`). */
 export function corruptRecord(key: Uint8Array, fault: string): DatabaseError {
   const message = `The row with key ${toHex(key)} is corrupt: ${fault}`;
-  return new DatabaseError('internal', message, { details: { reason: 'CorruptRecord' } });
+  return new DatabaseError('internal', message, { details: { reason: CORRUPT_RECORD } });
+}
+
+export function isCorruptRecord(error: unknown): error is DatabaseError {
+  return error instanceof DatabaseError && error.details.reason === CORRUPT_RECORD;
 }
 
 /** Ends a value with the checksum of everything before it, 4 bytes little-endian. */

@@ -13,17 +13,7 @@
  *
  * Synchronous but for `answer` and `warm`; no clock, no randomness, no I/O but reads of the store (D8).
  */
-import {
-  assert,
-  type ConstraintViolation,
-  type DatabaseId,
-  type LogIndex,
-  type Revision,
-  type Term,
-  toLogIndex,
-  toRevision,
-  toTerm,
-} from '#base';
+import { assert, type ConstraintViolation, type LogIndex, type Revision, type Term, toRevision } from '#base';
 import type { KvBatch } from '#kv';
 import {
   type Conjunction,
@@ -37,7 +27,7 @@ import {
 } from '#model';
 import type { Applied } from './applied.ts';
 import { DatabaseWriter, idText } from './database-writer.ts';
-import { genesisHash } from './facts.ts';
+import { type NewDatabase, newDatabase } from './facts.ts';
 import type { HeadFields } from './head.ts';
 import { KeyFilter } from './key-filter.ts';
 import { HASH_DOMAIN, KeyHash } from './key-hash.ts';
@@ -82,12 +72,6 @@ export interface EntryToApply {
   readonly answers?: readonly number[];
 }
 
-/** A database as the catalog creates it. */
-export interface NewDatabase {
-  readonly databaseId: DatabaseId;
-  readonly createdAtMs: number;
-}
-
 export interface MachineOptions {
   /** Memory of the filter that saves look-ups of new ids and subjects. */
   readonly filterBytesMax?: number;
@@ -96,7 +80,6 @@ export interface MachineOptions {
 }
 
 const FILTER_BYTES_MAX = 32 * 1024 * 1024;
-const FIRST_ID = 1;
 
 export class DatabaseMachine {
   readonly #reader: DatabaseReader;
@@ -114,19 +97,7 @@ export class DatabaseMachine {
 
   /** Begins a database at revision 0. Its first flush writes it down. */
   static create(source: DatabaseSource, database: NewDatabase, options: MachineOptions = {}): DatabaseMachine {
-    const applied: Applied = {
-      databaseId: database.databaseId,
-      createdAtMs: database.createdAtMs,
-      index: toLogIndex(0),
-      term: toTerm(0),
-      revision: toRevision(0),
-      chainHash: genesisHash(source.sha256, database.databaseId),
-      recordedTimeMs: database.createdAtMs,
-      totalEvents: 0,
-      nextStreamId: FIRST_ID,
-      nextTypeId: FIRST_ID,
-      nextSourceId: FIRST_ID,
-    };
+    const applied = newDatabase(source.sha256, database);
     return new DatabaseMachine(new DatabaseReader(source), applied, options);
   }
 
@@ -145,11 +116,11 @@ export class DatabaseMachine {
   }
 
   get revision(): Revision {
-    return this.#writer.applied.revision;
+    return this.#writer.revision;
   }
 
   get appliedIndex(): LogIndex {
-    return this.#writer.applied.index;
+    return this.#writer.index;
   }
 
   /** Bytes of transactions that wait for the next flush: a reason to flush. */

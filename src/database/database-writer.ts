@@ -8,7 +8,7 @@
  * ```
  * Everything current or in flight is visible to what is appended next. There is one flush in flight at most.
  */
-import { assert, ByteWriter, type LogIndex, type Term, toRevision } from '#base';
+import { assert, ByteWriter, type LogIndex, type Revision, type Term, toRevision } from '#base';
 import type { KvBatch } from '#kv';
 import type { StoredEventId, TransactionBodyView } from '#model';
 import { type Applied, writeApplied } from './applied.ts';
@@ -77,7 +77,15 @@ export class DatabaseWriter {
 
   /** How far the state is, what is not flushed yet included. */
   get applied(): Applied {
-    return this.#applied;
+    return { ...this.#applied, ...this.heads.nextIds };
+  }
+
+  get revision(): Revision {
+    return this.#applied.revision;
+  }
+
+  get index(): LogIndex {
+    return this.#applied.index;
   }
 
   /** Bytes of transactions that wait for the next flush. */
@@ -116,7 +124,7 @@ export class DatabaseWriter {
   }
 
   /** Writes what follows from a transaction that stands in its page already. */
-  index(transaction: PlacedTransaction): void {
+  indexPlaced(transaction: PlacedTransaction): void {
     const { revision, body, pageStart, shift } = transaction;
     const events = this.#events;
     events.read(body, transaction.recordedTimeMs);
@@ -133,8 +141,21 @@ export class DatabaseWriter {
     return row?.revision;
   }
 
+  /** Goes on from this state: the rows that it counts are in the store, or in the next flush. */
+  resume(applied: Applied): void {
+    this.#applied = applied;
+  }
+
   /** Puts everything that is not in the store into the batch, the applied row included. */
   flushInto(batch: KvBatch): void {
+    this.flushRowsInto(batch);
+    this.#row.reset();
+    writeApplied(this.#row, this.applied);
+    batch.put(this.#reader.keys.applied(), this.#row.view());
+  }
+
+  /** The same without the applied row: the state is not to be believed in yet. */
+  flushRowsInto(batch: KvBatch): void {
     assert(!this.#isInFlight, 'A flush has reached the store before the next one begins');
     this.#isInFlight = true;
     [this.#current, this.#inFlight] = [this.#inFlight, this.#current];
@@ -150,9 +171,6 @@ export class DatabaseWriter {
     ids.flushInto(batch, keys);
     times.flushInto(batch, keys);
     this.heads.flushInto(batch);
-    this.#row.reset();
-    writeApplied(this.#row, { ...this.#applied, ...this.heads.nextIds });
-    batch.put(keys.applied(), this.#row.view());
   }
 
   /** The batch of the last flush has reached the store. */

@@ -1,7 +1,7 @@
 /**
  * What a database was at one of its revisions, and which revision it had reached at a time.
  */
-import { parseUuid, type Sha256 } from '#base';
+import { type DatabaseId, parseUuid, type Sha256, toLogIndex, toRevision, toTerm } from '#base';
 import type { Applied } from './applied.ts';
 import type { Page } from './page.ts';
 import type { DatabaseReader } from './reader.ts';
@@ -21,6 +21,31 @@ export interface DatabaseFacts {
 /** H(0) = SHA-256(the 16 bytes of database_id). */
 export function genesisHash(sha256: Sha256, databaseId: string): Uint8Array {
   return sha256([parseUuid(databaseId) ?? new Uint8Array(0)]);
+}
+
+/** A database as the catalog creates it. */
+export interface NewDatabase {
+  readonly databaseId: DatabaseId;
+  readonly createdAtMs: number;
+}
+
+const FIRST_ID = 1;
+
+/** The state of a database at revision 0. */
+export function newDatabase(sha256: Sha256, { databaseId, createdAtMs }: NewDatabase): Applied {
+  return {
+    databaseId,
+    createdAtMs,
+    index: toLogIndex(0),
+    term: toTerm(0),
+    revision: toRevision(0),
+    chainHash: genesisHash(sha256, databaseId),
+    recordedTimeMs: createdAtMs,
+    totalEvents: 0,
+    nextStreamId: FIRST_ID,
+    nextTypeId: FIRST_ID,
+    nextSourceId: FIRST_ID,
+  };
 }
 
 /** The facts of a revision that is applied. */

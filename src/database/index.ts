@@ -19,12 +19,11 @@ export {
   DatabaseMachine,
   type EntryToApply,
   type MachineOptions,
-  type NewDatabase,
   type RangeNeed,
   type TransactOutcome,
 } from './database-machine.ts';
 export { findEvent } from './event-identity.ts';
-export { type DatabaseFacts, databaseAt, genesisHash, revisionAtTime } from './facts.ts';
+export { type DatabaseFacts, databaseAt, genesisHash, type NewDatabase, revisionAtTime } from './facts.ts';
 export { type HeadContent, inlineEntries, readChunk } from './head.ts';
 export {
   HEAD_KIND,
@@ -46,5 +45,7 @@ export {
   type StoredEvent,
   type StoredTransaction,
 } from './reader.ts';
+export { type DurablePoint, rebuildDerived } from './rebuild.ts';
 export { readTimeRow } from './small-rows.ts';
+export { type HistoryCheck, type PagesToVerify, verifyHistory, verifyPages } from './verify.ts';
 export { type HeadWalk, type PageWalk, type TimeWalk, walkHeads, walkPages, walkTimes } from './walks.ts';

@@ -109,7 +109,7 @@ export interface RequestShape {
 export function arbRequest({ variety, eventsMax }: RequestShape): fc.Arbitrary<Omit<OracleRequest, 'stampedMs'>> {
   return fc.record({
     transactionId: fc.nat(TRANSACTION_IDS).map((n) => n.toString(16).padStart(32, '0')),
-    events: fc.array(arbEvent(variety), { minLength: 1, maxLength: eventsMax }),
+    events: fc.array(arbEvent(variety), { minLength: 1, maxLength: eventsMax, size: 'max' }),
     constraints: fc.oneof(
       { weight: 2, arbitrary: fc.constant([]) },
       { weight: 1, arbitrary: fc.array(arbConstraint, { minLength: 1, maxLength: 3 }) },

@@ -1,0 +1,106 @@
+/**
+ * Makes a database anew from its pages up to a durable revision: after a crash that left a gap above it.
+ *
+ * Pages above the durable revision go first, so that a crash in the middle is noticed and the work done again; then all
+ * derived rows; then the pages are walked and every row that follows from them is written, by the very code that wrote
+ * it the first time; the applied row comes last. Log entries above the durable index are then applied as if they were
+ * new: deciding them over a state that already holds some of them would give other outcomes.
+ */
+import { assert, type LogIndex, type Revision, type Term, toRevision } from '#base';
+import type { KvBatch, KvStore } from '#kv';
+import type { Applied } from './applied.ts';
+import { corruptRecord } from './corruption.ts';
+import { DatabaseWriter } from './database-writer.ts';
+import { newDatabase } from './facts.ts';
+import { KeyFilter } from './key-filter.ts';
+import { KeyHash } from './key-hash.ts';
+import { TABLE } from './keys.ts';
+import { Page } from './page.ts';
+import { DatabaseReader, type DatabaseSource } from './reader.ts';
+import { ChainCheck } from './verify.ts';
+import { slices } from './walks.ts';
+
+/** Everything up to here is durable. */
+export interface DurablePoint {
+  readonly index: LogIndex;
+  readonly term: Term;
+  readonly revision: Revision;
+}
+
+/** Bytes of pages that are indexed between two writes. */
+const SLICE_BYTES = 4 * 1024 * 1024;
+const FILTER_BYTES_MAX = 32 * 1024 * 1024;
+
+/** Nothing else may read or write the group meanwhile. Throws `CorruptRecord` when a durable page is not whole. */
+export async function rebuildDerived(store: KvStore, source: DatabaseSource, durable: DurablePoint): Promise<void> {
+  const reader = new DatabaseReader(source);
+  const applied = reader.applied();
+  if (applied === undefined) throw corruptRecord(reader.keys.applied(), 'the applied row is missing');
+  const { keys } = reader;
+  const above = keys.pages(durable.revision + 1, Number.MAX_SAFE_INTEGER);
+  await store.clear(above.gte, above.lt);
+  const derived = keys.tables(TABLE.TRANSACTION, 0x100);
+  await store.clear(derived.gte, derived.lt);
+  await new Rebuild(store, reader, newDatabase(source.sha256, applied)).run(durable);
+}
+
+class Rebuild {
+  readonly #store: KvStore;
+  readonly #reader: DatabaseReader;
+  readonly #writer: DatabaseWriter;
+  readonly #chain: ChainCheck;
+  #applied: Applied;
+  #sliceBytes = 0;
+
+  constructor(store: KvStore, reader: DatabaseReader, start: Applied) {
+    this.#store = store;
+    this.#reader = reader;
+    this.#applied = start;
+    this.#chain = new ChainCheck(reader, 0, start.chainHash);
+    // There are no derived rows, so the filter knows them all.
+    const filter = new KeyFilter(FILTER_BYTES_MAX);
+    filter.complete();
+    this.#writer = new DatabaseWriter({ reader, applied: start, filter, hash: new KeyHash() });
+  }
+
+  async run(durable: DurablePoint): Promise<void> {
+    const range = this.#reader.source.kv.range(this.#reader.keys.pages(1, durable.revision + 1));
+    for await (const rows of slices(range)) {
+      for (const { key, value } of rows) {
+        this.#take(new Page(key, value, this.#reader.source.crc32));
+        this.#sliceBytes += value.length;
+        if (this.#sliceBytes >= SLICE_BYTES) await this.#write((batch) => this.#writer.flushRowsInto(batch));
+      }
+    }
+    const { revision } = this.#applied;
+    if (revision !== durable.revision) {
+      throw corruptRecord(this.#reader.keys.page(revision + 1), 'a durable page is missing');
+    }
+    this.#writer.resume({ ...this.#applied, index: durable.index, term: durable.term });
+    await this.#write((batch) => this.#writer.flushInto(batch));
+  }
+
+  #take(page: Page): void {
+    const fault = this.#chain.takePage(page);
+    if (fault !== undefined) throw page.corrupt(fault);
+    const records = page.records();
+    for (const [place, transaction] of this.#reader.transactions(page).entries()) {
+      const { revision, recordedTimeMs, view, totalEvents } = transaction;
+      const shift = records[place]?.start;
+      assert(shift !== undefined, 'A page has a record for each of its transactions', revision);
+      const pageStart = page.firstRevision;
+      const { body, storedIds } = view;
+      this.#writer.indexPlaced({ revision, recordedTimeMs, pageStart, body, shift, storedIds });
+      const chainHash = this.#chain.hash;
+      this.#applied = { ...this.#applied, revision: toRevision(revision), recordedTimeMs, totalEvents, chainHash };
+    }
+  }
+
+  async #write(flushInto: (batch: KvBatch) => void): Promise<void> {
+    const batch = this.#store.batch();
+    flushInto(batch);
+    await this.#store.write(batch);
+    this.#writer.flushed();
+    this.#sliceBytes = 0;
+  }
+}
