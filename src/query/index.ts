@@ -31,7 +31,14 @@ export {
 export { effectiveTimeOf } from './event-test.ts';
 export { EventFrames, type FrameOptions, type Framing, frameMessage } from './frame.ts';
 export { type ListedName, type Listing, listEventTypes, listStreams, listSubjects } from './listings.ts';
-export { databaseAtRevision, eventAt, revisionAtTimestamp, transactionAt, transactionById } from './lookups.ts';
+export {
+  databaseAtRevision,
+  eventAt,
+  eventById,
+  revisionAtTimestamp,
+  transactionAt,
+  transactionById,
+} from './lookups.ts';
 export { type Cancellation, type EventRead, queryEvents } from './query-events.ts';
 export { type LogScan, type LogSlice, scanLogBatches, scanLogEvents } from './scan-log.ts';
 export { EventTail, type TailOptions } from './tail.ts';

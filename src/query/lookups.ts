@@ -7,6 +7,7 @@ import {
   DatabaseReader,
   type DatabaseSource,
   databaseAt,
+  findEvent,
   revisionAtTime,
   type StoredEvent,
   type StoredTransaction,
@@ -16,6 +17,15 @@ import type { Position } from '#model';
 /** The event at a position; undefined when its transaction has fewer events. The revision is applied and not 0. */
 export function eventAt(source: DatabaseSource, position: Position): StoredEvent | undefined {
   return new DatabaseReader(source).eventAt(position);
+}
+
+/** The event known by this id, the stored one, in this stream, if it was committed in the revisions up to `at`. */
+export function eventById(
+  source: DatabaseSource,
+  at: number,
+  wanted: { readonly stream: string; readonly id: string },
+): StoredEvent | undefined {
+  return findEvent(new DatabaseReader(source), { stream: wanted.stream, id: wanted.id, at });
 }
 
 /** The transaction of a revision, which is applied and not 0. */

@@ -39,7 +39,7 @@ function eventsOfPage(reader: DatabaseReader, page: Page, bounds: Bounds): reado
   const events = reader
     .transactions(page)
     .filter(({ revision }) => revision >= first && revision <= last)
-    .flatMap(eventsOf)
+    .flatMap((transaction) => eventsOf(transaction))
     .filter(({ position }) => rankOf(position.revision, position.index, direction) >= ranks.first);
   return direction === 'forward' ? events : events.toReversed();
 }

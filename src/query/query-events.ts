@@ -47,7 +47,7 @@ async function chunksOf(reader: DatabaseReader, read: EventRead): Promise<EventC
   if (effectiveTime !== undefined) {
     const bounds = boundsOf({ at, revisions, direction: 'forward' });
     if (isEmpty(bounds)) return NOTHING;
-    return timeEvents(reader, { selector, bounds, times: effectiveTime, direction, after, sliceBytes });
+    return timeEvents(reader, { at, selector, bounds, times: effectiveTime, direction, after, sliceBytes });
   }
   const bounds = boundsOf({ at, revisions, direction, after });
   if (isEmpty(bounds)) return NOTHING;

@@ -19,6 +19,8 @@ import type { TimePlace } from './time-place.ts';
 import { SELECTED_MAX, TimeScan } from './time-scan.ts';
 
 export interface TimeEventsOptions {
+  /** The revision that is read at. */
+  readonly at: number;
   readonly selector: Selector;
   /** In the order of position, whatever the direction of the walk, and not narrowed by `after`. */
   readonly bounds: Bounds;
@@ -35,7 +37,7 @@ const TESTS_MIN = 256;
 const SORTED_MAX = 4 * SELECTED_MAX;
 
 export async function timeEvents(reader: DatabaseReader, options: TimeEventsOptions): Promise<EventChunks> {
-  const after = options.after === undefined ? undefined : placeOf(reader, options.after, options.bounds.last);
+  const after = options.after === undefined ? undefined : placeOf(reader, options.after, options.at);
   const plan = await planSelector(reader, options.selector, options.bounds);
   return new TimeEvents(reader, options, plan, after);
 }

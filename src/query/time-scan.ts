@@ -23,6 +23,8 @@ export interface TimeScanOptions {
   readonly last: number;
   /** The scan goes on behind this place. */
   readonly after: TimePlace | undefined;
+  /** Entries of one second that are held at once; default SELECTED_MAX. */
+  readonly selectedMax?: number;
 }
 
 /** A slice ends with the second in which it reaches so many entries, or has read so many rows… */
@@ -57,7 +59,8 @@ export class TimeScan {
   /** The next entries, in order; none when there were none so far; undefined at the end. */
   async next(): Promise<readonly PostingEntry[] | undefined> {
     if (this.#over) return undefined;
-    const selection = new Selection(this.#options.direction, SELECTED_MAX, this.#after);
+    const { direction, selectedMax = SELECTED_MAX } = this.#options;
+    const selection = new Selection(direction, selectedMax, this.#after);
     const range = this.#openRange();
     try {
       await this.#fill(selection, range);

@@ -1,0 +1,113 @@
+// Goal: a walk over one long posting list finds the first entry at or above any goal, in both directions, within any
+// bounds, with nothing held in between (Q2, Q5), and what is read for it does not depend on how far it leaps (Q4).
+// Method: a list of many chunks written by the real state machine, random leaps against a sorted array; a reader that
+// counts.
+
+import * as fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { DatabaseReader, HEAD_KIND, type HeadContent } from '#database';
+import { memoryKv } from '#kv';
+import type { Direction } from '#model';
+import { settled } from '../../../src/query/hits.ts';
+import { listHits } from '../../../src/query/list-hits.ts';
+import { END_RANK, rankOf, rankRange } from '../../../src/query/rank.ts';
+import { CountingReader } from '../../support/counting-reader.ts';
+import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
+
+const TRANSACTIONS = 1_200;
+const directions = fc.constantFrom<Direction>('forward', 'reverse');
+/** Steps of one, of some entries, of some chunks, and of most of the list. */
+const leaps = fc.array(fc.oneof(fc.constant(1), fc.nat(40 * 1024), fc.nat(400 * 1024), fc.nat(1200 * 1024)), {
+  minLength: 1,
+  maxLength: 40,
+});
+
+describe('a walk over a long list', () => {
+  const store = memoryKv();
+  const counted = new CountingReader(store);
+  const database = new KnownDatabase(store, counted);
+  let head: HeadContent;
+
+  beforeAll(async () => {
+    for (let n = 1; n <= TRANSACTIONS; n++) {
+      // Up to three entries in a transaction, and transactions without any.
+      const sources = ['a', 'a', 'a'].slice(0, n % 4);
+      database.apply(
+        [...sources, 'b'].map((source) => ({ source, type: 't' })),
+        CREATED_AT_MS + n,
+      );
+      if (n % 31 === 0) await database.flush();
+    }
+    await database.flush();
+    const found = new DatabaseReader(database.source).head({ kind: HEAD_KIND.STREAM, term: Uint8Array.of(97) });
+    if (found === undefined) throw new Error('The stream "a" has a head');
+    head = found;
+  });
+
+  function ranksOf(direction: Direction): readonly number[] {
+    return database.events
+      .filter(({ event }) => event.source === 'a')
+      .map(({ stored: { position } }) => rankOf(position.revision, position.index, direction))
+      .toSorted((a, b) => a - b);
+  }
+
+  it('finds the first entry at or above every goal, in any bounds (Q2)', async () => {
+    const revisions = fc.integer({ min: 0, max: TRANSACTIONS + 5 });
+    await fc.assert(
+      fc.asyncProperty(directions, revisions, revisions, leaps, async (direction, one, other, goals) => {
+        const bounds = rankRange(Math.min(one, other), Math.max(one, other), direction);
+        const ranks = ranksOf(direction).filter((rank) => rank >= bounds.first && rank <= bounds.last);
+        const hits = listHits(new DatabaseReader(database.source), head, bounds);
+        let rank = await settled(hits);
+        expect(rank).toBe(ranks[0] ?? END_RANK);
+        for (const leap of goals) {
+          const goal = rank + leap;
+          hits.seek(goal);
+          expect(hits.rank).toBeLessThanOrEqual(ranks.find((each) => each >= goal) ?? END_RANK);
+          rank = await settled(hits);
+          expect(rank).toBe(ranks.find((each) => each >= goal) ?? END_RANK);
+          if (rank === END_RANK) break;
+          const { revision, index } = hits.entry();
+          expect(rankOf(revision, index, direction)).toBe(rank);
+        }
+        await hits.release();
+        expect(counted.openRanges).toBe(0);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it.each(['forward', 'reverse'] as const)(
+    'going %s reads every chunk once and nothing twice (Q4)',
+    async (direction) => {
+      counted.reset();
+      const hits = listHits(new DatabaseReader(database.source), head, rankRange(1, TRANSACTIONS, direction));
+      const found: number[] = [];
+      for (let rank = await settled(hits); rank !== END_RANK; rank = await settled(hits)) {
+        found.push(rank);
+        hits.seek(rank + 1);
+      }
+      await hits.release();
+      expect(found).toEqual(ranksOf(direction));
+      expect(counted.rows).toBe(Math.ceil((head.count - 64) / 64));
+      expect(counted.ranges).toBe(1);
+      expect(counted.gets).toBe(0);
+    },
+  );
+
+  it.each(['forward', 'reverse'] as const)('going %s leaps anywhere for a few rows (Q4)', async (direction) => {
+    const ranks = ranksOf(direction);
+    for (const goal of [0.2, 0.4, 0.6].map((share) => ranks[Math.floor(share * ranks.length)] ?? 0)) {
+      const hits = listHits(new DatabaseReader(database.source), head, rankRange(1, TRANSACTIONS, direction));
+      hits.seek(ranks[0] ?? 0);
+      await settled(hits);
+      counted.reset();
+      hits.seek(goal);
+      expect(await settled(hits)).toBe(goal);
+      await hits.release();
+      // One more reading ahead, then the range anew: forward two rows, downwards the chunk above them too.
+      expect(counted.rows).toBeLessThanOrEqual(8 + 3);
+      expect(counted.ranges).toBeLessThanOrEqual(2);
+    }
+  });
+});

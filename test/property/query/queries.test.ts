@@ -1,0 +1,194 @@
+// Goal: a query gives what looking at every event would give: any selector, both ranges, both directions, any limit, at
+// any revision, whole or in pages, while writes go on (Q1, Q2, Q6). Method: random databases, built by the real state
+// machine in flushes of random size, over both stores, against naive filters.
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type KvStore, memoryKv } from '#kv';
+import { ALL, type EventQuery } from '#model';
+import { queryEvents, type StoredEvent } from '#query';
+import { openLevelStore } from '#storage';
+import { arbHistory, arbQuery, grow, type History } from '../../support/histories.ts';
+import { CREATED_AT_MS, type EventSketch, KnownDatabase, naiveAnswer } from '../../support/known-database.ts';
+
+type Places = readonly (readonly [number, number])[];
+
+/** Enough to compare by; the bytes are compared once per event in another test. */
+function places(events: readonly StoredEvent[]): Places {
+  return events.map(({ position }) => [position.revision, position.index]);
+}
+
+async function gather(slices: AsyncIterable<readonly StoredEvent[]>): Promise<readonly StoredEvent[]> {
+  const events: StoredEvent[] = [];
+  for await (const slice of slices) events.push(...slice);
+  return events;
+}
+
+async function ask(database: KnownDatabase, at: number, query: EventQuery): Promise<readonly StoredEvent[]> {
+  return gather(queryEvents(database.source, { at, query }));
+}
+
+/** The answer of a query taken in pages, each of which goes on behind the last event of the one before. */
+async function askInPages(database: KnownDatabase, at: number, query: EventQuery, size: number): Promise<Places> {
+  const found: StoredEvent[] = [];
+  let after = query.after;
+  for (;;) {
+    const page = await ask(database, at, { ...query, limit: size, after });
+    found.push(...page);
+    after = page.at(-1)?.position;
+    if (after === undefined) return places(found);
+  }
+}
+
+async function inMemory(history: History): Promise<KnownDatabase> {
+  const database = new KnownDatabase(memoryKv());
+  await grow(database, history);
+  return database;
+}
+
+describe('a query', () => {
+  it('gives what looking at every event would give, at any revision (Q1)', async () => {
+    await fc.assert(
+      fc.asyncProperty(arbHistory, fc.array(arbQuery, { minLength: 1, maxLength: 20 }), async (history, queries) => {
+        const database = await inMemory(history);
+        for (const { query, share } of queries) {
+          const at = Math.round(share * database.revision);
+          const wanted = naiveAnswer(database.events, at, query);
+          expect([query, at, places(await ask(database, at, query))]).toEqual([query, at, places(wanted)]);
+        }
+      }),
+      { numRuns: 120 },
+    );
+  });
+
+  it('gives the stored bytes, times and ids', async () => {
+    await fc.assert(
+      fc.asyncProperty(arbHistory, arbQuery, async (history, { query }) => {
+        const database = await inMemory(history);
+        const found = await ask(database, database.revision, query);
+        expect(found).toEqual(naiveAnswer(database.events, database.revision, query));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('gives the same in pages as in one go (Q1)', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        arbHistory,
+        arbQuery,
+        fc.integer({ min: 1, max: 7 }),
+        async (history, { query, share }, size) => {
+          const database = await inMemory(history);
+          const at = Math.round(share * database.revision);
+          const { limit: _, ...unlimited } = query;
+          expect(await askInPages(database, at, unlimited, size)).toEqual(places(await ask(database, at, unlimited)));
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+
+  it('gives the same while writes go on between its slices (Q1, Q2)', async () => {
+    await fc.assert(
+      fc.asyncProperty(arbHistory, arbHistory, arbQuery, async (before, after, { query }) => {
+        const database = await inMemory(before);
+        const at = database.revision;
+        const found: StoredEvent[] = [];
+        const wanted = places(naiveAnswer(database.events, at, query));
+        const steps = [...after.steps];
+        for await (const slice of queryEvents(database.source, { at, query, sliceBytes: 1 })) {
+          found.push(...slice);
+          await grow(database, { ...after, steps: steps.splice(0, 2) });
+        }
+        expect(places(found)).toEqual(wanted);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('gives nothing more once it is aborted', async () => {
+    const database = new KnownDatabase(memoryKv());
+    database.apply([{ source: 'a', type: 't' }], CREATED_AT_MS);
+    await database.flush();
+    const query = { selector: ALL, revisions: {}, direction: 'forward' } as const;
+    expect(await gather(queryEvents(database.source, { at: 1, query, signal: { aborted: false } }))).toHaveLength(1);
+    expect(await gather(queryEvents(database.source, { at: 1, query, signal: { aborted: true } }))).toEqual([]);
+  });
+});
+
+/** Long lists, many names, many events in one second: what a short history does not have. */
+describe.each(['memory', 'LevelDB'] as const)('a query in a large database in %s', (kind) => {
+  let database: KnownDatabase;
+  let close: () => Promise<void>;
+
+  beforeAll(async () => {
+    const { store, reader, end } = await openStore(kind);
+    close = end;
+    database = new KnownDatabase(store, reader);
+    for (let n = 0; n < TRANSACTIONS; n++) {
+      database.apply(largeTransaction(n), CREATED_AT_MS + n);
+      if (n % 97 === 0) await database.flush();
+    }
+    await database.flush();
+  });
+  afterAll(async () => close());
+
+  it('gives what looking at every event would give (Q1, Q2)', async () => {
+    await fc.assert(
+      fc.asyncProperty(arbQuery, arbAfter, async ({ query, share }, after) => {
+        const at = Math.round(share * database.revision);
+        const asked = { ...query, after: after.revision <= at ? after : undefined };
+        const wanted = naiveAnswer(database.events, at, asked);
+        expect([asked, at, places(await ask(database, at, asked))]).toEqual([asked, at, places(wanted)]);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it('gives the same in pages as in one go (Q1)', async () => {
+    await fc.assert(
+      fc.asyncProperty(arbQuery, fc.integer({ min: 100, max: 700 }), async ({ query, share }, size) => {
+        const at = Math.round(share * database.revision);
+        const { limit: _, ...unlimited } = query;
+        expect(await askInPages(database, at, unlimited, size)).toEqual(places(await ask(database, at, unlimited)));
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
+const TRANSACTIONS = 2_500;
+
+const arbAfter = fc.record({ revision: fc.integer({ min: 1, max: TRANSACTIONS }), index: fc.constantFrom(0, 1) });
+
+/** Three events: a frequent one, one whose subject is its own, and one that is rare. */
+function largeTransaction(n: number): readonly EventSketch[] {
+  const instant = { seconds: CREATED_AT_MS / 1000 + (n % 3) - 1, nanos: (n % 7) * 1_000_000 };
+  return [
+    { source: '/x/a', type: 't', time: { instant } },
+    { source: 'b/', type: n % 2 === 0 ? 't.x' : 'u', subject: `s/${n}` },
+    { source: n % 50 === 0 ? 'a' : '/x/ab', type: n % 300 === 0 ? 'u' : 't', subject: n % 200 === 0 ? 's/1' : 'é' },
+  ];
+}
+
+async function openStore(
+  kind: 'memory' | 'LevelDB',
+): Promise<{ readonly store: KvStore; readonly reader: KvStore; end: () => Promise<void> }> {
+  if (kind === 'memory') {
+    const store = memoryKv();
+    return { store, reader: store, end: () => store.close() };
+  }
+  const directory = await mkdtemp(join(tmpdir(), 'cairn-query-'));
+  const store = await openLevelStore(directory);
+  const reader = await openLevelStore(directory);
+  const end = async (): Promise<void> => {
+    await reader.close();
+    await store.close();
+    await rm(directory, { recursive: true });
+  };
+  return { store, reader, end };
+}

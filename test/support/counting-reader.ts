@@ -1,0 +1,53 @@
+/**
+ * A reader of a store that counts what is asked of it: the cost of a read, without a clock.
+ */
+import type { KvRange, KvRangeOptions, KvReader, KvRow } from '#kv';
+
+export class CountingReader implements KvReader {
+  readonly #reader: KvReader;
+  gets = 0;
+  /** Ranges opened so far, and those that were not closed. */
+  ranges = 0;
+  openRanges = 0;
+  /** Rows and bytes that gets and ranges have given. */
+  rows = 0;
+  bytes = 0;
+
+  constructor(reader: KvReader) {
+    this.#reader = reader;
+  }
+
+  reset(): void {
+    this.gets = 0;
+    this.ranges = 0;
+    this.rows = 0;
+    this.bytes = 0;
+  }
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    const value = this.#reader.get(key);
+    this.gets++;
+    this.bytes += value?.length ?? 0;
+    return value;
+  }
+
+  range(options: KvRangeOptions): KvRange {
+    const range = this.#reader.range(options);
+    this.ranges++;
+    this.openRanges++;
+    let isOpen = true;
+    return {
+      next: async (count: number): Promise<readonly KvRow[]> => {
+        const rows = await range.next(count);
+        this.rows += rows.length;
+        for (const { key, value } of rows) this.bytes += key.length + value.length;
+        return rows;
+      },
+      close: async (): Promise<void> => {
+        if (isOpen) this.openRanges--;
+        isOpen = false;
+        await range.close();
+      },
+    };
+  }
+}

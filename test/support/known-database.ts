@@ -1,0 +1,160 @@
+/**
+ * A database that knows what is in it: the real state machine over any store, and beside it the plain list of events
+ * that naive answers are made from.
+ */
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import {
+  assert,
+  compareInstants,
+  type Instant,
+  instantFromMs,
+  type Sha256,
+  toDatabaseId,
+  toGroupId,
+  toLogIndex,
+  toTerm,
+} from '#base';
+import { DatabaseMachine, type DatabaseSource, type StoredEvent } from '#database';
+import type { KvReader, KvStore } from '#kv';
+import {
+  type Constraint,
+  comparePositions,
+  type Direction,
+  type Event,
+  type EventQuery,
+  encodeEvent,
+  encodeTransactPayload,
+  NO_OPTIONS,
+  ORIGIN,
+  SPEC_VERSION,
+  stampPayload,
+} from '#model';
+import { naivelyMatches } from './selectors.ts';
+
+/** What a test says of an event; the rest is made up. */
+export type EventSketch = Pick<Event, 'source' | 'type'> & Partial<Event>;
+
+export interface KnownEvent {
+  readonly event: Event;
+  readonly stored: StoredEvent;
+  /** Its time, or the time it was recorded. */
+  readonly effective: Instant;
+}
+
+export const CREATED_AT_MS = 1_760_000_000_000;
+
+export class KnownDatabase {
+  readonly source: DatabaseSource;
+  readonly events: KnownEvent[] = [];
+  readonly #store: KvStore;
+  readonly #machine: DatabaseMachine;
+
+  /** `reader` is what queries read through; default the store itself. */
+  constructor(store: KvStore, reader: KvReader = store) {
+    const group = toGroupId(7);
+    this.#store = store;
+    this.source = { kv: reader, group, crc32, sha256 };
+    this.#machine = DatabaseMachine.create(
+      { ...this.source, kv: store },
+      { databaseId: DATABASE_ID, createdAtMs: CREATED_AT_MS },
+    );
+  }
+
+  get revision(): number {
+    return this.#machine.revision;
+  }
+
+  /** Commits a transaction, into memory only until `flush`. */
+  apply(sketches: readonly EventSketch[], recordedTimeMs: number, constraints: readonly Constraint[] = []): void {
+    const revision = this.revision + 1;
+    const events = sketches.map((sketch, index) => completed(sketch, revision, index));
+    const bytes = events.map(encodeEvent);
+    const payload = encodeTransactPayload({
+      transactionId: transactionIdOf(revision),
+      origin: ORIGIN.GRPC_TRANSACTION,
+      options: NO_OPTIONS,
+      constraints,
+      events: bytes,
+    });
+    stampPayload(payload, recordedTimeMs);
+    const entry = { index: toLogIndex(this.#machine.appliedIndex + 1), term: toTerm(1), payload };
+    const outcome = this.#machine.apply(entry);
+    assert(outcome.kind === 'committed', 'A transaction of a test commits', outcome);
+    for (const [index, event] of events.entries()) {
+      const storedId = outcome.storedIds.find((each) => each.index === index)?.id;
+      const stored = {
+        position: { revision, index },
+        recordedTimeMs: outcome.recordedTimeMs,
+        bytes: bytes[index] ?? new Uint8Array(0),
+        ...(storedId === undefined ? {} : { storedId }),
+      };
+      this.events.push({ event, stored, effective: event.time?.instant ?? instantFromMs(outcome.recordedTimeMs) });
+    }
+  }
+
+  /** Writes everything that was applied to the store. */
+  async flush(): Promise<void> {
+    const batch = this.#store.batch();
+    this.#machine.flushInto(batch);
+    await this.#store.write(batch);
+    this.#machine.flushed();
+  }
+}
+
+/** The 16 bytes of the id that the transaction of a revision has. */
+export function transactionIdOf(revision: number): Uint8Array {
+  const id = new Uint8Array(16);
+  new DataView(id.buffer).setUint32(12, revision);
+  return id;
+}
+
+/** What a query answers at a revision, by looking at every event. */
+export function naiveAnswer(events: readonly KnownEvent[], at: number, query: EventQuery): readonly StoredEvent[] {
+  const { selector, revisions, effectiveTime, direction, limit, after } = query;
+  const inOrder = events
+    .filter(({ stored }) => stored.position.revision <= at)
+    .toSorted((a, b) => order(a, b, direction, effectiveTime !== undefined));
+  const start =
+    after === undefined ? undefined : inOrder.find(({ stored }) => comparePositions(stored.position, after) === 0);
+  const behind = inOrder.slice(start === undefined ? 0 : inOrder.indexOf(start) + 1);
+  return behind
+    .filter(({ event }) => naivelyMatches(selector, event))
+    .filter(
+      ({ stored: { position } }) =>
+        position.revision >= (revisions.start ?? 0) && position.revision <= (revisions.end ?? at),
+    )
+    .filter(({ effective }) => isNaivelyWithin(effective, effectiveTime?.start, effectiveTime?.end))
+    .slice(0, limit ?? events.length)
+    .map(({ stored }) => stored);
+}
+
+function order(left: KnownEvent, right: KnownEvent, direction: Direction, byTime: boolean): number {
+  const times = byTime ? compareInstants(left.effective, right.effective) : 0;
+  const ascending = times || comparePositions(left.stored.position, right.stored.position);
+  return direction === 'forward' ? ascending : -ascending;
+}
+
+function isNaivelyWithin(instant: Instant, start: Instant | undefined, end: Instant | undefined): boolean {
+  if (start !== undefined && compareInstants(instant, start) < 0) return false;
+  return end === undefined || compareInstants(instant, end) <= 0;
+}
+
+function completed(sketch: EventSketch, revision: number, index: number): Event {
+  return {
+    id: `${revision}-${index}`,
+    specVersion: SPEC_VERSION,
+    data: new Uint8Array(0),
+    dataKind: 0,
+    extensions: new Map(),
+    ...sketch,
+  };
+}
+
+const DATABASE_ID = toDatabaseId('01968e6a-0000-7000-8000-000000000001');
+
+const sha256: Sha256 = (parts) => {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return new Uint8Array(hash.digest());
+};

@@ -1,0 +1,138 @@
+// Goal: names are listed in order as of a revision, and single answers are those of the log. Method: a small database
+// whose names begin one another; every prefix and page size against a sorted list.
+
+import { beforeAll, describe, expect, it } from 'vitest';
+import { memoryKv } from '#kv';
+import {
+  databaseAtRevision,
+  eventAt,
+  eventById,
+  type ListedName,
+  type Listing,
+  listEventTypes,
+  listStreams,
+  listSubjects,
+  revisionAtTimestamp,
+  transactionAt,
+  transactionById,
+} from '#query';
+import { CREATED_AT_MS, KnownDatabase, transactionIdOf } from '../../support/known-database.ts';
+
+const NAMES = ['b', 'a', 'a-b', 'ab', 'a/b', 'é', 'z', '\u{1f600}', '\uffff'];
+const database = new KnownDatabase(memoryKv());
+
+beforeAll(async () => {
+  for (const [n, name] of NAMES.entries()) {
+    const source = `/x/${encodeURIComponent(name)}`;
+    const named = { source, type: `t.${name}`, subject: name };
+    database.apply([named, { source, type: 'u', id: 'same' }], CREATED_AT_MS + 1_000 * n);
+  }
+  await database.flush();
+});
+
+const bytesOrder = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
+
+async function gather(slices: AsyncIterable<readonly ListedName[]>): Promise<readonly ListedName[]> {
+  const names: ListedName[] = [];
+  for await (const slice of slices) names.push(...slice);
+  return names;
+}
+
+const LISTINGS: readonly Listing[] = [
+  { at: NAMES.length },
+  { at: 4 },
+  { at: 0 },
+  { at: NAMES.length, prefix: 'a' },
+  { at: NAMES.length, prefix: 'nothing' },
+  { at: NAMES.length, after: 'a' },
+  { at: NAMES.length, after: 'aa', prefix: 'a' },
+  { at: NAMES.length, after: '\u{1f600}' },
+  { at: NAMES.length, limit: 2 },
+  { at: NAMES.length, after: 'a', limit: 1, prefix: 'a' },
+];
+
+describe.each(LISTINGS)('a listing of subjects with %o', (listing) => {
+  it('gives their names in the order of their bytes, each with its first revision', async () => {
+    const wanted = NAMES.map((name, n) => ({ name, firstRevision: n + 1 }))
+      .filter(({ firstRevision }) => firstRevision <= listing.at)
+      .filter(({ name }) => name.startsWith(listing.prefix ?? '') && bytesOrder(name, listing.after ?? '') > 0)
+      .toSorted((a, b) => bytesOrder(a.name, b.name))
+      .slice(0, listing.limit ?? NAMES.length);
+    expect(await gather(listSubjects(database.source, listing))).toEqual(wanted);
+  });
+});
+
+describe('a listing', () => {
+  it('of event types gives every type once', async () => {
+    const types = await gather(listEventTypes(database.source, { at: 2 }));
+    expect(types).toEqual([
+      { name: 't.a', firstRevision: 2 },
+      { name: 't.b', firstRevision: 1 },
+      { name: 'u', firstRevision: 1 },
+    ]);
+  });
+
+  it('of streams gives the last segment of the sources', async () => {
+    const streams = await gather(listStreams(database.source, { at: NAMES.length, prefix: 'a%' }));
+    expect(streams).toEqual([{ name: 'a%2Fb', firstRevision: 5 }]);
+  });
+
+  it('gives nothing more once it is aborted', async () => {
+    expect(await gather(listStreams(database.source, { at: 2, signal: { aborted: true } }))).toEqual([]);
+  });
+});
+
+describe('a look-up', () => {
+  it('of a position gives its event, and nothing behind the last', () => {
+    expect(eventAt(database.source, { revision: 3, index: 1 })).toEqual(database.events[5]?.stored);
+    expect(eventAt(database.source, { revision: 3, index: 2 })).toBeUndefined();
+  });
+
+  it('of a stream and an id gives the event that is known by it, as of a revision', () => {
+    const wanted = { stream: 'b', id: 'same' };
+    expect(eventById(database.source, 1, wanted)).toEqual(database.events[1]?.stored);
+    expect(eventById(database.source, 0, wanted)).toBeUndefined();
+    expect(eventById(database.source, 9, { stream: 'b', id: 'other' })).toBeUndefined();
+    expect(eventById(database.source, 9, { stream: 'none', id: 'same' })).toBeUndefined();
+  });
+
+  it('of a transaction id gives its transaction, as of a revision', () => {
+    expect(transactionById(database.source, 9, transactionIdOf(4))?.revision).toBe(4);
+    expect(transactionById(database.source, 3, transactionIdOf(4))).toBeUndefined();
+    expect(transactionById(database.source, 9, transactionIdOf(99))).toBeUndefined();
+    expect(transactionAt(database.source, 4)).toEqual(transactionById(database.source, 9, transactionIdOf(4)));
+  });
+
+  it('of a revision gives what the database was', () => {
+    expect(databaseAtRevision(database.source, 3)).toMatchObject({
+      revision: 3,
+      basis: 2,
+      timestampMs: CREATED_AT_MS + 2_000,
+      totalEvents: 6,
+    });
+    expect(databaseAtRevision(database.source, 0)).toMatchObject({
+      basis: 0,
+      timestampMs: CREATED_AT_MS,
+      totalEvents: 0,
+    });
+    expect(() => databaseAtRevision(database.source, 10)).toThrow('A database is read at a revision it has applied');
+  });
+
+  it.each([
+    [-1, undefined],
+    [0, 1],
+    [999, 1],
+    [1_000, 2],
+    [7_500, 8],
+    [1e9, 9],
+  ])('of a time %d ms after the creation gives revision %s', (passedMs, revision) => {
+    const ms = CREATED_AT_MS + passedMs;
+    const time = { seconds: Math.floor(ms / 1000), nanos: (ms - Math.floor(ms / 1000) * 1000) * 1_000_000 + 999_999 };
+    expect(revisionAtTimestamp(database.source, 9, time)).toBe(revision);
+  });
+
+  it('of a time looks no further than the revision that is read at', () => {
+    expect(revisionAtTimestamp(database.source, 4, { seconds: 1e10, nanos: 0 })).toBe(4);
+    expect(() => revisionAtTimestamp(database.source, 10, { seconds: 0, nanos: 0 })).toThrow('it has applied');
+  });
+});

@@ -1,0 +1,154 @@
+// Goal: what a read takes from the store grows with what it returns, not with what the database holds (Q4), each page of
+// a scan is read once (Q6), and a slice is bounded (Q8). Method: 100,000 events, a reader that counts.
+
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { memoryKv } from '#kv';
+import { ALL, and, type EventQuery, or, type Selector, term } from '#model';
+import { queryEvents, type StoredEvent, scanLogBatches } from '#query';
+import { CountingReader } from '../../support/counting-reader.ts';
+import { CREATED_AT_MS, type EventSketch, KnownDatabase } from '../../support/known-database.ts';
+
+const TRANSACTIONS = 10_000;
+const PER_TRANSACTION = 10;
+const EVENTS = TRANSACTIONS * PER_TRANSACTION;
+const PAGE_BYTES = 20_000;
+
+/** Ten events: of 10,000 streams, each of which gets one event in every tenth of the history; of five types. */
+function transaction(n: number): readonly EventSketch[] {
+  return Array.from({ length: PER_TRANSACTION }, (_, place) => {
+    const stream = (n * PER_TRANSACTION + place) % 10_000;
+    return {
+      source: `/streams/order-${stream}`,
+      type: `type-${place % 5}`,
+      subject: `customer-${stream % 1000}`,
+      data: new Uint8Array(100),
+    };
+  });
+}
+
+const store = memoryKv();
+const counted = new CountingReader(store);
+const database = new KnownDatabase(store, counted);
+
+beforeAll(async () => {
+  for (let n = 0; n < TRANSACTIONS; n++) {
+    database.apply(transaction(n), CREATED_AT_MS + 100 * n);
+    if (n % 50 === 0) await database.flush();
+  }
+  await database.flush();
+}, 60_000);
+beforeEach(() => counted.reset());
+
+async function read(query: Partial<EventQuery> & { readonly selector: Selector }): Promise<readonly StoredEvent[]> {
+  const events: StoredEvent[] = [];
+  const whole = { revisions: {}, direction: 'forward' as const, ...query };
+  for await (const slice of queryEvents(database.source, { at: TRANSACTIONS, query: whole })) events.push(...slice);
+  return events;
+}
+
+describe('reading 10 events among 100,000', () => {
+  const stream = term('by-stream', 'order-4711');
+
+  it.each([
+    ['a stream', stream, 10],
+    ['a stream in reverse', stream, 10],
+    ['a source', term('by-source', '/streams/order-4711'), 10],
+    ['a stream and a type', and([stream, term('by-type', 'type-1')]), 10],
+    ['a stream and a type that it has not', and([stream, term('by-type', 'type-2')]), 0],
+    ['a stream and a prefix of types', and([stream, term('by-type-prefix', 'type')]), 10],
+    ['a subject', and([term('by-subject', 'customer-711'), stream]), 10],
+    ['one of two streams', or([stream, term('by-stream', 'order-13')]), 20],
+  ])('by %s takes one row for each event and one for each list (Q4)', async (_name, selector, count) => {
+    expect(await read({ selector })).toHaveLength(count);
+    expect(counted.gets).toBeLessThanOrEqual(Math.max(count, 10) + 2);
+    expect(counted.ranges).toBe(0);
+    expect(counted.bytes).toBeLessThan(Math.max(count, 10) * PAGE_BYTES);
+  });
+
+  it('by a prefix of streams takes a walk over their heads besides', async () => {
+    expect(await read({ selector: term('by-stream-prefix', 'order-471') })).toHaveLength(11 * 10);
+    expect(counted.gets).toBeLessThanOrEqual(11 * 10);
+    expect(counted.rows).toBe(11);
+    expect(counted.ranges).toBe(1);
+  });
+});
+
+describe('reading the first 10 of many', () => {
+  it.each(['forward', 'reverse'] as const)(
+    '%s by a type with 20,000 events takes a few rows (Q4)',
+    async (direction) => {
+      expect(await read({ selector: term('by-type', 'type-3'), direction, limit: 10 })).toHaveLength(10);
+      expect(counted.gets).toBeLessThanOrEqual(11);
+      expect(counted.rows).toBeLessThanOrEqual(2);
+    },
+  );
+
+  it.each(['forward', 'reverse'] as const)('%s by nothing takes a few pages (Q4)', async (direction) => {
+    expect(await read({ selector: ALL, direction, limit: 10 })).toHaveLength(10);
+    expect(counted.rows).toBeLessThanOrEqual(2);
+  });
+
+  it('from the middle of a type takes a few rows (Q4)', async () => {
+    const after = { revision: TRANSACTIONS / 2, index: 0 };
+    for (const direction of ['forward', 'reverse'] as const) {
+      counted.reset();
+      expect(await read({ selector: term('by-type', 'type-3'), direction, after, limit: 10 })).toHaveLength(10);
+      expect(counted.gets).toBeLessThanOrEqual(11);
+      expect(counted.rows).toBeLessThanOrEqual(4);
+    }
+  });
+
+  it.each(['forward', 'reverse'] as const)('%s by effective time takes a few rows (Q4)', async (direction) => {
+    expect(await read({ selector: ALL, effectiveTime: {}, direction, limit: 10 })).toHaveLength(10);
+    expect(counted.rows + counted.gets).toBeLessThanOrEqual(60);
+  });
+
+  it('of a rare stream by effective time takes what its list has, and a bounded search before (Q4)', async () => {
+    expect(await read({ selector: term('by-stream', 'order-9999'), effectiveTime: {} })).toHaveLength(10);
+    expect(counted.gets + counted.rows).toBeLessThan(120);
+  });
+
+  it('of a short range of revisions by a prefix of 10,000 streams takes the pages of the range (Q4)', async () => {
+    const revisions = { start: 5_000, end: 5_009 };
+    expect(await read({ selector: term('by-stream-prefix', 'order'), revisions })).toHaveLength(100);
+    expect(counted.rows).toBeLessThanOrEqual(8);
+  });
+});
+
+describe('a scan', () => {
+  it.each(['forward', 'reverse'] as const)('going %s reads each page once (Q6)', async (direction) => {
+    let pages = 0;
+    for await (const slices of scanLogBatches(database.source, { at: TRANSACTIONS, direction })) pages += slices.length;
+    expect(counted.rows).toBe(pages);
+    expect(counted.gets).toBeLessThanOrEqual(direction === 'forward' ? 2 : 2 * counted.ranges);
+  });
+
+  it('holds about as many bytes in a slice as it was told (Q8)', async () => {
+    const sizes: number[] = [];
+    for await (const slices of scanLogBatches(database.source, {
+      at: TRANSACTIONS,
+      direction: 'forward',
+      sliceBytes: 100_000,
+    })) {
+      sizes.push(slices.reduce((sum, { bytes }) => sum + bytes.length, 0));
+    }
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(100_000 + PAGE_BYTES);
+    expect(sizes.length).toBeLessThan((EVENTS * 400) / 100_000);
+  });
+});
+
+describe('a slice of a query', () => {
+  it('ends after so many events, bytes and tests (Q8)', async () => {
+    const query = { revisions: {}, direction: 'forward' } as const;
+    const sizes = async (selector: Selector, sliceBytes?: number): Promise<readonly number[]> => {
+      const found: number[] = [];
+      const limited = { at: TRANSACTIONS, query: { ...query, selector, limit: 2_000 }, sliceBytes };
+      for await (const slice of queryEvents(database.source, limited)) found.push(slice.length);
+      return found;
+    };
+    expect(Math.max(...(await sizes(term('by-type', 'type-3'))))).toBe(256);
+    expect(Math.max(...(await sizes(term('by-type', 'type-3'), 1_000)))).toBeLessThanOrEqual(10);
+    const [first] = await sizes(and([term('by-type', 'type-3'), term('by-subject-prefix', 'customer-7')]));
+    expect(first).toBeLessThanOrEqual(1024);
+  });
+});
