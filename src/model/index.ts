@@ -31,6 +31,7 @@ export {
   type Violation,
 } from './constraint.ts';
 export { constraintFromJson, constraintsFromJson } from './constraint-json.ts';
+export { checkConstraints } from './constraint-rules.ts';
 export { decodeConstraint, encodeConstraint } from './constraint-wire.ts';
 export {
   DATA_KIND,
@@ -79,6 +80,7 @@ export {
 export { isWellFormedJson } from './json-scan.ts';
 export {
   COMMIT_MESSAGE_BYTES_MAX,
+  CONSTRAINT_CONJUNCTIONS_MAX,
   CONSTRAINTS_MAX,
   CONTENT_TYPE_BYTES_MAX,
   EXTENSION_NAME_BYTES_MAX,

@@ -9,6 +9,8 @@ export const TRANSACTION_EVENTS_MAX = 1000;
 export const TRANSACTION_BYTES_MAX = 1_000_000;
 
 export const CONSTRAINTS_MAX = 1000;
+/** Alternatives that the selectors of all constraints of a transaction come to: apply looks at each of them. */
+export const CONSTRAINT_CONJUNCTIONS_MAX = 4096;
 
 /** Decisions 2.8: id, type and subject; ours for a stream, which is a key like them. */
 export const NAME_BYTES_MAX = 255;

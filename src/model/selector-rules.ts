@@ -66,7 +66,7 @@ function termFault(kind: TermKind, value: string): string | undefined {
 }
 
 /** Conjunctions of the disjunctive form before anything is simplified; stops counting once it is too many. */
-function conjunctionCount(selector: Selector): number {
+export function conjunctionCount(selector: Selector): number {
   if (!isCompound(selector)) return 1;
   const counts = selector.selectors.map(conjunctionCount);
   if (selector.kind === 'or') return counts.reduce((sum, count) => sum + count, 0);

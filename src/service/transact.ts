@@ -7,7 +7,15 @@
  */
 import { type DatabaseError, formatUuid, parseUuid, type Revision, toRevision, uuidv7Bytes } from '#base';
 import type { Binding, TransactOutcome } from '#cluster';
-import { encodeTransactPayload, Faults, ORIGIN, type Origin, parseTransactionId, transactionTooLarge } from '#model';
+import {
+  checkConstraints,
+  encodeTransactPayload,
+  Faults,
+  ORIGIN,
+  type Origin,
+  parseTransactionId,
+  transactionTooLarge,
+} from '#model';
 import { eventsOf, type StoredTransaction, transactionAt, transactionById } from '#query';
 import type { ServiceContext } from './context.ts';
 import { findDatabase } from './instance.ts';
@@ -49,6 +57,7 @@ function refusalOf(request: TransactRequest): DatabaseError | undefined {
   const tooLarge = transactionTooLarge(eventCount, eventBytes);
   if (tooLarge !== undefined) return tooLarge;
   if (eventCount === 0) faults.add('events', 'must be at least one event');
+  checkConstraints(request.constraints, 'constraints', faults);
   return faults.none ? undefined : faults.toError('The transaction is malformed');
 }
 

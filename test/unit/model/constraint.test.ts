@@ -3,7 +3,19 @@
 
 import { describe, expect, it } from 'vitest';
 import { parseHex } from '#base';
-import { ALL, type Constraint, decide, decodeConstraint, encodeConstraint, Faults, NO_SUBJECT, or, term } from '#model';
+import {
+  ALL,
+  and,
+  type Constraint,
+  checkConstraints,
+  decide,
+  decodeConstraint,
+  encodeConstraint,
+  Faults,
+  NO_SUBJECT,
+  or,
+  term,
+} from '#model';
 
 const hex = (text: string): Uint8Array => parseHex(text.replaceAll(' ', '')) ?? expect.fail(`bad hex ${text}`);
 const selector = term('by-type', 't');
@@ -101,5 +113,33 @@ describe('a constraint on the wire', () => {
     { kind: 'revision-range', start: 3, end: 3, selector },
   ])('goes into bytes and back: %o', (constraint) => {
     expect(decodeConstraint(encodeConstraint(constraint), 'c', new Faults())).toEqual(constraint);
+  });
+});
+
+describe('the constraints of one transaction', () => {
+  const faultsOf = (constraints: readonly Constraint[]): readonly string[] => {
+    const faults = new Faults();
+    checkConstraints(constraints, 'constraints', faults);
+    return faults.violations.map(({ field, description }) => `${field} ${description}`);
+  };
+  const many = (count: number, one: Constraint): readonly Constraint[] => Array.from({ length: count }, () => one);
+
+  it('are at most 1000', () => {
+    expect(faultsOf(many(1000, { kind: 'max-revision', revision: 0 }))).toEqual([]);
+    expect(faultsOf(many(1001, { kind: 'max-revision', revision: 0 }))).toEqual(['constraints must be at most 1000']);
+  });
+
+  it('come to at most 4096 alternatives', () => {
+    const any = (kind: 'by-stream' | 'by-subject') => or(Array.from({ length: 16 }, (_, i) => term(kind, `n${i}`)));
+    const wide: Constraint = {
+      kind: 'max-revision',
+      revision: 0,
+      selector: and([any('by-stream'), any('by-subject')]),
+    };
+    expect(faultsOf(many(16, wide))).toEqual([]);
+    expect(faultsOf([...many(16, wide), { kind: 'min-revision', revision: 1 }])).toEqual([]);
+    expect(faultsOf([...many(16, wide), { kind: 'min-revision', revision: 1, selector }])).toEqual([
+      'constraints must come to at most 4096 alternatives together when And is spread over Or',
+    ]);
   });
 });
