@@ -189,3 +189,14 @@ function detailsOf(error: ServiceError): ReadonlyMap<string, readonly Buffer[]> 
   }
   return details;
 }
+
+/** The failure of a call that must not succeed. */
+export async function failureOf(call: Promise<unknown>): Promise<GrpcFailure> {
+  try {
+    await call;
+  } catch (failure) {
+    if (failure instanceof GrpcFailure) return failure;
+    throw failure;
+  }
+  throw new Error('The call succeeded');
+}

@@ -18,6 +18,12 @@ import { Status } from './gen/google/rpc/status.ts';
 import { type CallStatus, GRPC_STATUS, type GrpcStatusName } from './wire/status.ts';
 
 const DOMAIN = 'cairn.dev';
+/** The kinds of constraints as the specification calls them. */
+const CONSTRAINT_NAMES: Readonly<Record<string, string>> = {
+  'min-revision': 'MinRevision',
+  'max-revision': 'MaxRevision',
+  'revision-range': 'RevisionRange',
+};
 /** Clients take 8 KiB of trailers for granted, not more; base64 adds a third, and the message stands there too. */
 const VIOLATION_BYTES_MAX = 4096;
 /** Tag and length of a field, at most. */
@@ -96,7 +102,7 @@ function badRequest(violations: readonly FieldViolation[]): Any {
 
 function preconditionFailure(constraints: readonly ConstraintViolation[]): Any {
   const violations = constraints.map(({ index, kind, description }) => ({
-    type: kind,
+    type: CONSTRAINT_NAMES[kind] ?? kind,
     subject: `constraints[${index}]`,
     description,
   }));

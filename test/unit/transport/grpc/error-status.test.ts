@@ -72,7 +72,7 @@ describe('statusOfError (T5)', () => {
   });
 
   it('lists every constraint that did not hold in PreconditionFailure', () => {
-    const constraints = [{ index: 2, kind: 'MaxRevision', found: 7, required: 'at most 5', description: 'found 7' }];
+    const constraints = [{ index: 2, kind: 'max-revision', found: 7, required: 'at most 5', description: 'found 7' }];
     expect(detailsOf(new DatabaseError('constraint_violated', 'x', { details: { constraints } }))[1]).toEqual({
       violations: [{ type: 'MaxRevision', subject: 'constraints[2]', description: 'found 7' }],
     });

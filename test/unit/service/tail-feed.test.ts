@@ -1,0 +1,148 @@
+// Goal: whoever follows by the shared feed gets every matching event once and in order, however the feed grows, forgets
+// and is read, and the feed never keeps more than its bound (V7).
+// Method: random histories, followers and interleavings over a real database in memory, against the plain list.
+
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { memoryKv } from '#kv';
+import { matcherOf, type Position, type Selector } from '#model';
+import { endOf, TailFeed } from '../../../src/service/tail-feed.ts';
+import { TailFeeds } from '../../../src/service/tail-feeds.ts';
+import { CREATED_AT_MS, KnownDatabase, naiveAnswer } from '../../support/known-database.ts';
+import { arbSelectable, arbSelector } from '../../support/selectors.ts';
+
+const SKETCH = { source: 'a', type: 't' };
+const LIMITS = { tailBytesMax: 600, tailGapMax: 20 };
+
+type Step =
+  | { readonly kind: 'commit'; readonly events: readonly Parameters<KnownDatabase['apply']>[0][number][] }
+  | { readonly kind: 'follow'; readonly follower: number; readonly countMax: number };
+
+const arbStep: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ kind: fc.constant('commit' as const), events: fc.array(arbSelectable, { minLength: 1, maxLength: 4 }) }),
+  fc.record({ kind: fc.constant('follow' as const), follower: fc.nat(2), countMax: fc.integer({ min: 1, max: 5 }) }),
+);
+
+interface Follower {
+  readonly selector: Selector;
+  position: Position;
+  readonly seen: string[];
+  /** Times that the feed no longer reached back to where it was. */
+  missed: number;
+}
+
+function placeOf({ revision, index }: Position): string {
+  return `${revision}.${index}`;
+}
+
+function naivelyBehind(database: KnownDatabase, { selector, position }: Follower): readonly Position[] {
+  const query = { selector, revisions: {}, direction: 'forward' as const };
+  return naiveAnswer(database.events, database.revision, query)
+    .map((event) => event.position)
+    .filter(
+      ({ revision, index }) =>
+        revision > position.revision || (revision === position.revision && index > position.index),
+    );
+}
+
+async function follow(feed: TailFeed, database: KnownDatabase, follower: Follower, countMax: number): Promise<void> {
+  if (!feed.covers(follower.position)) {
+    // Behind the feed: by the store, of which the plain list stands in for.
+    follower.seen.push(...naivelyBehind(database, follower).map(placeOf));
+    follower.position = endOf(database.revision);
+    follower.missed++;
+    return;
+  }
+  await feed.advance(database.revision);
+  if (!feed.covers(follower.position)) return;
+  const { events, position } = feed.take(follower.position, matcherOf(follower.selector), countMax);
+  expect(events.length).toBeLessThanOrEqual(countMax);
+  follower.seen.push(...events.map((event) => placeOf(event.position)));
+  follower.position = position;
+}
+
+describe('TailFeed (V7)', () => {
+  it('gives every follower what it selects, once and in order', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(arbSelector, { minLength: 3, maxLength: 3 }),
+        fc.array(arbStep, { maxLength: 60 }),
+        async (selectors, steps) => {
+          const database = new KnownDatabase(memoryKv());
+          const feed = new TailFeed(database.source, 0, LIMITS);
+          const followers = selectors.map(
+            (selector): Follower => ({ selector, position: endOf(0), seen: [], missed: 0 }),
+          );
+          for (const step of steps) {
+            if (step.kind === 'commit') {
+              database.apply(step.events, CREATED_AT_MS + database.revision);
+              await database.flush();
+              continue;
+            }
+            const follower = followers[step.follower];
+            if (follower !== undefined) await follow(feed, database, follower, step.countMax);
+          }
+          for (const follower of followers) {
+            while (naivelyBehind(database, follower).length > 0) await follow(feed, database, follower, 100);
+            const everything = naivelyBehind(database, { ...follower, position: endOf(0) }).map(placeOf);
+            expect(follower.seen).toEqual(everything);
+          }
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  it('forgets the oldest revisions, whole ones, when it has too many bytes', async () => {
+    const database = new KnownDatabase(memoryKv());
+    const feed = new TailFeed(database.source, 0, LIMITS);
+    const count = 40;
+    for (let n = 0; n < count; n++) {
+      database.apply([SKETCH, SKETCH], CREATED_AT_MS + n);
+      await database.flush();
+      await feed.advance(database.revision);
+    }
+    expect(feed.covers(endOf(0))).toBe(false);
+    const first = Array.from({ length: count }, (_, revision) => revision).findIndex((revision) =>
+      feed.covers(endOf(revision)),
+    );
+    expect(first).toBeLessThan(count);
+    const { events } = feed.take(endOf(first), () => true, 1000);
+    expect(events.map((event) => placeOf(event.position))).toEqual(
+      Array.from({ length: 2 * (count - first) }, (_, n) => `${first + 1 + (n >> 1)}.${n % 2}`),
+    );
+    expect(events.reduce((sum, event) => sum + event.bytes.length, 0)).toBeLessThanOrEqual(LIMITS.tailBytesMax);
+  });
+
+  it('begins anew when it is too far behind to be worth the reading', async () => {
+    const database = new KnownDatabase(memoryKv());
+    const feed = new TailFeed(database.source, 0, LIMITS);
+    for (let n = 0; n < 30; n++) database.apply([SKETCH], CREATED_AT_MS + n);
+    await database.flush();
+    await feed.advance(30);
+    expect(feed.covers(endOf(29))).toBe(false);
+    expect(feed.covers(endOf(30))).toBe(true);
+  });
+
+  it('reads once for all who ask at the same time', async () => {
+    const database = new KnownDatabase(memoryKv());
+    const feed = new TailFeed(database.source, 0, LIMITS);
+    database.apply([SKETCH], CREATED_AT_MS);
+    await database.flush();
+    expect(feed.advance(1)).toBe(feed.advance(1));
+  });
+});
+
+describe('TailFeeds', () => {
+  it('has a feed for each followed database, as long as somebody follows', () => {
+    const { source } = new KnownDatabase(memoryKv());
+    const feeds = new TailFeeds(LIMITS);
+    const first = feeds.follow(source, 3);
+    const second = feeds.follow(source, 9);
+    expect(second.feed).toBe(first.feed);
+    first[Symbol.dispose]();
+    expect(feeds.count).toBe(1);
+    second[Symbol.dispose]();
+    expect(feeds.count).toBe(0);
+  });
+});
