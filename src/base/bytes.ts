@@ -14,10 +14,6 @@ export function compareBytes(left: Uint8Array, right: Uint8Array): number {
   return left.length - right.length;
 }
 
-export function equalBytes(left: Uint8Array, right: Uint8Array): boolean {
-  return left.length === right.length && hasBytesAt(left, 0, right);
-}
-
 /** Whether `bytes` holds `part` at `at`. A part that reaches past the end is not held. */
 export function hasBytesAt(bytes: Uint8Array, at: number, part: Uint8Array): boolean {
   if (at + part.length > bytes.length) return false;

@@ -37,7 +37,7 @@ export {
 } from './brand.ts';
 export { ByteReader } from './byte-reader.ts';
 export { ByteWriter, varintLength } from './byte-writer.ts';
-export { compareBytes, concatBytes, equalBytes, hasBytesAt, NO_BYTES } from './bytes.ts';
+export { compareBytes, concatBytes, hasBytesAt, NO_BYTES } from './bytes.ts';
 export { crc32 } from './crc32.ts';
 export {
   type ConstraintViolation,
@@ -59,7 +59,6 @@ export {
   instantFromMs,
   instantToMs,
   isInstant,
-  NANOS_MAX,
   parseInstant,
 } from './instant.ts';
 export type { Clock, Crc32, Random, Sha256 } from './ports.ts';

@@ -19,7 +19,7 @@ export interface Instant {
 export const INSTANT_SECONDS_MIN = -62_135_596_800;
 /** 9999-12-31T23:59:59Z. */
 export const INSTANT_SECONDS_MAX = 253_402_300_799;
-export const NANOS_MAX = 999_999_999;
+const NANOS_MAX = 999_999_999;
 
 const DAY_SECONDS = 86_400;
 const RFC_3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;

@@ -65,10 +65,7 @@ export {
   RAW_DATA,
 } from './json.ts';
 export {
-  booleanFrom,
-  countFrom,
   inside,
-  instantFrom,
   item,
   itemsFrom,
   type JsonPlace,
@@ -97,12 +94,8 @@ export {
   URI_BYTES_MAX,
 } from './limits.ts';
 export {
-  appendToLogBatch,
-  encodeLoggedTransaction,
-  type LoggedTransaction,
   type LoggedTransactionView,
   readLoggedTransaction,
-  recordsOfLogBatch,
   type StoredEventId,
 } from './logged-transaction.ts';
 export { isJsonType, isTextType } from './media-type.ts';
@@ -113,9 +106,6 @@ export {
   type EventType,
   isComponentName,
   isDatabaseName,
-  isEventId,
-  isEventType,
-  isStreamName,
   isSubject,
   parseComponentName,
   parseDatabaseName,
@@ -181,5 +171,5 @@ export {
   type TransactionBodyView,
 } from './transaction-body.ts';
 export { OPTION_NAMES, optionsFromJson } from './transaction-json.ts';
-export { checkTransactionOptions, decodeTransactionOptions, encodeTransactionOptions } from './transaction-options.ts';
+export { decodeTransactionOptions, encodeTransactionOptions } from './transaction-options.ts';
 export { transactionTooLarge } from './transaction-size.ts';

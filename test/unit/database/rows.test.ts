@@ -16,7 +16,7 @@ import {
   toTerm,
   uuidv7,
 } from '#base';
-import { encodeLoggedTransaction, encodeTransactPayload, NO_OPTIONS, ORIGIN, readTransactPayload } from '#model';
+import { encodeTransactPayload, NO_OPTIONS, ORIGIN, readTransactPayload } from '#model';
 import { readAppliedRow, writeApplied } from '../../../src/database/applied.ts';
 import {
   CHUNK_ENTRIES,
@@ -34,6 +34,7 @@ import { PostingBlock, type PostingEntry, PostingPlace, writePosting } from '../
 import { writeRecordHead } from '../../../src/database/record.ts';
 import * as small from '../../../src/database/small-rows.ts';
 import { eventBytes } from '../../support/events.ts';
+import { encodeLoggedTransaction } from '../../support/logged-transaction.ts';
 
 const KEY = Uint8Array.of(1, 2, 3);
 const u48 = fc.integer({ min: 0, max: 2 ** 48 });

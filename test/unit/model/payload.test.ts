@@ -3,12 +3,10 @@
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BrokenInvariant, ByteWriter, concatBytes, encodeUtf8, parseHex, toHex } from '#base';
+import { BrokenInvariant, concatBytes, encodeUtf8, parseHex, toHex } from '#base';
 import {
-  appendToLogBatch,
   constraintsOf,
   decodeTransactionOptions,
-  encodeLoggedTransaction,
   encodeTransactionOptions,
   encodeTransactPayload,
   Faults,
@@ -19,7 +17,6 @@ import {
   optionsOfBody,
   readLoggedTransaction,
   readTransactPayload,
-  recordsOfLogBatch,
   stampPayload,
   type TransactionBodyView,
   type TransactionOptions,
@@ -27,6 +24,7 @@ import {
   transactionTooLarge,
 } from '#model';
 import { arbName, eventBytes } from '../../support/events.ts';
+import { encodeLoggedTransaction } from '../../support/logged-transaction.ts';
 import { arbSelector } from '../../support/selectors.ts';
 
 const hex = (text: string): Uint8Array => parseHex(text.replaceAll(' ', '')) ?? expect.fail(`bad hex ${text}`);
@@ -155,44 +153,22 @@ describe('the payload of a transaction', () => {
 });
 
 describe('the record of a transaction in the log', () => {
-  it('goes into a LogBatch and is read there in place', () => {
+  it('is read in place, wherever it lies', () => {
     fc.assert(
-      fc.property(fc.array(arbPayload, { minLength: 1, maxLength: 3 }), arbName, (payloads, id) => {
-        const writer = new ByteWriter();
-        const records = payloads.map((payload, i) => {
-          const entry = encodeTransactPayload(payload);
-          const { body } = readTransactPayload(entry);
-          const storedIds =
-            i === 0
-              ? []
-              : [
-                  { index: 0, id },
-                  { index: i, id: `${id}~2.1` },
-                ];
-          return {
-            revision: i + 1,
-            chainHash: HASH,
-            storedIds,
-            totalEventCount: i + 5,
-            body: entry.subarray(body.start),
-          };
-        });
-        const bodyStarts = records.map((record) => appendToLogBatch(writer, record));
-        const page = writer.take();
-        const views = recordsOfLogBatch(page, 0, page.length).map(([from, to]) =>
-          readLoggedTransaction(page, from, to),
-        );
-        expect(views.map(({ body }) => body.start)).toEqual(bodyStarts);
-        expect(
-          views.map(({ revision, storedIds, totalEventCount, chainHashStart, body }) => ({
-            revision,
-            storedIds,
-            totalEventCount,
-            chainHash: page.subarray(chainHashStart, chainHashStart + 32),
-            body: page.subarray(body.start, body.end),
-          })),
-        ).toEqual(records);
-        expect(views.map(({ body }) => eventsOf(body))).toEqual(payloads.map(({ events }) => events));
+      fc.property(arbPayload, arbName, fc.nat(9), (payload, id, margin) => {
+        const entry = encodeTransactPayload(payload);
+        const body = entry.subarray(readTransactPayload(entry).body.start);
+        const storedIds = [
+          { index: 0, id },
+          { index: 3, id: `${id}~2.3` },
+        ];
+        const record = encodeLoggedTransaction({ revision: 2, chainHash: HASH, storedIds, totalEventCount: 9, body });
+        const page = concatBytes([new Uint8Array(margin).fill(0xff), record, hex('ff')]);
+        const view = readLoggedTransaction(page, margin, margin + record.length);
+        expect(view).toMatchObject({ revision: 2, storedIds, totalEventCount: 9 });
+        expect(page.subarray(view.chainHashStart, view.chainHashStart + 32)).toEqual(HASH);
+        expect(page.subarray(view.body.start, view.body.end)).toEqual(body);
+        expect(eventsOf(view.body)).toEqual(payload.events);
       }),
     );
   });
@@ -211,8 +187,9 @@ describe('the record of a transaction in the log', () => {
       events: [],
     });
     const body = entry.subarray(readTransactPayload(entry).body.start);
-    const record = encodeLoggedTransaction({ revision: 1, chainHash: HASH, storedIds: [], totalEventCount: 1, body });
-    const damaged = damage(record);
+    const damaged = damage(
+      encodeLoggedTransaction({ revision: 1, chainHash: HASH, storedIds: [], totalEventCount: 1, body }),
+    );
     expect(() => readLoggedTransaction(damaged, 0, damaged.length)).toThrow(BrokenInvariant);
   });
 });
