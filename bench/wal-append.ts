@@ -4,7 +4,7 @@
  *   node --conditions=source bench/wal-append.ts [--seconds 2] [--payload 256] [--groups 1] [--dir path]
  *
  * Runs the log on this thread, without the worker, so that it measures the log and not the messages. The records of a
- * batch are encoded before the clock starts. `baseline` is the same number of bytes by a bare write and fdatasync into
+ * batch are encoded before the clock starts, and the tidying comes after it has stopped. `baseline` is the same number of bytes by a bare write and fdatasync into
  * a zero-filled file, in the same run and in turns with the log, so that a busy disk hits both.
  */
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
@@ -27,6 +27,7 @@ const payloadBytes = Number(values.payload);
 const groupCount = Number(values.groups);
 const TURNS = 4;
 const BASELINE_BYTES = 256 * 1024 * 1024;
+const RECORD_HEADER_BYTES = 36;
 
 const root = mkdtempSync(join(values.dir, 'cairn-bench-'));
 try {
@@ -38,30 +39,40 @@ try {
   rmSync(root, { recursive: true });
 }
 
+interface Candidate {
+  /** Makes the next batch ready; not measured. */
+  prepare(): void;
+  append(): void;
+  /** What follows an append when it has been answered; not measured. */
+  settle(): void;
+  close(): Promise<void>;
+}
+
 async function compare(perSync: number): Promise<void> {
-  const wal = await openWal(perSync);
+  const wal = openWal(perSync);
   const baseline = openBaseline(perSync);
   const walMs: number[] = [];
-  const baseMs: number[] = [];
+  const baselineMs: number[] = [];
   for (let turn = 0; turn < TURNS; turn++) {
-    await measure(wal.append, walMs);
-    await measure(baseline.append, baseMs);
+    await measure(wal, walMs);
+    await measure(baseline, baselineMs);
   }
   report('wal', perSync, walMs);
-  report('baseline', perSync, baseMs);
-  baseline.close();
+  report('baseline', perSync, baselineMs);
+  await baseline.close();
   await wal.close();
 }
 
-async function measure(append: () => void, into: number[]): Promise<void> {
+async function measure(candidate: Candidate, into: number[]): Promise<void> {
   const until = performance.now() + (1000 * seconds) / (2 * TURNS);
-  for (let now = performance.now(); now < until; ) {
-    append();
-    const after = performance.now();
-    into.push(after - now);
+  while (performance.now() < until) {
+    candidate.prepare();
+    const startedMs = performance.now();
+    candidate.append();
+    into.push(performance.now() - startedMs);
+    candidate.settle();
     // What the log does in the background gets its turn, as it would on a thread that waits for messages.
     await new Promise(setImmediate);
-    now = performance.now();
   }
 }
 
@@ -70,39 +81,38 @@ function report(name: string, perSync: number, elapsed: readonly number[]): void
   const at = (share: number): string =>
     ((sorted[Math.floor(sorted.length * share)] ?? 0) * 1000).toFixed(0).padStart(6);
   const totalMs = elapsed.reduce((sum, ms) => sum + ms, 0);
-  const rate = Math.round((1000 * perSync * elapsed.length) / totalMs);
-  console.log(
-    `${name.padEnd(8)} ${String(perSync).padStart(5)}/sync ${String(rate).padStart(9)}/s  p50 ${at(0.5)} p99 ${at(0.99)} p99.9 ${at(0.999)} µs`,
-  );
+  const rate = String(Math.round((1000 * perSync * elapsed.length) / totalMs)).padStart(9);
+  const size = String(perSync).padStart(5);
+  console.log(`${name.padEnd(8)} ${size}/sync ${rate}/s  p50 ${at(0.5)} p99 ${at(0.99)} p99.9 ${at(0.999)} µs`);
 }
 
-async function openWal(perSync: number): Promise<{ append: () => void; close: () => Promise<void> }> {
+function openWal(perSync: number): Candidate {
   const directory = join(root, `wal-${perSync}`);
   const identity = { clusterId: new Uint8Array(16).fill(1), storeId: new Uint8Array(16).fill(2) };
   const { wal } = Wal.open(directory, { identity });
   const writer = new RecordWriter();
   const payload = randomBytes(payloadBytes);
   const term = toTerm(1);
-  let index = 0;
-  for (let group = 0; group < groupCount; group++) writer.hardState(toGroupId(group), { term, vote: 1 });
+  const indexes = Array.from({ length: groupCount }, () => 0);
+  for (const group of indexes.keys()) writer.hardState(toGroupId(group), { term, vote: 1 });
   wal.append([writer.take()]);
-  const encode = (): void => {
-    for (let count = 0; count < perSync; count++) {
-      const group = toGroupId(count % groupCount);
-      if (group === 0) index += 1;
-      writer.entry(group, { term, index: toLogIndex(index), payload });
-    }
-  };
+  let batch = writer.take();
+  let written = 0;
   return {
-    append: (): void => {
-      encode();
-      // A checkpoint with every batch keeps the number of segments as it is in a healthy node.
-      for (let group = 0; group < Math.min(groupCount, perSync); group++) {
-        writer.checkpoint(toGroupId(group), { index: toLogIndex(index), term, revision: toRevision(index) });
+    prepare: (): void => {
+      for (let count = 0; count < perSync; count++, written++) {
+        const place = written % groupCount;
+        indexes[place] = (indexes[place] ?? 0) + 1;
+        writer.entry(toGroupId(place), { term, index: toLogIndex(indexes[place]), payload });
       }
-      wal.append([writer.take()]);
-      wal.tidy();
+      // A checkpoint a batch lets old segments go, as they do in a node that keeps up.
+      const place = written % groupCount;
+      const index = toLogIndex(indexes[place] ?? 0);
+      writer.checkpoint(toGroupId(place), { index, term, revision: toRevision(index) });
+      batch = writer.take();
     },
+    append: () => wal.append([batch]),
+    settle: () => wal.tidy(),
     close: async (): Promise<void> => {
       await wal.close();
       rmSync(directory, { recursive: true });
@@ -110,22 +120,26 @@ async function openWal(perSync: number): Promise<{ append: () => void; close: ()
   };
 }
 
-function openBaseline(perSync: number): { append: () => void; close: () => void } {
+function openBaseline(perSync: number): Candidate {
   const path = join(root, `baseline-${perSync}`);
   const descriptor = openSync(path, 'w');
   const zeros = new Uint8Array(1024 * 1024);
   for (let at = 0; at < BASELINE_BYTES; at += zeros.length) writeSync(descriptor, zeros, 0, zeros.length, at);
   fdatasyncSync(descriptor);
-  const batch = randomBytes(perSync * (payloadBytes + 36));
+  const batch = randomBytes(perSync * (payloadBytes + RECORD_HEADER_BYTES));
   let at = 0;
   return {
-    append: (): void => {
+    prepare: (): void => {
       if (at + batch.length > BASELINE_BYTES) at = 0;
+    },
+    append: (): void => {
       writeSync(descriptor, batch, 0, batch.length, at);
       fdatasyncSync(descriptor);
+    },
+    settle: (): void => {
       at += batch.length;
     },
-    close: (): void => {
+    close: async (): Promise<void> => {
       closeSync(descriptor);
       rmSync(path);
     },
