@@ -49,11 +49,11 @@ async function watchFilling(): Promise<unknown> {
   const junk = join(directory, 'junk');
   const levels: string[] = [];
   const note = async (): Promise<void> => {
-    // The ballast is made off this thread, some of it at each check.
-    for (let count = 0; count < 5; count++) {
+    // While everything is open the ballast is made, off this thread, some of it at each check.
+    do {
       guard.check();
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
+      await new Promise(setImmediate);
+    } while (guard.level === 'open' && guard.report.ballastHeldBytes < MIB);
     const { level, ballastHeldBytes } = guard.check();
     levels.push(`${level} ${ballastHeldBytes / MIB}`);
   };
