@@ -41,7 +41,7 @@ export function parseComponentName(text: string, field: string, faults: Faults):
   return faults.add(field, 'must be a letter, then up to 127 letters, digits, "_", "." or "-"', text);
 }
 
-export function isStreamName(text: string): text is StreamName {
+function isStreamName(text: string): text is StreamName {
   return ruleBroken(text) === undefined;
 }
 
@@ -49,7 +49,7 @@ export function parseStreamName(text: string, field: string, faults: Faults): St
   return isStreamName(text) ? text : addNameFault(text, field, faults);
 }
 
-export function isEventType(text: string): text is EventType {
+function isEventType(text: string): text is EventType {
   return ruleBroken(text) === undefined;
 }
 
@@ -65,7 +65,7 @@ export function parseSubject(text: string, field: string, faults: Faults): Subje
   return isSubject(text) ? text : addNameFault(text, field, faults);
 }
 
-export function isEventId(text: string): text is EventId {
+function isEventId(text: string): text is EventId {
   return ruleBroken(text) === undefined;
 }
 
