@@ -7,21 +7,19 @@
  *                        +--- settle: applied, outcomes, reads <-- written
  *
  * While a batch is being written, entries pile up for the next. A machine reads only rows that are written: between
- * its `flushInto` and the end of the write nothing is applied. An entry that needs a range is applied at the head of
- * a batch of its own turn, after everything before it is written and the rows are fetched.
+ * its `flushInto` and the end of the write nothing is applied. An entry that must learn something from the store first is
+ * applied at the head of a turn of its own, after everything before it is written and its machine has looked.
  */
 import { assert, CATALOG_GROUP } from '#base';
-import type { KvBatch, KvRow, KvStore } from '#kv';
+import type { KvBatch, KvStore } from '#kv';
 import type { Entry, Input } from '#raft';
 import { ApplyTurn } from './apply-turn.ts';
 import { Fifo } from './fifo.ts';
 import type { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
-import type { RangeNeed } from './machine.ts';
+import type { MachineNeed } from './machine.ts';
 import type { CatalogChange } from './node.ts';
 import type { Outcome } from './outcome.ts';
-
-const RANGE_ROWS = 1000;
 
 export interface ApplyPorts {
   readonly kv: KvStore;
@@ -36,7 +34,7 @@ export interface ApplyPorts {
 
 interface Blocked {
   readonly group: Group;
-  readonly needs: readonly RangeNeed[];
+  readonly needs: readonly MachineNeed[];
 }
 
 export class ApplyLoop {
@@ -99,7 +97,7 @@ export class ApplyLoop {
     for (let count = 0; count < applyGroupEntriesMax && turn.hasRoom; count += 1) {
       const entry = group.backlog.peek();
       if (entry === undefined) return undefined;
-      const needs = group.backlog.ranges === undefined ? group.machine.needs(entry.payload) : [];
+      const needs = group.backlog.answers === undefined ? group.machine.needs(entry.payload) : [];
       if (needs.length > 0) return { group, needs };
       this.#applyEntry(group, turn);
       if (!group.isOpen) return undefined;
@@ -108,10 +106,10 @@ export class ApplyLoop {
   }
 
   #applyEntry(group: Group, turn: ApplyTurn): void {
-    const ranges = group.backlog.ranges ?? [];
+    const answers = group.backlog.answers ?? [];
     const entry = group.backlog.shift();
     const { index, term, payload } = entry;
-    const outcome = group.machine.apply({ index, term, payload, ranges });
+    const outcome = group.machine.apply({ index, term, payload, answers });
     turn.add(group, entry, outcome);
     if (outcome === undefined || !isChange(outcome)) return;
     turn.changes.push(outcome);
@@ -127,31 +125,17 @@ export class ApplyLoop {
   #settle(turn: ApplyTurn, elapsedMs: number): void {
     for (const group of turn.groups) {
       if (!group.isOpen) continue;
+      group.machine.flushed();
       group.markWritten();
       this.#ports.step(group, { kind: 'applied', index: group.written.index });
     }
     this.#ports.written(turn, elapsedMs);
   }
 
-  /** Everything before the blocked entry is written now: fetches the rows it needs. */
+  /** Everything before the blocked entry is written now: its machine may look into the store. */
   async #unblock({ group, needs }: Blocked): Promise<void> {
-    const ranges: (readonly KvRow[])[] = [];
-    for (const need of needs) ranges.push(await this.#rows(need));
-    group.backlog.prepare(ranges);
+    group.backlog.prepare(await group.machine.answer(needs));
     this.#ready.push(group);
-  }
-
-  async #rows(need: RangeNeed): Promise<readonly KvRow[]> {
-    const range = this.#ports.kv.range(need);
-    const rows: KvRow[] = [];
-    try {
-      for (let some = await range.next(RANGE_ROWS); some.length > 0; some = await range.next(RANGE_ROWS)) {
-        for (const row of some) rows.push(row);
-      }
-    } finally {
-      await range.close();
-    }
-    return rows;
   }
 }
 

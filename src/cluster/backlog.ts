@@ -2,16 +2,13 @@
  * The entries of one group that are committed and not yet applied, in order, with what the first of them still needs.
  */
 import { assert } from '#base';
-import type { KvRow } from '#kv';
 import type { Entry } from '#raft';
 import { Fifo } from './fifo.ts';
-
-type Ranges = readonly (readonly KvRow[])[];
 
 export class Backlog {
   readonly #entries = new Fifo<Entry>();
   #bytes = 0;
-  #ranges: Ranges | undefined;
+  #answers: readonly number[] | undefined;
 
   get length(): number {
     return this.#entries.length;
@@ -32,21 +29,21 @@ export class Backlog {
     return this.#entries.peek();
   }
 
-  /** The rows that were fetched for the first entry; undefined when none were asked for. */
-  get ranges(): Ranges | undefined {
-    return this.#ranges;
+  /** What the first entry asked of the store; undefined when it has not asked. */
+  get answers(): readonly number[] | undefined {
+    return this.#answers;
   }
 
-  /** Keeps the rows that the first entry needs, until it is taken. */
-  prepare(ranges: Ranges): void {
-    this.#ranges = ranges;
+  /** Keeps the answers for the first entry, until it is taken. */
+  prepare(answers: readonly number[]): void {
+    this.#answers = answers;
   }
 
   shift(): Entry {
     const entry = this.#entries.shift();
     assert(entry !== undefined, 'An entry is taken from a backlog that has one');
     this.#bytes -= entry.payload.length;
-    this.#ranges = undefined;
+    this.#answers = undefined;
     return entry;
   }
 }

@@ -10,7 +10,7 @@
 import { CATALOG_GROUP, type Clock, type GroupId, type Random } from '#base';
 import type { KvBatch, KvStore } from '#kv';
 import type { Fact, Input } from '#raft';
-import type { BatchId, LogWriter, PersistedFacts, RecoveredLog } from '#storage';
+import type { BatchId, DiskLevel, LogWriter, PersistedFacts, RecoveredLog } from '#storage';
 import { ApplyLoop } from './apply-loop.ts';
 import type { ApplyTurn } from './apply-turn.ts';
 import { Checkpointer } from './checkpoint.ts';
@@ -22,21 +22,15 @@ import type { CoreLimits } from './limits.ts';
 import type { Commands, CoreLink, Report } from './link.ts';
 import { LogFeed } from './log-feed.ts';
 import type { CatalogMachine, Machines } from './machine.ts';
-import type { CatalogChange, DiskLevel } from './node.ts';
+import type { CatalogChange } from './node.ts';
+import type { CoreObserver } from './observer.ts';
 import type { Binding } from './outcome.ts';
 import { Intake } from './proposals.ts';
 import { ReadBarrier } from './read-barrier.ts';
-import { recoverDatabases } from './recovery.ts';
+import { checkCatalog, checkUnlogged, recoverDatabases } from './recovery.ts';
 import { Reporter } from './reporter.ts';
 import { Trash } from './trash.ts';
-
-/** What the core counts and times, for metrics. It may not throw. */
-export interface CoreObserver {
-  elected(): void;
-  committed(entryCount: number): void;
-  synced(facts: PersistedFacts): void;
-  written(facts: { readonly entryCount: number; readonly elapsedMs: number }): void;
-}
+import { Warmer } from './warmer.ts';
 
 export interface CorePorts {
   readonly kv: KvStore;
@@ -49,7 +43,6 @@ export interface CorePorts {
   readonly clock: Clock;
   readonly monotonicMs: () => number;
   readonly random: Random;
-  readonly disk: () => DiskLevel;
   readonly observer: CoreObserver;
 }
 
@@ -66,6 +59,7 @@ export class CoreRuntime implements CoreLink {
   readonly #catalog: CatalogMachine;
   readonly #reporter = new Reporter();
   readonly #elections = new Elections();
+  readonly #warmer = new Warmer();
   readonly #feed: LogFeed;
   readonly #apply: ApplyLoop;
   readonly #checkpointer: Checkpointer;
@@ -76,6 +70,8 @@ export class CoreRuntime implements CoreLink {
   readonly #handlers: EffectHandlers;
   #waiters: readonly Waiter[] = [];
   #clearing: Promise<void> | undefined;
+  #warming: Promise<void> | undefined;
+  #disk: DiskLevel = 'open';
   #failure: Error | undefined;
   #onFailure: (failure: Error) => void = () => undefined;
 
@@ -87,12 +83,13 @@ export class CoreRuntime implements CoreLink {
   }
 
   private constructor(ports: CorePorts) {
-    const { kv, limits, machines, clock, random, disk, syncStore, monotonicMs } = ports;
+    const { kv, limits, machines, clock, random, syncStore, monotonicMs } = ports;
+    const disk = (): DiskLevel => this.#disk;
     const reporter = this.#reporter;
     const step = (group: Group, input: Input): void => this.#step(group, input);
     const touch = (id: GroupId): Group | undefined => this.#lifecycle.touch(id);
     const seed = (): number => random.bytes(SEED_BYTES).reduce((value, byte) => (value << 8) | byte, 0);
-    const opened = (group: Group): void => this.#elections.watch(group);
+    const opened = (group: Group): void => this.#opened(group);
     this.#ports = ports;
     this.#feed = new LogFeed(ports.log);
     this.#apply = new ApplyLoop({
@@ -137,6 +134,12 @@ export class CoreRuntime implements CoreLink {
     return Math.min(checkpointMs, electionMs);
   }
 
+  /** How many groups are open, and how many of those lead. */
+  get leadership(): { readonly open: number; readonly led: number } {
+    const { openCount } = this.#lifecycle;
+    return { open: openCount, led: openCount - this.#elections.count };
+  }
+
   onReport(listener: (report: Report) => void): void {
     this.#reporter.onReport(listener);
   }
@@ -161,9 +164,8 @@ export class CoreRuntime implements CoreLink {
     });
   }
 
-  /** The free space of the disk has come to another level. */
   reportDisk(level: DiskLevel): void {
-    this.#turn(() => this.#reporter.disk(level));
+    this.#disk = level;
   }
 
   /** Takes nothing more, answers what it has, and makes all of it durable. Log and store stay open. */
@@ -171,8 +173,9 @@ export class CoreRuntime implements CoreLink {
     this.#intake.close();
     this.#reads.close();
     this.#trash.close();
+    this.#warmer.close();
     await this.#until(() => this.#isIdle());
-    await this.#clearing;
+    await Promise.all([this.#clearing, this.#warming]);
     while (this.#checkpointer.isDirty) await this.#checkpoint();
   }
 
@@ -180,10 +183,13 @@ export class CoreRuntime implements CoreLink {
     const { kv, machines, recovered, log } = this.#ports;
     log.onPersisted((through, facts) => this.#turn(() => this.#persisted(through, facts)));
     log.onFatal((failure) => this.#fail(failure));
+    checkCatalog(this.#catalog, recovered);
     for (const { group } of this.bindings) this.#lifecycle.admit(group);
     const catalog = this.#open(() => this.#lifecycle.openCatalog(this.#catalog));
     await this.#until(() => catalog.isReady);
-    const plan = await recoverDatabases(kv, machines, recovered, (group) => this.#lifecycle.isKnown(group));
+    const plan = await recoverDatabases(this.#ports, recovered, (group) => this.#lifecycle.isKnown(group));
+    const unlogged = this.bindings.map(({ group }) => group).filter((group) => !recovered.groups.has(group));
+    checkUnlogged(machines, kv, unlogged);
     for (const group of plan.orphans) this.#feed.tombstone(group);
     const behind = this.#open(() => plan.behind.map((group) => this.#lifecycle.touch(group)));
     await this.#until(() => behind.every((group) => group === undefined || group.isReady));
@@ -191,11 +197,19 @@ export class CoreRuntime implements CoreLink {
     this.#turn(() => this.#clear());
   }
 
+  #opened(group: Group): void {
+    this.#elections.watch(group);
+    this.#warmer.add(group);
+  }
+
   #handleEffects(): EffectHandlers {
     return {
       persist: (group, effect) => this.#feed.persist(group, effect),
       proposed: (group, effect) => this.#intake.onProposed(group, effect),
-      apply: (group, entries) => this.#apply.onApply(group, entries),
+      apply: (group, entries) => {
+        this.#ports.observer.committed(entries.length);
+        this.#apply.onApply(group, entries);
+      },
       readReady: (group, effect) => this.#reads.onReady(group, effect),
       readRefused: (group, id, refusal) => this.#reads.onRefused(group, id, refusal),
       fact: (group, fact) => this.#note(group, fact),
@@ -261,6 +275,17 @@ export class CoreRuntime implements CoreLink {
     this.#keep(this.#clearing);
   }
 
+  #warm(): void {
+    if (this.#warming !== undefined || !this.#warmer.isWaiting) return;
+    this.#warming = this.#warmAll();
+    this.#keep(this.#warming);
+  }
+
+  async #warmAll(): Promise<void> {
+    await this.#warmer.run();
+    this.#warming = undefined;
+  }
+
   async #clearTrash(): Promise<void> {
     await this.#trash.run();
     this.#clearing = undefined;
@@ -305,6 +330,7 @@ export class CoreRuntime implements CoreLink {
     this.#feed.flush();
     if (this.#apply.isWaiting) this.#keep(this.#applyAll());
     this.#reporter.flush();
+    this.#warm();
     const done = this.#waiters.filter((waiter) => waiter.isDone());
     if (done.length === 0) return;
     this.#waiters = this.#waiters.filter((waiter) => !done.includes(waiter));

@@ -8,6 +8,10 @@ import type { Group } from './group.ts';
 export class Elections {
   readonly #leaderless = new Set<Group>();
 
+  get count(): number {
+    return this.#leaderless.size;
+  }
+
   /** A group that was just opened. */
   watch(group: Group): void {
     this.#leaderless.add(group);

@@ -6,7 +6,7 @@
  */
 import { assert, type DatabaseId, type GroupId, type LeaderAddress, type Revision, toRevision } from '#base';
 import type { KvReader } from '#kv';
-import { PAYLOAD_BYTES_MAX } from '#storage';
+import { type DiskLevel, PAYLOAD_BYTES_MAX } from '#storage';
 import { LiveCatalog } from './catalog-mirror.ts';
 import type {
   Commands,
@@ -19,16 +19,11 @@ import type {
   Settlement,
   Token,
 } from './link.ts';
-import type { CatalogMirror, DiskLevel, Node, NodeHealth, NodeIdentity, WaitOutcome } from './node.ts';
+import type { CatalogMirror, Node, NodeHealth, NodeIdentity, WaitOutcome } from './node.ts';
+import type { FrontObserver } from './observer.ts';
 import type { Binding, CreateOutcome, DeleteOutcome, Outcome, TransactOutcome } from './outcome.ts';
 import { draining, payloadTooLarge } from './refusals.ts';
 import { Revisions } from './revisions.ts';
-
-/** What the front times, for metrics. It may not throw. */
-export interface FrontObserver {
-  proposed(facts: { readonly elapsedMs: number; readonly failed: boolean }): void;
-  read(facts: { readonly elapsedMs: number }): void;
-}
 
 export interface FrontPorts {
   readonly link: CoreLink;
@@ -37,7 +32,7 @@ export interface FrontPorts {
   readonly name: string;
   /** The catalog as the core has it when the link opens. */
   readonly bindings: readonly Binding[];
-  readonly disk: DiskLevel;
+  readonly disk: () => DiskLevel;
   readonly storedRevision: (group: GroupId) => Revision;
   /** Runs the flush at the end of this turn of the event loop. */
   readonly schedule: (flush: () => void) => void;
@@ -64,13 +59,11 @@ export class FrontNode implements Node {
   #isScheduled = false;
   #lastToken: Token = 0;
   #pendingProposals = 0;
-  #disk: DiskLevel;
   #address = '';
   #draining: Promise<void> | undefined;
 
   constructor(ports: FrontPorts) {
     this.#ports = ports;
-    this.#disk = ports.disk;
     this.#catalog = new LiveCatalog(ports.bindings);
     this.#revisions = new Revisions(ports.storedRevision);
     ports.link.onReport((report) => this.#take(report));
@@ -133,14 +126,15 @@ export class FrontNode implements Node {
   }
 
   onApplied(group: GroupId, listener: (revision: Revision | undefined) => void): () => void {
-    if (!this.#catalog.has(group)) queueMicrotask(() => listener(undefined));
-    return this.#revisions.listen(group, listener);
+    if (this.#catalog.has(group)) return this.#revisions.listen(group, listener);
+    queueMicrotask(() => listener(undefined));
+    return () => undefined;
   }
 
   health(): NodeHealth {
     return {
       accepting: this.#draining === undefined,
-      disk: this.#disk,
+      disk: this.#ports.disk(),
       groupCount: this.#catalog.list().length + 1,
       pendingProposals: this.#pendingProposals,
     };
@@ -209,13 +203,12 @@ export class FrontNode implements Node {
     this.#ports.link.send(commands);
   }
 
-  #take({ catalog, applied, settlements, disk }: Report): void {
+  #take({ catalog, applied, settlements }: Report): void {
     for (const change of catalog) {
       this.#catalog.apply(change);
       if (change.kind === 'deleted') this.#revisions.remove(change.binding.group);
     }
     for (const { group, revision } of applied) if (this.#catalog.has(group)) this.#revisions.advance(group, revision);
-    if (disk !== undefined) this.#disk = disk;
     const nowMs = this.#ports.monotonicMs();
     for (const settlement of settlements) this.#settle(settlement, nowMs);
   }

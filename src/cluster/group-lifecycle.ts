@@ -44,8 +44,8 @@ export class Lifecycle {
     this.#recovered = new Map(recovered);
   }
 
-  get count(): number {
-    return this.#dormant.size + this.#open.size;
+  get openCount(): number {
+    return this.#open.size;
   }
 
   get openGroups(): Iterable<Group> {

@@ -1,34 +1,54 @@
 /**
  * #cluster: the runtime of all Raft groups of one node.
  *
- * For: one group for the catalog and one for each database, driven from one loop; the write path from a proposal to
- * its outcome; read barriers; checkpoints, recovery, and the clearing of deleted databases. `startNode` spawns the
- * isolates and hands back a `Node`; everything below it also runs in one thread, which is how it is tested.
+ * For: one group for the catalog and one for each database, driven from one loop; the way of a write from a proposal
+ * to its outcome; read barriers; checkpoints, recovery, and the clearing of deleted databases. `startNode` spawns the
+ * isolates and hands back a `Node`; everything in them also runs in one thread (`CoreRuntime` under a `FrontNode`),
+ * which is how it is tested.
  *
  * Not here: what an entry means (#database), what a log record looks like (#storage), the algorithm (#raft), names,
  * limits of requests and who may do what (#service).
+ *
+ * Invariants:
+ *   C1  What the groups of one turn persist goes to the log as one append, and each completion comes back to its group
+ *       with the numbers of its own write.
+ *   C2  A proposal that is taken in is answered once, or the process ends; with success only after it is durable in the
+ *       log, applied, and in the store.
+ *   C3  Entries are applied once, in the order of the log, and their rows are written with the applied row in one batch;
+ *       recorded time never goes back within a database.
+ *   C4  A deleted database's group is closed in the batch that deletes it: nothing is persisted, applied or answered
+ *       for it afterwards, and its id is never used again.
+ *   C5  `latest` is answered at an index that was confirmed after the read arrived, once that index is in the store,
+ *       and only while the same leadership stands.
+ *   C6  The front takes a report in order: catalog, revisions, answers. Whoever is told of a change can see it.
+ *   C7  The log may forget only what the store holds durably; what the store claims beyond its last checkpoint is
+ *       verified before it is believed, and rebuilt where it is not whole.
+ *   C8  A deleted database stays marked as trash until none of its rows can come back.
  */
-export { type CoreObserver, type CorePorts, CoreRuntime } from './core-runtime.ts';
-export { FrontNode, type FrontObserver, type FrontPorts } from './front-node.ts';
+export { type CorePorts, CoreRuntime } from './core-runtime.ts';
+export { EXIT_FATAL, type Isolate, stopProcess } from './fatal.ts';
+export { FrontNode, type FrontPorts } from './front-node.ts';
 export { type CoreLimits, LIMITS } from './limits.ts';
 export type {
   AppliedMark,
   CatalogMachine,
   DurableMark,
+  KeyRange,
   Machine,
   MachineEntry,
+  MachineNeed,
   Machines,
-  RangeNeed,
 } from './machine.ts';
+export { nativeCrc32, nativeRandom, nativeSha256, wallClock } from './native.ts';
 export type {
   CatalogChange,
   CatalogMirror,
-  DiskLevel,
   Node,
   NodeHealth,
   NodeIdentity,
   WaitOutcome,
 } from './node.ts';
+export type { CoreObserver, FrontObserver } from './observer.ts';
 export type {
   Binding,
   CreateOutcome,
@@ -37,3 +57,4 @@ export type {
   StoredId,
   TransactOutcome,
 } from './outcome.ts';
+export { type NodeOptions, startNode } from './start-node.ts';

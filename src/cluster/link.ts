@@ -5,7 +5,8 @@
  * messages to the core's isolate.
  */
 import type { DatabaseError, DatabaseId, GroupId, Revision } from '#base';
-import type { CatalogChange, DiskLevel } from './node.ts';
+import type { DiskLevel } from '#storage';
+import type { CatalogChange } from './node.ts';
 import type { Outcome } from './outcome.ts';
 
 /** Numbers a request of the front; its answer carries the same number. */
@@ -58,14 +59,14 @@ export interface Report {
   readonly catalog: readonly CatalogChange[];
   readonly applied: readonly AppliedRevision[];
   readonly settlements: readonly Settlement[];
-  /** Present when it changed. */
-  readonly disk: DiskLevel | undefined;
 }
 
 export interface CoreLink {
   send(commands: Commands): void;
   /** One listener, set before the first `send`. */
   onReport(listener: (report: Report) => void): void;
+  /** Says what the disk allows from now on; everything until told otherwise. */
+  reportDisk(level: DiskLevel): void;
   /** Finishes what was sent, makes it durable and closes everything. Nothing is sent afterwards. */
   drain(): Promise<void>;
 }

@@ -3,22 +3,19 @@
  * their business; here they take entries in order and say what came of each.
  */
 import type { DatabaseId, GroupId, LogIndex, Revision, Term } from '#base';
-import type { KvBatch, KvReader, KvRow, KvStore } from '#kv';
+import type { KvBatch, KvReader, KvStore } from '#kv';
 import type { Binding, Outcome } from './outcome.ts';
 
-/** Rows that a machine must see to decide an entry, and that only an asynchronous walk can give it. */
-export interface RangeNeed {
-  readonly gte: Uint8Array;
-  readonly lt: Uint8Array;
-}
+/** Something that a machine must learn from the store to decide an entry, by an asynchronous walk. Its own business. */
+export type MachineNeed = unknown;
 
 export interface MachineEntry {
   readonly index: LogIndex;
   readonly term: Term;
   /** Empty for the leader's own no-op. */
   readonly payload: Uint8Array;
-  /** The rows of each need, in the order of `needs`. */
-  readonly ranges: readonly (readonly KvRow[])[];
+  /** What `answer` gave for the `needs` of this payload; empty when there were none. */
+  readonly answers: readonly number[];
 }
 
 /** How far a machine is, as its applied row says it. */
@@ -32,12 +29,24 @@ export interface Machine {
   readonly applied: AppliedMark;
   /** The latest recorded time of its history; the next one is not before it. */
   readonly recordedTimeMs: number;
-  /** Asked when everything before the entry is in the store. Empty for nearly every entry. */
-  needs(payload: Uint8Array): readonly RangeNeed[];
+  /** What must be answered before the payload is applied. Empty for nearly every entry. */
+  needs(payload: Uint8Array): readonly MachineNeed[];
+  /** Called when everything applied is in the store; nothing is applied until it has resolved. */
+  answer(needs: readonly MachineNeed[]): Promise<readonly number[]>;
   /** Decides the next entry. Undefined for a no-op. Throws for an entry that it does not understand. */
   apply(entry: MachineEntry): Outcome | undefined;
-  /** Puts everything since the last call, and the applied row, into the batch. */
+  /** Puts everything that is not in the store, and the applied row, into the batch. */
   flushInto(batch: KvBatch): void;
+  /** The batch is in the store. Comes between two calls of `flushInto`. */
+  flushed(): void;
+  /** Prepares in the background for being quick, once; changes no state and may run beside everything else. */
+  warm(): Promise<void>;
+}
+
+/** The rows with `gte <= key < lt`. */
+export interface KeyRange {
+  readonly gte: Uint8Array;
+  readonly lt: Uint8Array;
 }
 
 export interface CatalogMachine extends Machine {
@@ -60,7 +69,10 @@ export interface Machines {
   openDatabase(kv: KvReader, group: GroupId): Machine | undefined;
   /** Whether the history between the durable mark and the applied row is whole. */
   verify(kv: KvReader, group: GroupId, durable: DurableMark): Promise<boolean>;
-  /** Takes the database back to the durable mark: deletes what is above and derives the rest anew. */
+  /**
+   * Takes the database back to the durable mark: deletes what is above and derives the rest anew. The store it is given
+   * makes each change durable before the next.
+   */
   rebuild(kv: KvStore, group: GroupId, durable: DurableMark): Promise<void>;
   /** Writes the recorded time into a transaction's payload, in place. */
   stamp(payload: Uint8Array, recordedTimeMs: number): void;
@@ -71,5 +83,5 @@ export interface Machines {
   }): Uint8Array;
   encodeDelete(request: { readonly name: string; readonly databaseId: DatabaseId | undefined }): Uint8Array;
   /** Every row of a group, as a key range. */
-  rowsOf(group: GroupId): RangeNeed;
+  rowsOf(group: GroupId): KeyRange;
 }

@@ -19,7 +19,7 @@ import {
   toHex,
 } from '#base';
 import { KeyWriter, prefixEnd, readU32 } from '#kv';
-import type { RangeNeed } from './machine.ts';
+import type { KeyRange } from './machine.ts';
 import type { NodeIdentity } from './node.ts';
 
 const FORMAT = 1;
@@ -58,7 +58,7 @@ export function readTrash(key: Uint8Array, value: Uint8Array): GroupId {
 }
 
 /** The keys of all trash rows. */
-export function trashRows(): RangeNeed {
+export function trashRows(): KeyRange {
   const lt = prefixEnd(TRASH_PREFIX);
   assert(lt !== undefined, 'The trash rows are not the last of the store');
   return { gte: TRASH_PREFIX, lt };
@@ -87,7 +87,8 @@ function corrupt(key: Uint8Array, fault: string): DatabaseError {
   return new DatabaseError('internal', message, { details: { reason: 'CorruptRecord' } });
 }
 
-function uuidBytes(text: string): Uint8Array {
+/** The 16 bytes of an id that this node has minted or read. */
+export function uuidBytes(text: string): Uint8Array {
   const bytes = parseUuid(text);
   assert(bytes !== undefined, 'An identity is a UUID', text);
   return bytes;

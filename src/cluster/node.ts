@@ -6,6 +6,7 @@
  */
 import type { DatabaseId, GroupId, LeaderAddress, Revision } from '#base';
 import type { KvReader } from '#kv';
+import type { DiskLevel } from '#storage';
 import type { Binding, CreateOutcome, DeleteOutcome, Outcome, TransactOutcome } from './outcome.ts';
 
 /** This node's copy of the catalog. It is never behind an acknowledged create or delete of this node (C6). */
@@ -21,9 +22,6 @@ export type CatalogChange = Extract<Outcome, { readonly kind: 'created' | 'delet
 
 /** How a wait for a revision ended: it is applied here, its database was deleted, or the caller gave up. */
 export type WaitOutcome = 'reached' | 'gone' | 'aborted';
-
-/** What the free space of the data directory allows: everything, reads and deletes only, or reads only. */
-export type DiskLevel = 'open' | 'refusing-writes' | 'read-only';
 
 export interface NodeHealth {
   /** False while the node drains: it finishes what it took in and accepts nothing new. */

@@ -6,11 +6,11 @@
  */
 import { CATALOG_GROUP, type Clock, type DatabaseError, type Random, toDatabaseId, unreachable, uuidv7 } from '#base';
 import type { Input, Proposed, Refusal } from '#raft';
+import type { DiskLevel } from '#storage';
 import type { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
 import type { Commands, CreateRequest, DeleteRequest, Proposal } from './link.ts';
 import type { Machines } from './machine.ts';
-import type { DiskLevel } from './node.ts';
 import { backlogFull, diskFull, draining, noLeader, noSuchGroup, uncommittedFull, waitingFull } from './refusals.ts';
 import type { Reporter } from './reporter.ts';
 

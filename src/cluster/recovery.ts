@@ -14,8 +14,9 @@
  */
 import { assert, CATALOG_GROUP, DatabaseError, type GroupId } from '#base';
 import type { KvStore } from '#kv';
-import type { RecoveredGroup, RecoveredLog } from '#storage';
+import { FEATURE_LEVEL, type RecoveredGroup, type RecoveredLog } from '#storage';
 import type { DurableMark, Machine, Machines } from './machine.ts';
+import { SyncedStore } from './synced-store.ts';
 
 export interface RecoveryPlan {
   /** Groups with entries that are not applied: they are opened at once, so that the node starts where it was. */
@@ -24,10 +25,21 @@ export interface RecoveryPlan {
   readonly orphans: readonly GroupId[];
 }
 
+/** Throws unless the catalog in the store and the one in the log can be of one node. */
+export function checkCatalog({ applied }: Machine, log: RecoveredLog): void {
+  checkPlace(CATALOG_GROUP, applied, log.groups.get(CATALOG_GROUP));
+}
+
+export interface RecoveryPorts {
+  readonly kv: KvStore;
+  /** Makes every write of the store that has resolved durable. */
+  readonly syncStore: () => Promise<void>;
+  readonly machines: Machines;
+}
+
 /** Mends every database that the log and the catalog know, and says what is left to do. */
 export async function recoverDatabases(
-  kv: KvStore,
-  machines: Machines,
+  ports: RecoveryPorts,
   log: RecoveredLog,
   isKnown: (group: GroupId) => boolean,
 ): Promise<RecoveryPlan> {
@@ -37,21 +49,27 @@ export async function recoverDatabases(
     const { group } = recovered;
     if (group === CATALOG_GROUP) continue;
     if (!isKnown(group)) orphans.push(group);
-    else if (await recoverDatabase(kv, machines, recovered)) behind.push(group);
+    else if (await recoverDatabase(ports, recovered)) behind.push(group);
   }
   return { behind, orphans };
 }
 
+/** A group that the log does not know has applied nothing yet. */
+export function checkUnlogged(machines: Machines, kv: KvStore, groups: readonly GroupId[]): void {
+  for (const group of groups) checkPlace(group, opened(machines, kv, group).applied, undefined);
+}
+
 /** True when the group has entries in the log that its state does not include. */
-async function recoverDatabase(kv: KvStore, machines: Machines, recovered: RecoveredGroup): Promise<boolean> {
+async function recoverDatabase(ports: RecoveryPorts, recovered: RecoveredGroup): Promise<boolean> {
+  const { kv, syncStore, machines } = ports;
   const { group, checkpoint, entries } = recovered;
   const { applied } = opened(machines, kv, group);
-  if (applied.index < checkpoint.index) throw damaged(group, checkpoint, applied);
+  checkPlace(group, applied, recovered);
   const last = entries.at(-1)?.index ?? checkpoint.index;
-  if (applied.index > last) throw damaged(group, checkpoint, applied);
   const isWhole = applied.index === checkpoint.index || (await machines.verify(kv, group, checkpoint));
   if (isWhole) return last > applied.index;
-  await machines.rebuild(kv, group, checkpoint);
+  // Step by step durable: after another power failure in the middle the damage must still show.
+  await machines.rebuild(new SyncedStore(kv, syncStore), group, checkpoint);
   const { applied: rebuilt } = opened(machines, kv, group);
   assert(rebuilt.index === checkpoint.index, 'A rebuilt database stands at its checkpoint', [rebuilt, checkpoint]);
   return last > rebuilt.index;
@@ -63,10 +81,19 @@ function opened(machines: Machines, kv: KvStore, group: GroupId): Machine {
   throw broken(`Group ${group} is in the catalog and the log but has no applied row in the store`);
 }
 
-function damaged(group: GroupId, checkpoint: DurableMark, applied: DurableMark): DatabaseError {
-  return broken(
-    `Group ${group} is applied to log index ${applied.index}, which is not between its checkpoint ${checkpoint.index} and the end of its log: store and log do not belong together, or one of them has lost data that was synced`,
-  );
+/** What is applied lies between the checkpoint and the end of the log, and this release understands the log. */
+function checkPlace(group: GroupId, applied: DurableMark, recovered: RecoveredGroup | undefined): void {
+  const from = recovered?.checkpoint.index ?? 0;
+  const last = recovered?.entries.at(-1)?.index ?? from;
+  if (applied.index < from || applied.index > last) {
+    throw broken(
+      `Group ${group} is applied to log index ${applied.index}, but its log goes from ${from} to ${last}: store and log do not belong together, or one of them has lost what was synced`,
+    );
+  }
+  const newer = recovered?.entries.find(({ level }) => level > FEATURE_LEVEL);
+  if (newer === undefined) return;
+  const message = `Entry ${newer.index} of group ${group} has feature level ${newer.level}; this release knows levels up to ${FEATURE_LEVEL}: start the release that wrote it, or a later one`;
+  throw new DatabaseError('internal', message, { details: { reason: 'UnknownFeatureLevel' } });
 }
 
 function broken(message: string): DatabaseError {

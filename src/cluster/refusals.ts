@@ -3,7 +3,7 @@
  * when to try again. A refused proposal was not appended anywhere.
  */
 import { DatabaseError, type GroupId } from '#base';
-import type { DiskLevel } from './node.ts';
+import type { DiskLevel } from '#storage';
 
 /** About one sync: what waits now has mostly been written by then. */
 const RETRY_AFTER_MS = 50;

@@ -3,13 +3,12 @@
  */
 import type { DatabaseError } from '#base';
 import type { AppliedRevision, Report, Settlement, Token } from './link.ts';
-import type { CatalogChange, DiskLevel } from './node.ts';
+import type { CatalogChange } from './node.ts';
 
 export class Reporter {
   #catalog: CatalogChange[] = [];
   #applied: AppliedRevision[] = [];
   #settlements: Settlement[] = [];
-  #disk: DiskLevel | undefined;
   #listener: ((report: Report) => void) | undefined;
 
   onReport(listener: (report: Report) => void): void {
@@ -32,24 +31,18 @@ export class Reporter {
     for (const change of changes) this.#catalog.push(change);
   }
 
-  disk(level: DiskLevel): void {
-    this.#disk = level;
-  }
-
   /** Sends what was gathered, if anything. */
   flush(): void {
     const { length } = this.#settlements;
-    if (length === 0 && this.#applied.length === 0 && this.#catalog.length === 0 && this.#disk === undefined) return;
+    if (length === 0 && this.#applied.length === 0 && this.#catalog.length === 0) return;
     const report = {
       catalog: this.#catalog,
       applied: this.#applied,
       settlements: this.#settlements,
-      disk: this.#disk,
     };
     this.#catalog = [];
     this.#applied = [];
     this.#settlements = [];
-    this.#disk = undefined;
     this.#listener?.(report);
   }
 }

@@ -51,7 +51,9 @@ export class Revisions {
     for (const listener of listeners ?? []) listener(undefined);
   }
 
+  /** Calls the listener whenever the group goes further than it is now. */
   listen(group: GroupId, listener: Listener): () => void {
+    this.of(group);
     add(this.#listeners, group, listener);
     return () => take(this.#listeners, group, listener);
   }

@@ -8,12 +8,12 @@
 import type { GroupId } from '#base';
 import type { KvBatch, KvStore } from '#kv';
 import { Fifo } from './fifo.ts';
-import type { RangeNeed } from './machine.ts';
+import type { KeyRange } from './machine.ts';
 import { readTrash, trashKey, trashRows, writeTrash } from './node-rows.ts';
 
 export interface TrashPorts {
   readonly kv: KvStore;
-  readonly rowsOf: (group: GroupId) => RangeNeed;
+  readonly rowsOf: (group: GroupId) => KeyRange;
   /** Makes every write that has resolved durable. */
   readonly syncStore: () => Promise<void>;
   readonly sliceRows: number;
@@ -78,7 +78,7 @@ export class Trash {
   }
 
   /** False when it stopped before the end. */
-  async #clear(rows: RangeNeed): Promise<boolean> {
+  async #clear(rows: KeyRange): Promise<boolean> {
     const { kv, sliceRows } = this.#ports;
     const range = kv.range({ ...rows, values: false });
     try {

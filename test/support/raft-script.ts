@@ -136,7 +136,7 @@ export class RaftScript {
   }
 }
 
-export function describeEffect(effect: Effect): string {
+function describeEffect(effect: Effect): string {
   switch (effect.kind) {
     case 'persist': {
       const { hardState, entries, term, index, logTerm } = effect;

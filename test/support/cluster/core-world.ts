@@ -3,23 +3,27 @@
  * core, and crashes between any two moments.
  */
 import { type Clock, type GroupId, toGroupId } from '#base';
-import { type CoreLimits, CoreRuntime, type DiskLevel, FrontNode, LIMITS } from '#cluster';
+import { type CoreLimits, CoreRuntime, FrontNode, LIMITS } from '#cluster';
+import type { DiskLevel } from '#storage';
 import { LossyKv } from './lossy-kv.ts';
+import { type MachineKit, toyKit } from './machine-kit.ts';
 import { MemoryLog } from './memory-log.ts';
-import { storedRevision, toyMachines, transactPayload } from './toy-machines.ts';
 
 export class CoreWorld {
   log: MemoryLog;
   kv: LossyKv;
   nowMs = 1_000_000;
-  disk: DiskLevel = 'open';
+  #disk: DiskLevel = 'open';
   readonly failures: Error[] = [];
   readonly #limits: CoreLimits;
   #core: CoreRuntime | undefined;
   #node: FrontNode | undefined;
   #random = 0;
 
-  constructor(limits: Partial<CoreLimits> = {}) {
+  readonly #kit: MachineKit;
+
+  constructor(limits: Partial<CoreLimits> = {}, kit: MachineKit = toyKit) {
+    this.#kit = kit;
     this.#limits = { ...LIMITS, ...limits };
     this.log = new MemoryLog();
     this.kv = new LossyKv();
@@ -35,6 +39,15 @@ export class CoreWorld {
     return this.#core;
   }
 
+  get disk(): DiskLevel {
+    return this.#disk;
+  }
+
+  set disk(level: DiskLevel) {
+    this.#disk = level;
+    this.core.reportDisk(level);
+  }
+
   async start(): Promise<void> {
     const { log, kv } = this;
     const clock: Clock = { nowMs: () => this.nowMs };
@@ -43,12 +56,11 @@ export class CoreWorld {
       syncStore: () => kv.checkpointFiles(),
       log,
       recovered: log.recover(),
-      machines: toyMachines,
+      machines: this.#kit.machines,
       limits: this.#limits,
       clock,
       monotonicMs: () => this.nowMs,
       random: { bytes: (count) => this.#bytes(count) },
-      disk: () => this.disk,
       observer: { elected: noted, committed: noted, synced: noted, written: noted },
     });
     core.onFailure((failure) => this.failures.push(failure));
@@ -59,8 +71,8 @@ export class CoreWorld {
       identity: { clusterId: '', storeId: '' },
       name: 'test',
       bindings: core.bindings,
-      disk: this.disk,
-      storedRevision: (group) => storedRevision(kv, group),
+      disk: () => this.disk,
+      storedRevision: (group) => this.#kit.storedRevision(kv, group),
       schedule: queueMicrotask,
       monotonicMs: () => this.nowMs,
       observer: { proposed: noted, read: noted },
@@ -88,7 +100,12 @@ export class CoreWorld {
   }
 
   async transact(group: GroupId, text: string): ReturnType<FrontNode['transact']> {
-    return this.node.transact(group, transactPayload(text));
+    return this.node.transact(group, this.#kit.payload(text));
+  }
+
+  /** The texts of a database's transactions, in the order of their revisions, as the store has them. */
+  async history(group: GroupId): Promise<readonly string[]> {
+    return this.#kit.history(this.kv, group);
   }
 
   #bytes(count: number): Uint8Array {

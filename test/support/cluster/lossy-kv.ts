@@ -56,8 +56,14 @@ export class LossyKv implements KvStore {
     await replay(this.#visible, batch.operations);
   }
 
-  async clear(): Promise<void> {
-    throw new Error('The core clears by batches');
+  async clear(gte: Uint8Array, lt: Uint8Array): Promise<void> {
+    const range = this.range({ gte, lt, values: false });
+    for (let rows = await range.next(100); rows.length > 0; rows = await range.next(100)) {
+      const batch = this.batch();
+      for (const { key } of rows) batch.del(key);
+      await this.write(batch);
+    }
+    await range.close();
   }
 
   async approximateSize(): Promise<number> {

@@ -3,7 +3,7 @@
  *
  * A payload is `u8 kind, 8 bytes recorded time, text`. A database keeps one row per revision (its text, time and a
  * running checksum of its history) beside the applied row; the texts `expect N` and `count` decide something:
- * the first is violated unless the revision is N, the second needs the range of its own rows and stores their count.
+ * the first is violated unless the revision is N, the second asks the store how many rows there are and stores the answer.
  * The catalog keeps one row per binding. Values are JSON: nothing here is a format of ours.
  */
 import {
@@ -21,11 +21,11 @@ import type {
   AppliedMark,
   Binding,
   CatalogMachine,
+  KeyRange,
   Machine,
   MachineEntry,
   Machines,
   Outcome,
-  RangeNeed,
 } from '#cluster';
 import { KeyWriter, type KvBatch, type KvReader } from '#kv';
 
@@ -132,11 +132,17 @@ class ToyDatabase implements Machine {
     return this.#applied.recordedTimeMs;
   }
 
-  needs(bytes: Uint8Array): readonly RangeNeed[] {
-    return bytes.length > 0 && textOf(bytes) === 'count' ? [historyRows(this.#group)] : [];
+  needs(bytes: Uint8Array): readonly string[] {
+    return bytes.length > 0 && textOf(bytes) === 'count' ? ['count'] : [];
   }
 
-  apply({ index, term, payload: bytes, ranges }: MachineEntry): Outcome | undefined {
+  async answer(needs: readonly unknown[]): Promise<readonly number[]> {
+    assert(this.#rows.size === 0, 'A machine looks into the store when all it knows is there');
+    const { length } = await historyOf(this.#kv, this.#group);
+    return needs.map(() => length);
+  }
+
+  apply({ index, term, payload: bytes, answers }: MachineEntry): Outcome | undefined {
     assert(index === this.#applied.index + 1, 'Entries are applied in order', [this.#applied.index, index]);
     this.#applied = { ...this.#applied, index, term };
     if (bytes.length === 0) return undefined;
@@ -148,7 +154,7 @@ class ToyDatabase implements Machine {
       return { kind: 'violated', revision: basis, violations: [] };
     const recordedTimeMs = timeOf(bytes);
     assert(recordedTimeMs >= before, 'Recorded time never goes back', [before, recordedTimeMs]);
-    const stored = text === 'count' ? `count ${ranges[0]?.length}` : text;
+    const stored = text === 'count' ? `count ${answers[0]}` : text;
     const revision = toRevision(basis + 1);
     const checksum = nextChecksum(this.#applied.checksum, stored);
     this.#applied = { index, term, revision, recordedTimeMs, checksum };
@@ -161,9 +167,14 @@ class ToyDatabase implements Machine {
       assert(this.#kv.get(revisionKey(this.#group, revision)) === undefined, 'A revision is written once', revision);
       batch.put(revisionKey(this.#group, revision), json(row));
     }
-    this.#rows = new Map();
     batch.put(appliedKey(this.#group), json(this.#applied));
   }
+
+  flushed(): void {
+    this.#rows = new Map();
+  }
+
+  async warm(): Promise<void> {}
 }
 
 interface CatalogRow extends AppliedMark {
@@ -192,9 +203,17 @@ class ToyCatalog implements CatalogMachine {
 
   readonly recordedTimeMs = 0;
 
-  needs(): readonly RangeNeed[] {
+  needs(): readonly never[] {
     return [];
   }
+
+  async answer(): Promise<readonly number[]> {
+    return [];
+  }
+
+  flushed(): void {}
+
+  async warm(): Promise<void> {}
 
   list(): readonly Binding[] {
     return this.#row.bindings;
@@ -260,7 +279,7 @@ function revisionKey(group: GroupId, revision: number): Uint8Array {
   return new KeyWriter().u8(1).u32(group).u8(1).u64(revision).key();
 }
 
-function historyRows(group: GroupId): RangeNeed {
+function historyRows(group: GroupId): KeyRange {
   return { gte: revisionKey(group, 0), lt: new KeyWriter().u8(1).u32(group).u8(2).key() };
 }
 

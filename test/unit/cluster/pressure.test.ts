@@ -99,9 +99,9 @@ describe('a nearly full disk', () => {
     expect(await world.node.createDatabase('other')).toMatchObject({ kind: 'created' });
   });
 
-  it('is told to the front when it changes', async () => {
+  it('shows in the health of the node', async () => {
     const { world } = await started();
-    world.core.reportDisk('refusing-writes');
+    world.disk = 'refusing-writes';
     expect(world.node.health().disk).toBe('refusing-writes');
   });
 });

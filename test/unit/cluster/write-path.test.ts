@@ -97,7 +97,7 @@ describe('a write', () => {
 });
 
 describe('group commit', () => {
-  it('takes everything of a turn in one append, across groups', async () => {
+  it('takes everything of a turn in one append, across groups (C1)', async () => {
     const world = await started();
     const groups = await Promise.all(['a', 'b', 'c'].map((name) => world.create(name)));
     await Promise.all(groups.map((group) => world.transact(group, 'warm')));

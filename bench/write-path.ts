@@ -1,0 +1,184 @@
+/**
+ * The write path without any server in front of it: `Node.transact` in this process, from a closed loop of callers.
+ *
+ *   node --conditions=source bench/write-path.ts [--seconds 3] [--event-bytes 256] [--callers 1,16,64] [--events 1,100]
+ *                                                [--databases 1] [--dir path]
+ *
+ * Prints the rate, the time of a transaction as its caller sees it, syncs of the log a second with their mean, batches of
+ * the store a second with their mean, and the CPU time of each thread per transaction (front: this loop and the front of
+ * the node; core; log; pool: LevelDB's writes and compactions). With --cpu-prof in front Node writes one profile a thread.
+ * Linux only: threads are told apart by /proc.
+ */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { encodeUtf8, type GroupId } from '#base';
+import { type Node, startNode } from '#cluster';
+import { encodeEvent, encodeTransactPayload, NO_OPTIONS, ORIGIN } from '#model';
+import { createLogger, createMetrics, type Metrics } from '#observability';
+import { Latencies } from './support/latencies.ts';
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '3' },
+    'event-bytes': { type: 'string', default: '256' },
+    callers: { type: 'string', default: '1,16,64' },
+    events: { type: 'string', default: '1,100' },
+    databases: { type: 'string', default: '1' },
+    dir: { type: 'string', default: tmpdir() },
+  },
+});
+const seconds = Number(values.seconds);
+const eventBytes = Number(values['event-bytes']);
+const databaseCount = Number(values.databases);
+const TICKS_PER_SECOND = 100;
+const STREAMS = 100;
+const SUBJECTS = 10_000;
+const DATA = encodeUtf8(JSON.stringify('x'.repeat(Math.max(0, eventBytes - 100))));
+
+let serial = 0;
+const directory = mkdtempSync(join(values.dir, 'cairn-bench-'));
+const metrics = createMetrics({ runtime: false });
+try {
+  const logger = createLogger({ level: 'warn' });
+  const node = await startNode({ dataDirectory: directory, name: 'bench', logger, metrics });
+  const groups = await Promise.all(Array.from({ length: databaseCount }, (_, at) => created(node, `bench-${at}`)));
+  console.log(
+    `event ${eventBytes} B, ${databaseCount} database(s), fdatasync per batch, load ${loadavg()[0]?.toFixed(2)}`,
+  );
+  for (const events of numbers(values.events)) {
+    for (const callers of numbers(values.callers)) await run(node, groups, { callers, events });
+  }
+  await node.drain();
+} finally {
+  rmSync(directory, { recursive: true });
+}
+
+async function run(
+  node: Node,
+  groups: readonly GroupId[],
+  { callers, events }: { readonly callers: number; readonly events: number },
+): Promise<void> {
+  const latencies = new Latencies();
+  const before = await snapshot();
+  const startedMs = performance.now();
+  const untilMs = startedMs + 1000 * seconds;
+  const caller = async (_: unknown, at: number): Promise<void> => {
+    const group = groups[at % groups.length];
+    if (group === undefined) return;
+    while (performance.now() < untilMs) {
+      const payload = transaction(events);
+      const sentMs = performance.now();
+      await node.transact(group, payload);
+      latencies.add(performance.now() - sentMs);
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, caller));
+  const elapsed = (performance.now() - startedMs) / 1000;
+  report({ callers, events, elapsed, latencies, before, after: await snapshot() });
+}
+
+interface Snapshot {
+  readonly syncs: Mean;
+  readonly writes: Mean;
+  readonly cpu: ReadonlyMap<string, number>;
+}
+
+interface Mean {
+  readonly count: number;
+  readonly sum: number;
+}
+
+function report(result: {
+  readonly callers: number;
+  readonly events: number;
+  readonly elapsed: number;
+  readonly latencies: Latencies;
+  readonly before: Snapshot;
+  readonly after: Snapshot;
+}): void {
+  const { callers, events, elapsed, latencies, before, after } = result;
+  const { p50, p99 } = latencies.percentiles();
+  const rate = latencies.count / elapsed;
+  const meanOf = (kind: 'syncs' | 'writes'): string => {
+    const count = after[kind].count - before[kind].count;
+    const meanMs = (1000 * (after[kind].sum - before[kind].sum)) / count;
+    return `${kind} ${String(Math.round(count / elapsed)).padStart(5)}/s of ${meanMs.toFixed(2)} ms`;
+  };
+  const cpu = [...after.cpu].map(([thread, used]) => {
+    const micros = (1e6 * (used - (before.cpu.get(thread) ?? 0))) / latencies.count;
+    return `${thread} ${micros.toFixed(1)}`;
+  });
+  console.log(
+    `${String(callers).padStart(3)} callers x ${String(events).padStart(3)} events  ${String(Math.round(rate)).padStart(6)} tx/s ` +
+      `${String(Math.round(rate * events)).padStart(7)} ev/s  p50 ${p50.toFixed(2)} p99 ${p99.toFixed(2)} ms  ` +
+      `${meanOf('syncs')}  ${meanOf('writes')}  cpu µs/tx: ${cpu.join(' ')}`,
+  );
+}
+
+/** Distinct ids; streams, types and subjects as an application would have them. */
+function transaction(eventCount: number): Uint8Array {
+  const events = Array.from({ length: eventCount }, () => {
+    serial += 1;
+    return encodeEvent({
+      id: `event-${serial}`,
+      specVersion: '1.0',
+      type: `type-${serial % 10}`,
+      source: `/bench/streams/stream-${serial % STREAMS}`,
+      subject: `subject-${(serial * 7919) % SUBJECTS}`,
+      data: DATA,
+      dataKind: 1,
+      extensions: new Map(),
+    });
+  });
+  const transactionId = new Uint8Array(16);
+  new DataView(transactionId.buffer).setFloat64(8, serial);
+  return encodeTransactPayload({
+    transactionId,
+    origin: ORIGIN.GRPC_TRANSACTION,
+    options: NO_OPTIONS,
+    constraints: [],
+    events,
+  });
+}
+
+async function created(node: Node, name: string): Promise<GroupId> {
+  const { binding } = await node.createDatabase(name);
+  return binding.group;
+}
+
+async function snapshot(): Promise<Snapshot> {
+  return {
+    syncs: await mean(metrics, 'cairn_wal_fsync_duration_seconds'),
+    writes: await mean(metrics, 'cairn_store_commit_duration_seconds'),
+    cpu: threadSeconds(),
+  };
+}
+
+async function mean(from: Metrics, name: string): Promise<Mean> {
+  const { body } = await from.render();
+  const read = (suffix: string): number => Number(new RegExp(`^${name}_${suffix} (.+)$`, 'm').exec(body)?.[1]);
+  return { count: read('count'), sum: read('sum') };
+}
+
+/** User and system time of this process's threads, by what they are for. */
+function threadSeconds(): ReadonlyMap<string, number> {
+  const used = new Map<string, number>();
+  for (const task of readdirSync('/proc/self/task')) {
+    const name = threadName(task, readFileSync(`/proc/self/task/${task}/comm`, 'utf8').trim());
+    const afterName = readFileSync(`/proc/self/task/${task}/stat`, 'utf8').split(') ')[1] ?? '';
+    const [user, system] = afterName.split(' ').slice(11, 13).map(Number);
+    used.set(name, (used.get(name) ?? 0) + ((user ?? 0) + (system ?? 0)) / TICKS_PER_SECOND);
+  }
+  return used;
+}
+
+function threadName(task: string, comm: string): string {
+  if (Number(task) === process.pid) return 'front';
+  return comm;
+}
+
+function numbers(list: string): readonly number[] {
+  return list.split(',').map(Number);
+}

@@ -1,0 +1,70 @@
+/**
+ * What the core's thread is told when it starts and while it runs, and what it says itself. Commands and reports are
+ * those of isolate-messages.ts.
+ */
+import { DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
+import type { DiskLevel, LevelStoreOptions } from '#storage';
+import type { CommandMessage, ReportMessage } from './isolate-messages.ts';
+import type { CoreLimits } from './limits.ts';
+import type { NodeIdentity } from './node.ts';
+import type { Binding } from './outcome.ts';
+
+/** Everything that the thread needs to open the node. */
+export interface CoreOrder {
+  readonly storeDirectory: string;
+  readonly logDirectory: string;
+  readonly identity: NodeIdentity;
+  readonly limits: CoreLimits;
+  readonly store: LevelStoreOptions;
+  readonly walSegmentBytes: number;
+}
+
+export type ToCore =
+  | { readonly kind: 'commands'; readonly commands: CommandMessage }
+  | { readonly kind: 'disk'; readonly level: DiskLevel }
+  | { readonly kind: 'drain' };
+
+export type FromCore =
+  | { readonly kind: 'opened'; readonly bindings: readonly Binding[] }
+  | { readonly kind: 'report'; readonly report: ReportMessage }
+  | { readonly kind: 'drained' }
+  | { readonly kind: 'failed'; readonly failure: SentFailure };
+
+/** An error of any class, as it crosses threads. */
+export interface SentFailure {
+  readonly name: string;
+  readonly message: string;
+  readonly stack: string | undefined;
+  /** Present for a `DatabaseError`. */
+  readonly code: ErrorCode | undefined;
+  readonly details: ErrorDetails | undefined;
+}
+
+export function packFailure(failure: unknown): SentFailure {
+  if (!(failure instanceof Error)) {
+    return { name: 'Error', message: String(failure), stack: undefined, code: undefined, details: undefined };
+  }
+  const { name, message, stack } = failure;
+  const isOurs = failure instanceof DatabaseError;
+  return {
+    name,
+    message,
+    stack: withCauses(stack ?? message, failure.cause),
+    code: isOurs ? failure.code : undefined,
+    details: isOurs ? failure.details : undefined,
+  };
+}
+
+export function unpackFailure({ name, message, stack, code, details }: SentFailure): Error {
+  const failure =
+    code === undefined ? new Error(message) : new DatabaseError(code, message, { details: details ?? {} });
+  // Own properties, for the name of a class is on its prototype and read-only where the class says so.
+  Object.defineProperties(failure, { name: { value: name }, stack: { value: stack } });
+  return failure;
+}
+
+/** The stack of an error and of whatever caused it. */
+function withCauses(stack: string, cause: unknown): string {
+  if (!(cause instanceof Error)) return stack;
+  return withCauses(`${stack}\nCaused by: ${cause.stack ?? cause.message}`, cause.cause);
+}

@@ -1,0 +1,110 @@
+/**
+ * The link to a core on a thread of its own, as the front holds it. See core-worker.ts for the other side.
+ */
+import { Worker } from 'node:worker_threads';
+import { assert, unreachable } from '#base';
+import type { DiskLevel } from '#storage';
+import { type CoreOrder, type FromCore, type ToCore, unpackFailure } from './core-thread-messages.ts';
+import { commandTransfers, packCommands, unpackReport } from './isolate-messages.ts';
+import type { Commands, CoreLink, Report } from './link.ts';
+import type { Measures } from './observer.ts';
+import type { Binding } from './outcome.ts';
+
+/** The worker stands beside this file, under the same extension: `.ts` from source, `.js` when built. */
+const WORKER = new URL(import.meta.url.replace(/core-thread(\.[jt]s)$/, 'core-worker$1'));
+
+export interface CoreThreadListeners {
+  /** The core, or its log, can go on no more; called once, after `open` has resolved. */
+  readonly onFatal: (failure: Error) => void;
+  readonly onMeasures: (measures: Measures) => void;
+}
+
+export class CoreThread implements CoreLink {
+  readonly #worker: Worker;
+  readonly #listeners: CoreThreadListeners;
+  readonly #exited: Promise<void>;
+  readonly #opened = Promise.withResolvers<readonly Binding[]>();
+  #onReport: (report: Report) => void = () => undefined;
+  #drained: (() => void) | undefined;
+  #isOpen = false;
+  #isEnded = false;
+
+  private constructor(worker: Worker, listeners: CoreThreadListeners) {
+    this.#worker = worker;
+    this.#listeners = listeners;
+    worker.on('message', (message: FromCore) => this.#take(message));
+    worker.on('error', (error: Error) => this.#fail(error));
+    this.#exited = new Promise((resolve) => {
+      worker.on('exit', (code) => {
+        this.#fail(new Error(`The thread of the core ended by itself, with exit code ${code}`));
+        resolve();
+      });
+    });
+  }
+
+  /** Starts the thread, which recovers the node. Rejects with the reason when it refuses to. */
+  static async open(
+    order: CoreOrder,
+    listeners: CoreThreadListeners,
+  ): Promise<{ readonly core: CoreThread; readonly bindings: readonly Binding[] }> {
+    const core = new CoreThread(new Worker(WORKER, { name: 'core' }), listeners);
+    core.#worker.postMessage(order, []);
+    return { core, bindings: await core.#opened.promise };
+  }
+
+  send(commands: Commands): void {
+    const message = packCommands(commands);
+    this.#post({ kind: 'commands', commands: message }, commandTransfers(message));
+  }
+
+  onReport(listener: (report: Report) => void): void {
+    this.#onReport = listener;
+  }
+
+  reportDisk(level: DiskLevel): void {
+    this.#post({ kind: 'disk', level });
+  }
+
+  async drain(): Promise<void> {
+    assert(this.#drained === undefined, 'A core is drained once');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#drained = resolve;
+    this.#post({ kind: 'drain' });
+    await promise;
+    await this.#exited;
+  }
+
+  #take(message: FromCore): void {
+    switch (message.kind) {
+      case 'opened':
+        this.#isOpen = true;
+        this.#opened.resolve(message.bindings);
+        break;
+      case 'report':
+        this.#listeners.onMeasures(message.report.measures);
+        this.#onReport(unpackReport(message.report));
+        break;
+      case 'drained':
+        this.#isEnded = true;
+        this.#drained?.();
+        break;
+      case 'failed':
+        this.#fail(unpackFailure(message.failure));
+        break;
+      default:
+        unreachable(message);
+    }
+  }
+
+  #post(message: ToCore, transfers: readonly ArrayBuffer[] = []): void {
+    this.#worker.postMessage(message, transfers);
+  }
+
+  /** Only the first failure counts: the others follow from it. */
+  #fail(failure: Error): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#opened.reject(failure);
+    if (this.#isOpen) this.#listeners.onFatal(failure);
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * The thread of the core: opens log and store, runs the core over them, and carries its messages. See core-thread.ts
+ * for the other side. Nothing is decided here.
+ */
+import { type MessagePort, parentPort } from 'node:worker_threads';
+import { assert } from '#base';
+import { LogThread, openLevelStore, type WalIdentity } from '#storage';
+import { CoreRuntime } from './core-runtime.ts';
+import { type CoreOrder, type FromCore, packFailure, type ToCore } from './core-thread-messages.ts';
+import { databaseMachines } from './database-machines.ts';
+import { packReport, reportTransfers, unpackCommands } from './isolate-messages.ts';
+import { nativeRandom, wallClock } from './native.ts';
+import type { NodeIdentity } from './node.ts';
+import { uuidBytes } from './node-rows.ts';
+import { MeasureGatherer } from './observer.ts';
+
+/** How late a deadline of the core may be noticed. */
+const TICK_MS = 50;
+
+assert(parentPort !== null, 'The core worker is started as a thread');
+const port: MessagePort = parentPort;
+port.once('message', (order: CoreOrder) => {
+  start(order).catch(fail);
+});
+
+async function start(order: CoreOrder): Promise<void> {
+  const { identity, limits, walSegmentBytes } = order;
+  const store = await openLevelStore(order.storeDirectory, order.store);
+  const { log, recovered } = await LogThread.open(order.logDirectory, {
+    identity: identityBytes(identity),
+    segmentBytes: walSegmentBytes,
+  });
+  const gatherer = new MeasureGatherer();
+  const core = await CoreRuntime.open({
+    kv: store,
+    syncStore: () => store.checkpointFiles(),
+    log,
+    recovered,
+    machines: databaseMachines,
+    limits,
+    clock: wallClock,
+    monotonicMs: () => performance.now(),
+    random: nativeRandom,
+    observer: gatherer,
+  });
+  core.onFailure(fail);
+  core.onReport((report) => {
+    const message = packReport(report, gatherer.take(core.leadership));
+    post({ kind: 'report', report: message }, reportTransfers(message));
+  });
+  const ticking = setInterval(() => core.tick(), TICK_MS);
+  port.on('message', (message: ToCore) => {
+    if (message.kind === 'commands') core.send(unpackCommands(message.commands));
+    else if (message.kind === 'disk') core.reportDisk(message.level);
+    else drain().catch(fail);
+  });
+  post({ kind: 'opened', bindings: core.bindings });
+
+  async function drain(): Promise<void> {
+    await core.drain();
+    clearInterval(ticking);
+    await log.close();
+    await store.close();
+    post({ kind: 'drained' });
+    port.close();
+  }
+}
+
+function identityBytes({ clusterId, storeId }: NodeIdentity): WalIdentity {
+  return { clusterId: uuidBytes(clusterId), storeId: uuidBytes(storeId) };
+}
+
+/** The front ends the process when it hears of it. Nothing that was not reported is acknowledged. */
+function fail(failure: unknown): void {
+  post({ kind: 'failed', failure: packFailure(failure) });
+}
+
+function post(message: FromCore, transfers: readonly ArrayBuffer[] = []): void {
+  port.postMessage(message, transfers);
+}

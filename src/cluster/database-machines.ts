@@ -1,0 +1,136 @@
+/**
+ * The machines of #database in the form in which the runtime drives them (machine.ts).
+ */
+import { CATALOG_GROUP, type GroupId } from '#base';
+import {
+  CatalogMachine,
+  DatabaseMachine,
+  DatabaseReader,
+  type DatabaseSource,
+  encodeCatalogEntry,
+  type RangeNeed,
+  rebuildDerived,
+  verifyHistory,
+} from '#database';
+import { KeyWriter, type KvBatch, type KvReader } from '#kv';
+import { stampPayload } from '#model';
+import type { AppliedMark, CatalogMachine as CatalogPort, Machine, MachineEntry, Machines } from './machine.ts';
+import { nativeCrc32, nativeSha256 } from './native.ts';
+import type { Binding, Outcome } from './outcome.ts';
+
+/** First byte of the keys that belong to groups; the group follows, 4 bytes big-endian. */
+const GROUP_ROWS = 0x01;
+
+/** The real machines, over the digests of this platform. */
+export const databaseMachines: Machines = {
+  openCatalog: (kv) => new CatalogAdapter(CatalogMachine.open(sourceOf(kv, CATALOG_GROUP))),
+  createDatabase: (kv, binding) => new DatabaseAdapter(DatabaseMachine.create(sourceOf(kv, binding.group), binding)),
+  openDatabase: (kv, group) => {
+    const machine = DatabaseMachine.open(sourceOf(kv, group));
+    return machine === undefined ? undefined : new DatabaseAdapter(machine);
+  },
+  verify: async (kv, group, durable) => {
+    const check = await verifyHistory(new DatabaseReader(sourceOf(kv, group)), durable.revision);
+    return check.kind === 'whole';
+  },
+  rebuild: (kv, group, durable) => rebuildDerived(kv, sourceOf(kv, group), durable),
+  stamp: stampPayload,
+  encodeCreate: (request) => encodeCatalogEntry({ kind: 'create', ...request }),
+  encodeDelete: ({ name, databaseId }) =>
+    encodeCatalogEntry({ kind: 'delete', name, ...(databaseId === undefined ? {} : { databaseId }) }),
+  rowsOf: (group) => ({ gte: groupPrefix(group), lt: groupPrefix(group + 1) }),
+};
+
+class DatabaseAdapter implements Machine {
+  readonly #machine: DatabaseMachine;
+
+  constructor(machine: DatabaseMachine) {
+    this.#machine = machine;
+  }
+
+  get applied(): AppliedMark {
+    return this.#machine.applied;
+  }
+
+  get recordedTimeMs(): number {
+    return this.#machine.applied.recordedTimeMs;
+  }
+
+  needs(payload: Uint8Array): readonly RangeNeed[] {
+    return payload.length === 0 ? [] : this.#machine.needs(payload);
+  }
+
+  async answer(needs: readonly RangeNeed[]): Promise<readonly number[]> {
+    return this.#machine.answer(needs);
+  }
+
+  apply({ index, term, payload, answers }: MachineEntry): Outcome | undefined {
+    if (payload.length > 0) return this.#machine.apply({ index, term, payload, answers });
+    this.#machine.advance(index, term);
+    return undefined;
+  }
+
+  flushInto(batch: KvBatch): void {
+    this.#machine.flushInto(batch);
+  }
+
+  flushed(): void {
+    this.#machine.flushed();
+  }
+
+  async warm(): Promise<void> {
+    await this.#machine.warm();
+  }
+}
+
+class CatalogAdapter implements CatalogPort {
+  readonly #machine: CatalogMachine;
+  /** Creations carry their own time. */
+  readonly recordedTimeMs = 0;
+
+  constructor(machine: CatalogMachine) {
+    this.#machine = machine;
+  }
+
+  get applied(): AppliedMark {
+    return this.#machine.applied;
+  }
+
+  list(): readonly Binding[] {
+    return this.#machine.list();
+  }
+
+  needs(): readonly never[] {
+    return [];
+  }
+
+  async answer(): Promise<readonly number[]> {
+    return [];
+  }
+
+  apply({ index, term, payload }: MachineEntry): Outcome | undefined {
+    if (payload.length > 0) return this.#machine.apply({ index, term, payload });
+    this.#machine.advance(index, term);
+    return undefined;
+  }
+
+  flushInto(batch: KvBatch): void {
+    this.#machine.flushInto(batch);
+  }
+
+  flushed(): void {
+    // The catalog reads the store only when it is opened.
+  }
+
+  async warm(): Promise<void> {
+    // The catalog is in memory as a whole.
+  }
+}
+
+function sourceOf(kv: KvReader, group: GroupId): DatabaseSource {
+  return { kv, group, crc32: nativeCrc32, sha256: nativeSha256 };
+}
+
+function groupPrefix(group: number): Uint8Array {
+  return new KeyWriter().u8(GROUP_ROWS).u32(group).key();
+}

@@ -1,0 +1,121 @@
+/**
+ * What core and front count and time, and how it becomes metrics.
+ *
+ * The core lives in another isolate than the metrics: it gathers numbers, which travel with its reports.
+ */
+import type { Metrics } from '#observability';
+import type { PersistedFacts } from '#storage';
+
+/** What the core counts and times. None of it may throw. */
+export interface CoreObserver {
+  elected(): void;
+  committed(entryCount: number): void;
+  synced(facts: PersistedFacts): void;
+  written(facts: WrittenFacts): void;
+}
+
+/** One batch of the store. */
+export interface WrittenFacts {
+  readonly entryCount: number;
+  readonly elapsedMs: number;
+}
+
+/** What the front times. None of it may throw. */
+export interface FrontObserver {
+  proposed(facts: { readonly elapsedMs: number; readonly failed: boolean }): void;
+  read(facts: { readonly elapsedMs: number }): void;
+}
+
+/** What the core has counted since the last report. */
+export interface Measures {
+  readonly elections: number;
+  readonly committed: number;
+  readonly syncs: readonly PersistedFacts[];
+  readonly writes: readonly WrittenFacts[];
+  /** Groups that are open, and of those the ones that lead: as they are now. */
+  readonly openGroups: number;
+  readonly ledGroups: number;
+}
+
+const MS_PER_SECOND = 1000;
+
+/** Gathers in the core's isolate. */
+export class MeasureGatherer implements CoreObserver {
+  #elections = 0;
+  #committed = 0;
+  #syncs: PersistedFacts[] = [];
+  #writes: WrittenFacts[] = [];
+
+  elected(): void {
+    this.#elections += 1;
+  }
+
+  committed(entryCount: number): void {
+    this.#committed += entryCount;
+  }
+
+  synced(facts: PersistedFacts): void {
+    this.#syncs.push(facts);
+  }
+
+  written(facts: WrittenFacts): void {
+    this.#writes.push(facts);
+  }
+
+  /** Everything gathered since the last call. */
+  take(leadership: { readonly open: number; readonly led: number }): Measures {
+    const measures: Measures = {
+      elections: this.#elections,
+      committed: this.#committed,
+      syncs: this.#syncs,
+      writes: this.#writes,
+      openGroups: leadership.open,
+      ledGroups: leadership.led,
+    };
+    this.#elections = 0;
+    this.#committed = 0;
+    this.#syncs = [];
+    this.#writes = [];
+    return measures;
+  }
+}
+
+/** Counts what the front sees itself. */
+export function observeFront(metrics: Metrics): FrontObserver {
+  const proposals = metrics.histogram('cairn_raft_proposal_duration_seconds', {});
+  const failures = metrics.counter('cairn_raft_proposals_failed_total', {});
+  const reads = metrics.histogram('cairn_raft_read_index_duration_seconds', {});
+  return {
+    proposed: ({ elapsedMs, failed }) => {
+      if (failed) failures.add();
+      else proposals.observe(elapsedMs / MS_PER_SECOND);
+    },
+    read: ({ elapsedMs }) => reads.observe(elapsedMs / MS_PER_SECOND),
+  };
+}
+
+/** Counts what a report of the core brings. */
+export function observeMeasures(metrics: Metrics): (measures: Measures) => void {
+  const elections = metrics.counter('cairn_raft_election_total', { result: 'won' });
+  const committed = metrics.counter('cairn_raft_proposals_committed_total', {});
+  const applied = metrics.counter('cairn_raft_proposals_applied_total', {});
+  const walBytes = metrics.counter('cairn_wal_write_bytes_total', {});
+  const syncs = metrics.histogram('cairn_wal_fsync_duration_seconds', {});
+  const writes = metrics.histogram('cairn_store_commit_duration_seconds', {});
+  const hasLeader = metrics.gauge('cairn_raft_has_leader', {});
+  const isLeader = metrics.gauge('cairn_raft_is_leader', {});
+  return (measures) => {
+    elections.add(measures.elections);
+    committed.add(measures.committed);
+    for (const { bytes, elapsedMs } of measures.syncs) {
+      walBytes.add(bytes);
+      syncs.observe(elapsedMs / MS_PER_SECOND);
+    }
+    for (const { entryCount, elapsedMs } of measures.writes) {
+      applied.add(entryCount);
+      writes.observe(elapsedMs / MS_PER_SECOND);
+    }
+    hasLeader.set(measures.ledGroups);
+    isLeader.set(measures.ledGroups);
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * Starts a node: opens its data directory, starts the thread of the core (which starts the thread of the log), and
+ * hands back the front.
+ */
+import { type GroupId, type Revision, toRevision } from '#base';
+import { DatabaseReader } from '#database';
+import type { KvReader } from '#kv';
+import type { Logger, Metrics } from '#observability';
+import { type DiskThresholds, type LevelStoreOptions, SEGMENT_BYTES_DEFAULT } from '#storage';
+import { CoreThread } from './core-thread.ts';
+import { openDataDirectory } from './data-directory.ts';
+import { watchDisk } from './disk-watch.ts';
+import { stopProcess } from './fatal.ts';
+import { FrontNode } from './front-node.ts';
+import { type CoreLimits, LIMITS } from './limits.ts';
+import { nativeCrc32, nativeRandom, nativeSha256, wallClock } from './native.ts';
+import type { Node } from './node.ts';
+import { observeFront, observeMeasures } from './observer.ts';
+
+export interface NodeOptions {
+  readonly dataDirectory: string;
+  /** What this node is called towards clients. */
+  readonly name: string;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly limits?: Partial<CoreLimits>;
+  readonly store?: LevelStoreOptions;
+  readonly walSegmentBytes?: number;
+  /** Free space below which writes, or all appends, are refused; by default shares of the disk. */
+  readonly disk?: Partial<DiskThresholds>;
+}
+
+/**
+ * Resolves when the node has recovered and takes requests. Rejects when it refuses to start: the directory is open in
+ * another process, store and log do not belong together, or one of them is damaged.
+ * Once it has started, whatever cannot go on ends the process (see fatal.ts).
+ */
+export async function startNode(options: NodeOptions): Promise<Node> {
+  const { logger, metrics, name, walSegmentBytes = SEGMENT_BYTES_DEFAULT } = options;
+  const { guard, store, identity, ...places } = await openDataDirectory(options.dataDirectory, {
+    store: options.store ?? {},
+    disk: { thresholds: options.disk ?? {}, segmentBytes: walSegmentBytes },
+    nowMs: wallClock.nowMs(),
+    random: nativeRandom,
+  });
+  const onFatal = (failure: unknown): void => stopProcess(logger, 'core', failure);
+  const limits = { ...LIMITS, ...options.limits };
+  const order = { ...places, identity, limits, store: options.store ?? {}, walSegmentBytes };
+  const { core, bindings } = await CoreThread.open(order, { onFatal, onMeasures: observeMeasures(metrics) }).catch(
+    async (failure: unknown) => {
+      await Promise.all([store.close(), guard.close()]);
+      throw failure;
+    },
+  );
+  const unwatch = watchDisk({ guard, link: core, logger, metrics, onFatal });
+  return new FrontNode({
+    link: core,
+    reader: store,
+    identity,
+    name,
+    bindings,
+    disk: () => guard.level,
+    storedRevision: (group) => storedRevision(store, group),
+    schedule: setImmediate,
+    monotonicMs: () => performance.now(),
+    observer: observeFront(metrics),
+    close: async () => {
+      unwatch();
+      await Promise.all([store.close(), guard.close()]);
+    },
+  });
+}
+
+function storedRevision(kv: KvReader, group: GroupId): Revision {
+  const reader = new DatabaseReader({ kv, group, crc32: nativeCrc32, sha256: nativeSha256 });
+  try {
+    return reader.applied()?.revision ?? toRevision(0);
+  } catch {
+    return toRevision(0);
+  }
+}

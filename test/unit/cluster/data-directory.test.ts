@@ -1,0 +1,113 @@
+// Goal: a data directory belongs to one store and one process, and says so. Method: real directories; a second process
+// that tries to open the first one's.
+
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { toGroupId } from '#base';
+import { openLevelStore } from '#storage';
+import { openDataDirectory } from '../../../src/cluster/data-directory.ts';
+import { nativeRandom } from '../../../src/cluster/native.ts';
+import {
+  IDENTITY_KEY,
+  readIdentity,
+  readTrash,
+  trashKey,
+  writeIdentity,
+  writeTrash,
+} from '../../../src/cluster/node-rows.ts';
+
+const OPTIONS = {
+  store: {},
+  disk: { thresholds: { ballastBytes: 0 } },
+  nowMs: 1_700_000_000_000,
+  random: nativeRandom,
+};
+const MODULE = join(import.meta.dirname, '../../../src/cluster/data-directory.ts');
+let directory = '';
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'cairn-data-'));
+});
+
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+describe('the identity', () => {
+  it('is minted on the first start and kept', async () => {
+    const first = await openDataDirectory(directory, OPTIONS);
+    await first.store.close();
+    const second = await openDataDirectory(directory, OPTIONS);
+    await second.store.close();
+    expect(second.identity).toEqual(first.identity);
+    expect(first.identity.clusterId).not.toBe(first.identity.storeId);
+  });
+
+  it('is not minted beside a log whose store was lost', async () => {
+    const first = await openDataDirectory(directory, OPTIONS);
+    await first.store.close();
+    writeFileSync(join(first.logDirectory, '0000000001.wal'), 'x');
+    rmSync(first.storeDirectory, { recursive: true });
+    await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject({
+      details: { reason: 'StoreMissing' },
+    });
+  });
+
+  it('is refused when its row is damaged', async () => {
+    const { store, storeDirectory } = await openDataDirectory(directory, OPTIONS);
+    await store.close();
+    const again = await openLevelStore(storeDirectory);
+    const batch = again.batch();
+    batch.put(IDENTITY_KEY, again.get(IDENTITY_KEY)?.with(5, 99) ?? new Uint8Array(0));
+    await again.write(batch);
+    await again.close();
+    await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject({
+      details: { reason: 'CorruptRecord' },
+    });
+  });
+});
+
+describe('the lock', () => {
+  it('keeps a second process out, by name, and ends with the first', async () => {
+    const { store } = await openDataDirectory(directory, OPTIONS);
+    const script = `
+      const { openDataDirectory } = await import(${JSON.stringify(MODULE)});
+      const random = { bytes: (count) => new Uint8Array(count) };
+      await openDataDirectory(${JSON.stringify(directory)}, { store: {}, disk: { thresholds: { ballastBytes: 0 } }, nowMs: 1, random }).then(
+        ({ store }) => store.close().then(() => console.log('opened')),
+        (error) => console.log(error.details.reason, error.message),
+      );`;
+    const other = (): string =>
+      spawnSync(process.execPath, ['--conditions=source', '--input-type=module', '-e', script], { encoding: 'utf8' })
+        .stdout;
+    expect(other()).toBe(
+      `DataDirectoryInUse The data directory ${directory} is open in another process; stop that one, or choose another directory\n`,
+    );
+    await store.close();
+    expect(other()).toBe('opened\n');
+  });
+});
+
+describe('the rows of the node', () => {
+  const identity = {
+    clusterId: '0199a5c8-3c1e-7a2b-9f00-0123456789ab',
+    storeId: '0199a5c8-3c1e-7a2b-9f00-ba9876543210',
+  };
+
+  it('read back as they were written', () => {
+    expect(readIdentity(writeIdentity(identity))).toEqual(identity);
+    expect(readTrash(trashKey(toGroupId(77)), writeTrash())).toBe(77);
+  });
+
+  it('are refused with any bit flipped, or cut short', () => {
+    const row = writeIdentity(identity);
+    for (let bit = 0; bit < 8 * row.length; bit += 1) {
+      const bent = row.with(bit >> 3, (row[bit >> 3] ?? 0) ^ (1 << (bit & 7)));
+      expect(() => readIdentity(bent)).toThrow('The row with key 0000 is corrupt');
+    }
+    for (let length = 0; length < row.length; length += 1) {
+      expect(() => readIdentity(row.subarray(0, length))).toThrow('is corrupt');
+    }
+  });
+});

@@ -1,0 +1,130 @@
+// Goal: commands and reports arrive on the other side as they were sent. Method: pack, clone as a thread would, unpack.
+
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { DatabaseError, toDatabaseId, toGroupId, toRevision } from '#base';
+import { packFailure, unpackFailure } from '../../../src/cluster/core-thread-messages.ts';
+import {
+  commandTransfers,
+  packCommands,
+  packReport,
+  reportTransfers,
+  unpackCommands,
+  unpackReport,
+} from '../../../src/cluster/isolate-messages.ts';
+import type { Commands, Report } from '../../../src/cluster/link.ts';
+import { MeasureGatherer } from '../../../src/cluster/observer.ts';
+
+const ID = toDatabaseId('0199a5c8-3c1e-7a2b-9f00-0123456789ab');
+const binding = { name: 'shop', databaseId: ID, group: toGroupId(7), createdAtMs: 5 };
+const token = fc.nat(2 ** 31);
+const group = fc.nat(2 ** 31).map(toGroupId);
+const revision = fc.nat().map(toRevision);
+
+const commands: fc.Arbitrary<Commands> = fc.record({
+  proposals: fc.array(fc.record({ token, group, payload: fc.uint8Array({ maxLength: 50 }) })),
+  reads: fc.array(fc.record({ token, group })),
+  creates: fc.array(fc.record({ token, name: fc.string() })),
+  deletes: fc.array(fc.record({ token, name: fc.string(), databaseId: fc.constantFrom(ID, undefined) })),
+});
+
+describe('commands', () => {
+  it('arrive as they were sent', () => {
+    fc.assert(
+      fc.property(commands, (sent) => {
+        const message = packCommands(sent);
+        const received = structuredClone(message, { transfer: [...commandTransfers(message)] });
+        expect(unpackCommands(received)).toEqual(sent);
+      }),
+    );
+  });
+});
+
+describe('reports', () => {
+  const committed = fc.record({
+    kind: fc.constant('committed' as const),
+    revision,
+    basis: revision,
+    recordedTimeMs: fc.nat(),
+    eventCount: fc.nat(1000),
+    storedIds: fc.constantFrom([], [{ index: 1, id: 'a~2.1' }]),
+  });
+  const outcome = fc.oneof(
+    { weight: 5, arbitrary: committed },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('replayed' as const), revision }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ kind: fc.constant('violated' as const), revision, violations: fc.constant([]) }),
+    },
+    { weight: 1, arbitrary: fc.constant({ kind: 'created' as const, binding }) },
+    { weight: 1, arbitrary: fc.constant({ kind: 'absent' as const }) },
+  );
+  const settlement = fc.oneof(
+    fc.record({ kind: fc.constant('outcome' as const), token, outcome }),
+    fc.record({ kind: fc.constant('read' as const), token, revision }),
+    fc.record({
+      kind: fc.constant('refused' as const),
+      token,
+      error: fc.constant(
+        new DatabaseError('rate_limited', 'Later', { details: { reason: 'DiskFull', retryAfterMs: 5 } }),
+      ),
+    }),
+  );
+  const report: fc.Arbitrary<Report> = fc.record({
+    catalog: fc.constantFrom([], [{ kind: 'deleted' as const, binding }]),
+    applied: fc.array(fc.record({ group, revision })),
+    settlements: fc.array(settlement),
+  });
+
+  it('arrive as they were sent, each token with its answer', () => {
+    const measures = new MeasureGatherer().take({ open: 1, led: 1 });
+    fc.assert(
+      fc.property(report, (sent) => {
+        const message = packReport(sent, measures);
+        const received = unpackReport(structuredClone(message, { transfer: [...reportTransfers(message)] }));
+        const byToken = (each: Report): unknown =>
+          each.settlements.toSorted((a, b) => a.token - b.token || (a.kind < b.kind ? -1 : 1));
+        expect({ ...received, settlements: [] }).toEqual({ ...sent, settlements: [] });
+        expect(received.settlements.length).toBe(sent.settlements.length);
+        expect(new Set([byToken(received)].flat())).toEqual(new Set([byToken(sent)].flat()));
+      }),
+    );
+  });
+});
+
+describe('failures', () => {
+  it('keep class, code, reason and causes', () => {
+    const cause = new Error('EIO');
+    const failure = new DatabaseError('internal', 'Broken', { details: { reason: 'CorruptRecord' }, cause });
+    const received = unpackFailure(structuredClone(packFailure(failure)));
+    expect(received).toBeInstanceOf(DatabaseError);
+    expect(received).toMatchObject({ code: 'internal', message: 'Broken', details: { reason: 'CorruptRecord' } });
+    expect(received.stack).toContain('Caused by: Error: EIO');
+  });
+
+  it('of other classes keep name, message and stack', () => {
+    const failure = new RangeError('Too far');
+    const received = unpackFailure(structuredClone(packFailure(failure)));
+    expect(received).toMatchObject({ name: 'RangeError', message: 'Too far', stack: failure.stack });
+    expect(unpackFailure(packFailure('odd'))).toMatchObject({ name: 'Error', message: 'odd' });
+  });
+});
+
+describe('measures', () => {
+  it('are given once', () => {
+    const gatherer = new MeasureGatherer();
+    gatherer.elected();
+    gatherer.committed(3);
+    gatherer.synced({ bytes: 10, elapsedMs: 2 });
+    gatherer.written({ entryCount: 3, elapsedMs: 1 });
+    expect(gatherer.take({ open: 4, led: 2 })).toEqual({
+      elections: 1,
+      committed: 3,
+      syncs: [{ bytes: 10, elapsedMs: 2 }],
+      writes: [{ entryCount: 3, elapsedMs: 1 }],
+      openGroups: 4,
+      ledGroups: 2,
+    });
+    expect(gatherer.take({ open: 4, led: 2 })).toMatchObject({ elections: 0, committed: 0, syncs: [], writes: [] });
+  });
+});

@@ -1,0 +1,136 @@
+// Goal: `latest` is linearizable and cheap, waits are answered once, in whatever order things happen. Method: the core
+// in one thread over a log whose syncs the test releases.
+
+import { describe, expect, it } from 'vitest';
+import { toRevision } from '#base';
+import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
+
+async function started(): Promise<{ world: CoreWorld; group: Awaited<ReturnType<CoreWorld['create']>> }> {
+  const world = new CoreWorld();
+  await world.start();
+  const group = await world.create('shop');
+  return { world, group };
+}
+
+const never = new AbortController().signal;
+
+describe('latest (C5)', () => {
+  it('includes everything that was answered before it', async () => {
+    const { world, group } = await started();
+    expect(await world.node.latest(group)).toBe(0);
+    for (const revision of [1, 2, 3]) {
+      await world.transact(group, 'x');
+      expect(await world.node.latest(group)).toBe(revision);
+    }
+  });
+
+  it('of a group without a leader waits for its first commit', async () => {
+    const { world, group } = await started();
+    await world.transact(group, 'x');
+    await world.crash();
+    world.log.isAutomatic = false;
+    let found: number | undefined;
+    const read = world.node.latest(group).then((revision) => (found = revision));
+    for (const syncs of [0, 1]) {
+      await settle();
+      expect([syncs, found]).toEqual([syncs, undefined]);
+      world.log.sync();
+    }
+    await read;
+    expect(found).toBe(1);
+  });
+
+  it('waits until what is committed is in the store', async () => {
+    const { world, group } = await started();
+    await world.transact(group, 'x');
+    const gate = Promise.withResolvers<void>();
+    world.kv.gate = gate.promise;
+    const write = world.transact(group, 'y');
+    await settle();
+    let found: number | undefined;
+    const read = world.node.latest(group).then((revision) => (found = revision));
+    await settle();
+    expect(found).toBeUndefined();
+    gate.resolve();
+    await Promise.all([read, write]);
+    expect(found).toBe(2);
+  });
+
+  it('asked many times in one turn is asked once', async () => {
+    const { world, group } = await started();
+    await world.transact(group, 'x');
+    const first = world.node.latest(group);
+    const second = world.node.latest(group);
+    expect(await Promise.all([first, second])).toEqual([1, 1]);
+    await world.transact(group, 'y');
+    expect(await world.node.latest(group)).toBe(2);
+  });
+});
+
+describe('waitFor', () => {
+  it('is answered when the revision is applied, or is applied already', async () => {
+    const { world, group } = await started();
+    const waiting = [1, 2].map((revision) => world.node.waitFor(group, toRevision(revision), never));
+    await world.transact(group, 'x');
+    expect(await waiting[0]).toBe('reached');
+    expect(await world.node.waitFor(group, toRevision(1), never)).toBe('reached');
+    await world.transact(group, 'y');
+    expect(await waiting[1]).toBe('reached');
+  });
+
+  it('ends when its signal does, before or after it began', async () => {
+    const { world, group } = await started();
+    const controller = new AbortController();
+    const waiting = world.node.waitFor(group, toRevision(9), controller.signal);
+    controller.abort();
+    expect(await waiting).toBe('aborted');
+    expect(await world.node.waitFor(group, toRevision(9), controller.signal)).toBe('aborted');
+  });
+});
+
+describe('onApplied', () => {
+  it('tells every batch, until it is stopped', async () => {
+    const { world, group } = await started();
+    const heard: (number | undefined)[] = [];
+    const stop = world.node.onApplied(group, (revision) => heard.push(revision));
+    await world.transact(group, 'x');
+    await Promise.all([world.transact(group, 'y'), world.transact(group, 'z')]);
+    stop();
+    await world.transact(group, 'w');
+    expect(heard).toEqual([1, 3]);
+  });
+
+  it('of a database that is gone says so', async () => {
+    const { world, group } = await started();
+    await world.node.deleteDatabase('shop');
+    const heard: (number | undefined)[] = [];
+    world.node.onApplied(group, (revision) => heard.push(revision));
+    await settle();
+    expect(heard).toEqual([undefined]);
+    expect(world.node.applied(group)).toBe(0);
+  });
+});
+
+describe('the node', () => {
+  it('says who leads once it knows its address', async () => {
+    const { world } = await started();
+    expect(world.node.leader).toEqual({ node: 'test', address: '' });
+    world.node.advertise('127.0.0.1:50051');
+    expect(world.node.leader).toEqual({ node: 'test', address: '127.0.0.1:50051' });
+  });
+
+  it('lists its databases by name, and counts what is under way', async () => {
+    const { world, group } = await started();
+    await world.create('apple');
+    await world.create('zoo');
+    expect(world.node.catalog.list().map(({ name }) => name)).toEqual(['apple', 'shop', 'zoo']);
+    world.log.isAutomatic = false;
+    const write = world.transact(group, 'x');
+    expect(world.node.health()).toEqual({ accepting: true, disk: 'open', groupCount: 4, pendingProposals: 1 });
+    world.log.isAutomatic = true;
+    await settle();
+    world.log.sync();
+    await write;
+    expect(world.node.health().pendingProposals).toBe(0);
+  });
+});

@@ -1,0 +1,187 @@
+// Goal: the node in its three threads does what the core does in one: it keeps what it answered through restarts and
+// kill -9, refuses what it must, and ends with code 70 when it cannot go on. Method: real processes on real files.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, truncateSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { EXIT_FATAL, startNode } from '#cluster';
+import { createMetrics, silentLogger } from '#observability';
+import { databaseKit } from '../../support/cluster/machine-kit.ts';
+
+const BARE_NODE = join(import.meta.dirname, '../../support/cluster/bare-node.ts');
+let directory = '';
+let children: ChildProcess[] = [];
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'cairn-node-'));
+});
+
+afterEach(() => {
+  for (const child of children) child.kill('SIGKILL');
+  children = [];
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** A node in a process of its own, and what it says. */
+class BareNode {
+  readonly lines: string[] = [];
+  readonly #child: ChildProcess;
+  readonly #exit: Promise<number | null>;
+  #errors = '';
+  #wake = Promise.withResolvers<void>();
+
+  constructor(from: number, count?: number) {
+    const words = [directory, String(from), ...(count === undefined ? [] : [String(count)])];
+    this.#child = spawn(process.execPath, ['--conditions=source', BARE_NODE, ...words], { stdio: 'pipe' });
+    children.push(this.#child);
+    this.#child.stderr?.on('data', (bytes: Buffer) => (this.#errors += bytes.toString()));
+    if (this.#child.stdout !== null) {
+      createInterface({ input: this.#child.stdout }).on('line', (line) => {
+        this.lines.push(line);
+        this.#wake.resolve();
+        this.#wake = Promise.withResolvers();
+      });
+    }
+    this.#exit = new Promise((resolve) => {
+      this.#child.once('close', (code) => {
+        resolve(code);
+        this.#wake.resolve();
+      });
+    });
+  }
+
+  async until(isReached: (lines: readonly string[]) => boolean): Promise<void> {
+    while (!isReached(this.lines) && this.#child.exitCode === null) await this.#wake.promise;
+  }
+
+  async end(signal?: 'SIGKILL' | 'SIGTERM'): Promise<{ readonly code: number | null; readonly errors: string }> {
+    if (signal !== undefined) this.#child.kill(signal);
+    return { code: await this.#exit, errors: this.#errors };
+  }
+
+  /** What was answered: text by revision. */
+  get answered(): ReadonlyMap<number, string> {
+    const words = this.lines.filter((line) => line.startsWith('ok ')).map((line) => line.split(' '));
+    return new Map(words.map(([, text = '', revision]) => [Number(revision), text]));
+  }
+}
+
+async function open(): ReturnType<typeof startNode> {
+  return startNode({
+    dataDirectory: directory,
+    name: 'test',
+    logger: silentLogger,
+    metrics: createMetrics({ runtime: false }),
+    disk: { ballastBytes: 0 },
+  });
+}
+
+describe('a node', () => {
+  it('keeps databases and transactions through a clean restart', async () => {
+    const first = await open();
+    const { binding } = await first.createDatabase('shop');
+    const outcomes = await Promise.all(
+      ['a', 'b', 'c'].map((text) => first.transact(binding.group, databaseKit.payload(text))),
+    );
+    expect(outcomes.map((outcome) => outcome.revision)).toEqual([1, 2, 3]);
+    expect(await databaseKit.history(first.reader, binding.group)).toEqual(['a', 'b', 'c']);
+    await first.drain();
+
+    const second = await open();
+    expect(second.identity).toEqual(first.identity);
+    expect(second.catalog.list()).toEqual([binding]);
+    expect(second.applied(binding.group)).toBe(3);
+    expect(await second.latest(binding.group)).toBe(3);
+    expect(await second.transact(binding.group, databaseKit.payload('d'))).toMatchObject({
+      kind: 'committed',
+      revision: 4,
+    });
+    expect(await second.transact(binding.group, databaseKit.payload('a'))).toEqual({ kind: 'replayed', revision: 1 });
+    expect(await second.deleteDatabase('shop')).toEqual({ kind: 'deleted', binding });
+    await expect(second.transact(binding.group, databaseKit.payload('e'))).rejects.toMatchObject({ code: 'not_found' });
+    await second.drain();
+  });
+
+  it('counts what it does', async () => {
+    const metrics = createMetrics({ runtime: false });
+    const node = await startNode({
+      dataDirectory: directory,
+      name: 'test',
+      logger: silentLogger,
+      metrics,
+      disk: { ballastBytes: 0 },
+    });
+    const { binding } = await node.createDatabase('shop');
+    for (const text of ['a', 'b', 'c']) await node.transact(binding.group, databaseKit.payload(text));
+    await node.latest(binding.group);
+    const { body } = await metrics.render();
+    const read = (name: string): number => Number(new RegExp(`^${name}(?:\\{.*\\})? (.+)$`, 'm').exec(body)?.[1]);
+    expect(read('cairn_raft_proposal_duration_seconds_count')).toBe(4);
+    expect(read('cairn_raft_read_index_duration_seconds_count')).toBe(1);
+    expect(read('cairn_raft_is_leader')).toBe(2);
+    expect(read('cairn_raft_election_total')).toBe(2);
+    // Two no-ops, one creation, three transactions.
+    expect(read('cairn_raft_proposals_applied_total')).toBe(6);
+    expect(read('cairn_raft_proposals_committed_total')).toBe(6);
+    expect(read('cairn_wal_fsync_duration_seconds_count')).toBeGreaterThanOrEqual(6);
+    expect(read('cairn_store_commit_duration_seconds_count')).toBeGreaterThanOrEqual(5);
+    expect(read('cairn_disk_capacity_bytes')).toBeGreaterThan(0);
+    await node.drain();
+  });
+
+  it('loses nothing that it answered when it is killed, again and again (C2)', async () => {
+    const answered = new Map<number, string>();
+    for (let round = 0; round < 4; round += 1) {
+      const node = new BareNode(round * 100_000);
+      await node.until((lines) => lines.length >= 200);
+      const { code } = await node.end('SIGKILL');
+      expect([code, node.lines[0]]).toEqual([null, expect.stringMatching(/^ready \d+$/)]);
+      for (const [revision, text] of node.answered) {
+        expect(answered.has(revision)).toBe(false);
+        answered.set(revision, text);
+      }
+    }
+    const node = await open();
+    const group = node.catalog.lookup('shop')?.group;
+    const history = group === undefined ? [] : await databaseKit.history(node.reader, group);
+    await node.drain();
+    expect(answered.size).toBeGreaterThan(700);
+    expect([...answered].filter(([revision, text]) => history[revision - 1] !== text)).toEqual([]);
+    expect(new Set(history).size).toBe(history.length);
+  });
+
+  it('refuses a directory that another process has open, and exits by itself', async () => {
+    const first = new BareNode(0);
+    await first.until((lines) => lines.length > 0);
+    const second = new BareNode(0);
+    expect(await second.end()).toMatchObject({ code: 2 });
+    expect(second.lines).toEqual(['refused DataDirectoryInUse']);
+    expect(await first.end('SIGTERM')).toMatchObject({ code: 0 });
+    expect(first.lines.at(-1)).toBe('drained');
+  });
+
+  it('refuses a damaged log, and exits by itself', async () => {
+    const first = new BareNode(0, 50);
+    expect(await first.end()).toMatchObject({ code: 0 });
+    const log = join(directory, 'log');
+    for (const name of readdirSync(log)) truncateSync(join(log, name), 100);
+    const second = new BareNode(50, 1);
+    const { code } = await second.end();
+    expect([code, second.lines.length]).toEqual([2, 1]);
+    expect(second.lines[0]).toMatch(/^refused /);
+  });
+
+  it('ends with code 70 and one line when its store breaks under it', async () => {
+    const node = new BareNode(0);
+    await node.until((lines) => lines.length >= 50);
+    // Its directory goes away: the next checkpoint cannot sync what is in it.
+    rmSync(join(directory, 'store'), { recursive: true, force: true });
+    const { code, errors } = await node.end();
+    const fatal = errors.split('\n').filter((line) => line.includes('"fatal"'));
+    expect([code, fatal.length]).toEqual([EXIT_FATAL, 1]);
+    expect(JSON.parse(fatal[0] ?? '')).toMatchObject({ event: 'fatal', level: 'error', isolate: 'core', exitCode: 70 });
+  });
+});
