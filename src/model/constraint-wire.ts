@@ -47,6 +47,12 @@ export function readStoredConstraint(bytes: Uint8Array): Constraint {
 
 export function encodeConstraint(constraint: Constraint): Uint8Array {
   const writer = new ByteWriter();
+  writeConstraint(writer, constraint);
+  return writer.take();
+}
+
+/** The message without tag and length. */
+export function writeConstraint(writer: ByteWriter, constraint: Constraint): void {
   switch (constraint.kind) {
     case 'min-revision':
     case 'max-revision': {
@@ -65,7 +71,6 @@ export function encodeConstraint(constraint: Constraint): Uint8Array {
       break;
     }
   }
-  return writer.take();
 }
 
 function writeUnlessZero(writer: ByteWriter, field: number, value: number): void {

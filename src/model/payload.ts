@@ -10,7 +10,7 @@
  */
 import { assert, ByteWriter, ProtoReader } from '#base';
 import type { Constraint } from './constraint.ts';
-import { encodeConstraint, readStoredConstraint } from './constraint-wire.ts';
+import { readStoredConstraint, writeConstraint } from './constraint-wire.ts';
 import {
   readTransactionBody,
   stampRecordedTime,
@@ -35,20 +35,21 @@ export interface TransactPayloadView {
   readonly body: TransactionBodyView;
 }
 
+/** Of all payloads, one after the other: each is copied out of it. It stays as large as the largest made it. */
+const writer = new ByteWriter(64 * 1024);
+
 /** The recorded time is 0 until `stampPayload`. */
 export function encodeTransactPayload(payload: TransactPayload): Uint8Array {
-  let size = 1024;
-  for (const event of payload.events) size += event.length + 6;
-  const writer = new ByteWriter(size);
+  writer.reset();
   writer.u8(PAYLOAD_FORMAT);
   writer.u8(PAYLOAD_KIND_TRANSACT);
-  const mark = writer.beginLength();
+  const constraints = writer.beginLength();
   for (const constraint of payload.constraints) {
-    const bytes = encodeConstraint(constraint);
-    writer.varint(bytes.length);
-    writer.bytes(bytes);
+    const mark = writer.beginLength();
+    writeConstraint(writer, constraint);
+    writer.endLength(mark);
   }
-  writer.endLength(mark);
+  writer.endLength(constraints);
   writeTransactionBody(writer, payload);
   return writer.take();
 }

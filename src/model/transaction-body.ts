@@ -9,7 +9,16 @@
  * 7A event                           one for each, in canonical form
  * ```
  */
-import { assert, type ByteWriter, ProtoReader, WIRE_FIXED64, writeBytesField, writeTag, writeVarintField } from '#base';
+import {
+  assert,
+  type ByteWriter,
+  NO_BYTES,
+  ProtoReader,
+  WIRE_FIXED64,
+  writeBytesField,
+  writeTag,
+  writeVarintField,
+} from '#base';
 import { Faults } from './faults.ts';
 import { isOrigin, NO_OPTIONS, type Origin, type TransactionOptions } from './transaction.ts';
 import { decodeTransactionOptions, encodeTransactionOptions } from './transaction-options.ts';
@@ -57,7 +66,7 @@ export function writeTransactionBody(writer: ByteWriter, body: TransactionBody):
   writer.u64le(0);
   writeBytesField(writer, 2, body.transactionId);
   if (body.origin !== 0) writeVarintField(writer, 3, body.origin);
-  const options = encodeTransactionOptions(body.options);
+  const options = body.options === NO_OPTIONS ? NO_BYTES : encodeTransactionOptions(body.options);
   if (options.length > 0) writeBytesField(writer, 4, options);
   for (const event of body.events) writeBytesField(writer, EVENTS_FIELD, event);
 }

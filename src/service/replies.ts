@@ -1,7 +1,6 @@
 /** What transports read from a transaction's reply: its id mappings, and the error that a refusal is. */
 import { DatabaseError, decodeUtf8 } from '#base';
 import { eventFacts } from '#model';
-import type { StoredEvent } from '#query';
 import type { RecordedTransaction, RefusedTransaction } from './operations.ts';
 
 export interface EventIdMapping {
@@ -18,11 +17,6 @@ export function eventIdMappings(
     const clientEventId = writtenIdOf(bytes);
     return { clientEventId, storedEventId: stored.get(index) ?? clientEventId };
   });
-}
-
-/** The id that an event is known by. */
-export function storedIdOf(event: StoredEvent): string {
-  return event.storedId ?? writtenIdOf(event.bytes);
 }
 
 function writtenIdOf(bytes: Uint8Array): string {
