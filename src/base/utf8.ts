@@ -21,7 +21,14 @@ const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const SHORT = 24;
 
 export function encodeUtf8(text: string): Uint8Array {
-  return ENCODER.encode(text);
+  if (text.length > SHORT) return ENCODER.encode(text);
+  const bytes = new Uint8Array(text.length);
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit >= 0x80) return ENCODER.encode(text);
+    bytes[index] = unit;
+  }
+  return bytes;
 }
 
 /** Writes the text at `at` and returns the count of bytes. The caller sees to room for 3 bytes a UTF-16 unit. */

@@ -26,11 +26,11 @@ import {
   type TransactPayloadView,
 } from '#model';
 import type { Applied } from './applied.ts';
-import { DatabaseWriter, idText } from './database-writer.ts';
+import { DatabaseWriter } from './database-writer.ts';
 import { type NewDatabase, newDatabase } from './facts.ts';
 import type { HeadFields } from './head.ts';
 import { KeyFilter } from './key-filter.ts';
-import { HASH_DOMAIN, KeyHash } from './key-hash.ts';
+import { KeyHash } from './key-hash.ts';
 import type { HeadKind } from './keys.ts';
 import { type HeadLookup, hasPrefix, latestOf } from './latest.ts';
 import { latestByPrefix } from './latest-by-prefix.ts';
@@ -85,8 +85,8 @@ export class DatabaseMachine {
   readonly #reader: DatabaseReader;
   readonly #writer: DatabaseWriter;
   readonly #filter: KeyFilter;
-  readonly #hash = new KeyHash();
   readonly #lookup: HeadLookup;
+  #lastDecoded: DecodedEntry | undefined;
 
   /** Takes up the state that is in the store; undefined when the group has none there. */
   static open(source: DatabaseSource, options: MachineOptions = {}): DatabaseMachine | undefined {
@@ -130,14 +130,7 @@ export class DatabaseMachine {
 
   /** What must be answered from the store before the payload is applied. */
   needs(payload: Uint8Array): readonly RangeNeed[] {
-    const view = readTransactPayload(payload);
-    if (view.constraintsStart === view.constraintsEnd) return [];
-    const needs: RangeNeed[] = [];
-    for (const { selector } of constraintsOf(view)) {
-      if (selector === undefined) continue;
-      for (const conjunction of normalise(selector)) if (hasPrefix(conjunction)) needs.push({ conjunction });
-    }
-    return needs;
+    return this.#decoded(payload).needs;
   }
 
   /** The L of each need. Everything applied must be in the store, and nothing may be applied meanwhile. */
@@ -155,16 +148,16 @@ export class DatabaseMachine {
 
   /** Decides a transaction (decisions 4.4). Throws for an entry that this release does not know: it stops the node. */
   apply(entry: EntryToApply): TransactOutcome {
-    const payload = readTransactPayload(entry.payload);
+    const decoded = this.#decoded(entry.payload);
     this.advance(entry.index, entry.term);
-    const recorded = this.#recordedRevision(payload);
+    const { body } = decoded.view;
+    const recorded = this.#writer.recordedRevision(body);
     if (recorded !== undefined) return { kind: 'replayed', revision: toRevision(recorded) };
     const basis = this.revision;
-    const violations = this.#violations(payload, entry.answers ?? []);
+    const violations = this.#violations(decoded, entry.answers ?? NO_ANSWERS);
     if (violations.length > 0) return { kind: 'violated', revision: basis, violations };
 
-    this.#filter.add(this.#hash.high, this.#hash.low);
-    const { revision, recordedTimeMs, eventCount, storedIds } = this.#writer.append(payload.body);
+    const { revision, recordedTimeMs, eventCount, storedIds } = this.#writer.append(body);
     return { kind: 'committed', revision: toRevision(revision), basis, recordedTimeMs, eventCount, storedIds };
   }
 
@@ -186,51 +179,57 @@ export class DatabaseMachine {
     if (!this.#filter.isComplete) await warmFilter(this.#reader, this.#filter);
   }
 
-  /** The revision that the transaction id is recorded at. Leaves the id's hash in `#hash`. */
-  #recordedRevision({ body }: TransactPayloadView): number | undefined {
-    const { bytes, transactionIdStart } = body;
-    const idEnd = transactionIdStart + TRANSACTION_ID_BYTES;
-    const pending = this.#writer.pendingRevision(idText(bytes, transactionIdStart));
-    this.#hash.start(HASH_DOMAIN.TRANSACTION_ID);
-    this.#hash.add(bytes, transactionIdStart, idEnd);
-    this.#hash.finish();
-    if (pending !== undefined || !this.#filter.mayHold(this.#hash.high, this.#hash.low)) return pending;
-    return this.#reader.transactionRevision(bytes.subarray(transactionIdStart, idEnd));
+  /** What is asked of `needs` and of `apply` for one payload is read once. */
+  #decoded(payload: Uint8Array): DecodedEntry {
+    if (this.#lastDecoded?.payload !== payload) this.#lastDecoded = decode(payload);
+    return this.#lastDecoded;
   }
 
-  #violations(payload: TransactPayloadView, answers: readonly number[]): readonly ConstraintViolation[] {
-    if (payload.constraintsStart === payload.constraintsEnd) return [];
+  #violations({ constraints, needs }: DecodedEntry, answers: readonly number[]): readonly ConstraintViolation[] {
+    assert(answers.length === needs.length, 'Every need of a payload is answered, and nothing else', answers.length);
+    if (constraints.length === 0) return NO_VIOLATIONS;
     const violations: ConstraintViolation[] = [];
     let answered = 0;
-    for (const [index, constraint] of constraintsOf(payload).entries()) {
-      const { latest, used } = this.#latest(constraint, answers, answered);
-      answered = used;
+    for (const [index, { constraint, conjunctions }] of constraints.entries()) {
+      // Without a selector there are no alternatives, and L is the database's revision.
+      let latest = constraint.selector === undefined ? this.revision : 0;
+      for (const wanted of conjunctions) {
+        const found = hasPrefix(wanted) ? (answers[answered++] ?? 0) : latestOf(wanted, this.#lookup, this.revision);
+        latest = Math.max(latest, found);
+      }
       const violation = decide(constraint, latest);
       if (violation !== undefined) violations.push({ index, ...violation });
     }
-    assert(answered === answers.length, 'Every need of a payload is answered, and nothing else', answers.length);
     return violations;
-  }
-
-  /** L of the constraint; alternatives with a prefix take theirs from the answers, from place `used` on. */
-  #latest(
-    { selector }: Constraint,
-    answers: readonly number[],
-    from: number,
-  ): { readonly latest: number; readonly used: number } {
-    if (selector === undefined) return { latest: this.revision, used: from };
-    let latest = 0;
-    let used = from;
-    for (const conjunction of normalise(selector)) {
-      const found = hasPrefix(conjunction) ? answers[used++] : latestOf(conjunction, this.#lookup, this.revision);
-      assert(found !== undefined, 'Every need of a payload is answered', used);
-      latest = Math.max(latest, found);
-    }
-    return { latest, used };
   }
 }
 
-const TRANSACTION_ID_BYTES = 16;
+interface DecodedConstraint {
+  readonly constraint: Constraint;
+  /** The alternatives of its selector; none without a selector. */
+  readonly conjunctions: readonly Conjunction[];
+}
+
+interface DecodedEntry {
+  readonly payload: Uint8Array;
+  readonly view: TransactPayloadView;
+  readonly constraints: readonly DecodedConstraint[];
+  readonly needs: readonly RangeNeed[];
+}
+
+const NO_ANSWERS: readonly number[] = [];
+const NO_VIOLATIONS: readonly ConstraintViolation[] = [];
+
+function decode(payload: Uint8Array): DecodedEntry {
+  const view = readTransactPayload(payload);
+  if (view.constraintsStart === view.constraintsEnd) return { payload, view, constraints: [], needs: [] };
+  const constraints = constraintsOf(view).map((constraint) => {
+    const { selector } = constraint;
+    return { constraint, conjunctions: selector === undefined ? [] : normalise(selector) };
+  });
+  const wanted = constraints.flatMap(({ conjunctions }) => conjunctions);
+  return { payload, view, constraints, needs: wanted.filter(hasPrefix).map((conjunction) => ({ conjunction })) };
+}
 
 /** The heads in the writer's memory, which knows what is not flushed. */
 function lookupOf({ heads }: DatabaseWriter): HeadLookup {

@@ -15,16 +15,17 @@ import { type Applied, writeApplied } from './applied.ts';
 import { copyRange } from './bytes-range.ts';
 import { IdGiver } from './id-giver.ts';
 import type { KeyFilter } from './key-filter.ts';
-import type { KeyHash } from './key-hash.ts';
+import { HASH_DOMAIN, KeyHash } from './key-hash.ts';
 import { DIRECTORY_BLOCK } from './keys.ts';
 import type { LiveHead } from './live-head.ts';
 import { LiveHeads } from './live-heads.ts';
 import { Pending } from './pending.ts';
 import { PageDirectory } from './pending-pages.ts';
+import { TRANSACTION_ID_BYTES } from './pending-transactions.ts';
 import { PostingPlace } from './posting.ts';
 import type { DatabaseReader } from './reader.ts';
 import type { SkimmedEvent } from './skimmed-event.ts';
-import { readDirectoryRow, type TransactionRow, writeTransactionRow } from './small-rows.ts';
+import { readDirectoryRow, type TransactionRow } from './small-rows.ts';
 import { TransactionSkim } from './transaction-skim.ts';
 
 /** What a transaction became. */
@@ -61,31 +62,56 @@ export class DatabaseWriter {
   readonly #directory: PageDirectory;
   readonly #row = new ByteWriter();
   readonly #place = new PostingPlace();
-  #applied: Applied;
+  readonly #filter: KeyFilter;
+  readonly #hash = new KeyHash();
+  /** As it was opened; what grows is in the fields below, so that an entry copies nothing. */
+  readonly #opened: Applied;
+  #index: LogIndex;
+  #term: Term;
+  #revision: Revision;
+  #chainHash: Uint8Array;
+  #recordedTimeMs: number;
+  #totalEvents: number;
   #current = new Pending();
   #inFlight = new Pending();
   #isInFlight = false;
 
   constructor({ reader, applied, filter, hash }: WriterOptions) {
     this.#reader = reader;
-    this.#applied = applied;
+    this.#filter = filter;
     this.heads = new LiveHeads(reader, filter, applied);
     this.#ids = new IdGiver(reader, filter, hash);
     this.#events = new TransactionSkim(this.heads);
     this.#directory = openDirectory(reader, applied.revision);
+    this.#opened = applied;
+    this.#index = applied.index;
+    this.#term = applied.term;
+    this.#revision = applied.revision;
+    this.#chainHash = applied.chainHash;
+    this.#recordedTimeMs = applied.recordedTimeMs;
+    this.#totalEvents = applied.totalEvents;
   }
 
   /** How far the state is, what is not flushed yet included. */
   get applied(): Applied {
-    return { ...this.#applied, ...this.heads.nextIds };
+    return {
+      ...this.#opened,
+      ...this.heads.nextIds,
+      index: this.#index,
+      term: this.#term,
+      revision: this.#revision,
+      chainHash: this.#chainHash,
+      recordedTimeMs: this.#recordedTimeMs,
+      totalEvents: this.#totalEvents,
+    };
   }
 
   get revision(): Revision {
-    return this.#applied.revision;
+    return this.#revision;
   }
 
   get index(): LogIndex {
-    return this.#applied.index;
+    return this.#index;
   }
 
   /** Bytes of transactions that wait for the next flush. */
@@ -95,17 +121,28 @@ export class DatabaseWriter {
 
   /** Notes that the state includes everything up to this log entry. */
   advance(index: LogIndex, term: Term): void {
-    this.#applied = { ...this.#applied, index, term };
+    this.#index = index;
+    this.#term = term;
+  }
+
+  /** The revision that the transaction id of the body is recorded at. */
+  recordedRevision({ bytes, transactionIdStart: from }: TransactionBodyView): number | undefined {
+    const hash = this.#hashOfTransactionId(bytes, from);
+    // An id that is not in the store yet is in the filter, so "surely not" covers both.
+    if (!this.#filter.mayHold(hash.high, hash.low)) return undefined;
+    const pending =
+      this.#current.transactions.find(hash, bytes, from) ?? this.#inFlight.transactions.find(hash, bytes, from);
+    if (pending !== undefined) return pending.revision;
+    return this.#reader.transactionRevision(bytes.subarray(from, from + TRANSACTION_ID_BYTES));
   }
 
   /**
-   * Makes the body the next transaction. A recorded time before that of the last transaction is
-   * raised to it, in the copy that is stored (D5).
+   * Makes the body the next transaction. A recorded time before that of the last transaction is raised to it, in the
+   * copy that is stored (D5).
    */
   append(body: TransactionBodyView): Appended {
-    const applied = this.#applied;
-    const revision = toRevision(applied.revision + 1);
-    const recordedTimeMs = Math.max(body.recordedTimeMs, applied.recordedTimeMs);
+    const revision = toRevision(this.#revision + 1);
+    const recordedTimeMs = Math.max(body.recordedTimeMs, this.#recordedTimeMs);
     const stored = bytesToStore(body, recordedTimeMs);
     const events = this.#events;
     events.read(body, recordedTimeMs);
@@ -113,13 +150,16 @@ export class DatabaseWriter {
 
     const eventCount = events.count;
     const storedIds = storedIdsOf(events);
-    const chainHash = this.#reader.source.sha256([applied.chainHash, stored]);
-    const totalEvents = applied.totalEvents + eventCount;
+    const chainHash = this.#reader.source.sha256([this.#chainHash, stored]);
+    const totalEvents = this.#totalEvents + eventCount;
     const record = { revision, chainHash, storedIds, totalEvents, recordedTimeMs, eventCount, body: stored };
     const { pageStart, offset } = this.#current.pages.append(record);
     this.#indexTransaction({ revision, pageStart, shift: offset - body.start });
     this.#noteTransactionId(body, { revision, pageOffset: revision - pageStart });
-    this.#applied = { ...applied, revision, chainHash, recordedTimeMs, totalEvents };
+    this.#revision = revision;
+    this.#chainHash = chainHash;
+    this.#recordedTimeMs = recordedTimeMs;
+    this.#totalEvents = totalEvents;
     return { revision, recordedTimeMs, eventCount, storedIds };
   }
 
@@ -135,15 +175,13 @@ export class DatabaseWriter {
     this.#noteTransactionId(body, { revision, pageOffset: revision - pageStart });
   }
 
-  /** The revision of a transaction id that has been appended and may not have reached the store yet. */
-  pendingRevision(transactionId: string): number | undefined {
-    const row = this.#current.transactions.get(transactionId) ?? this.#inFlight.transactions.get(transactionId);
-    return row?.revision;
-  }
-
   /** Goes on from this state: the rows that it counts are in the store, or in the next flush. */
   resume(applied: Applied): void {
-    this.#applied = applied;
+    this.advance(applied.index, applied.term);
+    this.#revision = applied.revision;
+    this.#chainHash = applied.chainHash;
+    this.#recordedTimeMs = applied.recordedTimeMs;
+    this.#totalEvents = applied.totalEvents;
   }
 
   /** Puts everything that is not in the store into the batch, the applied row included. */
@@ -163,11 +201,7 @@ export class DatabaseWriter {
     const { pages, ids, times, transactions } = this.#inFlight;
     pages.flushInto(batch, keys, this.#directory, source.crc32);
     this.#directory.flushInto(batch, keys);
-    for (const [id, row] of transactions) {
-      this.#row.reset();
-      writeTransactionRow(this.#row, row);
-      batch.put(keys.transaction(bytesOfId(id)), this.#row.view());
-    }
+    transactions.flushInto(batch, keys);
     ids.flushInto(batch, keys);
     times.flushInto(batch, keys);
     this.heads.flushInto(batch);
@@ -216,25 +250,22 @@ export class DatabaseWriter {
     this.heads.noteChanged(head);
   }
 
-  #noteTransactionId(body: TransactionBodyView, row: TransactionRow): void {
-    this.#current.transactions.set(idText(body.bytes, body.transactionIdStart), row);
+  #noteTransactionId({ bytes, transactionIdStart }: TransactionBodyView, row: TransactionRow): void {
+    const hash = this.#hashOfTransactionId(bytes, transactionIdStart);
+    this.#filter.add(hash.high, hash.low);
+    this.#current.transactions.add(hash, bytes, transactionIdStart, row);
+  }
+
+  #hashOfTransactionId(bytes: Uint8Array, from: number): KeyHash {
+    this.#hash.start(HASH_DOMAIN.TRANSACTION_ID);
+    this.#hash.add(bytes, from, from + TRANSACTION_ID_BYTES);
+    this.#hash.finish();
+    return this.#hash;
   }
 }
 
-const ID_BYTES = 16;
 /** Where the recorded time stands in a body: 8 bytes, little-endian, behind their tag. */
 const RECORDED_TIME_AT = 1;
-
-/** The 16 bytes of a transaction id at `from`, as 16 characters: a key for maps. */
-export function idText(bytes: Uint8Array, from: number): string {
-  let text = '';
-  for (let at = from; at < from + ID_BYTES; at++) text += String.fromCharCode(bytes[at] ?? 0);
-  return text;
-}
-
-function bytesOfId(text: string): Uint8Array {
-  return Uint8Array.from({ length: ID_BYTES }, (_, at) => text.charCodeAt(at));
-}
 
 function storedIdsOf(events: TransactionSkim): readonly StoredEventId[] {
   const storedIds: StoredEventId[] = [];

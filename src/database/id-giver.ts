@@ -5,7 +5,7 @@
  * `{id}~{revision}.{index}`; should somebody have stored that very id before, with the same ending once more, until it
  * is free. "Taken" looks at every event before, those of the same transaction included.
  */
-import { assert, decodeUtf8, encodeUtf8, NO_BYTES } from '#base';
+import { assert, decodeUtf8, encodeUtf8 } from '#base';
 import { hashOfId, type IdBytes, isIdOf, isSameId, storedPlaces } from './event-identity.ts';
 import type { KeyFilter } from './key-filter.ts';
 import type { KeyHash } from './key-hash.ts';
@@ -117,7 +117,7 @@ export class IdGiver {
 
 /** The id that the event is stored under, as far as it is decided. */
 function idOf(bytes: Uint8Array, event: SkimmedEvent): IdBytes {
-  const stream = event.stream.name.term ?? NO_BYTES;
+  const stream = event.stream.term;
   if (event.storedId === undefined) return { stream, bytes, from: event.idStart, to: event.idEnd };
   const stored = encodeUtf8(event.storedId);
   return { stream, bytes: stored, from: 0, to: stored.length };

@@ -5,9 +5,9 @@
  * written. When CHUNK_ENTRIES entries are inline and another comes, they leave as one chunk: the borders of chunks
  * depend on the list alone, never on when it was flushed (D8).
  */
-import { ByteWriter } from '#base';
+import { ByteWriter, NO_BYTES } from '#base';
 import { CHUNK_ENTRIES, type HeadContent, type HeadFields, inlineEntries, writeChunk } from './head.ts';
-import type { HeadName } from './keys.ts';
+import type { HeadKind, HeadName } from './keys.ts';
 import { type PostingEntry, PostingPlace, writePosting } from './posting.ts';
 import type { TipRow } from './small-rows.ts';
 
@@ -33,6 +33,9 @@ export interface FullChunk {
 
 export class LiveHead implements HeadFields {
   readonly name: HeadName;
+  readonly kind: HeadKind;
+  /** The term of `name`; empty for "no subject", which is never looked up by term. */
+  readonly term: Uint8Array;
   readonly id: number;
   firstRevision = 0;
   lastRevision = 0;
@@ -58,6 +61,8 @@ export class LiveHead implements HeadFields {
 
   constructor(name: HeadName, id: number) {
     this.name = name;
+    this.kind = name.kind;
+    this.term = name.term ?? NO_BYTES;
     this.id = id;
   }
 

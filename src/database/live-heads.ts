@@ -6,7 +6,7 @@
  * only right after a flush has reached the store, it becomes the old one and the old one is dropped. A head with changes
  * that the store does not have yet was touched after that flush began, so it is never in what is dropped.
  */
-import { ByteWriter, decodeUtf8, encodeUtf8, NO_BYTES } from '#base';
+import { ByteWriter, decodeUtf8, encodeUtf8 } from '#base';
 import type { KvBatch } from '#kv';
 import { streamOfSource } from '#model';
 import { copyRange, equalsRange } from './bytes-range.ts';
@@ -107,7 +107,7 @@ export class LiveHeads {
   }
 
   #streamTermOf(source: LiveHead): Uint8Array {
-    const text = decodeUtf8(source.name.term ?? NO_BYTES);
+    const text = decodeUtf8(source.term);
     const stream = text === undefined ? undefined : streamOfSource(text);
     if (stream === undefined) throw corruptRecord(this.#reader.keys.head(source.name), 'it names no stream');
     return encodeUtf8(stream);
@@ -191,25 +191,20 @@ export class LiveHeads {
 
   #cached(kind: HeadKind, bytes: Uint8Array, from: number, to: number): LiveHead | undefined {
     const hash = this.#hash.high | 0;
-    const isNamed = ({ name }: LiveHead): boolean =>
-      name.kind === kind && name.term !== undefined && equalsRange(name.term, bytes, from, to);
-    for (let head = this.#young.get(hash); head !== undefined; head = head.next) if (isNamed(head)) return head;
+    let head = this.#young.get(hash);
+    while (head !== undefined && !(head.kind === kind && equalsRange(head.term, bytes, from, to))) head = head.next;
+    if (head !== undefined) return head;
     const chain = this.#old.get(hash);
     if (chain === undefined) return undefined;
     // Promotion moves the whole chain: its members are few, and each must be reachable from one place only.
     this.#old.delete(hash);
-    return this.#promote(hash, chain, isNamed);
-  }
-
-  #promote(hash: number, chain: LiveHead, isNamed: (head: LiveHead) => boolean): LiveHead | undefined {
-    let wanted: LiveHead | undefined;
-    for (let head: LiveHead | undefined = chain; head !== undefined; ) {
-      const next: LiveHead | undefined = head.next;
-      this.#keep(hash, head);
-      if (isNamed(head)) wanted = head;
-      head = next;
+    for (let each: LiveHead | undefined = chain; each !== undefined; ) {
+      const next: LiveHead | undefined = each.next;
+      this.#keep(hash, each);
+      if (each.kind === kind && equalsRange(each.term, bytes, from, to)) head = each;
+      each = next;
     }
-    return wanted;
+    return head;
   }
 
   #keep(hash: number, head: LiveHead): void {

@@ -5,14 +5,13 @@
 import { PendingIds } from './pending-ids.ts';
 import { PendingPages } from './pending-pages.ts';
 import { PendingTimes } from './pending-times.ts';
-import type { TransactionRow } from './small-rows.ts';
+import { PendingTransactions } from './pending-transactions.ts';
 
 export class Pending {
   readonly pages: PendingPages = new PendingPages();
   readonly ids: PendingIds = new PendingIds();
   readonly times: PendingTimes = new PendingTimes();
-  /** By the 16 bytes as characters. */
-  readonly transactions: Map<string, TransactionRow> = new Map();
+  readonly transactions: PendingTransactions = new PendingTransactions();
 
   clear(): void {
     this.pages.clear();

@@ -89,5 +89,5 @@ export class TransactionSkim {
 }
 
 function isHead(head: LiveHead, bytes: Uint8Array, from: number, to: number): boolean {
-  return head.name.term !== undefined && equalsRange(head.name.term, bytes, from, to);
+  return equalsRange(head.term, bytes, from, to);
 }

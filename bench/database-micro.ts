@@ -1,0 +1,191 @@
+/**
+ * What the state machine of a database costs for an event, on its own thread: apply and flush, with LevelDB batches, but
+ * without the writes that LevelDB's own thread does. Run it alone:
+ *
+ *   node --conditions=source bench/database-micro.ts [--events 200000] [--case many]
+ *
+ * Every event has an id and a subject of its own; stream, source and type are shared. Prints microseconds an event,
+ * apply + flush, at percentiles over all flushes (a busy machine disturbs the high ones), and the rate of the whole,
+ * writes included.
+ */
+import { hash, randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { crc32 } from 'node:zlib';
+import { encodeUtf8, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
+import { DatabaseMachine } from '#database';
+import type { KvStore } from '#kv';
+import {
+  type Constraint,
+  encodeEvent,
+  encodeTransactPayload,
+  NO_OPTIONS,
+  ORIGIN,
+  SPEC_VERSION,
+  stampPayload,
+  term,
+} from '#model';
+import { openLevelStore } from '#storage';
+
+const { values } = parseArgs({
+  options: { events: { type: 'string', default: '200000' }, case: { type: 'string', default: '' } },
+});
+const eventsMax = Number(values.events);
+const CREATED_AT_MS = 1_767_225_600_000;
+const DATA = encodeUtf8(`{"customer":"c-1234","total":"129.90","note":"${'x'.repeat(60)}"}`);
+
+interface Case {
+  readonly name: string;
+  readonly eventsOfTransaction: number;
+  readonly transactionsOfFlush: number;
+  readonly conditional: boolean;
+  /** New subjects, or a thousand in turn. */
+  readonly subjects: 'new' | 'known';
+}
+
+const CASES: readonly Case[] = [
+  {
+    name: 'many: 100 events, 1 transaction a flush',
+    eventsOfTransaction: 100,
+    transactionsOfFlush: 1,
+    conditional: false,
+    subjects: 'new',
+  },
+  {
+    name: 'many-known: the same, known subjects',
+    eventsOfTransaction: 100,
+    transactionsOfFlush: 1,
+    conditional: false,
+    subjects: 'known',
+  },
+  {
+    name: 'one: 1 event, 32 transactions a flush',
+    eventsOfTransaction: 1,
+    transactionsOfFlush: 32,
+    conditional: false,
+    subjects: 'new',
+  },
+  {
+    name: 'one-conditional: the same, one constraint',
+    eventsOfTransaction: 1,
+    transactionsOfFlush: 32,
+    conditional: true,
+    subjects: 'new',
+  },
+  {
+    name: 'lone-conditional: 1 transaction a flush',
+    eventsOfTransaction: 1,
+    transactionsOfFlush: 1,
+    conditional: true,
+    subjects: 'new',
+  },
+];
+
+let sequence = 0;
+
+function payload({ eventsOfTransaction, conditional, subjects }: Case): Uint8Array {
+  const events: Uint8Array[] = [];
+  const constraints: Constraint[] = [];
+  for (let index = 0; index < eventsOfTransaction; index++) {
+    sequence++;
+    const subject = `order-${subjects === 'new' ? sequence : sequence % 1000}`;
+    if (conditional) constraints.push({ kind: 'max-revision', revision: 0, selector: term('by-subject', subject) });
+    events.push(
+      encodeEvent({
+        id: `0199a5c8-3c1e-7a2b-9f00-${String(sequence).padStart(12, '0')}`,
+        specVersion: SPEC_VERSION,
+        type: 'com.example.order.placed',
+        source: 'https://shop.example/db/shop/streams/orders',
+        subject,
+        data: DATA,
+        dataKind: 1,
+        dataContentType: 'application/json',
+        extensions: new Map(),
+      }),
+    );
+  }
+  const transactionId = randomBytes(16);
+  const bytes = encodeTransactPayload({
+    transactionId,
+    origin: ORIGIN.GRPC_TRANSACTION,
+    options: NO_OPTIONS,
+    constraints,
+    events,
+  });
+  stampPayload(bytes, CREATED_AT_MS + Math.floor(sequence / 50));
+  return bytes;
+}
+
+function sha256(parts: readonly Uint8Array[]): Uint8Array {
+  return hash('sha256', parts.length === 1 ? (parts[0] ?? DATA) : Buffer.concat(parts), 'buffer');
+}
+
+/** Takes the time of each piece of work, so that those which the machine interrupted can be told from the rest. */
+class Meter {
+  readonly #us: number[] = [];
+
+  run(work: () => void): void {
+    const startedMs = performance.now();
+    work();
+    this.#us.push((performance.now() - startedMs) * 1000);
+  }
+
+  /** Microseconds of one piece of work that these many hundredths of all stay below. */
+  percentile(hundredths: number): number {
+    const sorted = this.#us.toSorted((left, right) => left - right);
+    return sorted[Math.floor((sorted.length * hundredths) / 100)] ?? 0;
+  }
+}
+
+async function measure(kv: KvStore, group: number, it: Case): Promise<string> {
+  const source = { kv, group: toGroupId(group), crc32, sha256 };
+  const databaseId = toDatabaseId('0199a5c8-0000-7000-8000-000000000001');
+  const machine = DatabaseMachine.create(source, { databaseId, createdAtMs: CREATED_AT_MS });
+  const [apply, flush] = [new Meter(), new Meter()];
+  const roundTransactions = Math.max(it.transactionsOfFlush, Math.floor(4000 / it.eventsOfTransaction));
+  let writing: Promise<void> = Promise.resolve();
+  let writeMs = 0;
+  let index = 0;
+  while (index * it.eventsOfTransaction < eventsMax) {
+    const payloads = Array.from({ length: roundTransactions }, () => payload(it));
+    const startedMs = performance.now();
+    for (let from = 0; from < payloads.length; from += it.transactionsOfFlush) {
+      apply.run(() => {
+        for (const bytes of payloads.slice(from, from + it.transactionsOfFlush)) {
+          index++;
+          if (machine.needs(bytes).length > 0) throw new Error('No case has a prefix');
+          const outcome = machine.apply({ index: toLogIndex(index), term: toTerm(1), payload: bytes });
+          if (outcome.kind !== 'committed') throw new Error(`Expected a commit, found ${JSON.stringify(outcome)}`);
+        }
+      });
+      await writing;
+      if (index > it.transactionsOfFlush) machine.flushed();
+      const batch = kv.batch();
+      flush.run(() => machine.flushInto(batch));
+      writing = kv.write(batch);
+    }
+    writeMs += performance.now() - startedMs;
+  }
+  await writing;
+  const events = index * it.eventsOfTransaction;
+  const perPiece = it.eventsOfTransaction * it.transactionsOfFlush;
+  const each = (hundredths: number): string => {
+    const [applying, flushing] = [apply.percentile(hundredths) / perPiece, flush.percentile(hundredths) / perPiece];
+    return `${(applying + flushing).toFixed(2)} (${applying.toFixed(2)} + ${flushing.toFixed(2)})`;
+  };
+  const rate = Math.round((events / writeMs) * 1000);
+  return `${it.name.padEnd(44)} p25 ${each(25)}, p50 ${each(50)}, p90 ${each(90)} µs an event; ${rate} events/s`;
+}
+
+const directory = await mkdtemp(join(tmpdir(), 'cairn-database-micro-'));
+const kv = await openLevelStore(directory);
+try {
+  for (const [place, it] of CASES.entries()) {
+    if (it.name.startsWith(values.case)) console.log(await measure(kv, place + 1, it));
+  }
+} finally {
+  await kv.close();
+  await rm(directory, { recursive: true });
+}

@@ -1,0 +1,51 @@
+/**
+ * The transaction ids of one flush, found by hash until their rows are in the store.
+ */
+import { ByteWriter } from '#base';
+import type { KvBatch } from '#kv';
+import { copyRange, equalsRange } from './bytes-range.ts';
+import type { KeyHash } from './key-hash.ts';
+import type { RowKeys } from './keys.ts';
+import { type TransactionRow, writeTransactionRow } from './small-rows.ts';
+
+/** Bytes of a transaction id. */
+export const TRANSACTION_ID_BYTES = 16;
+
+interface PendingTransaction extends TransactionRow {
+  readonly id: Uint8Array;
+  /** Another one with the same hash. */
+  readonly next: PendingTransaction | undefined;
+}
+
+export class PendingTransactions {
+  readonly #row = new ByteWriter(64);
+  readonly #byHash = new Map<number, PendingTransaction>();
+
+  /** Notes where the transaction with the id `bytes[from, from + 16)` is; `hash` is that of the id. */
+  add(hash: KeyHash, bytes: Uint8Array, from: number, row: TransactionRow): void {
+    const place = hash.high | 0;
+    const id = copyRange(bytes, from, from + TRANSACTION_ID_BYTES);
+    const { revision, pageOffset } = row;
+    this.#byHash.set(place, { id, revision, pageOffset, next: this.#byHash.get(place) });
+  }
+
+  find(hash: KeyHash, bytes: Uint8Array, from: number): TransactionRow | undefined {
+    let found = this.#byHash.get(hash.high | 0);
+    while (found !== undefined && !equalsRange(found.id, bytes, from, from + TRANSACTION_ID_BYTES)) found = found.next;
+    return found;
+  }
+
+  flushInto(batch: KvBatch, keys: RowKeys): void {
+    for (const chain of this.#byHash.values()) {
+      for (let each: PendingTransaction | undefined = chain; each !== undefined; each = each.next) {
+        this.#row.reset();
+        writeTransactionRow(this.#row, each);
+        batch.put(keys.transaction(each.id), this.#row.view());
+      }
+    }
+  }
+
+  clear(): void {
+    this.#byHash.clear();
+  }
+}
