@@ -17,7 +17,9 @@ import { orUnwritten, StorageFailure, unwritten } from './storage-failure.ts';
 
 export const SPARE_SUFFIX = '.spare';
 
-const ZEROS: Uint8Array = new Uint8Array(1024 * 1024);
+const CHUNK_BYTES_MIN = 1024 * 1024;
+/** As long as the largest chunk. Nobody writes into it, so it takes no memory. */
+const ZEROS: Uint8Array = new Uint8Array(4 * CHUNK_BYTES_MIN);
 const PACE = 2;
 
 interface Draft {
@@ -96,7 +98,7 @@ export class SpareSegment {
   #finish(draft: Draft): void {
     if (draft.ready === this.#segmentBytes) return;
     while (draft.ready < this.#segmentBytes) {
-      const chunk = this.#nextChunk(draft);
+      const chunk = this.#nextChunk(draft, this.#segmentBytes);
       draft.file.write(chunk, draft.ready);
       draft.ready += chunk.length;
     }
@@ -108,7 +110,7 @@ export class SpareSegment {
       this.#draft ??= this.#create();
       const draft = this.#draft;
       while (draft.ready < this.#target) {
-        const chunk = this.#nextChunk(draft);
+        const chunk = this.#nextChunk(draft, this.#target);
         await draft.file.writeThrough(chunk, draft.ready);
         draft.ready += chunk.length;
       }
@@ -136,7 +138,9 @@ export class SpareSegment {
     this.#disk.remove(draft.file.path);
   }
 
-  #nextChunk(draft: Draft): Uint8Array {
-    return ZEROS.subarray(0, Math.min(ZEROS.length, this.#segmentBytes - draft.ready));
+  /** Small while the log is slow, so that its syncs hardly notice; larger when there is much to catch up with. */
+  #nextChunk(draft: Draft, target: number): Uint8Array {
+    const wanted = Math.max(CHUNK_BYTES_MIN, target - draft.ready);
+    return ZEROS.subarray(0, Math.min(wanted, this.#segmentBytes - draft.ready, ZEROS.length));
   }
 }

@@ -62,7 +62,7 @@ describe('a process that is killed', () => {
       expect(end.signal).toBe('SIGKILL');
       expect(end.acknowledged).toBeGreaterThan(acknowledged);
       acknowledged = end.acknowledged;
-      expect(held(directory.path).last).toBeGreaterThanOrEqual(acknowledged);
+      expect((await held(directory.path)).last).toBeGreaterThanOrEqual(acknowledged);
     }
     await expectGoesOn(directory.path, acknowledged);
   });
@@ -70,16 +70,16 @@ describe('a process that is killed', () => {
 
 /** What the log holds now is at least what was acknowledged, every byte of it, and the next process can go on. */
 async function expectGoesOn(directory: string, acknowledged: number): Promise<void> {
-  const before = held(directory);
+  const before = await held(directory);
   expect(before.last).toBeGreaterThanOrEqual(acknowledged);
   const end = await runChild([process.execPath], directory, 20);
   expect(end).toMatchObject({ code: 0, acknowledged: before.last + 20, stderr: '' });
-  expect(held(directory).last).toBe(before.last + 20);
+  expect((await held(directory)).last).toBe(before.last + 20);
 }
 
-function held(directory: string): { readonly last: number } {
+async function held(directory: string): Promise<{ readonly last: number }> {
   const { wal, recovered } = Wal.open(`${directory}/wal`, { identity: IDENTITY, segmentBytes: 64 * 1024 });
-  wal.close().catch(() => undefined);
+  await wal.close();
   const group = recovered.groups.get(toGroupId(1));
   const entries = group?.entries ?? [];
   const wrong = entries.filter(
