@@ -9,6 +9,8 @@ export interface NodeProcess {
   /** host:port of the gRPC server. */
   readonly grpc: string;
   readonly http: string;
+  /** What the process has written to stdout. */
+  output(): string;
   /** What the process has written to stderr. */
   log(): string;
   kill(signal: NodeJS.Signals): void;
@@ -49,7 +51,11 @@ export async function startNode(options: NodeOptions): Promise<NodeProcess> {
     ...(options.settings ?? []),
   ];
   const child: ChildProcess = spawn(program, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
   let log = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    output = (output + text).slice(-LOG_BYTES_MAX);
+  });
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     log = (log + text).slice(-LOG_BYTES_MAX);
   });
@@ -60,6 +66,7 @@ export async function startNode(options: NodeOptions): Promise<NodeProcess> {
     pid: child.pid ?? 0,
     grpc: ready.grpc,
     http: ready.http,
+    output: () => output,
     log: () => log,
     kill: (signal) => void child.kill(signal),
     ended,

@@ -10,8 +10,8 @@ import { createHash } from 'node:crypto';
 import { Event, type TransactRequest } from './api.ts';
 import type { Change, Commit } from './git-log.ts';
 
-export const FILE_ADDED = 'git.file.added';
-export const FILE_MODIFIED = 'git.file.modified';
+const FILE_ADDED = 'git.file.added';
+const FILE_MODIFIED = 'git.file.modified';
 export const FILE_DELETED = 'git.file.deleted';
 
 /** A transaction holds at most 1,000 events and 1 MB; paths can be long. */

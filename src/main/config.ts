@@ -43,10 +43,9 @@ export function readInvocation(
     faults.push(read.reason);
     return setting.default;
   });
-  if (config.diskHardBytes > config.diskSoftBytes) {
-    faults.push(
-      `diskHardBytes (${config.diskHardBytes}) is above diskSoftBytes (${config.diskSoftBytes}); it must be at most that.`,
-    );
+  const { diskHardBytes: hard, diskSoftBytes: soft } = config;
+  if (hard !== 'auto' && soft !== 'auto' && hard > soft) {
+    faults.push(`diskHardBytes (${hard}) is above diskSoftBytes (${soft}); it must be at most that.`);
   }
   if (faults.length > 0) return failure(faults);
   return ok({ kind: 'run', config: Object.freeze(config) });

@@ -56,6 +56,15 @@ export function byteSize(range: { readonly min: number; readonly max: number }):
   };
 }
 
+/** The word `auto`, or a value of the type. */
+export function autoOr<T>(type: SettingType<T>): SettingType<T | 'auto'> {
+  return {
+    expects: `auto, or ${type.expects}`,
+    read: (text) => (text === 'auto' ? 'auto' : type.read(text)),
+    write: (value) => (value === 'auto' ? 'auto' : type.write(value)),
+  };
+}
+
 /** One of a few words. */
 export function oneOf<const T extends string>(words: readonly T[]): SettingType<T> {
   return { expects: `one of ${words.join(', ')}`, read: (text) => words.find((word) => word === text), write: String };

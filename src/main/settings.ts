@@ -4,7 +4,7 @@
  * A default is what a person trying Cairn on a laptop wants; a deployment says the rest.
  */
 import { LOG_LEVELS, type LogLevel } from '#observability';
-import { byteSize, oneOf, plainText, port, type Setting, wholeNumber } from './setting.ts';
+import { autoOr, byteSize, oneOf, plainText, port, type Setting, wholeNumber } from './setting.ts';
 
 /** The settings of a running node, read once and frozen. */
 export interface Config {
@@ -15,15 +15,16 @@ export interface Config {
   readonly metricsPort: number;
   readonly nodeName: string;
   readonly logLevel: LogLevel;
-  readonly corsOrigin: string;
+  readonly corsOrigins: string;
   readonly readWaitMs: number;
   readonly shutdownGraceMs: number;
   readonly walSegmentBytes: number;
   readonly storeCacheBytes: number;
   readonly storeWriteBufferBytes: number;
-  readonly diskSoftBytes: number;
-  readonly diskHardBytes: number;
-  readonly ballastBytes: number;
+  /** `auto`: a share of the disk, see docs/configuration.md. */
+  readonly diskSoftBytes: number | 'auto';
+  readonly diskHardBytes: number | 'auto';
+  readonly ballastBytes: number | 'auto';
 }
 
 const MIB = 2 ** 20;
@@ -53,10 +54,10 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: 'info',
     help: 'The least severe lines that are logged, to stderr.',
   },
-  corsOrigin: {
-    type: plainText('an origin or *', 255),
+  corsOrigins: {
+    type: plainText('* or origins', 1000),
     default: '*',
-    help: 'The origin that browsers may call the HTTP API from.',
+    help: 'The origins whose pages may call the HTTP API, separated by commas.',
   },
   readWaitMs: {
     type: wholeNumber({ min: 0, max: 60_000, unit: 'milliseconds' }),
@@ -84,19 +85,19 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: 'What the store gathers in memory before it writes a sorted table; up to twice this is held.',
   },
   diskSoftBytes: {
-    type: byteSize({ min: 0, max: 1024 * GIB }),
-    default: GIB,
-    help: 'Free disk space below which transactions are refused; reads and deletes go on.',
+    type: autoOr(byteSize({ min: 0, max: 1024 * GIB })),
+    default: 'auto',
+    help: 'Free disk space below which transactions are refused; reads and deletes go on. auto: by the size of the disk.',
   },
   diskHardBytes: {
-    type: byteSize({ min: 0, max: 1024 * GIB }),
-    default: 256 * MIB,
-    help: 'Free disk space below which nothing is appended, and the ballast is given up.',
+    type: autoOr(byteSize({ min: 0, max: 1024 * GIB })),
+    default: 'auto',
+    help: 'Free disk space below which nothing is appended, and the ballast is given up. auto: by the size of the disk.',
   },
   ballastBytes: {
-    type: byteSize({ min: 0, max: 64 * GIB }),
-    default: 256 * MIB,
-    help: 'The size of the file that keeps space for a recovery from a full disk; 0: none.',
+    type: autoOr(byteSize({ min: 0, max: 64 * GIB })),
+    default: 'auto',
+    help: 'The size of the file that keeps space for a recovery from a full disk; 0: none. auto: by the size of the disk.',
   },
 };
 
@@ -110,7 +111,7 @@ export function buildConfig(read: <T>(key: string, setting: Setting<T>) => T): C
     metricsPort: read('metricsPort', SETTINGS.metricsPort),
     nodeName: read('nodeName', SETTINGS.nodeName),
     logLevel: read('logLevel', SETTINGS.logLevel),
-    corsOrigin: read('corsOrigin', SETTINGS.corsOrigin),
+    corsOrigins: read('corsOrigins', SETTINGS.corsOrigins),
     readWaitMs: read('readWaitMs', SETTINGS.readWaitMs),
     shutdownGraceMs: read('shutdownGraceMs', SETTINGS.shutdownGraceMs),
     walSegmentBytes: read('walSegmentBytes', SETTINGS.walSegmentBytes),

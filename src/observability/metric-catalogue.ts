@@ -71,7 +71,6 @@ export const GAUGES: Table<GaugeLabels> = {
   cairn_disk_available_bytes: { help: 'Bytes that the file system of the data directory can take.', labels: NONE },
   cairn_disk_capacity_bytes: { help: 'Size of the file system of the data directory in bytes.', labels: NONE },
   cairn_disk_level: { help: '0 plenty, 1 soft (user writes refused), 2 hard (no appends).', labels: NONE },
-  cairn_corruption_alarm: { help: '1 when a checksum of our own data did not match.', labels: NONE },
   cairn_databases: { help: 'Databases in the catalog.', labels: NONE },
   cairn_database_revision: { help: 'Revision that this node has applied.', labels: { database: 100 } },
   cairn_streams_open: {

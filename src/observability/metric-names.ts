@@ -43,7 +43,6 @@ export interface GaugeLabels {
   readonly cairn_disk_available_bytes: NoLabels;
   readonly cairn_disk_capacity_bytes: NoLabels;
   readonly cairn_disk_level: NoLabels;
-  readonly cairn_corruption_alarm: NoLabels;
   readonly cairn_databases: NoLabels;
   readonly cairn_database_revision: { readonly database: string };
   readonly cairn_streams_open: { readonly op: 'query' | 'query_batches' | 'scan' | 'scan_batches' | 'subscribe' };

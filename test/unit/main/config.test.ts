@@ -1,4 +1,4 @@
-// Goal: a node runs with exactly the settings that were meant, or not at all.
+// Goal: a node runs with exactly the settings that were meant, or not at all (N1).
 // Method: tables of command lines and environments.
 import { expect, test } from 'vitest';
 import { readInvocation } from '../../../src/main/config.ts';
@@ -21,6 +21,11 @@ test('a flag wins over a variable, and a variable over the default', () => {
     metricsPort: 9464,
     dataDir: '/d',
   });
+});
+
+test('what follows from the size of the disk is left to it unless it is set', () => {
+  expect(configOf(['--disk-soft-bytes=2GiB'])).toMatchObject({ diskSoftBytes: 2 ** 31, ballastBytes: 'auto' });
+  expect(faultsOf(['--ballast-bytes=lots'])).toEqual([expect.stringContaining('it must be auto, or a size from 0')]);
 });
 
 test('the config is frozen', () => {

@@ -1,0 +1,21 @@
+/** Which release this is, and where its files are, found from this file: the same in `src` and in `dist/src`. */
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { assert } from '#base';
+
+/** The directory of package.json. */
+export const PACKAGE_DIR: string = packageDirOf(import.meta.dirname);
+export const RELEASE: string = readRelease();
+
+function packageDirOf(dir: string): string {
+  if (existsSync(join(dir, 'package.json'))) return dir;
+  assert(dirname(dir) !== dir, 'The server runs from inside its package', import.meta.dirname);
+  return packageDirOf(dirname(dir));
+}
+
+function readRelease(): string {
+  const manifest: unknown = JSON.parse(readFileSync(join(PACKAGE_DIR, 'package.json'), 'utf8'));
+  const hasVersion = typeof manifest === 'object' && manifest !== null && 'version' in manifest;
+  assert(hasVersion && typeof manifest.version === 'string', 'package.json names the release', PACKAGE_DIR);
+  return manifest.version;
+}

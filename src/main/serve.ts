@@ -1,0 +1,63 @@
+/**
+ * One node, from its settings to its end: builds everything, says that it is ready, and drains when it is told to.
+ *
+ * ```
+ *   build ──> ready line on stdout ──> serving ── SIGTERM, SIGINT ──> draining ──> exit 0
+ *     └─ cannot start: exit 1             └─ broken: one line, exit 70 (#cluster)   └─ second signal: exit 1
+ * ```
+ */
+import { DatabaseError } from '#base';
+import { stopProcess } from '#cluster';
+import { createLogger, type Logger } from '#observability';
+import { type RunningNode, startServers } from './servers.ts';
+import type { Config } from './settings.ts';
+
+const EXIT_CANNOT_START = 1;
+const EXIT_IMPATIENT = 1;
+
+/** Resolves when the node has stopped, with the exit code set. */
+export async function serve(config: Config): Promise<void> {
+  const logger = createLogger({ level: config.logLevel }).with({ node: config.nodeName });
+  // Nothing may go on after an error that nobody expected: the log is the truth, and the next start recovers.
+  process.on('uncaughtException', (error) => stopProcess(logger, 'front', error));
+  process.on('unhandledRejection', (reason) => stopProcess(logger, 'front', reason));
+  const running = await start(config, logger);
+  if (running === undefined) return;
+  process.stdout.write(`${JSON.stringify({ event: 'ready', ...running.addresses })}\n`);
+  logger.info('ready', { ...running.addresses });
+  const signal = await firstSignal(logger);
+  logger.info('draining', { signal, graceMs: config.shutdownGraceMs });
+  await running.drain();
+  logger.info('stopped');
+  logger.flush();
+}
+
+async function start(config: Config, logger: Logger): Promise<RunningNode | undefined> {
+  try {
+    return await startServers(config, logger);
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    logger.error('cannot-start', { error });
+    logger.flush();
+    process.exitCode = EXIT_CANNOT_START;
+    return undefined;
+  }
+}
+
+/** Resolves with the first signal to stop; the second one ends the process at once. */
+function firstSignal(logger: Logger): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let told = false;
+    const onSignal = (signal: NodeJS.Signals): void => {
+      if (told) {
+        logger.warn('stopped-without-drain', { signal });
+        logger.flush();
+        process.exit(EXIT_IMPATIENT);
+      }
+      told = true;
+      resolve(signal);
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+  });
+}

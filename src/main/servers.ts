@@ -1,0 +1,111 @@
+/**
+ * The composition root: the one place that knows all parts of a node and puts them together.
+ *
+ * Started from the bottom up, stopped from the top down: clients are sent away before the node closes its groups.
+ */
+import { join } from 'node:path';
+import { type Node, nativeCrc32, nativeRandom, nativeSha256, startNode, stopProcess, wallClock } from '#cluster';
+import { createMetrics, type Logger, type Metrics, startMetricsServer } from '#observability';
+import { createService, type Service } from '#service';
+import { type GrpcServer, type HttpServer, startGrpcServer, startHttpServer } from '#transport';
+import { showNode } from './node-gauges.ts';
+import { PACKAGE_DIR, RELEASE } from './release.ts';
+import type { Config } from './settings.ts';
+
+/** Where a running node is found; part of the ready line. */
+export interface Addresses {
+  /** host:port. */
+  readonly grpc: string;
+  /** http://host:port. */
+  readonly http: string;
+  /** The URL that Prometheus scrapes. */
+  readonly metrics: string;
+  /** The directory of the documentation. */
+  readonly docs: string;
+}
+
+export interface RunningNode {
+  readonly addresses: Addresses;
+  /** Lets what is in flight finish within the grace of the settings, then closes everything. */
+  drain(): Promise<void>;
+}
+
+/** @throws DatabaseError when the data directory or an address cannot be had. */
+export async function startServers(config: Config, logger: Logger): Promise<RunningNode> {
+  const metrics = createMetrics({ runtime: true });
+  metrics.gauge('cairn_build_info', { version: RELEASE, node: process.version }).set(1);
+  await using starting = new AsyncDisposableStack();
+  const node = await openNode(config, logger, metrics);
+  showNode(node, metrics);
+  starting.defer(() => node.drain());
+  const digests = { crc32: nativeCrc32, sha256: nativeSha256 };
+  const limits = { readWaitMs: config.readWaitMs };
+  const world = { clock: wallClock, random: nativeRandom };
+  const service = createService({ node, digests, metrics, release: RELEASE, limits, ...world });
+  const shared = { host: config.host, logger, metrics };
+  const grpc = await startGrpc(config, service, shared);
+  starting.defer(() => grpc.drain(config.shutdownGraceMs));
+  const http = await startHttp(config, service, shared);
+  starting.defer(() => http.close(config.shutdownGraceMs));
+  const scrape = await startMetricsServer({ ...shared, port: config.metricsPort });
+  node.advertise(grpc.address);
+  starting.move();
+  return {
+    addresses: {
+      grpc: grpc.address,
+      http: http.address,
+      metrics: `http://${hostInUrl(config.host)}:${scrape.address.port}/metrics`,
+      docs: join(PACKAGE_DIR, 'docs'),
+    },
+    drain: async () => {
+      grpc.announceDrain();
+      // Both fronts at once: a client of one must not wait for the clients of the other.
+      await Promise.all([grpc.drain(config.shutdownGraceMs), http.close(config.shutdownGraceMs)]);
+      await node.drain();
+      await scrape.close();
+    },
+  };
+}
+
+interface Shared {
+  readonly host: string;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+function openNode(config: Config, logger: Logger, metrics: Metrics): Promise<Node> {
+  return startNode({
+    dataDirectory: config.dataDir,
+    name: config.nodeName,
+    logger,
+    metrics,
+    walSegmentBytes: config.walSegmentBytes,
+    store: { cacheBytes: config.storeCacheBytes, writeBufferBytes: config.storeWriteBufferBytes },
+    disk: {
+      ...unlessAuto('softBytes', config.diskSoftBytes),
+      ...unlessAuto('hardBytes', config.diskHardBytes),
+      ...unlessAuto('ballastBytes', config.ballastBytes),
+    },
+  });
+}
+
+function unlessAuto<K extends string>(name: K, value: number | 'auto'): { readonly [N in K]?: number } {
+  const given: { [N in K]?: number } = {};
+  if (value !== 'auto') given[name] = value;
+  return given;
+}
+
+function startGrpc(config: Config, service: Service, shared: Shared): Promise<GrpcServer> {
+  const onFatal = (failure: unknown): void => stopProcess(shared.logger, 'front', failure);
+  return startGrpcServer({ ...shared, port: config.grpcPort, service, onFatal });
+}
+
+function startHttp(config: Config, service: Service, shared: Shared): Promise<HttpServer> {
+  const onFatal = (failure: unknown): void => stopProcess(shared.logger, 'front', failure);
+  const allowedOrigins = config.corsOrigins === '*' ? '*' : config.corsOrigins.split(',');
+  return startHttpServer({ ...shared, port: config.httpPort, service, clock: wallClock, allowedOrigins, onFatal });
+}
+
+function hostInUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}

@@ -1,0 +1,34 @@
+/** A real node for tests: every part of the server, in this process, on free loopback ports and a directory of its own. */
+import { silentLogger } from '#observability';
+import { readInvocation } from '../../src/main/config.ts';
+import { startServers } from '../../src/main/servers.ts';
+import { tempDir } from './temp-dir.ts';
+
+export interface TestServer extends AsyncDisposable {
+  /** host:port. */
+  readonly grpc: string;
+  /** http://host:port. */
+  readonly http: string;
+  /** The URL of the metrics. */
+  readonly metrics: string;
+  readonly dataDir: string;
+}
+
+/** Settings are those of the command line, such as `--read-wait-ms=50`. */
+export async function startTestServer(...settings: readonly string[]): Promise<TestServer> {
+  const dir = tempDir();
+  const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0', '--shutdown-grace-ms=1000'];
+  const small = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--disk-soft-bytes=0', '--disk-hard-bytes=0'];
+  const read = readInvocation([`--data-dir=${dir.path}`, ...ports, ...small, ...settings], {});
+  if (read.kind === 'failure') throw new Error(read.reason.join(' '));
+  if (read.value.kind !== 'run') throw new Error('the settings of a test server start a node');
+  const running = await startServers(read.value.config, silentLogger);
+  return {
+    ...running.addresses,
+    dataDir: dir.path,
+    [Symbol.asyncDispose]: async () => {
+      await running.drain();
+      dir[Symbol.dispose]();
+    },
+  };
+}

@@ -1,0 +1,95 @@
+// Goal: the command starts, says where it is, drains and ends as an operator expects (N1 to N3).
+// Method: the real process on free loopback ports, its output and its exit code.
+import { spawnSync } from 'node:child_process';
+import { resolve } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { type NodeProcess, startNode } from '../../../chaos/support/node-process.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+
+const MAIN = resolve(import.meta.dirname, '../../../src/main/main.ts');
+
+async function start(dataDir: string, ...settings: readonly string[]): Promise<NodeProcess> {
+  const node = await startNode({ dataDir, settings: ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', ...settings] });
+  onTestFinished(async () => {
+    node.kill('SIGKILL');
+    await node.ended;
+  });
+  return node;
+}
+
+function run(...args: readonly string[]): {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+} {
+  return spawnSync(process.execPath, ['--conditions=source', MAIN, ...args], { encoding: 'utf8', env: { PATH: '' } });
+}
+
+test('malformed settings are all reported on stderr, and nothing is opened (N1)', () => {
+  const { status, stdout, stderr } = run('--grpc-port=x', '--nothing=1');
+  expect(status).toBe(2);
+  expect(stdout).toBe('');
+  expect(stderr).toContain('cairn: --grpc-port is "x"; it must be a port');
+  expect(stderr).toContain('cairn: --nothing is not a setting');
+});
+
+test('--help and --version answer on stdout', () => {
+  expect(run('--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('--data-dir VALUE') });
+  expect(run('--version')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+});
+
+test('a node says in one line where it is, and answers there (N2)', async () => {
+  using dir = tempDir();
+  const node = await start(dir.path);
+  expect(node.grpc).toMatch(/^127\.0\.0\.1:\d+$/);
+  expect(await (await fetch(`${node.http}/health`)).text()).toBe('OK');
+  node.kill('SIGTERM');
+  expect(await node.ended).toBe(0);
+  expect(node.output()).toMatch(/^\{"event":"ready","grpc":"[^"]+","http":"[^"]+","metrics":"[^"]+"[^\n]*\}\n$/);
+  for (const line of node.log().trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('event');
+});
+
+test('what was taken in before SIGTERM is answered, and is there after the next start (N3)', async () => {
+  using dir = tempDir();
+  const first = await start(dir.path);
+  const post = (node: NodeProcess, path: string, body: unknown): Promise<Response> =>
+    fetch(`${node.http}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  await post(first, '/api/v1/db', { database_name: 'kept' });
+  const event = (id: number): unknown => ({ specversion: '1.0', id: `${id}`, type: 't', source: '/s' });
+  const answers = Array.from({ length: 50 }, (_, id) => post(first, '/api/v1/db/kept', { events: [event(id)] }));
+  await Promise.race(answers);
+  first.kill('SIGTERM');
+  const settled = await Promise.allSettled(answers);
+  expect(await first.ended).toBe(0);
+  const committed = settled.filter((answer) => answer.status === 'fulfilled' && answer.value.status === 200).length;
+  expect(committed).toBeGreaterThan(0);
+  const second = await start(dir.path);
+  const described: unknown = await (await fetch(`${second.http}/db/kept/latest`)).json();
+  expect(described).toMatchObject({ revision: expect.any(Number) });
+  const { revision } = Object(described);
+  expect(revision).toBeGreaterThanOrEqual(committed);
+});
+
+test('a data directory that is in use is refused with its name (N1)', async () => {
+  using dir = tempDir();
+  await start(dir.path);
+  const second = run(`--data-dir=${dir.path}`, '--grpc-port=0', '--http-port=0', '--metrics-port=0');
+  expect(second.status).toBe(1);
+  expect(second.stderr).toContain(dir.path);
+});
+
+test('a port that is taken is refused with its number, and the directory is free again', async () => {
+  using dir = tempDir();
+  using other = tempDir();
+  const first = await start(dir.path);
+  const port = first.http.split(':').at(-1) ?? '';
+  const refused = run(`--data-dir=${other.path}`, '--grpc-port=0', `--http-port=${port}`, '--metrics-port=0');
+  expect(refused.status).toBe(1);
+  expect(refused.stderr).toContain(port);
+  const third = await start(other.path);
+  expect(await (await fetch(`${third.http}/health`)).text()).toBe('OK');
+});
