@@ -1,16 +1,16 @@
 /**
- * The apply loop: takes committed entries to the state machines, one batch of the store at a time (C3).
+ * The apply loop: takes committed entries to the state machines, and their rows to the store (C3).
  *
- *   ready groups --> apply (synchronous, bounded) --> one batch: rows and applied rows of all groups
- *                        ^                                       |
- *                        |                                       v
- *                        +--- settle: applied, outcomes, reads <-- written
+ *   ready groups --> apply (synchronous, bounded) --> turn n+1 fills
+ *                                                        |  when turn n is written
+ *                                                        v
+ *                                     one batch: rows and applied rows of all groups --> written --> outcomes, reads
  *
- * While a batch is being written, entries pile up for the next. A machine reads only rows that are written: between
- * its `flushInto` and the end of the write nothing is applied. An entry that must learn something from the store first is
- * applied at the head of a turn of its own, after everything before it is written and its machine has looked.
+ * One batch is being written at most; meanwhile entries are applied for the next. A machine sees what it has applied,
+ * written or not. An entry that must learn something from the store first holds its group up, and no other, until
+ * everything that the group has applied is written and its machine has looked.
  */
-import { assert, CATALOG_GROUP } from '#base';
+import { CATALOG_GROUP } from '#base';
 import type { KvBatch, KvStore } from '#kv';
 import type { Entry, Input } from '#raft';
 import { ApplyTurn } from './apply-turn.ts';
@@ -27,9 +27,13 @@ export interface ApplyPorts {
   readonly step: (group: Group, input: Input) => void;
   /** Carries out a change of the catalog: puts what belongs to it into the batch of the entry. */
   readonly change: (change: CatalogChange, batch: KvBatch) => void;
-  /** The turn's batch is in the store; writing it took so long. */
+  /** The turn's batch is in the store; writing it took so long. Ends by calling `advance`. */
   readonly written: (turn: ApplyTurn, elapsedMs: number) => void;
+  /** An entry that was held up has what it needs. Ends by calling `advance`. */
+  readonly answered: () => void;
   readonly monotonicMs: () => number;
+  /** Takes care of work in the background: a failure stops the core. */
+  readonly keep: (work: Promise<void>) => void;
 }
 
 interface Blocked {
@@ -40,19 +44,26 @@ interface Blocked {
 export class ApplyLoop {
   readonly #ports: ApplyPorts;
   readonly #ready = new Fifo<Group>();
-  #isRunning = false;
+  #turn: ApplyTurn;
+  #isWriting = false;
+  /** Groups that are held up, in neither queue: some of what they have applied is not written. */
+  #blocked: Blocked[] = [];
+  /** Groups whose machines are looking into the store. */
+  #answeringCount = 0;
 
   constructor(ports: ApplyPorts) {
     this.#ports = ports;
+    this.#turn = this.#newTurn();
   }
 
   get isIdle(): boolean {
-    return !this.#isRunning && this.#ready.length === 0;
+    const heldUp = this.#blocked.length + this.#answeringCount;
+    return !this.#isWriting && this.#turn.entryCount + this.#ready.length + heldUp === 0;
   }
 
-  /** Whether there is work that no `run` is doing. */
-  get isWaiting(): boolean {
-    return !this.#isRunning && this.#ready.length > 0;
+  /** Whether some machine is looking into the store. */
+  get isAnswering(): boolean {
+    return this.#answeringCount > 0;
   }
 
   /** Carries out an `apply` effect. */
@@ -61,81 +72,89 @@ export class ApplyLoop {
     group.backlog.push(entries);
   }
 
-  /** Applies until nothing is left. One call at a time; `isWaiting` says whether one is needed. */
-  async run(): Promise<void> {
-    assert(!this.#isRunning, 'The apply loop runs once');
-    this.#isRunning = true;
-    while (this.#ready.length > 0) {
-      const { turn, blocked } = this.#gather();
-      if (turn.entryCount > 0) {
-        const startedMs = this.#ports.monotonicMs();
-        await this.#write(turn);
-        this.#settle(turn, this.#ports.monotonicMs() - startedMs);
-      }
-      if (blocked !== undefined) await this.#unblock(blocked);
-    }
-    this.#isRunning = false;
+  /** Applies what is ready and has room, and starts the next write if none is under way. */
+  advance(): void {
+    this.#fill();
+    if (this.#isWriting) return;
+    if (this.#turn.entryCount > 0) this.#ports.keep(this.#write());
+    else this.#answerBlocked();
   }
 
-  #gather(): { readonly turn: ApplyTurn; readonly blocked: Blocked | undefined } {
-    const turn = new ApplyTurn(this.#ports.kv.batch(), this.#ports.limits);
-    let blocked: Blocked | undefined;
-    while (blocked === undefined && turn.hasRoom) {
+  #fill(): void {
+    while (this.#turn.hasRoom) {
       const group = this.#ready.shift();
-      if (group === undefined) break;
+      if (group === undefined) return;
       if (!group.isOpen) continue;
-      blocked = this.#applyGroup(group, turn);
-      if (blocked === undefined && group.backlog.length > 0) this.#ready.push(group);
+      const blocked = this.#applyGroup(group);
+      if (blocked !== undefined) this.#blocked.push(blocked);
+      else if (group.isOpen && group.backlog.length > 0) this.#ready.push(group);
     }
-    for (const group of turn.groups) if (group.isOpen) group.machine.flushInto(turn.batch);
-    return { turn, blocked };
   }
 
-  /** Applies entries of one group until its share, the turn's room or a missing range ends it. */
-  #applyGroup(group: Group, turn: ApplyTurn): Blocked | undefined {
+  /** Applies entries of one group until its share, the turn's room or something to look up ends it. */
+  #applyGroup(group: Group): Blocked | undefined {
     const { applyGroupEntriesMax } = this.#ports.limits;
-    for (let count = 0; count < applyGroupEntriesMax && turn.hasRoom; count += 1) {
+    for (let count = 0; count < applyGroupEntriesMax && this.#turn.hasRoom && group.isOpen; count += 1) {
       const entry = group.backlog.peek();
       if (entry === undefined) return undefined;
       const needs = group.backlog.answers === undefined ? group.machine.needs(entry.payload) : [];
       if (needs.length > 0) return { group, needs };
-      this.#applyEntry(group, turn);
-      if (!group.isOpen) return undefined;
+      this.#applyEntry(group);
     }
     return undefined;
   }
 
-  #applyEntry(group: Group, turn: ApplyTurn): void {
+  #applyEntry(group: Group): void {
     const answers = group.backlog.answers ?? [];
     const entry = group.backlog.shift();
     const { index, term, payload } = entry;
     const outcome = group.machine.apply({ index, term, payload, answers });
-    turn.add(group, entry, outcome);
+    this.#turn.add(group, entry, outcome);
     if (outcome === undefined || !isChange(outcome)) return;
-    turn.changes.push(outcome);
-    this.#ports.change(outcome, turn.batch);
+    this.#turn.changes.push(outcome);
+    this.#ports.change(outcome, this.#turn.batch);
   }
 
-  /** A turn of the catalog is synced: its rows are never rebuilt (C7). */
-  async #write(turn: ApplyTurn): Promise<void> {
+  /** Writes the turn. One with entries of the catalog is synced: its rows are never rebuilt (C7). */
+  async #write(): Promise<void> {
+    const turn = this.#turn;
+    this.#turn = this.#newTurn();
+    this.#isWriting = true;
+    const heldUp = this.#blocked;
+    this.#blocked = [];
+    turn.flush();
+    const startedMs = this.#ports.monotonicMs();
     const sync = [...turn.groups].some((group) => group.id === CATALOG_GROUP);
     await this.#ports.kv.write(turn.batch, { sync });
-  }
-
-  #settle(turn: ApplyTurn, elapsedMs: number): void {
-    for (const group of turn.groups) {
+    this.#isWriting = false;
+    for (const [group, mark] of turn.marks) {
       if (!group.isOpen) continue;
       group.machine.flushed();
-      group.markWritten();
-      this.#ports.step(group, { kind: 'applied', index: group.written.index });
+      group.markWritten(mark);
+      this.#ports.step(group, { kind: 'applied', index: mark.index });
     }
-    this.#ports.written(turn, elapsedMs);
+    for (const blocked of heldUp) this.#ports.keep(this.#answer(blocked));
+    this.#ports.written(turn, this.#ports.monotonicMs() - startedMs);
   }
 
-  /** Everything before the blocked entry is written now: its machine may look into the store. */
-  async #unblock({ group, needs }: Blocked): Promise<void> {
-    group.backlog.prepare(await group.machine.answer(needs));
+  #answerBlocked(): void {
+    const heldUp = this.#blocked;
+    this.#blocked = [];
+    for (const blocked of heldUp) this.#ports.keep(this.#answer(blocked));
+  }
+
+  /** Everything that the group has applied is written: its machine may look into the store. */
+  async #answer({ group, needs }: Blocked): Promise<void> {
+    this.#answeringCount += 1;
+    const answers = group.isOpen ? await group.machine.answer(needs) : [];
+    this.#answeringCount -= 1;
+    group.backlog.prepare(answers);
     this.#ready.push(group);
+    this.#ports.answered();
+  }
+
+  #newTurn(): ApplyTurn {
+    return new ApplyTurn(this.#ports.kv.batch(), this.#ports.limits);
   }
 }
 

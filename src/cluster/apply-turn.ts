@@ -6,6 +6,7 @@ import type { Entry } from '#raft';
 import type { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
 import type { Settlement } from './link.ts';
+import type { AppliedMark } from './machine.ts';
 import type { CatalogChange } from './node.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -15,6 +16,7 @@ export class ApplyTurn {
   readonly changes: CatalogChange[] = [];
   readonly #limits: CoreLimits;
   readonly #bytesOf = new Map<Group, number>();
+  readonly #marks = new Map<Group, AppliedMark>();
   #entryCount = 0;
   #bytes = 0;
 
@@ -36,6 +38,11 @@ export class ApplyTurn {
     return this.#bytesOf.keys();
   }
 
+  /** Of those, the ones whose rows are in the batch, each with how far they lead it. */
+  get marks(): ReadonlyMap<Group, AppliedMark> {
+    return this.#marks;
+  }
+
   /** Bytes of the entries that a group has applied in this turn. */
   bytesOf(group: Group): number {
     return this.#bytesOf.get(group) ?? 0;
@@ -48,5 +55,14 @@ export class ApplyTurn {
     this.#entryCount += 1;
     this.#bytes += entry.payload.length;
     this.#bytesOf.set(group, this.bytesOf(group) + entry.payload.length);
+  }
+
+  /** Puts the rows of every group that is still open into the batch: the last thing before it is written. */
+  flush(): void {
+    for (const group of this.groups) {
+      if (!group.isOpen) continue;
+      this.#marks.set(group, group.machine.applied);
+      group.machine.flushInto(this.batch);
+    }
   }
 }

@@ -98,7 +98,9 @@ export class CoreRuntime implements CoreLink {
       step,
       change: (change, batch) => this.#change(change, batch),
       written: (turn, elapsedMs) => this.#written(turn, elapsedMs),
+      answered: () => this.#endTurn(),
       monotonicMs,
+      keep: (work) => this.#keep(work),
     });
     this.#checkpointer = new Checkpointer({
       limits,
@@ -128,10 +130,9 @@ export class CoreRuntime implements CoreLink {
 
   /** When `tick` is next worth calling; undefined when nothing waits for time to pass. */
   get deadlineMs(): number | undefined {
-    const { deadlineMs: checkpointMs } = this.#checkpointer;
-    const { deadlineMs: electionMs } = this.#elections;
-    if (checkpointMs === undefined || electionMs === undefined) return checkpointMs ?? electionMs;
-    return Math.min(checkpointMs, electionMs);
+    const deadlines = [this.#checkpointer.deadlineMs, this.#elections.deadlineMs, this.#trash.deadlineMs];
+    const first = Math.min(...deadlines.filter((deadline) => deadline !== undefined));
+    return Number.isFinite(first) ? first : undefined;
   }
 
   /** How many groups are open, and how many of those lead. */
@@ -161,6 +162,7 @@ export class CoreRuntime implements CoreLink {
       const nowMs = this.#ports.monotonicMs();
       for (const group of this.#elections.due(nowMs)) this.#step(group, { kind: 'tick' });
       if (this.#checkpointer.isDue(nowMs)) this.#keep(this.#checkpoint());
+      this.#clearTrash(nowMs);
     });
   }
 
@@ -193,8 +195,7 @@ export class CoreRuntime implements CoreLink {
     for (const group of plan.orphans) this.#feed.tombstone(group);
     const behind = this.#open(() => plan.behind.map((group) => this.#lifecycle.touch(group)));
     await this.#until(() => behind.every((group) => group === undefined || group.isReady));
-    await this.#trash.recover();
-    this.#turn(() => this.#clear());
+    await this.#trash.recover(this.#ports.monotonicMs());
   }
 
   #opened(group: Group): void {
@@ -250,7 +251,7 @@ export class CoreRuntime implements CoreLink {
     this.#reporter.catalog(turn.changes);
     for (const group of turn.groups) this.#afterApply(group, turn.bytesOf(group), nowMs);
     this.#reporter.settle(turn.settlements);
-    for (const change of turn.changes) if (change.kind === 'deleted') this.#bury(change.binding.group);
+    for (const change of turn.changes) if (change.kind === 'deleted') this.#bury(change.binding.group, nowMs);
     this.#endTurn();
   }
 
@@ -262,16 +263,16 @@ export class CoreRuntime implements CoreLink {
     if (group.isReady) this.#intake.release(group);
   }
 
-  /** The delete is durable: ends the group in the log, and clears its rows in the background. */
-  #bury(group: GroupId): void {
+  /** The delete is durable: ends the group in the log. Its rows go when nobody can be reading them any more. */
+  #bury(group: GroupId, nowMs: number): void {
     this.#feed.tombstone(group);
-    this.#trash.add(group);
-    this.#clear();
+    this.#trash.add(group, nowMs + this.#ports.limits.trashDelayMs);
   }
 
-  #clear(): void {
-    if (this.#clearing !== undefined || this.#trash.length === 0) return;
-    this.#clearing = this.#clearTrash();
+  #clearTrash(nowMs: number): void {
+    // A machine that still looks into the store for an entry of a deleted database must find what it looks for.
+    if (!this.#trash.isDue(nowMs) || this.#apply.isAnswering) return;
+    this.#clearing = this.#trash.run();
     this.#keep(this.#clearing);
   }
 
@@ -284,16 +285,6 @@ export class CoreRuntime implements CoreLink {
   async #warmAll(): Promise<void> {
     await this.#warmer.run();
     this.#warming = undefined;
-  }
-
-  async #clearTrash(): Promise<void> {
-    await this.#trash.run();
-    this.#clearing = undefined;
-  }
-
-  async #applyAll(): Promise<void> {
-    await this.#apply.run();
-    this.#turn(() => undefined);
   }
 
   async #checkpoint(): Promise<void> {
@@ -328,7 +319,7 @@ export class CoreRuntime implements CoreLink {
 
   #endTurn(): void {
     this.#feed.flush();
-    if (this.#apply.isWaiting) this.#keep(this.#applyAll());
+    this.#apply.advance();
     this.#reporter.flush();
     this.#warm();
     const done = this.#waiters.filter((waiter) => waiter.isDone());

@@ -60,9 +60,9 @@ export class Group {
     return this.#stampedMs;
   }
 
-  /** The batch with everything that the machine has applied is in the store. */
-  markWritten(): void {
-    this.#written = this.machine.applied;
+  /** The batch that leads the store to this mark is written. */
+  markWritten(mark: AppliedMark): void {
+    this.#written = mark;
   }
 
   close(): void {

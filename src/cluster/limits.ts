@@ -19,6 +19,8 @@ export interface CoreLimits {
   /** Applied state becomes durable at the latest after this long, or after this many bytes of payloads. */
   readonly checkpointIntervalMs: number;
   readonly checkpointBytes: number;
+  /** How long the rows of a deleted database are left alone, for reads that are still under way. */
+  readonly trashDelayMs: number;
   /** Rows of a deleted database that are cleared in one go. */
   readonly trashSliceRows: number;
   readonly electionWindowMs: number;
@@ -38,6 +40,7 @@ export const LIMITS: CoreLimits = {
   applyGroupEntriesMax: 256,
   checkpointIntervalMs: 250,
   checkpointBytes: 16 * MEBIBYTE,
+  trashDelayMs: 10_000,
   trashSliceRows: 1000,
   electionWindowMs: 2500,
   electionJitterMs: 1000,

@@ -35,7 +35,7 @@ export interface Machine {
   answer(needs: readonly MachineNeed[]): Promise<readonly number[]>;
   /** Decides the next entry. Undefined for a no-op. Throws for an entry that it does not understand. */
   apply(entry: MachineEntry): Outcome | undefined;
-  /** Puts everything that is not in the store, and the applied row, into the batch. */
+  /** Puts everything that is in no batch yet, and the applied row, into this one. Entries may be applied meanwhile. */
   flushInto(batch: KvBatch): void;
   /** The batch is in the store. Comes between two calls of `flushInto`. */
   flushed(): void;

@@ -2,8 +2,8 @@
  * The trash: clears the rows of deleted databases in the background, a bounded slice at a time.
  *
  * A trash row is written in the same batch as the catalog's delete, and removed when nothing of the group is left, so
- * a restart goes on where the last process stopped (C8). Nobody reads the rows any more: the group is closed, and its
- * id is never used again.
+ * a restart goes on where the last process stopped (C8). The rows are left alone for a while first: the group is closed
+ * and its id never used again, but a read that began before the delete may still be looking at them.
  */
 import type { GroupId } from '#base';
 import type { KvBatch, KvStore } from '#kv';
@@ -19,17 +19,29 @@ export interface TrashPorts {
   readonly sliceRows: number;
 }
 
+interface Waiting {
+  readonly group: GroupId;
+  readonly dueMs: number;
+}
+
 export class Trash {
   readonly #ports: TrashPorts;
-  readonly #queue = new Fifo<GroupId>();
+  /** In the order of their due times, for each waits as long as the others. */
+  readonly #queue = new Fifo<Waiting>();
+  #isRunning = false;
   #isClosed = false;
 
   constructor(ports: TrashPorts) {
     this.#ports = ports;
   }
 
-  get length(): number {
-    return this.#queue.length;
+  /** When the next group is due; undefined when there is none, or one is being cleared. */
+  get deadlineMs(): number | undefined {
+    return this.#isRunning || this.#isClosed ? undefined : this.#queue.peek()?.dueMs;
+  }
+
+  isDue(nowMs: number): boolean {
+    return this.deadlineMs !== undefined && this.deadlineMs <= nowMs;
   }
 
   /** Marks a group in the batch that deletes it. */
@@ -38,38 +50,39 @@ export class Trash {
   }
 
   /** Queues a group whose mark is written. */
-  add(group: GroupId): void {
-    this.#queue.push(group);
+  add(group: GroupId, dueMs: number): void {
+    this.#queue.push({ group, dueMs });
   }
 
-  /** Queues what an earlier process left. */
-  async recover(): Promise<void> {
+  /** Queues what an earlier process left; nobody reads it any more. */
+  async recover(nowMs: number): Promise<void> {
     const { kv, sliceRows } = this.#ports;
     const range = kv.range(trashRows());
     try {
       for (let rows = await range.next(sliceRows); rows.length > 0; rows = await range.next(sliceRows)) {
-        for (const { key, value } of rows) this.add(readTrash(key, value));
+        for (const { key, value } of rows) this.add(readTrash(key, value), nowMs);
       }
     } finally {
       await range.close();
     }
   }
 
-  /** Clears what is queued. One call at a time. */
+  /** Clears the next group. One call at a time; `isDue` says whether one is needed. */
   async run(): Promise<void> {
     const { kv, rowsOf, syncStore } = this.#ports;
-    for (let group = this.#queue.peek(); group !== undefined && !this.#isClosed; group = this.#queue.peek()) {
-      const rows = rowsOf(group);
-      const isCleared = await this.#clear(rows);
-      if (!isCleared) return;
+    const next = this.#queue.shift();
+    if (next === undefined) return;
+    this.#isRunning = true;
+    const rows = rowsOf(next.group);
+    if (await this.#clear(rows)) {
       await kv.compact(rows.gte, rows.lt);
       // A power failure may lose deletions in any order: the mark goes only when all of them are durable.
       await syncStore();
       const batch = kv.batch();
-      batch.del(trashKey(group));
+      batch.del(trashKey(next.group));
       await kv.write(batch);
-      this.#queue.shift();
     }
+    this.#isRunning = false;
   }
 
   /** Stops after the current slice; the rest is cleared after the next start. */

@@ -116,6 +116,7 @@ class ToyDatabase implements Machine {
   readonly #group: GroupId;
   #applied: AppliedRow;
   #rows = new Map<number, RevisionRow>();
+  #inFlight = new Map<number, RevisionRow>();
 
   constructor(kv: KvReader, group: GroupId, applied: AppliedRow) {
     this.#kv = kv;
@@ -137,7 +138,7 @@ class ToyDatabase implements Machine {
   }
 
   async answer(needs: readonly unknown[]): Promise<readonly number[]> {
-    assert(this.#rows.size === 0, 'A machine looks into the store when all it knows is there');
+    assert(this.#rows.size + this.#inFlight.size === 0, 'A machine looks into the store when all it knows is there');
     const { length } = await historyOf(this.#kv, this.#group);
     return needs.map(() => length);
   }
@@ -167,11 +168,14 @@ class ToyDatabase implements Machine {
       assert(this.#kv.get(revisionKey(this.#group, revision)) === undefined, 'A revision is written once', revision);
       batch.put(revisionKey(this.#group, revision), json(row));
     }
+    assert(this.#inFlight.size === 0, 'A batch is written before the next one begins');
+    this.#inFlight = this.#rows;
+    this.#rows = new Map();
     batch.put(appliedKey(this.#group), json(this.#applied));
   }
 
   flushed(): void {
-    this.#rows = new Map();
+    this.#inFlight = new Map();
   }
 
   async warm(): Promise<void> {}
