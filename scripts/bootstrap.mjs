@@ -48,9 +48,7 @@ if (command === 'run' && args.length > 0) {
 } else if (command === 'start') {
   installWhenNeeded();
   buildWhenStale();
-  const entry = join(dist, 'src/main/main.js');
-  if (!existsSync(entry)) fail('There is no server to start yet: src/main/main.ts is missing.');
-  become([entry, ...args]);
+  become([join(dist, 'src/main/main.js'), ...args]);
 } else {
   fail('Usage: node scripts/bootstrap.mjs run <file> [argument...] | build | start [argument...]');
 }
