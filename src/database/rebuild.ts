@@ -29,7 +29,7 @@ export interface DurablePoint {
 
 /** Bytes of pages that are indexed between two writes. */
 const SLICE_BYTES = 4 * 1024 * 1024;
-const FILTER_BYTES_MAX = 32 * 1024 * 1024;
+const FILTER_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Nothing else may read or write the group meanwhile. Throws `CorruptRecord` when a durable page is not whole. */
 export async function rebuildDerived(store: KvStore, source: DatabaseSource, durable: DurablePoint): Promise<void> {
