@@ -4,7 +4,7 @@
  * Pages above the durable revision go first, so that a crash in the middle is noticed and the work done again; then all
  * derived rows; then the pages are walked and every row that follows from them is written, by the very code that wrote
  * it the first time; the applied row comes last. Log entries above the durable index are then applied as if they were
- * new: deciding them over a state that already holds some of them would give other outcomes.
+ * new: deciding them over a state that already holds some of them would give other outcomes (D11).
  */
 import { assert, type LogIndex, type Revision, type Term, toRevision } from '#base';
 import type { KvBatch, KvStore } from '#kv';
