@@ -53,6 +53,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     ],
     limits: { ...GRPC_LIMITS, ...options.limits },
     meterOf: methodMeters(metrics),
+    onRefused: (reason) => metrics.counter('cairn_rejected_total', { reason }).add(),
     statusOf: (failure) =>
       statusOfFailure(failure, { onBug: (error) => logger.error('grpc-call-failed', { error }), onFatal }),
     extend: (grpc) => {

@@ -40,6 +40,8 @@ export interface WireServerParts {
   readonly meterOf: (method: MethodName) => MethodMeter;
   /** The status for whatever a handler threw. What it cannot name is a bug: it throws, and the node stops. */
   readonly statusOf: (failure: unknown) => CallStatus;
+  /** Told of every call that is refused before its handler sees it. */
+  readonly onRefused: (why: 'overload' | 'draining') => void;
   /** Adds services that come with their own handlers, such as health and reflection. */
   readonly extend?: (server: Server) => void;
 }
@@ -152,9 +154,14 @@ export class WireServer {
   }
 
   #refusal(): CallStatus | undefined {
-    if (this.#draining) return DRAINING;
-    const { callsMax } = this.#parts.limits;
+    const { limits, onRefused } = this.#parts;
+    if (this.#draining) {
+      onRefused('draining');
+      return DRAINING;
+    }
+    const { callsMax } = limits;
     if (this.#calls.size < callsMax) return undefined;
+    onRefused('overload');
     return { code: 'RESOURCE_EXHAUSTED', message: `${callsMax} calls are in flight, which is the most at a time` };
   }
 

@@ -130,6 +130,7 @@ async function start(options: { readonly callsMax?: number } = {}): Promise<Fixt
   const server = new WireServer({
     methods: methodsOf(waiting, written),
     meterOf: () => meter,
+    onRefused: (why) => ended.push(why),
     statusOf,
     limits: {
       requestBytesMax: REQUEST_BYTES_MAX,
@@ -301,6 +302,7 @@ describe('the end of a call (T1)', () => {
     await until(() => at.waiting.length === 1);
     const second = await at.raw.call({ path: '/test.Service/Wait', pieces: [frame(MESSAGE)] });
     expect(second.status).toBe(GRPC_STATUS.RESOURCE_EXHAUSTED);
+    expect(at.ended).toEqual(['overload', 'RESOURCE_EXHAUSTED']);
     at.waiting[0]?.reply(frame(MESSAGE));
     expect((await first).status).toBe(GRPC_STATUS.OK);
   });
