@@ -111,6 +111,7 @@ export {
   parseDatabaseName,
   parseEventId,
   parseEventType,
+  parseNamePrefix,
   parseStreamName,
   parseSubject,
   parseTransactionId,

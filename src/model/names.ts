@@ -65,6 +65,12 @@ export function parseSubject(text: string, field: string, faults: Faults): Subje
   return isSubject(text) ? text : addNameFault(text, field, faults);
 }
 
+/** What a stream, type or subject may begin with: as a name, but possibly empty or blank. */
+export function parseNamePrefix(text: string, field: string, faults: Faults): string | undefined {
+  const fault = ruleBroken(text);
+  return fault === undefined || fault === 'empty' || fault === 'blank' ? text : addNameFault(text, field, faults);
+}
+
 function isEventId(text: string): text is EventId {
   return ruleBroken(text) === undefined;
 }

@@ -11,6 +11,7 @@ import {
   parseDatabaseName,
   parseEventId,
   parseEventType,
+  parseNamePrefix,
   parseStreamName,
   parseSubject,
   parseTransactionId,
@@ -115,5 +116,19 @@ describe('faults', () => {
     expect([faults.count, faults.violations.length]).toEqual([150, 100]);
     expect(faults.violations[0]?.value).toBe(`${'x'.repeat(64)}… (1000 characters)`);
     expect(faults.toError('Wrong').message).toContain('(and 149 more)');
+  });
+});
+
+describe('a prefix of names', () => {
+  it.each(['', ' ', 'a', 'order.', 'é'.repeat(127)])('may be %j', (text) => {
+    const faults = new Faults();
+    expect(parseNamePrefix(text, 'prefix', faults)).toBe(text);
+    expect(faults.none).toBe(true);
+  });
+
+  it.each(['a\0', '\u0080', '\ud800', 'é'.repeat(128)])('may not be %j', (text) => {
+    const faults = new Faults();
+    expect(parseNamePrefix(text, 'prefix', faults)).toBeUndefined();
+    expect(faults.violations[0]?.field).toBe('prefix');
   });
 });
