@@ -3,7 +3,6 @@
  *
  * The core lives in another isolate than the metrics: it gathers numbers, which travel with its reports.
  */
-import type { DatabaseError } from '#base';
 import type { Metrics } from '#observability';
 import type { PersistedFacts } from '#storage';
 
@@ -23,10 +22,7 @@ export interface WrittenFacts {
 
 /** What the front times. None of it may throw. */
 export interface FrontObserver {
-  /** A proposal has its outcome. */
-  proposed(facts: { readonly elapsedMs: number }): void;
-  /** A proposal or a read was not taken in, or given up. */
-  refused(error: DatabaseError): void;
+  proposed(facts: { readonly elapsedMs: number; readonly failed: boolean }): void;
   read(facts: { readonly elapsedMs: number }): void;
 }
 
@@ -42,16 +38,6 @@ export interface Measures {
 }
 
 const MS_PER_SECOND = 1000;
-/** Refusals that say that the node is too full or too busy, by the names of refusals.ts. */
-const REJECTIONS = {
-  Draining: 'draining',
-  DiskFull: 'disk_full',
-  EntryTooLarge: 'too_large',
-  UncommittedBytes: 'overload',
-  WaitingBytes: 'overload',
-  ApplyBacklog: 'overload',
-  PendingReads: 'overload',
-} as const;
 
 /** Gathers in the core's isolate. */
 export class MeasureGatherer implements CoreObserver {
@@ -98,18 +84,11 @@ export class MeasureGatherer implements CoreObserver {
 export function observeFront(metrics: Metrics): FrontObserver {
   const proposals = metrics.histogram('cairn_raft_proposal_duration_seconds', {});
   const failures = metrics.counter('cairn_raft_proposals_failed_total', {});
-  const rejections = new Map(
-    Object.entries(REJECTIONS).map(([reason, label]) => [
-      reason,
-      metrics.counter('cairn_rejected_total', { reason: label }),
-    ]),
-  );
   const reads = metrics.histogram('cairn_raft_read_index_duration_seconds', {});
   return {
-    proposed: ({ elapsedMs }) => proposals.observe(elapsedMs / MS_PER_SECOND),
-    refused: ({ details }) => {
-      failures.add();
-      rejections.get(details.reason ?? '')?.add();
+    proposed: ({ elapsedMs, failed }) => {
+      if (failed) failures.add();
+      else proposals.observe(elapsedMs / MS_PER_SECOND);
     },
     read: ({ elapsedMs }) => reads.observe(elapsedMs / MS_PER_SECOND),
   };

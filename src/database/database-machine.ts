@@ -79,8 +79,7 @@ export interface MachineOptions {
   readonly hashBits?: number;
 }
 
-/** Room for about 25 million ids, subjects and transaction ids. */
-const FILTER_BYTES_MAX = 64 * 1024 * 1024;
+const FILTER_BYTES_MAX = 32 * 1024 * 1024;
 
 export class DatabaseMachine {
   readonly #reader: DatabaseReader;

@@ -2,6 +2,7 @@
  * What a database holds at a revision: the names of its streams, subjects and event types, in the order of their bytes.
  */
 import type { Revision } from '#base';
+import { Faults, parseNamePrefix } from '#model';
 import type { ListedName, ListNamesReply, ListNamesRequest, Service } from '#service';
 import { type JsonText, jsonArray, jsonInteger, jsonObject, jsonString, jsonStringIfPresent } from './json-text.ts';
 import { pageLimit } from './page.ts';
@@ -32,8 +33,10 @@ export const LISTING_ROUTES: readonly Route[] = LISTINGS.map((listing) => ({
 
 function toListRequest(request: HttpRequest, at: Revision): ListNamesRequest {
   const query = request.query();
-  const prefix = query.get('prefix');
-  const after = query.get('after');
+  const faults = new Faults();
+  const prefix = parseNamePrefix(query.get('prefix') ?? '', 'prefix', faults);
+  const after = parseNamePrefix(query.get('after') ?? '', 'after', faults);
+  faults.throwIfAny('The request is malformed');
   return {
     ...request.read(),
     at,

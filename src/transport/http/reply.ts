@@ -10,7 +10,11 @@ export interface HttpReply {
   readonly headers: Readonly<Record<string, string>>;
   readonly contentType?: string;
   readonly body?: string;
+  /** What a redirect resolved, for the metrics. */
+  readonly redirect?: RedirectReason;
 }
+
+export type RedirectReason = 'latest' | 'cached' | 'effective_time';
 
 /** The database instance and the revision that a reply was read at; in the headers of every such reply (TH4). */
 export interface ReplyScope {
@@ -39,8 +43,12 @@ export function emptyReply(headers: Readonly<Record<string, string>> = NO_HEADER
 }
 
 /** 307: the method stays. `no-store`, because where it points changes (SPEC-HTTP-R6). */
-export function redirectReply(location: string, headers: Readonly<Record<string, string>>): HttpReply {
-  return { status: 307, headers: { ...headers, location, 'cache-control': 'no-store' } };
+export function redirectReply(
+  redirect: RedirectReason,
+  location: string,
+  headers: Readonly<Record<string, string>>,
+): HttpReply {
+  return { status: 307, headers: { ...headers, location, 'cache-control': 'no-store' }, redirect };
 }
 
 /** Where the next page is, when there is one. */

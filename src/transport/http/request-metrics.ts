@@ -3,7 +3,8 @@
  *
  * Labels are closed: the route is its template, never a path with names in it; a method that no route has is `other`.
  */
-import type { Level, Metrics, Observe } from '#observability';
+import type { Count, Level, Metrics, Observe } from '#observability';
+import type { RedirectReason } from './reply.ts';
 
 /** The route label of a request that no route takes. */
 export const UNMATCHED_ROUTE = 'unmatched';
@@ -26,11 +27,21 @@ export interface AnsweredRequest {
 export class RequestMetrics {
   readonly #metrics: Metrics;
   readonly #inFlight: Level;
+  readonly #redirects: Readonly<Record<RedirectReason, Count>>;
   readonly #durations = new Map<string, Observe>();
 
   constructor(metrics: Metrics) {
     this.#metrics = metrics;
     this.#inFlight = metrics.gauge('cairn_inflight_requests', { plane: 'http' });
+    this.#redirects = {
+      latest: metrics.counter('cairn_redirects_total', { reason: 'latest' }),
+      cached: metrics.counter('cairn_redirects_total', { reason: 'cached' }),
+      effective_time: metrics.counter('cairn_redirects_total', { reason: 'effective_time' }),
+    };
+  }
+
+  redirected(reason: RedirectReason): void {
+    this.#redirects[reason].add();
   }
 
   begin(): void {

@@ -29,7 +29,7 @@ export function redirecting(below: string, handle: RevisionHandler): Handler {
     if (segment.kind === 'number') return handle(request, context, segment.revision);
     const scope = await context.service.databaseAt({ ...request.read(), at: segment.kind });
     const location = `/db/${scope.databaseName}/${scope.revision}${below}${request.search()}`;
-    return redirectReply(location, scopeHeaders(scope));
+    return redirectReply(segment.kind, location, scopeHeaders(scope));
   };
 }
 

@@ -85,7 +85,7 @@ async function redirectToNow(
   const end = instantFromMs(clock.nowMs());
   const resolved = queryToParameter({ ...query, effectiveTime: { ...query.effectiveTime, end } });
   const headers = { ...scopeHeaders(scope), 'x-effective-time-end-at': formatInstant(end) };
-  return redirectReply(`${request.path()}?q=${resolved}`, headers);
+  return redirectReply('effective_time', `${request.path()}?q=${resolved}`, headers);
 }
 
 interface Attribute {

@@ -128,8 +128,11 @@ class HttpFront {
       url: routerPath(route.path),
       config: { label: route.path },
       ...(route.bodyBytesMax === undefined ? {} : { bodyLimit: route.bodyBytesMax }),
-      handler: async (request, reply) =>
-        this.#send(request, reply, await route.handle(new HttpRequest(request, reply), this.#context)),
+      handler: async (request, reply) => {
+        // The router takes an empty segment for a parameter; a path that ends in a slash is not the path without it.
+        if (Object.values(request.params).includes('')) return this.#send(request, reply, notFound(request));
+        return this.#send(request, reply, await route.handle(new HttpRequest(request, reply), this.#context));
+      },
     });
   }
 
@@ -146,6 +149,7 @@ class HttpFront {
     reply.code(answer.status);
     reply.headers(corsHeaders(this.#options.allowedOrigins, request.headers.origin));
     reply.headers(answer.headers);
+    if (answer.redirect !== undefined) this.#metrics.redirected(answer.redirect);
     if (this.#closing) reply.header('connection', 'close');
     if (answer.contentType !== undefined) reply.header('content-type', answer.contentType);
     return reply.send(answer.body);
@@ -197,14 +201,16 @@ function hostFault(request: FastifyRequest): DatabaseError | undefined {
   return invalidField('Host', 'must be sent with HTTP/1.1');
 }
 
+/** Characters of an unknown path that its error repeats. */
+const SHOWN_PATH_LENGTH_MAX = 200;
+
 /** One answer for unknown paths and for methods that a path does not have (docs/adr: six codes). */
 function notFound(request: FastifyRequest): HttpReply {
   const path = request.url.split('?', 1)[0] ?? '';
+  const route = `${request.method} ${path.slice(0, SHOWN_PATH_LENGTH_MAX)}`;
   const allow = allowedMethods(path);
-  if (allow === undefined) {
-    return errorReply(new DatabaseError('not_found', `There is no route ${request.method} ${path}.`));
-  }
-  const message = `There is no route ${request.method} ${path}; this path has ${allow}.`;
+  if (allow === undefined) return errorReply(new DatabaseError('not_found', `There is no route ${route}.`));
+  const message = `There is no route ${route}; this path has ${allow}.`;
   const reply = errorReply(new DatabaseError('not_found', message, { details: { reason: 'MethodNotAllowed' } }));
   return { ...reply, headers: { ...reply.headers, allow } };
 }
