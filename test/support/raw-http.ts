@@ -3,6 +3,9 @@
  */
 import { connect } from 'node:net';
 
+/** A part that ends what the client sends. */
+export const HALF_CLOSE = 'half-close';
+
 export interface RawReply {
   readonly status: number;
   /** Lowercase names. */
@@ -10,7 +13,10 @@ export interface RawReply {
   readonly body: string;
 }
 
-/** Sends the parts one after the other, each after the one before was flushed, and reads until the server closes. */
+/**
+ * Sends the parts one after the other, each after the one before was flushed, and reads until the server closes.
+ * `HALF_CLOSE` as the last part says that no more will be sent.
+ */
 export async function exchange(address: string, ...parts: readonly (string | Uint8Array)[]): Promise<string> {
   const { hostname, port } = new URL(address);
   const { promise, resolve } = Promise.withResolvers<string>();
@@ -20,7 +26,10 @@ export async function exchange(address: string, ...parts: readonly (string | Uin
   // A server that refuses a large request resets the connection while it is still being sent; what it said counts.
   socket.on('error', () => socket.destroy());
   socket.on('close', () => resolve(Buffer.concat(chunks).toString('latin1')));
-  for (const part of parts) await new Promise<void>((sent) => socket.write(part, () => sent()));
+  for (const part of parts) {
+    if (part === HALF_CLOSE) socket.end();
+    else await new Promise<void>((sent) => socket.write(part, () => sent()));
+  }
   return promise;
 }
 

@@ -1,0 +1,177 @@
+// Goal: whatever fails, on whatever level, is answered with the specified error body, one of the six codes and a status
+// of the specification (TH1). Method: requests that no client sends, as bytes on a socket, against a real node.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  cloudEvent,
+  errorOf,
+  type Failure,
+  HttpClient,
+  INVALID_ARGUMENT,
+  jsonOf,
+  NOT_FOUND,
+  RESOURCE_EXHAUSTED,
+  uniqueName,
+} from '../support/http-client.ts';
+import { exchange, parseReplies, type RawReply } from '../support/raw-http.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+let api: HttpClient;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  api = new HttpClient(server.http);
+});
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+const CLOSE = 'Connection: close\r\n';
+const HOST = 'Host: cairn.example\r\n';
+
+async function raw(...parts: readonly (string | Uint8Array)[]): Promise<readonly RawReply[]> {
+  return parseReplies(await exchange(api.address, ...parts));
+}
+
+/** The failure that a reply reports, checked as one that a client would see. */
+function rawErrorOf(reply: RawReply | undefined): Failure {
+  if (reply === undefined) throw new Error('no reply came');
+  return errorOf({ status: reply.status, headers: new Headers([...reply.headers]), text: reply.body });
+}
+
+describe('SPEC-HTTP-ERRORS: unknown routes and methods', () => {
+  it.each([
+    '/nothing',
+    '/v1/db',
+    '/api/v1',
+    '/databases/',
+    '/db',
+    '/health/',
+    '//',
+    '/Databases',
+    '/api/v1/db/a/async',
+  ])('GET %s answers 404 NOT_FOUND', async (path) => {
+    expect(errorOf(await api.get(path))).toMatchObject(NOT_FOUND);
+  });
+
+  it.each([
+    ['PUT', '/databases', 'GET, HEAD, OPTIONS, POST'],
+    ['PATCH', '/databases/shop', 'DELETE, GET, HEAD, OPTIONS'],
+    ['POST', '/health', 'GET, HEAD, OPTIONS'],
+    ['GET', '/api/v1/db', 'OPTIONS, POST'],
+    ['DELETE', '/db/shop/1', 'GET, HEAD, OPTIONS'],
+    ['PROPFIND', '/', 'GET, HEAD, OPTIONS'],
+    ['QUERY', '/databases/shop/query', 'OPTIONS, POST'],
+  ])('%s %s answers 404 with what the path may be asked', async (method, path, allow) => {
+    const answer = await api.send(path, { method });
+    const { details } = errorOf(answer, NOT_FOUND);
+    expect(answer.headers.get('allow')).toBe(allow);
+    expect(details?.reason).toBe('MethodNotAllowed');
+  });
+
+  it('answers 404 to a body that no route takes, whatever it says it is', async () => {
+    expect(errorOf(await api.post('/nothing', 'x', { 'content-type': ';;' }))).toMatchObject(NOT_FOUND);
+    expect(errorOf(await api.post('/nothing', 'x'.repeat(2_000_000)))).toMatchObject(NOT_FOUND);
+  });
+
+  it('cuts a long path short in its message', async () => {
+    const { message } = errorOf(await api.get(`/${'x'.repeat(60_000)}`), NOT_FOUND);
+    expect(message.length).toBeLessThan(500);
+  });
+});
+
+describe('SPEC-HTTP-ERRORS: malformed requests', () => {
+  it.each(['/db/%zz/1', '/db/%ff/1', '/%', '/db/shop/1/streams/%C3', '/db/shop/1/streams?prefix=%ED%A0%80'])(
+    'GET %s answers 400',
+    async (path) => {
+      const [reply] = await raw(`GET ${path} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`);
+      expect(rawErrorOf(reply)).toMatchObject(INVALID_ARGUMENT);
+    },
+  );
+
+  it.each(['x', '-1', '1.5', '', '01', '9007199254740992'])('x-min-revision: %s answers 400', async (value) => {
+    const name = uniqueName();
+    await api.create(name);
+    const answer = await api.get(`/databases/${name}`, { 'x-min-revision': value });
+    expect(errorOf(answer, INVALID_ARGUMENT).details?.field).toBe('x-min-revision');
+  });
+
+  it.each([
+    ['no method', 'hello\r\n\r\n'],
+    ['an unknown method', `FETCH / HTTP/1.1\r\n${HOST}\r\n`],
+    ['TLS', new Uint8Array([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3])],
+    ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['HTTP/3.0', `GET / HTTP/3.0\r\n${HOST}\r\n`],
+    ['a null byte in the path', `GET /\0 HTTP/1.1\r\n${HOST}\r\n`],
+    ['a null byte in a header', `GET / HTTP/1.1\r\n${HOST}X: \0\r\n\r\n`],
+    ['a header without a colon', `GET / HTTP/1.1\r\n${HOST}X\r\n\r\n`],
+    ['a folded header', `GET / HTTP/1.1\r\n${HOST}X: a\r\n b\r\n\r\n`],
+    ['a negative length', `POST /databases HTTP/1.1\r\n${HOST}Content-Length: -1\r\n\r\n`],
+    ['two lengths', `POST /databases HTTP/1.1\r\n${HOST}Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}`],
+    [
+      'a length and chunks',
+      `POST /databases HTTP/1.1\r\n${HOST}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    ],
+    ['an unknown transfer encoding', `POST /databases HTTP/1.1\r\n${HOST}Transfer-Encoding: rot13\r\n\r\n`],
+    ['headers beyond the limit', `GET / HTTP/1.1\r\n${HOST}X: ${'x'.repeat(140_000)}\r\n\r\n`],
+    ['a path beyond the limit', `GET /${'x'.repeat(140_000)} HTTP/1.1\r\n${HOST}\r\n`],
+  ])('with %s answer 400 and end the connection', async (_what, bytes) => {
+    const [reply, ...more] = await raw(bytes);
+    expect(rawErrorOf(reply)).toMatchObject(INVALID_ARGUMENT);
+    expect(reply?.headers.get('connection')).toBe('close');
+    expect(more).toEqual([]);
+  });
+
+  it('without Host answer 400 over HTTP/1.1, and are served over HTTP/1.0', async () => {
+    expect(rawErrorOf((await raw(`GET /health HTTP/1.1\r\n${CLOSE}\r\n`))[0])).toMatchObject(INVALID_ARGUMENT);
+    expect(await raw('GET /health HTTP/1.0\r\n\r\n')).toMatchObject([{ status: 200, body: 'OK' }]);
+  });
+
+  it('with an expectation that cannot be met answer 400', async () => {
+    const [reply] = await raw(`POST /databases HTTP/1.1\r\n${HOST}Expect: tea\r\nContent-Length: 2\r\n\r\n{}`);
+    expect(reply?.status).toBe(400);
+    expect(reply?.body).toContain('"code":"INVALID_ARGUMENT"');
+  });
+
+  it('that ask for a tunnel answer 404', async () => {
+    expect(rawErrorOf((await raw(`CONNECT cairn.example:443 HTTP/1.1\r\n${HOST}\r\n`))[0])).toMatchObject(NOT_FOUND);
+  });
+
+  it('that ask for another protocol are served in this one', async () => {
+    const [reply] = await raw(`GET /health HTTP/1.0\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
+    expect(reply).toMatchObject({ status: 200, body: 'OK' });
+  });
+
+  it('with a chunk that is none answer 400', async () => {
+    const head = `POST /databases HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    expect(rawErrorOf((await raw(`${head}zz\r\n{}`))[0])).toMatchObject(INVALID_ARGUMENT);
+    expect(rawErrorOf((await raw(`${head}2\r\n{}\r\n`, 'zz\r\n'))[0])).toMatchObject(INVALID_ARGUMENT);
+  });
+
+  it('with a body beyond the limit answer 413, announced or not', async () => {
+    const head = `POST /databases HTTP/1.1\r\n${HOST}Content-Type: application/json\r\n`;
+    expect(rawErrorOf((await raw(`${head}Content-Length: 99999999\r\n\r\n`))[0])).toMatchObject(RESOURCE_EXHAUSTED);
+    const chunk = `${(700_000).toString(16)}\r\n${' '.repeat(700_000)}\r\n`;
+    expect(rawErrorOf((await raw(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk}`))[0])).toMatchObject(
+      RESOURCE_EXHAUSTED,
+    );
+  });
+
+  it('leave the request before them whole: it is answered first (TH9)', async () => {
+    const name = uniqueName();
+    const body = JSON.stringify({ name });
+    const create = `POST /databases HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    const [created, refused] = await raw(`${create}GARBAGE\r\n\r\n`);
+    expect(created?.status).toBe(201);
+    expect(rawErrorOf(refused)).toMatchObject(INVALID_ARGUMENT);
+    expect(await api.get(`/databases/${name}`)).toMatchObject({ status: 200 });
+  });
+
+  it('leave the node healthy', async () => {
+    const name = uniqueName();
+    await api.create(name);
+    expect(await api.commit(name, cloudEvent('a'))).toBe(1);
+    expect(jsonOf(await api.get('/health/detailed'))).toMatchObject({ status: 'ok' });
+  });
+});

@@ -1,0 +1,285 @@
+// Goal: no request, however hostile, gets a 5xx or an answer without the specified error body (TH1), and the node is
+// healthy afterwards. Method: random and near-valid paths, queries, headers, bodies and bytes against a real node.
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ROUTES } from '../../src/transport/http/routes.ts';
+import {
+  ALREADY_EXISTS,
+  type Answer,
+  cloudEvent,
+  errorOf,
+  FAILED_PRECONDITION,
+  HttpClient,
+  INVALID_ARGUMENT,
+  jsonOf,
+  NOT_FOUND,
+  RESOURCE_EXHAUSTED,
+  uniqueName,
+  type Wanted,
+} from '../support/http-client.ts';
+import { exchange, HALF_CLOSE, parseReplies } from '../support/raw-http.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const name = uniqueName();
+let server: TestServer;
+let api: HttpClient;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  api = new HttpClient(server.http);
+  await api.create(name);
+  await api.commit(name, cloudEvent('a'), cloudEvent('b', { subject: 's' }));
+});
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+const SUCCESSES = [200, 201, 204, 307];
+const FAILURES: readonly Wanted[] = [
+  INVALID_ARGUMENT,
+  NOT_FOUND,
+  ALREADY_EXISTS,
+  FAILED_PRECONDITION,
+  RESOURCE_EXHAUSTED,
+];
+
+/** Whether the answer is a success, a redirect, or one of the specified failures; throws what it is otherwise. */
+function isCivil(answer: Answer): boolean {
+  if (SUCCESSES.includes(answer.status)) return true;
+  const { status, code } = errorOf(answer);
+  if (FAILURES.some((known) => known.status === status && known.code === code)) return true;
+  throw new Error(`an answer that nobody specified: ${status} ${answer.text}`);
+}
+
+/** The node answers, and commits. */
+async function expectHealthy(): Promise<void> {
+  expect(jsonOf(await api.get('/health/detailed'))).toMatchObject({ status: 'ok' });
+  const own = uniqueName();
+  await api.create(own);
+  expect(await api.commit(own, cloudEvent('a'))).toBe(1);
+}
+
+const text = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.string({ maxLength: 300 }),
+  fc.constantFrom(
+    '',
+    '..',
+    '.',
+    '/',
+    '\0',
+    '%',
+    '__proto__',
+    'constructor',
+    'null',
+    'NaN',
+    '-0',
+    '1e99',
+    '\u{fffe}',
+    ' ',
+  ),
+);
+const segment = fc.oneof(
+  text.filter((value) => value.isWellFormed()).map(encodeURIComponent),
+  fc.constantFrom(
+    name,
+    'latest',
+    'cached',
+    '0',
+    '1',
+    '2',
+    '9007199254740991',
+    '9007199254740992',
+    '%00',
+    '%2e%2e',
+    '%ff',
+    '%',
+  ),
+);
+const parameterName = fc.constantFrom(
+  'q',
+  'limit',
+  'after',
+  'index',
+  'prefix',
+  'direction',
+  'database_id',
+  '__proto__',
+  'x',
+);
+const parameter = fc.tuple(parameterName, segment).map(([key, value]) => `${key}=${value}`);
+
+const path = fc
+  .record({
+    route: fc.constantFrom(...ROUTES),
+    segments: fc.array(segment, { minLength: 5, maxLength: 5 }),
+    parameters: fc.array(parameter, { maxLength: 3 }),
+    known: fc.boolean(),
+  })
+  .map(({ route, segments, parameters, known }) => {
+    const rest = [...(known ? [name] : []), ...segments];
+    const filled = route.path.replaceAll(/\{\w+\}/g, () => rest.shift() ?? '');
+    return { method: route.method, path: parameters.length === 0 ? filled : `${filled}?${parameters.join('&')}` };
+  });
+
+/** Values that are the right ones, or anything. */
+function nearly(...right: readonly unknown[]): fc.Arbitrary<unknown> {
+  return fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...right) }, { weight: 1, arbitrary: fc.jsonValue() }, text);
+}
+
+const selector = nearly(
+  { equals: { stream: 'orders' } },
+  { stream: 'orders' },
+  { or: [] },
+  { and: [{}] },
+  { noSubject: {} },
+);
+const event = fc.record(
+  {
+    id: nearly('a', 'c'),
+    source: nearly('orders', '/db/x/streams/orders', 'https://x.example/a?b#c'),
+    specversion: nearly('1.0'),
+    type: nearly('t'),
+    subject: nearly('s', ''),
+    time: nearly('2024-01-01T00:00:00Z', '2024-13-01T00:00:00Z'),
+    datacontenttype: nearly('application/json', 'text/plain'),
+    data: fc.jsonValue(),
+    data_base64: nearly('AAEC'),
+    extension: nearly('x', 7, true),
+  },
+  { requiredKeys: ['id', 'source', 'specversion', 'type'] },
+);
+const condition = fc.oneof(
+  fc.record({ min_revision: fc.record({ revision: nearly(0, 1), selector }, { requiredKeys: ['revision'] }) }),
+  fc.record({ max: fc.record({ revision: nearly(0, 1), selector }) }),
+  fc.record({ revision_range: fc.record({ start: nearly(0, 1), end: nearly(0, 1) }) }),
+  fc.jsonValue(),
+);
+const transaction = fc.record(
+  {
+    events: fc.array(event, { maxLength: 4 }),
+    conditions: fc.array(condition, { maxLength: 3 }),
+    transaction_id: nearly('0193a1b2-c3d4-7e5f-8a9b-100000000000'),
+    commit_message: nearly('x'),
+    principal_attributes: nearly({ a: 'b' }),
+  },
+  { requiredKeys: ['events'] },
+);
+const question = fc.record(
+  {
+    selector,
+    selectors: fc.array(selector, { maxLength: 3 }),
+    range: nearly({ revision: { startAt: 1 } }, { effectiveTime: { endAtNow: true } }),
+    revision_range: nearly({ start: 1, end: 2 }),
+    effective_time_range: nearly({ start: '2024-01-01T00:00:00Z' }),
+    direction: nearly('FORWARD', 'reverse'),
+    limit: nearly(1, 1000),
+    after: nearly({ revision: 1, index: 0 }),
+  },
+  { requiredKeys: [] },
+);
+const body = fc.oneof(
+  fc.oneof(transaction, question, fc.jsonValue(), event).map((value) => JSON.stringify(value)),
+  fc.uint8Array({ maxLength: 200 }),
+  text,
+);
+const contentType = fc.oneof(
+  { weight: 6, arbitrary: fc.constant('application/json') },
+  fc.constantFrom(
+    'application/cloudevents+json',
+    'application/cloudevents-batch+json',
+    'text/plain',
+    'a',
+    ';',
+    'application/json; charset=x',
+  ),
+  fc.string({ maxLength: 30 }).filter((value) => /^[ -~]*$/.test(value)),
+);
+const minRevision = fc.constantFrom('0', '1', 'x', '-1', '9007199254740992', '1, 1');
+
+describe('SPEC-HTTP-ERRORS: hostile requests', () => {
+  it('of any path and query are answered civilly', async () => {
+    await fc.assert(
+      fc.asyncProperty(path, async ({ method, path: target }) => {
+        expect(isCivil(await api.send(target, { method: method === 'DELETE' ? 'GET' : method }))).toBe(true);
+      }),
+      { numRuns: 600 },
+    );
+    await expectHealthy();
+  });
+
+  it('of any body are answered civilly', async () => {
+    const routes = ROUTES.filter(({ method }) => method === 'POST');
+    const target = fc.constantFrom(...routes).map((route) => route.path.replace('{database}', name));
+    await fc.assert(
+      fc.asyncProperty(target, body, contentType, async (post, content, type) => {
+        expect(
+          isCivil(await api.send(post, { method: 'POST', body: content, headers: { 'content-type': type } })),
+        ).toBe(true);
+      }),
+      { numRuns: 600 },
+    );
+    await expectHealthy();
+  });
+
+  it('of nearly valid transactions store all events or none', async () => {
+    const own = uniqueName();
+    await api.create(own);
+    await fc.assert(
+      fc.asyncProperty(transaction, async (content) => {
+        const before = jsonOf(await api.get(`/databases/${own}`)) as { latest_revision: number; event_count: number };
+        const answer = await api.post(`/api/v1/db/${own}`, content);
+        expect(isCivil(answer)).toBe(true);
+        const after = jsonOf(await api.get(`/databases/${own}`)) as typeof before;
+        const stored = answer.status === 200 && !answer.text.includes('"replayed":true');
+        expect(after.latest_revision - before.latest_revision).toBe(stored ? 1 : 0);
+        expect(after.event_count - before.event_count).toBe(stored ? content.events.length : 0);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('of any q are answered civilly', async () => {
+    const coded = fc.oneof(
+      fc.oneof(question, fc.jsonValue()).map((value) => Buffer.from(JSON.stringify(value)).toString('base64url')),
+      fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes).toString('base64url')),
+      segment,
+    );
+    await fc.assert(
+      fc.asyncProperty(coded, minRevision, async (parameterValue, revision) => {
+        expect(isCivil(await api.get(`/db/${name}/1/events?q=${parameterValue}`, { 'x-min-revision': revision }))).toBe(
+          true,
+        );
+      }),
+      { numRuns: 600 },
+    );
+    await expectHealthy();
+  });
+
+  it('of any bytes are answered civilly or not at all', async () => {
+    const line = `POST /databases/${name}/events HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`;
+    const mutated = fc
+      .tuple(fc.nat({ max: line.length - 1 }), fc.uint8Array({ maxLength: 6 }), fc.nat({ max: 4 }))
+      .map(([at, inserted, removed]) =>
+        Buffer.concat([Buffer.from(line.slice(0, at)), inserted, Buffer.from(line.slice(at + removed))]),
+      );
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(mutated, fc.uint8Array({ maxLength: 300 })), async (bytes) => {
+        for (const reply of parseReplies(await exchange(api.address, bytes, HALF_CLOSE))) {
+          const answer = { status: reply.status, headers: new Headers([...reply.headers]), text: reply.body };
+          expect(reply.status === 100 || isCivil(answer)).toBe(true);
+        }
+      }),
+      { numRuns: 300 },
+    );
+    await expectHealthy();
+  });
+
+  it('in a crowd leave the node healthy', async () => {
+    const many = fc.sample(path, { numRuns: 200, seed: 1 });
+    const answers = await Promise.all(many.map(({ path: target }) => api.get(target)));
+    for (const answer of answers) expect(isCivil(answer)).toBe(true);
+    await expectHealthy();
+  });
+});

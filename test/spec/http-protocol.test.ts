@@ -1,0 +1,113 @@
+// Goal: what holds for every reply: cross-origin headers, HEAD and OPTIONS, health, where a reply was read, waiting for
+// a revision, HTTP/1.0, clients that leave, and the end of the server. Method: a real node.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cloudEvent, errorOf, HttpClient, jsonOf, NOT_FOUND, uniqueName } from '../support/http-client.ts';
+import { exchange, parseReplies } from '../support/raw-http.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+let api: HttpClient;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  api = new HttpClient(server.http);
+});
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+describe('SPEC-HTTP-CORS', () => {
+  it.each([
+    ['GET', '/databases'],
+    ['GET', '/health'],
+    ['GET', '/nothing'],
+    ['OPTIONS', '/databases'],
+    ['OPTIONS', '/db/shop/1/events'],
+    ['OPTIONS', '/nothing'],
+  ])('headers stand on the reply to %s %s', async (method, path) => {
+    const { headers } = await api.send(path, { method, headers: { origin: 'https://ui.example' } });
+    expect(headers.get('access-control-allow-origin')).toBe('*');
+    expect(headers.get('access-control-allow-methods')).toBe('GET, POST, PUT, DELETE, OPTIONS');
+    expect(headers.get('access-control-allow-headers')).toMatch(/^Content-Type, X-API-Key, /);
+    expect(headers.get('access-control-expose-headers')).toContain('x-revision');
+  });
+
+  it('a preflight of a route answers 204 with its methods', async () => {
+    const answer = await api.send('/api/v1/db/shop', {
+      method: 'OPTIONS',
+      headers: { 'access-control-request-method': 'POST' },
+    });
+    expect(answer).toMatchObject({ status: 204, text: '' });
+    expect(answer.headers.get('allow')).toBe('DELETE, OPTIONS, POST');
+  });
+});
+
+describe('SPEC-HTTP-HEALTH', () => {
+  it('/health answers 200 with the text OK', async () => {
+    const answer = await api.get('/health');
+    expect(answer).toMatchObject({ status: 200, text: 'OK' });
+    expect(answer.headers.get('content-type')).toMatch(/^text\/plain/);
+  });
+
+  it('/health/detailed says what it knows', async () => {
+    expect(jsonOf(await api.get('/health/detailed'))).toEqual({
+      status: expect.any(String),
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      storage: { adapter: expect.any(String), status: expect.any(String) },
+      uptime_seconds: expect.any(Number),
+    });
+  });
+});
+
+describe('HEAD', () => {
+  it('answers as GET does, without the body', async () => {
+    const name = uniqueName();
+    await api.create(name);
+    const path = `/db/${name}/0`;
+    const [got, head] = [await api.get(path), await api.send(path, { method: 'HEAD' })];
+    expect(head).toMatchObject({ status: 200, text: '' });
+    for (const header of ['content-type', 'content-length', 'x-database-id', 'x-revision']) {
+      expect(head.headers.get(header)).toBe(got.headers.get(header));
+    }
+  });
+});
+
+describe('SPEC-HTTP-MIN-REVISION: x-min-revision', () => {
+  it('is met by a node that has the revision', async () => {
+    const name = uniqueName();
+    await api.create(name);
+    await api.commit(name, cloudEvent('a'));
+    for (const path of [`/databases/${name}`, `/db/${name}/cached`, `/db/${name}/0/events`, `/db/${name}/0/streams`]) {
+      const { status } = await api.get(path, { 'x-min-revision': '1' });
+      expect(status).toBe(path.endsWith('cached') ? 307 : 200);
+    }
+  });
+
+  it('waits for a revision that is on its way', async () => {
+    const name = uniqueName();
+    await api.create(name);
+    const waiting = api.get(`/db/${name}/cached`, { 'x-min-revision': '1' });
+    await api.commit(name, cloudEvent('a'));
+    expect((await waiting).headers.get('location')).toBe(`/db/${name}/1`);
+  });
+
+  it('beyond the database answers 404 RevisionNotFound', async () => {
+    const name = uniqueName();
+    await api.create(name);
+    const answer = await api.get(`/databases/${name}`, { 'x-min-revision': '7' });
+    expect(errorOf(answer, NOT_FOUND).details?.reason).toBe('RevisionNotFound');
+  });
+});
+
+describe('SPEC-HTTP-1.0', () => {
+  it('gets whole bodies with their length, and the connection ends', async () => {
+    const name = uniqueName();
+    await api.create(name);
+    const [reply] = parseReplies(await exchange(api.address, `GET /databases/${name} HTTP/1.0\r\n\r\n`));
+    expect(reply?.status).toBe(200);
+    expect(reply?.headers.get('content-length')).toBe(String(reply?.body.length));
+    expect(reply?.headers.has('transfer-encoding')).toBe(false);
+    expect(JSON.parse(reply?.body ?? '')).toMatchObject({ name });
+  });
+});

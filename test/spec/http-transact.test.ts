@@ -1,0 +1,423 @@
+// Goal: transactions over HTTP are committed, refused, repeated and looked up as the specification says, in both families.
+// Method: a real node; each test on a database of its own.
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type Answer,
+  cloudEvent,
+  errorOf,
+  FAILED_PRECONDITION,
+  HttpClient,
+  INVALID_ARGUMENT,
+  jsonOf,
+  NOT_FOUND,
+  RESOURCE_EXHAUSTED,
+  uniqueName,
+} from '../support/http-client.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+let api: HttpClient;
+let name: string;
+let databaseId: string;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  api = new HttpClient(server.http);
+});
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+beforeEach(async () => {
+  name = uniqueName();
+  databaseId = await api.create(name);
+});
+
+interface Record {
+  readonly transaction: {
+    readonly database: string;
+    readonly transaction_id: string;
+    readonly revision: number;
+    readonly basis: number;
+    readonly transaction_timestamp: string;
+    readonly event_count: number;
+    readonly replayed: boolean;
+  };
+  readonly event_id_mappings: readonly { readonly client_event_id: string; readonly stored_event_id: string }[];
+}
+
+function transact(body: unknown): Promise<Answer> {
+  return api.post(`/api/v1/db/${name}`, body);
+}
+
+async function revision(): Promise<number> {
+  return (jsonOf(await api.get(`/databases/${name}`)) as { latest_revision: number }).latest_revision;
+}
+
+describe('SPEC-HTTP-TRANSACT: POST /api/v1/db/{database}', () => {
+  it('answers with the transaction record', async () => {
+    const answer = await transact({ events: [cloudEvent('a'), cloudEvent('b')] });
+    expect(answer.status).toBe(200);
+    const { transaction, event_id_mappings } = jsonOf(answer) as Record;
+    expect(transaction).toMatchObject({ database: name, revision: 1, basis: 0, event_count: 2, replayed: false });
+    expect(Math.abs(Date.parse(transaction.transaction_timestamp) - Date.now())).toBeLessThan(60_000);
+    expect(event_id_mappings).toEqual([
+      { client_event_id: 'a', stored_event_id: 'a' },
+      { client_event_id: 'b', stored_event_id: 'b' },
+    ]);
+    expect(answer.headers.get('x-database-id')).toBe(databaseId);
+    expect(answer.headers.get('x-revision')).toBe('1');
+  });
+
+  it('maps an id that is taken to the one it is stored under', async () => {
+    await transact({ events: [cloudEvent('a')] });
+    const { event_id_mappings } = jsonOf(await transact({ events: [cloudEvent('b'), cloudEvent('a')] })) as Record;
+    expect(event_id_mappings).toEqual([
+      { client_event_id: 'b', stored_event_id: 'b' },
+      { client_event_id: 'a', stored_event_id: 'a~2.1' },
+    ]);
+  });
+
+  it('answers 404 for a missing database and 400 for a malformed name, in this order before the events', async () => {
+    const bad = { events: [{}] };
+    expect(errorOf(await api.post('/api/v1/db/missing', bad))).toMatchObject(NOT_FOUND);
+    expect(errorOf(await api.post('/api/v1/db/No', bad))).toMatchObject(INVALID_ARGUMENT);
+  });
+
+  it('stores what comes beside the events', async () => {
+    const options = {
+      last_read_revision: 0,
+      principal_attributes: { user: 'ada', role: 'clerk' },
+      commit_message: 'the first order',
+      correlation_id: 'c-1',
+      causation_id: 'c-0',
+    };
+    const { transaction } = jsonOf(await transact({ events: [cloudEvent('a')], ...options })) as Record;
+    const looked = await api.get(`/api/v1/db/${name}/transaction/${transaction.transaction_id}`);
+    expect((jsonOf(looked) as Record).transaction).toMatchObject({ ...options, origin: 'HttpTransaction' });
+  });
+});
+
+describe('SPEC-HTTP-COLLECTION-TRANSACT: POST /databases/{database_name}/events', () => {
+  it('answers with revision and events_count', async () => {
+    const answer = await api.post(`/databases/${name}/events`, { events: [cloudEvent('a'), cloudEvent('b')] });
+    expect(answer.status).toBe(200);
+    expect(jsonOf(answer)).toMatchObject({ revision: 1, events_count: 2 });
+    expect(answer.headers.get('x-revision')).toBe('1');
+  });
+});
+
+describe('SPEC-HTTP-R9: conditions', () => {
+  const late = { max_revision: { revision: 0 } };
+  const absent = { max: { selector: { equals: { stream: 'orders' } }, revision: 0 } };
+
+  it.each(['/api/v1/db/', '/databases/'])('are taken under either word by %s', async (family) => {
+    const path = `${family}${name}${family === '/databases/' ? '/events' : ''}`;
+    for (const word of ['conditions', 'constraints']) {
+      expect(await api.post(path, { events: [cloudEvent(word)], [word]: [] })).toMatchObject({ status: 200 });
+      const refused = await api.post(path, { events: [cloudEvent(word)], [word]: [late] });
+      expect(errorOf(refused)).toMatchObject(FAILED_PRECONDITION);
+    }
+    expect(errorOf(await api.post(path, { events: [cloudEvent('x')], conditions: [], constraints: [] }))).toMatchObject(
+      INVALID_ARGUMENT,
+    );
+  });
+
+  it('that are violated are all reported with what was found, and nothing is stored', async () => {
+    await transact({ events: [cloudEvent('a')] });
+    const held = { min_revision: { revision: 1 } };
+    const answer = await transact({ events: [cloudEvent('b')], conditions: [late, held, absent] });
+    const { details } = errorOf(answer, FAILED_PRECONDITION);
+    expect(details?.constraints).toEqual([
+      expect.objectContaining({ index: 0, found: 1, required: 'at most 0' }),
+      expect.objectContaining({ index: 2, found: 1, required: 'at most 0' }),
+    ]);
+    expect(answer.headers.get('x-database-id')).toBe(databaseId);
+    expect(answer.headers.get('x-revision')).toBe('1');
+    expect(await revision()).toBe(1);
+  });
+
+  it.each([
+    ['typed', { type: 'min_revision', revision: 0 }],
+    ['keyed', { min_revision: { revision: 0 } }],
+    ['with a selector', { max: { selector: { equals: { eventType: 'none' } }, revision: 0 } }],
+    ['for events without a subject', { max_revision: { selector: { equals: { subject: {} } }, revision: 0 } }],
+    ['for a subject', { max: { selector: { equals: { subject: { hasValue: true, value: 's' } } }, revision: 0 } }],
+    ['of a range', { revision_range: { start: 0, end: 0 } }],
+  ])('in the form %s hold on an empty database', async (_form, condition) => {
+    expect(await transact({ events: [cloudEvent('a')], conditions: [condition] })).toMatchObject({ status: 200 });
+  });
+
+  it('without hasValue look at events with no subject', async () => {
+    await transact({ events: [cloudEvent('a', { subject: 's' })] });
+    const ignored = { max: { selector: { equals: { subject: { value: 's' } } }, revision: 0 } };
+    expect(await transact({ events: [cloudEvent('b', { subject: 's' })], conditions: [ignored] })).toMatchObject({
+      status: 200,
+    });
+    const meant = { max: { selector: { equals: { subject: { hasValue: true, value: 's' } } }, revision: 0 } };
+    expect(errorOf(await transact({ events: [cloudEvent('c')], conditions: [meant] }))).toMatchObject(
+      FAILED_PRECONDITION,
+    );
+  });
+
+  it.each([
+    ['an empty one', {}],
+    ['an unknown kind', { exact_revision: { revision: 1 } }],
+    ['a crossed range', { revision_range: { start: 2, end: 1 } }],
+    ['a negative revision', { min_revision: { revision: -1 } }],
+    ['a fraction', { min_revision: { revision: 1.5 } }],
+    ['a string', 'max_revision'],
+  ])('that are malformed answer 400: %s', async (_what, condition) => {
+    const answer = await transact({ events: [cloudEvent('a')], conditions: [condition] });
+    const { details } = errorOf(answer, INVALID_ARGUMENT);
+    expect(details?.field).toMatch(/^conditions\[0\]/);
+  });
+});
+
+describe('SPEC-HTTP-R8: idempotence', () => {
+  it('gives a repeat the recorded result, whatever its body', async () => {
+    const transaction_id = randomUUID();
+    const first = jsonOf(await transact({ transaction_id, events: [cloudEvent('a'), cloudEvent('b')] })) as Record;
+    await transact({ events: [cloudEvent('c')] });
+    const repeats = [
+      await transact({ transaction_id, events: [cloudEvent('a'), cloudEvent('b')] }),
+      await transact({ transaction_id: transaction_id.toUpperCase(), events: [cloudEvent('z')] }),
+      await transact({ transaction_id, events: [{}], conditions: [{ max_revision: { revision: 0 } }] }),
+    ];
+    for (const repeat of repeats) {
+      expect(repeat.status).toBe(200);
+      expect(jsonOf(repeat)).toEqual({ ...first, transaction: { ...first.transaction, replayed: true } });
+    }
+    expect(await revision()).toBe(2);
+  });
+
+  it('does not record a refused attempt', async () => {
+    const transaction_id = randomUUID();
+    const refused = await transact({
+      transaction_id,
+      events: [cloudEvent('a')],
+      conditions: [{ min_revision: { revision: 7 } }],
+    });
+    expect(errorOf(refused)).toMatchObject(FAILED_PRECONDITION);
+    expect(await transact({ transaction_id, events: [cloudEvent('a')] })).toMatchObject({ status: 200 });
+  });
+
+  it.each([
+    ['text', 'not-a-uuid'],
+    ['empty', ''],
+    ['a number', 7],
+  ])('answers 400 to an id that is %s', async (_what, id) => {
+    const { details } = errorOf(await transact({ transaction_id: id, events: [cloudEvent('a')] }), INVALID_ARGUMENT);
+    expect(details?.field).toBe('transaction_id');
+  });
+});
+
+describe('SPEC-HTTP-TRANSACTION-LOOKUP: GET /api/v1/db/{database}/transaction/{transaction_id}', () => {
+  it('gives what was stored, events included', async () => {
+    const transaction_id = randomUUID();
+    const recorded = jsonOf(
+      await transact({ transaction_id, events: [cloudEvent('a', { data: { n: 1 } })] }),
+    ) as Record;
+    const answer = await api.get(`/api/v1/db/${name}/transaction/${transaction_id}`);
+    const looked = jsonOf(answer) as Record & { readonly events: readonly object[] };
+    const { replayed: _replayed, ...summary } = recorded.transaction;
+    expect(looked.transaction).toMatchObject(summary);
+    expect(looked.event_id_mappings).toEqual(recorded.event_id_mappings);
+    expect(looked.events).toEqual([expect.objectContaining({ id: 'a', revision: 1, index: 0, data: { n: 1 } })]);
+    expect(answer.headers.get('x-revision')).toBe('1');
+  });
+
+  it('answers 404 to an unknown id and 400 to one that is none', async () => {
+    expect(errorOf(await api.get(`/api/v1/db/${name}/transaction/${randomUUID()}`))).toMatchObject(NOT_FOUND);
+    expect(errorOf(await api.get(`/api/v1/db/${name}/transaction/7`))).toMatchObject(INVALID_ARGUMENT);
+    expect(errorOf(await api.get(`/api/v1/db/missing/transaction/${randomUUID()}`))).toMatchObject(NOT_FOUND);
+  });
+});
+
+describe('SPEC-LIMITS-1: transaction size', () => {
+  it('takes 1,000 events and refuses 1,001 with 413', async () => {
+    const events = Array.from({ length: 1001 }, (_, n) => cloudEvent(`e-${n}`));
+    expect(await transact({ events: events.slice(1) })).toMatchObject({ status: 200 });
+    const { details } = errorOf(await transact({ events }), RESOURCE_EXHAUSTED);
+    expect(details?.reason).toBe('TransactionTooLarge');
+    expect(await revision()).toBe(1);
+  });
+
+  it('refuses more than 1 MB of events with 413', async () => {
+    const half = cloudEvent('a', { data: 'x'.repeat(499_900) });
+    expect(await transact({ events: [half, cloudEvent('b', { data: 'x'.repeat(499_000) })] })).toMatchObject({
+      status: 200,
+    });
+    const large = { events: [half, cloudEvent('c', { data: 'x'.repeat(500_100) })] };
+    expect(errorOf(await transact(large))).toMatchObject(RESOURCE_EXHAUSTED);
+    expect(errorOf(await api.post(`/databases/${name}/events`, large))).toMatchObject(RESOURCE_EXHAUSTED);
+  });
+
+  it('is judged before the events are', async () => {
+    expect(errorOf(await transact({ events: Array.from({ length: 1001 }, () => ({})) }))).toMatchObject(
+      RESOURCE_EXHAUSTED,
+    );
+  });
+
+  it('refuses a body that no transaction needs with 413', async () => {
+    const answer = await transact(`{"events":[]${' '.repeat(8_000_000)}}`);
+    expect(errorOf(answer)).toMatchObject(RESOURCE_EXHAUSTED);
+  });
+
+  it('takes a full transaction in the longest spelling of JSON (TH6)', async () => {
+    // Text of 995,000 bytes, each spelled with six.
+    const data = `"${'\\u0041'.repeat(995_000)}"`;
+    const body = `{"events":[{"id":"a","source":"s","specversion":"1.0","type":"t","datacontenttype":"text/plain","data":${data}}]}`;
+    expect(await transact(body)).toMatchObject({ status: 200 });
+  });
+});
+
+describe('SPEC-HTTP-INVALID-EVENT: malformed transactions', () => {
+  it('report all faults of all events at once and store nothing', async () => {
+    const events = [
+      cloudEvent('', { subject: '' }),
+      cloudEvent('b', { source: 7, time: 'yesterday' }),
+      { ...cloudEvent('c'), specversion: '0.3', Upper: 'x' },
+      'no event',
+      cloudEvent('e', { revision: 3 }),
+    ];
+    const answer = await transact({ events, conditions: [{}], commit_message: 7 });
+    const { details } = errorOf(answer, INVALID_ARGUMENT);
+    const fields = details?.violations?.map(({ field }) => field);
+    expect(fields?.toSorted()).toEqual([
+      'commit_message',
+      'conditions[0]',
+      'events[0].id',
+      'events[0].subject',
+      'events[1].source',
+      'events[1].time',
+      'events[2].extensions["Upper"]',
+      'events[2].specversion',
+      'events[3]',
+      'events[4].extensions["revision"]',
+    ]);
+    expect(await revision()).toBe(0);
+  });
+
+  it.each([
+    ['no events', {}],
+    ['an empty list', { events: [] }],
+    ['null', { events: null }],
+    ['an object', { events: {} }],
+    ['an unknown member', { events: [{ id: 'a' }], constraint: [] }],
+    ['an array', [cloudEvent('a')]],
+    ['a name twice', '{"events":[],"events":[]}'],
+    ['no end', '{"events":['],
+    ['a byte order mark', `\u{feff}{"events":[]}`],
+    ['too deep nesting', '['.repeat(100_000)],
+    ['nothing', ''],
+  ])('with %s answer 400', async (_what, body) => {
+    expect(errorOf(await transact(body))).toMatchObject(INVALID_ARGUMENT);
+  });
+
+  it('in ill-formed UTF-8 answer 400', async () => {
+    const body = Buffer.from('{"events":[{"id":"\xff"}]}', 'latin1');
+    expect(errorOf(await api.send(`/api/v1/db/${name}`, { method: 'POST', body }))).toMatchObject(INVALID_ARGUMENT);
+  });
+});
+
+describe('SPEC-HTTP-CONTENT-TYPE: bodies of transactions', () => {
+  const body = JSON.stringify({ events: [cloudEvent('a')] });
+
+  it.each([
+    'application/json',
+    'application/json; charset=utf-8',
+    'Application/JSON;charset="UTF-8"',
+    'application/vnd.shop+json',
+  ])('are JSON as %s', async (type) => {
+    expect(await api.post(`/api/v1/db/${name}`, body, { 'content-type': type })).toMatchObject({ status: 200 });
+  });
+
+  it('are one event as application/cloudevents+json', async () => {
+    const type = 'application/cloudevents+json; charset=utf-8';
+    const answer = await api.post(`/databases/${name}/events`, cloudEvent('a'), { 'content-type': type });
+    expect(jsonOf(answer)).toMatchObject({ revision: 1, events_count: 1 });
+  });
+
+  it('are all events of an array as application/cloudevents-batch+json', async () => {
+    const type = 'application/cloudevents-batch+json';
+    const path = `/api/v1/db/${name}`;
+    const answer = await api.post(path, [cloudEvent('a'), cloudEvent('b')], { 'content-type': type });
+    expect((jsonOf(answer) as Record).transaction).toMatchObject({ revision: 1, event_count: 2 });
+    expect(errorOf(await api.post(path, cloudEvent('c'), { 'content-type': type }))).toMatchObject(INVALID_ARGUMENT);
+    expect(errorOf(await api.post(path, [], { 'content-type': type }))).toMatchObject(INVALID_ARGUMENT);
+  });
+
+  it.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/json; charset=utf-16',
+    'json',
+    ';',
+    'a/b; c',
+  ])('as %s answer 400', async (type) => {
+    const { details } = errorOf(await api.post(`/api/v1/db/${name}`, body, { 'content-type': type }), INVALID_ARGUMENT);
+    expect(details?.field).toBe('Content-Type');
+  });
+
+  it('with a content encoding answer 400', async () => {
+    const answer = await api.post(`/api/v1/db/${name}`, body, { 'content-encoding': 'gzip' });
+    expect(errorOf(answer, INVALID_ARGUMENT).details?.field).toBe('Content-Encoding');
+  });
+});
+
+describe('SPEC-HTTP-FIDELITY: payloads', () => {
+  it.each([
+    '9007199254740993',
+    '-0.0',
+    '1e400',
+    '0.10000000000000000000001',
+    '{"b":1,"a":2,"__proto__":{"x":1},"constructor":null}',
+    '{"a":1,"a":2}',
+    '"\\u0041\\/\\ud800"',
+    '[ 1 ,\t2 ]',
+    'null',
+    'false',
+    '""',
+  ])('%s comes back as it was written (TH5)', async (data) => {
+    const event = `{"specversion":"1.0","id":"a","source":"s","type":"t","data": ${data} }`;
+    expect(await transact(`{"events":[${event}]}`)).toMatchObject({ status: 200 });
+    const { text } = await api.get(`/databases/${name}/events/1`);
+    expect(text).toContain(`"data":${data}}`);
+  });
+
+  it('keep every attribute, extension and the spelling of time', async () => {
+    const event = {
+      id: 'ünïcode',
+      source: 'https://x.example/streams/orders?a=b',
+      specversion: '1.0',
+      type: 'order.placed',
+      subject: 'o/1',
+      time: '2024-02-29T23:59:60.123456789+05:30',
+      datacontenttype: 'application/octet-stream',
+      dataschema: 'https://x.example/schema#1',
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+      count: -7,
+      flag: true,
+      data_base64: 'AAEC/w==',
+    };
+    const answer = await transact({ events: [{ ...event, time: '2024-02-29T23:59:59.123456789+05:30' }] });
+    expect(answer).toMatchObject({ status: 200 });
+    const read = jsonOf(await api.get(`/databases/${name}/events/1`)) as object;
+    expect(read).toEqual({
+      ...event,
+      time: '2024-02-29T23:59:59.123456789+05:30',
+      revision: 1,
+      index: 0,
+      recordedtime: expect.stringMatching(/Z$/),
+    });
+  });
+
+  it('keep text that is no JSON', async () => {
+    const data = 'line 1\nline 2 "quoted"';
+    await transact({ events: [cloudEvent('a', { datacontenttype: 'text/plain', data })] });
+    expect(jsonOf(await api.get(`/databases/${name}/events/1`))).toMatchObject({ data, datacontenttype: 'text/plain' });
+  });
+});

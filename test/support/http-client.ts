@@ -1,0 +1,137 @@
+/**
+ * A plain HTTP client for tests: one request, one answer, nothing followed and nothing interpreted but JSON.
+ */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+export interface Sent {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as it is, as application/json unless the headers say otherwise. */
+  readonly body?: string | Uint8Array;
+  readonly signal?: AbortSignal;
+}
+
+/** A reply that does not come must fail its test, not the run. */
+const TIMEOUT_MS = 15_000;
+
+export class HttpClient {
+  readonly address: string;
+
+  constructor(address: string) {
+    this.address = address;
+  }
+
+  async send(path: string, { method = 'GET', headers = {}, body, signal }: Sent = {}): Promise<Answer> {
+    const type = body === undefined || 'content-type' in headers ? {} : { 'content-type': 'application/json' };
+    const deadline = AbortSignal.timeout(TIMEOUT_MS);
+    const reply = await fetch(`${this.address}${path}`, {
+      method,
+      headers: { ...type, ...headers },
+      redirect: 'manual',
+      signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : Buffer.from(body) }),
+    });
+    return { status: reply.status, headers: reply.headers, text: await reply.text() };
+  }
+
+  get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.send(path, { headers });
+  }
+
+  post(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.send(path, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body), headers });
+  }
+
+  delete(path: string): Promise<Answer> {
+    return this.send(path, { method: 'DELETE' });
+  }
+
+  /** Creates a database and gives its id. */
+  async create(name: string): Promise<string> {
+    const answer = await this.post('/api/v1/db', { database_name: name });
+    if (answer.status !== 201) throw new Error(`not created: ${answer.text}`);
+    return (jsonOf(answer) as { readonly database_id: string }).database_id;
+  }
+
+  /** Commits one transaction of these events and gives its revision. */
+  async commit(name: string, ...events: readonly object[]): Promise<number> {
+    const answer = await this.post(`/databases/${name}/events`, { events });
+    if (answer.status !== 200) throw new Error(`not committed: ${answer.text}`);
+    return (jsonOf(answer) as { readonly revision: number }).revision;
+  }
+}
+
+/** The JSON of an answer. */
+export function jsonOf(answer: Answer): unknown {
+  const type = answer.headers.get('content-type');
+  if (type !== 'application/json; charset=utf-8') throw new Error(`not JSON but ${type}: ${answer.text}`);
+  return JSON.parse(answer.text);
+}
+
+interface Fault {
+  readonly field: string;
+  readonly description: string;
+  readonly value?: string;
+}
+
+/** A failed request, as the specification words it. */
+export interface Failure {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  readonly details?: {
+    readonly reason?: string;
+    readonly field?: string;
+    readonly value?: string;
+    readonly violations?: readonly Fault[];
+    readonly constraints?: readonly { readonly index: number; readonly kind: string; readonly found: number }[];
+  };
+}
+
+export type Wanted = Pick<Failure, 'status' | 'code'>;
+
+export const INVALID_ARGUMENT: Wanted = { status: 400, code: 'INVALID_ARGUMENT' };
+export const NOT_FOUND: Wanted = { status: 404, code: 'NOT_FOUND' };
+export const ALREADY_EXISTS: Wanted = { status: 409, code: 'ALREADY_EXISTS' };
+export const FAILED_PRECONDITION: Wanted = { status: 409, code: 'FAILED_PRECONDITION' };
+export const RESOURCE_EXHAUSTED: Wanted = { status: 413, code: 'RESOURCE_EXHAUSTED' };
+
+/** The failure that an answer reports. Throws unless it is the specified body, without caching headers (TH1, TH3). */
+export function errorOf(answer: Answer, wanted?: Wanted): Failure {
+  const body = jsonOf(answer) as { readonly error?: Omit<Failure, 'status'> };
+  const { error } = body;
+  const caching = ['cache-control', 'etag', 'expires', 'last-modified'].filter((name) => answer.headers.has(name));
+  if (error === undefined || Object.keys(body).length !== 1 || !/\S/.test(error.message)) throw uncivil(answer, 'body');
+  if (caching.length > 0) throw uncivil(answer, `headers: it has ${caching.join()}`);
+  if (!answer.headers.has('access-control-allow-origin')) throw uncivil(answer, 'headers: no origin may read it');
+  const failure = { status: answer.status, ...error };
+  if (wanted === undefined || (wanted.status === failure.status && wanted.code === failure.code)) return failure;
+  throw uncivil(answer, `status or code: not ${wanted.status} ${wanted.code}`);
+}
+
+function uncivil({ status, text }: Answer, what: string): Error {
+  return new Error(`not the specified ${what}; ${status} ${text}`);
+}
+
+let databaseCount = 0;
+
+/** A name that no other test of the process has. */
+export function uniqueName(): string {
+  databaseCount++;
+  return `http-${process.pid}-${databaseCount}`;
+}
+
+/** An event as a client writes it. */
+export function cloudEvent(id: string, others: Readonly<Record<string, unknown>> = {}): object {
+  return { id, source: 'orders', specversion: '1.0', type: 'order.placed', ...others };
+}
+
+/** A query as the `q` parameter. */
+export function q(query: unknown): string {
+  const text = typeof query === 'string' ? query : JSON.stringify(query);
+  return Buffer.from(text).toString('base64url');
+}
