@@ -5,7 +5,8 @@
  * by the selector; the selector's own lists name only events that are selected, but all of them have to be walked and
  * sorted before the first is known. Which one is cheaper depends on what nobody knows beforehand: how the selected
  * events lie in time. So the walk goes the first way until that has cost a part of what the second would, and then
- * changes over, going on behind the event that it has come to. It never costs much more than the better of the two. (Q4)
+ * changes over, going on behind the event that it has come to. Short lists are sorted at once. Either way a read never
+ * costs much more than the better of the two would. (Q4)
  */
 import { DatabaseError } from '#base';
 import type { DatabaseReader, PostingEntry, StoredEvent } from '#database';
@@ -32,7 +33,8 @@ export interface TimeEventsOptions {
 
 /** Testing an event costs about as much as walking so many entries of a list. */
 const ENTRIES_PER_TEST = 4;
-const TESTS_MIN = 256;
+/** Lists up to here are walked and sorted before a few hundred events could be tested. */
+const SORTED_AT_ONCE_MAX = 2048;
 /** Longer lists would be walked again and again, once for every SELECTED_MAX entries. */
 const SORTED_MAX = 4 * SELECTED_MAX;
 
@@ -61,7 +63,7 @@ class TimeEvents implements EventChunks {
   #source: TimeScan | SortedHits;
   #test: EventTest | undefined;
   /** How many more events may be tested before the walk changes over to the lists. */
-  #testsLeft: number;
+  #testsLeft = Number.POSITIVE_INFINITY;
   #entries: readonly PostingEntry[] = [];
   #next = 0;
 
@@ -72,8 +74,9 @@ class TimeEvents implements EventChunks {
     const { first, last } = options.bounds;
     this.#source = new TimeScan(reader, { ...options, first, last, after });
     this.#test = testOf(options.selector);
-    const isSortable = plan.kind === 'hits' && plan.countMax <= SORTED_MAX;
-    this.#testsLeft = isSortable ? TESTS_MIN + plan.countMax / ENTRIES_PER_TEST : Number.POSITIVE_INFINITY;
+    if (plan.kind !== 'hits' || plan.countMax > SORTED_MAX) return;
+    if (plan.countMax <= SORTED_AT_ONCE_MAX) this.#changeOver(after, plan);
+    else this.#testsLeft = plan.countMax / ENTRIES_PER_TEST;
   }
 
   async next(left: number): Promise<readonly StoredEvent[] | undefined> {
@@ -99,8 +102,8 @@ class TimeEvents implements EventChunks {
     return entries !== undefined;
   }
 
-  #changeOver(after: TimePlace): void {
-    this.#source = new SortedHits(this.#reader, { ...this.#options, after });
+  #changeOver(after: TimePlace | undefined, plan?: Plan): void {
+    this.#source = new SortedHits(this.#reader, { ...this.#options, after, plan });
     if (this.#plan.kind === 'hits' && this.#plan.exact) this.#test = undefined;
   }
 }
