@@ -3,7 +3,8 @@
  *
  * Each is an async generator that yields what one wait fetched. Leaving the loop early closes the range underneath.
  */
-import { compareKeys, type KvRange, type KvRow } from '#kv';
+import { compareBytes } from '#base';
+import type { KvRange, KvRow } from '#kv';
 import { type HeadContent, readHead } from './head.ts';
 import { type HeadKind, headTerm, readTimeKey } from './keys.ts';
 import { Page } from './page.ts';
@@ -108,5 +109,5 @@ function behindTerm(reader: DatabaseReader, kind: HeadKind, term: Uint8Array): U
 }
 
 function laterKey(left: Uint8Array, right: Uint8Array): Uint8Array {
-  return compareKeys(left, right) < 0 ? right : left;
+  return compareBytes(left, right) < 0 ? right : left;
 }

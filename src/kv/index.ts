@@ -17,7 +17,6 @@
  *   K8  The keys that begin with a prefix are exactly those from the prefix up to its `prefixEnd`.
  */
 export {
-  compareKeys,
   KeyWriter,
   prefixEnd,
   readTerm,

@@ -117,16 +117,6 @@ export function readTerm(from: Uint8Array, at: number): Uint8Array {
   return from.subarray(at, end);
 }
 
-/** Orders keys as every store does (K1): byte by byte, unsigned, a beginning before what it begins. */
-export function compareKeys(left: Uint8Array, right: Uint8Array): number {
-  const shared = Math.min(left.length, right.length);
-  for (let at = 0; at < shared; at++) {
-    const difference = (left[at] ?? 0) - (right[at] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return left.length - right.length;
-}
-
 /** The least key above every key that begins with `prefix`; undefined when there is none, because it is all ff. */
 export function prefixEnd(prefix: Uint8Array): Uint8Array | undefined {
   let last = prefix.length - 1;

@@ -7,8 +7,7 @@
  *
  * It keeps nothing after `close` and knows no files: `sync` has no meaning here.
  */
-import { assert } from '#base';
-import { compareKeys } from './keys.ts';
+import { assert, compareBytes } from '#base';
 import {
   CHUNK_BYTES_DEFAULT,
   type KvBatch,
@@ -48,7 +47,7 @@ class MemoryKv implements KvStore {
     const leaf = this.#leaves[leafOf(this.#leaves, key)];
     if (leaf === undefined) return undefined;
     const row = leaf.rows[firstAtLeast(leaf.rows, key)];
-    return row !== undefined && compareKeys(row.key, key) === 0 ? row.value : undefined;
+    return row !== undefined && compareBytes(row.key, key) === 0 ? row.value : undefined;
   }
 
   range(options: KvRangeOptions): KvRange {
@@ -116,7 +115,7 @@ class MemoryKv implements KvStore {
     const rows = this.#ownRows(at);
     const place = firstAtLeast(rows, row.key);
     const found = rows[place];
-    const replaces = found !== undefined && compareKeys(found.key, row.key) === 0;
+    const replaces = found !== undefined && compareBytes(found.key, row.key) === 0;
     rows.splice(place, replaces ? 1 : 0, row);
     // Keys that only grow leave full leaves behind them, not half full ones.
     const cut = place === LEAF_ROWS_MAX ? LEAF_ROWS_MAX : LEAF_ROWS_MAX / 2;
@@ -226,7 +225,7 @@ class MemoryRange implements KvRange {
   #step(): KvRow | undefined {
     const row = this.#options.reverse === true ? this.#stepDown() : this.#stepUp();
     if (row === undefined) return undefined;
-    const inside = compareKeys(row.key, this.#options.gte) >= 0 && compareKeys(row.key, this.#options.lt) < 0;
+    const inside = compareBytes(row.key, this.#options.gte) >= 0 && compareBytes(row.key, this.#options.lt) < 0;
     if (!inside) this.#left = 0;
     return inside ? row : undefined;
   }
@@ -259,7 +258,7 @@ function leafOf(leaves: readonly Leaf[], key: Uint8Array): number {
   while (low < high) {
     const middle = (low + high) >>> 1;
     const first = leaves[middle]?.rows[0];
-    if (first !== undefined && compareKeys(first.key, key) <= 0) low = middle + 1;
+    if (first !== undefined && compareBytes(first.key, key) <= 0) low = middle + 1;
     else high = middle;
   }
   return leaves.length === 0 ? -1 : Math.max(0, low - 1);
@@ -272,7 +271,7 @@ function firstAtLeast(rows: readonly KvRow[], key: Uint8Array): number {
   while (low < high) {
     const middle = (low + high) >>> 1;
     const row = rows[middle];
-    if (row !== undefined && compareKeys(row.key, key) < 0) low = middle + 1;
+    if (row !== undefined && compareBytes(row.key, key) < 0) low = middle + 1;
     else high = middle;
   }
   return low;

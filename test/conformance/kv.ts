@@ -4,7 +4,8 @@
 
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { compareKeys, type KvRangeOptions, type KvReader, type KvRow, type KvStore } from '#kv';
+import { compareBytes } from '#base';
+import { type KvRangeOptions, type KvReader, type KvRow, type KvStore } from '#kv';
 
 /** One store under test. `reader` is another handle of the same store where the implementation has such a thing. */
 export interface KvUnderTest {
@@ -322,7 +323,7 @@ async function follow({ store, reader }: KvUnderTest, history: readonly Step[]):
       answers.push({ found, wanted: plain(judgeRange(judge, step.options)) });
     } else if (step.kind === 'clear') {
       await store.clear(step.gte, step.lt);
-      judge = judge.filter(({ key }) => compareKeys(key, step.gte) < 0 || compareKeys(key, step.lt) >= 0);
+      judge = judge.filter(({ key }) => compareBytes(key, step.gte) < 0 || compareBytes(key, step.lt) >= 0);
     } else {
       judge = await writeBoth(store, judge, step.operations);
     }
@@ -339,11 +340,11 @@ async function writeBoth(
   const batch = store.batch();
   let rows = judge;
   for (const { key, value } of operations) {
-    rows = rows.filter((row) => compareKeys(row.key, key) !== 0);
+    rows = rows.filter((row) => compareBytes(row.key, key) !== 0);
     if (value === undefined) batch.del(key);
     else {
       batch.put(key, value);
-      rows = [...rows, { key, value }].toSorted((a, b) => compareKeys(a.key, b.key));
+      rows = [...rows, { key, value }].toSorted((a, b) => compareBytes(a.key, b.key));
     }
   }
   await store.write(batch);
@@ -351,6 +352,6 @@ async function writeBoth(
 }
 
 function judgeRange(rows: readonly KvRow[], options: KvRangeOptions): readonly KvRow[] {
-  const inside = rows.filter(({ key }) => compareKeys(key, options.gte) >= 0 && compareKeys(key, options.lt) < 0);
+  const inside = rows.filter(({ key }) => compareBytes(key, options.gte) >= 0 && compareBytes(key, options.lt) < 0);
   return (options.reverse === true ? inside.toReversed() : inside).slice(0, options.limit ?? inside.length);
 }

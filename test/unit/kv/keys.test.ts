@@ -3,8 +3,8 @@
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BrokenInvariant } from '#base';
-import { compareKeys, KeyWriter, prefixEnd, readTerm, readU16, readU32, readU64 } from '#kv';
+import { BrokenInvariant, compareBytes } from '#base';
+import { KeyWriter, prefixEnd, readTerm, readU16, readU32, readU64 } from '#kv';
 
 const utf8 = new TextEncoder();
 
@@ -44,7 +44,7 @@ describe('keys', () => {
   it('sort as the tuples that they were written from do (K7)', () => {
     fc.assert(
       fc.property(tuples, tuples, (a, b) => {
-        expect(Math.sign(compareKeys(write(a), write(b)))).toBe(Math.sign(compareTuples(a, b)));
+        expect(Math.sign(compareBytes(write(a), write(b)))).toBe(Math.sign(compareTuples(a, b)));
       }),
       { numRuns: 2_000 },
     );
@@ -119,7 +119,7 @@ describe('the end of a prefix (K8)', () => {
       fc.property(key, key, (prefix, other) => {
         const begins = other.length >= prefix.length && prefix.every((byte, at) => other[at] === byte);
         const end = prefixEnd(prefix);
-        const inside = compareKeys(other, prefix) >= 0 && (end === undefined || compareKeys(other, end) < 0);
+        const inside = compareBytes(other, prefix) >= 0 && (end === undefined || compareBytes(other, end) < 0);
         expect(inside).toBe(begins);
       }),
       { numRuns: 1_000 },
