@@ -11,8 +11,9 @@ import { parseArgs } from 'node:util';
 import { Arena } from './arena.ts';
 import { etcdVersion } from './peers/etcd.ts';
 import { postgresBin, postgresVersion } from './peers/postgres.ts';
+import { hasH2load } from './support/h2load.ts';
 import { compete, table, type Workload } from './support/sample.ts';
-import { appendWorkload, constraintWorkload } from './workloads/append.ts';
+import { appendWorkload, constraintWorkload, grpcJsWorkload, h2loadWorkload } from './workloads/append.ts';
 import { footprint } from './workloads/footprint.ts';
 import { type LoadedNode, loadedNode, scanWorkloads, selectorWorkload } from './workloads/read.ts';
 
@@ -46,6 +47,19 @@ const workloads: Readonly<Record<string, () => Promise<readonly Workload[]>>> = 
   'append-1': append('append-1', 1, 1),
   'append-64': append('append-64', 64, 1),
   'append-16x100': append('append-16x100', 16, 100),
+  'append-64-grpc-js': async () => {
+    const what = 'Conditional transactions of one event, by the grpc-js client.';
+    return [
+      await grpcJsWorkload(arena, { name: 'append-64-grpc-js', what, clients: 64, events: 1, eventBytes: EVENT_BYTES }),
+    ];
+  },
+  'append-64-h2load': async () => {
+    if (!hasH2load()) return [];
+    const what = 'The same transaction of one event again and again, by h2load.';
+    return [
+      await h2loadWorkload(arena, { name: 'append-64-h2load', what, clients: 64, events: 1, eventBytes: EVENT_BYTES }),
+    ];
+  },
   'constraint-cost': async () => {
     const what = 'Transactions of one event with a constraint and without.';
     return [

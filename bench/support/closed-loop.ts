@@ -3,7 +3,7 @@
  *
  * Callers share a few connections, as the connections of a real client pool do.
  */
-import { type CallResult, Http2Connection } from './http2-connection.ts';
+import { Http2Connection } from './http2-connection.ts';
 import { Latencies } from './latencies.ts';
 
 export interface Load {
@@ -16,14 +16,11 @@ export interface Load {
   readonly calls?: number;
   /** The next request, one length-prefixed message. */
   request(): Buffer;
-  /** Counts what a reply brought; by default one operation. */
-  weigh?(result: CallResult): number;
 }
 
 export interface LoadResult {
   readonly calls: number;
   readonly failed: number;
-  readonly weight: number;
   readonly seconds: number;
   readonly latencies: Latencies;
 }
@@ -35,7 +32,7 @@ export async function closedLoop(load: Load): Promise<LoadResult> {
     Array.from({ length: Math.ceil(load.clients / CALLERS_PER_CONNECTION) }, () => Http2Connection.open(load.address)),
   );
   const latencies = new Latencies();
-  const total = { failed: 0, weight: 0 };
+  const total = { failed: 0 };
   const start = performance.now();
   const deadline = start + load.seconds * 1000;
   let started = 0;
@@ -53,7 +50,6 @@ export async function closedLoop(load: Load): Promise<LoadResult> {
           onEnd: (result) => {
             latencies.add(performance.now() - began);
             if (!result.ok) total.failed += 1;
-            total.weight += load.weigh?.(result) ?? 1;
             next();
           },
         });

@@ -1,23 +1,35 @@
-/** A closed-loop run with the CPU time of both sides. */
-import { closedLoop, type Load } from './closed-loop.ts';
+/** A run of load with the CPU time of both sides. */
+import { closedLoop, type Load, type LoadResult } from './closed-loop.ts';
 import { cpuSeconds } from './process-cpu.ts';
 import type { Sample } from './sample.ts';
 
-export async function measured(
-  server: { readonly pids: readonly number[]; readonly eventsPerCall: number },
-  load: Load,
-): Promise<Sample> {
+interface Server {
+  readonly pids: readonly number[];
+  readonly eventsPerCall: number;
+}
+
+/** Load from the small client of http2-connection.ts. */
+export function measured(server: Server, load: Load): Promise<Sample> {
+  return measuredRun(server, () => closedLoop(load));
+}
+
+/** Load from any client that runs in this process or as its child. */
+export async function measuredRun(server: Server, run: () => LoadResult | Promise<LoadResult>): Promise<Sample> {
   const serverBefore = cpuSeconds(server.pids);
-  const clientBefore = process.cpuUsage();
-  const result = await closedLoop(load);
-  const client = process.cpuUsage(clientBefore);
-  const operations = load.weigh === undefined ? (result.calls - result.failed) * server.eventsPerCall : result.weight;
+  const clientBefore = clientSeconds();
+  const result = await run();
+  const operations = (result.calls - result.failed) * server.eventsPerCall;
   return {
     operations,
     failed: result.failed,
     seconds: result.seconds,
     latencies: result.latencies,
     serverCpuSeconds: cpuSeconds(server.pids) - serverBefore,
-    clientCpuSeconds: (client.user + client.system) / 1e6,
+    clientCpuSeconds: clientSeconds() - clientBefore,
   };
+}
+
+/** Of this process and of those children that it has waited for. */
+function clientSeconds(): number {
+  return cpuSeconds([process.pid]);
 }

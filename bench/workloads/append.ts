@@ -3,10 +3,16 @@ import type { Arena } from '../arena.ts';
 import { appendRequests, createDatabase, TRANSACT } from '../peers/cairn.ts';
 import { ETCD_TXN, etcdConditionalPut } from '../peers/etcd.ts';
 import { appendScript, pgbench, postgresBin } from '../peers/postgres.ts';
+import { grpcJsLoop } from '../support/grpc-js-loop.ts';
+import { h2load } from '../support/h2load.ts';
 import { grpcHeaders } from '../support/http2-connection.ts';
-import { measured } from '../support/measured.ts';
+import { measured, measuredRun } from '../support/measured.ts';
 import { cpuSeconds, processTree } from '../support/process-cpu.ts';
 import type { Contender, Workload } from '../support/sample.ts';
+
+const DURABLE = 'fdatasync before the answer';
+/** The grpc-js client makes its own. */
+const NO_HEADERS = Buffer.alloc(0);
 
 interface AppendLoad {
   readonly name: string;
@@ -21,6 +27,49 @@ export async function appendWorkload(arena: Arena, load: AppendLoad): Promise<Wo
   if (load.events === 1) contenders.push(...(await etcdAppend(arena, load)));
   contenders.push(...(await postgresAppend(arena, load)));
   return { ...load, unit: 'events', contenders };
+}
+
+/** The same load by the grpc-js client, which costs more than either server. */
+export async function grpcJsWorkload(arena: Arena, load: AppendLoad): Promise<Workload> {
+  const node = await arena.cairn();
+  await createDatabase(node, load.name);
+  const template = appendRequests({ ...load, database: load.name, conditional: true }, arena.numbers());
+  const contenders: Contender[] = [
+    {
+      peer: 'cairn',
+      durability: DURABLE,
+      run: (seconds) => {
+        const { address } = node;
+        const shared = { address, headers: NO_HEADERS, clients: load.clients, seconds, path: TRANSACT };
+        return measuredRun({ pids: [node.pid], eventsPerCall: 1 }, () =>
+          grpcJsLoop({ ...shared, request: () => template.next() }),
+        );
+      },
+    },
+  ];
+  const etcd = await arena.etcd();
+  if (etcd === undefined) return { ...load, unit: 'events', contenders };
+  const puts = etcdConditionalPut(load.eventBytes, arena.numbers());
+  const run: Contender['run'] = (seconds) => {
+    const shared = { address: etcd.address, headers: NO_HEADERS, clients: load.clients, seconds, path: ETCD_TXN };
+    return measuredRun({ pids: [etcd.pid], eventsPerCall: 1 }, () =>
+      grpcJsLoop({ ...shared, request: () => puts.next() }),
+    );
+  };
+  return { ...load, unit: 'events', contenders: [...contenders, { peer: 'etcd', durability: DURABLE, run }] };
+}
+
+/** One transaction sent again and again: every event gets a stored id of its own, which is the dearer way. */
+export async function h2loadWorkload(arena: Arena, load: AppendLoad): Promise<Workload> {
+  const node = await arena.cairn();
+  await createDatabase(node, load.name);
+  const body = appendRequests({ ...load, database: load.name, conditional: false }, arena.numbers()).next();
+  const url = `http://${node.address.host}:${node.address.port}${TRANSACT}`;
+  const run: Contender['run'] = (seconds) =>
+    measuredRun({ pids: [node.pid], eventsPerCall: 1 }, () =>
+      h2load({ url, clients: load.clients, seconds, body, dir: arena.dir }),
+    );
+  return { ...load, unit: 'events', contenders: [{ peer: 'cairn, h2load', durability: DURABLE, run }] };
 }
 
 /** The same load with and without a constraint: what a constraint costs. */
@@ -45,7 +94,7 @@ async function cairnAppend(arena: Arena, load: AppendLoad & { readonly condition
   const headers = grpcHeaders(TRANSACT);
   return {
     peer: 'cairn',
-    durability: 'fdatasync before the answer',
+    durability: DURABLE,
     run: (seconds) =>
       measured(
         { pids: [node.pid], eventsPerCall: load.events },
@@ -76,7 +125,7 @@ async function etcdAppend(arena: Arena, load: AppendLoad): Promise<readonly Cont
         request: () => template.next(),
       },
     );
-  return [{ peer: 'etcd', durability: 'fdatasync before the answer', run }];
+  return [{ peer: 'etcd', durability: DURABLE, run }];
 }
 
 async function postgresAppend(arena: Arena, load: AppendLoad): Promise<readonly Contender[]> {

@@ -25,6 +25,7 @@ const GROUP_ROWS = 0x01;
 export const databaseMachines: Machines = {
   openCatalog: (kv) => new CatalogAdapter(CatalogMachine.open(sourceOf(kv, CATALOG_GROUP))),
   createDatabase: (kv, binding) => new DatabaseAdapter(DatabaseMachine.create(sourceOf(kv, binding.group), binding)),
+  markOf: (kv, group) => new DatabaseReader(sourceOf(kv, group)).applied(),
   openDatabase: (kv, group) => {
     const machine = DatabaseMachine.open(sourceOf(kv, group));
     return machine === undefined ? undefined : new DatabaseAdapter(machine);

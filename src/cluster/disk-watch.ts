@@ -1,12 +1,11 @@
 /**
- * Watches the disk of a running node: looks a few times a second, tells the core when what it allows has changed, and
- * keeps the metrics of it.
+ * Watches the disk of a running node: tells the core when what it allows has changed, and keeps the metrics of it. Whoever
+ * runs the node calls it a few times a second.
  */
 import type { Logger, Metrics } from '#observability';
 import type { DiskGuard, DiskLevel, DiskReport } from '#storage';
 import type { CoreLink } from './link.ts';
 
-const CHECK_INTERVAL_MS = 250;
 const LEVEL_NUMBERS: Readonly<Record<DiskLevel, number>> = { open: 0, 'refusing-writes': 1, 'read-only': 2 };
 
 export interface DiskWatchPorts {
@@ -14,13 +13,14 @@ export interface DiskWatchPorts {
   readonly link: CoreLink;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** The disk failed in another way than by being full. */
-  readonly onFatal: (failure: unknown) => void;
 }
 
-/** Begins to watch, and says at once what the disk allows. Returns how to stop. */
+/**
+ * Says at once what the disk allows. Returns the look to be taken again a few times a second; it throws when the disk
+ * fails in another way than by being full.
+ */
 export function watchDisk(ports: DiskWatchPorts): () => void {
-  const { guard, link, logger, onFatal } = ports;
+  const { guard, link, logger } = ports;
   const show = diskGauges(ports.metrics);
   let level: DiskLevel = 'open';
   const tell = (report: DiskReport): void => {
@@ -31,14 +31,7 @@ export function watchDisk(ports: DiskWatchPorts): () => void {
     logger.warn('disk-level', { level, availableBytes: report.availableBytes, ballastBytes: report.ballastHeldBytes });
   };
   tell(guard.report);
-  const watching = setInterval(() => {
-    try {
-      tell(guard.check());
-    } catch (failure) {
-      onFatal(failure);
-    }
-  }, CHECK_INTERVAL_MS);
-  return () => clearInterval(watching);
+  return () => tell(guard.check());
 }
 
 function diskGauges(metrics: Metrics): (report: DiskReport) => void {

@@ -4,7 +4,15 @@
  * Everything that is asked in one turn of the event loop leaves in one message. A report is taken in a fixed order, so
  * that whoever is told of a write can already see it: catalog, revisions, then answers (C6).
  */
-import { assert, type DatabaseId, type GroupId, type LeaderAddress, type Revision, toRevision } from '#base';
+import {
+  assert,
+  type DatabaseError,
+  type DatabaseId,
+  type GroupId,
+  type LeaderAddress,
+  type Revision,
+  toRevision,
+} from '#base';
 import type { KvReader } from '#kv';
 import { type DiskLevel, PAYLOAD_BYTES_MAX } from '#storage';
 import { LiveCatalog } from './catalog-mirror.ts';
@@ -102,7 +110,7 @@ export class FrontNode implements Node {
   }
 
   async transact(group: GroupId, payload: Uint8Array): Promise<TransactOutcome> {
-    if (payload.length > PAYLOAD_BYTES_MAX) throw payloadTooLarge(payload.length, PAYLOAD_BYTES_MAX);
+    if (payload.length > PAYLOAD_BYTES_MAX) throw this.#refused(payloadTooLarge(payload.length, PAYLOAD_BYTES_MAX));
     const outcome = await this.#propose((token) => this.#turn.proposals.push({ token, group, payload }));
     assert(isTransact(outcome), 'A transaction is answered as one', outcome);
     return outcome;
@@ -174,7 +182,7 @@ export class FrontNode implements Node {
     add: (token: Token) => void,
     answer: (settlement: Settlement) => Answer,
   ): Promise<Answer> {
-    if (this.#draining !== undefined) return Promise.reject(draining());
+    if (this.#draining !== undefined) return Promise.reject(this.#refused(draining()));
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     this.#lastToken += 1;
     if (kind === 'proposal') this.#pendingProposals += 1;
@@ -218,13 +226,16 @@ export class FrontNode implements Node {
     assert(pending !== undefined, 'A request is answered once', settlement.token);
     this.#pending.delete(settlement.token);
     const elapsedMs = nowMs - pending.startedMs;
-    if (pending.kind === 'proposal') {
-      this.#pendingProposals -= 1;
-      this.#ports.observer.proposed({ elapsedMs, failed: settlement.kind === 'refused' });
-    } else {
-      this.#ports.observer.read({ elapsedMs });
-    }
+    if (pending.kind === 'proposal') this.#pendingProposals -= 1;
+    if (settlement.kind === 'refused') this.#refused(settlement.error);
+    else if (pending.kind === 'proposal') this.#ports.observer.proposed({ elapsedMs });
+    else this.#ports.observer.read({ elapsedMs });
     pending.settle(settlement);
+  }
+
+  #refused(error: DatabaseError): DatabaseError {
+    this.#ports.observer.refused(error);
+    return error;
   }
 }
 

@@ -65,6 +65,8 @@ export interface Machines {
   /** The catalog as it is in the store; a new one is empty. */
   openCatalog(kv: KvReader): CatalogMachine;
   createDatabase(kv: KvReader, binding: Binding): Machine;
+  /** How far a database is, without opening it; undefined when the store has no such database. */
+  markOf(kv: KvReader, group: GroupId): AppliedMark | undefined;
   /** Undefined when the store has no such database. */
   openDatabase(kv: KvReader, group: GroupId): Machine | undefined;
   /** Whether the history between the durable mark and the applied row is whole. */

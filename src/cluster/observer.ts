@@ -3,6 +3,7 @@
  *
  * The core lives in another isolate than the metrics: it gathers numbers, which travel with its reports.
  */
+import type { DatabaseError } from '#base';
 import type { Metrics } from '#observability';
 import type { PersistedFacts } from '#storage';
 
@@ -22,7 +23,10 @@ export interface WrittenFacts {
 
 /** What the front times. None of it may throw. */
 export interface FrontObserver {
-  proposed(facts: { readonly elapsedMs: number; readonly failed: boolean }): void;
+  /** A proposal has its outcome. */
+  proposed(facts: { readonly elapsedMs: number }): void;
+  /** A proposal or a read was not taken in, or given up. */
+  refused(error: DatabaseError): void;
   read(facts: { readonly elapsedMs: number }): void;
 }
 
@@ -38,6 +42,16 @@ export interface Measures {
 }
 
 const MS_PER_SECOND = 1000;
+/** Refusals that say that the node is too full or too busy, by the names of refusals.ts. */
+const REJECTIONS = {
+  Draining: 'draining',
+  DiskFull: 'disk_full',
+  EntryTooLarge: 'too_large',
+  UncommittedBytes: 'overload',
+  WaitingBytes: 'overload',
+  ApplyBacklog: 'overload',
+  PendingReads: 'overload',
+} as const;
 
 /** Gathers in the core's isolate. */
 export class MeasureGatherer implements CoreObserver {
@@ -84,11 +98,18 @@ export class MeasureGatherer implements CoreObserver {
 export function observeFront(metrics: Metrics): FrontObserver {
   const proposals = metrics.histogram('cairn_raft_proposal_duration_seconds', {});
   const failures = metrics.counter('cairn_raft_proposals_failed_total', {});
+  const rejections = new Map(
+    Object.entries(REJECTIONS).map(([reason, label]) => [
+      reason,
+      metrics.counter('cairn_rejected_total', { reason: label }),
+    ]),
+  );
   const reads = metrics.histogram('cairn_raft_read_index_duration_seconds', {});
   return {
-    proposed: ({ elapsedMs, failed }) => {
-      if (failed) failures.add();
-      else proposals.observe(elapsedMs / MS_PER_SECOND);
+    proposed: ({ elapsedMs }) => proposals.observe(elapsedMs / MS_PER_SECOND),
+    refused: ({ details }) => {
+      failures.add();
+      rejections.get(details.reason ?? '')?.add();
     },
     read: ({ elapsedMs }) => reads.observe(elapsedMs / MS_PER_SECOND),
   };

@@ -56,28 +56,28 @@ export async function recoverDatabases(
 
 /** A group that the log does not know has applied nothing yet. */
 export function checkUnlogged(machines: Machines, kv: KvStore, groups: readonly GroupId[]): void {
-  for (const group of groups) checkPlace(group, opened(machines, kv, group).applied, undefined);
+  for (const group of groups) checkPlace(group, markOf(machines, kv, group), undefined);
 }
 
 /** True when the group has entries in the log that its state does not include. */
 async function recoverDatabase(ports: RecoveryPorts, recovered: RecoveredGroup): Promise<boolean> {
   const { kv, syncStore, machines } = ports;
   const { group, checkpoint, entries } = recovered;
-  const { applied } = opened(machines, kv, group);
+  const applied = markOf(machines, kv, group);
   checkPlace(group, applied, recovered);
   const last = entries.at(-1)?.index ?? checkpoint.index;
   const isWhole = applied.index === checkpoint.index || (await machines.verify(kv, group, checkpoint));
   if (isWhole) return last > applied.index;
   // Step by step durable: after another power failure in the middle the damage must still show.
   await machines.rebuild(new SyncedStore(kv, syncStore), group, checkpoint);
-  const { applied: rebuilt } = opened(machines, kv, group);
+  const rebuilt = markOf(machines, kv, group);
   assert(rebuilt.index === checkpoint.index, 'A rebuilt database stands at its checkpoint', [rebuilt, checkpoint]);
   return last > rebuilt.index;
 }
 
-function opened(machines: Machines, kv: KvStore, group: GroupId): Machine {
-  const machine = machines.openDatabase(kv, group);
-  if (machine !== undefined) return machine;
+function markOf(machines: Machines, kv: KvStore, group: GroupId): DurableMark {
+  const mark = machines.markOf(kv, group);
+  if (mark !== undefined) return mark;
   throw broken(`Group ${group} is in the catalog and the log but has no applied row in the store`);
 }
 

@@ -17,6 +17,8 @@ import { nativeCrc32, nativeRandom, nativeSha256, wallClock } from './native.ts'
 import type { Node } from './node.ts';
 import { observeFront, observeMeasures } from './observer.ts';
 
+const DISK_CHECK_MS = 250;
+
 export interface NodeOptions {
   readonly dataDirectory: string;
   /** What this node is called towards clients. */
@@ -52,7 +54,14 @@ export async function startNode(options: NodeOptions): Promise<Node> {
       throw failure;
     },
   );
-  const unwatch = watchDisk({ guard, link: core, logger, metrics, onFatal });
+  const look = watchDisk({ guard, link: core, logger, metrics });
+  const looking = setInterval(() => {
+    try {
+      look();
+    } catch (failure) {
+      stopProcess(logger, 'front', failure);
+    }
+  }, DISK_CHECK_MS);
   return new FrontNode({
     link: core,
     reader: store,
@@ -65,7 +74,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     monotonicMs: () => performance.now(),
     observer: observeFront(metrics),
     close: async () => {
-      unwatch();
+      clearInterval(looking);
       await Promise.all([store.close(), guard.close()]);
     },
   });

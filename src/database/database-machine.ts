@@ -79,7 +79,8 @@ export interface MachineOptions {
   readonly hashBits?: number;
 }
 
-const FILTER_BYTES_MAX = 32 * 1024 * 1024;
+/** Room for about 25 million ids, subjects and transaction ids. */
+const FILTER_BYTES_MAX = 64 * 1024 * 1024;
 
 export class DatabaseMachine {
   readonly #reader: DatabaseReader;

@@ -212,6 +212,7 @@ export class DatabaseWriter {
     assert(this.#isInFlight, 'What reaches the store was flushed before');
     this.#isInFlight = false;
     this.#inFlight.clear();
+    this.#events.forget();
     this.heads.flushed();
   }
 

@@ -8,8 +8,16 @@
  *
  * Invariants:
  *   D1  Every value carries a CRC-32 that is verified on every read; one that fails is `CorruptRecord`, fatal.
- *   D5  Recorded time never goes back from one revision to the next.
+ *   D2  (stream, stored id) is unique; a taken id gets the position behind it, again and again until it is free.
+ *   D3  A flush is one batch with the applied row of exactly what it holds; what waits for one is seen by later entries.
+ *   D4  L of a selector is the revision of the latest event that matches it before the transaction, whatever its form.
+ *   D5  Recorded time never goes back from one revision to the next, nor before the creation of the database.
+ *   D6  The filter in memory never decides: what it may know is looked up, and what it denies has no row.
  *   D7  A reader at an applied revision sees exactly the events up to it, whatever is written meanwhile.
+ *   D8  Outcomes, ids, hashes, heads, chunks and tips follow from the log alone, not from flushes, restarts or memory.
+ *   D9  An entry of an unknown format or kind stops the node before anything changes.
+ *   D10 A name is bound to one instance at most; no group and no database_id is used twice.
+ *   D11 A gap above a durable point is noticed; every row below it can be made anew from the pages.
  */
 export type { Applied } from './applied.ts';
 export { type CatalogEntry, encodeCatalogEntry } from './catalog-entry.ts';

@@ -4,7 +4,7 @@
  * Pages above the durable revision go first, so that a crash in the middle is noticed and the work done again; then all
  * derived rows; then the pages are walked and every row that follows from them is written, by the very code that wrote
  * it the first time; the applied row comes last. Log entries above the durable index are then applied as if they were
- * new: deciding them over a state that already holds some of them would give other outcomes.
+ * new: deciding them over a state that already holds some of them would give other outcomes (D11).
  */
 import { assert, type LogIndex, type Revision, type Term, toRevision } from '#base';
 import type { KvBatch, KvStore } from '#kv';
@@ -29,7 +29,7 @@ export interface DurablePoint {
 
 /** Bytes of pages that are indexed between two writes. */
 const SLICE_BYTES = 4 * 1024 * 1024;
-const FILTER_BYTES_MAX = 32 * 1024 * 1024;
+const FILTER_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Nothing else may read or write the group meanwhile. Throws `CorruptRecord` when a durable page is not whole. */
 export async function rebuildDerived(store: KvStore, source: DatabaseSource, durable: DurablePoint): Promise<void> {

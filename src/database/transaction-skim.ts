@@ -16,6 +16,8 @@ export class TransactionSkim {
   readonly #heads: LiveHeads;
   readonly #events: SkimmedEvent[] = [];
   #count = 0;
+  /** The event read last, also of the transaction before: neighbours mostly share source and type. */
+  #last: SkimmedEvent | undefined;
 
   constructor(heads: LiveHeads) {
     this.#heads = heads;
@@ -37,21 +39,25 @@ export class TransactionSkim {
     const skim = new EventSkim(bytes);
     const recordedSeconds = Math.floor(recordedTimeMs / 1000);
     const recordedNanos = (recordedTimeMs - recordedSeconds * 1000) * 1_000_000;
-    let last: SkimmedEvent | undefined;
     this.#count = 0;
     for (let index = 0; index < eventStarts.length; index++) {
       const start = eventStarts[index] ?? 0;
       const end = eventEnds[index] ?? 0;
       assert(skim.read(start, end), 'An event of a log entry is in canonical form', start);
-      last = this.#add(bytes, skim, last);
-      last.offset = start - varintLength(end - start);
-      last.seconds = skim.hasTime ? skim.seconds : recordedSeconds;
-      last.nanos = skim.hasTime ? skim.nanos : recordedNanos;
+      const event = this.#add(bytes, skim, this.#last);
+      event.offset = start - varintLength(end - start);
+      event.seconds = skim.hasTime ? skim.seconds : recordedSeconds;
+      event.nanos = skim.hasTime ? skim.nanos : recordedNanos;
+      this.#last = event;
     }
     assert(this.#count > 0, 'A transaction has one event or more');
   }
 
-  /** Neighbouring events mostly share source and type: those are compared with the last event's before any look-up. */
+  /** Forgets the heads of the last transaction: the cache may let go of them now. */
+  forget(): void {
+    this.#last = undefined;
+  }
+
   #add(bytes: Uint8Array, skim: EventSkim, last: SkimmedEvent | undefined): SkimmedEvent {
     const heads = this.#heads;
     const sameSource = last !== undefined && isHead(last.source, bytes, skim.sourceStart, skim.sourceEnd);

@@ -4,7 +4,7 @@
  *
  * LevelDB keeps or loses a batch as a whole, but after a power loss it may have lost one and kept a later one. Every
  * batch that changed a database holds a page, so pages without a gap, whose chain hashes lead to that of the applied
- * row, prove that no batch is missing.
+ * row, prove that no batch is missing (D11).
  */
 import { toHex } from '#base';
 import { isCorruptRecord } from './corruption.ts';

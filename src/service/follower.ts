@@ -41,8 +41,9 @@ export class Follower implements Disposable {
   async *upTo(applied: number): AsyncGenerator<readonly StoredEvent[]> {
     const { feed } = this.#followed;
     while (this.#position.revision < applied || this.#position.index < endOf(applied).index) {
+      if (feed.covers(this.#position)) await this.#reads.read(this.#binding, () => feed.advance(applied));
+      // Asked again: what the feed has just read may have been so much that it forgot what this one has not seen.
       if (feed.covers(this.#position)) {
-        await this.#reads.read(this.#binding, () => feed.advance(applied));
         const step = feed.take(this.#position, this.#matches, this.#countMax);
         this.#position = step.position;
         yield step.events;

@@ -1,3 +1,4 @@
+/** Which streams, subjects and event types a database has, a page at a time. */
 import { type DatabaseSource, type ListedName, type Listing, listEventTypes, listStreams, listSubjects } from '#query';
 import type { ServiceContext } from './context.ts';
 import { scopeOf } from './instance.ts';

@@ -1,3 +1,4 @@
+/** The log of a database, in its own order: as events, or as whole transactions in the form in which they are kept. */
 import { scanLogBatches as batchesOfSource, type LogScan, type LogSlice, scanLogEvents } from '#query';
 import type { ServiceContext } from './context.ts';
 import { type ReadView, scopeOf } from './instance.ts';

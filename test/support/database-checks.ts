@@ -83,7 +83,8 @@ function summary({ revision, index, seconds, nanos }: PostingEntry): unknown {
   return [revision, index, { seconds, nanos }];
 }
 
-async function walkPostings(
+/** Every entry of a list, in the order of the walk. */
+export async function walkPostings(
   reader: DatabaseReader,
   name: HeadName,
   walk: { readonly at: number; readonly direction: 'forward' | 'reverse' },

@@ -14,13 +14,13 @@ import {
 } from '#database';
 import { type KvBatch, type KvStore, memoryKv } from '#kv';
 
-const sha256: Sha256 = (parts) => {
+export const sha256: Sha256 = (parts) => {
   const hash = createHash('sha256');
   for (const part of parts) hash.update(part);
   return new Uint8Array(hash.digest());
 };
 
-const DATABASE_ID: DatabaseId = toDatabaseId('0198c0de-0000-7000-8000-00000000beef');
+export const DATABASE_ID: DatabaseId = toDatabaseId('0198c0de-0000-7000-8000-00000000beef');
 export const CREATED_AT_MS = 1_700_000_000_000;
 
 export function sourceOf(kv: KvStore, group: number = 7): DatabaseSource {

@@ -2,6 +2,7 @@
 import { silentLogger } from '#observability';
 import { readInvocation } from '../../src/main/config.ts';
 import { startServers } from '../../src/main/servers.ts';
+import { TestClient } from './grpc-client.ts';
 import { tempDir } from './temp-dir.ts';
 
 export interface TestServer extends AsyncDisposable {
@@ -12,6 +13,10 @@ export interface TestServer extends AsyncDisposable {
   /** The URL of the metrics. */
   readonly metrics: string;
   readonly dataDir: string;
+  /** Port of gRPC. */
+  readonly port: number;
+  /** A client of gRPC; it connects with its first call. */
+  readonly client: TestClient;
 }
 
 /** Settings are those of the command line, such as `--read-wait-ms=50`. */
@@ -23,10 +28,15 @@ export async function startTestServer(...settings: readonly string[]): Promise<T
   if (read.kind === 'failure') throw new Error(read.reason.join(' '));
   if (read.value.kind !== 'run') throw new Error('the settings of a test server start a node');
   const running = await startServers(read.value.config, silentLogger);
+  const { grpc } = running.addresses;
+  const client = new TestClient(grpc);
   return {
     ...running.addresses,
     dataDir: dir.path,
+    port: Number(grpc.slice(grpc.lastIndexOf(':') + 1)),
+    client,
     [Symbol.asyncDispose]: async () => {
+      await client[Symbol.asyncDispose]();
       await running.drain();
       dir[Symbol.dispose]();
     },

@@ -15,6 +15,8 @@ export class CoreWorld {
   nowMs = 1_000_000;
   #disk: DiskLevel = 'open';
   readonly failures: Error[] = [];
+  /** The reasons of everything that was refused. */
+  readonly refusals: (string | undefined)[] = [];
   readonly #limits: CoreLimits;
   #core: CoreRuntime | undefined;
   #node: FrontNode | undefined;
@@ -75,7 +77,7 @@ export class CoreWorld {
       storedRevision: (group) => this.#kit.storedRevision(kv, group),
       schedule: queueMicrotask,
       monotonicMs: () => this.nowMs,
-      observer: { proposed: noted, read: noted },
+      observer: { proposed: noted, refused: (error) => this.refusals.push(error.details.reason), read: noted },
       close: async () => undefined,
     });
   }

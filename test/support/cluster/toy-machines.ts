@@ -73,6 +73,7 @@ export function storedRevision(kv: KvReader, group: GroupId): Revision {
 export const toyMachines: Machines = {
   openCatalog: (kv) => new ToyCatalog(kv),
   createDatabase: (kv, binding) => new ToyDatabase(kv, binding.group, NOTHING),
+  markOf: readApplied,
   openDatabase: (kv, group) => {
     const applied = readApplied(kv, group);
     return applied === undefined ? undefined : new ToyDatabase(kv, group, applied);

@@ -223,6 +223,18 @@ describe.each([
     await expect(older.start()).rejects.toMatchObject({ details: { reason: 'StoreAndLogDisagree' } });
   });
 
+  it('refuses a log that a later release wrote', async () => {
+    const { world } = await written();
+    const older = new CoreWorld({}, kit);
+    older.kv = await world.kv.crash(() => true);
+    older.log = new MemoryLog(
+      world.log.durable.map((record) =>
+        record.kind === 'entry' && record.index === 4 ? { ...record, level: 2 } : record,
+      ),
+    );
+    await expect(older.start()).rejects.toMatchObject({ details: { reason: 'UnknownFeatureLevel' } });
+  });
+
   it('refuses a log without its store', async () => {
     const { world } = await written();
     const empty = new CoreWorld({}, kit);

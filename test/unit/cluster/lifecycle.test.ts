@@ -172,6 +172,20 @@ describe('many databases', () => {
     expect(world.log.syncCount - syncs).toBe(3);
   });
 
+  it('are led by one election each, however slow the disk is', async () => {
+    const world = await started();
+    const group = await world.create('shop');
+    world.log.isAutomatic = false;
+    const write = world.transact(group, 'one');
+    await settle();
+    for (let time = 0; time < 5; time += 1) world.pass(4000);
+    expect(world.core.deadlineMs).toBeGreaterThan(world.nowMs);
+    world.log.isAutomatic = true;
+    world.log.sync();
+    expect(await write).toMatchObject({ kind: 'committed', revision: 1 });
+    expect(world.log.recover().groups.get(group)?.hardState).toEqual({ term: 1, vote: 1 });
+  });
+
   it('take turns when one of them has much to apply', async () => {
     const world = await started({ applyGroupEntriesMax: 4, applyEntriesMax: 8 });
     const [busy, quiet] = [await world.create('busy'), await world.create('quiet')];

@@ -38,6 +38,7 @@ describe('back-pressure', () => {
     const refused = { code: 'rate_limited', details: { reason: 'UncommittedBytes' } };
     expect(answers).toMatchObject([{}, {}, {}, { value: refused }]);
     expect(answers[0]).toEqual({});
+    expect(world.refusals).toEqual(['UncommittedBytes']);
     world.log.isAutomatic = true;
     world.log.sync();
     await settle();

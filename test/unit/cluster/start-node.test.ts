@@ -130,6 +130,10 @@ describe('a node', () => {
     expect(read('cairn_store_commit_duration_seconds_count')).toBeGreaterThanOrEqual(5);
     expect(read('cairn_disk_capacity_bytes')).toBeGreaterThan(0);
     await node.drain();
+    await expect(node.transact(binding.group, databaseKit.payload('late'))).rejects.toMatchObject({
+      code: 'unavailable',
+    });
+    expect((await metrics.render()).body).toContain('cairn_rejected_total{reason="draining"} 1');
   });
 
   it('loses nothing that it answered when it is killed, again and again (C2)', async () => {

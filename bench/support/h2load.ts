@@ -1,0 +1,56 @@
+/** Load by h2load (Debian's nghttp2-client): one request sent again and again by a client written in C++. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { LoadResult } from './closed-loop.ts';
+import { Latencies } from './latencies.ts';
+
+const CALLERS_PER_CONNECTION = 16;
+
+export function hasH2load(): boolean {
+  return spawnSync('h2load', ['--version']).error === undefined;
+}
+
+export interface H2loadRun {
+  readonly url: string;
+  readonly clients: number;
+  readonly seconds: number;
+  /** One length-prefixed message. */
+  readonly body: Buffer;
+  /** Where its files may be. */
+  readonly dir: string;
+}
+
+/** Counts what was answered with HTTP 200; whether gRPC was content is the caller's to check. */
+export function h2load(run: H2loadRun): LoadResult {
+  const bodyFile = join(run.dir, 'h2load-body');
+  const logFile = join(run.dir, 'h2load-log');
+  writeFileSync(bodyFile, run.body);
+  const connections = Math.ceil(run.clients / CALLERS_PER_CONNECTION);
+  const done = spawnSync(
+    'h2load',
+    [
+      `--clients=${connections}`,
+      `--max-concurrent-streams=${Math.ceil(run.clients / connections)}`,
+      `--duration=${run.seconds}`,
+      `--data=${bodyFile}`,
+      `--log-file=${logFile}`,
+      '--header=content-type: application/grpc',
+      '--header=te: trailers',
+      run.url,
+    ],
+    { encoding: 'utf8' },
+  );
+  if (done.status !== 0) throw new Error(`h2load failed with ${done.status}: ${done.stderr}`);
+  const latencies = new Latencies();
+  let failed = 0;
+  // Columns: start time, HTTP status, microseconds.
+  for (const line of readFileSync(logFile, 'utf8').split('\n')) {
+    const [, status, micros] = line.split('\t');
+    if (micros === undefined) continue;
+    if (status !== '200') failed += 1;
+    latencies.add(Number(micros) / 1000);
+  }
+  rmSync(logFile);
+  return { calls: latencies.count, failed, seconds: run.seconds, latencies };
+}

@@ -1,0 +1,203 @@
+// Goal: what surrounds the operations over gRPC: health, reflection, compression, deadlines, methods of later releases,
+// and hostile input at every method.
+// Method: a real node; the clients of the gRPC project, and a client that sends any bytes.
+
+import { gzipSync } from 'node:zlib';
+import { Client, compressionAlgorithms, credentials } from '@grpc/grpc-js';
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CreateDatabaseRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
+import { EventStoreService } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
+import {
+  HealthClient,
+  HealthCheckResponse_ServingStatus as Serving,
+} from '../../src/transport/grpc/gen/grpc/health/v1/health.ts';
+import {
+  ServerReflectionClient,
+  type ServerReflectionRequest,
+  type ServerReflectionResponse,
+} from '../../src/transport/grpc/gen/grpc/reflection/v1/reflection.ts';
+import { failureOf } from '../support/grpc-client.ts';
+import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
+import { RawGrpc } from '../support/raw-grpc.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const METHODS = Object.values(EventStoreService).map(({ path }) => path);
+const UNIMPLEMENTED = [
+  'DefineStateView',
+  'FetchStateView',
+  'FetchStateViewAtRevision',
+  'DefineStateChange',
+  'ProcessStateChange',
+  'PublishStateChange',
+  'ExecuteStateChange',
+].map((method) => `/cairn.v1.EventStore/${method}`);
+
+let server: TestServer;
+let raw: RawGrpc;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  raw = new RawGrpc(server.port);
+});
+
+afterAll(async () => {
+  await raw.close();
+  await server[Symbol.asyncDispose]();
+});
+
+function framed(message: Uint8Array, flag: 0 | 1 = 0): Buffer {
+  const header = Buffer.from([flag, 0, 0, 0, 0]);
+  header.writeUInt32BE(message.length, 1);
+  return Buffer.concat([header, message]);
+}
+
+describe('SPEC-GRPC-METHODS', () => {
+  it('has every method of the proto files, and those of a later release answer UNIMPLEMENTED', async () => {
+    const answered: string[] = [];
+    for (const path of METHODS) {
+      const { status, message } = await raw.call({ path, pieces: [framed(new Uint8Array(0))] });
+      expect(message).not.toContain('does not implement the method');
+      if (status === 12) answered.push(path);
+    }
+    expect(answered).toEqual(UNIMPLEMENTED);
+  });
+});
+
+describe('SPEC-GRPC-HEALTH', () => {
+  it('serves reads and writes, by name', async () => {
+    const client = new HealthClient(server.grpc, credentials.createInsecure());
+    for (const service of ['', 'read', 'write', 'cairn.v1.EventStore']) {
+      const status = await new Promise((resolve, reject) => {
+        client.check({ service }, (error, reply) => (error === null ? resolve(reply.status) : reject(error)));
+      });
+      expect(status).toBe(Serving.SERVING);
+    }
+    const unknown = await new Promise((resolve) =>
+      client.check({ service: 'nothing' }, (error) => resolve(error?.code)),
+    );
+    expect(unknown).toBe(5);
+    client.close();
+  });
+});
+
+describe('SPEC-GRPC-REFLECTION', () => {
+  it('lists the services and describes them', async () => {
+    const client = new ServerReflectionClient(server.grpc, credentials.createInsecure());
+    const ask = (messageRequest: ServerReflectionRequest['messageRequest']): Promise<ServerReflectionResponse> =>
+      new Promise((resolve, reject) => {
+        const stream = client.serverReflectionInfo();
+        stream.on('data', resolve);
+        stream.on('error', reject);
+        stream.write({ host: '', messageRequest });
+        stream.end();
+      });
+    const listed = await ask({ $case: 'listServices', value: '' });
+    const { messageResponse } = listed;
+    const names = messageResponse?.$case === 'listServicesResponse' ? messageResponse.value.service : [];
+    expect(names.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['cairn.v1.EventStore', 'grpc.health.v1.Health']),
+    );
+    const found = await ask({ $case: 'fileContainingSymbol', value: 'cairn.v1.EventStore' });
+    const files =
+      found.messageResponse?.$case === 'fileDescriptorResponse' ? found.messageResponse.value.fileDescriptorProto : [];
+    expect(files.some((file) => Buffer.from(file).includes('TransactRequest'))).toBe(true);
+    client.close();
+  });
+});
+
+describe('SPEC-GRPC-GZIP', () => {
+  it('reads compressed requests', async () => {
+    const databaseName = uniqueName();
+    const message = CreateDatabaseRequest.encode({ databaseName }).finish();
+    const headers = { 'grpc-encoding': 'gzip' };
+    const { status } = await raw.call({
+      path: '/cairn.v1.EventStore/CreateDatabase',
+      headers,
+      pieces: [framed(gzipSync(message), 1)],
+    });
+    expect(status).toBe(0);
+    await server.client.send('fetchLatestDatabase', { databaseName });
+  });
+
+  it('serves a client that compresses by default', async () => {
+    const databaseName = uniqueName();
+    const client = new Client(server.grpc, credentials.createInsecure(), {
+      'grpc.default_compression_algorithm': compressionAlgorithms.gzip,
+    });
+    const { path, requestSerialize, responseDeserialize } = EventStoreService.createDatabase;
+    const reply = await new Promise((resolve, reject) => {
+      client.makeUnaryRequest(path, requestSerialize, responseDeserialize, { databaseName }, (error, value) =>
+        error === null ? resolve(value) : reject(error),
+      );
+    });
+    client.close();
+    expect(reply).toMatchObject({ database: { name: databaseName } });
+  });
+});
+
+describe('SPEC-GRPC-DEADLINES', () => {
+  it('ends a call that has no time left without doing its work twice', async () => {
+    const databaseName = uniqueName();
+    await server.client.send('createDatabase', { databaseName });
+    const failure = await failureOf(
+      server.client.send('awaitDatabase', { databaseName, atRevision: 1 }, { deadlineMs: 50 }),
+    );
+    expect(failure.code).toBe('DEADLINE_EXCEEDED');
+  });
+});
+
+describe('SPEC-GRPC-REQUIRE-LEADER', () => {
+  it('is met by the only voter, and every write says where the leader is', async () => {
+    const databaseName = uniqueName();
+    const metadata = { 'x-require-leader': 'true' };
+    const created = await server.client.call('createDatabase', { databaseName }, { metadata });
+    const written = await server.client.call('transact', transaction(databaseName, [event()]), { metadata });
+    const deleted = await server.client.call('deleteDatabase', { databaseName, databaseId: undefined }, { metadata });
+    for (const { trailers } of [created, written, deleted]) {
+      expect(trailers).toMatchObject({ 'x-leader-address': server.grpc });
+    }
+  });
+});
+
+describe('SPEC-GRPC-MALFORMED', () => {
+  const serving = METHODS.filter((path) => !UNIMPLEMENTED.includes(path));
+  const takesFields = serving.filter((path) => !path.endsWith('FetchCatalog'));
+
+  it.each(takesFields)('%s refuses bytes that are not protobuf with the place', async (path) => {
+    const { status, message } = await raw.call({ path, pieces: [framed(Uint8Array.of(0x0a, 5, 0x61))] });
+    expect(status).toBe(3);
+    expect(message).toMatch(/is not a cairn\.v1\.\w+Request: the field at byte 0 is not protobuf/);
+  });
+
+  it('answers any bytes at any method with a status that names no bug, and stays well', async () => {
+    const bytes = fc.oneof(
+      fc.uint8Array({ maxLength: 100 }),
+      fc.uint8Array({ maxLength: 40 }).map((rest) => Buffer.concat([Buffer.from('\n\u0003abc'), rest])),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...METHODS), bytes, async (path, message) => {
+        // A subscription or a wait that happens to be well-formed ends with its deadline.
+        const headers = { 'grpc-timeout': '300m' };
+        const { status } = await raw.call({ path, headers, pieces: [framed(message)] });
+        expect([0, 3, 4, 5, 6, 8, 12]).toContain(status);
+      }),
+      { numRuns: 300 },
+    );
+    const databaseName = uniqueName();
+    await server.client.send('createDatabase', { databaseName });
+    expect(await server.client.send('transact', transaction(databaseName, [event()]))).toMatchObject({ revision: 1 });
+  });
+
+  it('is not disturbed by streams that are broken off at any point', async () => {
+    const path = '/cairn.v1.EventStore/Transact';
+    for (let n = 0; n < 50; n++) {
+      const stream = raw.session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc' });
+      stream.on('error', () => undefined);
+      stream.write(framed(new Uint8Array(100)).subarray(0, n));
+      stream.close(8);
+      await new Promise((resolve) => stream.once('close', resolve));
+    }
+    expect((await server.client.send('fetchCatalog', {})).databases.length).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,316 @@
+// Goal: events, batches of them and the log are read over gRPC as the specification says, at any revision.
+// Method: a real node with one known history; the naive answer beside each question.
+
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ProtoReader, parseUuid } from '#base';
+import type { ScanDatabaseLogRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
+import { Direction, type Event, EventQuery, type EventSelector } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { LogBatch } from '../../src/transport/grpc/gen/cairn/v1/transaction.ts';
+import { failureOf } from '../support/grpc-client.ts';
+import { event, selector, transaction, uniqueName } from '../support/grpc-requests.ts';
+import { RawGrpc } from '../support/raw-grpc.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const { DIRECTION_FORWARD: FORWARD, DIRECTION_REVERSE: REVERSE } = Direction;
+
+/** Transactions of the history: [stream, type, subject, effective second] of each event. */
+const HISTORY: readonly (readonly (readonly [string, string, string | undefined, number])[])[] = [
+  [['orders', 'placed', 's-1', 500]],
+  [
+    ['orders', 'placed', 's-2', 400],
+    ['carts', 'filled', undefined, 300],
+    ['carts', 'emptied', 's-1', 300],
+  ],
+  [['orders', 'shipped', 's-1', 200]],
+  [
+    ['carts', 'filled', 's-3', 600],
+    ['users', 'added', undefined, 100],
+  ],
+];
+
+interface Known {
+  readonly revision: number;
+  readonly index: number;
+  readonly stream: string;
+  readonly type: string;
+  readonly subject: string | undefined;
+  readonly second: number;
+}
+
+const KNOWN: readonly Known[] = HISTORY.flatMap((events, at) =>
+  events.map(([stream, type, subject, second], index) => ({ revision: at + 1, index, stream, type, subject, second })),
+);
+
+let server: TestServer;
+let name: string;
+let databaseId: string;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  name = uniqueName();
+  const { database } = await server.client.send('createDatabase', { databaseName: name });
+  databaseId = database?.databaseId ?? '';
+  for (const [at, events] of HISTORY.entries()) {
+    const sent = events.map(([source, ty, subject, seconds], index) =>
+      event({ id: `${at + 1}.${index}`, source, ty, subject, time: { seconds, nanos: index } }),
+    );
+    await server.client.send('transact', transaction(name, sent));
+  }
+});
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+function places(events: readonly Pick<Event, 'revision' | 'index'>[]): readonly string[] {
+  return events.map(({ revision, index }) => `${revision}.${index}`);
+}
+
+async function query(
+  parts: Parameters<typeof EventQuery.fromPartial>[0],
+  atRevision?: number,
+): Promise<readonly string[]> {
+  const request = { databaseName: name, query: EventQuery.fromPartial(parts), atRevision };
+  const { messages } = await server.client.collect('queryEvents', request);
+  const batches = await server.client.collect('queryEventBatches', request);
+  const inBatches = batches.messages.flatMap(({ events }) => events);
+  expect(inBatches).toEqual(messages);
+  return places(messages);
+}
+
+function expected(matches: (known: Known) => boolean): readonly string[] {
+  return places(KNOWN.filter(matches));
+}
+
+describe('SPEC-GRPC-QUERY-EVENTS', () => {
+  const selectors: readonly [string, EventSelector, (known: Known) => boolean][] = [
+    ['stream', selector({ stream: 'orders' }), ({ stream }) => stream === 'orders'],
+    ['event_type', selector({ eventType: 'filled' }), ({ type }) => type === 'filled'],
+    ['subject', selector({ subject: 's-1' }), ({ subject }) => subject === 's-1'],
+    ['source', selector({ source: 'users' }), ({ stream }) => stream === 'users'],
+    ['an empty selector', selector({}), () => true],
+    [
+      'several attributes, which mean And',
+      selector({ stream: 'carts', eventType: 'filled' }),
+      ({ stream, type }) => stream === 'carts' && type === 'filled',
+    ],
+    ['by_type_prefix', selector({ kind: { $case: 'byTypePrefix', value: 'pl' } }), ({ type }) => type === 'placed'],
+    [
+      'by_stream_prefix',
+      selector({ kind: { $case: 'byStreamPrefix', value: 'o' } }),
+      ({ stream }) => stream === 'orders',
+    ],
+    [
+      'by_subject_prefix',
+      selector({ kind: { $case: 'bySubjectPrefix', value: 's-' } }),
+      ({ subject }) => subject !== undefined,
+    ],
+    ['no_subject', selector({ kind: { $case: 'noSubject', value: {} } }), ({ subject }) => subject === undefined],
+    [
+      'or of and',
+      selector({
+        kind: {
+          $case: 'or',
+          value: {
+            selectors: [
+              { kind: { $case: 'and', value: { selectors: [{ stream: 'orders' }, { subject: 's-1' }] } } },
+              { eventType: 'added' },
+            ],
+          },
+        },
+      }),
+      ({ stream, subject, type }) => (stream === 'orders' && subject === 's-1') || type === 'added',
+    ],
+  ];
+
+  it.each(selectors)('selects by %s', async (_what, selected, matches) => {
+    expect(await query({ eventSelection: { selectors: [selected] } })).toEqual(expected(matches));
+    const reverse = await query({ eventSelection: { selectors: [selected] }, direction: REVERSE });
+    expect(reverse).toEqual(expected(matches).toReversed());
+  });
+
+  it('selects what any of several selectors selects, and everything when there is none', async () => {
+    const either = await query({ eventSelection: { selectors: [{ stream: 'users' }, { subject: 's-2' }] } });
+    expect(either).toEqual(expected(({ stream, subject }) => stream === 'users' || subject === 's-2'));
+    expect(await query({})).toEqual(places(KNOWN));
+  });
+
+  it('reads at any revision', async () => {
+    for (let at = 0; at <= HISTORY.length; at++) {
+      expect(await query({}, at)).toEqual(expected(({ revision }) => revision <= at));
+    }
+  });
+
+  it('keeps to the revision range, both ends included', async () => {
+    expect(await query({ revisionRange: { start: 2, end: 3 } })).toEqual(
+      expected(({ revision }) => revision >= 2 && revision <= 3),
+    );
+    expect(await query({ revisionRange: { start: 3 } })).toEqual(expected(({ revision }) => revision >= 3));
+    expect(await query({ revisionRange: { end: 2 } })).toEqual(expected(({ revision }) => revision <= 2));
+  });
+
+  it('orders by effective time, ties by position, when there is an effective-time range', async () => {
+    const byTime = KNOWN.toSorted((a, b) => a.second - b.second || a.revision - b.revision || a.index - b.index);
+    expect(await query({ effectiveTimeRange: {} })).toEqual(places(byTime));
+    expect(await query({ effectiveTimeRange: {}, direction: REVERSE })).toEqual(places(byTime.toReversed()));
+    const some = await query({ effectiveTimeRange: { start: { seconds: 200 }, end: { seconds: 400, nanos: 0 } } });
+    expect(some).toEqual(places(byTime.filter(({ second }) => second >= 200 && second <= 400)));
+  });
+
+  it('goes on after a position, page by page, in either direction', async () => {
+    for (const direction of [FORWARD, REVERSE]) {
+      const whole = direction === FORWARD ? places(KNOWN) : places(KNOWN).toReversed();
+      const paged: string[] = [];
+      for (;;) {
+        const last = paged.at(-1)?.split('.').map(Number);
+        const after = last === undefined ? undefined : { revision: last[0] ?? 0, index: last[1] ?? 0 };
+        const page = await query({ direction, limit: 2, after });
+        if (page.length === 0) break;
+        expect(page.length).toBeLessThanOrEqual(2);
+        paged.push(...page);
+      }
+      expect(paged).toEqual(whole);
+    }
+  });
+
+  it('gives events as they were written, with what the server adds', async () => {
+    const { messages, headers } = await server.client.collect('queryEvents', {
+      databaseName: name,
+      query: EventQuery.fromPartial({ revisionRange: { start: 2, end: 2 } }),
+      atRevision: undefined,
+    });
+    expect(headers).toMatchObject({ 'x-database-id': databaseId, 'x-revision': '4' });
+    expect(messages[1]).toMatchObject({
+      id: '2.1',
+      specVersion: '1.0',
+      ty: 'filled',
+      source: 'carts',
+      subject: undefined,
+      time: { seconds: 300, nanos: 1 },
+      revision: 2,
+      index: 1,
+    });
+    const recorded = new Set(messages.map(({ recordedTime }) => JSON.stringify(recordedTime)));
+    expect(recorded.size).toBe(1);
+  });
+
+  it('is refused beyond the latest revision, for a missing database, and for a malformed query', async () => {
+    const ask = (
+      databaseName: string,
+      parts: Parameters<typeof EventQuery.fromPartial>[0],
+      atRevision?: number,
+    ): Promise<unknown> =>
+      server.client.collect('queryEvents', { databaseName, query: EventQuery.fromPartial(parts), atRevision });
+    expect(await failureOf(ask(name, {}, 5))).toMatchObject({
+      code: 'NOT_FOUND',
+      info: { metadata: { reason: 'RevisionNotFound' } },
+    });
+    expect((await failureOf(ask(uniqueName(), {}))).code).toBe('NOT_FOUND');
+    expect((await failureOf(ask('No', {}))).code).toBe('INVALID_ARGUMENT');
+    const blank = await failureOf(ask(name, { eventSelection: { selectors: [{ stream: '' }] } }));
+    expect(blank.code).toBe('INVALID_ARGUMENT');
+    expect(blank.fields[0]).toContain('query.event_selection');
+    const crossed = await failureOf(ask(name, { revisionRange: { start: 3, end: 2 } }));
+    expect(crossed.code).toBe('INVALID_ARGUMENT');
+  });
+});
+
+describe('SPEC-GRPC-SCAN-DATABASE-LOG', () => {
+  const scan = (startRevision: number, direction: Direction, limit: number) => ({
+    databaseName: name,
+    startRevision,
+    direction,
+    limit,
+  });
+
+  it('gives events in the order of revisions, each with its revision in an extension', async () => {
+    const { messages, headers } = await server.client.collect('scanDatabaseLog', scan(0, FORWARD, 0));
+    expect(places(messages)).toEqual(places(KNOWN));
+    expect(headers).toMatchObject({ 'x-database-id': databaseId, 'x-revision': '4' });
+    for (const { revision, extensions } of messages) {
+      expect(extensions['revision']).toEqual({ attr: { $case: 'ceString', value: String(revision) } });
+    }
+  });
+
+  it('starts at a revision, turns round, and stops at a limit of events', async () => {
+    const up = await server.client.collect('scanDatabaseLog', scan(3, FORWARD, 0));
+    expect(places(up.messages)).toEqual(expected(({ revision }) => revision >= 3));
+    const down = await server.client.collect('scanDatabaseLog', scan(2, REVERSE, 0));
+    expect(places(down.messages)).toEqual(expected(({ revision }) => revision <= 2).toReversed());
+    const some = await server.client.collect('scanDatabaseLog', scan(0, FORWARD, 3));
+    expect(places(some.messages)).toEqual(places(KNOWN).slice(0, 3));
+  });
+
+  it('is refused for a direction that does not exist', async () => {
+    const failure = await failureOf(server.client.collect('scanDatabaseLog', scan(0, 7 as Direction, 0)));
+    expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', fields: ['direction'] });
+  });
+});
+
+describe('SPEC-GRPC-SCAN-LOG-BATCHES', () => {
+  it('gives whole transactions, forward and reverse, with a limit of transactions', async () => {
+    const request: ScanDatabaseLogRequest = { databaseName: name, startRevision: 0, direction: FORWARD, limit: 0 };
+    const revisionsOf = async (parts: Partial<ScanDatabaseLogRequest>): Promise<readonly number[]> => {
+      const { messages } = await server.client.collect('scanLogBatches', { ...request, ...parts });
+      return messages.flatMap(({ transactions }) => transactions.map(({ revision }) => revision));
+    };
+    expect(await revisionsOf({})).toEqual([1, 2, 3, 4]);
+    expect(await revisionsOf({ direction: REVERSE })).toEqual([4, 3, 2, 1]);
+    expect(await revisionsOf({ startRevision: 2, limit: 2 })).toEqual([2, 3]);
+  });
+
+  it('lets a client prove the history by the chain of hashes', async () => {
+    const raw = new RawGrpc(server.port);
+    const request = Buffer.concat([Buffer.from([0x0a, name.length]), Buffer.from(name)]);
+    const framed = Buffer.concat([Buffer.from([0, 0, 0, 0, request.length]), request]);
+    const { body, status } = await raw.call({ path: '/cairn.v1.EventStore/ScanLogBatches', pieces: [framed] });
+    await raw.close();
+    expect(status).toBe(0);
+    let hash = sha256(Buffer.from(parseUuid(databaseId) ?? []));
+    for (const message of messagesOf(body)) {
+      const bodies = bodiesOf(message);
+      for (const [at, { chainHash }] of LogBatch.decode(message).transactions.entries()) {
+        hash = sha256(hash, bodies[at] ?? Buffer.alloc(0));
+        expect(Buffer.from(chainHash)).toEqual(hash);
+      }
+    }
+    const { database } = await server.client.send('fetchLatestDatabase', { databaseName: name });
+    expect(database?.chainHash).toEqual(hash);
+  });
+});
+
+function sha256(...parts: readonly Uint8Array[]): Buffer {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return hash.digest();
+}
+
+function messagesOf(body: Buffer): readonly Buffer[] {
+  const messages: Buffer[] = [];
+  for (let at = 0; at < body.length; at += 5 + body.readUInt32BE(at + 1)) {
+    messages.push(body.subarray(at + 5, at + 5 + body.readUInt32BE(at + 1)));
+  }
+  return messages;
+}
+
+/** The bytes of field 15 of every LoggedTransaction, as they came. */
+function bodiesOf(logBatch: Uint8Array): readonly Uint8Array[] {
+  const bodies: Uint8Array[] = [];
+  const batch = new ProtoReader(logBatch);
+  while (!batch.done) {
+    batch.tag();
+    const transactionStart = batch.lengthDelimited();
+    const logged = new ProtoReader(logBatch, transactionStart, batch.at);
+    while (!logged.done) {
+      const tag = logged.tag();
+      const start = logged.at;
+      logged.skipField(tag);
+      if (tag !== 0x7a) continue;
+      const inner = new ProtoReader(logBatch, start, logged.at);
+      const bodyStart = inner.lengthDelimited();
+      bodies.push(logBatch.subarray(bodyStart, inner.at));
+    }
+  }
+  return bodies;
+}

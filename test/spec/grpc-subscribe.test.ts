@@ -1,0 +1,193 @@
+// Goal: a live tail catches up, follows, beats in silence, resumes where it was left, and costs nobody anything when its
+// reader is slow.
+// Method: a real node; what a reader got, compared with what was committed.
+
+import type { ClientReadableStream } from '@grpc/grpc-js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type SubscribeEventsReply, SubscribeEventsRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
+import { failureOf, iterate } from '../support/grpc-client.ts';
+import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startTestServer();
+});
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+type RequestParts = Parameters<typeof SubscribeEventsRequest.fromPartial>[0];
+
+async function newDatabase(): Promise<string> {
+  const databaseName = uniqueName();
+  await server.client.send('createDatabase', { databaseName });
+  return databaseName;
+}
+
+async function commit(name: string, count: number, source: string = 'orders'): Promise<void> {
+  for (let n = 0; n < count; n++) {
+    await server.client.send(
+      'transact',
+      transaction(name, [event({ id: `${n}`, source }), event({ id: `${n}b`, source })]),
+    );
+  }
+}
+
+function subscribe(databaseName: string, parts: RequestParts = {}): ClientReadableStream<SubscribeEventsReply> {
+  return server.client.open('subscribeEvents', SubscribeEventsRequest.fromPartial({ databaseName, ...parts }), {
+    deadlineMs: 15_000,
+  });
+}
+
+/** The first replies that `enough` wants, then the stream is cancelled. */
+async function take(
+  stream: ClientReadableStream<SubscribeEventsReply>,
+  enough: (replies: readonly SubscribeEventsReply[]) => boolean,
+): Promise<readonly SubscribeEventsReply[]> {
+  const replies: SubscribeEventsReply[] = [];
+  for await (const reply of iterate(stream)) {
+    replies.push(reply);
+    if (enough(replies)) break;
+  }
+  stream.cancel();
+  return replies;
+}
+
+function eventsOf(replies: readonly SubscribeEventsReply[]): readonly string[] {
+  return replies.flatMap(({ message }) =>
+    message?.$case === 'event' ? [`${message.value.revision}.${message.value.index}`] : [],
+  );
+}
+
+function placesOf(revisions: readonly number[]): readonly string[] {
+  return revisions.flatMap((revision) => [`${revision}.0`, `${revision}.1`]);
+}
+
+describe('SPEC-GRPC-SUBSCRIBE-EVENTS', () => {
+  it('catches up from the first event, then follows', async () => {
+    const name = await newDatabase();
+    await commit(name, 2);
+    const stream = subscribe(name);
+    const taken = take(stream, (replies) => eventsOf(replies).length >= 8);
+    await commit(name, 2);
+    expect(eventsOf(await taken)).toEqual(placesOf([1, 2, 3, 4]));
+  });
+
+  it('selects', async () => {
+    const name = await newDatabase();
+    const taken = take(
+      subscribe(name, { eventSelection: { selectors: [{ stream: 'carts' }] } }),
+      (replies) => eventsOf(replies).length >= 4,
+    );
+    await commit(name, 1);
+    await commit(name, 1, 'carts');
+    await commit(name, 1);
+    await commit(name, 1, 'carts');
+    expect(eventsOf(await taken)).toEqual(placesOf([2, 4]));
+  });
+
+  it('goes on behind the position it is given', async () => {
+    const name = await newDatabase();
+    await commit(name, 3);
+    const replies = await take(
+      subscribe(name, { after: { revision: 2, index: 0 } }),
+      (some) => eventsOf(some).length >= 3,
+    );
+    expect(eventsOf(replies)).toEqual(['2.1', '3.0', '3.1']);
+  });
+
+  it('delivers every event once to a reader that comes back again and again', async () => {
+    const name = await newDatabase();
+    const seen: string[] = [];
+    let after: { readonly revision: number; readonly index: number } | undefined;
+    const writing = commit(name, 20);
+    while (seen.length < 40) {
+      const replies = await take(subscribe(name, { after, heartbeatMs: 100 }), (some) => some.length >= 3);
+      seen.push(...eventsOf(replies));
+      const { message } = replies.at(-1) ?? {};
+      if (message?.$case === 'event') after = { revision: message.value.revision, index: message.value.index };
+      else if (message?.$case === 'heartbeat') after = message.value.position;
+    }
+    await writing;
+    expect(seen).toEqual(placesOf(Array.from({ length: 20 }, (_, at) => at + 1)));
+  });
+
+  it('beats while there is nothing to deliver, with the position to resume from', async () => {
+    const name = await newDatabase();
+    await commit(name, 1, 'carts');
+    const stream = subscribe(name, { eventSelection: { selectors: [{ stream: 'orders' }] }, heartbeatMs: 100 });
+    const replies = await take(stream, (some) => some.length >= 2);
+    for (const { message } of replies) {
+      expect(message).toMatchObject({ $case: 'heartbeat', value: { revision: 1, position: { revision: 1 } } });
+    }
+    const [first] = replies;
+    const position = first?.message?.$case === 'heartbeat' ? first.message.value.position : undefined;
+    await commit(name, 1);
+    expect(eventsOf(await take(subscribe(name, { after: position }), (some) => some.length >= 2))).toEqual(
+      placesOf([2]),
+    );
+  });
+
+  it('sends its headers before the first event', async () => {
+    const name = await newDatabase();
+    const stream = subscribe(name);
+    const metadata = await new Promise<unknown>((resolve) => stream.once('metadata', resolve));
+    expect(metadata).toMatchObject({ internalRepr: expect.anything() });
+    stream.on('error', () => undefined);
+    stream.cancel();
+  });
+
+  it('ends with NOT_FOUND when its database is deleted', async () => {
+    const name = await newDatabase();
+    await commit(name, 1);
+    const stream = subscribe(name);
+    const ended = failureOf(
+      (async () => {
+        for await (const reply of iterate(stream)) {
+          if (reply.message?.$case === 'event' && reply.message.value.index === 1) {
+            await server.client.send('deleteDatabase', { databaseName: name, databaseId: undefined });
+            await server.client.send('createDatabase', { databaseName: name });
+          }
+        }
+      })(),
+    );
+    expect(await ended).toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('ends at the deadline and when the client cancels', async () => {
+    const name = await newDatabase();
+    const request = SubscribeEventsRequest.fromPartial({ databaseName: name });
+    const ended = await failureOf(server.client.collect('subscribeEvents', request, { deadlineMs: 150 }));
+    expect(ended.code).toBe('DEADLINE_EXCEEDED');
+    const stream = subscribe(name);
+    const cancelled = failureOf(take(stream, () => false));
+    stream.once('metadata', () => stream.cancel());
+    expect((await cancelled).code).toBe('CANCELLED');
+  });
+
+  it('never holds up a writer when its reader does not read, and misses nothing when it does', async () => {
+    const name = await newDatabase();
+    const big = Buffer.alloc(200_000, 'x');
+    const stream = subscribe(name);
+    stream.pause();
+    const transactions = 60;
+    for (let n = 0; n < transactions; n++) {
+      await server.client.send('transact', transaction(name, [event({ id: `${n}`, data: big })]));
+    }
+    const replies = await take(stream, (some) => eventsOf(some).length >= transactions);
+    expect(eventsOf(replies)).toEqual(Array.from({ length: transactions }, (_, at) => `${at + 1}.0`));
+  });
+
+  it('is refused for a position beyond the database, a missing database and a heartbeat out of bounds', async () => {
+    const name = await newDatabase();
+    const fail = (databaseName: string, parts: RequestParts): Promise<{ code: string; fields: readonly string[] }> =>
+      failureOf(take(subscribe(databaseName, parts), () => false));
+    expect((await fail(name, { after: { revision: 1, index: 0 } })).code).toBe('NOT_FOUND');
+    expect((await fail(uniqueName(), {})).code).toBe('NOT_FOUND');
+    expect(await fail(name, { heartbeatMs: 99 })).toMatchObject({ code: 'INVALID_ARGUMENT', fields: ['heartbeat_ms'] });
+    expect((await fail(name, { heartbeatMs: 60_001 })).code).toBe('INVALID_ARGUMENT');
+  });
+});

@@ -1,0 +1,457 @@
+// Goal: a transaction over gRPC is judged, committed and answered as the specification says, in both request shapes.
+// Method: a real node; each test on a database of its own.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { EventSelector } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import {
+  type Constraint,
+  type TransactReply,
+  TransactRequest,
+} from '../../src/transport/grpc/gen/cairn/v1/transaction.ts';
+import { failureOf } from '../support/grpc-client.ts';
+import {
+  event,
+  maxRevision,
+  minRevision,
+  revisionRange,
+  selector,
+  transaction,
+  uniqueName,
+} from '../support/grpc-requests.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const TRANSACTION_ID = '0193A1B2-c3d4-7e5f-8a9b-100000000000';
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startTestServer();
+});
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+async function newDatabase(): Promise<string> {
+  const databaseName = uniqueName();
+  await server.client.send('createDatabase', { databaseName });
+  return databaseName;
+}
+
+function transact(request: TransactRequest): Promise<TransactReply> {
+  return server.client.send('transact', request);
+}
+
+async function latestOf(databaseName: string): Promise<number | undefined> {
+  return (await server.client.send('fetchLatestDatabase', { databaseName })).database?.revision;
+}
+
+describe('SPEC-GRPC-TRANSACT', () => {
+  it('commits events as one revision and maps every id', async () => {
+    const name = await newDatabase();
+    const { message, headers, trailers } = await server.client.call(
+      'transact',
+      transaction(name, [event({ id: 'a' }), event({ id: 'b', source: '/x/carts' })]),
+    );
+    expect(message).toMatchObject({ revision: 1, basis: 0, eventCount: 2, replayed: false });
+    expect(message.eventIdMappings).toEqual([
+      { clientEventId: 'a', storedEventId: 'a' },
+      { clientEventId: 'b', storedEventId: 'b' },
+    ]);
+    expect(message.transactionId).toMatch(/^[0-9a-f]{8}-/);
+    expect(headers).toMatchObject({ 'x-database-id': message.databaseId, 'x-revision': '1' });
+    expect(trailers).toMatchObject({ 'x-leader-node': expect.any(String), 'x-leader-address': expect.any(String) });
+    expect(await transact(transaction(name, [event({ id: 'c' })]))).toMatchObject({ revision: 2, basis: 1 });
+  });
+
+  it('takes CloudEvents, and gives back all of their attributes', async () => {
+    const name = await newDatabase();
+    const attributes = {
+      subject: { attr: { $case: 'ceString', value: 's-1' } },
+      time: { attr: { $case: 'ceTimestamp', value: { seconds: 1_700_000_000, nanos: 5 } } },
+      datacontenttype: { attr: { $case: 'ceString', value: 'application/json' } },
+      dataschema: { attr: { $case: 'ceUri', value: 'https://x.example/schema' } },
+      traceparent: { attr: { $case: 'ceString', value: '00-ab-cd-01' } },
+      attempt: { attr: { $case: 'ceInteger', value: -3 } },
+    } as const;
+    const cloudEvent = { id: 'e-1', source: 'orders', specVersion: '1.0', type: 'order.placed', attributes };
+    const request = { databaseName: name, events: [{ ...cloudEvent, data: { $case: 'textData', value: '{"a":1}' } }] };
+    expect(await transact(TransactRequest.fromPartial(request as never))).toMatchObject({ revision: 1, eventCount: 1 });
+    const { messages } = await server.client.collect('scanDatabaseLog', {
+      databaseName: name,
+      startRevision: 0,
+      direction: 0,
+      limit: 0,
+    });
+    expect(messages[0]).toMatchObject({
+      id: 'e-1',
+      ty: 'order.placed',
+      source: 'orders',
+      subject: 's-1',
+      time: { seconds: 1_700_000_000, nanos: 5 },
+      datacontenttype: 'application/json',
+      dataschema: 'https://x.example/schema',
+      extensions: { traceparent: attributes.traceparent, attempt: attributes.attempt },
+    });
+    expect(messages[0]?.data.toString()).toBe('{"a":1}');
+  });
+
+  it('refuses both shapes at once', async () => {
+    const name = await newDatabase();
+    const request = TransactRequest.fromPartial({ ...transaction(name, [event()]), transactionId: TRANSACTION_ID });
+    expect(await failureOf(transact(request))).toMatchObject({ code: 'INVALID_ARGUMENT', fields: ['transaction'] });
+    expect(await latestOf(name)).toBe(0);
+  });
+
+  it('stores what is said about a transaction and gives it back', async () => {
+    const name = await newDatabase();
+    const options = {
+      lastReadRevision: 0,
+      principalAttributes: { user: 'ada', role: 'clerk' },
+      commitMessage: 'the first\nof many',
+      correlationId: 'c-1',
+      causationId: 'c-0',
+    };
+    const committed = await transact(
+      TransactRequest.fromPartial({ databaseName: name, transaction: { events: [event()], options } }),
+    );
+    const { message, headers } = await server.client.call('fetchTransaction', {
+      databaseName: name,
+      transactionId: committed.transactionId,
+    });
+    expect(message.transaction).toMatchObject({ revision: 1, totalEventCount: 1, body: { origin: 3, options } });
+    expect(message).toMatchObject({ basis: 0, eventIdMappings: committed.eventIdMappings });
+    expect(headers).toMatchObject({ 'x-database-id': committed.databaseId, 'x-revision': '1' });
+  });
+
+  it('does not forge what the server sets: revision, index and recordedtime are refused', async () => {
+    const name = await newDatabase();
+    const failure = await failureOf(transact(transaction(name, [event({ revision: 7, index: 1 })])));
+    expect(failure.code).toBe('INVALID_ARGUMENT');
+    expect(failure.fields.length).toBeGreaterThan(0);
+  });
+});
+
+describe('SPEC-EVENT-IDS', () => {
+  it('stores a taken id under another one, and maps every event', async () => {
+    const name = await newDatabase();
+    await transact(transaction(name, [event({ id: 'a' }), event({ id: 'a', source: 'carts' })]));
+    const reply = await transact(transaction(name, [event({ id: 'a' }), event({ id: 'b' }), event({ id: 'b' })]));
+    expect(reply.eventIdMappings).toEqual([
+      { clientEventId: 'a', storedEventId: 'a~2.0' },
+      { clientEventId: 'b', storedEventId: 'b' },
+      { clientEventId: 'b', storedEventId: 'b~2.2' },
+    ]);
+    const { messages } = await server.client.collect('queryEvents', {
+      databaseName: name,
+      query: undefined,
+      atRevision: undefined,
+    });
+    expect(messages.map(({ id }) => id)).toEqual(['a', 'a', 'a~2.0', 'b', 'b~2.2']);
+  });
+});
+
+describe('SPEC-TRANSACTION-IDEMPOTENCE', () => {
+  it('answers a repeat with the recorded result, whatever its body', async () => {
+    const name = await newDatabase();
+    await transact(transaction(name, [event({ id: 'a' })]));
+    const first = await transact(transaction(name, [event({ id: 'a' })], { transactionId: TRANSACTION_ID }));
+    expect(first).toMatchObject({ revision: 2, transactionId: TRANSACTION_ID.toLowerCase(), replayed: false });
+    const bodies = [
+      transaction(name, [event({ id: 'a' })], { transactionId: TRANSACTION_ID }),
+      transaction(name, [event({ id: 'other' }), event({ id: 'two' })], {
+        transactionId: TRANSACTION_ID.toLowerCase(),
+      }),
+      transaction(name, [event({ id: 'x' })], { transactionId: TRANSACTION_ID, constraints: [maxRevision(0)] }),
+      transaction(name, [event({ id: '' })], { transactionId: TRANSACTION_ID }),
+      transaction(name, [], { transactionId: TRANSACTION_ID }),
+      transaction(name, [event({ data: Buffer.alloc(1_000_001) })], { transactionId: TRANSACTION_ID }),
+    ];
+    for (const body of bodies) expect(await transact(body)).toEqual({ ...first, replayed: true });
+    expect(await latestOf(name)).toBe(2);
+  });
+
+  it('commits again without a transaction_id', async () => {
+    const name = await newDatabase();
+    const first = await transact(transaction(name, [event()]));
+    const second = await transact(transaction(name, [event()]));
+    expect([first.revision, second.revision]).toEqual([1, 2]);
+    expect(first.transactionId).not.toBe(second.transactionId);
+  });
+
+  it('does not record a refused attempt', async () => {
+    const name = await newDatabase();
+    const refused = transaction(name, [event()], { transactionId: TRANSACTION_ID, constraints: [minRevision(5)] });
+    expect((await failureOf(transact(refused))).code).toBe('FAILED_PRECONDITION');
+    expect(await transact(transaction(name, [event()], { transactionId: TRANSACTION_ID }))).toMatchObject({
+      revision: 1,
+      replayed: false,
+    });
+  });
+
+  it('is scoped to the instance of the database', async () => {
+    const name = await newDatabase();
+    const request = transaction(name, [event()], { transactionId: TRANSACTION_ID });
+    await transact(request);
+    await server.client.send('deleteDatabase', { databaseName: name, databaseId: undefined });
+    await server.client.send('createDatabase', { databaseName: name });
+    expect(await transact(request)).toMatchObject({ revision: 1, replayed: false });
+  });
+
+  it('commits once when the same transaction arrives many times at once', async () => {
+    const name = await newDatabase();
+    const request = transaction(name, [event()], { transactionId: TRANSACTION_ID });
+    const replies = await Promise.all(Array.from({ length: 20 }, () => transact(request)));
+    expect(new Set(replies.map(({ revision }) => revision))).toEqual(new Set([1]));
+    expect(replies.filter(({ replayed }) => !replayed).length).toBe(1);
+  });
+});
+
+describe('SPEC-TRANSACTION-ORDER-OF-CHECKS', () => {
+  const malformed = event({ id: '', source: '' });
+
+  it('judges the name before everything else', async () => {
+    const failure = await failureOf(transact(transaction('Shop', [malformed])));
+    expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', fields: ['database_name'] });
+  });
+
+  it('looks for the database before it judges size and events', async () => {
+    expect((await failureOf(transact(transaction(uniqueName(), [malformed])))).code).toBe('NOT_FOUND');
+  });
+
+  it('refuses a malformed transaction_id', async () => {
+    const name = await newDatabase();
+    const failure = await failureOf(transact(transaction(name, [event()], { transactionId: 'x' })));
+    expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', fields: ['transaction_id'] });
+  });
+
+  it('judges the size before the events', async () => {
+    const name = await newDatabase();
+    const failure = await failureOf(
+      transact(
+        transaction(
+          name,
+          Array.from({ length: 1001 }, () => malformed),
+        ),
+      ),
+    );
+    expect(failure).toMatchObject({ code: 'RESOURCE_EXHAUSTED', info: { reason: 'too_large' } });
+  });
+
+  it('reports all faults at once, before it looks at constraints', async () => {
+    const name = await newDatabase();
+    const request = transaction(name, [malformed, event(), event({ ty: ' ', subject: '' })], {
+      constraints: [minRevision(9)],
+    });
+    const failure = await failureOf(transact(request));
+    expect(failure.code).toBe('INVALID_ARGUMENT');
+    expect(failure.fields.toSorted()).toEqual([
+      'transaction.events[0].id',
+      'transaction.events[0].source',
+      'transaction.events[2].subject',
+      'transaction.events[2].type',
+    ]);
+    expect(await latestOf(name)).toBe(0);
+  });
+});
+
+describe('SPEC-LIMITS-1', () => {
+  it('takes 1,000 events and refuses 1,001', async () => {
+    const name = await newDatabase();
+    const events = Array.from({ length: 1001 }, (_, n) => event({ id: `e-${n}` }));
+    expect(await transact(transaction(name, events.slice(1)))).toMatchObject({ eventCount: 1000 });
+    expect(await failureOf(transact(transaction(name, events)))).toMatchObject({
+      code: 'RESOURCE_EXHAUSTED',
+      info: { reason: 'too_large' },
+    });
+  });
+
+  it('takes 1,000,000 bytes of events and refuses one more', async () => {
+    const name = await newDatabase();
+    const around = TransactRequest.encode(transaction('', [event({ data: Buffer.alloc(300_000) })])).finish().length;
+    const eventBytes = around - 300_000 - 8;
+    const largest = 1_000_000 - eventBytes;
+    expect(await transact(transaction(name, [event({ data: Buffer.alloc(largest) })]))).toMatchObject({ revision: 1 });
+    const failure = await failureOf(transact(transaction(name, [event({ data: Buffer.alloc(largest + 1) })])));
+    expect(failure).toMatchObject({ code: 'RESOURCE_EXHAUSTED', info: { reason: 'too_large' } });
+    expect(failure.message).toContain('1000001 bytes');
+  });
+
+  it('refuses a transaction without events', async () => {
+    const name = await newDatabase();
+    expect(await failureOf(transact(transaction(name, [])))).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      fields: ['events'],
+    });
+  });
+
+  it('refuses a message far beyond the limit, and the node stays well', async () => {
+    const name = await newDatabase();
+    const failure = await failureOf(transact(transaction(name, [event({ data: Buffer.alloc(8_000_000) })])));
+    expect(failure.code).toBe('RESOURCE_EXHAUSTED');
+    expect(await transact(transaction(name, [event()]))).toMatchObject({ revision: 1 });
+  });
+});
+
+describe('SPEC-CONSTRAINTS', () => {
+  // Revision 1: orders/order.placed/s-1; 2: carts/cart.filled without subject; 3: orders/order.shipped/s-2.
+  const orders = selector({ stream: 'orders' });
+  const carts = selector({ stream: 'carts' });
+  const nothing = selector({ stream: 'nothing' });
+  const everything = selector({});
+
+  async function history(): Promise<string> {
+    const name = await newDatabase();
+    await transact(transaction(name, [event({ id: '1', subject: 's-1' })]));
+    await transact(transaction(name, [event({ id: '2', source: 'carts', ty: 'cart.filled' })]));
+    await transact(transaction(name, [event({ id: '3', ty: 'order.shipped', subject: 's-2' })]));
+    return name;
+  }
+
+  const held: readonly [string, Constraint][] = [
+    ['MinRevision without a selector at the exact revision', minRevision(3)],
+    ['MinRevision with a selector below L', minRevision(2, orders)],
+    ['MinRevision with a selector at L', minRevision(3, orders)],
+    ['MinRevision 0 of nothing', minRevision(0, nothing)],
+    ['MaxRevision without a selector at the revision', maxRevision(3)],
+    ['MaxRevision without a selector above the revision', maxRevision(9)],
+    ['MaxRevision with a selector at L', maxRevision(2, carts)],
+    ['MaxRevision 0 of nothing: it must not exist', maxRevision(0, nothing)],
+    ['RevisionRange without a selector that exists', revisionRange(1, 3)],
+    ['RevisionRange with a selector around L', revisionRange(1, 2, carts)],
+    ['an empty selector: every event', revisionRange(3, 3, everything)],
+  ];
+
+  it.each(held)('hold: %s', async (_what, constraint) => {
+    const name = await history();
+    const reply = await transact(transaction(name, [event({ id: '4' })], { constraints: [constraint] }));
+    expect(reply.revision).toBe(4);
+  });
+
+  const violated: readonly [string, Constraint, string, number][] = [
+    ['MinRevision without a selector below the revision', minRevision(2), 'MinRevision', 3],
+    ['MinRevision without a selector above the revision', minRevision(4), 'MinRevision', 3],
+    ['MinRevision with a selector above L', minRevision(3, carts), 'MinRevision', 2],
+    ['MinRevision 1 of nothing: it must exist', minRevision(1, nothing), 'MinRevision', 0],
+    ['MaxRevision without a selector below the revision', maxRevision(2), 'MaxRevision', 3],
+    ['MaxRevision with a selector below L', maxRevision(2, orders), 'MaxRevision', 3],
+    ['RevisionRange without a selector beyond the revision', revisionRange(2, 4), 'RevisionRange', 3],
+    ['RevisionRange with a selector below L', revisionRange(1, 2, orders), 'RevisionRange', 3],
+    ['RevisionRange with a selector above L', revisionRange(3, 4, carts), 'RevisionRange', 2],
+  ];
+
+  it.each(violated)('are violated: %s', async (_what, constraint, kind, found) => {
+    const name = await history();
+    const failure = await failureOf(transact(transaction(name, [event({ id: '4' })], { constraints: [constraint] })));
+    expect(failure).toMatchObject({ code: 'FAILED_PRECONDITION', info: { reason: 'constraint_violated' } });
+    expect(failure.violations).toEqual([
+      { type: kind, subject: 'constraints[0]', description: expect.stringContaining(`revision ${found}`) },
+    ]);
+    expect(await latestOf(name)).toBe(3);
+  });
+
+  const L: readonly [string, EventSelector, number][] = [
+    ['ByStream', selector({ kind: { $case: 'byStream', value: 'orders' } }), 3],
+    ['ByStreamPrefix', selector({ kind: { $case: 'byStreamPrefix', value: 'car' } }), 2],
+    ['ByType', selector({ kind: { $case: 'byType', value: 'order.placed' } }), 1],
+    ['ByTypePrefix', selector({ kind: { $case: 'byTypePrefix', value: 'order.' } }), 3],
+    ['BySubject', selector({ kind: { $case: 'bySubject', value: 's-1' } }), 1],
+    ['BySubjectPrefix', selector({ kind: { $case: 'bySubjectPrefix', value: 's-' } }), 3],
+    ['BySource', selector({ kind: { $case: 'bySource', value: 'carts' } }), 2],
+    ['NoSubject', selector({ kind: { $case: 'noSubject', value: {} } }), 2],
+    ['the flat form, which means And', selector({ stream: 'orders', eventType: 'order.placed' }), 1],
+    ['And', selector({ kind: { $case: 'and', value: { selectors: [{ stream: 'orders' }, { subject: 's-2' }] } } }), 3],
+    ['Or', selector({ kind: { $case: 'or', value: { selectors: [{ subject: 's-1' }, { stream: 'carts' }] } } }), 2],
+    [
+      'And of Or',
+      selector({
+        kind: {
+          $case: 'and',
+          value: {
+            selectors: [
+              { kind: { $case: 'or', value: { selectors: [{ stream: 'orders' }, { stream: 'carts' }] } } },
+              { kind: { $case: 'byTypePrefix', value: 'order.p' } },
+            ],
+          },
+        },
+      }),
+      1,
+    ],
+  ];
+
+  it.each(L)('look at the latest event that %s selects', async (_kind, selected, latest) => {
+    const name = await history();
+    const violatedBy = transaction(name, [event({ id: '4' })], { constraints: [maxRevision(latest - 1, selected)] });
+    expect((await failureOf(transact(violatedBy))).violations[0]?.description).toContain(`${latest}`);
+    const heldBy = transaction(name, [event({ id: '4', source: 'other', ty: 'x' })], {
+      constraints: [revisionRange(latest, latest, selected)],
+    });
+    expect((await transact(heldBy)).revision).toBe(4);
+  });
+
+  it('are all required, and every violated one is reported by its place', async () => {
+    const name = await history();
+    const constraints = [maxRevision(2), minRevision(3, orders), maxRevision(0, carts)];
+    const failure = await failureOf(transact(transaction(name, [event()], { constraints })));
+    expect(failure.violations.map(({ subject }) => subject)).toEqual(['constraints[0]', 'constraints[2]']);
+  });
+
+  it('never count the events of their own transaction', async () => {
+    const name = await newDatabase();
+    const unique = maxRevision(0, selector({ subject: 'name-1' }));
+    const request = transaction(name, [event({ subject: 'name-1' })], { constraints: [unique] });
+    expect((await transact(request)).revision).toBe(1);
+    expect((await failureOf(transact(request))).code).toBe('FAILED_PRECONDITION');
+  });
+
+  it.each([
+    ['an empty constraint', {}, 'transaction.constraints[0]'],
+    [
+      'start above end',
+      { kind: { $case: 'revisionRange', value: { start: 5, end: 4, selector: undefined } } },
+      'transaction.constraints[0]',
+    ],
+    [
+      'a selector in both forms',
+      {
+        kind: {
+          $case: 'minRevision',
+          value: { revision: 1, selector: selector({ stream: 'a', kind: { $case: 'byType', value: 'b' } }) },
+        },
+      },
+      'transaction.constraints[0]',
+    ],
+  ] as const)('are refused with INVALID_ARGUMENT when malformed: %s', async (_what, constraint, field) => {
+    const name = await newDatabase();
+    const request = transaction(name, [event()], { constraints: [constraint as Constraint] });
+    const failure = await failureOf(transact(request));
+    expect(failure.code).toBe('INVALID_ARGUMENT');
+    expect(failure.fields[0]).toContain(field);
+  });
+
+  it('let one of many racing transactions through', async () => {
+    const name = await history();
+    const attempts = Array.from({ length: 30 }, (_, n) =>
+      transact(transaction(name, [event({ id: `r-${n}` })], { constraints: [minRevision(3)] })).then(
+        () => 'committed',
+        () => 'refused',
+      ),
+    );
+    const outcomes = await Promise.all(attempts);
+    expect(outcomes.filter((outcome) => outcome === 'committed')).toEqual(['committed']);
+    expect(await latestOf(name)).toBe(4);
+  });
+});
+
+describe('SPEC-GRPC-FETCH-TRANSACTION', () => {
+  it('answers NOT_FOUND for an id that is not recorded, and INVALID_ARGUMENT for one that is none', async () => {
+    const name = await newDatabase();
+    const fetch = (transactionId: string): Promise<unknown> =>
+      server.client.send('fetchTransaction', { databaseName: name, transactionId });
+    expect(await failureOf(fetch(TRANSACTION_ID))).toMatchObject({
+      code: 'NOT_FOUND',
+      info: { metadata: { reason: 'TransactionNotFound' } },
+    });
+    expect(await failureOf(fetch('x'))).toMatchObject({ code: 'INVALID_ARGUMENT', fields: ['transaction_id'] });
+  });
+});

@@ -1,0 +1,130 @@
+/**
+ * The service over a node in one thread, with time in the hands of the test.
+ */
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { type Constraint, type Event, Faults, NO_OPTIONS, ORIGIN } from '#model';
+import { createMetrics, type Metrics } from '#observability';
+import { createService, type Service, type ServiceLimits, type Timers, type TransactReply } from '#service';
+import { CoreWorld, settle } from './cluster/core-world.ts';
+import { databaseKit } from './cluster/machine-kit.ts';
+import { eventBytes } from './events.ts';
+
+/** Timers that run when the test lets time pass. */
+export class ManualTimers implements Timers {
+  #nowMs = 0;
+  #pending: { readonly atMs: number; readonly run: () => void }[] = [];
+
+  after(delayMs: number, run: () => void): () => void {
+    const timer = { atMs: this.#nowMs + delayMs, run };
+    this.#pending.push(timer);
+    return () => {
+      this.#pending = this.#pending.filter((other) => other !== timer);
+    };
+  }
+
+  /** Timers that have not run and were not stopped. */
+  get count(): number {
+    return this.#pending.length;
+  }
+
+  pass(ms: number): void {
+    this.#nowMs += ms;
+    const due = this.#pending.filter(({ atMs }) => atMs <= this.#nowMs);
+    this.#pending = this.#pending.filter(({ atMs }) => atMs > this.#nowMs);
+    for (const { run } of due) run();
+  }
+}
+
+export interface Attempt {
+  readonly events?: readonly Partial<Event>[];
+  readonly constraints?: readonly Constraint[];
+  readonly transactionId?: string;
+  /** Adds what a transport would have found wrong. */
+  readonly faults?: Faults;
+  readonly eventCount?: number;
+  readonly eventBytes?: number;
+}
+
+export class ServiceWorld {
+  readonly core: CoreWorld = new CoreWorld({}, databaseKit);
+  readonly timers: ManualTimers = new ManualTimers();
+  readonly metrics: Metrics = createMetrics({ runtime: false });
+  readonly #limits: Partial<ServiceLimits>;
+  #service: Service | undefined;
+  #random = 1;
+
+  constructor(limits: Partial<ServiceLimits> = {}) {
+    this.#limits = limits;
+  }
+
+  get service(): Service {
+    if (this.#service === undefined) throw new Error('The world is started first');
+    return this.#service;
+  }
+
+  async start(): Promise<this> {
+    await this.core.start();
+    this.bind();
+    return this;
+  }
+
+  /** Makes a service of the node that runs now: at the start, and after a crash. */
+  bind(): void {
+    this.#service = createService({
+      node: this.core.node,
+      clock: { nowMs: () => this.core.nowMs },
+      random: { bytes: (count) => this.#bytes(count) },
+      digests: { crc32, sha256: (parts) => sha256(parts) },
+      metrics: this.metrics,
+      release: '1.2.3',
+      limits: this.#limits,
+      timers: this.timers,
+    });
+  }
+
+  transact(databaseName: string, attempt: Attempt = {}): Promise<TransactReply> {
+    const events = (attempt.events ?? [{}]).map(eventBytes);
+    return this.service.transact({
+      databaseName,
+      transactionId: attempt.transactionId,
+      origin: ORIGIN.GRPC_TRANSACTION,
+      options: NO_OPTIONS,
+      constraints: attempt.constraints ?? [],
+      events,
+      eventCount: attempt.eventCount ?? events.length,
+      eventBytes: attempt.eventBytes ?? events.reduce((sum, bytes) => sum + bytes.length, 0),
+      faults: attempt.faults ?? new Faults(),
+    });
+  }
+
+  /** A database with so many transactions of one event. */
+  async database(databaseName: string, revision: number = 0): Promise<void> {
+    await this.service.createDatabase({ databaseName });
+    for (let n = 0; n < revision; n++) await this.transact(databaseName, { events: [{ id: `e-${n}` }] });
+  }
+
+  /** Different every time, and the same in every run. */
+  #bytes(count: number): Uint8Array {
+    return Uint8Array.from({ length: count }, () => {
+      this.#random = (Math.imul(this.#random, 1_664_525) + 1_013_904_223) | 0;
+      return this.#random >>> 24;
+    });
+  }
+
+  /** The value of a metric without labels, or with those of the line. */
+  async metric(line: string): Promise<number> {
+    const { body } = await this.metrics.render();
+    const found = body.split('\n').find((row) => row.startsWith(`${line} `));
+    return Number(found?.slice(line.length + 1) ?? Number.NaN);
+  }
+}
+
+export { settle };
+export const NEVER: AbortSignal = new AbortController().signal;
+
+function sha256(parts: readonly Uint8Array[]): Uint8Array {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return new Uint8Array(hash.digest());
+}

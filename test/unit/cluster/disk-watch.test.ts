@@ -1,0 +1,47 @@
+// Goal: the core hears of each change of what the disk allows, once, and the metrics show what was found. Method: a real
+// guard over a file system whose free space the test sets.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createMetrics, silentLogger } from '#observability';
+import { DiskGuard, type DiskLevel } from '#storage';
+import { watchDisk } from '../../../src/cluster/disk-watch.ts';
+
+const THRESHOLDS = { softBytes: 1000, hardBytes: 100, ballastBytes: 0 };
+let directory = '';
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'cairn-disk-'));
+});
+
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+describe('the watch of the disk', () => {
+  it('tells the core each change once', async () => {
+    const told: DiskLevel[] = [];
+    const metrics = createMetrics({ runtime: false });
+    let availableBytes = 900;
+    const probe = (): { availableBytes: number; capacityBytes: number } => ({ availableBytes, capacityBytes: 10_000 });
+    const guard = DiskGuard.open(directory, { thresholds: THRESHOLDS, probe });
+    const link = {
+      send: () => undefined,
+      onReport: () => undefined,
+      reportDisk: (level: DiskLevel) => told.push(level),
+      drain: async () => undefined,
+    };
+    const look = watchDisk({ guard, link, logger: silentLogger, metrics });
+    expect(told).toEqual(['refusing-writes']);
+    for (const bytes of [900, 50, 40, 9000, 9000]) {
+      availableBytes = bytes;
+      look();
+    }
+    expect(told).toEqual(['refusing-writes', 'read-only', 'open']);
+    const { body } = await metrics.render();
+    expect(body).toContain('cairn_disk_available_bytes 9000');
+    expect(body).toContain('cairn_disk_capacity_bytes 10000');
+    expect(body).toContain('cairn_disk_level 0');
+    await guard.close();
+  });
+});

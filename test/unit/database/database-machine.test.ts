@@ -1,0 +1,237 @@
+// Goal: the rules of deciding and storing a transaction, each by itself (D2, D3, D4, D5, D9).
+// Method: examples; test/property/database-machine.test.ts has the same rules at random.
+
+import { describe, expect, it } from 'vitest';
+import { toHex, toLogIndex, toTerm } from '#base';
+import { DatabaseMachine, type TransactOutcome } from '#database';
+import { type Constraint, type Selector, term } from '#model';
+import { CREATED_AT_MS, DatabaseHost, sha256 } from '../../support/database-host.ts';
+import type { OracleEvent } from '../../support/database-oracle.ts';
+import { payloadOf } from '../../support/database-requests.ts';
+
+const ORDER: OracleEvent = { id: 'a', type: 'placed', source: '/streams/orders', stream: 'orders', subject: 's-1' };
+
+interface Wanted {
+  readonly events?: readonly OracleEvent[];
+  readonly constraints?: readonly Constraint[];
+  readonly transactionId?: number;
+  readonly atMs?: number;
+}
+
+let nextId = 1000;
+
+function payload({ events = [ORDER], constraints = [], transactionId = nextId++, atMs = 5 }: Wanted = {}): Uint8Array {
+  const id = transactionId.toString(16).padStart(32, '0');
+  return payloadOf({ transactionId: id, stampedMs: CREATED_AT_MS + atMs, events, constraints });
+}
+
+function transact(host: DatabaseHost, wanted: Wanted = {}): Promise<TransactOutcome> {
+  return host.apply(payload(wanted));
+}
+
+function unless(selector: Selector | undefined, revision = 0): Constraint {
+  return { kind: 'max-revision', revision, selector };
+}
+
+describe('a transaction', () => {
+  it('gets the next revision, on top of the one before', async () => {
+    const host = new DatabaseHost();
+    expect(await transact(host)).toEqual({
+      kind: 'committed',
+      revision: 1,
+      basis: 0,
+      recordedTimeMs: CREATED_AT_MS + 5,
+      eventCount: 1,
+      storedIds: [],
+    });
+    expect(await transact(host, { events: [ORDER, ORDER], atMs: 9 })).toMatchObject({
+      revision: 2,
+      basis: 1,
+      eventCount: 2,
+    });
+    expect(host.machine.applied).toMatchObject({
+      index: 2,
+      revision: 2,
+      totalEvents: 3,
+      recordedTimeMs: CREATED_AT_MS + 9,
+    });
+  });
+
+  it('extends the chain hash by its body as it is stored (D3)', async () => {
+    const host = new DatabaseHost();
+    const before = host.machine.applied.chainHash;
+    await transact(host);
+    await host.flush();
+    const { bytes, view, chainHash } = host.reader().transaction(1);
+    expect(toHex(chainHash)).toBe(toHex(sha256([before, bytes.subarray(view.body.start, view.body.end)])));
+    expect(host.machine.applied.chainHash).toEqual(chainHash);
+  });
+
+  it('is raised to the recorded time of the one before when its own is earlier (D5)', async () => {
+    const host = new DatabaseHost();
+    await transact(host, { atMs: 2000 });
+    expect(await transact(host, { atMs: 1 })).toMatchObject({ recordedTimeMs: CREATED_AT_MS + 2000 });
+    await host.flush();
+    const { recordedTimeMs, view } = host.reader().transaction(2);
+    expect([recordedTimeMs, view.body.recordedTimeMs]).toEqual([CREATED_AT_MS + 2000, CREATED_AT_MS + 2000]);
+  });
+
+  it('is not recorded before the creation of its database (D5)', async () => {
+    const host = new DatabaseHost();
+    expect(await transact(host, { atMs: -10 })).toMatchObject({ recordedTimeMs: CREATED_AT_MS });
+  });
+});
+
+describe('a transaction id', () => {
+  it('gives the recorded revision when it comes again, whatever the body, flushed or not', async () => {
+    const host = new DatabaseHost();
+    const again = { transactionId: 7, events: [{ ...ORDER, id: 'other' }], constraints: [unless(undefined)] };
+    await transact(host, { transactionId: 7 });
+    expect(await transact(host, again)).toEqual({ kind: 'replayed', revision: 1 });
+    host.beginFlush();
+    expect(await transact(host, again)).toEqual({ kind: 'replayed', revision: 1 });
+    await host.endFlush();
+    expect(await transact(host, again)).toEqual({ kind: 'replayed', revision: 1 });
+    await host.reopen(false);
+    expect(await transact(host, again)).toEqual({ kind: 'replayed', revision: 1 });
+    expect(host.machine.revision).toBe(1);
+  });
+
+  it('is not recorded by a refused attempt', async () => {
+    const host = new DatabaseHost();
+    const refused = {
+      transactionId: 7,
+      constraints: [unless(undefined, 0), { kind: 'min-revision' as const, revision: 9 }],
+    };
+    expect(await transact(host, refused)).toMatchObject({ kind: 'violated', revision: 0 });
+    expect(await transact(host, { transactionId: 7 })).toMatchObject({ kind: 'committed', revision: 1 });
+  });
+});
+
+describe('constraints', () => {
+  it('are all reported with the L that was found, by their place in the request (D4)', async () => {
+    const host = new DatabaseHost();
+    await transact(host);
+    await transact(host, { events: [{ ...ORDER, id: 'b', subject: undefined }] });
+    const constraints = [
+      unless(term('by-stream', 'orders')),
+      unless(term('by-subject', 's-1'), 1),
+      { kind: 'min-revision' as const, revision: 5, selector: term('by-subject', 's-1') },
+      { kind: 'revision-range' as const, start: 1, end: 3, selector: undefined },
+    ];
+    const outcome = await transact(host, { constraints });
+    expect(outcome).toMatchObject({
+      kind: 'violated',
+      revision: 2,
+      violations: [
+        { index: 0, kind: 'max-revision', found: 2, required: 'at most 0' },
+        { index: 2, kind: 'min-revision', found: 1, required: 'at least 5' },
+        { index: 3, kind: 'revision-range', found: 2, required: 'at least 3' },
+      ],
+    });
+    expect(host.machine.applied).toMatchObject({ index: 3, revision: 2 });
+  });
+
+  it('do not count the events of their own transaction (D4)', async () => {
+    const host = new DatabaseHost();
+    const constraints = [unless(term('by-subject', 's-1'))];
+    expect(await transact(host, { constraints })).toMatchObject({ kind: 'committed' });
+    expect(await transact(host, { constraints })).toMatchObject({ kind: 'violated' });
+  });
+
+  it('with a prefix are answered before the entry, and not without an answer (D4)', async () => {
+    const host = new DatabaseHost();
+    await transact(host);
+    await host.flush();
+    const entry = {
+      index: toLogIndex(2),
+      term: toTerm(1),
+      payload: payload({ constraints: [unless(term('by-type-prefix', 'pl'))] }),
+    };
+    const needs = host.machine.needs(entry.payload);
+    expect(needs).toHaveLength(1);
+    const answers = await host.machine.answer(needs);
+    expect(answers).toEqual([1]);
+    expect(() => host.machine.apply(entry)).toThrow('Every need of a payload is answered');
+    expect(host.machine.needs(payload({ constraints: [unless(term('by-type', 'placed'))] }))).toEqual([]);
+  });
+
+  it('see what is applied and not flushed yet (D3, D4)', async () => {
+    const host = new DatabaseHost();
+    for (const revision of [1, 2, 3]) {
+      await transact(host, { events: [{ ...ORDER, id: `e-${revision}` }] });
+      if (revision === 2) host.beginFlush();
+      const outcome = await transact(host, { constraints: [unless(term('by-subject', 's-1'))] });
+      expect(outcome).toMatchObject({ violations: [{ found: revision }] });
+    }
+  });
+});
+
+describe('a taken event id (D2)', () => {
+  it('is stored with the position behind it, within a transaction too', async () => {
+    const host = new DatabaseHost();
+    const other = { ...ORDER, source: 'carts', stream: 'carts' };
+    const sameStream = { ...ORDER, source: 'https://x.example/streams/orders' };
+    expect(await transact(host, { events: [ORDER, ORDER, other, sameStream] })).toMatchObject({
+      storedIds: [
+        { index: 1, id: 'a~1.1' },
+        { index: 3, id: 'a~1.3' },
+      ],
+    });
+    expect(await transact(host)).toMatchObject({ storedIds: [{ index: 0, id: 'a~2.0' }] });
+  });
+
+  it('goes on until it is free when somebody has stored that very id before', async () => {
+    const host = new DatabaseHost();
+    await transact(host, { events: [ORDER, { ...ORDER, id: 'a~2.0' }, { ...ORDER, id: 'a~2.0~2.0' }] });
+    expect(await transact(host)).toMatchObject({ storedIds: [{ index: 0, id: 'a~2.0~2.0~2.0' }] });
+  });
+
+  it('is taken by an id that the server has given', async () => {
+    const host = new DatabaseHost();
+    await transact(host, { events: [ORDER, ORDER] });
+    expect(await transact(host, { events: [{ ...ORDER, id: 'a~1.1' }] })).toMatchObject({
+      storedIds: [{ index: 0, id: 'a~1.1~2.0' }],
+    });
+  });
+});
+
+describe('the log', () => {
+  it.each([
+    ['a later format', 0, 2],
+    ['a kind of the catalog', 1, 16],
+    ['an unknown kind', 1, 9],
+  ])('stops at an entry of %s, before anything changes (D9)', (_name, at, byte) => {
+    const host = new DatabaseHost();
+    const bytes = payload();
+    bytes[at] = byte;
+    expect(() => host.machine.apply({ index: toLogIndex(1), term: toTerm(1), payload: bytes })).toThrow('log entry');
+    expect(host.machine.applied).toMatchObject({ index: 0, revision: 0 });
+  });
+
+  it('is applied in order', async () => {
+    const host = new DatabaseHost();
+    await transact(host);
+    expect(() => host.machine.advance(toLogIndex(1), toTerm(1))).toThrow('Entries are applied in log order');
+  });
+
+  it('moves the applied index over entries that change nothing (D3)', async () => {
+    const host = new DatabaseHost();
+    host.machine.advance(toLogIndex(4), toTerm(2));
+    await host.flush();
+    expect(host.reader().applied()).toMatchObject({ index: 4, term: 2, revision: 0 });
+    expect(DatabaseMachine.open(host.source)?.appliedIndex).toBe(4);
+  });
+
+  it('has no database where none was created', () => {
+    expect(DatabaseMachine.open(new DatabaseHost().source)).toBeUndefined();
+  });
+
+  it('is flushed one batch after the other', () => {
+    const host = new DatabaseHost();
+    host.beginFlush();
+    expect(() => host.machine.flushInto(host.kv.batch())).toThrow('A flush has reached the store before the next');
+    host.machine.flushed();
+    expect(() => host.machine.flushed()).toThrow('was flushed before');
+  });
+});

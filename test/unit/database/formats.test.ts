@@ -1,0 +1,86 @@
+// Goal: the worked examples of docs/formats are the bytes that the code writes. Method: the hexadecimal digits of each
+// example block are read from the page and compared.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { encodeUtf8, parseHex, toGroupId, toHex } from '#base';
+import { encodeCatalogEntry, HEAD_KIND, RowKeys } from '#database';
+import { DATA_KIND, encodeTransactPayload, ORIGIN, stampPayload, term } from '#model';
+import { DATABASE_ID, DatabaseHost } from '../../support/database-host.ts';
+import { eventBytes } from '../../support/events.ts';
+
+/** The digits that begin the lines of the block under "Example". */
+function exampleOf(page: string): string {
+  const text = readFileSync(join(import.meta.dirname, '../../../docs/formats', page), 'utf8');
+  const block = text.split('## Example')[1]?.split('```')[1] ?? '';
+  return block
+    .split('\n')
+    .map((line) => /^(?:[0-9a-f]{2} ?)*/.exec(line)?.[0] ?? '')
+    .join('')
+    .replaceAll(' ', '');
+}
+
+/** The database of the examples: the transaction of docs/formats/transaction.md and nothing else. */
+async function exampleHost(): Promise<DatabaseHost> {
+  const event = eventBytes({
+    source: '/streams/orders',
+    subject: 'o-7',
+    time: { instant: { seconds: 1_767_225_600, nanos: 0 }, text: '2026-01-01T01:00:00+01:00' },
+    data: encodeUtf8('{"n":1}'),
+    dataKind: DATA_KIND.JSON,
+    extensions: new Map([['seq', { kind: 'integer', value: 42 }]]),
+  });
+  const payload = encodeTransactPayload({
+    transactionId: parseHex('00112233445566778899aabbccddeeff') ?? new Uint8Array(16),
+    origin: ORIGIN.GRPC_TRANSACTION,
+    options: { principalAttributes: new Map([['sub', 'ann']]), commitMessage: 'First' },
+    constraints: [{ kind: 'max-revision', revision: 0, selector: term('by-subject', 'o-7') }],
+    events: [event],
+  });
+  stampPayload(payload, Date.UTC(2026, 0, 1, 0, 0, 0, 123));
+  const host = new DatabaseHost();
+  await host.apply(payload);
+  await host.flush();
+  return host;
+}
+
+describe('docs/formats', () => {
+  it('keys.md shows keys', () => {
+    const keys = new RowKeys(toGroupId(7));
+    const name = { kind: HEAD_KIND.STREAM, term: encodeUtf8('orders') };
+    const shown = [keys.head(name).slice(), keys.chunk(name, 300, 2).slice(), keys.tip(name, 4, [5]).slice()];
+    expect(exampleOf('keys.md')).toBe(shown.map(toHex).join(''));
+  });
+
+  it('pages.md shows a page, up to the body of its transaction', async () => {
+    const host = await exampleHost();
+    const page = host.kv.get(host.reader().keys.page(1)) ?? new Uint8Array(0);
+    const { view } = host.reader().transaction(1);
+    const bodyLength = view.body.end - view.body.start;
+    expect(exampleOf('pages.md')).toBe(toHex(page.subarray(0, page.length - bodyLength)));
+  });
+
+  it('indexes.md shows the rows of an event', async () => {
+    const host = await exampleHost();
+    const { keys } = host.reader();
+    const idRows = await host.kv.range(keys.tables(0x08, 0x09)).next(2);
+    const timeRows = await host.kv.range(keys.tables(0x09, 0x0a)).next(2);
+    const rows = [
+      host.kv.get(keys.head({ kind: HEAD_KIND.STREAM, term: encodeUtf8('orders') })),
+      host.kv.get(keys.head({ kind: HEAD_KIND.SUBJECT, term: encodeUtf8('o-7') })),
+      ...idRows.map((row) => row.value),
+      ...timeRows.map((row) => row.value),
+    ];
+    expect(exampleOf('indexes.md')).toBe(rows.map((row) => toHex(row ?? new Uint8Array(0))).join(''));
+  });
+
+  it('entries.md shows entries of the catalog', () => {
+    const createdAtMs = Date.UTC(2025, 11, 7);
+    const entries = [
+      encodeCatalogEntry({ kind: 'create', name: 'shop', databaseId: DATABASE_ID, createdAtMs }),
+      encodeCatalogEntry({ kind: 'delete', name: 'shop', databaseId: DATABASE_ID }),
+    ];
+    expect(exampleOf('entries.md')).toBe(entries.map(toHex).join(''));
+  });
+});

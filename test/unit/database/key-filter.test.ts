@@ -1,0 +1,97 @@
+// Goal: the filter never denies a key that was added, gives up instead of growing without bound, and is worth its memory;
+// the hash under it stays what stored rows were written with (D6).
+// Method: random keys; the bound of its error on a fixed set; golden hashes.
+
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { encodeUtf8 } from '#base';
+import { KeyFilter } from '../../../src/database/key-filter.ts';
+import { KeyHash } from '../../../src/database/key-hash.ts';
+
+const u32 = fc.nat(0xffff_ffff);
+
+function hashOf(domain: number, ...parts: readonly string[]): string {
+  const hash = new KeyHash();
+  hash.start(domain);
+  for (const [place, part] of parts.entries()) {
+    if (place > 0) hash.separate();
+    const bytes = encodeUtf8(part);
+    hash.add(bytes, 0, bytes.length);
+  }
+  hash.finish();
+  return `${hash.high.toString(16).padStart(8, '0')}${hash.low.toString(16).padStart(8, '0')}`;
+}
+
+describe('KeyFilter (D6)', () => {
+  it('never denies a key that was added, also over several sections', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(u32, u32), { maxLength: 9000, size: 'max' }), (keys) => {
+        const filter = new KeyFilter(1 << 20);
+        filter.complete();
+        for (const [high, low] of keys) filter.add(high, low);
+        expect(keys.filter(([high, low]) => !filter.mayHold(high, low))).toEqual([]);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('looks up fewer than 1 in 100 new keys in vain', () => {
+    const filter = new KeyFilter(1 << 22);
+    filter.complete();
+    const hash = new KeyHash();
+    const count = 100_000;
+    let found = 0;
+    for (let n = 0; n < 2 * count; n++) {
+      const bytes = encodeUtf8(`order-${n}`);
+      hash.start(1);
+      hash.add(bytes, 0, bytes.length);
+      hash.finish();
+      if (n < count) filter.add(hash.high, hash.low);
+      else if (filter.mayHold(hash.high, hash.low)) found++;
+    }
+    expect(found).toBeLessThan(count / 100);
+  });
+
+  it('says maybe to everything until it is complete, and again when it has outgrown its bound', () => {
+    const filter = new KeyFilter(16 * 1024);
+    expect([filter.mayHold(1, 2), filter.isComplete]).toEqual([true, false]);
+    filter.complete();
+    expect([filter.mayHold(1, 2), filter.isComplete]).toEqual([false, true]);
+    for (let n = 0; n < 9000; n++) filter.add(n * 7919, n);
+    expect([filter.isOverflowed, filter.isComplete, filter.mayHold(0xffffffff, 0xffffffff)]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    filter.complete();
+    expect(filter.mayHold(0xffffffff, 0xffffffff)).toBe(true);
+  });
+});
+
+describe('KeyHash', () => {
+  it('gives what stored event-id rows are keyed by: these values never change', () => {
+    expect([
+      hashOf(1, ''),
+      hashOf(1, 'orders', 'a'),
+      hashOf(2, 'orders', 'a'),
+      hashOf(1, 'ordersa'),
+    ]).toMatchInlineSnapshot(`
+      [
+        "3fb09b5785dc4844",
+        "933e3621efd7c2d8",
+        "803f4bbbcab6adf1",
+        "3573cb3ba7f6ee38",
+      ]
+    `);
+  });
+
+  it('tells parts, order and domain apart, and spreads over both lanes', () => {
+    const texts = Array.from({ length: 2000 }, (_, n) => `id-${n}`);
+    const hashes = texts.map((text) => hashOf(1, 'orders', text));
+    expect(new Set(hashes).size).toBe(texts.length);
+    expect(new Set(hashes.map((hash) => hash.slice(0, 8))).size).toBe(texts.length);
+    expect(new Set(hashes.map((hash) => hash.slice(8))).size).toBe(texts.length);
+    expect(hashOf(1, 'ab', 'c')).not.toBe(hashOf(1, 'a', 'bc'));
+    expect(hashOf(1, 'ab')).not.toBe(hashOf(1, 'ba'));
+  });
+});

@@ -1,0 +1,154 @@
+// Goal: a history with a gap or a fault above the durable point is told from a whole one, and a rebuild that was cut
+// short is noticed and finished (D11).
+// Method: a database of ten flushes, each fault in turn; a store that fails at every write of a rebuild.
+
+import { describe, expect, it } from 'vitest';
+import { DatabaseError, toHex } from '#base';
+import { type DurablePoint, rebuildDerived, verifyHistory } from '#database';
+import type { KvBatch, KvStore } from '#kv';
+import { CREATED_AT_MS, DatabaseHost } from '../../support/database-host.ts';
+import { payloadOf } from '../../support/database-requests.ts';
+import { dump } from '../../support/database-rows.ts';
+
+const DURABLE = 12;
+
+async function fullHost(): Promise<{ host: DatabaseHost; durable: DurablePoint; durableRows: readonly string[] }> {
+  const host = new DatabaseHost();
+  let durable: DurablePoint = host.machine.applied;
+  let durableRows: readonly string[] = [];
+  for (let n = 1; n <= 30; n++) {
+    const events = [0, 1].map((index) => ({
+      id: `e-${n}-${index}`,
+      type: 't',
+      source: 'orders',
+      stream: 'orders',
+      subject: `s-${n % 4}`,
+    }));
+    const transactionId = n.toString(16).padStart(32, '0');
+    await host.apply(payloadOf({ transactionId, stampedMs: CREATED_AT_MS + n, events, constraints: [] }));
+    if (n % 3 === 0) await host.flush();
+    if (n === DURABLE) {
+      durable = host.machine.applied;
+      durableRows = await dump(host.kv);
+    }
+  }
+  return { host, durable, durableRows };
+}
+
+async function change(
+  kv: KvStore,
+  key: Uint8Array,
+  edit: (value: Uint8Array) => Uint8Array | undefined,
+): Promise<void> {
+  const value = edit((kv.get(key) ?? new Uint8Array(0)).slice());
+  const batch = kv.batch();
+  if (value === undefined) batch.del(key);
+  else batch.put(key, value);
+  await kv.write(batch);
+}
+
+describe('verifyHistory (D11)', () => {
+  it('says whole when nothing is missing, from any durable point', async () => {
+    const { host } = await fullHost();
+    for (const revision of [0, 3, DURABLE, 27, 30, 31]) {
+      expect(await verifyHistory(host.reader(), revision)).toEqual({ kind: 'whole' });
+    }
+  });
+
+  it.each([
+    ['its first page', 13, 13],
+    ['a page in the middle', 19, 19],
+    ['its last page', 28, 28],
+  ])('says broken when %s is missing', async (_name, page, revision) => {
+    const { host, durable } = await fullHost();
+    await change(host.kv, host.reader().keys.page(page).slice(), () => undefined);
+    expect(await verifyHistory(host.reader(), durable.revision)).toMatchObject({ kind: 'broken', revision });
+  });
+
+  it('says broken when a byte of a page is wrong, wherever it is', async () => {
+    const { host, durable } = await fullHost();
+    const key = host.reader().keys.page(16).slice();
+    const length = host.kv.get(key)?.length ?? 0;
+    for (let at = 0; at < length; at += 7) {
+      const flip = (value: Uint8Array): Uint8Array => value.with(at, (value[at] ?? 0) ^ 0x10);
+      await change(host.kv, key, flip);
+      expect(await verifyHistory(host.reader(), durable.revision)).toMatchObject({ kind: 'broken', revision: 16 });
+      await change(host.kv, key, flip);
+    }
+    expect(await verifyHistory(host.reader(), durable.revision)).toEqual({ kind: 'whole' });
+  });
+
+  it("says broken when a page is another database's, though it is whole in itself", async () => {
+    const { host, durable } = await fullHost();
+    const other = new DatabaseHost();
+    for (let n = 1; n <= 18; n++) {
+      const events = [{ id: `o-${n}`, type: 't', source: 'orders', stream: 'orders' }];
+      const transactionId = n.toString(16).padStart(32, '0');
+      await other.apply(payloadOf({ transactionId, stampedMs: CREATED_AT_MS + n, events, constraints: [] }));
+      if (n % 3 === 0) await other.flush();
+    }
+    const key = host.reader().keys.page(16).slice();
+    await change(host.kv, key, () => other.kv.get(key));
+    const check = await verifyHistory(host.reader(), durable.revision);
+    expect(check).toMatchObject({
+      kind: 'broken',
+      revision: 16,
+      fault: 'its chain hash does not follow from its body',
+    });
+  });
+
+  it('says broken when there is no applied row', async () => {
+    const { host } = await fullHost();
+    await change(host.kv, host.reader().keys.applied().slice(), () => undefined);
+    expect(await verifyHistory(host.reader(), 0)).toMatchObject({ kind: 'broken', revision: 1 });
+  });
+});
+
+describe('rebuildDerived (D11)', () => {
+  /** The store of a process that dies at its nth write. */
+  function failingAt(kv: KvStore, fatal: number): KvStore {
+    let writes = 0;
+    const step = <Result>(work: () => Promise<Result>): Promise<Result> =>
+      ++writes < fatal ? work() : Promise.reject(new DatabaseError('internal', 'The process has ended'));
+    return {
+      get: (key) => kv.get(key),
+      range: (options) => kv.range(options),
+      batch: () => kv.batch(),
+      write: (batch: KvBatch) => step(() => kv.write(batch)),
+      clear: (gte, lt) => step(() => kv.clear(gte, lt)),
+      approximateSize: (gte, lt) => kv.approximateSize(gte, lt),
+      compact: (gte, lt) => kv.compact(gte, lt),
+      close: () => kv.close(),
+    };
+  }
+
+  it.each([2, 3])(
+    'cut short at write %i leaves a history that is seen as broken, and is finished later',
+    async (fatal) => {
+      const { host, durable, durableRows } = await fullHost();
+      const failing = failingAt(host.kv, fatal);
+      await expect(rebuildDerived(failing, { ...host.source, kv: failing }, durable)).rejects.toThrow('has ended');
+      expect(await verifyHistory(host.reader(), durable.revision)).toMatchObject({ kind: 'broken' });
+      await rebuildDerived(host.kv, host.source, durable);
+      expect(await dump(host.kv)).toEqual(durableRows);
+      expect(await verifyHistory(host.reader(), durable.revision)).toEqual({ kind: 'whole' });
+    },
+  );
+
+  it('goes back to an empty database', async () => {
+    const { host } = await fullHost();
+    const empty = new DatabaseHost();
+    await empty.flush();
+    await rebuildDerived(host.kv, host.source, empty.machine.applied);
+    expect(await dump(host.kv)).toEqual(await dump(empty.kv));
+  });
+
+  it('stops at a durable page that is broken or missing', async () => {
+    const { host, durable } = await fullHost();
+    const key = host.reader().keys.page(7).slice();
+    await change(host.kv, key, (value) => value.with(60, (value[60] ?? 0) ^ 1));
+    await expect(rebuildDerived(host.kv, host.source, durable)).rejects.toThrow(`${toHex(key)} is corrupt`);
+    await change(host.kv, key, () => undefined);
+    await expect(rebuildDerived(host.kv, host.source, durable)).rejects.toThrow('begins at revision');
+  });
+});

@@ -1,0 +1,208 @@
+// Goal: what is large, many or old is stored and found like everything else: chunks, pages, spilled tips, forgotten heads.
+// Method: examples at the borders, each read back through the readers.
+
+import { describe, expect, it } from 'vitest';
+import { encodeUtf8 } from '#base';
+import {
+  DatabaseMachine,
+  DatabaseReader,
+  eventsOf,
+  HEAD_KIND,
+  PostingCursor,
+  type PostingEntry,
+  verifyHistory,
+  walkPages,
+} from '#database';
+import { and, type Constraint, readEvent, type Selector, TRANSACTION_BYTES_MAX, term } from '#model';
+import { walkPostings } from '../../support/database-checks.ts';
+import { CREATED_AT_MS, DatabaseHost, sourceOf } from '../../support/database-host.ts';
+import type { OracleEvent } from '../../support/database-oracle.ts';
+import { payloadOf } from '../../support/database-requests.ts';
+
+const ORDERS = { kind: HEAD_KIND.STREAM, term: encodeUtf8('orders') } as const;
+
+function orders(count: number, from = 0): OracleEvent[] {
+  return Array.from({ length: count }, (_, place) => ({
+    id: `e-${from + place}`,
+    type: 'placed',
+    source: 'orders',
+    stream: 'orders',
+    subject: `s-${from + place}`,
+  }));
+}
+
+let nextId = 1;
+
+function payload(
+  events: readonly OracleEvent[],
+  constraints: readonly Constraint[] = [],
+  data = new Uint8Array(0),
+): Uint8Array {
+  const transactionId = (nextId++).toString(16).padStart(32, '0');
+  return payloadOf({ transactionId, stampedMs: CREATED_AT_MS + nextId, events, constraints }, data);
+}
+
+function postings(reader: DatabaseReader, at: number): Promise<readonly PostingEntry[]> {
+  return walkPostings(reader, ORDERS, { at, direction: 'forward' });
+}
+
+describe('posting lists', () => {
+  it.each([1, 63, 64, 65, 128, 129, 1000])('hold %i events of one transaction, in order', async (count) => {
+    const host = new DatabaseHost();
+    await host.apply(payload(orders(count)));
+    await host.flush();
+    const reader = host.reader();
+    const found = await postings(reader, 1);
+    expect(found.map(({ index }) => index)).toEqual(Array.from({ length: count }, (_, index) => index));
+    const ids = found.map((entry) => reader.eventOf(entry).bytes).map((bytes) => readEvent(bytes, 0, bytes.length).id);
+    expect(ids).toEqual(orders(count).map(({ id }) => id));
+    expect(reader.head(ORDERS)).toMatchObject({ count, inlineCount: count % 64 === 0 ? 64 : count % 64 });
+  });
+
+  it('go on in the same chunks after a restart (D8)', async () => {
+    const host = new DatabaseHost();
+    for (let from = 0; from < 200; from += 10) {
+      await host.apply(payload(orders(10, from)));
+      await host.flush();
+      await host.reopen(false);
+    }
+    expect(await postings(host.reader(), 20)).toHaveLength(200);
+    expect(host.reader().head(ORDERS)).toMatchObject({ count: 200, inlineCount: 200 % 64 });
+  });
+});
+
+describe('pages', () => {
+  it('hold a transaction of 1,000 events and the most bytes there can be, whole', async () => {
+    const host = new DatabaseHost();
+    const overhead = payload(orders(1000)).length;
+    const data = new Uint8Array(Math.floor((TRANSACTION_BYTES_MAX - overhead) / 1000)).fill(0x20);
+    await host.apply(payload(orders(1000), [], data));
+    await host.apply(payload(orders(1, 1000)));
+    await host.flush();
+    const reader = host.reader();
+    const large = reader.page(1);
+    expect([large.count, large.bodyLength > 900_000]).toEqual([1, true]);
+    expect(reader.pageOf(2).firstRevision).toBe(2);
+    for (const index of [0, 1, 500, 999]) {
+      const bytes = reader.eventAt({ revision: 1, index })?.bytes ?? new Uint8Array(0);
+      expect(readEvent(bytes, 0, bytes.length)).toMatchObject({ id: `e-${index}`, data });
+    }
+    expect(await verifyHistory(reader, 0)).toEqual({ kind: 'whole' });
+  });
+
+  it('of one flush end at about 16 KiB and at 128 transactions, and every revision finds its own', async () => {
+    const host = new DatabaseHost();
+    const sizes = [0, 0, 0, 6000, 6000, 6000, 20_000, 0];
+    for (let n = 0; n < 700; n++)
+      await host.apply(payload(orders(1, n), [], new Uint8Array(n < 600 ? 0 : (sizes[n % 8] ?? 0))));
+    await host.flush();
+    const reader = host.reader();
+    const counts: number[] = [];
+    const sizesFound: number[] = [];
+    for await (const pages of walkPages(reader, { from: 1, to: 701, direction: 'forward' })) {
+      counts.push(...pages.map((page) => page.count));
+      sizesFound.push(...pages.filter((page) => page.count > 1).map((page) => page.bodyLength));
+    }
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(700);
+    expect(Math.max(...counts)).toBeLessThanOrEqual(128);
+    expect(Math.max(...sizesFound)).toBeLessThanOrEqual(16 * 1024);
+    for (let revision = 1; revision <= 700; revision++) {
+      expect(eventsOf(host.reader().transaction(revision)).map(({ position }) => position)).toEqual([
+        { revision, index: 0 },
+      ]);
+    }
+  });
+});
+
+describe('spilled tips (D4)', () => {
+  async function latest(host: DatabaseHost, selector: Selector): Promise<number> {
+    const never = { kind: 'min-revision' as const, revision: 9999, selector };
+    const outcome = await host.apply(payload(orders(1), [never]));
+    return outcome.kind === 'violated' ? (outcome.violations[0]?.found ?? -1) : -1;
+  }
+
+  it.each(['kept in memory', 'read again after a restart'])('answer for every combination, %s', async (how) => {
+    const host = new DatabaseHost();
+    const reopen = how !== 'kept in memory';
+    for (let n = 0; n < 40; n++) {
+      const event = { id: `e-${n}`, type: `t-${n}`, source: `/n/${n}/orders`, stream: 'orders', subject: 's' };
+      await host.apply(payload([event]));
+      await host.flush();
+    }
+    if (reopen) await host.reopen(true);
+    const subject = term('by-subject', 's');
+    const stream = term('by-stream', 'orders');
+    for (const n of [0, 31, 32, 39]) {
+      const type = term('by-type', `t-${n}`);
+      const source = term('by-source', `/n/${n}/orders`);
+      const other = term('by-type', `t-${(n + 1) % 40}`);
+      for (const parts of [
+        [stream, type],
+        [subject, type],
+        [subject, source],
+        [subject, stream, type],
+        [subject, source, type],
+      ]) {
+        expect(await latest(host, and(parts))).toBe(n + 1);
+      }
+      expect(await latest(host, and([subject, source, other]))).toBe(0);
+      expect(await latest(host, and([source, other]))).toBe(0);
+    }
+    expect(await latest(host, and([subject, stream]))).toBe(40);
+    expect(await latest(host, and([subject, term('by-type-prefix', 't-3')]))).toBe(40);
+    expect(await latest(host, and([stream, term('by-type-prefix', 't-1')]))).toBe(20);
+  });
+});
+
+describe('heads that were not asked for lately', () => {
+  it('are dropped from memory and taken up again where they were', async () => {
+    const host = new DatabaseHost();
+    const rounds = 3;
+    const subjects = 18_000;
+    for (let round = 0; round < rounds; round++) {
+      for (let from = 0; from < subjects; from += 900) {
+        const events = orders(900, from).map((event) => ({ ...event, id: `${event.id}-${round}` }));
+        await host.apply(payload(events));
+        if (from % 1800 === 0) await host.flush();
+      }
+    }
+    await host.flush();
+    const reader = host.reader();
+    for (const n of [0, 1, 899, 900, 9000, 17_999]) {
+      const head = reader.head({ kind: HEAD_KIND.SUBJECT, term: encodeUtf8(`s-${n}`) });
+      expect(head).toMatchObject({ count: rounds, firstRevision: Math.floor(n / 900) + 1 });
+    }
+    expect(reader.head(ORDERS)).toMatchObject({ count: rounds * subjects, spilled: false });
+  });
+});
+
+describe('broken rows (D1)', () => {
+  it('stop the machine that needs them', async () => {
+    const host = new DatabaseHost();
+    await host.apply(payload(orders(3)));
+    await host.flush();
+    const key = host.reader().keys.head(ORDERS).slice();
+    const value = host.kv.get(key)?.slice() ?? new Uint8Array(1);
+    value[5] = (value[5] ?? 0) ^ 1;
+    const batch = host.kv.batch();
+    batch.put(key, value);
+    await host.kv.write(batch);
+    await host.reopen(false);
+    await expect(host.apply(payload(orders(1, 9)))).rejects.toThrow('is corrupt: its checksum is');
+    const reader = new DatabaseReader(sourceOf(host.kv));
+    expect(() => PostingCursor.open(reader, { name: ORDERS, at: 1, direction: 'forward' })).toThrow('is corrupt');
+  });
+
+  it('stop the machine that opens them', async () => {
+    const host = new DatabaseHost();
+    await host.apply(payload(orders(1)));
+    await host.flush();
+    const key = host.reader().keys.applied().slice();
+    const value = host.kv.get(key)?.slice() ?? new Uint8Array(1);
+    value[20] = (value[20] ?? 0) ^ 1;
+    const batch = host.kv.batch();
+    batch.put(key, value);
+    await host.kv.write(batch);
+    expect(() => DatabaseMachine.open(host.source)).toThrow('is corrupt');
+  });
+});

@@ -1,0 +1,280 @@
+// Goal: a read answers from the instance and at the revision that it says, waits no longer than it may, and ends when its
+// database does (V1, V4 to V6, V8).
+// Method: the service over a node in one thread; the test lets time pass.
+
+import { beforeEach, describe, expect, it } from 'vitest';
+import { DatabaseError, toRevision } from '#base';
+import { ALL } from '#model';
+import type { ReadAt } from '#service';
+import { NEVER, ServiceWorld, settle } from '../../support/service-world.ts';
+
+const QUERY = { selector: ALL, revisions: {}, direction: 'forward' } as const;
+
+let world: ServiceWorld;
+
+beforeEach(async () => {
+  world = await new ServiceWorld().start();
+  await world.database('shop', 2);
+});
+
+function databaseAt(at: ReadAt, rest: { signal?: AbortSignal; minRevision?: number } = {}) {
+  const minRevision = rest.minRevision === undefined ? {} : { minRevision: toRevision(rest.minRevision) };
+  return world.service.databaseAt({ databaseName: 'shop', at, signal: rest.signal ?? NEVER, ...minRevision });
+}
+
+function revision(at: number): ReadAt {
+  return toRevision(at);
+}
+
+async function failureOf(promise: Promise<unknown>): Promise<DatabaseError> {
+  try {
+    await promise;
+  } catch (failure) {
+    if (failure instanceof DatabaseError) return failure;
+    throw failure;
+  }
+  throw new Error('It succeeded');
+}
+
+/** What the promise came to, or that it has not. */
+async function soFar<Value>(promise: Promise<Value>): Promise<Value | 'pending'> {
+  await settle();
+  return Promise.race([promise, Promise.resolve('pending' as const)]);
+}
+
+describe('names (V1)', () => {
+  const signal = NEVER;
+  const databaseName = 'Not a name';
+  const read = { databaseName, signal };
+  const operations: readonly [string, () => Promise<unknown>][] = [
+    ['createDatabase', () => world.service.createDatabase({ databaseName })],
+    ['deleteDatabase', () => world.service.deleteDatabase({ databaseName })],
+    ['databaseAt', () => world.service.databaseAt({ ...read, at: 'latest' })],
+    ['databaseAtTimestamp', () => world.service.databaseAtTimestamp({ ...read, timestamp: { seconds: 0, nanos: 0 } })],
+    ['awaitDatabase', () => world.service.awaitDatabase({ ...read, revision: toRevision(1) })],
+    ['transact', () => world.transact(databaseName)],
+    [
+      'fetchTransaction',
+      () => world.service.fetchTransaction({ ...read, transactionId: '0193a1b2-c3d4-7e5f-8a9b-100000000000' }),
+    ],
+    ['queryEvents', () => world.service.queryEvents({ ...read, at: 'latest', query: QUERY })],
+    ['scanLog', () => world.service.scanLog({ ...read, startRevision: toRevision(0), direction: 'forward', limit: 0 })],
+    [
+      'scanLogBatches',
+      () => world.service.scanLogBatches({ ...read, startRevision: toRevision(0), direction: 'forward', limit: 0 }),
+    ],
+    ['subscribe', () => world.service.subscribe({ ...read, selector: ALL, heartbeatMs: 1000 })],
+    ['listStreams', () => world.service.listStreams({ ...read, at: 'latest', limit: 10 })],
+    ['listSubjects', () => world.service.listSubjects({ ...read, at: 'latest', limit: 10 })],
+    ['listEventTypes', () => world.service.listEventTypes({ ...read, at: 'latest', limit: 10 })],
+    [
+      'singleEvent',
+      () =>
+        world.service.singleEvent({
+          ...read,
+          at: 'latest',
+          event: { kind: 'position', position: { revision: 1, index: 0 } },
+        }),
+    ],
+  ];
+
+  it.each(operations)('are judged by %s before anything is looked up', async (_name, run) => {
+    const failure = await failureOf(run());
+    expect(failure.code).toBe('invalid_argument');
+    expect(failure.details.violations?.[0]?.field).toBe('database_name');
+  });
+});
+
+describe('a read at a number (V5)', () => {
+  it('answers at once when the revision is applied', async () => {
+    expect(await databaseAt(revision(1))).toMatchObject({ revision: 1, latestRevision: 2 });
+    expect(world.timers.count).toBe(0);
+  });
+
+  it('waits for a revision that this node is about to apply', async () => {
+    const read = databaseAt(revision(3));
+    expect(await soFar(read)).toBe('pending');
+    await world.transact('shop', { events: [{ id: 'late' }] });
+    expect(await read).toMatchObject({ revision: 3 });
+    expect(world.timers.count).toBe(0);
+  });
+
+  it('asks the leader after its wait, and answers RevisionNotFound beyond the database', async () => {
+    const read = failureOf(databaseAt(revision(4)));
+    await settle();
+    world.timers.pass(249);
+    expect(await soFar(read)).toBe('pending');
+    world.timers.pass(1);
+    expect(await read).toMatchObject({ code: 'not_found', details: { reason: 'RevisionNotFound' } });
+  });
+
+  it('ends with its signal, and leaves no timer behind (V8)', async () => {
+    const abort = new AbortController();
+    const read = failureOf(databaseAt(revision(4), { signal: abort.signal }));
+    await settle();
+    const reason = new DatabaseError('unavailable', 'The caller went away');
+    abort.abort(reason);
+    expect(await read).toBe(reason);
+    expect(world.timers.count).toBe(0);
+  });
+
+  it('does not even begin when its signal has aborted', async () => {
+    const reason = new DatabaseError('unavailable', 'The caller went away');
+    expect(await failureOf(databaseAt('latest', { signal: AbortSignal.abort(reason) }))).toBe(reason);
+  });
+});
+
+describe('latest and cached (V4)', () => {
+  it('say which instance and revision they were read at', async () => {
+    const latest = await databaseAt('latest');
+    expect(latest).toMatchObject({ databaseName: 'shop', revision: 2, basis: 1, eventCount: 2 });
+    expect(await databaseAt('cached')).toEqual(latest);
+  });
+
+  it('show nothing above the revision, whatever is committed meanwhile', async () => {
+    const { chunks, revision: at } = await world.service.queryEvents({
+      databaseName: 'shop',
+      at: 'latest',
+      query: QUERY,
+      signal: NEVER,
+    });
+    await world.transact('shop', { events: [{ id: 'later' }] });
+    const seen: number[] = [];
+    for await (const events of chunks) seen.push(...events.map(({ position }) => position.revision));
+    expect([at, seen]).toEqual([2, [1, 2]]);
+  });
+});
+
+describe('minRevision (V5)', () => {
+  it('is met by what is applied', async () => {
+    expect(await databaseAt('cached', { minRevision: 2 })).toMatchObject({ revision: 2 });
+    expect(await databaseAt(revision(1), { minRevision: 2 })).toMatchObject({ revision: 1 });
+  });
+
+  it('is waited for, and cached then answers at it or above', async () => {
+    const read = databaseAt('cached', { minRevision: 3 });
+    expect(await soFar(read)).toBe('pending');
+    await world.transact('shop', { events: [{ id: 'late' }] });
+    expect(await read).toMatchObject({ revision: 3 });
+  });
+
+  it('beyond the database is RevisionNotFound', async () => {
+    const read = failureOf(databaseAt('latest', { minRevision: 9 }));
+    await settle();
+    world.timers.pass(250);
+    expect(await read).toMatchObject({ details: { reason: 'RevisionNotFound' } });
+  });
+});
+
+describe('a deleted database (V6)', () => {
+  it('ends what waits for it', async () => {
+    const waits = [
+      failureOf(databaseAt(revision(9))),
+      failureOf(world.service.awaitDatabase({ databaseName: 'shop', revision: toRevision(9), signal: NEVER })),
+    ];
+    await settle();
+    await world.service.deleteDatabase({ databaseName: 'shop' });
+    for (const failure of await Promise.all(waits)) expect(failure.code).toBe('not_found');
+  });
+
+  it('ends a stream between two slices, also when another has its name', async () => {
+    for (let n = 0; n < 20; n++) {
+      await world.transact('shop', { events: [{ id: `big-${n}`, data: new Uint8Array(100_000) }] });
+    }
+    const { chunks } = await world.service.queryEvents({
+      databaseName: 'shop',
+      at: 'latest',
+      query: QUERY,
+      signal: NEVER,
+    });
+    const slices = chunks[Symbol.asyncIterator]();
+    expect((await slices.next()).done).toBe(false);
+    await world.service.deleteDatabase({ databaseName: 'shop' });
+    await world.service.createDatabase({ databaseName: 'shop' });
+    await settle();
+    let failure: DatabaseError | undefined;
+    while (failure === undefined)
+      failure = await slices.next().then(
+        () => undefined,
+        (error: DatabaseError) => error,
+      );
+    expect(failure).toMatchObject({ code: 'not_found', details: { reason: 'DatabaseNotFound' } });
+  });
+
+  it("is not found by its old id, and its rows are nobody else's", async () => {
+    const old = await databaseAt('latest');
+    await world.service.deleteDatabase({ databaseName: 'shop', databaseId: old.databaseId });
+    const { databaseId } = await world.service.createDatabase({ databaseName: 'shop' });
+    expect(databaseId).not.toBe(old.databaseId);
+    expect(await databaseAt('latest')).toMatchObject({ revision: 0, eventCount: 0 });
+  });
+});
+
+describe('listings', () => {
+  it('give a page and say whether there is more', async () => {
+    await world.transact('shop', {
+      events: ['a', 'b', 'c'].map((source) => ({ source, subject: `s-${source}`, type: `t.${source}` })),
+    });
+    const page = { databaseName: 'shop', at: 'latest', signal: NEVER, limit: 2 } as const;
+    const first = await world.service.listStreams(page);
+    expect([first.names.map(({ name }) => name), first.hasMore]).toEqual([['a', 'b'], true]);
+    const rest = await world.service.listStreams({ ...page, after: 'b' });
+    expect([rest.names.map(({ name }) => name), rest.hasMore]).toEqual([['c', 'orders'], false]);
+    const types = await world.service.listEventTypes({ ...page, prefix: 't.', limit: 10 });
+    expect(types.names.map(({ name }) => name)).toEqual(['t.a', 't.b', 't.c']);
+    const subjects = await world.service.listSubjects({ ...page, at: toRevision(2) });
+    expect(subjects).toMatchObject({ names: [], hasMore: false, revision: 2 });
+  });
+});
+
+describe('a single event', () => {
+  it('is found by its position and by its stream and stored id', async () => {
+    await world.transact('shop', { events: [{ id: 'e-0' }, { id: 'two' }] });
+    const read = { databaseName: 'shop', at: 'latest', signal: NEVER } as const;
+    const byPlace = await world.service.singleEvent({
+      ...read,
+      event: { kind: 'position', position: { revision: 3, index: 0 } },
+    });
+    expect(byPlace).toMatchObject({
+      eventCount: 2,
+      event: { storedId: 'e-0~3.0', position: { revision: 3, index: 0 } },
+    });
+    const byId = await world.service.singleEvent({ ...read, event: { kind: 'id', stream: 'orders', id: 'e-0~3.0' } });
+    expect(byId.event.position).toEqual({ revision: 3, index: 0 });
+    const first = await world.service.singleEvent({ ...read, event: { kind: 'id', stream: 'orders', id: 'e-0' } });
+    expect(first.event.position).toEqual({ revision: 1, index: 0 });
+  });
+
+  it.each([
+    ['EventNotFound', { kind: 'position', position: { revision: 1, index: 1 } }],
+    ['EventNotFound', { kind: 'position', position: { revision: 0, index: 0 } }],
+    ['RevisionNotFound', { kind: 'position', position: { revision: 3, index: 0 } }],
+    ['EventNotFound', { kind: 'id', stream: 'orders', id: 'none' }],
+    ['EventNotFound', { kind: 'id', stream: 'none', id: 'e-0' }],
+  ] as const)('is %s when it does not exist: %j', async (reason, event) => {
+    const read = world.service.singleEvent({ databaseName: 'shop', at: 'latest', signal: NEVER, event });
+    expect(await failureOf(read)).toMatchObject({ code: 'not_found', details: { reason } });
+  });
+
+  it('is not found at a revision before it', async () => {
+    const event = { kind: 'id', stream: 'orders', id: 'e-1' } as const;
+    const read = world.service.singleEvent({ databaseName: 'shop', at: toRevision(1), signal: NEVER, event });
+    expect((await failureOf(read)).details.reason).toBe('EventNotFound');
+  });
+});
+
+describe('health', () => {
+  it('tells what the node can do', async () => {
+    world.core.nowMs += 5000;
+    expect(world.service.health()).toEqual({
+      status: 'ok',
+      version: '1.2.3',
+      storage: { adapter: 'leveldb', status: 'open' },
+      uptimeSeconds: 5,
+      writable: true,
+    });
+    world.core.disk = 'refusing-writes';
+    await settle();
+    expect(world.service.health()).toMatchObject({ status: 'degraded', writable: false });
+  });
+});

@@ -1,0 +1,158 @@
+// Goal: a live tail catches up, follows, beats in silence, and ends with its signal or its database; what its reader does
+// not pull is not read (V6 to V8).
+// Method: the service over a node in one thread; the test lets time pass and pulls items when it likes.
+
+import { beforeEach, describe, expect, it } from 'vitest';
+import { DatabaseError } from '#base';
+import { ALL, type Selector, term } from '#model';
+import type { SubscriptionItem } from '#service';
+import { NEVER, ServiceWorld, settle } from '../../support/service-world.ts';
+
+let world: ServiceWorld;
+
+beforeEach(async () => {
+  world = await new ServiceWorld({ streamsMax: 2, tailBytesMax: 5_000 }).start();
+  await world.database('shop', 2);
+});
+
+interface Options {
+  readonly selector?: Selector;
+  readonly after?: { readonly revision: number; readonly index: number };
+  readonly signal?: AbortSignal;
+}
+
+async function subscribe(options: Options = {}): Promise<AsyncIterator<SubscriptionItem>> {
+  const after = options.after === undefined ? {} : { after: options.after };
+  const { items } = await world.service.subscribe({
+    databaseName: 'shop',
+    selector: options.selector ?? ALL,
+    heartbeatMs: 1000,
+    signal: options.signal ?? NEVER,
+    ...after,
+  });
+  return items[Symbol.asyncIterator]();
+}
+
+/** The item as text: its events' positions, or the heartbeat's. */
+async function pull(items: AsyncIterator<SubscriptionItem>): Promise<string> {
+  const { value, done } = (await items.next()) as IteratorResult<SubscriptionItem, undefined>;
+  if (done === true || value === undefined) return 'end';
+  if (value.kind === 'heartbeat') return `beat ${value.position.revision} of ${value.revision}`;
+  return value.events.map(({ position }) => `${position.revision}.${position.index}`).join(' ');
+}
+
+function commit(source: string = 'orders'): Promise<unknown> {
+  return world.transact('shop', { events: [{ source, id: 'x' }] });
+}
+
+describe('a subscription', () => {
+  it('catches up, then follows', async () => {
+    const items = await subscribe();
+    expect(await pull(items)).toBe('1.0 2.0');
+    const next = pull(items);
+    await settle();
+    await commit();
+    expect(await next).toBe('3.0');
+  });
+
+  it('gathers what was committed while its reader was busy', async () => {
+    const items = await subscribe();
+    await pull(items);
+    for (let n = 0; n < 5; n++) await commit();
+    expect(await pull(items)).toBe('3.0 4.0 5.0 6.0 7.0');
+  });
+
+  it('selects, and beats with the position that it has passed', async () => {
+    const items = await subscribe({ selector: term('by-stream', 'carts') });
+    const first = pull(items);
+    await settle();
+    await commit();
+    await settle();
+    world.timers.pass(1000);
+    expect(await first).toBe('beat 3 of 3');
+    const second = pull(items);
+    await settle();
+    await commit('carts');
+    expect(await second).toBe('4.0');
+  });
+
+  it('beats only in silence', async () => {
+    const items = await subscribe();
+    await pull(items);
+    const next = pull(items);
+    await settle();
+    world.timers.pass(900);
+    await commit();
+    expect(await next).toBe('3.0');
+    const beat = pull(items);
+    await settle();
+    world.timers.pass(999);
+    await settle();
+    world.timers.pass(1);
+    expect(await beat).toBe('beat 3 of 3');
+  });
+
+  it('goes on behind a position, and misses nothing when it is far behind the feed', async () => {
+    const items = await subscribe({ after: { revision: 1, index: 0 } });
+    expect(await pull(items)).toBe('2.0');
+    for (let n = 0; n < 100; n++) await world.transact('shop', { events: [{ data: new Uint8Array(200), id: `${n}` }] });
+    const seen: string[] = [];
+    while (seen.length < 100) seen.push(...(await pull(items)).split(' '));
+    expect(seen).toEqual(Array.from({ length: 100 }, (_, n) => `${n + 3}.0`));
+  });
+
+  it('is refused beyond the database', async () => {
+    const failure = subscribe({ after: { revision: 3, index: 0 } }).catch((error: unknown) => error);
+    await settle();
+    world.timers.pass(250);
+    expect(await failure).toMatchObject({ code: 'not_found', details: { reason: 'RevisionNotFound' } });
+  });
+
+  it('ends with its signal, also while it waits (V8)', async () => {
+    const abort = new AbortController();
+    const items = await subscribe({ signal: abort.signal });
+    await pull(items);
+    const next = items.next().catch((error: unknown) => error);
+    await settle();
+    const reason = new DatabaseError('unavailable', 'The caller went away');
+    abort.abort(reason);
+    expect(await next).toBe(reason);
+    expect(world.timers.count).toBe(0);
+  });
+
+  it('ends with its database, also while it waits (V6)', async () => {
+    const items = await subscribe();
+    await pull(items);
+    const next = items.next().catch((error: unknown) => error);
+    await settle();
+    await world.service.deleteDatabase({ databaseName: 'shop' });
+    expect(await next).toMatchObject({ code: 'not_found' });
+  });
+
+  it('leaves nothing behind when its reader stops', async () => {
+    const items = await subscribe();
+    await pull(items);
+    expect(await world.metric('cairn_streams_open{op="subscribe"}')).toBe(1);
+    await items.return?.();
+    expect(world.timers.count).toBe(0);
+    expect(await world.metric('cairn_streams_open{op="subscribe"}')).toBe(0);
+  });
+
+  it('is refused when too many are open', async () => {
+    const open = [await subscribe(), await subscribe()];
+    for (const items of open) await pull(items);
+    const third = await subscribe();
+    expect(await third.next().catch((error: unknown) => error)).toMatchObject({ code: 'busy' });
+    await open[0]?.return?.();
+    expect(await pull(await subscribe())).toBe('1.0 2.0');
+  });
+
+  it('reads nothing that is not pulled (V7)', async () => {
+    const items = await subscribe();
+    await pull(items);
+    const returned = await world.metric('cairn_query_events_returned_total');
+    for (let n = 0; n < 50; n++) await commit();
+    await settle();
+    expect(await world.metric('cairn_query_events_returned_total')).toBe(returned);
+  });
+});

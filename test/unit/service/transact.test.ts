@@ -1,0 +1,148 @@
+// Goal: a transaction is judged in the specified order, a repeat is answered with what was recorded, and what is counted
+// adds up (V2, V3).
+// Method: the service over a node in one thread; a table of what is wrong, two at a time.
+
+import { beforeEach, describe, expect, it } from 'vitest';
+import { DatabaseError } from '#base';
+import { Faults } from '#model';
+import { eventIdMappings, type RecordedTransaction, refusalError } from '#service';
+import { type Attempt, ServiceWorld } from '../../support/service-world.ts';
+
+const ID = '0193a1b2-c3d4-7e5f-8a9b-100000000000';
+
+let world: ServiceWorld;
+
+beforeEach(async () => {
+  world = await new ServiceWorld().start();
+  await world.database('shop', 1);
+});
+
+function faults(): Faults {
+  const found = new Faults();
+  found.add('events[0].id', 'must not be empty');
+  found.add('events[1].source', 'is required');
+  return found;
+}
+
+async function outcomeOf(name: string, attempt: Attempt): Promise<string> {
+  try {
+    const reply = await world.transact(name, attempt);
+    return reply.kind === 'recorded' ? (reply.replayed ? 'replayed' : 'committed') : 'refused';
+  } catch (failure) {
+    return failure instanceof DatabaseError ? failure.code : String(failure);
+  }
+}
+
+async function recorded(attempt: Attempt): Promise<RecordedTransaction> {
+  const reply = await world.transact('shop', attempt);
+  if (reply.kind !== 'recorded') throw new Error('It was refused');
+  return reply;
+}
+
+describe('the order of checks (V2)', () => {
+  const tooLarge = { eventCount: 1001 };
+  const violated = { constraints: [{ kind: 'min-revision', revision: 9 }] } as const;
+
+  it.each([
+    ['a malformed name, and everything else', 'Shop', { ...tooLarge, faults: faults() }, 'invalid_argument'],
+    ['a missing database, and a body that is wrong', 'none', { ...tooLarge, faults: faults() }, 'not_found'],
+    ['a recorded id, and a body that is too large', 'shop', { ...tooLarge, transactionId: ID }, 'replayed'],
+    ['a recorded id, and a malformed body', 'shop', { faults: faults(), transactionId: ID }, 'replayed'],
+    ['a recorded id, and a violated constraint', 'shop', { ...violated, transactionId: ID }, 'replayed'],
+    ['a recorded id, and no events', 'shop', { events: [], transactionId: ID }, 'replayed'],
+    ['too large, and malformed', 'shop', { ...tooLarge, faults: faults() }, 'too_large'],
+    ['too many bytes, and malformed', 'shop', { eventBytes: 1_000_001, faults: faults() }, 'too_large'],
+    ['malformed, and a violated constraint', 'shop', { ...violated, faults: faults() }, 'invalid_argument'],
+    ['no events', 'shop', { events: [] }, 'invalid_argument'],
+    ['a violated constraint', 'shop', violated, 'refused'],
+    ['nothing', 'shop', {}, 'committed'],
+  ] as const)('finds first: %s', async (_what, name, attempt, expected) => {
+    await world.transact('shop', { events: [{ id: 'first' }], transactionId: ID });
+    expect(await outcomeOf(name, attempt)).toBe(expected);
+  });
+
+  it('reports all faults at once', async () => {
+    const failure = await world.transact('shop', { faults: faults() }).catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      details: { violations: [{ field: 'events[0].id' }, { field: 'events[1].source' }] },
+    });
+  });
+
+  it('reports all violated constraints at once, and what was found', async () => {
+    const reply = await world.transact('shop', {
+      constraints: [
+        { kind: 'min-revision', revision: 5 },
+        { kind: 'max-revision', revision: 1 },
+        { kind: 'max-revision', revision: 0 },
+      ],
+    });
+    expect(reply).toMatchObject({
+      kind: 'refused',
+      revision: 1,
+      violations: [
+        { index: 0, found: 1 },
+        { index: 2, found: 1 },
+      ],
+    });
+    const error = refusalError(reply as Extract<typeof reply, { kind: 'refused' }>);
+    expect(error).toMatchObject({ code: 'constraint_violated' });
+    expect(error.message).toMatch(/constraints\[0\].*\(and 1 more\)/);
+  });
+
+  it('refuses a transaction_id that is no UUID', async () => {
+    expect(await outcomeOf('shop', { transactionId: 'x' })).toBe('invalid_argument');
+  });
+});
+
+describe('a repeat (V3)', () => {
+  it('gets the same result with all mappings, in any spelling of the id', async () => {
+    const first = await recorded({ events: [{ id: 'e-0' }, { id: 'b' }], transactionId: ID });
+    const again = await recorded({ events: [{ id: 'other' }], transactionId: ID.toUpperCase() });
+    expect(again).toEqual({ ...first, replayed: true });
+    expect(eventIdMappings(again)).toEqual([
+      { clientEventId: 'e-0', storedEventId: 'e-0~2.0' },
+      { clientEventId: 'b', storedEventId: 'b' },
+    ]);
+  });
+
+  it('that was refused before is decided anew', async () => {
+    const attempt = { transactionId: ID, constraints: [{ kind: 'min-revision', revision: 2 }] } as const;
+    expect(await outcomeOf('shop', attempt)).toBe('refused');
+    await world.transact('shop');
+    expect(await outcomeOf('shop', attempt)).toBe('committed');
+    expect(await outcomeOf('shop', attempt)).toBe('replayed');
+  });
+
+  it('survives a crash', async () => {
+    const first = await recorded({ events: [{ id: 'a' }], transactionId: ID });
+    await world.core.crash();
+    world.bind();
+    expect(await recorded({ transactionId: ID })).toEqual({ ...first, replayed: true });
+  });
+});
+
+describe('a transaction without an id', () => {
+  it('gets one, and a repeat commits again', async () => {
+    const [first, second] = [await recorded({}), await recorded({})];
+    expect(first.transactionId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+    expect([first.revision, second.revision]).toEqual([2, 3]);
+  });
+});
+
+describe('what is counted', () => {
+  it('is every outcome, and every constraint', async () => {
+    await world.transact('shop', { transactionId: ID, constraints: [{ kind: 'max-revision', revision: 9 }] });
+    await world.transact('shop', { transactionId: ID });
+    await outcomeOf('shop', { constraints: [{ kind: 'min-revision', revision: 9 }] });
+    await outcomeOf('shop', { faults: faults() });
+    await outcomeOf('shop', { eventCount: 1001 });
+    const results = ['committed', 'replayed', 'conflict', 'invalid', 'too_large'];
+    const counts = await Promise.all(
+      results.map((result) => world.metric(`cairn_transactions_total{origin="grpc",result="${result}"}`)),
+    );
+    expect(counts).toEqual([2, 1, 1, 1, 1]);
+    expect(await world.metric('cairn_constraint_checks_total{kind="max_revision",result="held"}')).toBe(1);
+    expect(await world.metric('cairn_constraint_checks_total{kind="min_revision",result="violated"}')).toBe(1);
+    expect(await world.metric('cairn_transaction_events_count')).toBe(2);
+  });
+});
