@@ -97,23 +97,19 @@ export class FrontNode implements Node {
     this.#address = address;
   }
 
-  async createDatabase(name: string): Promise<CreateOutcome> {
-    const outcome = await this.#propose((token) => this.#turn.creates.push({ token, name }));
-    assert(outcome.kind === 'created' || outcome.kind === 'exists', 'A create is answered as one', outcome);
-    return outcome;
+  createDatabase(name: string): Promise<CreateOutcome> {
+    return this.#ask('proposal', (token) => this.#turn.creates.push({ token, name }), createOutcome);
   }
 
-  async deleteDatabase(name: string, databaseId?: DatabaseId): Promise<DeleteOutcome> {
-    const outcome = await this.#propose((token) => this.#turn.deletes.push({ token, name, databaseId }));
-    assert(outcome.kind === 'deleted' || outcome.kind === 'absent', 'A delete is answered as one', outcome);
-    return outcome;
+  deleteDatabase(name: string, databaseId?: DatabaseId): Promise<DeleteOutcome> {
+    return this.#ask('proposal', (token) => this.#turn.deletes.push({ token, name, databaseId }), deleteOutcome);
   }
 
-  async transact(group: GroupId, payload: Uint8Array): Promise<TransactOutcome> {
-    if (payload.length > PAYLOAD_BYTES_MAX) throw this.#refused(payloadTooLarge(payload.length, PAYLOAD_BYTES_MAX));
-    const outcome = await this.#propose((token) => this.#turn.proposals.push({ token, group, payload }));
-    assert(isTransact(outcome), 'A transaction is answered as one', outcome);
-    return outcome;
+  transact(group: GroupId, payload: Uint8Array): Promise<TransactOutcome> {
+    if (payload.length > PAYLOAD_BYTES_MAX) {
+      return this.#refuse('proposal', payloadTooLarge(payload.length, PAYLOAD_BYTES_MAX));
+    }
+    return this.#ask('proposal', (token) => this.#turn.proposals.push({ token, group, payload }), transactOutcome);
   }
 
   async latest(group: GroupId): Promise<Revision> {
@@ -159,19 +155,8 @@ export class FrontNode implements Node {
     await this.#ports.close();
   }
 
-  async #propose(add: (token: Token) => void): Promise<Outcome> {
-    return this.#ask('proposal', add, (settlement) => {
-      assert(settlement.kind === 'outcome', 'A proposal is answered by an outcome', settlement.kind);
-      return settlement.outcome;
-    });
-  }
-
   async #read(group: GroupId): Promise<Revision> {
-    const add = (token: Token): number => this.#turn.reads.push({ token, group });
-    const revision = await this.#ask('read', add, (settlement) => {
-      assert(settlement.kind === 'read', 'A read is answered by a revision', settlement.kind);
-      return settlement.revision;
-    });
+    const revision = await this.#ask('read', (token) => this.#turn.reads.push({ token, group }), readRevision);
     this.#revisions.advance(group, revision);
     return revision;
   }
@@ -182,7 +167,7 @@ export class FrontNode implements Node {
     add: (token: Token) => void,
     answer: (settlement: Settlement) => Answer,
   ): Promise<Answer> {
-    if (this.#draining !== undefined) return Promise.reject(this.#refused(draining()));
+    if (this.#draining !== undefined) return this.#refuse(kind, draining());
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     this.#lastToken += 1;
     if (kind === 'proposal') this.#pendingProposals += 1;
@@ -227,15 +212,19 @@ export class FrontNode implements Node {
     this.#pending.delete(settlement.token);
     const elapsedMs = nowMs - pending.startedMs;
     if (pending.kind === 'proposal') this.#pendingProposals -= 1;
-    if (settlement.kind === 'refused') this.#refused(settlement.error);
+    if (settlement.kind === 'refused') this.#noteRefusal(pending.kind, settlement.error);
     else if (pending.kind === 'proposal') this.#ports.observer.proposed({ elapsedMs });
     else this.#ports.observer.read({ elapsedMs });
     pending.settle(settlement);
   }
 
-  #refused(error: DatabaseError): DatabaseError {
-    this.#ports.observer.refused(error);
-    return error;
+  #refuse(kind: Pending['kind'], error: DatabaseError): Promise<never> {
+    this.#noteRefusal(kind, error);
+    return Promise.reject(error);
+  }
+
+  #noteRefusal(kind: Pending['kind'], error: DatabaseError): void {
+    this.#ports.observer.refused({ error, isProposal: kind === 'proposal' });
   }
 }
 
@@ -251,6 +240,31 @@ class Turn implements Commands {
   }
 }
 
-function isTransact(outcome: Outcome): outcome is TransactOutcome {
-  return outcome.kind === 'committed' || outcome.kind === 'replayed' || outcome.kind === 'violated';
+function transactOutcome(settlement: Settlement): TransactOutcome {
+  const outcome = outcomeOf(settlement);
+  const isTransact = outcome.kind === 'committed' || outcome.kind === 'replayed' || outcome.kind === 'violated';
+  assert(isTransact, 'A transaction is answered as one', outcome);
+  return outcome;
+}
+
+function createOutcome(settlement: Settlement): CreateOutcome {
+  const outcome = outcomeOf(settlement);
+  assert(outcome.kind === 'created' || outcome.kind === 'exists', 'A create is answered as one', outcome);
+  return outcome;
+}
+
+function deleteOutcome(settlement: Settlement): DeleteOutcome {
+  const outcome = outcomeOf(settlement);
+  assert(outcome.kind === 'deleted' || outcome.kind === 'absent', 'A delete is answered as one', outcome);
+  return outcome;
+}
+
+function outcomeOf(settlement: Settlement): Outcome {
+  assert(settlement.kind === 'outcome', 'A proposal is answered by an outcome', settlement.kind);
+  return settlement.outcome;
+}
+
+function readRevision(settlement: Settlement): Revision {
+  assert(settlement.kind === 'read', 'A read is answered by a revision', settlement.kind);
+  return settlement.revision;
 }

@@ -26,7 +26,7 @@ export interface FrontObserver {
   /** A proposal has its outcome. */
   proposed(facts: { readonly elapsedMs: number }): void;
   /** A proposal or a read was not taken in, or given up. */
-  refused(error: DatabaseError): void;
+  refused(facts: { readonly error: DatabaseError; readonly isProposal: boolean }): void;
   read(facts: { readonly elapsedMs: number }): void;
 }
 
@@ -107,9 +107,9 @@ export function observeFront(metrics: Metrics): FrontObserver {
   const reads = metrics.histogram('cairn_raft_read_index_duration_seconds', {});
   return {
     proposed: ({ elapsedMs }) => proposals.observe(elapsedMs / MS_PER_SECOND),
-    refused: ({ details }) => {
-      failures.add();
-      rejections.get(details.reason ?? '')?.add();
+    refused: ({ error, isProposal }) => {
+      if (isProposal) failures.add();
+      rejections.get(error.details.reason ?? '')?.add();
     },
     read: ({ elapsedMs }) => reads.observe(elapsedMs / MS_PER_SECOND),
   };

@@ -77,7 +77,7 @@ export class CoreWorld {
       storedRevision: (group) => this.#kit.storedRevision(kv, group),
       schedule: queueMicrotask,
       monotonicMs: () => this.nowMs,
-      observer: { proposed: noted, refused: (error) => this.refusals.push(error.details.reason), read: noted },
+      observer: { proposed: noted, refused: ({ error }) => this.refusals.push(error.details.reason), read: noted },
       close: async () => undefined,
     });
   }
