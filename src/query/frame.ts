@@ -53,7 +53,8 @@ export class EventFrames {
   readonly #framing: Framing;
   readonly #logScan: boolean;
   readonly #startBytes: number;
-  #bytes: Uint8Array;
+  /** None until the first event, and none again once they are taken. */
+  #bytes: Uint8Array = NO_BYTES;
   #length = 0;
   #eventCount = 0;
 
@@ -68,7 +69,6 @@ export class EventFrames {
     this.#framing = options.framing;
     this.#logScan = options.logScan ?? false;
     this.#startBytes = options.startBytes ?? START_BYTES;
-    this.#bytes = new Uint8Array(this.#startBytes);
   }
 
   /** Bytes gathered since the last `take`. */
@@ -117,7 +117,7 @@ export class EventFrames {
     if (this.#eventCount === 0) return NO_BYTES;
     if (this.#framing === 'batch') putHeader(this.#bytes, 0, this.#length - HEADER_BYTES);
     const taken = this.#bytes.subarray(0, this.#length);
-    this.#bytes = new Uint8Array(this.#startBytes);
+    this.#bytes = NO_BYTES;
     this.#length = 0;
     this.#eventCount = 0;
     return taken;
@@ -161,7 +161,7 @@ export class EventFrames {
 
   #reserve(count: number): void {
     if (this.#length + count <= this.#bytes.length) return;
-    const grown = new Uint8Array(Math.max(2 * this.#bytes.length, this.#length + count));
+    const grown = new Uint8Array(Math.max(this.#startBytes, 2 * this.#bytes.length, this.#length + count));
     grown.set(this.#bytes.subarray(0, this.#length));
     this.#bytes = grown;
   }

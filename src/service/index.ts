@@ -19,7 +19,7 @@
  *   V7  A reader that does not pull costs no memory beyond its chunk, and nobody waits for it.
  *   V8  Every wait ends with its signal, and with a limit of limits.ts where there is one.
  */
-export { EventFrames, type FrameOptions, frameMessage, type ListedName, type StoredEvent } from '#query';
+export { EventFrames, type FrameOptions, type ListedName, type StoredEvent } from '#query';
 export { isFatal } from './fatal.ts';
 export { SERVICE_LIMITS, type ServiceLimits } from './limits.ts';
 export type {

@@ -4,13 +4,14 @@
  * Each slice of a read becomes one write of many framed messages, put together from stored bytes. The next slice is read
  * while the last one leaves, and not written before it has left: two slices are what a reader of any speed costs (T4).
  */
-import { EventFrames, type FrameOptions, frameMessage, type ReadScope, type StoredEvent } from '#service';
+import { EventFrames, type FrameOptions, type ReadScope, type StoredEvent } from '#service';
 import { EVENT_STORE, type GrpcContext } from './context.ts';
 import { parseQueryRequest, parseScanRequest, parseSubscriptionRequest } from './event-requests.ts';
 import { SubscribeEventsReply } from './gen/cairn/v1/database.ts';
 import { frameReply } from './messages.ts';
 import { minRevisionOf, scopeHeaders } from './metadata.ts';
 import type { Call } from './wire/call.ts';
+import { FRAME_HEADER_BYTES, writeFrameHeader } from './wire/framing.ts';
 import type { ServerStreamMethod } from './wire/method.ts';
 
 type Handler = (context: GrpcContext, call: Call, bytes: Uint8Array) => Promise<void>;
@@ -50,7 +51,7 @@ const scanLogBatches: Handler = async ({ service }, call, bytes) => {
   const reply = await service.scanLogBatches(read);
   const writer = new SliceWriter(call, reply);
   for await (const batches of reply.batches) {
-    await writer.write(Buffer.concat(batches.map(frameMessage)), batches.length);
+    await writer.write(frameAll(batches), batches.length);
   }
   await writer.flushed();
 };
@@ -59,11 +60,9 @@ const subscribeEvents: Handler = async ({ service }, call, bytes) => {
   const read = { ...parseSubscriptionRequest(bytes), signal: call.signal, ...minRevisionOf(call) };
   const reply = await service.subscribe(read);
   const writer = new SliceWriter(call, reply);
-  const frames = new EventFrames({ framing: 'replies' });
   for await (const item of reply.items) {
     if (item.kind === 'events') {
-      for (const event of item.events) frames.append(event);
-      await writer.write(frames.take(), item.events.length);
+      await writer.write(frameEvents(item.events, { framing: 'replies' }), item.events.length);
     } else {
       const { position, revision } = item;
       const message = { $case: 'heartbeat', value: { position, revision } } as const;
@@ -78,13 +77,36 @@ interface EventsReply extends ReadScope {
 
 async function sendEvents(call: Call, reply: EventsReply, options: FrameOptions): Promise<void> {
   const writer = new SliceWriter(call, reply);
-  const frames = new EventFrames(options);
   for await (const events of reply.chunks) {
-    for (const event of events) frames.append(event);
     const count = options.framing === 'batch' ? 1 : events.length;
-    await writer.write(frames.take(), count);
+    await writer.write(frameEvents(events, options), count);
   }
   await writer.flushed();
+}
+
+/** What stands around an event: its frame, what wraps it, and what the server adds; ids that were changed aside. */
+const AROUND_EVENT_BYTES = 96;
+
+/** One slice in one buffer, large enough from the start. */
+function frameEvents(events: readonly StoredEvent[], options: FrameOptions): Uint8Array {
+  let startBytes = AROUND_EVENT_BYTES;
+  for (const { bytes } of events) startBytes += bytes.length + AROUND_EVENT_BYTES;
+  const frames = new EventFrames({ ...options, startBytes });
+  for (const event of events) frames.append(event);
+  return frames.take();
+}
+
+/** Messages one after the other, each in its frame. */
+function frameAll(messages: readonly Uint8Array[]): Uint8Array {
+  const byteLength = messages.reduce((sum, message) => sum + FRAME_HEADER_BYTES + message.length, 0);
+  const framed = Buffer.allocUnsafe(byteLength);
+  let at = 0;
+  for (const message of messages) {
+    writeFrameHeader(framed, at, message.length);
+    framed.set(message, at + FRAME_HEADER_BYTES);
+    at += FRAME_HEADER_BYTES + message.length;
+  }
+  return framed;
 }
 
 /** Sends the headers at once, then slice after slice, each when the one before has left. */
