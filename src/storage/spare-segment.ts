@@ -8,8 +8,8 @@
  * off this thread, one chunk at a time, and is driven by the log's own progress, so it needs no timer and never takes
  * the disk for longer than one chunk.
  *
- *   W13  A file that was taken is zero from end to end, has its full size and is synced. Taking it writes nothing when
- *        it is ready; when it is not, the rest is written on the spot.
+ *   W13  A file that was taken is zero from end to end and has its full size. Taking it writes nothing when it is ready;
+ *        when it is not, the rest is written on the spot, for whoever takes it to sync.
  */
 import { join } from 'node:path';
 import type { Disk, DiskFile } from './disk.ts';
@@ -96,13 +96,11 @@ export class SpareSegment {
   }
 
   #finish(draft: Draft): void {
-    if (draft.ready === this.#segmentBytes) return;
     while (draft.ready < this.#segmentBytes) {
       const chunk = this.#nextChunk(draft, this.#segmentBytes);
       draft.file.write(chunk, draft.ready);
       draft.ready += chunk.length;
     }
-    draft.file.sync();
   }
 
   async #prepare(usedBytes: number): Promise<void> {

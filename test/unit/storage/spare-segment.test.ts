@@ -1,4 +1,4 @@
-// Goal: the spare is zero, whole and synced when it is taken, whatever was going on at that moment (W13). Method: spares
+// Goal: the spare is zero and whole when it is taken, whatever was going on at that moment (W13). Method: spares
 // taken before, during and after their preparation, on a disk in memory.
 
 import { describe, expect, it } from 'vitest';
@@ -43,7 +43,7 @@ describe('the spare segment', () => {
         await settled();
       },
     ],
-  ])('is zero, whole and synced when it %s (W13)', async (_state, prepare) => {
+  ])('is zero and whole when it %s (W13)', async (_state, prepare) => {
     const disk = new MemoryDisk();
     const spare = new SpareSegment(disk, 'wal', SEGMENT_BYTES);
     await prepare(spare);

@@ -335,7 +335,20 @@ describe('a log is refused', () => {
       (disk) => disk.file('wal/000000000001.wal').fill(1, SEGMENT_BYTES - 1),
       { kind: 'corrupt', path: 'wal/000000000001.wal' },
     ],
-    ['the guard was synced beyond its end', eraseLastBatch, { kind: 'corrupt', path: 'wal/000000000002.wal' }],
+    [
+      'an earlier segment ends before the next one begins (W3)',
+      (disk) => eraseLastBatch(disk, 'wal/000000000001.wal'),
+      {
+        kind: 'corrupt',
+        path: 'wal/000000000002.wal',
+        message: expect.stringMatching(/continues batch \d+ at offset/),
+      },
+    ],
+    [
+      'the guard was synced beyond its end',
+      (disk) => eraseLastBatch(disk),
+      { kind: 'corrupt', path: 'wal/000000000002.wal' },
+    ],
   ])('when %s', (_why, damage, expected) => {
     const disk = twoSegments();
     damage(disk);
@@ -400,8 +413,8 @@ function twoSegments(): MemoryDisk {
 }
 
 /** Turns the last batch into zeros, as if it had never been written. */
-function eraseLastBatch(disk: MemoryDisk): void {
-  const bytes = disk.file('wal/000000000002.wal');
+function eraseLastBatch(disk: MemoryDisk, path = 'wal/000000000002.wal'): void {
+  const bytes = disk.file(path);
   const last = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).lastIndexOf('CBAT');
   bytes.fill(0, last);
 }
