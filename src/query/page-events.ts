@@ -1,36 +1,78 @@
 /**
  * The events of the log itself, page after page in a direction, each page read once. (Q6)
+ *
+ * Where events are tested and none is selected for a long while, the walk asks the heads how far the next one is, and
+ * goes on there: it reads what lies between the selected events only as far as that is cheaper than asking. (Q4)
  */
 import { type DatabaseReader, eventsOf, type Page, type StoredEvent } from '#database';
+import type { Selector } from '#model';
 import type { Bounds } from './bounds.ts';
 import type { EventChunks } from './event-chunks.ts';
-import type { EventTest } from './event-test.ts';
+import { type EventTest, testOf } from './event-test.ts';
+import { nextMatch } from './next-match.ts';
 import { PageScan } from './page-scan.ts';
 import { rankOf } from './rank.ts';
 
 export interface PageEventsOptions {
+  readonly selector: Selector;
   readonly bounds: Bounds;
-  /** Of each event; absent: all. */
-  readonly test: EventTest | undefined;
   readonly sliceBytes: number;
+  /** Events that are tested in vain before the heads are asked. Default TESTS_IN_VAIN_MIN. */
+  readonly testsInVain?: number;
 }
 
+const TESTS_IN_VAIN_MIN = 16_384;
+/** Reading a head costs about as much as testing so many events. */
+const TESTS_PER_HEAD = 4;
+
 export function pageEvents(reader: DatabaseReader, options: PageEventsOptions): EventChunks {
-  const { bounds, test, sliceBytes } = options;
-  const scan = new PageScan(reader, { ...bounds, sliceBytes });
-  return {
-    next: async (left: number): Promise<readonly StoredEvent[] | undefined> => {
-      const pages = await scan.next();
-      if (pages.length === 0) return undefined;
-      const events: StoredEvent[] = [];
-      for (const page of pages) {
-        for (const event of eventsOfPage(reader, page, bounds)) {
-          if (events.length < left && (test === undefined || test(event))) events.push(event);
-        }
+  return new PageEvents(reader, options);
+}
+
+class PageEvents implements EventChunks {
+  readonly #reader: DatabaseReader;
+  readonly #options: PageEventsOptions;
+  readonly #scan: PageScan;
+  readonly #test: EventTest | undefined;
+  #testsInVain = 0;
+  /** So many of them, and the heads are asked. */
+  #patience: number;
+
+  constructor(reader: DatabaseReader, options: PageEventsOptions) {
+    this.#reader = reader;
+    this.#options = options;
+    this.#scan = new PageScan(reader, { ...options.bounds, sliceBytes: options.sliceBytes });
+    this.#test = testOf(options.selector);
+    this.#patience = options.testsInVain ?? TESTS_IN_VAIN_MIN;
+  }
+
+  async next(left: number): Promise<readonly StoredEvent[] | undefined> {
+    if (this.#testsInVain >= this.#patience && !(await this.#leap())) return undefined;
+    const pages = await this.#scan.next();
+    if (pages.length === 0) return undefined;
+    const selected: StoredEvent[] = [];
+    for (const page of pages) {
+      const events = eventsOfPage(this.#reader, page, this.#options.bounds);
+      const before = selected.length;
+      for (const event of events) {
+        if (selected.length < left && (this.#test === undefined || this.#test(event))) selected.push(event);
       }
-      return events;
-    },
-  };
+      this.#testsInVain = selected.length > before ? 0 : this.#testsInVain + events.length;
+    }
+    return selected;
+  }
+
+  /** Goes on where the next event may be selected. False when there is none. */
+  async #leap(): Promise<boolean> {
+    const { selector, bounds, testsInVain = TESTS_IN_VAIN_MIN } = this.#options;
+    const { first, last } = this.#scan.rest;
+    if (first > last) return false;
+    const { revision, headCount } = await nextMatch(this.#reader, selector, { ...bounds, first, last });
+    this.#testsInVain = 0;
+    this.#patience = Math.max(testsInVain, headCount * TESTS_PER_HEAD);
+    if (revision !== undefined) this.#scan.skipTo(revision);
+    return revision !== undefined;
+  }
 }
 
 /** The events of a page that are within the bounds, in their direction. */

@@ -57,6 +57,17 @@ export class PageScan {
     return pages;
   }
 
+  /** What is still to be read: revisions, both inclusive. */
+  get rest(): { readonly first: number; readonly last: number } {
+    return { first: this.#first, last: this.#last };
+  }
+
+  /** Goes on at this revision, which lies in the rest. */
+  skipTo(revision: number): void {
+    if (this.#options.direction === 'reverse') this.#last = revision;
+    else this.#first = this.#reader.pageStart(revision);
+  }
+
   #pass(page: Page): void {
     if (this.#options.direction === 'forward') {
       if (page.firstRevision > this.#first) throw page.corrupt(`no page holds revision ${this.#first} before it`);

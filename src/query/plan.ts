@@ -12,20 +12,13 @@
  * then tested by its bytes (`exact` is false). And where a selector names more lists than a walk should hold, or the
  * range is so short that its pages say it all, the plan is to walk the pages and test each event.
  */
-import { assert, encodeUtf8 } from '#base';
-import {
-  type DatabaseReader,
-  HEAD_KIND,
-  type HeadContent,
-  type HeadKind,
-  type HeadName,
-  NO_SUBJECT_HEAD,
-  walkHeads,
-} from '#database';
-import { type Conjunction, normalise, type Selector, type TextMatch } from '#model';
+import { assert } from '#base';
+import { type DatabaseReader, type HeadContent, walkHeads } from '#database';
+import { type Conjunction, normalise, type Selector } from '#model';
 import type { Bounds } from './bounds.ts';
 import type { Hits } from './hits.ts';
 import { listHits } from './list-hits.ts';
+import { listsOf, type Prefix } from './lists.ts';
 import { intersection, union } from './merged-hits.ts';
 
 export type Plan =
@@ -88,34 +81,6 @@ async function planConjunction(reader: DatabaseReader, conjunction: Conjunction,
     else exact = false;
   }
   return plans.length === 0 ? PAGES : intersectionOf(plans, exact);
-}
-
-interface Prefix {
-  readonly kind: HeadKind;
-  readonly prefix: Uint8Array;
-}
-
-interface Lists {
-  /** Lists that hold all the events of a conjunction… */
-  readonly names: readonly HeadName[];
-  /** …and prefixes, the lists of each of which do so together. */
-  readonly prefixes: readonly Prefix[];
-}
-
-function listsOf({ source, stream, type, subject }: Conjunction): Lists {
-  const names: HeadName[] = [];
-  const prefixes: Prefix[] = [];
-  const add = (kind: HeadKind, match: TextMatch | undefined): void => {
-    if (match?.kind === 'equals') names.push({ kind, term: encodeUtf8(match.value) });
-    if (match?.kind === 'prefix') prefixes.push({ kind, prefix: encodeUtf8(match.value) });
-  };
-  // The list of a source lies inside the list of its stream.
-  if (source === undefined) add(HEAD_KIND.STREAM, stream);
-  else names.push({ kind: HEAD_KIND.SOURCE, term: encodeUtf8(source) });
-  add(HEAD_KIND.TYPE, type);
-  if (subject?.kind === 'none') names.push(NO_SUBJECT_HEAD);
-  else add(HEAD_KIND.SUBJECT, subject);
-  return { names, prefixes };
 }
 
 async function planPrefix(reader: DatabaseReader, { kind, prefix }: Prefix, bounds: Bounds): Promise<Plan> {

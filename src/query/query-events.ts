@@ -53,9 +53,8 @@ async function chunksOf(reader: DatabaseReader, read: EventRead): Promise<EventC
   if (isEmpty(bounds)) return NOTHING;
   const plan = await planSelector(reader, selector, bounds);
   if (plan.kind === 'nothing') return NOTHING;
-  const test = testOf(selector);
-  if (plan.kind === 'pages') return pageEvents(reader, { bounds, test, sliceBytes });
-  return hitEvents(reader, { hits: plan.hits, test: plan.exact ? undefined : test, sliceBytes });
+  if (plan.kind === 'pages') return pageEvents(reader, { selector, bounds, sliceBytes });
+  return hitEvents(reader, { hits: plan.hits, test: plan.exact ? undefined : testOf(selector), sliceBytes });
 }
 
 const NOTHING: EventChunks = { next: () => Promise.resolve(undefined) };

@@ -1,0 +1,35 @@
+/**
+ * Which posting lists an alternative of a selector names.
+ */
+import { encodeUtf8 } from '#base';
+import { HEAD_KIND, type HeadKind, type HeadName, NO_SUBJECT_HEAD } from '#database';
+import type { Conjunction, TextMatch } from '#model';
+
+/** All lists of a kind whose names begin so. */
+export interface Prefix {
+  readonly kind: HeadKind;
+  readonly prefix: Uint8Array;
+}
+
+export interface Lists {
+  /** Lists that hold all the events of a conjunction… */
+  readonly names: readonly HeadName[];
+  /** …and prefixes, the lists of each of which do so together. */
+  readonly prefixes: readonly Prefix[];
+}
+
+export function listsOf({ source, stream, type, subject }: Conjunction): Lists {
+  const names: HeadName[] = [];
+  const prefixes: Prefix[] = [];
+  const add = (kind: HeadKind, match: TextMatch | undefined): void => {
+    if (match?.kind === 'equals') names.push({ kind, term: encodeUtf8(match.value) });
+    if (match?.kind === 'prefix') prefixes.push({ kind, prefix: encodeUtf8(match.value) });
+  };
+  // The list of a source lies inside the list of its stream.
+  if (source === undefined) add(HEAD_KIND.STREAM, stream);
+  else names.push({ kind: HEAD_KIND.SOURCE, term: encodeUtf8(source) });
+  add(HEAD_KIND.TYPE, type);
+  if (subject?.kind === 'none') names.push(NO_SUBJECT_HEAD);
+  else add(HEAD_KIND.SUBJECT, subject);
+  return { names, prefixes };
+}
