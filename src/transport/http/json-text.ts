@@ -1,6 +1,7 @@
 /**
  * Writes JSON as text, so that stored payloads enter a reply byte for byte instead of being parsed and printed again.
  */
+import { formatInstant, instantFromMs } from '#base';
 
 /** A value that is JSON text already. */
 export type JsonText = string;
@@ -34,7 +35,7 @@ export function jsonArray(elements: readonly JsonText[]): JsonText {
   return `[${elements.join(',')}]`;
 }
 
-/** An instant in milliseconds as RFC 3339 in UTC. */
+/** An instant in milliseconds as RFC 3339, in the canonical spelling that events have too. */
 export function jsonTimestamp(ms: number): JsonText {
-  return `"${new Date(ms).toISOString()}"`;
+  return `"${formatInstant(instantFromMs(ms))}"`;
 }

@@ -4,6 +4,7 @@
  * fastify's own JSON parser, error bodies, query parser and 503 while closing are switched off, because the API
  * promises lossless JSON, one error body and that a request that was let in is finished.
  */
+import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { type Clock, DatabaseError } from '#base';
 import type { Logger, Metrics } from '#observability';
@@ -62,6 +63,7 @@ class HttpFront {
   readonly #metrics: RequestMetrics;
   readonly #busy: BusySockets = new WeakMap();
   readonly #fastify: FastifyInstance;
+  readonly #sockets = new Set<Socket>();
   #closing = false;
 
   constructor(options: HttpServerOptions) {
@@ -80,6 +82,10 @@ class HttpFront {
     this.#fastify.setErrorHandler((error, request, reply) => this.#fail(error, request, reply));
     for (const route of ROUTES) this.#register(route);
     for (const [path, methods] of methodsByPath(ROUTES)) this.#registerOptions(path, methods);
+    this.#fastify.server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
     answerUnusualRequests(this.#fastify.server, options.allowedOrigins);
   }
 
@@ -93,6 +99,8 @@ class HttpFront {
 
   async close(deadlineMs: number): Promise<void> {
     this.#closing = true;
+    // Node takes a connection on which nothing was ever sent for a busy one, and would wait for it.
+    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
     const deadline = setTimeout(() => this.#fastify.server.closeAllConnections(), deadlineMs);
     try {
       await this.#fastify.close();
@@ -204,7 +212,7 @@ function hostFault(request: FastifyRequest): DatabaseError | undefined {
 /** Characters of an unknown path that its error repeats. */
 const SHOWN_PATH_LENGTH_MAX = 200;
 
-/** One answer for unknown paths and for methods that a path does not have (docs/adr: six codes). */
+/** One answer for unknown paths and for methods that a path does not have (ADR 0011). */
 function notFound(request: FastifyRequest): HttpReply {
   const path = request.url.split('?', 1)[0] ?? '';
   const route = `${request.method} ${path.slice(0, SHOWN_PATH_LENGTH_MAX)}`;
