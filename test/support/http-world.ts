@@ -1,0 +1,87 @@
+/**
+ * The HTTP server over a whole node in one thread and in memory: for tests that hold time and the disk, see the log, or
+ * reach behind the API.
+ */
+import { nativeCrc32, nativeSha256 } from '#cluster';
+import { createMetrics, type Logger, type Metrics, silentLogger } from '#observability';
+import { createService, type Service, type Timers } from '#service';
+import { type AllowedOrigins, type HttpServer, startHttpServer } from '#transport';
+import { CoreWorld } from './cluster/core-world.ts';
+import { databaseKit } from './cluster/machine-kit.ts';
+import { HttpClient } from './http-client.ts';
+
+/** Timers that fire at once or never, and can be counted. */
+class TestTimers implements Timers {
+  readonly #held: boolean;
+  readonly #running = new Set<() => void>();
+
+  constructor(held: boolean) {
+    this.#held = held;
+  }
+
+  get count(): number {
+    return this.#running.size;
+  }
+
+  after(_delayMs: number, run: () => void): () => void {
+    this.#running.add(run);
+    if (!this.#held) setImmediate(run);
+    return () => this.#running.delete(run);
+  }
+}
+
+export interface HttpWorld extends AsyncDisposable {
+  readonly core: CoreWorld;
+  readonly service: Service;
+  readonly server: HttpServer;
+  readonly client: HttpClient;
+  readonly metrics: Metrics;
+  /** Waits of the service that are going on. */
+  readonly timers: TestTimers;
+  /** Names of the errors that were logged. */
+  readonly logged: readonly string[];
+  /** Failures after which a node would stop. */
+  readonly fatal: readonly unknown[];
+}
+
+const CLOSE_DEADLINE_MS = 1_000;
+
+export interface HttpWorldOptions {
+  readonly allowedOrigins?: AllowedOrigins;
+  /** Whether waits of the service last until their request ends; otherwise they are over at once. */
+  readonly holdsWaits?: boolean;
+  /** When the node starts; time stands still unless the test moves it. */
+  readonly nowMs?: number;
+}
+
+export async function startHttpWorld({
+  allowedOrigins = '*',
+  holdsWaits = true,
+  nowMs,
+}: HttpWorldOptions = {}): Promise<HttpWorld> {
+  const core = new CoreWorld({}, databaseKit);
+  if (nowMs !== undefined) core.nowMs = nowMs;
+  await core.start();
+  const metrics = createMetrics({ runtime: false });
+  const timers = new TestTimers(holdsWaits);
+  const logged: string[] = [];
+  const fatal: unknown[] = [];
+  const clock = { nowMs: () => core.nowMs };
+  const digests = { crc32: nativeCrc32, sha256: nativeSha256 };
+  const random = { bytes: (count: number) => new Uint8Array(count).fill(7) };
+  const service = createService({ node: core.node, clock, random, digests, metrics, release: '1.2.3', timers });
+  const logger: Logger = { ...silentLogger, error: (event) => logged.push(event) };
+  const server = await startHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    service,
+    clock,
+    logger,
+    metrics,
+    allowedOrigins,
+    onFatal: (failure) => fatal.push(failure),
+  });
+  const client = new HttpClient(server.address);
+  const parts = { core, service, server, client, metrics, timers, logged, fatal };
+  return { ...parts, [Symbol.asyncDispose]: () => server.close(CLOSE_DEADLINE_MS) };
+}
