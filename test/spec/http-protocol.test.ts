@@ -60,6 +60,32 @@ describe('SPEC-HTTP-HEALTH', () => {
   });
 });
 
+describe('SPEC-HTTP-SCOPE: x-database-id and x-revision', () => {
+  it('stand on every reply that was read from a database, refusals and redirects too (TH4)', async () => {
+    const name = uniqueName();
+    const databaseId = await api.create(name);
+    const transaction_id = '0b5c1f0e-3a44-4d1c-9a55-0d9be1f2a001';
+    const events = [cloudEvent('a', { subject: 's' })];
+    await api.post(`/api/v1/db/${name}`, { transaction_id, events });
+    const reads = ['', '/events', '/events/1', '/events/orders/a', '/streams', '/streams/orders', '/subjects'];
+    const more = ['/subjects/s', '/event-types', '/event-types/order.placed'];
+    const answers = [
+      ...(await Promise.all([...reads, ...more].map((below) => api.get(`/db/${name}/1${below}`)))),
+      await api.get(`/db/${name}/latest`),
+      await api.get(`/databases/${name}`),
+      await api.get(`/databases/${name}/events`),
+      await api.get(`/databases/${name}/events/1`),
+      await api.get(`/api/v1/db/${name}/transaction/${transaction_id}`),
+      await api.post(`/databases/${name}/query`, {}),
+      await api.post(`/databases/${name}/events`, { transaction_id, events }),
+      await api.post(`/databases/${name}/events`, { events, constraints: [{ min_revision: { revision: 9 } }] }),
+    ];
+    const scopes = answers.map(({ headers }) => [headers.get('x-database-id'), headers.get('x-revision')]);
+    expect(scopes).toEqual(answers.map(() => [databaseId, '1']));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 307, 409]));
+  });
+});
+
 describe('HEAD', () => {
   it('answers as GET does, without the body', async () => {
     const name = uniqueName();

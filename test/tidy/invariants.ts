@@ -5,7 +5,8 @@
  */
 import { type Fault, type Tree, tests, under } from './tree.ts';
 
-const STATEMENT = /^\s*(?:\*|\/\/)\s+(?:[-*] )?(?:\*\*([A-Z]\d{1,3})[:.]?\*\*|([A-Z]\d{1,3})(?:[:.] |  )) *\S/;
+const STATEMENT =
+  /^\s*(?:\*|\/\/)\s+(?:[-*] )?(?:\*\*([A-Z]{1,2}\d{1,3})[:.]?\*\*|([A-Z]{1,2}\d{1,3})(?:[:.] |  )) *\S/;
 
 interface Statement {
   readonly id: string;
@@ -22,7 +23,7 @@ export function invariantNumbersAreUnique(tree: Tree): readonly Fault[] {
 
 /** Each invariant is cited by at least one test. */
 export function invariantsAreTested(tree: Tree): readonly Fault[] {
-  const cited = new Set([...tests(tree).values()].flatMap((text) => text.match(/\b[A-Z]\d{1,3}\b/g) ?? []));
+  const cited = new Set([...tests(tree).values()].flatMap((text) => text.match(/\b[A-Z]{1,2}\d{1,3}\b/g) ?? []));
   return statements(tree).flatMap(({ id, path }) => (cited.has(id) ? [] : [`${path}: no test cites invariant ${id}`]));
 }
 

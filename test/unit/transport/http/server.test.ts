@@ -1,0 +1,259 @@
+// Goal: clients that leave, the end of the server, failures of the node, and what is counted. Method: the server over a
+// node in one thread, whose waits and writes the test holds.
+import { Agent, type ClientRequest, get, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { assert } from '#base';
+import { cloudEvent, errorOf, INVALID_ARGUMENT, jsonOf } from '../../../support/http-client.ts';
+import { startHttpWorld } from '../../../support/http-world.ts';
+import { exchange, parseReplies } from '../../../support/raw-http.ts';
+
+/** A disk that does not write until it is let go. */
+function hold(world: Awaited<ReturnType<typeof startHttpWorld>>): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  world.core.kv.gate = promise;
+  return resolve;
+}
+
+/** Resolves once the condition holds; every round lets all that is ready run. */
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (let round = 0; round < 10_000; round++) {
+    if (await condition()) return;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert(false, 'The condition holds within 10,000 rounds');
+}
+
+async function countOf(world: Awaited<ReturnType<typeof startHttpWorld>>, line: string): Promise<number> {
+  const { body } = await world.metrics.render();
+  return Number(
+    body
+      .split('\n')
+      .find((found) => found.startsWith(line))
+      ?.split(' ')
+      .at(-1) ?? 0,
+  );
+}
+
+function requests(method: string, route: string, code: string): string {
+  return `http_server_request_duration_seconds_count{method="${method}",route="${route}",code="${code}"}`;
+}
+
+/** The reply that a request gets, or the error that ends it. */
+function outcome(request: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    request.once('response', (reply) => resolve(reply.resume()));
+    request.once('error', reject);
+  });
+}
+
+describe('a client that leaves', () => {
+  it('ends the work below its request, and nothing is logged (TH7)', async () => {
+    await using world = await startHttpWorld();
+    await world.client.create('shop');
+    const leaving = new AbortController();
+    const headers = { 'x-min-revision': '1' };
+    const left = world.client
+      .send('/db/shop/cached', { headers, signal: leaving.signal })
+      .catch((error: unknown) => error);
+    await until(() => world.timers.count === 1);
+    leaving.abort();
+    await left;
+    await until(() => world.timers.count === 0);
+    await until(async () => (await countOf(world, 'cairn_inflight_requests{plane="http"}')) === 0);
+    expect(await countOf(world, requests('GET', '/db/{database}/{revision}', '499'))).toBe(1);
+    expect(world.logged).toEqual([]);
+  });
+
+  it('does not undo what it committed', async () => {
+    await using world = await startHttpWorld();
+    await world.client.create('shop');
+    const release = hold(world);
+    const leaving = new AbortController();
+    const body = JSON.stringify({ events: [cloudEvent('a')] });
+    const left = world.client
+      .send('/databases/shop/events', { method: 'POST', body, signal: leaving.signal })
+      .catch((error: unknown) => error);
+    await until(async () => (await countOf(world, 'cairn_inflight_requests{plane="http"}')) === 1);
+    leaving.abort();
+    await left;
+    release();
+    await until(async () => (await world.client.get('/db/shop/1')).status === 200);
+    expect(world.logged).toEqual([]);
+  });
+});
+
+describe('a server that closes', () => {
+  it('answers the running request, tells its connection to end, and takes no new one (TH9)', async () => {
+    await using world = await startHttpWorld();
+    await world.client.create('shop');
+    const agent = new Agent({ keepAlive: true });
+    const running = outcome(
+      get(`${world.server.address}/db/shop/cached`, { agent, headers: { 'x-min-revision': '1' } }),
+    );
+    await until(() => world.timers.count === 1);
+    const closed = world.server.close(60_000);
+    await expect(outcome(get(`${world.server.address}/health`))).rejects.toThrow('ECONNREFUSED');
+    const group = world.core.node.catalog.lookup('shop')?.group;
+    assert(group !== undefined, 'The database is there');
+    await world.core.transact(group, 'one');
+    expect(await running).toMatchObject({ statusCode: 307, headers: { connection: 'close', location: '/db/shop/1' } });
+    await closed;
+    agent.destroy();
+  });
+
+  it('answers a request that arrives behind the running one on its connection (TH9)', async () => {
+    await using world = await startHttpWorld();
+    await world.client.create('shop');
+    const line = (headers: string): string => `GET /databases/shop HTTP/1.1\r\nHost: a\r\n${headers}\r\n`;
+    const carried = exchange(world.server.address, line('x-min-revision: 1\r\n'), line(''));
+    await until(() => world.timers.count === 1);
+    const closed = world.server.close(60_000);
+    const group = world.core.node.catalog.lookup('shop')?.group;
+    assert(group !== undefined, 'The database is there');
+    await world.core.transact(group, 'one');
+    const replies = parseReplies(await carried);
+    expect(replies[0]).toMatchObject({ status: 200 });
+    expect(replies[0]?.headers.get('connection')).toBe('close');
+    await closed;
+  });
+
+  it('closes idle connections at once, also those on which nothing was sent', async () => {
+    await using world = await startHttpWorld();
+    const { port } = new URL(world.server.address);
+    const silent = connect(Number(port), '127.0.0.1');
+    const ended = new Promise((resolve) => silent.once('close', resolve));
+    const agent = new Agent({ keepAlive: true });
+    await outcome(get(`${world.server.address}/health`, { agent }));
+    await world.server.close(60_000);
+    await ended;
+    agent.destroy();
+    expect(world.logged).toEqual([]);
+  });
+
+  it('cuts off what is still running at the deadline', async () => {
+    await using world = await startHttpWorld();
+    await world.client.create('shop');
+    const running = outcome(get(`${world.server.address}/db/shop/cached`, { headers: { 'x-min-revision': '1' } }));
+    await until(() => world.timers.count === 1);
+    const [cut] = await Promise.allSettled([running, world.server.close(1)]);
+    expect(cut).toMatchObject({ status: 'rejected', reason: { message: 'socket hang up' } });
+    await until(() => world.timers.count === 0);
+  });
+
+  it('says that it cannot listen where somebody else does', async () => {
+    await using world = await startHttpWorld();
+    const { port } = new URL(world.server.address);
+    const { startHttpServer } = await import('#transport');
+    const { service, metrics } = world;
+    const { silentLogger } = await import('#observability');
+    const second = startHttpServer({
+      host: '127.0.0.1',
+      port: Number(port),
+      service,
+      metrics,
+      clock: { nowMs: () => 0 },
+      logger: silentLogger,
+      allowedOrigins: '*',
+      onFatal: () => undefined,
+    });
+    await expect(second).rejects.toMatchObject({ code: 'unavailable', message: expect.stringContaining(port) });
+  });
+});
+
+describe('a failure of the node', () => {
+  it('answers 500 INTERNAL without saying more, is logged, and is fatal when stored rows are damaged', async () => {
+    await using world = await startHttpWorld();
+    await world.client.create('shop');
+    await world.client.commit('shop', cloudEvent('a'));
+    await damage(world);
+    const answer = await world.client.get('/databases/shop/events');
+    expect(errorOf(answer)).toMatchObject({ status: 500, code: 'INTERNAL' });
+    expect(world.logged).toEqual(['http-request-failed']);
+    expect(world.fatal).toHaveLength(1);
+  });
+});
+
+/** Flips a bit in every page of the store. */
+async function damage({ core }: Awaited<ReturnType<typeof startHttpWorld>>): Promise<void> {
+  const rows = core.kv.range({ gte: new Uint8Array([1]), lt: new Uint8Array([2]) });
+  const batch = core.kv.batch();
+  for (const { key, value } of await rows.next(1_000)) {
+    const isPage = key[5] === 1;
+    if (isPage)
+      batch.put(
+        key,
+        Uint8Array.from(value, (byte, at) => (at === value.length - 3 ? byte ^ 1 : byte)),
+      );
+  }
+  await core.kv.write(batch);
+}
+
+describe('metrics', () => {
+  it('count requests by method, route and code, never by path', async () => {
+    await using world = await startHttpWorld();
+    const { client } = world;
+    await client.create('shop');
+    await client.get('/databases/shop');
+    await client.get('/databases/none');
+    await client.get('/nothing/at/all');
+    await client.get('/%zz');
+    await client.send('/databases', { method: 'PROPFIND' });
+    await client.send('/db/shop/0', { method: 'HEAD' });
+    await client.send('/databases', { method: 'OPTIONS' });
+    const counts: readonly (readonly [string, string, string])[] = [
+      ['POST', '/api/v1/db', '201'],
+      ['GET', '/databases/{database}', '200'],
+      ['GET', '/databases/{database}', '404'],
+      ['GET', 'unmatched', '404'],
+      ['GET', 'unmatched', '400'],
+      ['other', 'unmatched', '404'],
+      ['HEAD', '/db/{database}/{revision}', '200'],
+      ['OPTIONS', '/databases', '204'],
+    ];
+    for (const [method, route, code] of counts) {
+      expect([method, route, code, await countOf(world, requests(method, route, code))]).toEqual([
+        method,
+        route,
+        code,
+        1,
+      ]);
+    }
+  });
+
+  it('count redirects by what they resolved', async () => {
+    await using world = await startHttpWorld();
+    await world.client.create('shop');
+    await world.client.get('/db/shop/latest');
+    await world.client.get('/db/shop/cached/streams');
+    const now = Buffer.from('{"range":{"effectiveTime":{"endAtNow":true}}}').toString('base64url');
+    const answer = await world.client.get(`/db/shop/0/events?q=${now}`);
+    expect(answer.headers.get('x-effective-time-end-at')).toBe(
+      new Date(world.core.nowMs).toISOString().replace('.000', ''),
+    );
+    for (const reason of ['latest', 'cached', 'effective_time']) {
+      expect([reason, await countOf(world, `cairn_redirects_total{reason="${reason}"}`)]).toEqual([reason, 1]);
+    }
+  });
+});
+
+describe('origins', () => {
+  it('that are listed may read replies, errors too, and others may not', async () => {
+    await using world = await startHttpWorld({ allowedOrigins: ['https://ui.example'] });
+    for (const path of ['/health', '/nothing']) {
+      const listed = await world.client.get(path, { origin: 'https://ui.example' });
+      expect(listed.headers.get('access-control-allow-origin')).toBe('https://ui.example');
+      const other = await world.client.get(path, { origin: 'https://evil.example' });
+      expect(other.headers.get('access-control-allow-origin')).toBeNull();
+      expect(other.headers.get('vary')).toBe('Origin');
+    }
+  });
+});
+
+describe('a request', () => {
+  it('that is malformed where nobody may read it is refused all the same', async () => {
+    await using world = await startHttpWorld();
+    expect(errorOf(await world.client.post('/databases', '['))).toMatchObject(INVALID_ARGUMENT);
+    expect(jsonOf(await world.client.get('/health/detailed'))).toMatchObject({ version: '1.2.3' });
+  });
+});
