@@ -126,7 +126,7 @@ describe('SPEC-HTTP-MIN-REVISION: x-min-revision', () => {
   });
 });
 
-describe('SPEC-HTTP-1.0', () => {
+describe('SPEC-HTTP-VERSION-1: HTTP/1.0', () => {
   it('gets whole bodies with their length, and the connection ends', async () => {
     const name = uniqueName();
     await api.create(name);
