@@ -18,7 +18,7 @@ import {
   type ServerReflectionResponse,
 } from '../../src/transport/grpc/gen/grpc/reflection/v1/reflection.ts';
 import { failureOf } from '../support/grpc-client.ts';
-import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
+import { event, minRevision, transaction, uniqueName } from '../support/grpc-requests.ts';
 import { RawGrpc } from '../support/raw-grpc.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
@@ -50,6 +50,15 @@ function framed(message: Uint8Array, flag: 0 | 1 = 0): Buffer {
   const header = Buffer.from([flag, 0, 0, 0, 0]);
   header.writeUInt32BE(message.length, 1);
   return Buffer.concat([header, message]);
+}
+
+/** The value of a metric, by its name and labels as Prometheus reads them. */
+async function metric(line: string): Promise<string | undefined> {
+  const body = await (await fetch(server.metrics)).text();
+  return body
+    .split('\n')
+    .find((row) => row.startsWith(`${line} `))
+    ?.slice(line.length + 1);
 }
 
 describe('SPEC-GRPC-METHODS', () => {
@@ -147,15 +156,46 @@ describe('SPEC-GRPC-DEADLINES', () => {
   });
 });
 
+describe('SPEC-GRPC-CANCELLATION', () => {
+  const OPEN = 'cairn_streams_open{op="query"}';
+  const METHOD = 'grpc_type="server_stream",grpc_service="cairn.v1.EventStore",grpc_method="QueryEvents"';
+
+  it('ends the work of a stream at the bottom, whatever is left of it', async () => {
+    const databaseName = uniqueName();
+    await server.client.send('createDatabase', { databaseName });
+    for (let n = 0; n < 30; n++) {
+      const big = event({ id: `${n}`, data: Buffer.alloc(500_000) });
+      await server.client.send('transact', transaction(databaseName, [big]));
+    }
+    const stream = server.client.open('queryEvents', { databaseName, query: undefined, atRevision: undefined });
+    stream.on('error', () => undefined);
+    await new Promise((resolve) => stream.once('data', resolve));
+    stream.pause();
+    expect(await metric(OPEN)).toBe('1');
+    stream.cancel();
+    while ((await metric(OPEN)) !== '0') await new Promise((resolve) => setImmediate(resolve));
+    expect(await metric(`grpc_server_handled_total{${METHOD},grpc_code="CANCELLED"}`)).toBe('1');
+  });
+});
+
 describe('SPEC-GRPC-REQUIRE-LEADER', () => {
-  it('is met by the only voter, and every write says where the leader is', async () => {
+  it('is met by the only voter, and every write says where the leader is, refused or not', async () => {
     const databaseName = uniqueName();
     const metadata = { 'x-require-leader': 'true' };
-    const created = await server.client.call('createDatabase', { databaseName }, { metadata });
-    const written = await server.client.call('transact', transaction(databaseName, [event()]), { metadata });
-    const deleted = await server.client.call('deleteDatabase', { databaseName, databaseId: undefined }, { metadata });
-    for (const { trailers } of [created, written, deleted]) {
-      expect(trailers).toMatchObject({ 'x-leader-address': server.grpc });
+    const { client } = server;
+    const created = await client.call('createDatabase', { databaseName }, { metadata });
+    const refused = [
+      await failureOf(client.send('createDatabase', { databaseName }, { metadata })),
+      await failureOf(client.send('transact', transaction(databaseName, [event({ id: '' })]), { metadata })),
+      await failureOf(
+        client.send('transact', transaction(databaseName, [event()], { constraints: [minRevision(9)] }), { metadata }),
+      ),
+    ];
+    expect(refused.map(({ code }) => code)).toEqual(['ALREADY_EXISTS', 'INVALID_ARGUMENT', 'FAILED_PRECONDITION']);
+    const written = await client.call('transact', transaction(databaseName, [event()]), { metadata });
+    const deleted = await client.call('deleteDatabase', { databaseName, databaseId: undefined }, { metadata });
+    for (const { trailers } of [created, ...refused, written, deleted]) {
+      expect(trailers).toMatchObject({ 'x-leader-node': expect.any(String), 'x-leader-address': server.grpc });
     }
   });
 });

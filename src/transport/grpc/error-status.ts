@@ -71,12 +71,12 @@ export function statusOfError(error: DatabaseError): CallStatus {
   }).finish();
   const { leader } = error.details;
   const status = { code, message: error.message, details };
-  return leader === undefined ? status : { ...status, trailers: leaderTrailers(leader) };
+  return leader === undefined ? status : withLeader(status, leader);
 }
 
-/** By which a client learns where the leader is. */
-function leaderTrailers(leader: LeaderAddress): Record<string, string> {
-  return { 'x-leader-node': leader.node, 'x-leader-address': leader.address };
+/** The status of a write: its trailers tell a client where the leader is. */
+export function withLeader(status: CallStatus, leader: LeaderAddress): CallStatus {
+  return { ...status, trailers: { 'x-leader-node': leader.node, 'x-leader-address': leader.address } };
 }
 
 function detailsOf(error: DatabaseError): readonly Any[] {

@@ -2,7 +2,7 @@
 import type { Logger, Metrics } from '#observability';
 import type { Service } from '#service';
 import { databaseMethods } from './databases.ts';
-import { statusOfFailure } from './error-status.ts';
+import { statusOfFailure, withLeader } from './error-status.ts';
 import { streamMethods } from './event-streams.ts';
 import { createHealthService } from './health.ts';
 import { GRPC_LIMITS } from './limits.ts';
@@ -12,6 +12,9 @@ import { createReflectionService } from './reflection.ts';
 import { transactionMethods } from './transactions.ts';
 import { unimplementedMethods } from './unimplemented.ts';
 import { type WireLimits, WireServer } from './wire/server.ts';
+
+/** Their replies and their errors say where the leader is. */
+const WRITES: ReadonlySet<string> = new Set(['CreateDatabase', 'DeleteDatabase', 'Transact']);
 
 export interface GrpcServerOptions {
   readonly host: string;
@@ -54,8 +57,13 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     limits: { ...GRPC_LIMITS, ...options.limits },
     meterOf: methodMeters(metrics),
     onRefused: (reason) => metrics.counter('cairn_rejected_total', { reason }).add(),
-    statusOf: (failure) =>
-      statusOfFailure(failure, { onBug: (error) => logger.error('grpc-call-failed', { error }), onFatal }),
+    statusOf: (failure, { name }) => {
+      const status = statusOfFailure(failure, {
+        onBug: (error) => logger.error('grpc-call-failed', { error }),
+        onFatal,
+      });
+      return WRITES.has(name) ? withLeader(status, service.leader()) : status;
+    },
     extend: (grpc) => {
       health.addTo(grpc);
       createReflectionService().addToServer(grpc);

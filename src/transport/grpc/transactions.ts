@@ -2,6 +2,7 @@
 import { ByteWriter, writeBytesField, writeVarintField } from '#base';
 import { refusalError, type TransactionDescription } from '#service';
 import { EVENT_STORE, type GrpcContext } from './context.ts';
+import { statusOfError, withLeader } from './error-status.ts';
 import { writeEventIdMappings } from './event-id-mappings.ts';
 import { FetchTransactionRequest } from './gen/cairn/v1/database.ts';
 import { decodeRequest } from './messages.ts';
@@ -31,9 +32,12 @@ export function transactionMethods(context: GrpcContext): readonly UnaryMethod[]
 
 async function transact({ service, leaderTrailers }: GrpcContext, call: Call, bytes: Uint8Array): Promise<void> {
   const reply = await service.transact(parseTransactRequest(bytes));
-  // A refusal is an outcome, not an exception; only here it becomes an error, and none is thrown for it.
-  if (reply.kind === 'recorded') call.reply(encodeTransactReply(reply), scopeHeaders(reply), leaderTrailers.current());
-  else throw refusalError(reply);
+  if (reply.kind === 'recorded') {
+    call.reply(encodeTransactReply(reply), scopeHeaders(reply), leaderTrailers.current());
+    return;
+  }
+  // Under contention refusals are the common answer: none is thrown.
+  call.finish(withLeader(statusOfError(refusalError(reply)), service.leader()));
 }
 
 async function fetchTransaction({ service }: GrpcContext, call: Call, bytes: Uint8Array): Promise<void> {

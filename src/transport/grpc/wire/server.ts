@@ -39,7 +39,7 @@ export interface WireServerParts {
   readonly limits: WireLimits;
   readonly meterOf: (method: MethodName) => MethodMeter;
   /** The status for whatever a handler threw. What it cannot name is a bug: it throws, and the node stops. */
-  readonly statusOf: (failure: unknown) => CallStatus;
+  readonly statusOf: (failure: unknown, method: MethodName) => CallStatus;
   /** Told of every call that is refused before its handler sees it. */
   readonly onRefused: (why: 'overload' | 'draining') => void;
   /** Adds services that come with their own handlers, such as health and reflection. */
@@ -176,7 +176,7 @@ export class WireServer {
   }
 
   #fail(call: Call, failure: unknown): void {
-    call.finish(this.#parts.statusOf(failure));
+    call.finish(this.#parts.statusOf(failure, call.method));
   }
 }
 
