@@ -44,18 +44,25 @@ async function start(config: Config, logger: Logger): Promise<RunningNode | unde
   }
 }
 
-/** Resolves with the first signal to stop; the second one ends the process at once. */
+/**
+ * A signal right behind the first is the same one: Ctrl-C reaches a process from the terminal and again from the npm
+ * that started it.
+ */
+const SAME_SIGNAL_WITHIN_MS = 500;
+
+/** Resolves with the first signal to stop; a later one ends the process at once. */
 function firstSignal(logger: Logger): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    let told = false;
+    let toldAtMs: number | undefined;
     const onSignal = (signal: NodeJS.Signals): void => {
-      if (told) {
+      if (toldAtMs === undefined) {
+        toldAtMs = performance.now();
+        resolve(signal);
+      } else if (performance.now() - toldAtMs > SAME_SIGNAL_WITHIN_MS) {
         logger.warn('stopped-without-drain', { signal });
         logger.flush();
         process.exit(EXIT_IMPATIENT);
       }
-      told = true;
-      resolve(signal);
     };
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);

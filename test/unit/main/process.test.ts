@@ -74,6 +74,15 @@ test('what was taken in before SIGTERM is answered, and is there after the next 
   expect(revision).toBeGreaterThanOrEqual(committed);
 });
 
+test('a signal that comes twice at once is one: the node still drains (N3)', async () => {
+  using dir = tempDir();
+  const node = await start(dir.path);
+  node.kill('SIGINT');
+  node.kill('SIGINT');
+  expect(await node.ended).toBe(0);
+  expect(node.log()).toContain('"event":"stopped"');
+});
+
 test('a data directory that is in use is refused with its name (N1)', async () => {
   using dir = tempDir();
   await start(dir.path);
