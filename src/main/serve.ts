@@ -21,11 +21,13 @@ export async function serve(config: Config): Promise<void> {
   // Nothing may go on after an error that nobody expected: the log is the truth, and the next start recovers.
   process.on('uncaughtException', (error) => stopProcess(logger, 'front', error));
   process.on('unhandledRejection', (reason) => stopProcess(logger, 'front', reason));
+  // From the first moment on: a node that is told to stop while it starts stops as soon as it has started.
+  const told = firstSignal(logger);
   const running = await start(config, logger);
   if (running === undefined) return;
   process.stdout.write(`${JSON.stringify({ event: 'ready', ...running.addresses })}\n`);
   logger.info('ready', { ...running.addresses });
-  const signal = await firstSignal(logger);
+  const signal = await told;
   logger.info('draining', { signal, graceMs: config.shutdownGraceMs });
   await running.drain();
   logger.info('stopped');
