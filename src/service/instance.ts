@@ -1,5 +1,5 @@
 /** From a name to the database instance that it means now (V1), and whether it still does (V6). */
-import type { Revision } from '#base';
+import { DatabaseError, type Revision } from '#base';
 import type { Binding, Node } from '#cluster';
 import { Faults, parseDatabaseName } from '#model';
 import { databaseDeleted, databaseNotFound } from './errors.ts';
@@ -24,6 +24,12 @@ export function findDatabase(node: Node, name: string): Binding {
 /** Throws unless the name still means this instance (V6). */
 export function assertCurrent(node: Node, binding: Binding): void {
   if (node.catalog.lookup(binding.name)?.databaseId !== binding.databaseId) throw databaseDeleted(binding.name);
+}
+
+/** What the caller is told when the node refused something of an instance: of a deleted one, by its name (V6). */
+export function refusalBy(binding: Binding, failure: unknown): unknown {
+  const isGone = failure instanceof DatabaseError && failure.code === 'not_found';
+  return isGone ? databaseDeleted(binding.name) : failure;
 }
 
 /** What a reply says about where it was read. */

@@ -9,10 +9,10 @@
  * No catalog entry survives a wait unchecked: after each one the name must still mean the instance that it meant.
  */
 import type { Revision } from '#base';
-import type { Binding } from '#cluster';
+import type { Binding, Node } from '#cluster';
 import type { ServiceContext } from './context.ts';
 import { databaseDeleted, revisionNotFound } from './errors.ts';
-import { assertCurrent, findDatabase, type ReadView } from './instance.ts';
+import { assertCurrent, findDatabase, type ReadView, refusalBy } from './instance.ts';
 import type { ReadAt, ReadRequest } from './operations.ts';
 
 export async function openView(context: ServiceContext, request: ReadRequest, at: ReadAt): Promise<ReadView> {
@@ -38,10 +38,19 @@ async function revisionOf(
 }
 
 async function latestOf(context: ServiceContext, signal: AbortSignal, binding: Binding): Promise<Revision> {
-  const latest = await context.node.latest(binding.group);
+  const latest = await latestRevision(context.node, binding);
   signal.throwIfAborted();
   assertCurrent(context.node, binding);
   return latest;
+}
+
+/** The latest revision of an instance, by the leader's word. */
+export async function latestRevision(node: Node, binding: Binding): Promise<Revision> {
+  try {
+    return await node.latest(binding.group);
+  } catch (failure) {
+    throw refusalBy(binding, failure);
+  }
 }
 
 /** Resolves once the revision is applied here; rejects with RevisionNotFound when the database does not have it. */

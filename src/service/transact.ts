@@ -18,9 +18,10 @@ import {
 } from '#model';
 import { eventsOf, type StoredTransaction, transactionAt, transactionById } from '#query';
 import type { ServiceContext } from './context.ts';
-import { findDatabase } from './instance.ts';
+import { findDatabase, refusalBy } from './instance.ts';
 import type { MeteredOrigin } from './meters.ts';
 import type { RecordedTransaction, TransactReply, TransactRequest } from './operations.ts';
+import { latestRevision } from './read-scope.ts';
 
 const RANDOM_BYTES = 10;
 
@@ -34,7 +35,7 @@ export async function transact(context: ServiceContext, request: TransactRequest
   const payload = encodeTransactPayload({ transactionId, origin: request.origin, options, constraints, events });
   const outcome = await context.node.transact(binding.group, payload).catch((failure: unknown) => {
     context.meters.transaction(origin, 'failed');
-    throw failure;
+    throw refusalBy(binding, failure);
   });
   count(context, request, outcome);
   return replyOf(context, { binding, transactionId, request, outcome });
@@ -70,7 +71,7 @@ interface Refused {
 
 async function recordedOrRefused(context: ServiceContext, refused: Refused): Promise<RecordedTransaction> {
   const { binding, transactionId, refusal, origin } = refused;
-  const latest = await context.node.latest(binding.group);
+  const latest = await latestRevision(context.node, binding);
   const recorded = await context.reads.read(binding, () =>
     latest === 0 ? undefined : transactionById(context.reads.source(binding), latest, transactionId),
   );

@@ -121,6 +121,13 @@ describe('a repeat (V3)', () => {
   });
 });
 
+describe('a deleted database (V6)', () => {
+  it('is not found after its deletion', async () => {
+    const late = world.core.node.deleteDatabase('shop').then(() => world.transact('shop'));
+    await expect(late).rejects.toThrow('There is no database "shop"');
+  });
+});
+
 describe('a transaction without an id', () => {
   it('gets one, and a repeat commits again', async () => {
     const [first, second] = [await recorded({}), await recorded({})];
