@@ -167,13 +167,6 @@ export class EventFrames {
   }
 }
 
-/** Any message that is ready to be sent, with its gRPC header in front of it: a page, a heartbeat. */
-export function frameMessage(message: Uint8Array): Uint8Array {
-  const framed = new Uint8Array(HEADER_BYTES + message.length);
-  framed.set(message, putHeader(framed, 0, message.length));
-  return framed;
-}
-
 function putHeader(into: Uint8Array, at: number, messageBytes: number): number {
   into[at] = 0;
   into[at + 1] = messageBytes >>> 24;

@@ -28,8 +28,7 @@ export {
   type StoredEvent,
   type StoredTransaction,
 } from '#database';
-export { effectiveTimeOf } from './event-test.ts';
-export { EventFrames, type FrameOptions, type Framing, frameMessage } from './frame.ts';
+export { EventFrames, type FrameOptions, type Framing } from './frame.ts';
 export { type ListedName, type Listing, listEventTypes, listStreams, listSubjects } from './listings.ts';
 export {
   databaseAtRevision,

@@ -4,7 +4,7 @@
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EventFrames, type Framing, frameMessage, type StoredEvent } from '#query';
+import { EventFrames, type Framing, type StoredEvent } from '#query';
 import { SubscribeEventsReply } from '../../../src/transport/grpc/gen/cairn/v1/database.ts';
 import { Event, EventBatch } from '../../../src/transport/grpc/gen/cairn/v1/event.ts';
 
@@ -104,11 +104,5 @@ describe.each(['messages', 'replies', 'batch'] as const)('events framed as %s', 
     const frames = new EventFrames({ framing });
     expect(frames.take()).toEqual(new Uint8Array(0));
     expect(frames.byteLength).toBe(0);
-  });
-});
-
-describe('a message that is framed whole', () => {
-  it('stands behind its length', () => {
-    expect([...frameMessage(Uint8Array.of(7, 8, 9))]).toEqual([0, 0, 0, 0, 3, 7, 8, 9]);
   });
 });

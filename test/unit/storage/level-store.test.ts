@@ -2,9 +2,11 @@
 // in our own words when it fails. Method: the conformance suite of the port, and directories that are damaged, held
 // by somebody else or watched.
 
+import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
 import { type LevelStore, openLevelStore } from '#storage';
@@ -57,6 +59,29 @@ describe('the LevelDB store', () => {
     await closeAll();
     const second = await openAt(join(directory, 'deep', 'store'));
     expect([...(second.get(Uint8Array.of(1)) ?? [])]).toEqual([2]);
+  });
+
+  it('shows a thread of its own what another thread has written (K4)', async () => {
+    const store = await openAt(directory);
+    const worker = new Worker(new URL('../../support/level-reader-worker.ts', import.meta.url), {
+      workerData: directory,
+    });
+    const answer = async (): Promise<unknown> => (await once(worker, 'message'))[0] as unknown;
+    try {
+      expect(await answer()).toBe('open');
+      for (const value of [7, 8]) {
+        const batch = store.batch();
+        batch.put(Uint8Array.of(1), Uint8Array.of(value));
+        await store.write(batch);
+        worker.postMessage(Uint8Array.of(1), []);
+        expect(await answer()).toEqual(Uint8Array.of(value));
+      }
+      worker.postMessage('close', []);
+      await once(worker, 'exit');
+      expect([...(store.get(Uint8Array.of(1)) ?? [])]).toEqual([8]);
+    } finally {
+      await worker.terminate();
+    }
   });
 
   it('makes a checkpoint while log files come and go', async () => {
