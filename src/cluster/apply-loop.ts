@@ -6,6 +6,7 @@
  *                                                        v
  *                                     one batch: rows and applied rows of all groups --> written --> outcomes, reads
  *
+ * Applying goes in slices, so that the core hears of syncs and requests in between and a batch is on its way early.
  * One batch is being written at most; meanwhile entries are applied for the next. A machine sees what it has applied,
  * written or not. An entry that must learn something from the store first holds its group up, and no other, until
  * everything that the group has applied is written and its machine has looked.
@@ -34,6 +35,8 @@ export interface ApplyPorts {
   readonly monotonicMs: () => number;
   /** Takes care of work in the background: a failure stops the core. */
   readonly keep: (work: Promise<void>) => void;
+  /** Calls `advance` again, once everything else that has arrived had its turn. */
+  readonly again: () => void;
 }
 
 interface Blocked {
@@ -72,29 +75,37 @@ export class ApplyLoop {
     group.backlog.push(entries);
   }
 
-  /** Applies what is ready and has room, and starts the next write if none is under way. */
+  /** Applies a slice of what is ready, and starts the next write if none is under way. */
   advance(): void {
-    this.#fill();
-    if (this.#isWriting) return;
-    if (this.#turn.entryCount > 0) this.#ports.keep(this.#write());
-    else this.#answerBlocked();
+    this.#applySlice();
+    if (!this.#isWriting) {
+      if (this.#turn.entryCount > 0) this.#ports.keep(this.#write());
+      else this.#answerBlocked();
+    }
+    if (this.#ready.length > 0 && this.#turn.hasRoom) this.#ports.again();
   }
 
-  #fill(): void {
-    while (this.#turn.hasRoom) {
+  /** One group's entries, or those of several that have few. */
+  #applySlice(): void {
+    const { applySliceEntries, applySliceBytes } = this.#ports.limits;
+    const { entryCount, bytes } = this.#turn;
+    const hasSlice = (): boolean =>
+      this.#turn.hasRoom &&
+      this.#turn.entryCount - entryCount < applySliceEntries &&
+      this.#turn.bytes - bytes < applySliceBytes;
+    while (hasSlice()) {
       const group = this.#ready.shift();
       if (group === undefined) return;
       if (!group.isOpen) continue;
-      const blocked = this.#applyGroup(group);
+      const blocked = this.#applyGroup(group, hasSlice);
       if (blocked !== undefined) this.#blocked.push(blocked);
       else if (group.isOpen && group.backlog.length > 0) this.#ready.push(group);
     }
   }
 
-  /** Applies entries of one group until its share, the turn's room or something to look up ends it. */
-  #applyGroup(group: Group): Blocked | undefined {
-    const { applyGroupEntriesMax } = this.#ports.limits;
-    for (let count = 0; count < applyGroupEntriesMax && this.#turn.hasRoom && group.isOpen; count += 1) {
+  /** Applies entries of one group until the slice, or something to look up, ends it. */
+  #applyGroup(group: Group, hasSlice: () => boolean): Blocked | undefined {
+    while (hasSlice() && group.isOpen) {
       const entry = group.backlog.peek();
       if (entry === undefined) return undefined;
       const needs = group.backlog.answers === undefined ? group.machine.needs(entry.payload) : [];

@@ -29,6 +29,10 @@ export class ApplyTurn {
     return this.#entryCount;
   }
 
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   get hasRoom(): boolean {
     return this.#entryCount < this.#limits.applyEntriesMax && this.#bytes < this.#limits.applyBytesMax;
   }

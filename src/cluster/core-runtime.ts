@@ -37,13 +37,14 @@ export interface CorePorts {
   /** Makes every write of the store that has resolved durable. */
   readonly syncStore: () => Promise<void>;
   readonly log: LogWriter;
-  readonly recovered: RecoveredLog;
   readonly machines: Machines;
   readonly limits: CoreLimits;
   readonly clock: Clock;
   readonly monotonicMs: () => number;
   readonly random: Random;
   readonly observer: CoreObserver;
+  /** Runs the work after everything that has arrived by then had its turn. */
+  readonly later: (work: () => void) => void;
 }
 
 interface Waiter {
@@ -72,17 +73,18 @@ export class CoreRuntime implements CoreLink {
   #clearing: Promise<void> | undefined;
   #warming: Promise<void> | undefined;
   #disk: DiskLevel = 'open';
+  #isAgain = false;
   #failure: Error | undefined;
   #onFailure: (failure: Error) => void = () => undefined;
 
   /** Recovers, takes the lead of every group that was behind, and is then where the last process stopped. */
-  static async open(ports: CorePorts): Promise<CoreRuntime> {
-    const core = new CoreRuntime(ports);
-    await core.#recover();
+  static async open(ports: CorePorts, recovered: RecoveredLog): Promise<CoreRuntime> {
+    const core = new CoreRuntime(ports, recovered);
+    await core.#recover(recovered);
     return core;
   }
 
-  private constructor(ports: CorePorts) {
+  private constructor(ports: CorePorts, recovered: RecoveredLog) {
     const { kv, limits, machines, clock, random, syncStore, monotonicMs } = ports;
     const disk = (): DiskLevel => this.#disk;
     const reporter = this.#reporter;
@@ -99,6 +101,7 @@ export class CoreRuntime implements CoreLink {
       change: (change, batch) => this.#change(change, batch),
       written: (turn, elapsedMs) => this.#written(turn, elapsedMs),
       answered: () => this.#endTurn(),
+      again: () => this.#again(),
       monotonicMs,
       keep: (work) => this.#keep(work),
     });
@@ -115,7 +118,7 @@ export class CoreRuntime implements CoreLink {
     });
     this.#lifecycle = new Lifecycle(
       { kv, machines, limits, reporter, monotonicMs, seed, step, opened },
-      ports.recovered.groups,
+      recovered.groups,
     );
     this.#intake = new Intake({ machines, limits, clock, random, reporter, disk, touch, step });
     this.#reads = new ReadBarrier({ reporter, touch, step });
@@ -181,8 +184,8 @@ export class CoreRuntime implements CoreLink {
     while (this.#checkpointer.isDirty) await this.#checkpoint();
   }
 
-  async #recover(): Promise<void> {
-    const { kv, machines, recovered, log } = this.#ports;
+  async #recover(recovered: RecoveredLog): Promise<void> {
+    const { kv, machines, log } = this.#ports;
     log.onPersisted((through, facts) => this.#turn(() => this.#persisted(through, facts)));
     log.onFatal((failure) => this.#fail(failure));
     checkCatalog(this.#catalog, recovered);
@@ -274,6 +277,16 @@ export class CoreRuntime implements CoreLink {
     if (!this.#trash.isDue(nowMs) || this.#apply.isAnswering) return;
     this.#clearing = this.#trash.run();
     this.#keep(this.#clearing);
+  }
+
+  /** Another turn, for what is left to apply. */
+  #again(): void {
+    if (this.#isAgain) return;
+    this.#isAgain = true;
+    this.#ports.later(() => {
+      this.#isAgain = false;
+      this.#turn(() => undefined);
+    });
   }
 
   #warm(): void {

@@ -5,7 +5,7 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { assert } from '#base';
 import { LogThread, openLevelStore, type WalIdentity } from '#storage';
-import { CoreRuntime } from './core-runtime.ts';
+import { type CorePorts, CoreRuntime } from './core-runtime.ts';
 import { type CoreOrder, type FromCore, packFailure, type ToCore } from './core-thread-messages.ts';
 import { databaseMachines } from './database-machines.ts';
 import { packReport, reportTransfers, unpackCommands } from './isolate-messages.ts';
@@ -31,18 +31,19 @@ async function start(order: CoreOrder): Promise<void> {
     segmentBytes: walSegmentBytes,
   });
   const gatherer = new MeasureGatherer();
-  const core = await CoreRuntime.open({
+  const ports: CorePorts = {
     kv: store,
     syncStore: () => store.checkpointFiles(),
     log,
-    recovered,
     machines: databaseMachines,
     limits,
     clock: wallClock,
     monotonicMs: () => performance.now(),
     random: nativeRandom,
     observer: gatherer,
-  });
+    later: setImmediate,
+  };
+  const core = await CoreRuntime.open(ports, recovered);
   core.onFailure(fail);
   core.onReport((report) => {
     const message = packReport(report, gatherer.take(core.leadership));

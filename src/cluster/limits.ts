@@ -12,10 +12,12 @@ export interface CoreLimits {
   readonly backlogBytesMax: number;
   /** Reads of one group that may wait for a quorum. */
   readonly pendingReadsMax: number;
-  /** What one applied batch takes at most, over all groups, and of one group before the next has its turn. */
+  /** What one batch of the store takes at most. */
   readonly applyEntriesMax: number;
   readonly applyBytesMax: number;
-  readonly applyGroupEntriesMax: number;
+  /** What is applied at a stretch, before anything else of the core has its turn; of one group before the next. */
+  readonly applySliceEntries: number;
+  readonly applySliceBytes: number;
   /** Applied state becomes durable at the latest after this long, or after this many bytes of payloads. */
   readonly checkpointIntervalMs: number;
   readonly checkpointBytes: number;
@@ -27,6 +29,7 @@ export interface CoreLimits {
   readonly electionJitterMs: number;
 }
 
+const KIBIBYTE = 2 ** 10;
 const MEBIBYTE = 2 ** 20;
 
 export const LIMITS: CoreLimits = {
@@ -37,7 +40,8 @@ export const LIMITS: CoreLimits = {
   pendingReadsMax: 10_000,
   applyEntriesMax: 1024,
   applyBytesMax: 4 * MEBIBYTE,
-  applyGroupEntriesMax: 256,
+  applySliceEntries: 256,
+  applySliceBytes: 128 * KIBIBYTE,
   checkpointIntervalMs: 250,
   checkpointBytes: 16 * MEBIBYTE,
   trashDelayMs: 10_000,

@@ -3,7 +3,7 @@
  * core, and crashes between any two moments.
  */
 import { type Clock, type GroupId, toGroupId } from '#base';
-import { type CoreLimits, CoreRuntime, FrontNode, LIMITS } from '#cluster';
+import { type CoreLimits, type CorePorts, CoreRuntime, FrontNode, LIMITS } from '#cluster';
 import type { DiskLevel } from '#storage';
 import { LossyKv } from './lossy-kv.ts';
 import { type MachineKit, toyKit } from './machine-kit.ts';
@@ -53,18 +53,19 @@ export class CoreWorld {
   async start(): Promise<void> {
     const { log, kv } = this;
     const clock: Clock = { nowMs: () => this.nowMs };
-    const core = await CoreRuntime.open({
+    const ports: CorePorts = {
       kv,
       syncStore: () => kv.checkpointFiles(),
       log,
-      recovered: log.recover(),
       machines: this.#kit.machines,
       limits: this.#limits,
       clock,
       monotonicMs: () => this.nowMs,
       random: { bytes: (count) => this.#bytes(count) },
       observer: { elected: noted, committed: noted, synced: noted, written: noted },
-    });
+      later: setImmediate,
+    };
+    const core = await CoreRuntime.open(ports, log.recover());
     core.onFailure((failure) => this.failures.push(failure));
     this.#core = core;
     this.#node = new FrontNode({

@@ -187,7 +187,7 @@ describe('many databases', () => {
   });
 
   it('take turns when one of them has much to apply', async () => {
-    const world = await started({ applyGroupEntriesMax: 4, applyEntriesMax: 8 });
+    const world = await started({ applySliceEntries: 4, applyEntriesMax: 8 });
     const [busy, quiet] = [await world.create('busy'), await world.create('quiet')];
     await Promise.all([world.transact(busy, 'warm'), world.transact(quiet, 'warm')]);
     const order: string[] = [];

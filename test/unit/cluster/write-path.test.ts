@@ -144,7 +144,7 @@ describe('an entry that needs a range', () => {
   });
 
   it('does not hold other groups up', async () => {
-    const world = await started({ applyGroupEntriesMax: 2 });
+    const world = await started({ applySliceEntries: 2 });
     const [one, two] = [await world.create('one'), await world.create('two')];
     await Promise.all([
       ...['count', 'count', 'a', 'b', 'c', 'count'].map((text) => world.transact(one, text)),
