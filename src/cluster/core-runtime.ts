@@ -195,7 +195,8 @@ export class CoreRuntime implements CoreLink {
     const plan = await recoverDatabases(this.#ports, recovered, (group) => this.#lifecycle.isKnown(group));
     const unlogged = this.bindings.map(({ group }) => group).filter((group) => !recovered.groups.has(group));
     checkUnlogged(machines, kv, unlogged);
-    for (const group of plan.orphans) this.#feed.tombstone(group);
+    // A delete that the catalog has only now applied has ended its group itself; a group ends once.
+    for (const group of plan.orphans) if (this.#lifecycle.isUntouched(group)) this.#feed.tombstone(group);
     const behind = this.#open(() => plan.behind.map((group) => this.#lifecycle.touch(group)));
     await this.#until(() => behind.every((group) => group === undefined || group.isReady));
     await this.#trash.recover(this.#ports.monotonicMs());

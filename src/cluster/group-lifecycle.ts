@@ -66,6 +66,11 @@ export class Lifecycle {
     return this.#open.has(id) || this.#dormant.has(id);
   }
 
+  /** Whether the log holds something of a group that was neither opened nor removed since the start. */
+  isUntouched(id: GroupId): boolean {
+    return this.#recovered.has(id);
+  }
+
   /** The group, opened if it was dormant; undefined when it is not on this node. */
   touch(id: GroupId): Group | undefined {
     const open = this.#open.get(id);

@@ -21,7 +21,7 @@ import { SyncedStore } from './synced-store.ts';
 export interface RecoveryPlan {
   /** Groups with entries that are not applied: they are opened at once, so that the node starts where it was. */
   readonly behind: readonly GroupId[];
-  /** Groups of the log that the catalog does not have: their delete was applied, their end not recorded. */
+  /** Groups that were in the log at the start and are not in the catalog: deleted, their end perhaps not recorded. */
   readonly orphans: readonly GroupId[];
 }
 

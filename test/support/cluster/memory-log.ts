@@ -19,6 +19,7 @@ export class MemoryLog implements LogWriter {
   /** How often `sync` made something durable. */
   syncCount = 0;
   readonly #durable: LogRecord[];
+  readonly #ended = new Set<GroupId>();
   #queued: { readonly batch: BatchId; readonly records: readonly LogRecord[] }[] = [];
   #lastBatch: BatchId = 0;
   #onPersisted: Listener = () => undefined;
@@ -27,11 +28,14 @@ export class MemoryLog implements LogWriter {
 
   constructor(durable: readonly LogRecord[] = []) {
     this.#durable = [...durable];
+    for (const record of durable) this.#admit(record);
   }
 
   append(records: EncodedRecords): BatchId {
     this.#lastBatch += 1;
-    this.#queued.push({ batch: this.#lastBatch, records: decodeAll(records) });
+    const decoded = decodeAll(records);
+    for (const record of decoded) this.#admit(record);
+    this.#queued.push({ batch: this.#lastBatch, records: decoded });
     if (this.isAutomatic) queueMicrotask(() => this.sync());
     return this.#lastBatch;
   }
@@ -79,6 +83,13 @@ export class MemoryLog implements LogWriter {
     return new MemoryLog([...this.#durable, ...this.#queued.slice(0, torn).flatMap(({ records }) => records)]);
   }
 
+  /** As the log on disk does it: nothing follows a tombstone, and least of all another one. */
+  #admit(record: LogRecord): void {
+    assert(record.kind !== 'group-summary' && record.kind !== 'tombstones', 'The core writes no summaries');
+    assert(!this.#ended.has(record.group), 'Nothing is written for a group that ended', record.group);
+    if (record.kind === 'group-tombstone') this.#ended.add(record.group);
+  }
+
   recover(): RecoveredLog {
     const groups = new Map<GroupId, RecoveredGroup>();
     const tombstones = new Set<GroupId>();
@@ -88,7 +99,6 @@ export class MemoryLog implements LogWriter {
         tombstones.add(record.group);
       } else {
         assert(record.kind !== 'group-summary' && record.kind !== 'tombstones', 'The core writes no summaries');
-        assert(!tombstones.has(record.group), 'Nothing is written for a group that ended', record.group);
         groups.set(record.group, after(groups.get(record.group) ?? { group: record.group, ...EMPTY }, record));
       }
     }

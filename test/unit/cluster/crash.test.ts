@@ -137,6 +137,23 @@ describe('crashes', () => {
   );
 });
 
+describe('a delete that is in the log and not yet applied when the process dies', () => {
+  it('is carried out by the next start, and ends the group once (C4)', async () => {
+    const world = new CoreWorld();
+    await world.start();
+    const group = await world.create('shop');
+    await world.transact(group, 'x');
+    world.log.isAutomatic = false;
+    void world.node.deleteDatabase('shop').catch(() => undefined);
+    await settle();
+    await world.crash({ torn: 1 });
+    await settle();
+    expect(world.failures).toEqual([]);
+    expect(world.node.catalog.list()).toEqual([]);
+    expect(world.log.durable.filter(({ kind }) => kind === 'group-tombstone')).toHaveLength(1);
+  });
+});
+
 describe.each([
   ['the small machines', toyKit],
   ['the real machines', databaseKit],
