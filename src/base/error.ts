@@ -1,7 +1,7 @@
 /**
  * The one error that a caller of Cairn can receive.
  *
- * The codes are finer than those of any wire (`too_large` and `rate_limited` are one code in gRPC and two in HTTP).
+ * The codes are finer than those of any wire (`too_large`, `rate_limited` and `storage_full` are one code in gRPC and three in HTTP).
  * Only transports translate them, each in one total table over `ErrorCode`; nobody maps by message text.
  * This file does not know gRPC, HTTP or MCP, and it does not log.
  *
@@ -16,6 +16,7 @@ export const ERROR_CODES = [
   'constraint_violated',
   'too_large',
   'rate_limited',
+  'storage_full',
   'busy',
   'not_leader',
   'unavailable',

@@ -41,7 +41,9 @@ export async function openDataDirectory(directory: string, options: DataDirector
   // First of all: on a full disk its ballast is what lets the store open.
   const guard = DiskGuard.open(directory, options.disk);
   try {
-    const store = await openStore(directory, storeDirectory, options.store);
+    const store = await openStore(directory, storeDirectory, options.store).catch((failure: unknown) => {
+      throw guard.check().level === 'read-only' ? full(directory, guard.report.availableBytes, failure) : failure;
+    });
     try {
       const row = store.get(IDENTITY_KEY);
       const identity = row === undefined ? await mintIdentity(store, logDirectory, options) : readIdentity(row);
@@ -82,6 +84,12 @@ async function mintIdentity(
   batch.put(IDENTITY_KEY, writeIdentity(identity));
   await store.write(batch, { sync: true });
   return identity;
+}
+
+/** What LevelDB says of a full disk does not say so in a way that a program could rely on. */
+function full(directory: string, availableBytes: number, cause: unknown): DatabaseError {
+  const message = `The disk of ${directory} is full: the store could not be opened with the ${availableBytes} bytes that are left. Free or add space, then start the node again`;
+  return new DatabaseError('storage_full', message, { details: { reason: 'DiskFull' }, cause });
 }
 
 /** The binding's code is somewhere along the causes of the store's failure. */

@@ -21,7 +21,8 @@ export function noSuchGroup(group: GroupId): DatabaseError {
 
 export function diskFull(level: DiskLevel): DatabaseError {
   const message = `The disk of this node is nearly full (${level}): writes are refused until there is space; reads and deletes go on`;
-  return refused('DiskFull', message, DISK_RETRY_AFTER_MS);
+  const details = { reason: 'DiskFull', retryAfterMs: DISK_RETRY_AFTER_MS };
+  return new DatabaseError('storage_full', message, { details });
 }
 
 export function payloadTooLarge(bytes: number, bytesMax: number): DatabaseError {

@@ -6,7 +6,7 @@ import { type GroupId, type Revision, toRevision } from '#base';
 import { DatabaseReader } from '#database';
 import type { KvReader } from '#kv';
 import type { Logger, Metrics } from '#observability';
-import { type DiskThresholds, type LevelStoreOptions, SEGMENT_BYTES_DEFAULT } from '#storage';
+import { compactionBytesMax, type DiskThresholds, type LevelStoreOptions, SEGMENT_BYTES_DEFAULT } from '#storage';
 import { CoreThread } from './core-thread.ts';
 import { openDataDirectory } from './data-directory.ts';
 import { watchDisk } from './disk-watch.ts';
@@ -41,7 +41,10 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const { logger, metrics, name, walSegmentBytes = SEGMENT_BYTES_DEFAULT } = options;
   const { guard, store, identity, ...places } = await openDataDirectory(options.dataDirectory, {
     store: options.store ?? {},
-    disk: { thresholds: options.disk ?? {}, segmentBytes: walSegmentBytes },
+    disk: {
+      thresholds: options.disk ?? {},
+      needs: { segmentBytes: walSegmentBytes, compactionBytes: compactionBytesMax(options.store) },
+    },
     nowMs: wallClock.nowMs(),
     random: nativeRandom,
   });

@@ -8,7 +8,15 @@ import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ballast } from './ballast.ts';
 import { type Disk, nodeDisk } from './disk.ts';
-import { type DiskLevel, type DiskSpace, type DiskThresholds, decideDisk, defaultThresholds } from './disk-level.ts';
+import {
+  type DiskLevel,
+  type DiskNeeds,
+  type DiskSpace,
+  type DiskThresholds,
+  decideDisk,
+  defaultThresholds,
+} from './disk-level.ts';
+import { compactionBytesMax } from './level-store.ts';
 import { SEGMENT_BYTES_DEFAULT } from './wal.ts';
 
 const BALLAST_NAME = 'ballast';
@@ -18,8 +26,8 @@ const STEPS_PER_CHECK = 2;
 export interface DiskGuardOptions {
   /** What is not given follows from the size of the disk: see `defaultThresholds`. */
   readonly thresholds?: Partial<DiskThresholds>;
-  /** Size of the log's segments, from which the defaults follow. */
-  readonly segmentBytes?: number;
+  /** From which the defaults follow; what is not given is what log and store do by default. */
+  readonly needs?: Partial<DiskNeeds>;
   /** Default: the file system that holds the directory. */
   readonly probe?: (directory: string) => DiskSpace;
   readonly disk?: Disk;
@@ -38,11 +46,12 @@ export class DiskGuard {
   #report: DiskReport;
 
   private constructor(directory: string, options: DiskGuardOptions) {
-    const { disk = nodeDisk, probe = probeFileSystem, segmentBytes = SEGMENT_BYTES_DEFAULT } = options;
+    const { disk = nodeDisk, probe = probeFileSystem } = options;
     const space = probe(directory);
     this.#directory = directory;
     this.#probe = probe;
-    this.#thresholds = { ...defaultThresholds(space.capacityBytes, segmentBytes), ...options.thresholds };
+    const needs = { ...defaultNeeds(), ...options.needs };
+    this.#thresholds = { ...defaultThresholds(space.capacityBytes, needs), ...options.thresholds };
     this.#ballast = Ballast.open(disk, join(directory, BALLAST_NAME), disk.list(directory).includes(BALLAST_NAME));
     this.#report = { ...space, level: 'open', ballastHeldBytes: this.#ballast.heldBytes };
   }
@@ -90,6 +99,10 @@ export class DiskGuard {
     this.#report = { ...space, level: decision.level, ballastHeldBytes: ballast.heldBytes };
     return decision.ballast === 'release';
   }
+}
+
+function defaultNeeds(): DiskNeeds {
+  return { segmentBytes: SEGMENT_BYTES_DEFAULT, compactionBytes: compactionBytesMax() };
 }
 
 function probeFileSystem(directory: string): DiskSpace {

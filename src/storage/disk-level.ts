@@ -46,15 +46,25 @@ export interface DiskDecision {
 const MEBIBYTE = 1024 * 1024;
 const GIBIBYTE = 1024 * MEBIBYTE;
 
+/** What fills the disk beside what users write. */
+export interface DiskNeeds {
+  /** Size of one segment of the log. */
+  readonly segmentBytes: number;
+  /** What one compaction of the store takes before it gives back what it replaces. */
+  readonly compactionBytes: number;
+}
+
 /**
  * The thresholds when none are set. Hard: two segments of the log, so that the log never begins a segment without room
- * for it. Soft: twice that, or 1 % of the disk (at most 1 GiB) more than that. Ballast: 1 % of the disk, but at least
- * 256 MiB and at most 1 GiB, and on a small disk never more than a twentieth of it.
+ * for it. Soft: above that the larger of a compaction, the same again, and 1 % of the disk (at most 1 GiB). A compaction
+ * that finds no room breaks the store until the next start, and it may begin after the last write was let in; the one
+ * that gives back the space of a deleted database needs room, too. Ballast: 1 % of the disk, but at least 256 MiB and
+ * at most 1 GiB, and on a small disk never more than a twentieth of it.
  */
-export function defaultThresholds(capacityBytes: number, segmentBytes: number): DiskThresholds {
+export function defaultThresholds(capacityBytes: number, needs: DiskNeeds): DiskThresholds {
   const onePercent = Math.floor(capacityBytes / 100);
-  const hardBytes = 2 * segmentBytes;
-  const softBytes = hardBytes + Math.max(hardBytes, Math.min(onePercent, GIBIBYTE));
+  const hardBytes = 2 * needs.segmentBytes;
+  const softBytes = hardBytes + Math.max(hardBytes, needs.compactionBytes, Math.min(onePercent, GIBIBYTE));
   const wished = Math.min(Math.max(onePercent, 256 * MEBIBYTE), GIBIBYTE);
   return { softBytes, hardBytes, ballastBytes: Math.min(wished, Math.floor(capacityBytes / 20)) };
 }

@@ -28,7 +28,7 @@ export interface LevelStoreOptions {
   readonly cacheBytes?: number;
   /** Rows gathered in memory before they become a table; up to two of these are held. Default 32 MiB. */
   readonly writeBufferBytes?: number;
-  /** Size of one table. Default 8 MiB. */
+  /** Size of one table. Default: a quarter of the write buffer, but 1 MiB at least and 8 MiB at most. */
   readonly maxFileBytes?: number;
   /** Compresses blocks with Snappy. Default false: the events mostly do not shrink enough to pay for it. */
   readonly compression?: boolean;
@@ -48,6 +48,15 @@ type DatabaseBatch = ChainedBatch<Database, Uint8Array, Uint8Array>;
 type DatabaseIterator = LevelIterator<Database, Uint8Array, Uint8Array>;
 
 const MEBIBYTE = 2 ** 20;
+const CACHE_BYTES_DEFAULT = 64 * MEBIBYTE;
+const WRITE_BUFFER_BYTES_DEFAULT = 32 * MEBIBYTE;
+const TABLE_BYTES_MIN = MEBIBYTE;
+const TABLE_BYTES_MAX = 8 * MEBIBYTE;
+/** LevelDB takes no more into one compaction of tables, and slows writers down at 8 tables as large as the buffer. */
+const COMPACTED_TABLES_MAX = 25;
+const COMPACTED_BUFFERS_MAX = 8;
+/** One that fills and one that is being written out. */
+const BUFFERS_MAX = 2;
 const NO_BYTES: Uint8Array = new Uint8Array(0);
 /** LevelDB's write-ahead logs, such as 000123.log; not its diary, which is called LOG. */
 const LOG_FILE = /^\d+\.log$/;
@@ -59,15 +68,30 @@ export async function openLevelStore(directory: string, options: LevelStoreOptio
     keyEncoding: 'view',
     valueEncoding: 'view',
     multithreading: true,
-    cacheSize: options.cacheBytes ?? 64 * MEBIBYTE,
-    writeBufferSize: options.writeBufferBytes ?? 32 * MEBIBYTE,
-    maxFileSize: options.maxFileBytes ?? 8 * MEBIBYTE,
+    cacheSize: options.cacheBytes ?? CACHE_BYTES_DEFAULT,
+    writeBufferSize: writeBufferBytes(options),
+    maxFileSize: tableBytes(options),
     compression: options.compression ?? false,
   });
   await wrapped(`The store in ${directory} could not be opened; it needs a directory of its own`, () =>
     database.open(),
   );
   return new LevelKv(database, directory);
+}
+
+/** Disk that one compaction may take before it gives anything back, with what is written out meanwhile. */
+export function compactionBytesMax(options: LevelStoreOptions = {}): number {
+  const tables = COMPACTED_TABLES_MAX * tableBytes(options);
+  return Math.max(tables, COMPACTED_BUFFERS_MAX * writeBufferBytes(options)) + BUFFERS_MAX * writeBufferBytes(options);
+}
+
+function writeBufferBytes(options: LevelStoreOptions): number {
+  return options.writeBufferBytes ?? WRITE_BUFFER_BYTES_DEFAULT;
+}
+
+function tableBytes(options: LevelStoreOptions): number {
+  const quarter = Math.floor(writeBufferBytes(options) / 4);
+  return options.maxFileBytes ?? Math.min(Math.max(quarter, TABLE_BYTES_MIN), TABLE_BYTES_MAX);
 }
 
 class LevelKv implements LevelStore {

@@ -1,7 +1,7 @@
 /**
  * What a failed request is answered with: `{"error": {"code", "message", "details"?}}` and a status (TH1, TH2).
  *
- * The specification knows six codes. Statuses that it uses beyond them (413, 503, 406) carry the nearest of the six;
+ * The specification knows six codes. Statuses that it uses beyond them (413, 507, 503, 406) carry the nearest of the six;
  * `reason` inside `details` and the status tell them apart. Nothing is decided by message text.
  */
 import { type DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
@@ -32,6 +32,7 @@ export const WIRE_ERRORS: Readonly<Record<ErrorCode, WireError>> = {
   constraint_violated: { status: 409, code: 'FAILED_PRECONDITION' },
   too_large: { status: 413, code: 'RESOURCE_EXHAUSTED' },
   rate_limited: { status: 429, code: 'RESOURCE_EXHAUSTED' },
+  storage_full: { status: 507, code: 'RESOURCE_EXHAUSTED' },
   busy: { status: 503, code: 'INTERNAL' },
   not_leader: { status: 503, code: 'INTERNAL' },
   unavailable: { status: 503, code: 'INTERNAL' },

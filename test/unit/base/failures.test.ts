@@ -62,6 +62,7 @@ describe('DatabaseError (B2)', () => {
       'constraint_violated',
       'too_large',
       'rate_limited',
+      'storage_full',
       'busy',
       'not_leader',
       'unavailable',

@@ -66,7 +66,7 @@ describe('reports', () => {
       kind: fc.constant('refused' as const),
       token,
       error: fc.constant(
-        new DatabaseError('rate_limited', 'Later', { details: { reason: 'DiskFull', retryAfterMs: 5 } }),
+        new DatabaseError('storage_full', 'Later', { details: { reason: 'DiskFull', retryAfterMs: 5 } }),
       ),
     }),
   );

@@ -89,7 +89,7 @@ describe('a nearly full disk', () => {
     const { world, group } = await started();
     world.log.isAutomatic = true;
     world.disk = 'refusing-writes';
-    const diskFull = { code: 'rate_limited', details: { reason: 'DiskFull' } };
+    const diskFull = { code: 'storage_full', details: { reason: 'DiskFull' } };
     await expect(world.transact(group, 'x')).rejects.toMatchObject(diskFull);
     await expect(world.node.createDatabase('other')).rejects.toMatchObject(diskFull);
     expect(await world.node.latest(group)).toBe(1);

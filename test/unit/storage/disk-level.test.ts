@@ -3,7 +3,7 @@
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type DiskLevel, type DiskThresholds, defaultThresholds } from '#storage';
+import { compactionBytesMax, type DiskLevel, type DiskThresholds, defaultThresholds } from '#storage';
 import { decideDisk } from '../../../src/storage/disk-level.ts';
 
 const MIB = 1024 * 1024;
@@ -70,23 +70,34 @@ describe('decideDisk', () => {
 
 describe('defaultThresholds', () => {
   it.each([
-    [1 * GIB, { hardBytes: 128 * MIB, softBytes: 256 * MIB, ballastBytes: Math.floor(GIB / 20) }],
-    [20 * GIB, { hardBytes: 128 * MIB, softBytes: 128 * MIB + Math.floor((20 * GIB) / 100), ballastBytes: 256 * MIB }],
+    [1 * GIB, { hardBytes: 128 * MIB, softBytes: 448 * MIB, ballastBytes: Math.floor(GIB / 20) }],
+    [20 * GIB, { hardBytes: 128 * MIB, softBytes: 448 * MIB, ballastBytes: 256 * MIB }],
     [50 * GIB, { hardBytes: 128 * MIB, softBytes: 640 * MIB, ballastBytes: 512 * MIB }],
     [10_000 * GIB, { hardBytes: 128 * MIB, softBytes: 1152 * MIB, ballastBytes: 1 * GIB }],
   ])('for a disk of %i bytes are %o', (capacityBytes, expected) => {
-    expect(defaultThresholds(capacityBytes, 64 * MIB)).toEqual(expected);
+    expect(defaultThresholds(capacityBytes, { segmentBytes: 64 * MIB, compactionBytes: 320 * MIB })).toEqual(expected);
   });
 
-  it('always leave room for two segments, and never take more than a twentieth for the ballast', () => {
+  it('leave room for a compaction of the store as it is by default', () => {
+    const needs = { segmentBytes: 64 * MIB, compactionBytes: compactionBytesMax() };
+    const { hardBytes, softBytes } = defaultThresholds(10 * GIB, needs);
+    expect(softBytes - hardBytes).toBe(320 * MIB);
+    expect(compactionBytesMax({ writeBufferBytes: MIB })).toBe(27 * MIB);
+  });
+
+  it('always leave room for two segments and a compaction, and never take more than a twentieth for the ballast', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 2 ** 50 }),
-        fc.integer({ min: 16 * 1024, max: GIB }),
-        (capacity, segment) => {
-          const { hardBytes, softBytes, ballastBytes } = defaultThresholds(capacity, segment);
-          expect(hardBytes).toBeGreaterThanOrEqual(2 * segment);
+        fc.record({
+          segmentBytes: fc.integer({ min: 16 * 1024, max: GIB }),
+          compactionBytes: fc.integer({ min: 0, max: GIB }),
+        }),
+        (capacity, needs) => {
+          const { hardBytes, softBytes, ballastBytes } = defaultThresholds(capacity, needs);
+          expect(hardBytes).toBeGreaterThanOrEqual(2 * needs.segmentBytes);
           expect(softBytes).toBeGreaterThan(hardBytes);
+          expect(softBytes - hardBytes).toBeGreaterThanOrEqual(needs.compactionBytes);
           expect(ballastBytes).toBeLessThanOrEqual(capacity / 20);
           expect(ballastBytes).toBeLessThanOrEqual(GIB);
         },

@@ -37,6 +37,7 @@ describe('statusOfError (T5)', () => {
     constraint_violated: 'FAILED_PRECONDITION',
     too_large: 'RESOURCE_EXHAUSTED',
     rate_limited: 'RESOURCE_EXHAUSTED',
+    storage_full: 'RESOURCE_EXHAUSTED',
     busy: 'UNAVAILABLE',
     not_leader: 'UNAVAILABLE',
     unavailable: 'UNAVAILABLE',

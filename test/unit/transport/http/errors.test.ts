@@ -11,6 +11,7 @@ const SPECIFIED: Readonly<Record<ErrorCode, readonly [status: number, code: stri
   constraint_violated: [409, 'FAILED_PRECONDITION'],
   too_large: [413, 'RESOURCE_EXHAUSTED'],
   rate_limited: [429, 'RESOURCE_EXHAUSTED'],
+  storage_full: [507, 'RESOURCE_EXHAUSTED'],
   busy: [503, 'INTERNAL'],
   not_leader: [503, 'INTERNAL'],
   unavailable: [503, 'INTERNAL'],
