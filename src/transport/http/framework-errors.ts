@@ -13,16 +13,17 @@ export interface FailedRequest {
 
 type Translation = (request: FailedRequest) => DatabaseError;
 
-/** Every code that fastify raises while it receives a request. */
+/**
+ * What fastify can raise while it receives a request. Parsers, schemas and path lengths of its own are not used, so their
+ * codes cannot occur.
+ */
 const TRANSLATIONS: Readonly<Record<string, Translation>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ({ bodyBytesMax }) =>
     new DatabaseError('too_large', `The body is larger than ${bodyBytesMax} bytes; send less in one request.`),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => invalidField('Content-Length', 'must be the length of the body'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ({ contentType }) =>
     invalidField('Content-Type', 'must be a media type such as application/json', contentType),
-  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: () => invalidField('Content-Type', 'is missing; send application/json'),
   FST_ERR_BAD_URL: ({ url }) => invalidField('path', 'must have percent encodings of UTF-8, such as %C3%A9', url),
-  FST_ERR_MAX_PARAM_LENGTH: ({ url }) => invalidField('path', 'has a segment that is too long', url),
 };
 
 /** The error to answer with. Whatever is not known here is a fault of the server, and its text stays in the log. */
