@@ -34,6 +34,11 @@ export const COMMIT_MESSAGE_BYTES_MAX = 65_536;
 
 /** Nesting of objects and arrays in JSON that is read. */
 export const JSON_DEPTH_MAX = 256;
+/**
+ * Values in one JSON text, payloads counting as one each: twice what the largest transaction has. A body of brackets alone
+ * would otherwise take hundreds of megabytes and seconds.
+ */
+export const JSON_VALUES_MAX = 300_000;
 
 /** Faults of one request that are described; more are counted only. */
 export const FAULTS_MAX = 100;

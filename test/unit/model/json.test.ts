@@ -4,7 +4,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeUtf8, encodeUtf8 } from '#base';
-import { isWellFormedJson, JSON_DEPTH_MAX, type JsonNode, parseJson } from '#model';
+import { isWellFormedJson, JSON_DEPTH_MAX, JSON_VALUES_MAX, type JsonNode, parseJson } from '#model';
 
 const parse = (text: string): ReturnType<typeof parseJson> => parseJson(encodeUtf8(text));
 
@@ -130,6 +130,17 @@ describe('parseJson (M8)', () => {
     expect(parse(nested(JSON_DEPTH_MAX)).kind).not.toBe('fault');
     expect(faultOf(nested(JSON_DEPTH_MAX + 1))).toContain(`expected at most ${JSON_DEPTH_MAX} levels`);
     expect(faultOf(nested(100_000))).toContain('expected at most');
+  });
+
+  it('refuses more than the limit of values as too large, and counts a raw one once', () => {
+    const list = (count: number): string => `[${'0,'.repeat(count - 1)}0]`;
+    expect(parse(list(JSON_VALUES_MAX - 1)).kind).toBe('array');
+    const many = parse(list(JSON_VALUES_MAX));
+    expect(many).toMatchObject({ kind: 'fault', isTooLarge: true });
+    expect(faultOf(list(JSON_VALUES_MAX))).toContain(`expected at most ${JSON_VALUES_MAX} values`);
+    expect(parse('[0')).toMatchObject({ kind: 'fault', isTooLarge: false });
+    const data = encodeUtf8(`{"data":${list(JSON_VALUES_MAX)}}`);
+    expect(parseJson(data, { raw: new Set(['data']) }).kind).toBe('object');
   });
 
   it('counts levels through raw members', () => {
