@@ -266,6 +266,11 @@ describe('SPEC-LIMITS-1: transaction size', () => {
     expect(errorOf(answer)).toMatchObject(RESOURCE_EXHAUSTED);
   });
 
+  it.each(['[]', '{}', '0', '""'])('refuses a body of nothing but %s with 413', async (value) => {
+    const answer = await transact(`{"events":[${`${value},`.repeat(2_000_000)}0]}`);
+    expect(errorOf(answer)).toMatchObject(RESOURCE_EXHAUSTED);
+  });
+
   it('takes a full transaction in the longest spelling of JSON (TH6)', async () => {
     // Text of 995,000 bytes, each spelled with six.
     const data = `"${'\\u0041'.repeat(995_000)}"`;

@@ -4,8 +4,10 @@
  * A body must say that it is JSON: `application/json`, a CloudEvents type or any other `+json`, in UTF-8 and without
  * content encoding. fastify hands the bytes over untouched; nothing is parsed before a route asks.
  */
+import { DatabaseError } from '#base';
 import {
   Faults,
+  type JsonFault,
   type JsonNode,
   type JsonObject,
   type JsonOptions,
@@ -31,8 +33,14 @@ const CLOUDEVENT_BATCH = 'application/cloudevents-batch+json';
 export function readJsonBody(request: HttpRequest, options: JsonOptions = {}): JsonBody {
   const type = bodyType(request);
   const node = parseJson(request.body(), options);
-  if (node.kind === 'fault') throw invalidField('body', `must be JSON: ${node.message}`);
+  if (node.kind === 'fault') throw bodyError(node);
   return { type, node };
+}
+
+function bodyError({ isTooLarge, message }: JsonFault): DatabaseError {
+  if (isTooLarge)
+    return new DatabaseError('too_large', `The body holds too much: ${message}; send less in one request.`);
+  return invalidField('body', `must be JSON: ${message}`);
 }
 
 /** The body as an object with no other members than these. */
