@@ -337,6 +337,25 @@ describe('SPEC-LIMITS-PAGE: pages', () => {
   });
 });
 
+describe('SPEC-LIMITS-PAGE: pages of large events', () => {
+  it('end early, and the next one goes on', async () => {
+    const own = uniqueName();
+    await api.create(own);
+    const data = 'x'.repeat(900_000);
+    for (let n = 1; n <= 12; n++) await api.commit(own, cloudEvent(`${n}`, { data }));
+    const seen: string[] = [];
+    const sizes: number[] = [];
+    for (let path: string | undefined = `/db/${own}/12/events`; path !== undefined; ) {
+      const page: Page = jsonOf(await api.get(path)) as Page;
+      seen.push(...page.events.map(({ id }) => id));
+      sizes.push(page.events.length);
+      path = page.next;
+    }
+    expect(seen).toEqual(Array.from({ length: 12 }, (_, n) => String(n + 1)));
+    expect(sizes).toEqual([9, 3]);
+  });
+});
+
 describe('SPEC-HTTP-SINGLE-EVENT', () => {
   it.each([`/databases/${name}/events/5`, `/db/${name}/5/events/5`])(
     '%s is the event at index 0, linked to the next',

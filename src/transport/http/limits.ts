@@ -31,6 +31,9 @@ export const HEADER_BYTES_MAX: number = 128 * 1024;
 export const PAGE_SIZE_DEFAULT = 100;
 export const PAGE_SIZE_MAX = 1_000;
 
+/** Bytes of the stored events of a page: it ends before the event that would pass them, unless that is its first. */
+export const PAGE_BYTES_MAX: number = 8 * 1024 * 1024;
+
 /** A client that has not sent its whole request by then is answered and dropped. */
 export const REQUEST_TIMEOUT_MS = 60_000;
 

@@ -1,12 +1,12 @@
 /**
- * A page of events: read one more than asked, and say whether there is more.
+ * A page of events: read one more than asked, or as many as fit, and say whether there is more.
  */
 import { DatabaseError, type DatabaseId } from '#base';
 import { type EventQuery, eventToJson } from '#model';
 import type { QueryEventsRequest, ReadScope, Service, StoredEvent } from '#service';
 import { invalidField } from './errors.ts';
 import { type JsonText, jsonArray } from './json-text.ts';
-import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from './limits.ts';
+import { PAGE_BYTES_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from './limits.ts';
 import type { QueryParameters } from './query-string.ts';
 
 /** A query that ends with its page. */
@@ -31,10 +31,35 @@ export async function readPage(service: Service, { databaseId, ...request }: Pag
   const { limit } = request.query;
   const { chunks, ...scope } = await service.queryEvents({ ...request, query: { ...request.query, limit: limit + 1 } });
   if (databaseId !== undefined && databaseId !== scope.databaseId) throw staleCursor(scope);
-  const events: StoredEvent[] = [];
-  for await (const chunk of chunks) events.push(...chunk);
-  const page = events.slice(0, limit);
-  return { scope, events: page, more: events.length > limit ? page.at(-1) : undefined };
+  const page = new Page(limit);
+  for await (const chunk of chunks) if (!page.takeAll(chunk)) break;
+  return { scope, events: page.events, more: page.isFull ? page.events.at(-1) : undefined };
+}
+
+/** Fills up to the limit of events or, with one event at least, the limit of bytes. */
+class Page {
+  readonly events: StoredEvent[] = [];
+  readonly #limit: number;
+  #byteCount = 0;
+  /** Whether an event was left out. */
+  isFull = false;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** False once an event was left out. */
+  takeAll(chunk: readonly StoredEvent[]): boolean {
+    for (const event of chunk) if (!this.#take(event)) return false;
+    return true;
+  }
+
+  #take(event: StoredEvent): boolean {
+    this.#byteCount += event.bytes.length;
+    this.isFull = this.events.length === this.#limit || (this.#byteCount > PAGE_BYTES_MAX && this.events.length > 0);
+    if (!this.isFull) this.events.push(event);
+    return !this.isFull;
+  }
 }
 
 /** The `limit` parameter. */
