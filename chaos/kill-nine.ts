@@ -1,6 +1,7 @@
 /**
  * Kills a node with SIGKILL under load, again and again, and checks after every restart that nothing that was
- * acknowledged is lost, nothing is there twice, and the history is an unbroken chain.
+ * acknowledged is lost, nothing is there twice, the history is an unbroken chain, databases are created and deleted as
+ * they were acknowledged, and a subscriber got every event once. See chaos/support for each of these.
  *
  *   npm run chaos -- [--kills 200] [--writers 16] [--seed 1]
  */
@@ -9,115 +10,95 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { credentials } from '@grpc/grpc-js';
-import { type Database } from '../src/transport/grpc/gen/cairn/v1/database.ts';
-import { EventStoreClient } from '../src/transport/grpc/gen/cairn/v1/event_store.ts';
-import { brokenLink, firstHash, type LoggedTransaction, readLog, textField } from './support/log-reader.ts';
+import { CatalogChurn, type ChurnSummary } from './support/catalog-churn.ts';
+import { Follower } from './support/follower.ts';
 import { type NodeProcess, startNode } from './support/node-process.ts';
+import { Proof, type ProofSummary } from './support/proof.ts';
+import { StoreClient } from './support/store-client.ts';
 import { type Ledger, Writers } from './support/writers.ts';
 
 const DATABASE = 'chaos';
+const CATCH_UP_MS = 20_000;
+const EARLY_EVERY = 4;
+const ANSWER_MS_MAX = 10_000;
 
-export interface KillReport {
+export interface KillReport extends ProofSummary, ChurnSummary {
   readonly kills: number;
-  readonly acknowledged: number;
-  readonly unknownButStored: number;
-  readonly unknownAndAbsent: number;
-  readonly revision: number;
+  /** Events that the subscriber got. */
+  readonly delivered: number;
 }
 
 export interface KillPlan {
   readonly kills: number;
   readonly writers: number;
-  /** Milliseconds of load before the kill number `kill`. */
+  /** Milliseconds of load before the kill number `kill`; one of `EARLY_EVERY` comes before anything is answered. */
   loadMs(kill: number): number;
   report?(line: string): void;
 }
 
-/** Everything that was proven so far, so that each restart only checks what is new. */
-interface Proven {
-  revision: number;
-  hash: Buffer;
-  readonly revisionOf: Map<string, number>;
+/** The load, and what is known of it. */
+interface World {
+  readonly ledger: Ledger;
+  readonly proof: Proof;
+  readonly churn: CatalogChurn;
+  readonly follower: Follower;
 }
 
 /** Runs the plan in `dir`; throws with what is wrong at the first fault. */
 export async function killNine(dir: string, plan: KillPlan): Promise<KillReport> {
   const ledger: Ledger = new Map();
   let node = await startNode({ dataDir: dir });
-  const { databaseId } = await createDatabase(node);
-  const proven: Proven = { revision: 0, hash: firstHash(databaseId), revisionOf: new Map() };
+  const proof = new Proof(await createDatabase(node), ledger);
+  const world: World = { ledger, proof, churn: new CatalogChurn(), follower: new Follower(DATABASE) };
   try {
     for (let kill = 1; kill <= plan.kills; kill++) {
-      const writers = new Writers({ address: node.grpc, database: DATABASE }, ledger);
-      writers.start(plan.writers);
-      await delay(plan.loadMs(kill));
-      node.kill('SIGKILL');
-      await node.ended;
-      await writers.stop();
-      const [refusal] = writers.refused;
-      if (refusal !== undefined) throw new Error(`kill ${kill}: a writer was refused: ${refusal.message}`);
+      const isEarly = kill % EARLY_EVERY === 0;
+      await loadAndKill(node, world, { writers: plan.writers, loadMs: plan.loadMs(kill), isEarly });
       node = await startNode({ dataDir: dir });
-      prove(proven, await readLog(node.grpc, DATABASE, proven.revision + 1), ledger);
-      plan.report?.(`kill ${kill}: ${proven.revision} revisions, nothing lost`);
+      world.follower.check(await proof.check(node.grpc));
+      await world.churn.check(node.grpc);
+      plan.report?.(`kill ${kill}: ${proof.revision} revisions, nothing lost`);
     }
-    return summary(plan, proven, ledger);
+    await catchUp(node, world);
+    return { kills: plan.kills, ...proof.summary(), ...world.churn.summary, delivered: world.follower.count };
   } finally {
     node.kill('SIGKILL');
     await node.ended;
   }
 }
 
-function prove(proven: Proven, log: readonly LoggedTransaction[], ledger: Ledger): void {
-  const broken = brokenLink(proven, log);
-  if (broken !== undefined) throw new Error(broken);
-  for (const transaction of log) proveTransaction(transaction, proven, ledger);
-  const last = log.at(-1);
-  if (last !== undefined) Object.assign(proven, { revision: last.revision, hash: last.chainHash });
-  for (const { transactionId, outcome } of ledger.values()) {
-    if (outcome.kind !== 'acknowledged') continue;
-    const stored = proven.revisionOf.get(transactionId);
-    if (stored !== outcome.revision) {
-      throw new Error(
-        `${transactionId} was acknowledged at revision ${outcome.revision} and is stored at ${stored ?? 'none'}`,
-      );
-    }
-  }
+async function loadAndKill(
+  node: NodeProcess,
+  { ledger, churn, follower }: World,
+  load: { readonly writers: number; readonly loadMs: number; readonly isEarly: boolean },
+): Promise<void> {
+  const writers = new Writers({ address: node.grpc, database: DATABASE }, ledger);
+  follower.start(node.grpc);
+  churn.start(node.grpc);
+  writers.start(load.writers);
+  if (!load.isEarly) await Promise.race([writers.answered, delay(ANSWER_MS_MAX)]);
+  await delay(load.loadMs);
+  node.kill('SIGKILL');
+  await node.ended;
+  await Promise.all([writers.stop(), churn.stop(), follower.stop()]);
+  const [refusal] = [...writers.refused, ...churn.refusals];
+  if (refusal !== undefined) throw new Error(`a writer was refused: ${refusal.message}`);
 }
 
-function proveTransaction(transaction: LoggedTransaction, proven: Proven, ledger: Ledger): void {
-  const { transactionId, revision } = transaction;
-  const attempt = ledger.get(transactionId);
-  if (attempt === undefined) throw new Error(`revision ${revision} holds ${transactionId}, which nobody wrote`);
-  const twice = proven.revisionOf.get(transactionId);
-  if (twice !== undefined) throw new Error(`${transactionId} is stored at revision ${twice} and again at ${revision}`);
-  const ids = transaction.events.map((event) => textField(event, 1));
-  if (ids.join() !== attempt.eventIds.join()) throw new Error(`revision ${revision} holds the events ${ids.join()}`);
-  proven.revisionOf.set(transactionId, revision);
+/** The subscriber gets everything that is stored, in the end. */
+async function catchUp(node: NodeProcess, { follower, proof }: World): Promise<void> {
+  const { events } = proof.summary();
+  const deadline = performance.now() + CATCH_UP_MS;
+  follower.start(node.grpc);
+  while (follower.count < events && performance.now() < deadline) await delay(20);
+  await follower.stop();
+  follower.check([]);
+  if (follower.count !== events) throw new Error(`the subscriber got ${follower.count} of ${events} events`);
 }
 
-function summary(plan: KillPlan, proven: Proven, ledger: Ledger): KillReport {
-  const attempts = Array.from(ledger.values());
-  const unknown = attempts.filter((attempt) => attempt.outcome.kind === 'unknown');
-  const stored = unknown.filter((attempt) => proven.revisionOf.has(attempt.transactionId));
-  return {
-    kills: plan.kills,
-    acknowledged: attempts.filter((attempt) => attempt.outcome.kind === 'acknowledged').length,
-    unknownButStored: stored.length,
-    unknownAndAbsent: unknown.length - stored.length,
-    revision: proven.revision,
-  };
-}
-
-function createDatabase(node: NodeProcess): Promise<Database> {
-  const client = new EventStoreClient(node.grpc, credentials.createInsecure());
-  return new Promise((resolve, reject) => {
-    client.createDatabase({ databaseName: DATABASE }, (error, reply) => {
-      client.close();
-      if (reply?.database !== undefined) resolve(reply.database);
-      else reject(error ?? new Error('a created database is described'));
-    });
-  });
+async function createDatabase(node: NodeProcess): Promise<{ readonly name: string; readonly databaseId: string }> {
+  using client = new StoreClient(node.grpc);
+  return await client.createDatabase(DATABASE);
 }
 
 /** A small generator, so that a run can be repeated: mulberry32. */

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
 
 export interface NodeProcess {
   readonly pid: number;
@@ -71,6 +72,13 @@ export async function startNode(options: NodeOptions): Promise<NodeProcess> {
     kill: (signal) => void child.kill(signal),
     ended,
   };
+}
+
+/** Stops every thread of the node for so long, and lets it go on. */
+export async function pauseNode(node: NodeProcess, pauseMs: number): Promise<void> {
+  node.kill('SIGSTOP');
+  await delay(pauseMs);
+  node.kill('SIGCONT');
 }
 
 async function readyLine(child: ChildProcess): Promise<ReadyLine> {

@@ -3,10 +3,10 @@
  * which revision, and which were left without an answer.
  */
 import { randomUUID } from 'node:crypto';
-import { credentials, type ServiceError, status } from '@grpc/grpc-js';
+import type { ServiceError } from '@grpc/grpc-js';
 import { Event } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
-import { EventStoreClient } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
-import type { TransactReply, TransactRequest } from '../../src/transport/grpc/gen/cairn/v1/transaction.ts';
+import type { TransactRequest } from '../../src/transport/grpc/gen/cairn/v1/transaction.ts';
+import { StoreClient } from './store-client.ts';
 
 /** What is known of one transaction. */
 export interface Attempt {
@@ -21,68 +21,90 @@ export interface Attempt {
 /** Every transaction that any writer ever sent, by its id. */
 export type Ledger = Map<string, Attempt>;
 
-/** What a client is told when the node has gone; the transaction may or may not be there. */
-const UNKNOWN_OUTCOMES: ReadonlySet<number> = new Set([
-  status.UNAVAILABLE,
-  status.CANCELLED,
-  status.INTERNAL,
-  status.DEADLINE_EXCEEDED,
-]);
+export interface WriterTarget {
+  /** host:port. */
+  readonly address: string;
+  readonly database: string;
+  /** Bytes of filler in each event; default 200. */
+  readonly fillerBytes?: number;
+}
+
+const FILLER_BYTES_DEFAULT = 200;
+/** The most that fits into a transaction. */
+const LARGE_EVENTS = 1000;
+/** One of so many transactions of the first writer is large. */
+const LARGE_EVERY = 8;
+/** Transactions without an answer that the writers of the next round send again. */
+const REPEATED_MAX = 4;
 
 export class Writers {
-  readonly #client: EventStoreClient;
-  readonly #database: string;
+  readonly #client: StoreClient;
+  readonly #target: WriterTarget;
   readonly #ledger: Ledger;
   readonly #refused: ServiceError[] = [];
+  readonly #answered = Promise.withResolvers<void>();
   #stopped = false;
   #running: Promise<void>[] = [];
 
-  constructor(target: { readonly address: string; readonly database: string }, ledger: Ledger) {
-    this.#client = new EventStoreClient(target.address, credentials.createInsecure(), { 'grpc.enable_retries': 0 });
-    this.#database = target.database;
+  constructor(target: WriterTarget, ledger: Ledger) {
+    this.#client = new StoreClient(target.address);
+    this.#target = target;
     this.#ledger = ledger;
   }
 
-  /** Errors that say for certain that nothing was stored. */
+  /** Errors that say for certain that nothing was stored; each ended its writer. */
   get refused(): readonly ServiceError[] {
     return this.#refused;
   }
 
+  /** Resolves with the first acknowledgement. */
+  get answered(): Promise<void> {
+    return this.#answered.promise;
+  }
+
+  /** Resolves when no writer writes any more: the node has gone, or refused all of them. */
+  get ended(): Promise<unknown> {
+    return Promise.all(this.#running);
+  }
+
+  /** Starts so many writers, after sending again some of what was never answered: it is stored once at most. */
   start(count: number): void {
-    this.#running = Array.from({ length: count }, (_, writer) => this.#write(writer));
+    const unanswered = [...this.#ledger.values()].filter((attempt) => attempt.outcome.kind === 'unknown');
+    const repeating = unanswered.slice(-REPEATED_MAX).map(async (attempt) => void (await this.#send(attempt)));
+    this.#running = [...repeating, ...Array.from({ length: count }, (_, writer) => this.#write(writer))];
   }
 
   /** Stops after the transactions in flight; answers that never come end with the connection. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    await Promise.all(this.#running);
-    this.#client.close();
+    await this.ended;
+    this.#client[Symbol.dispose]();
   }
 
   async #write(writer: number): Promise<void> {
     for (let n = 0; !this.#stopped; n++) {
-      const attempt = newAttempt(1 + ((writer + n) % 3));
+      const isLarge = writer === 0 && n % LARGE_EVERY === 0;
+      const attempt = newAttempt(isLarge ? LARGE_EVENTS : 1 + ((writer + n) % 3));
       this.#ledger.set(attempt.transactionId, attempt);
-      try {
-        const reply = await this.#transact(requestOf(this.#database, writer, attempt));
-        attempt.outcome = { kind: 'acknowledged', revision: reply.revision };
-      } catch (error) {
-        if (!isServiceError(error)) throw error;
-        if (UNKNOWN_OUTCOMES.has(error.code)) return;
-        attempt.outcome = { kind: 'refused' };
-        this.#refused.push(error);
-        return;
-      }
+      if (!(await this.#send(attempt))) return;
     }
   }
 
-  #transact(request: TransactRequest): Promise<TransactReply> {
-    return new Promise((resolve, reject) => {
-      this.#client.transact(request, (error, reply) => {
-        if (error === null) resolve(reply);
-        else reject(error);
-      });
-    });
+  /** Whether it was acknowledged. */
+  async #send(attempt: Attempt): Promise<boolean> {
+    const { database, fillerBytes = FILLER_BYTES_DEFAULT } = this.#target;
+    try {
+      const reply = await this.#client.transact(requestOf(database, attempt, fillerBytes));
+      attempt.outcome = { kind: 'acknowledged', revision: reply.revision };
+      this.#answered.resolve();
+      return true;
+    } catch (error) {
+      if (!StoreClient.isServiceError(error)) throw error;
+      if (StoreClient.isUnknownOutcome(error)) return false;
+      attempt.outcome = { kind: 'refused' };
+      this.#refused.push(error);
+      return false;
+    }
   }
 }
 
@@ -92,33 +114,30 @@ function newAttempt(events: number): Attempt {
   return { transactionId, eventIds, outcome: { kind: 'unknown' } };
 }
 
-function requestOf(databaseName: string, writer: number, attempt: Attempt): TransactRequest {
-  const events = attempt.eventIds.map((id) =>
+function requestOf(databaseName: string, { transactionId, eventIds }: Attempt, fillerBytes: number): TransactRequest {
+  const filler = 'x'.repeat(fillerBytes);
+  const events = eventIds.map((id) =>
     Event.fromPartial({
       id,
       specVersion: '1.0',
       ty: 'chaos.written',
-      source: `/chaos/writer-${writer}`,
-      subject: attempt.transactionId,
-      data: Buffer.from(JSON.stringify({ id, filler: 'x'.repeat(200) })),
+      source: '/chaos',
+      subject: transactionId,
+      data: Buffer.from(JSON.stringify({ id, filler })),
       datacontenttype: 'application/json',
     }),
   );
-  const neverSeen = { subject: attempt.transactionId, kind: undefined };
+  const neverSeen = { subject: transactionId, kind: undefined };
   return {
     databaseName,
     transaction: {
       events,
       constraints: [{ kind: { $case: 'maxRevision', value: { revision: 0, selector: neverSeen } } }],
-      transactionId: attempt.transactionId,
+      transactionId,
       options: undefined,
     },
     events: [],
     constraints: [],
     options: undefined,
   };
-}
-
-function isServiceError(error: unknown): error is ServiceError {
-  return error instanceof Error && 'code' in error && 'metadata' in error;
 }

@@ -1,0 +1,224 @@
+// Goal: a full disk is answered and survived (W13, W15): transactions are refused with RESOURCE_EXHAUSTED and 507,
+// reads and health go on, a delete gives space back, and a node starts on a disk that is full. Method: a real node on a
+// tmpfs of its own, filled by transactions and from outside.
+import { randomBytes, randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
+import { Proof } from '../../chaos/support/proof.ts';
+import { SmallDisk } from '../../chaos/support/small-disk.ts';
+import { StoreClient } from '../../chaos/support/store-client.ts';
+import { type Ledger, Writers } from '../../chaos/support/writers.ts';
+import type { ScanDatabaseLogRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
+import { Direction, Event } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { failureOf, GrpcFailure, TestClient } from '../support/grpc-client.ts';
+
+const MIB = 2 ** 20;
+const TIMEOUT_MS = 120_000;
+const DISK_BYTES = 96 * MIB;
+/** Small, so that the thresholds that follow from them are: 8 MiB hard, 35 MiB soft. */
+const SETTINGS = ['--wal-segment-bytes=4MiB', '--store-write-buffer-bytes=1MiB', '--ballast-bytes=12MiB'];
+const SOON = { timeout: 60_000, interval: 100 };
+
+async function start(disk: SmallDisk, settings: readonly string[] = SETTINGS): Promise<NodeProcess> {
+  const node = await startNode({ dataDir: disk.directory('data'), under: disk.under, settings });
+  onTestFinished(async () => {
+    node.kill('SIGKILL');
+    await node.ended;
+  });
+  return node;
+}
+
+/** A transaction that takes about as many bytes as it may. */
+function transact(client: TestClient, databaseName: string, eventBytes = 8000): Promise<{ readonly revision: number }> {
+  const event = (): Event =>
+    Event.fromPartial({ id: randomUUID(), specVersion: '1.0', ty: 't', source: '/s', data: randomBytes(eventBytes) });
+  const events = Array.from({ length: 100 }, event);
+  const transaction = { events, constraints: [], transactionId: randomUUID(), options: undefined };
+  const rest = { events: [], constraints: [], options: undefined };
+  return client.send('transact', { databaseName, transaction, ...rest });
+}
+
+/** Writes by several clients at a time until all of them are refused; answers how. */
+async function fill(client: TestClient, database: string): Promise<readonly GrpcFailure[]> {
+  const untilRefused = async (): Promise<GrpcFailure> => {
+    for (;;) {
+      try {
+        await transact(client, database);
+      } catch (failure) {
+        if (failure instanceof GrpcFailure) return failure;
+        throw failure;
+      }
+    }
+  };
+  return Promise.all(Array.from({ length: 4 }, untilRefused));
+}
+
+async function healthOf(node: NodeProcess): Promise<unknown> {
+  expect((await fetch(`${node.http}/health`)).status).toBe(200);
+  return (await fetch(`${node.http}/health/detailed`)).json();
+}
+
+describe('a disk that transactions have filled', () => {
+  it('refuses writes, serves reads, and takes writes again after a delete (W15)', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    await using disk = await SmallDisk.mount(DISK_BYTES);
+    const node = await start(disk);
+    await using client = new TestClient(node.grpc);
+    for (const databaseName of ['large', 'small']) await client.send('createDatabase', { databaseName });
+    await transact(client, 'small', 1);
+
+    const refusals = await fill(client, 'large');
+
+    const full = { code: 'RESOURCE_EXHAUSTED', info: { reason: 'storage_full', metadata: { reason: 'DiskFull' } } };
+    for (const refusal of refusals) expect(refusal).toMatchObject(full);
+    expect(await failureOf(transact(client, 'small', 1))).toMatchObject(full);
+    expect(await failureOf(client.send('createDatabase', { databaseName: 'other' }))).toMatchObject(full);
+    const body = JSON.stringify({ events: [{ specversion: '1.0', id: '1', type: 't', source: '/s' }] });
+    const headers = { 'content-type': 'application/json' };
+    const refused = await fetch(`${node.http}/databases/small/events`, { method: 'POST', headers, body });
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([507, '5']);
+    expect(await refused.json()).toMatchObject({
+      error: {
+        code: 'RESOURCE_EXHAUSTED',
+        message: expect.stringContaining('disk of this node is nearly full'),
+        details: { reason: 'DiskFull' },
+      },
+    });
+    expect(await healthOf(node)).toMatchObject({ status: 'degraded', storage: { status: 'refusing-writes' } });
+    expect((await fetch(`${node.http}/databases/small/events/1`)).status).toBe(200);
+    const { messages } = await client.collect('scanLogBatches', scanOf('small'));
+    expect(messages.flatMap((batch) => batch.transactions)).toHaveLength(1);
+
+    await client.send('deleteDatabase', { databaseName: 'large', databaseId: undefined });
+
+    const again = await vi.waitFor(() => transact(client, 'small', 1), SOON);
+    expect(again.revision).toBe(2);
+    expect(await healthOf(node)).toMatchObject({ storage: { status: 'open' } });
+    expect(node.log()).not.toContain('"fatal"');
+  });
+});
+
+describe('a disk that somebody else has filled', () => {
+  it('under load is answered with refusals, and writes go on when it is emptied', { timeout: TIMEOUT_MS }, async () => {
+    await using disk = await SmallDisk.mount(DISK_BYTES);
+    const node = await start(disk);
+    const { ledger, proof, writers } = await load(node);
+    await vi.waitFor(() => expect(acknowledged(ledger)).toBeGreaterThan(20), SOON);
+
+    // Between the levels: what is under way has room.
+    disk.fillUpTo(30 * MIB);
+    await writers.ended;
+
+    expect(new Set(writers.refused.map(({ code }) => code))).toEqual(new Set([8]));
+    await writers.stop();
+    await proof.check(node.grpc);
+    disk.empty();
+    await using client = new TestClient(node.grpc);
+    await vi.waitFor(() => client.send('createDatabase', { databaseName: 'after' }), SOON);
+    expect(node.log()).not.toContain('"fatal"');
+  });
+
+  it('to the last byte under load loses nothing that was acknowledged', { timeout: TIMEOUT_MS }, async () => {
+    await using disk = await SmallDisk.mount(DISK_BYTES);
+    const node = await start(disk);
+    const { ledger, proof, writers } = await load(node);
+    await vi.waitFor(() => expect(acknowledged(ledger)).toBeGreaterThan(20), SOON);
+
+    disk.fillUpTo(0);
+    await writers.ended;
+    await writers.stop();
+
+    // A store that was refused a write in the middle cannot go on: then the process ends, and says why in one line.
+    node.kill('SIGTERM');
+    const end = await node.ended;
+    expect([0, 70]).toContain(end);
+    const fatal = node
+      .log()
+      .split('\n')
+      .filter((line) => line.includes('"fatal"'));
+    expect(fatal).toHaveLength(end === 70 ? 1 : 0);
+    disk.empty();
+    const next = await start(disk);
+    await proof.check(next.grpc);
+    expect(proof.summary().acknowledged).toBeGreaterThan(20);
+  });
+
+  it('to the last byte while the node is at rest gives the ballast up, so that deletes go on (W15)', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    await using disk = await SmallDisk.mount(DISK_BYTES);
+    const node = await start(disk);
+    await using client = new TestClient(node.grpc);
+    await client.send('createDatabase', { databaseName: 'kept' });
+    await transact(client, 'kept', 1);
+    await vi.waitFor(() => expect(statSync(`${disk.outside}/data/ballast`).size).toBe(12 * MIB), SOON);
+
+    disk.fillUpTo(0);
+    await vi.waitFor(() => expect(disk.availableBytes).toBeGreaterThan(8 * MIB), SOON);
+
+    expect(await failureOf(transact(client, 'kept', 1))).toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
+    expect(await client.send('fetchLatestDatabase', { databaseName: 'kept' })).toMatchObject({
+      database: { revision: 1 },
+    });
+    await client.send('deleteDatabase', { databaseName: 'kept', databaseId: undefined });
+    disk.empty();
+    await vi.waitFor(() => client.send('createDatabase', { databaseName: 'after' }), SOON);
+  });
+
+  it('before the node starts: it starts on its ballast, and says so', { timeout: TIMEOUT_MS }, async () => {
+    await using disk = await SmallDisk.mount(DISK_BYTES);
+    const first = await start(disk);
+    await using before = new TestClient(first.grpc);
+    await before.send('createDatabase', { databaseName: 'kept' });
+    await transact(before, 'kept', 1);
+    await vi.waitFor(() => expect(statSync(`${disk.outside}/data/ballast`).size).toBe(12 * MIB), SOON);
+    first.kill('SIGKILL');
+    await first.ended;
+    disk.fillUpTo(0);
+
+    const node = await start(disk);
+
+    expect(node.log()).toContain('"level":"refusing-writes"');
+    await using client = new TestClient(node.grpc);
+    expect(await failureOf(transact(client, 'kept', 1))).toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
+    expect((await fetch(`${node.http}/databases/kept/events/1`)).status).toBe(200);
+    disk.empty();
+    expect((await vi.waitFor(() => transact(client, 'kept', 1), SOON)).revision).toBe(2);
+  });
+
+  it('before the node starts, without a ballast: it does not start, and says what to do', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    await using disk = await SmallDisk.mount(DISK_BYTES);
+    const bare = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0'];
+    const first = await start(disk, bare);
+    first.kill('SIGKILL');
+    await first.ended;
+    disk.fillUpTo(0);
+    await expect(start(disk, bare)).rejects.toThrow(/ended with 1 .*The disk of .* is full.*cannot-start/s);
+    disk.empty();
+    await start(disk, bare);
+  });
+});
+
+/** Writers at work on a new database. */
+async function load(
+  node: NodeProcess,
+): Promise<{ readonly ledger: Ledger; readonly proof: Proof; readonly writers: Writers }> {
+  using client = new StoreClient(node.grpc);
+  const database = await client.createDatabase('load');
+  const ledger: Ledger = new Map();
+  const writers = new Writers({ address: node.grpc, database: 'load', fillerBytes: 700 }, ledger);
+  writers.start(8);
+  return { ledger, proof: new Proof(database, ledger), writers };
+}
+
+function acknowledged(ledger: Ledger): number {
+  return [...ledger.values()].filter(({ outcome }) => outcome.kind === 'acknowledged').length;
+}
+
+function scanOf(databaseName: string): ScanDatabaseLogRequest {
+  return { databaseName, startRevision: 0, direction: Direction.DIRECTION_FORWARD, limit: 0 };
+}

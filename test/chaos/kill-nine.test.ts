@@ -1,0 +1,16 @@
+// Goal: a node that is killed under load loses nothing that it acknowledged, again and again (C2). Method: the loop of
+// `npm run chaos`, short; see chaos/kill-nine.ts for what it checks after every restart.
+import { expect, it } from 'vitest';
+import { killNine } from '../../chaos/kill-nine.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const KILLS = 10;
+
+it('a node that is killed ten times under load keeps what it acknowledged', { timeout: 180_000 }, async () => {
+  using dir = tempDir();
+  const loadMs = (kill: number): number => 40 * kill;
+  const report = await killNine(dir.path, { kills: KILLS, writers: 8, loadMs });
+  expect(report).toMatchObject({ kills: KILLS, refused: 0, delivered: report.events });
+  expect(report.acknowledged).toBeGreaterThan(KILLS);
+  expect(report.databasesCreated).toBeGreaterThan(0);
+});
