@@ -2,10 +2,11 @@
  * Collects everything that is wrong with a request, so that its sender can repair it in one go.
  *
  * Parsers of this layer take a `Faults`, add to it and return undefined; whoever called them all asks it once for the
- * error. A fault names the field by its path in the request, says what would be right, and shows the value cut short.
+ * error. A fault names the field by its path in the request, says what would be right, and shows the value. Path and
+ * value are cut short: an answer must not grow with what a client made up.
  */
 import { DatabaseError, type FieldViolation } from '#base';
-import { FAULT_VALUE_LENGTH_MAX, FAULTS_MAX } from './limits.ts';
+import { FAULT_FIELD_LENGTH_MAX, FAULT_VALUE_LENGTH_MAX, FAULTS_MAX } from './limits.ts';
 
 export class Faults {
   readonly #violations: FieldViolation[] = [];
@@ -26,10 +27,12 @@ export class Faults {
   }
 
   /** `description` says what would be right ("must be 1 to 255 bytes of UTF-8"). Returns undefined, for `return`. */
-  add(field: string, description: string, value?: string): undefined {
+  add(path: string, description: string, value?: string): undefined {
     this.#count++;
     if (this.#violations.length >= FAULTS_MAX) return;
-    this.#violations.push(value === undefined ? { field, description } : { field, description, value: cut(value) });
+    const field = cut(path, FAULT_FIELD_LENGTH_MAX);
+    if (value === undefined) this.#violations.push({ field, description });
+    else this.#violations.push({ field, description, value: cut(value, FAULT_VALUE_LENGTH_MAX) });
   }
 
   /** An invalid_argument error with all of them; `what` begins its message ("The transaction is malformed"). */
@@ -50,7 +53,7 @@ function describe(violation: FieldViolation): string {
   return `${violation.field} ${violation.description}${found}`;
 }
 
-function cut(value: string): string {
-  if (value.length <= FAULT_VALUE_LENGTH_MAX) return value;
-  return `${value.slice(0, FAULT_VALUE_LENGTH_MAX)}… (${value.length} characters)`;
+function cut(text: string, lengthMax: number): string {
+  if (text.length <= lengthMax) return text;
+  return `${text.slice(0, lengthMax)}… (${text.length} characters)`;
 }

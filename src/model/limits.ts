@@ -44,3 +44,5 @@ export const JSON_VALUES_MAX = 300_000;
 export const FAULTS_MAX = 100;
 /** Characters of an offending value that a fault shows. */
 export const FAULT_VALUE_LENGTH_MAX = 64;
+/** Characters of the path to an offending field; names of a client's own, such as an extension's, may be of any length. */
+export const FAULT_FIELD_LENGTH_MAX = 256;

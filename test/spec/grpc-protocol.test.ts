@@ -210,6 +210,16 @@ describe('SPEC-GRPC-MALFORMED', () => {
     expect(message).toMatch(/is not a cairn\.v1\.\w+Request: the field at byte 0 is not protobuf/);
   });
 
+  it('answers within the headers that a client takes, however long the names of the client are', async () => {
+    const databaseName = uniqueName();
+    await server.client.send('createDatabase', { databaseName });
+    const extensions = { ['A'.repeat(100_000)]: { attr: { $case: 'ceBoolean' as const, value: true } } };
+    const refused = await failureOf(server.client.send('transact', transaction(databaseName, [event({ extensions })])));
+    expect(refused.code).toBe('INVALID_ARGUMENT');
+    expect(refused.message.length).toBeLessThan(1000);
+    expect(await server.client.send('transact', transaction(databaseName, [event()]))).toMatchObject({ revision: 1 });
+  });
+
   it('answers any bytes at any method with a status that names no bug, and stays well', async () => {
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 100 }),

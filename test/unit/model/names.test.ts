@@ -110,6 +110,12 @@ describe('faults', () => {
     expect(() => new Faults().throwIfAny('Nothing')).not.toThrow();
   });
 
+  it('name a field by so much of its path as is of use', () => {
+    const faults = new Faults();
+    faults.add(`extensions["${'A'.repeat(1000)}"]`, 'must be shorter');
+    expect(faults.violations[0]?.field).toBe(`extensions["${'A'.repeat(244)}… (1014 characters)`);
+  });
+
   it('are counted beyond the hundred that are described, and their values cut short', () => {
     const faults = new Faults();
     for (let i = 0; i < 150; i++) faults.add(`events[${i}].id`, 'is wrong', 'x'.repeat(1000));
