@@ -54,7 +54,7 @@ class DatabaseAdapter implements Machine {
   }
 
   get recordedTimeMs(): number {
-    return this.#machine.applied.recordedTimeMs;
+    return this.#machine.recordedTimeMs;
   }
 
   needs(payload: Uint8Array): readonly RangeNeed[] {

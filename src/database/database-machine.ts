@@ -120,6 +120,11 @@ export class DatabaseMachine {
     return this.#writer.revision;
   }
 
+  /** Recorded time of the latest transaction; the next one is not before it. */
+  get recordedTimeMs(): number {
+    return this.#writer.recordedTimeMs;
+  }
+
   get appliedIndex(): LogIndex {
     return this.#writer.index;
   }

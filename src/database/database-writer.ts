@@ -110,6 +110,10 @@ export class DatabaseWriter {
     return this.#revision;
   }
 
+  get recordedTimeMs(): number {
+    return this.#recordedTimeMs;
+  }
+
   get index(): LogIndex {
     return this.#index;
   }
