@@ -77,6 +77,8 @@ export interface MachineOptions {
   readonly filterBytesMax?: number;
   /** Bits of the event-id hash; below 64 only in tests of collisions. */
   readonly hashBits?: number;
+  /** Heads that stay in memory after a flush; fewer only in tests. */
+  readonly headsKept?: number;
 }
 
 /** Room for about 25 million ids, subjects and transaction ids. */
@@ -107,7 +109,7 @@ export class DatabaseMachine {
     this.#filter = new KeyFilter(options.filterBytesMax ?? FILTER_BYTES_MAX);
     if (applied.revision === 0) this.#filter.complete();
     const hash = new KeyHash((options.hashBits ?? 64) / 2);
-    this.#writer = new DatabaseWriter({ reader, applied, filter: this.#filter, hash });
+    this.#writer = new DatabaseWriter({ reader, applied, filter: this.#filter, hash, headsKept: options.headsKept });
     this.#lookup = lookupOf(this.#writer);
   }
 

@@ -18,7 +18,7 @@ import type { KeyFilter } from './key-filter.ts';
 import { HASH_DOMAIN, KeyHash } from './key-hash.ts';
 import { DIRECTORY_BLOCK } from './keys.ts';
 import type { LiveHead } from './live-head.ts';
-import { LiveHeads } from './live-heads.ts';
+import { HEADS_KEPT, LiveHeads } from './live-heads.ts';
 import { Pending } from './pending.ts';
 import { PageDirectory } from './pending-pages.ts';
 import { TRANSACTION_ID_BYTES } from './pending-transactions.ts';
@@ -52,6 +52,7 @@ export interface WriterOptions {
   readonly applied: Applied;
   readonly filter: KeyFilter;
   readonly hash: KeyHash;
+  readonly headsKept?: number | undefined;
 }
 
 export class DatabaseWriter {
@@ -76,10 +77,10 @@ export class DatabaseWriter {
   #inFlight = new Pending();
   #isInFlight = false;
 
-  constructor({ reader, applied, filter, hash }: WriterOptions) {
+  constructor({ reader, applied, filter, hash, headsKept = HEADS_KEPT }: WriterOptions) {
     this.#reader = reader;
     this.#filter = filter;
-    this.heads = new LiveHeads(reader, filter, applied);
+    this.heads = new LiveHeads(reader, filter, { nextIds: applied, headsKept });
     this.#ids = new IdGiver(reader, filter, hash);
     this.#events = new TransactionSkim(this.heads);
     this.#directory = openDirectory(reader, applied.revision);

@@ -22,10 +22,8 @@ import type { SkimmedEvent } from './skimmed-event.ts';
 import { type TipRow, writeTipRow } from './small-rows.ts';
 import { liveTip, touchSubjectTip, touchTypeTip } from './tips.ts';
 
-/** Heads of one generation. */
-const GENERATION_HEADS = 8192;
-/** Tip rows that one head keeps in memory across flushes. */
-const TIP_ROWS_KEPT = 4096;
+/** Heads of one generation, and tip rows that one head keeps in memory across flushes. */
+export const HEADS_KEPT: number = 8192;
 
 /** The ids that the next new heads get. */
 export interface NextIds {
@@ -34,7 +32,14 @@ export interface NextIds {
   readonly nextSourceId: number;
 }
 
+export interface LiveHeadsOptions {
+  readonly nextIds: NextIds;
+  /** HEADS_KEPT, but for tests. */
+  readonly headsKept: number;
+}
+
 export class LiveHeads {
+  readonly #headsKept: number;
   readonly #reader: DatabaseReader;
   readonly #filter: KeyFilter;
   readonly #hash = new KeyHash();
@@ -50,7 +55,8 @@ export class LiveHeads {
   readonly #withTipRows = new Set<LiveHead>();
   #noSubject: LiveHead | undefined = undefined;
 
-  constructor(reader: DatabaseReader, filter: KeyFilter, nextIds: NextIds) {
+  constructor(reader: DatabaseReader, filter: KeyFilter, { nextIds, headsKept }: LiveHeadsOptions) {
+    this.#headsKept = headsKept;
     this.#reader = reader;
     this.#filter = filter;
     this.#nextIds.set(HEAD_KIND.STREAM, nextIds.nextStreamId);
@@ -168,9 +174,9 @@ export class LiveHeads {
   /** What was flushed is in the store now: heads that nobody has asked for lately may go. */
   flushed(): void {
     for (const head of this.#withTipRows) {
-      if ((head.tipRows?.size ?? 0) > TIP_ROWS_KEPT) forgetUnchangedTips(head);
+      if ((head.tipRows?.size ?? 0) > this.#headsKept) forgetUnchangedTips(head);
     }
-    if (this.#youngCount < GENERATION_HEADS) return;
+    if (this.#youngCount < this.#headsKept) return;
     for (const head of this.#withTipRows) {
       if (!head.changed && !hasChangedTips(head)) this.#withTipRows.delete(head);
     }

@@ -4,7 +4,7 @@
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { TransactOutcome } from '#database';
+import type { MachineOptions, TransactOutcome } from '#database';
 import { expectRowsToMatch } from '../support/database-checks.ts';
 import { CREATED_AT_MS, DatabaseHost } from '../support/database-host.ts';
 import { DatabaseOracle, type OracleOutcome, type OracleRequest } from '../support/database-oracle.ts';
@@ -55,9 +55,9 @@ interface Run {
   readonly checksRows: boolean;
 }
 
-async function run(steps: readonly Step[], hashBits: number): Promise<void> {
-  const host = new DatabaseHost({ hashBits });
-  const state = { host, oracle: new DatabaseOracle(CREATED_AT_MS), checksRows: hashBits === 64 };
+async function run(steps: readonly Step[], options: MachineOptions): Promise<void> {
+  const host = new DatabaseHost(options);
+  const state = { host, oracle: new DatabaseOracle(CREATED_AT_MS), checksRows: options.hashBits === undefined };
   for (const [place, step] of steps.entries()) await take(state, step, place);
   await host.flush();
   expect(host.storedRevision).toBe(state.oracle.revision);
@@ -87,17 +87,17 @@ describe('DatabaseMachine', () => {
     const steps = arbSteps({ variety: 0, eventsMax: 4 }, 60);
     await expect(
       fc.assert(
-        fc.asyncProperty(steps, (list) => run(list, 64)),
+        fc.asyncProperty(steps, (list) => run(list, {})),
         { numRuns: 60 },
       ),
     ).resolves.toBeUndefined();
   });
 
-  it('does so when heads spill their tips (D4)', async () => {
+  it('does so when heads spill their tips and are soon forgotten (D4, D8)', async () => {
     const steps = arbSteps({ variety: 60, eventsMax: 30 }, 30);
     await expect(
       fc.assert(
-        fc.asyncProperty(steps, (list) => run(list, 64)),
+        fc.asyncProperty(steps, (list) => run(list, { headsKept: 3 })),
         { numRuns: 25 },
       ),
     ).resolves.toBeUndefined();
@@ -107,7 +107,7 @@ describe('DatabaseMachine', () => {
     const steps = arbSteps({ variety: 0, eventsMax: 6 }, 50);
     await expect(
       fc.assert(
-        fc.asyncProperty(steps, (list) => run(list, 6)),
+        fc.asyncProperty(steps, (list) => run(list, { hashBits: 6 })),
         { numRuns: 40 },
       ),
     ).resolves.toBeUndefined();
