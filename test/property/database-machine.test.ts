@@ -5,10 +5,18 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MachineOptions, TransactOutcome } from '#database';
+import type { Selector } from '#model';
 import { expectRowsToMatch } from '../support/database-checks.ts';
 import { CREATED_AT_MS, DatabaseHost } from '../support/database-host.ts';
 import { DatabaseOracle, type OracleOutcome, type OracleRequest } from '../support/database-oracle.ts';
-import { arbRequest, payloadOf, type RequestShape, stampMs } from '../support/database-requests.ts';
+import {
+  arbRequest,
+  arbSelector,
+  everyConjunction,
+  payloadOf,
+  type RequestShape,
+  stampMs,
+} from '../support/database-requests.ts';
 
 type Step =
   | {
@@ -112,4 +120,40 @@ describe('DatabaseMachine', () => {
       ),
     ).resolves.toBeUndefined();
   });
+
+  it('finds L of every conjunction there is, and of random selectors (D4)', async () => {
+    const input = fc.record({
+      requests: fc.array(arbRequest({ variety: 4, eventsMax: 8 }), { minLength: 1, maxLength: 25, size: 'max' }),
+      selectors: fc.array(arbSelector, { minLength: 20, maxLength: 40, size: 'max' }),
+      headsKept: fc.constantFrom(1, 8192),
+      flushed: fc.boolean(),
+    });
+    const property = fc.asyncProperty(input, async ({ requests, selectors, headsKept, flushed }) => {
+      const host = new DatabaseHost({ headsKept });
+      const oracle = new DatabaseOracle(CREATED_AT_MS);
+      for (const [step, request] of requests.entries()) {
+        const stamped = { ...request, constraints: [], stampedMs: stampMs(step, 0) };
+        oracle.apply(stamped);
+        await host.apply(payloadOf(stamped));
+        if (flushed && step % 4 === 0) await host.flush();
+      }
+      const asked = [...everyConjunction(), ...selectors];
+      expect(await latestOfAll(host, asked)).toEqual(asked.map((selector) => oracle.latest(selector)));
+    });
+    await expect(fc.assert(property, { numRuns: 30 })).resolves.toBeUndefined();
+  });
 });
+
+/** L of each selector, as a constraint that never holds reports it. */
+async function latestOfAll(host: DatabaseHost, selectors: readonly Selector[]): Promise<readonly number[]> {
+  const found: number[] = [];
+  for (let from = 0; from < selectors.length; from += 50) {
+    const constraints = selectors
+      .slice(from, from + 50)
+      .map((selector) => ({ kind: 'min-revision' as const, revision: 1_000_000, selector }));
+    const events = [{ id: 'x', type: 'x', source: 'x', stream: 'x' }];
+    const outcome = await host.apply(payloadOf({ transactionId: 'ff'.repeat(16), stampedMs: 0, events, constraints }));
+    if (outcome.kind === 'violated') found.push(...outcome.violations.map((violation) => violation.found));
+  }
+  return found;
+}

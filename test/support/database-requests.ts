@@ -75,7 +75,7 @@ const selectorTerm: fc.Arbitrary<Selector> = fc.oneof(
     .map(({ kind, value }) => term(kind, value)),
 );
 
-const arbSelector: fc.Arbitrary<Selector> = fc.letrec<{ selector: Selector }>((tie) => ({
+export const arbSelector: fc.Arbitrary<Selector> = fc.letrec<{ selector: Selector }>((tie) => ({
   selector: fc.oneof(
     { maxDepth: 3 },
     { weight: 3, arbitrary: selectorTerm },
@@ -83,6 +83,24 @@ const arbSelector: fc.Arbitrary<Selector> = fc.letrec<{ selector: Selector }>((t
     { weight: 2, arbitrary: fc.array(tie('selector'), { minLength: 1, maxLength: 3 }).map((parts) => or(parts)) },
   ),
 })).selector;
+
+/** Every combination of one value of each attribute, or none, or no subject, among the values that come up. */
+export function everyConjunction(): readonly Selector[] {
+  const streams = [undefined, 'orders', 'carts'].map((value) => value && term('by-stream', value));
+  const sources = [undefined, 'orders', '/n/1/streams/orders'].map((value) => value && term('by-source', value));
+  const types = [undefined, 'order', 'type-1', 'order.paid'].map((value) => value && term('by-type', value));
+  const subjects = [undefined, NO_SUBJECT, term('by-subject', 's-1'), term('by-subject', 'ü')];
+  const found: Selector[] = [];
+  for (const stream of streams) {
+    for (const source of sources) {
+      for (const type of types) {
+        for (const subject of subjects)
+          found.push(and([stream, source, type, subject].filter((part) => part !== undefined && part !== '')));
+      }
+    }
+  }
+  return found;
+}
 
 const revision = fc.oneof(fc.nat(3), fc.nat(30));
 
