@@ -13,7 +13,7 @@ import {
   verifyHistory,
   walkPages,
 } from '#database';
-import { and, type Constraint, readEvent, type Selector, TRANSACTION_BYTES_MAX, term } from '#model';
+import { and, type Constraint, NO_SUBJECT, readEvent, type Selector, TRANSACTION_BYTES_MAX, term } from '#model';
 import { walkPostings } from '../../support/database-checks.ts';
 import { CREATED_AT_MS, DatabaseHost, sourceOf } from '../../support/database-host.ts';
 import type { OracleEvent } from '../../support/database-oracle.ts';
@@ -40,6 +40,13 @@ function payload(
 ): Uint8Array {
   const transactionId = (nextId++).toString(16).padStart(32, '0');
   return payloadOf({ transactionId, stampedMs: CREATED_AT_MS + nextId, events, constraints }, data);
+}
+
+/** L, as a constraint that never holds reports it. */
+async function latestOf(host: DatabaseHost, selector: Selector): Promise<number> {
+  const never = { kind: 'min-revision' as const, revision: 9999, selector };
+  const outcome = await host.apply(payload(orders(1), [never]));
+  return outcome.kind === 'violated' ? (outcome.violations[0]?.found ?? -1) : -1;
 }
 
 function postings(reader: DatabaseReader, at: number): Promise<readonly PostingEntry[]> {
@@ -115,12 +122,6 @@ describe('pages', () => {
 });
 
 describe('spilled tips (D4)', () => {
-  async function latest(host: DatabaseHost, selector: Selector): Promise<number> {
-    const never = { kind: 'min-revision' as const, revision: 9999, selector };
-    const outcome = await host.apply(payload(orders(1), [never]));
-    return outcome.kind === 'violated' ? (outcome.violations[0]?.found ?? -1) : -1;
-  }
-
   it.each(['kept in memory', 'read again after a restart'])('answer for every combination, %s', async (how) => {
     const host = new DatabaseHost();
     const reopen = how !== 'kept in memory';
@@ -143,15 +144,41 @@ describe('spilled tips (D4)', () => {
         [subject, stream, type],
         [subject, source, type],
       ]) {
-        expect(await latest(host, and(parts))).toBe(n + 1);
+        expect(await latestOf(host, and(parts))).toBe(n + 1);
       }
-      expect(await latest(host, and([subject, source, other]))).toBe(0);
-      expect(await latest(host, and([source, other]))).toBe(0);
+      expect(await latestOf(host, and([subject, source, other]))).toBe(0);
+      expect(await latestOf(host, and([source, other]))).toBe(0);
     }
-    expect(await latest(host, and([subject, stream]))).toBe(40);
-    expect(await latest(host, and([subject, term('by-type-prefix', 't-3')]))).toBe(40);
-    expect(await latest(host, and([stream, term('by-type-prefix', 't-1')]))).toBe(20);
+    expect(await latestOf(host, and([subject, stream]))).toBe(40);
+    expect(await latestOf(host, and([subject, term('by-type-prefix', 't-3')]))).toBe(40);
+    expect(await latestOf(host, and([stream, term('by-type-prefix', 't-1')]))).toBe(20);
   });
+});
+
+describe('spilled tips of streams and sources (D4)', () => {
+  it.each([false, true])(
+    'know the latest event without a subject, from before they spilled and after (reopened: %s)',
+    async (reopen) => {
+      const host = new DatabaseHost();
+      const event = (n: number, type: number, subject: string | undefined): OracleEvent => {
+        return { id: `e-${n}`, type: `t-${type}`, source: 'orders', stream: 'orders', subject };
+      };
+      for (let n = 1; n <= 40; n++) await host.apply(payload([event(n, n, n % 2 === 0 ? 's' : undefined)]));
+      await host.flush();
+      if (reopen) await host.reopen(false);
+      // Types 3 and 35 had their first event without a subject, 4 and 36 with one; type 3 was there before the head spilled.
+      for (const [n, type] of [3, 4, 35, 36].entries()) await host.apply(payload([event(100 + n, type, 's')]));
+      await host.apply(payload([event(200, 36, undefined)]));
+      const found: number[] = [];
+      for (const type of [3, 4, 35, 36]) {
+        for (const where of [term('by-stream', 'orders'), term('by-source', 'orders')]) {
+          found.push(await latestOf(host, and([where, term('by-type', `t-${type}`), NO_SUBJECT])));
+          found.push(await latestOf(host, and([where, term('by-type', `t-${type}`)])));
+        }
+      }
+      expect(found).toEqual([3, 41, 3, 41, 0, 42, 0, 42, 35, 43, 35, 43, 45, 45, 45, 45]);
+    },
+  );
 });
 
 describe('heads that were not asked for lately', () => {
