@@ -71,7 +71,10 @@ export class History {
     return this.#fold({ query: ALL_EVENTS, atRevision: revision });
   }
 
-  /** The files at a time, by author dates: what had been written by then, whenever it entered the history. */
+  /**
+   * The files at a time, by author dates: what had been written by then, in the order of writing, whenever and in
+   * which order it entered the history. Events of a range of effective times come in that order.
+   */
   treeAtTime(time: Date): Promise<ReadonlyMap<string, TreeEntry>> {
     const end = { seconds: Math.floor(time.getTime() / 1000), nanos: (time.getTime() % 1000) * 1e6 };
     return this.#fold({ query: { ...ALL_EVENTS, effectiveTimeRange: { start: undefined, end } } });

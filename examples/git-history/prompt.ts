@@ -6,11 +6,13 @@ tree DATE [PREFIX]       the files at a date, by author dates: 2024-05-01 or 202
 tree @REVISION [PREFIX]  the files after a revision
 help                     this
 quit                     ends
+
+A path may hold spaces. In quotes it is read as a string of JSON: who "notes 2024" 12
 `;
 
 /** The answer to one line; nothing when the line asks to end. */
 export async function answer(history: History, line: string): Promise<string | undefined> {
-  const [command = '', subject = '', argument] = line.trim().split(/\s+/);
+  const [, command = '', rest = ''] = /^\s*(\S*)\s*(.*?)\s*$/s.exec(line) ?? [];
   switch (command) {
     case '':
       return '';
@@ -18,9 +20,9 @@ export async function answer(history: History, line: string): Promise<string | u
     case 'exit':
       return undefined;
     case 'who':
-      return who(history, subject, argument);
+      return who(history, rest);
     case 'tree':
-      return tree(history, subject, argument ?? '');
+      return tree(history, rest);
     case 'help':
       return HELP;
     default:
@@ -28,10 +30,15 @@ export async function answer(history: History, line: string): Promise<string | u
   }
 }
 
-async function who(history: History, path: string, argument: string | undefined): Promise<string> {
+async function who(history: History, asked: string): Promise<string> {
   const latest = await history.latestRevision();
+  // The last word is a revision when it is a number and something stands before it.
+  const [, before, argument] = /^(.*\S)\s+(\d+)$/s.exec(asked) ?? [];
+  const path = parsePath(before ?? asked);
   const revision = argument === undefined ? latest : parseRevision(argument);
-  if (path === '' || revision === undefined) return 'Ask: who PATH [REVISION], with a revision such as 12.\n';
+  if (path === undefined || path === '' || revision === undefined) {
+    return 'Ask: who PATH [REVISION], with a revision such as 12.\n';
+  }
   if (revision > latest) return `There is no revision ${revision}; the latest is ${latest}.\n`;
   const last = await history.lastChange(path, revision);
   if (last === undefined) return `No commit up to revision ${revision} touches ${path}.\n`;
@@ -41,9 +48,12 @@ async function who(history: History, path: string, argument: string | undefined)
 `;
 }
 
-async function tree(history: History, when: string, prefix: string): Promise<string> {
-  const files = await treeAt(history, when);
-  if (files === undefined) return 'Ask: tree DATE or tree @REVISION, such as tree 2024-05-01 or tree @12.\n';
+async function tree(history: History, asked: string): Promise<string> {
+  const [, when = '', quoted = ''] = /^(\S*)\s*(.*)$/s.exec(asked) ?? [];
+  const prefix = parsePath(quoted);
+  const files = prefix === undefined ? undefined : await treeAt(history, when);
+  if (prefix === undefined || files === undefined)
+    return 'Ask: tree DATE or tree @REVISION, such as tree 2024-05-01 or tree @12.\n';
   const paths = Array.from(files.keys()).filter((path) => path.startsWith(prefix));
   const lines = paths
     .toSorted()
@@ -58,6 +68,17 @@ async function treeAt(history: History, when: string): Promise<ReadonlyMap<strin
   }
   const time = new Date(when);
   return Number.isNaN(time.getTime()) ? undefined : history.treeAtTime(time);
+}
+
+/** A path as it stands, or in the quotes of JSON; nothing when those are not closed. */
+function parsePath(text: string): string | undefined {
+  if (!text.startsWith('"')) return text;
+  try {
+    const path: unknown = JSON.parse(text);
+    return typeof path === 'string' ? path : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function parseRevision(text: string): number | undefined {
