@@ -1,0 +1,169 @@
+/**
+ * What the core itself costs a transaction: CPU time of everything between the front's message and the report back,
+ * without a log, a store and a state machine.
+ *
+ *   node --conditions=source bench/core-cost.ts [--transactions 200000] [--bytes 300]
+ *
+ * Unpacking commands, intake, Raft, the encoding of log records, the apply loop, settling and packing the report, on one
+ * thread. The log only counts batches, the store takes empty ones, and the machine counts revisions. Each figure is the
+ * mean of a run after one of the same size that warmed the compiler up. CPU time, so a busy machine matters little.
+ */
+import { loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { toDatabaseId, toGroupId, toLogIndex, toRevision, toTerm } from '#base';
+import { type AppliedMark, type CatalogMachine, CoreRuntime, LIMITS, type Machines, type Outcome } from '#cluster';
+import { memoryKv } from '#kv';
+import type { BatchId, LogWriter, PersistedFacts } from '#storage';
+import { packCommands, packReport, unpackCommands } from '../src/cluster/isolate-messages.ts';
+import type { MachineEntry } from '../src/cluster/machine.ts';
+import { MeasureGatherer } from '../src/cluster/observer.ts';
+
+const { values } = parseArgs({
+  options: {
+    transactions: { type: 'string', default: '200000' },
+    bytes: { type: 'string', default: '300' },
+  },
+});
+const GROUP = toGroupId(1);
+const BINDING = {
+  name: 'bench',
+  databaseId: toDatabaseId('0199a5c8-3c1e-7a2b-9f00-0123456789ab'),
+  group: GROUP,
+  createdAtMs: 0,
+};
+const payload = new Uint8Array(Number(values.bytes));
+
+/** Counts revisions. */
+class CountingMachine implements CatalogMachine {
+  applied: AppliedMark = { index: toLogIndex(0), term: toTerm(0), revision: toRevision(0) };
+  readonly recordedTimeMs = 0;
+
+  list(): readonly (typeof BINDING)[] {
+    return [BINDING];
+  }
+
+  needs(): readonly never[] {
+    return [];
+  }
+
+  async answer(): Promise<readonly number[]> {
+    return [];
+  }
+
+  apply(entry: MachineEntry): Outcome | undefined {
+    const basis = this.applied.revision;
+    const isNoOp = entry.payload.length === 0;
+    this.applied = { index: entry.index, term: entry.term, revision: isNoOp ? basis : toRevision(basis + 1) };
+    if (isNoOp) return undefined;
+    const { revision } = this.applied;
+    return { kind: 'committed', revision, basis, recordedTimeMs: 0, eventCount: 1, storedIds: [] };
+  }
+
+  flushInto(): void {}
+
+  flushed(): void {}
+
+  async warm(): Promise<void> {}
+}
+
+const machines: Machines = {
+  openCatalog: () => new CountingMachine(),
+  createDatabase: () => new CountingMachine(),
+  markOf: () => new CountingMachine().applied,
+  openDatabase: () => new CountingMachine(),
+  verify: async () => true,
+  rebuild: async () => undefined,
+  stamp: () => undefined,
+  encodeCreate: () => payload,
+  encodeDelete: () => payload,
+  rowsOf: () => ({ gte: payload, lt: payload }),
+};
+
+/** Counts batches, and calls all of them durable when it is told to. */
+class CountingLog implements LogWriter {
+  #last: BatchId = 0;
+  #durable: BatchId = 0;
+  #onPersisted: (through: BatchId, facts: PersistedFacts) => void = () => undefined;
+
+  append(): BatchId {
+    this.#last += 1;
+    return this.#last;
+  }
+
+  onPersisted(listener: (through: BatchId, facts: PersistedFacts) => void): void {
+    this.#onPersisted = listener;
+  }
+
+  onFatal(): void {}
+
+  async close(): Promise<void> {}
+
+  sync(): void {
+    if (this.#durable === this.#last) return;
+    this.#durable = this.#last;
+    this.#onPersisted(this.#last, { bytes: 0, elapsedMs: 0 });
+  }
+}
+
+const log = new CountingLog();
+const gatherer = new MeasureGatherer();
+const seen = { settled: 0 };
+const core = await opened();
+core.onReport((report) => {
+  seen.settled += report.settlements.length;
+  packReport(report, gatherer.take(core.leadership));
+});
+console.log(`payload ${payload.length} B, load ${loadavg()[0]?.toFixed(2)}`);
+for (const perTurn of [1, 16, 64]) {
+  await run(perTurn);
+  console.log(`${String(perTurn).padStart(3)} transactions a turn: ${(await run(perTurn)).toFixed(2)} µs each`);
+}
+
+async function opened(): Promise<CoreRuntime> {
+  const opening = CoreRuntime.open(
+    {
+      kv: memoryKv(),
+      syncStore: async () => undefined,
+      log,
+      machines,
+      limits: LIMITS,
+      clock: { nowMs: () => 0 },
+      monotonicMs: () => 0,
+      random: { bytes: (count) => new Uint8Array(count) },
+      observer: gatherer,
+      later: setImmediate,
+    },
+    { groups: new Map(), tombstones: new Set() },
+  );
+  const syncing = setInterval(() => log.sync());
+  const result = await opening;
+  clearInterval(syncing);
+  return result;
+}
+
+/** Microseconds of CPU for each transaction. */
+async function run(perTurn: number): Promise<number> {
+  const turns = Math.ceil(Number(values.transactions) / perTurn);
+  seen.settled = 0;
+  const before = process.cpuUsage();
+  for (let turn = 0; turn < turns; turn += 1) {
+    const proposals = Array.from({ length: perTurn }, (_, at) => ({
+      token: turn * perTurn + at,
+      group: GROUP,
+      payload,
+    }));
+    core.send(unpackCommands(packCommands({ proposals, creates: [], deletes: [], reads: [] })));
+    log.sync();
+    await answered((turn + 1) * perTurn);
+  }
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / (turns * perTurn);
+}
+
+/** The store answers in a microtask or two; nothing else is waited for. */
+async function answered(count: number): Promise<void> {
+  if (seen.settled >= count) return;
+  await Promise.resolve();
+  log.sync();
+  await answered(count);
+}
