@@ -87,7 +87,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   diskSoftBytes: {
     type: autoOr(byteSize({ min: 0, max: 1024 * GIB })),
     default: 'auto',
-    help: 'Free disk space below which transactions are refused; reads and deletes go on. auto: by the size of the disk.',
+    help: 'Free disk space below which transactions are refused; reads and deletes go on. auto: by the sizes of the disk, of log segments and of the write buffer.',
   },
   diskHardBytes: {
     type: autoOr(byteSize({ min: 0, max: 1024 * GIB })),
