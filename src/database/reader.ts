@@ -53,8 +53,9 @@ export interface StoredTransaction {
 export class DatabaseReader {
   readonly source: DatabaseSource;
   readonly keys: RowKeys;
-  /** The page read last: neighbouring events mostly share it. Pages never change. */
+  /** The page and the transaction read last: neighbouring events mostly share them. They never change. */
   #page: Page | undefined;
+  #transaction: StoredTransaction | undefined;
 
   constructor(source: DatabaseSource) {
     this.source = source;
@@ -135,9 +136,9 @@ export class DatabaseReader {
     return this.#transactionOf(page, page.record(revision));
   }
 
-  /** All transactions of a page, in order. */
+  /** All transactions of a page, whoever read it, in order. */
   transactions(page: Page): readonly StoredTransaction[] {
-    return page.records().map((record) => this.#transactionOf(page, record));
+    return page.records().map((record) => readTransaction(page, record));
   }
 
   /** The revision that a transaction id was committed at; undefined when it is not recorded. */
@@ -153,16 +154,22 @@ export class DatabaseReader {
     return value === undefined ? -1 : lastDirectoryBit(readDirectoryRow(key, value), from);
   }
 
+  /** The transaction of a page that this reader has fetched. */
   #transactionOf(page: Page, record: PageRecord): StoredTransaction {
-    const { revision, recordedTimeMs, eventCount, totalEvents } = record;
-    const bytes = page.slice(record.start, record.end);
-    const view = readLoggedTransaction(bytes, 0, bytes.length);
-    if (view.revision !== revision || view.body.eventStarts.length !== eventCount) {
-      throw page.corrupt(`revision ${revision} of it is not what its header says`);
-    }
-    const chainHash = bytes.subarray(view.chainHashStart, view.chainHashStart + HASH_BYTES);
-    return { revision, recordedTimeMs, eventCount, bytes, view, chainHash, totalEvents };
+    if (this.#transaction?.revision !== record.revision) this.#transaction = readTransaction(page, record);
+    return this.#transaction;
   }
+}
+
+function readTransaction(page: Page, record: PageRecord): StoredTransaction {
+  const { revision, recordedTimeMs, eventCount, totalEvents } = record;
+  const bytes = page.slice(record.start, record.end);
+  const view = readLoggedTransaction(bytes, 0, bytes.length);
+  if (view.revision !== revision || view.body.eventStarts.length !== eventCount) {
+    throw page.corrupt(`revision ${revision} of it is not what its header says`);
+  }
+  const chainHash = bytes.subarray(view.chainHashStart, view.chainHashStart + HASH_BYTES);
+  return { revision, recordedTimeMs, eventCount, bytes, view, chainHash, totalEvents };
 }
 
 /** The events of a transaction, in order. */
