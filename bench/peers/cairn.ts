@@ -33,7 +33,8 @@ export const SCAN_LOG_BATCHES: string = `${SERVICE}ScanLogBatches`;
 export async function startCairn(dataDir: string, settings: readonly string[] = []): Promise<CairnNode> {
   const began = performance.now();
   const entry = resolve(ROOT, 'dist/src/main/main.js');
-  const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0'];
+  // The ballast is made once, in the first minutes of a node's life; its writes would be measured with everything else.
+  const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0', '--ballast-bytes=0'];
   const child: ChildProcess = spawn(process.execPath, [entry, `--data-dir=${dataDir}`, ...ports, ...settings], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -1,5 +1,5 @@
 /** CPU time and memory of a process with all its threads, from /proc. Linux only, as the benchmarks are. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 
 /** USER_HZ, which Linux fixes at 100 for what it shows in /proc. */
 const TICKS_PER_SECOND = 100;
@@ -7,6 +7,8 @@ const TICKS_PER_SECOND = 100;
 /** Seconds of user and system time that the processes, and those children that they have waited for, used so far. */
 export function cpuSeconds(pids: readonly number[]): number {
   return pids.reduce((total, pid) => {
+    // A session that ended a moment ago: its time is with its parent by now.
+    if (!existsSync(`/proc/${pid}/stat`)) return total;
     const afterName = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1] ?? '';
     // utime, stime, cutime, cstime: fields 14 to 17 of proc(5), counted from the third.
     const [user, system, childUser, childSystem] = afterName.split(' ').slice(11, 15).map(Number);

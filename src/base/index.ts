@@ -38,7 +38,7 @@ export {
 export { ByteReader } from './byte-reader.ts';
 export { ByteWriter, varintLength } from './byte-writer.ts';
 export { compareBytes, concatBytes, hasBytesAt, NO_BYTES } from './bytes.ts';
-export { crc32 } from './crc32.ts';
+export { crc32, crc32c } from './crc32.ts';
 export {
   type ConstraintViolation,
   DatabaseError,

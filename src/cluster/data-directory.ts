@@ -10,7 +10,14 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseError, type Random, uuidv7 } from '#base';
-import { DiskGuard, type DiskGuardOptions, type LevelStore, type LevelStoreOptions, openLevelStore } from '#storage';
+import {
+  DiskGuard,
+  type DiskGuardOptions,
+  type LevelStore,
+  type LevelStoreOptions,
+  openLevelStore,
+  verifyLevelLogs,
+} from '#storage';
 import type { NodeIdentity } from './node.ts';
 import { IDENTITY_KEY, readIdentity, writeIdentity } from './node-rows.ts';
 
@@ -59,6 +66,7 @@ export async function openDataDirectory(directory: string, options: DataDirector
 }
 
 async function openStore(directory: string, storeDirectory: string, options: LevelStoreOptions): Promise<LevelStore> {
+  verifyLevelLogs(storeDirectory);
   try {
     return await openLevelStore(storeDirectory, options);
   } catch (failure) {

@@ -12,6 +12,7 @@
 export { DirectLog, type FlushScheduler } from './direct-log.ts';
 export { DiskGuard, type DiskGuardOptions, type DiskReport } from './disk-guard.ts';
 export { type DiskLevel, type DiskSpace, type DiskThresholds, defaultThresholds } from './disk-level.ts';
+export { verifyLevelLogs } from './level-log-check.ts';
 export { compactionBytesMax, type LevelStore, type LevelStoreOptions, openLevelStore } from './level-store.ts';
 export {
   type Checkpoint,

@@ -1,0 +1,103 @@
+/**
+ * Looks through LevelDB's own logs before LevelDB does: what is broken in the middle of one must not be passed over.
+ *
+ * LevelDB reads its logs leniently: from a record whose checksum is wrong it drops the rest of the 32 KiB block, goes
+ * on with the next one, and says nothing. Rows that were acknowledged would be missing, and a missing row has no
+ * checksum that could be wrong. So a record that does not verify, with a good one anywhere behind it, is damage, and
+ * the store is not opened. At the end of a log it is what a power loss leaves: LevelDB drops it, and recovery
+ * (#cluster) compares what is left with the write-ahead log.
+ *
+ *   W17  A store is opened only when no record of its logs is broken in front of a good one.
+ *
+ * A log is a row of blocks; a record does not cross a block, and fewer than seven bytes at the end of one are unused:
+ * ```
+ *  0            4        6      7             7 + length
+ *  +------------+--------+------+----- ... ---+
+ *  | checksum   | length | type | data        |     checksum: CRC-32C of type and data, masked; little-endian
+ *  +------------+--------+------+----- ... ---+     type: 1 full, 2 first, 3 middle, 4 last
+ * ```
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { crc32c } from '#base';
+import { StorageFailure } from './storage-failure.ts';
+
+const BLOCK_BYTES = 32 * 1024;
+const HEADER_BYTES = 7;
+const TYPE_MAX = 4;
+const MASK_DELTA = 0xa282ead8;
+const LOG_NAME = /^\d+\.log$/;
+
+/** @throws StorageFailure `corrupt`, naming the file and the place. */
+export function verifyLevelLogs(directory: string): void {
+  if (!existsSync(directory)) return;
+  for (const name of readdirSync(directory).filter((file) => LOG_NAME.test(file))) {
+    const path = join(directory, name);
+    const offset = brokenRecord(readFileSync(path));
+    if (offset === undefined) continue;
+    throw new StorageFailure(
+      'corrupt',
+      `${path} is damaged at offset ${offset}: its record does not match its checksum, and good ones follow it. ` +
+        'LevelDB would drop acknowledged data without a word. Do not start from this directory: restore it from a backup.',
+      { path, offset },
+    );
+  }
+}
+
+/** The offset of the first record that is broken in front of a good one. */
+export function brokenRecord(log: Uint8Array): number | undefined {
+  let broken: number | undefined;
+  for (let block = 0; block < log.length; block += BLOCK_BYTES) {
+    const end = Math.min(block + BLOCK_BYTES, log.length);
+    const good = walkBlock(log, block, end);
+    if (broken !== undefined && good.count > 0) return broken;
+    broken ??= good.brokenAt;
+    if (good.brokenAt !== undefined && hasRecordBehind(log, good.brokenAt + 1, end)) return good.brokenAt;
+  }
+  return undefined;
+}
+
+interface BlockWalk {
+  readonly count: number;
+  /** Where the walk ended before the end of the block, unless what is there was never written. */
+  readonly brokenAt: number | undefined;
+}
+
+function walkBlock(log: Uint8Array, from: number, end: number): BlockWalk {
+  let count = 0;
+  let at = from;
+  while (end - at >= HEADER_BYTES) {
+    const next = recordEnd(log, at, end);
+    if (next === undefined) return { count, brokenAt: at };
+    at = next;
+    count += 1;
+  }
+  const isPadding = log.subarray(at, end).every((byte) => byte === 0);
+  return { count, brokenAt: isPadding ? undefined : at };
+}
+
+/** Where a good record that begins at `at` ends. */
+function recordEnd(log: Uint8Array, at: number, end: number): number | undefined {
+  const type = log[at + 6] ?? 0;
+  const next = at + HEADER_BYTES + readU16(log, at + 4);
+  if (type === 0 || type > TYPE_MAX || next > end) return undefined;
+  const crc = crc32c(log, at + 6, next);
+  const masked = (((crc >>> 15) | (crc << 17)) + MASK_DELTA) >>> 0;
+  return masked === readU32(log, at) ? next : undefined;
+}
+
+/** A length that is wrong hides where the next record begins, so every place is looked at. */
+function hasRecordBehind(log: Uint8Array, from: number, end: number): boolean {
+  for (let at = from; end - at >= HEADER_BYTES; at++) {
+    if (recordEnd(log, at, end) !== undefined) return true;
+  }
+  return false;
+}
+
+function readU16(bytes: Uint8Array, at: number): number {
+  return (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8);
+}
+
+function readU32(bytes: Uint8Array, at: number): number {
+  return (readU16(bytes, at) | (readU16(bytes, at + 2) << 16)) >>> 0;
+}
