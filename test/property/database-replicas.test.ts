@@ -5,11 +5,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rebuildDerived, verifyHistory } from '#database';
+import { openLevelStore } from '#storage';
 import { expectRowsToMatch } from '../support/database-checks.ts';
 import { CREATED_AT_MS, DatabaseHost } from '../support/database-host.ts';
 import { DatabaseOracle, type OracleRequest } from '../support/database-oracle.ts';
 import { arbRequest, payloadOf, type RequestShape, stampMs } from '../support/database-requests.ts';
 import { dump, sharedContent } from '../support/database-rows.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 function arbRequests(shape: RequestShape, maxLength: number): fc.Arbitrary<readonly OracleRequest[]> {
   return fc
@@ -43,6 +45,34 @@ describe('two replicas with one log', () => {
       },
     );
     await expect(fc.assert(property, { numRuns: 25 })).resolves.toBeUndefined();
+  });
+});
+
+describe('the store on disk', () => {
+  it('holds the rows that the one in memory holds, byte by byte, also after it was opened again', async () => {
+    using directory = tempDir();
+    const requests = arbRequests({ variety: 40, eventsMax: 10 }, 60);
+    const list = fc
+      .sample(requests, { numRuns: 20, seed: 7 })
+      .reduce((left, right) => (left.length < right.length ? right : left));
+    const inMemory = new DatabaseHost();
+    const onDisk = new DatabaseHost({}, await openLevelStore(directory.path));
+    for (const [place, request] of list.entries()) {
+      for (const host of [inMemory, onDisk]) {
+        await host.apply(payloadOf(request));
+        if (place % 3 === 0) await host.flush();
+        if (place % 10 === 0) await host.reopen(place % 20 === 0);
+      }
+    }
+    await inMemory.flush();
+    await onDisk.flush();
+    const expected = await dump(inMemory.kv);
+    expect(expected.length).toBeGreaterThan(300);
+    expect(await dump(onDisk.kv)).toEqual(expected);
+    await onDisk.kv.close();
+    const again = await openLevelStore(directory.path);
+    expect(await dump(again)).toEqual(expected);
+    await again.close();
   });
 });
 
