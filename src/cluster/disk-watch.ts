@@ -28,7 +28,8 @@ export function watchDisk(ports: DiskWatchPorts): () => void {
     if (report.level === level) return;
     level = report.level;
     link.reportDisk(level);
-    logger.warn('disk-level', { level, availableBytes: report.availableBytes, ballastBytes: report.ballastHeldBytes });
+    const { availableBytes, ballastHeldBytes: ballastBytes } = report;
+    logger.warn('disk-level', { diskLevel: level, availableBytes, ballastBytes });
   };
   tell(guard.report);
   return () => tell(guard.check());

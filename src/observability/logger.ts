@@ -3,7 +3,8 @@
  *
  * One log line is one thing that happened: a constant event name (kebab-case, searchable) and fields. Field names are
  * the field's standard words (`database`, `revision`, `group`, `term`). Event payloads and credentials are never
- * fields.
+ * fields. A field that is called like one of the line's own (`level`, `time`, `event`) stands there as `field_level`
+ * and so on: with a key twice, the severity of the line would be whatever the reader takes.
  *
  * stdout carries only the ready line, so logs go to stderr (O2).
  */
@@ -27,6 +28,9 @@ export interface Logger {
 }
 
 const REDACTED = ['authorization', 'cookie', 'apiKey', '*.authorization', '*.cookie', '*.apiKey'];
+
+/** What every line says by itself. */
+const OWN_KEYS: readonly string[] = ['level', 'time', 'event'];
 
 /** Logs at `level` and above to the file descriptor, 2 (stderr) unless told otherwise. Writes are synchronous. */
 export function createLogger(options: { readonly level: LogLevel; readonly fd?: number }): Logger {
@@ -59,11 +63,19 @@ export const silentLogger: Logger = {
 
 function wrap(target: PinoLogger, flush: () => void): Logger {
   return {
-    debug: (event, fields) => target.debug(fields ?? {}, event),
-    info: (event, fields) => target.info(fields ?? {}, event),
-    warn: (event, fields) => target.warn(fields ?? {}, event),
-    error: (event, fields) => target.error(fields ?? {}, event),
-    with: (fields) => wrap(target.child(fields), flush),
+    debug: (event, fields) => target.debug(besideOwn(fields), event),
+    info: (event, fields) => target.info(besideOwn(fields), event),
+    warn: (event, fields) => target.warn(besideOwn(fields), event),
+    error: (event, fields) => target.error(besideOwn(fields), event),
+    with: (fields) => wrap(target.child(besideOwn(fields)), flush),
     flush,
   };
+}
+
+/** The fields under names that are not those of the line itself. */
+function besideOwn(fields: LogFields = {}): LogFields {
+  if (!OWN_KEYS.some((key) => Object.hasOwn(fields, key))) return fields;
+  const renamed: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(fields)) renamed[OWN_KEYS.includes(key) ? `field_${key}` : key] = value;
+  return renamed;
 }

@@ -31,13 +31,19 @@ describe('the watch of the disk', () => {
       reportDisk: (level: DiskLevel) => told.push(level),
       drain: async () => undefined,
     };
-    const look = watchDisk({ guard, link, logger: silentLogger, metrics });
+    const lines: unknown[] = [];
+    const logger = { ...silentLogger, warn: (event: string, fields: unknown) => lines.push({ event, fields }) };
+    const look = watchDisk({ guard, link, logger, metrics });
     expect(told).toEqual(['refusing-writes']);
     for (const bytes of [900, 50, 40, 9000, 9000]) {
       availableBytes = bytes;
       look();
     }
     expect(told).toEqual(['refusing-writes', 'read-only', 'open']);
+    expect(lines.slice(0, 2)).toEqual([
+      { event: 'disk-level', fields: { diskLevel: 'refusing-writes', availableBytes: 900, ballastBytes: 0 } },
+      { event: 'disk-level', fields: { diskLevel: 'read-only', availableBytes: 50, ballastBytes: 0 } },
+    ]);
     const { body } = await metrics.render();
     expect(body).toContain('cairn_disk_available_bytes 9000');
     expect(body).toContain('cairn_disk_capacity_bytes 10000');

@@ -7,6 +7,10 @@ import { expect, test } from 'vitest';
 import { createLogger, type Logger, type LogLevel } from '#observability';
 
 function logged(level: LogLevel, write: (logger: Logger) => void): unknown[] {
+  return writtenLines(level, write).map((line): unknown => JSON.parse(line));
+}
+
+function writtenLines(level: LogLevel, write: (logger: Logger) => void): readonly string[] {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-log-'));
   try {
     const file = join(dir, 'log');
@@ -15,8 +19,7 @@ function logged(level: LogLevel, write: (logger: Logger) => void): unknown[] {
     write(logger);
     logger.flush();
     closeSync(fd);
-    const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
-    return lines.map((line): unknown => JSON.parse(line));
+    return readFileSync(file, 'utf8').split('\n').filter(Boolean);
   } finally {
     rmSync(dir, { recursive: true });
   }
@@ -36,6 +39,22 @@ test('a line carries its event, level, time and fields, and those of its parents
       revision: 0,
     },
   ]);
+});
+
+test('a field named like a part of the line does not take its place, nor do those of its parents', () => {
+  const [line = ''] = writtenLines('info', (logger) => {
+    logger.with({ level: 'soft' }).warn('disk-level', { time: 'never', event: 'other', group: 7 });
+  });
+  for (const key of ['level', 'time', 'event']) expect(line.split(`"${key}":`)).toHaveLength(2);
+  expect(JSON.parse(line)).toEqual({
+    level: 'warn',
+    time: expect.stringMatching(/^\d{4}-.*Z$/),
+    event: 'disk-level',
+    field_level: 'soft',
+    field_time: 'never',
+    field_event: 'other',
+    group: 7,
+  });
 });
 
 test('an error is logged with its code, stack and causes', () => {
