@@ -90,58 +90,77 @@ async function expectSameOutcomes(host: DatabaseHost, warm: boolean): Promise<vo
   expect(await host.reopen(warm)).toEqual([]);
 }
 
+/** Room for a machine that is busy with other tests. */
+const TIMEOUT_MS = 60_000;
+
 describe('DatabaseMachine', () => {
-  it('decides and stores as the oracle does, whatever the flushes and restarts (D2, D3, D4, D5, D7, D8)', async () => {
-    const steps = arbSteps({ variety: 0, eventsMax: 4 }, 60);
-    await expect(
-      fc.assert(
-        fc.asyncProperty(steps, (list) => run(list, {})),
-        { numRuns: 60 },
-      ),
-    ).resolves.toBeUndefined();
-  });
+  it(
+    'decides and stores as the oracle does, whatever the flushes and restarts (D2, D3, D4, D5, D7, D8)',
+    async () => {
+      const steps = arbSteps({ variety: 0, eventsMax: 4 }, 60);
+      await expect(
+        fc.assert(
+          fc.asyncProperty(steps, (list) => run(list, {})),
+          { numRuns: 60 },
+        ),
+      ).resolves.toBeUndefined();
+    },
+    TIMEOUT_MS,
+  );
 
-  it('does so when heads spill their tips and are soon forgotten (D4, D8)', async () => {
-    const steps = arbSteps({ variety: 60, eventsMax: 30 }, 30);
-    await expect(
-      fc.assert(
-        fc.asyncProperty(steps, (list) => run(list, { headsKept: 3 })),
-        { numRuns: 25 },
-      ),
-    ).resolves.toBeUndefined();
-  });
+  it(
+    'does so when heads spill their tips and are soon forgotten (D4, D8)',
+    async () => {
+      const steps = arbSteps({ variety: 60, eventsMax: 30 }, 30);
+      await expect(
+        fc.assert(
+          fc.asyncProperty(steps, (list) => run(list, { headsKept: 3 })),
+          { numRuns: 25 },
+        ),
+      ).resolves.toBeUndefined();
+    },
+    TIMEOUT_MS,
+  );
 
-  it('keeps ids unique when their hashes collide (D2)', async () => {
-    const steps = arbSteps({ variety: 0, eventsMax: 6 }, 50);
-    await expect(
-      fc.assert(
-        fc.asyncProperty(steps, (list) => run(list, { hashBits: 6 })),
-        { numRuns: 40 },
-      ),
-    ).resolves.toBeUndefined();
-  });
+  it(
+    'keeps ids unique when their hashes collide (D2)',
+    async () => {
+      const steps = arbSteps({ variety: 0, eventsMax: 6 }, 50);
+      await expect(
+        fc.assert(
+          fc.asyncProperty(steps, (list) => run(list, { hashBits: 6 })),
+          { numRuns: 40 },
+        ),
+      ).resolves.toBeUndefined();
+    },
+    TIMEOUT_MS,
+  );
 
-  it('finds L of every conjunction there is, and of random selectors (D4)', async () => {
-    const input = fc.record({
-      requests: fc.array(arbRequest({ variety: 4, eventsMax: 8 }), { minLength: 1, maxLength: 25, size: 'max' }),
-      selectors: fc.array(arbSelector, { minLength: 20, maxLength: 40, size: 'max' }),
-      headsKept: fc.constantFrom(1, 8192),
-      flushed: fc.boolean(),
-    });
-    const property = fc.asyncProperty(input, async ({ requests, selectors, headsKept, flushed }) => {
-      const host = new DatabaseHost({ headsKept });
-      const oracle = new DatabaseOracle(CREATED_AT_MS);
-      for (const [step, request] of requests.entries()) {
-        const stamped = { ...request, constraints: [], stampedMs: stampMs(step, 0) };
-        oracle.apply(stamped);
-        await host.apply(payloadOf(stamped));
-        if (flushed && step % 4 === 0) await host.flush();
-      }
-      const asked = [...everyConjunction(), ...selectors];
-      expect(await latestOfAll(host, asked)).toEqual(asked.map((selector) => oracle.latest(selector)));
-    });
-    await expect(fc.assert(property, { numRuns: 30 })).resolves.toBeUndefined();
-  });
+  it(
+    'finds L of every conjunction there is, and of random selectors (D4)',
+    async () => {
+      const input = fc.record({
+        requests: fc.array(arbRequest({ variety: 4, eventsMax: 8 }), { minLength: 1, maxLength: 25, size: 'max' }),
+        selectors: fc.array(arbSelector, { minLength: 20, maxLength: 40, size: 'max' }),
+        headsKept: fc.constantFrom(1, 8192),
+        flushed: fc.boolean(),
+      });
+      const property = fc.asyncProperty(input, async ({ requests, selectors, headsKept, flushed }) => {
+        const host = new DatabaseHost({ headsKept });
+        const oracle = new DatabaseOracle(CREATED_AT_MS);
+        for (const [step, request] of requests.entries()) {
+          const stamped = { ...request, constraints: [], stampedMs: stampMs(step, 0) };
+          oracle.apply(stamped);
+          await host.apply(payloadOf(stamped));
+          if (flushed && step % 4 === 0) await host.flush();
+        }
+        const asked = [...everyConjunction(), ...selectors];
+        expect(await latestOfAll(host, asked)).toEqual(asked.map((selector) => oracle.latest(selector)));
+      });
+      await expect(fc.assert(property, { numRuns: 30 })).resolves.toBeUndefined();
+    },
+    TIMEOUT_MS,
+  );
 });
 
 /** L of each selector, as a constraint that never holds reports it. */

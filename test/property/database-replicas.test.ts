@@ -19,33 +19,40 @@ function arbRequests(shape: RequestShape, maxLength: number): fc.Arbitrary<reado
     .map((list) => list.map((request, step) => ({ ...request, stampedMs: stampMs(step, 0) })));
 }
 
+/** Room for a machine that is busy with other tests. */
+const TIMEOUT_MS = 60_000;
+
 describe('two replicas with one log', () => {
-  it('store the same content whatever their flushes and restarts (D8)', async () => {
-    const requests = arbRequests({ variety: 50, eventsMax: 12 }, 60);
-    const property = fc.asyncProperty(
-      requests,
-      fc.array(fc.nat(9), { minLength: 60, maxLength: 60 }),
-      async (list, dice) => {
-        const one = new DatabaseHost();
-        const other = new DatabaseHost();
-        for (const [place, request] of list.entries()) {
-          const payload = payloadOf(request);
-          await one.apply(payload);
-          await other.apply(payload);
-          const die = dice[place] ?? 0;
-          if (die < 3) await one.flush();
-          if (die === 3) one.beginFlush();
-          if (die > 6) await other.flush();
-          if (die === 8) await other.reopen(place % 2 === 0);
-        }
-        await one.flush();
-        await other.flush();
-        expect(other.machine.applied).toEqual(one.machine.applied);
-        expect(await sharedContent(other.kv)).toEqual(await sharedContent(one.kv));
-      },
-    );
-    await expect(fc.assert(property, { numRuns: 25 })).resolves.toBeUndefined();
-  });
+  it(
+    'store the same content whatever their flushes and restarts (D8)',
+    async () => {
+      const requests = arbRequests({ variety: 50, eventsMax: 12 }, 60);
+      const property = fc.asyncProperty(
+        requests,
+        fc.array(fc.nat(9), { minLength: 60, maxLength: 60 }),
+        async (list, dice) => {
+          const one = new DatabaseHost();
+          const other = new DatabaseHost();
+          for (const [place, request] of list.entries()) {
+            const payload = payloadOf(request);
+            await one.apply(payload);
+            await other.apply(payload);
+            const die = dice[place] ?? 0;
+            if (die < 3) await one.flush();
+            if (die === 3) one.beginFlush();
+            if (die > 6) await other.flush();
+            if (die === 8) await other.reopen(place % 2 === 0);
+          }
+          await one.flush();
+          await other.flush();
+          expect(other.machine.applied).toEqual(one.machine.applied);
+          expect(await sharedContent(other.kv)).toEqual(await sharedContent(one.kv));
+        },
+      );
+      await expect(fc.assert(property, { numRuns: 25 })).resolves.toBeUndefined();
+    },
+    TIMEOUT_MS,
+  );
 });
 
 describe('the store on disk', () => {
@@ -77,31 +84,35 @@ describe('the store on disk', () => {
 });
 
 describe('rebuildDerived', () => {
-  it('gives back the rows of the durable point, byte by byte, and the log goes on from there (D11)', async () => {
-    const requests = arbRequests({ variety: 40, eventsMax: 20 }, 40);
-    const property = fc.asyncProperty(requests, fc.nat(39), async (list, cut) => {
-      const host = new DatabaseHost();
-      const oracle = new DatabaseOracle(CREATED_AT_MS);
-      const durableAt = Math.min(cut, list.length - 1);
-      let durableRows: readonly string[] = [];
-      let durable = host.machine.applied;
-      for (const [place, request] of list.entries()) {
-        await host.apply(payloadOf(request));
-        oracle.apply(request);
-        if (place % 3 === 0 || place === durableAt) await host.flush();
-        if (place === durableAt) {
-          durable = host.machine.applied;
-          durableRows = await dump(host.kv);
+  it(
+    'gives back the rows of the durable point, byte by byte, and the log goes on from there (D11)',
+    async () => {
+      const requests = arbRequests({ variety: 40, eventsMax: 20 }, 40);
+      const property = fc.asyncProperty(requests, fc.nat(39), async (list, cut) => {
+        const host = new DatabaseHost();
+        const oracle = new DatabaseOracle(CREATED_AT_MS);
+        const durableAt = Math.min(cut, list.length - 1);
+        let durableRows: readonly string[] = [];
+        let durable = host.machine.applied;
+        for (const [place, request] of list.entries()) {
+          await host.apply(payloadOf(request));
+          oracle.apply(request);
+          if (place % 3 === 0 || place === durableAt) await host.flush();
+          if (place === durableAt) {
+            durable = host.machine.applied;
+            durableRows = await dump(host.kv);
+          }
         }
-      }
-      await host.flush();
-      expect(await verifyHistory(host.reader(), durable.revision)).toEqual({ kind: 'whole' });
-      await rebuildDerived(host.kv, host.source, durable);
-      expect(await dump(host.kv)).toEqual(durableRows);
-      expect(await host.reopen(true)).toEqual([]);
-      await host.flush();
-      await expectRowsToMatch(host.reader(), oracle, oracle.revision);
-    });
-    await expect(fc.assert(property, { numRuns: 25 })).resolves.toBeUndefined();
-  });
+        await host.flush();
+        expect(await verifyHistory(host.reader(), durable.revision)).toEqual({ kind: 'whole' });
+        await rebuildDerived(host.kv, host.source, durable);
+        expect(await dump(host.kv)).toEqual(durableRows);
+        expect(await host.reopen(true)).toEqual([]);
+        await host.flush();
+        await expectRowsToMatch(host.reader(), oracle, oracle.revision);
+      });
+      await expect(fc.assert(property, { numRuns: 25 })).resolves.toBeUndefined();
+    },
+    TIMEOUT_MS,
+  );
 });
