@@ -1,16 +1,17 @@
 import type { ServiceContext } from './context.ts';
 import { findDatabase } from './instance.ts';
 import type { AwaitDatabaseRequest, DatabaseDescription } from './operations.ts';
-import { waitForRevision } from './read-scope.ts';
+import { untilApplied, waitForRevision } from './read-scope.ts';
 
 /** The database at the revision, as soon as it exists here; the signal says how long that may take (V8). */
 export async function awaitDatabase(
   context: ServiceContext,
   request: AwaitDatabaseRequest,
 ): Promise<DatabaseDescription> {
-  const { signal, revision } = request;
+  const { signal, revision, minRevision } = request;
   signal.throwIfAborted();
   const binding = findDatabase(context.node, request.databaseName);
   await waitForRevision(context, { signal, binding, revision });
+  if (minRevision !== undefined) await untilApplied(context, signal, binding, minRevision);
   return context.reads.read(binding, () => context.reads.describe(binding, revision));
 }

@@ -3,6 +3,7 @@ import { Faults, parseDatabaseName } from '#model';
 import type { ServiceContext } from './context.ts';
 import { databaseNotFound } from './errors.ts';
 import type { DeleteDatabaseReply, DeleteDatabaseRequest } from './operations.ts';
+import { untilApplied } from './read-scope.ts';
 
 /**
  * By name alone: deletes whatever instance the name means, not_found when there is none. With database_id: deletes that
@@ -20,6 +21,7 @@ export async function deleteDatabase(
     faults.add('database_id', 'must be a UUIDv7', request.databaseId);
   }
   faults.throwIfAny('The request is malformed');
+  await untilAtFloor(context, request, databaseId);
   const isById = databaseId !== undefined && isDatabaseId(databaseId);
   const outcome = await (isById
     ? context.node.deleteDatabase(databaseName, databaseId)
@@ -27,4 +29,22 @@ export async function deleteDatabase(
   if (outcome.kind === 'deleted') return { kind: 'deleted', databaseId: outcome.binding.databaseId };
   if (databaseId === undefined) throw databaseNotFound(databaseName);
   return { kind: 'nothing-deleted' };
+}
+
+/** Where the name means no instance, or not the one that was named, no revision is asked for. */
+async function untilAtFloor(
+  context: ServiceContext,
+  { databaseName, floor }: DeleteDatabaseRequest,
+  databaseId: string | undefined,
+): Promise<void> {
+  const binding = context.node.catalog.lookup(databaseName);
+  if (floor === undefined || binding === undefined) return;
+  if (databaseId !== undefined && binding.databaseId !== databaseId) return;
+  try {
+    await untilApplied(context, floor.signal, binding, floor.minRevision);
+  } catch (failure) {
+    // An instance that went away meanwhile is nothing to delete by its id.
+    const isThere = context.node.catalog.lookup(databaseName)?.databaseId === binding.databaseId;
+    if (databaseId === undefined || isThere) throw failure;
+  }
 }

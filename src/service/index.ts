@@ -9,12 +9,13 @@
  *
  * Invariants:
  *   V1  A malformed name is invalid_argument before anything is looked up by it.
- *   V2  A transaction is judged in this order: names, database, recorded result, size, faults (all at once),
- *       constraints (all at once). What is refused is not recorded.
+ *   V2  A transaction is judged in this order: names, database, minRevision, recorded result, size, faults
+ *       (all at once), constraints (all at once). What is refused is not recorded.
  *   V3  A repeated transaction_id is answered with the recorded result, whatever the body of the repeat.
  *   V4  Every reply names the database instance and the revision it was read at, and no event above that revision.
  *   V5  A read at a number answers only when that revision is applied here; beyond the database it is not_found with
- *       reason RevisionNotFound. With minRevision nothing is answered before that revision is applied here.
+ *       reason RevisionNotFound. With minRevision nothing is answered, and nothing is proposed, before that
+ *       revision is applied here.
  *   V6  Work in flight on a deleted instance ends with not_found; nothing is read from it afterwards.
  *   V7  A reader that does not pull costs no memory beyond its chunk, and nobody waits for it.
  *   V8  Every wait ends with its signal, and with a limit of limits.ts where there is one.
@@ -43,6 +44,7 @@ export type {
   ReadScope,
   RecordedTransaction,
   RefusedTransaction,
+  RevisionFloor,
   ScanLogBatchesReply,
   ScanLogRequest,
   Service,

@@ -23,6 +23,13 @@ export interface ReadRequest {
   readonly signal: AbortSignal;
 }
 
+/** A write is taken only by a node that has applied this revision; from `x-min-revision`. */
+export interface RevisionFloor {
+  readonly minRevision: Revision;
+  /** Ends the wait for it; a write that is proposed already runs on. */
+  readonly signal: AbortSignal;
+}
+
 /** The instance and the revision that a reply was read at. Transports put both into every reply. */
 export interface ReadScope {
   readonly databaseName: string;
@@ -53,6 +60,7 @@ export interface DeleteDatabaseRequest {
   readonly databaseName: string;
   /** Present, also when empty: only this instance is deleted, and nothing to delete is a success. */
   readonly databaseId?: string;
+  readonly floor?: RevisionFloor | undefined;
 }
 
 export type DeleteDatabaseReply =
@@ -80,6 +88,7 @@ export interface TransactRequest {
   readonly databaseName: string;
   /** A UUID in any spelling; absent: the service mints one. */
   readonly transactionId?: string | undefined;
+  readonly floor?: RevisionFloor | undefined;
   readonly origin: Origin;
   readonly options: TransactionOptions;
   readonly constraints: readonly Constraint[];

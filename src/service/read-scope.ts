@@ -54,7 +54,7 @@ export async function latestRevision(node: Node, binding: Binding): Promise<Revi
 }
 
 /** Resolves once the revision is applied here; rejects with RevisionNotFound when the database does not have it. */
-async function untilApplied(
+export async function untilApplied(
   context: ServiceContext,
   signal: AbortSignal,
   binding: Binding,

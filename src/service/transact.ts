@@ -21,13 +21,15 @@ import type { ServiceContext } from './context.ts';
 import { findDatabase, refusalBy } from './instance.ts';
 import type { MeteredOrigin } from './meters.ts';
 import type { RecordedTransaction, TransactReply, TransactRequest } from './operations.ts';
-import { latestRevision } from './read-scope.ts';
+import { latestRevision, untilApplied } from './read-scope.ts';
 
 const RANDOM_BYTES = 10;
 
 export async function transact(context: ServiceContext, request: TransactRequest): Promise<TransactReply> {
   const origin = meteredOrigin(request.origin);
   const binding = findDatabase(context.node, request.databaseName);
+  const { floor } = request;
+  if (floor !== undefined) await untilApplied(context, floor.signal, binding, floor.minRevision);
   const transactionId = transactionIdOf(context, request);
   const refusal = refusalOf(request);
   if (refusal !== undefined) return recordedOrRefused(context, { binding, transactionId, refusal, origin });

@@ -271,6 +271,43 @@ describe('SPEC-READS-MIN-REVISION', () => {
     expect(failure).toMatchObject({ code: 'NOT_FOUND', info: { metadata: { reason: 'RevisionNotFound' } } });
   });
 
+  it('holds for writes: below it they are refused, and nothing is changed', async () => {
+    const { name, databaseId } = await create();
+    const beyond = { metadata: { 'x-min-revision': '1' } };
+    const notFound = { code: 'NOT_FOUND', info: { metadata: { reason: 'RevisionNotFound' } } };
+    const write = transaction(name, [event()]);
+    expect(await failureOf(server.client.send('transact', write, beyond))).toMatchObject(notFound);
+    for (const id of [undefined, databaseId]) {
+      const deletion = { databaseName: name, databaseId: id };
+      expect(await failureOf(server.client.send('deleteDatabase', deletion, beyond))).toMatchObject(notFound);
+    }
+    const { database } = await server.client.send('fetchLatestDatabase', { databaseName: name });
+    expect(database).toMatchObject({ databaseId, revision: 0 });
+    await commit(name, 1);
+    expect((await server.client.send('transact', write, beyond)).revision).toBe(2);
+    await server.client.send('deleteDatabase', { databaseName: name, databaseId: undefined }, beyond);
+  });
+
+  it('asks nothing of a deletion whose instance the name does not mean', async () => {
+    const { name } = await create();
+    const deletion = { databaseName: name, databaseId: OTHER_ID };
+    await server.client.send('deleteDatabase', deletion, { metadata: { 'x-min-revision': '9' } });
+    expect((await server.client.send('fetchLatestDatabase', { databaseName: name })).database?.name).toBe(name);
+  });
+
+  it('holds for AwaitDatabase and FetchTransaction', async () => {
+    const { name } = await create();
+    const { transactionId } = await server.client.send('transact', transaction(name, [event()]));
+    const notFound = { code: 'NOT_FOUND', info: { metadata: { reason: 'RevisionNotFound' } } };
+    const awaited = { databaseName: name, atRevision: 1 };
+    const fetched = { databaseName: name, transactionId };
+    const [reached, beyond] = ['1', '2'].map((text) => ({ metadata: { 'x-min-revision': text } }));
+    expect((await server.client.send('awaitDatabase', awaited, reached)).database?.revision).toBe(1);
+    expect((await server.client.send('fetchTransaction', fetched, reached)).basis).toBe(0);
+    expect(await failureOf(server.client.send('awaitDatabase', awaited, beyond))).toMatchObject(notFound);
+    expect(await failureOf(server.client.send('fetchTransaction', fetched, beyond))).toMatchObject(notFound);
+  });
+
   it.each(['', 'x', '-1', '1.5', '99999999999999999999'])(
     'is refused with INVALID_ARGUMENT when it is %j',
     async (text) => {
@@ -279,6 +316,10 @@ describe('SPEC-READS-MIN-REVISION', () => {
         server.client.send('fetchLatestDatabase', { databaseName: name }, { metadata: { 'x-min-revision': text } }),
       );
       expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', fields: ['x-min-revision'] });
+      const write = server.client.send('transact', transaction(name, [event()]), {
+        metadata: { 'x-min-revision': text },
+      });
+      expect(await failureOf(write)).toMatchObject({ code: 'INVALID_ARGUMENT', fields: ['x-min-revision'] });
     },
   );
 });

@@ -124,6 +124,33 @@ describe('SPEC-HTTP-MIN-REVISION: x-min-revision', () => {
     const answer = await api.get(`/databases/${name}`, { 'x-min-revision': '7' });
     expect(errorOf(answer, NOT_FOUND).details?.reason).toBe('RevisionNotFound');
   });
+
+  it('beyond the database refuses writes with 404 RevisionNotFound, and nothing is changed', async () => {
+    const name = uniqueName();
+    await api.create(name);
+    const beyond = { 'x-min-revision': '1' };
+    const body = { events: [cloudEvent('a')] };
+    const paths = [`/api/v1/db/${name}`, `/databases/${name}/events`];
+    for (const path of paths) {
+      expect(errorOf(await api.post(path, body, beyond), NOT_FOUND).details?.reason).toBe('RevisionNotFound');
+    }
+    for (const path of [`/api/v1/db/${name}`, `/databases/${name}`]) {
+      const answer = await api.send(path, { method: 'DELETE', headers: beyond });
+      expect(errorOf(answer, NOT_FOUND).details?.reason).toBe('RevisionNotFound');
+    }
+    expect((await api.get(`/databases/${name}`)).headers.get('x-revision')).toBe('0');
+    await api.commit(name, cloudEvent('a'));
+    for (const path of paths) expect((await api.post(path, body, beyond)).status).toBe(200);
+    expect((await api.send(`/databases/${name}`, { method: 'DELETE', headers: beyond })).status).toBe(204);
+  });
+
+  it('makes a write wait for a revision that is on its way', async () => {
+    const name = uniqueName();
+    await api.create(name);
+    const waiting = api.post(`/api/v1/db/${name}`, { events: [cloudEvent('b')] }, { 'x-min-revision': '1' });
+    await api.commit(name, cloudEvent('a'));
+    expect((await waiting).headers.get('x-revision')).toBe('2');
+  });
 });
 
 describe('SPEC-HTTP-VERSION-1: HTTP/1.0', () => {

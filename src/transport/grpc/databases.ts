@@ -17,7 +17,7 @@ import {
 } from './gen/cairn/v1/database.ts';
 import { Empty } from './gen/google/protobuf/empty.ts';
 import type { Timestamp } from './gen/google/protobuf/timestamp.ts';
-import { minRevisionOf } from './metadata.ts';
+import { floorOf, minRevisionOf } from './metadata.ts';
 import { type Answer, unary } from './unary.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
@@ -41,8 +41,9 @@ function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly Unar
     ),
     unary(
       { name: 'DeleteDatabase', request: DeleteDatabaseRequest, requestName: 'DeleteDatabaseRequest', reply: Empty },
-      async ({ databaseName, databaseId }) => {
-        await service.deleteDatabase({ databaseName, ...(databaseId === undefined ? {} : { databaseId }) });
+      async ({ databaseName, databaseId }, call) => {
+        const instance = databaseId === undefined ? {} : { databaseId };
+        await service.deleteDatabase({ databaseName, ...instance, floor: floorOf(call) });
         return { message: {}, trailers: leaderTrailers.current() };
       },
     ),
@@ -102,7 +103,8 @@ function descriptionMethods({ service }: GrpcContext): readonly UnaryMethod[] {
       },
       async ({ databaseName, atRevision }, call) => {
         const revision = revisionOf(atRevision, 'at_revision');
-        return answerOf(await service.awaitDatabase({ databaseName, revision, signal: call.signal }));
+        const awaited = { databaseName, revision, signal: call.signal, ...minRevisionOf(call) };
+        return answerOf(await service.awaitDatabase(awaited));
       },
     ),
   ];

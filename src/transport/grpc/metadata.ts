@@ -2,7 +2,7 @@
 import { Metadata } from '@grpc/grpc-js';
 import { isRevision, type Revision } from '#base';
 import { Faults } from '#model';
-import type { Service } from '#service';
+import type { RevisionFloor, Service } from '#service';
 import type { Call } from './wire/call.ts';
 
 /** Where a reply was read: which instance, and at which revision. */
@@ -44,13 +44,21 @@ export class LeaderTrailers {
   }
 }
 
+const NO_MIN_REVISION = {};
+
 /** What `x-min-revision` asks for, as members of a read request. */
 export function minRevisionOf(call: Call): { readonly minRevision?: Revision } {
   const text = call.header('x-min-revision');
-  if (text === undefined) return {};
+  if (text === undefined) return NO_MIN_REVISION;
   const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
   if (isRevision(value)) return { minRevision: value };
   const faults = new Faults();
   faults.add('x-min-revision', 'must be an integer from 0 to 2^53 - 1', text);
   throw faults.toError('The metadata is malformed');
+}
+
+/** The same for a write. Without the header nothing is made, no signal either: the common write asks for nothing. */
+export function floorOf(call: Call): RevisionFloor | undefined {
+  const { minRevision } = minRevisionOf(call);
+  return minRevision === undefined ? undefined : { minRevision, signal: call.signal };
 }

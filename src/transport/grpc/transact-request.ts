@@ -22,7 +22,7 @@ import {
   NO_OPTIONS,
   ORIGIN,
 } from '#model';
-import type { TransactRequest } from '#service';
+import type { RevisionFloor, TransactRequest } from '#service';
 import { notTheMessage } from './messages.ts';
 
 const TAG = {
@@ -55,7 +55,7 @@ class Draft {
 }
 
 /** Throws invalid_argument when the bytes are not a request, or a request in both shapes at once. */
-export function parseTransactRequest(bytes: Uint8Array): TransactRequest {
+export function parseTransactRequest(bytes: Uint8Array, floor?: RevisionFloor): TransactRequest {
   const draft = new Draft();
   walk(new ProtoReader(bytes), draft, readField);
   if (draft.hasTransaction && draft.hasDirectFields) throw bothShapes();
@@ -71,6 +71,7 @@ export function parseTransactRequest(bytes: Uint8Array): TransactRequest {
   return {
     databaseName,
     transactionId,
+    floor,
     origin: ORIGIN.GRPC_TRANSACTION,
     options,
     constraints,

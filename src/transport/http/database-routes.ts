@@ -78,7 +78,7 @@ async function deleteDatabase(request: HttpRequest, { service }: RouteContext): 
   const databaseId = query.get('database_id');
   const instance = databaseId === undefined ? {} : { databaseId };
   const databaseName = request.param('database');
-  const reply = await service.deleteDatabase({ databaseName, ...instance });
+  const reply = await service.deleteDatabase({ databaseName, ...instance, floor: request.floor() });
   return emptyReply(reply.kind === 'deleted' ? { 'x-database-id': reply.databaseId } : {});
 }
 

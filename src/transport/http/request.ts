@@ -3,7 +3,7 @@
  * that ends the work below when the client goes away (TH7). Routes know this class and nothing of fastify.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ReadRequest } from '#service';
+import type { ReadRequest, RevisionFloor } from '#service';
 import { parseQueryString, parseRevision, type QueryParameters } from './query-string.ts';
 
 const NO_BODY = new Uint8Array(0);
@@ -55,9 +55,14 @@ export class HttpRequest {
 
   /** What every read of a database says. `x-min-revision` asks for a node that has applied at least that revision. */
   read(): ReadRequest {
-    const read = { databaseName: this.param('database'), signal: this.signal() };
+    return { databaseName: this.param('database'), signal: this.signal(), ...this.floor() };
+  }
+
+  /** What a write says when it asks for the same. */
+  floor(): RevisionFloor | undefined {
     const text = this.header('x-min-revision');
-    return text === undefined ? read : { ...read, minRevision: parseRevision('x-min-revision', text) };
+    if (text === undefined) return undefined;
+    return { minRevision: parseRevision('x-min-revision', text), signal: this.signal() };
   }
 
   /** Aborts when the connection closes before the reply has been sent. */

@@ -68,6 +68,7 @@ function toTransactRequest(request: HttpRequest): TransactRequest {
   const parts = body.type === 'json' ? partsOf(body.node, faults) : { ...BARE, items: bareEvents(body) };
   return {
     databaseName: request.param('database'),
+    floor: request.floor(),
     transactionId: parts.transactionId,
     origin: ORIGIN.HTTP_TRANSACTION,
     options: parts.options,
