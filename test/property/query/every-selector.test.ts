@@ -8,7 +8,7 @@ import { and, type Direction, type EventQuery, NO_SUBJECT, or, type Selector, te
 import { queryEvents } from '#query';
 import { CREATED_AT_MS, type EventSketch, KnownDatabase, naiveAnswer } from '../../support/known-database.ts';
 
-const TRANSACTIONS = 1_500;
+const TRANSACTIONS = 1_350;
 
 const TERMS: readonly Selector[] = [
   term('by-stream', 'a'),

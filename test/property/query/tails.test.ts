@@ -56,7 +56,7 @@ describe('a tail', () => {
           expect(found.map(({ position }) => position)).toEqual(wanted.map(({ position }) => position));
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 
