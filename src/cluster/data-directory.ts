@@ -7,7 +7,7 @@
  * Identity is minted on the first start and written into the store, then into the log. A log of another store is
  * refused by the log; a log without its store is refused here: its entries would be decided again, over nothing.
  */
-import { mkdir, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseError, type Random, uuidv7 } from '#base';
 import {
@@ -20,6 +20,7 @@ import {
 } from '#storage';
 import type { NodeIdentity } from './node.ts';
 import { IDENTITY_KEY, readIdentity, writeIdentity } from './node-rows.ts';
+import { makeWritableDirectory } from './writable-directory.ts';
 
 export interface DataDirectory {
   readonly storeDirectory: string;
@@ -44,7 +45,8 @@ const LOCKED = 'LEVEL_LOCKED';
 export async function openDataDirectory(directory: string, options: DataDirectoryOptions): Promise<DataDirectory> {
   const storeDirectory = join(directory, 'store');
   const logDirectory = join(directory, 'log');
-  await mkdir(logDirectory, { recursive: true });
+  await makeWritableDirectory(directory);
+  await makeWritableDirectory(logDirectory);
   // First of all: on a full disk its ballast is what lets the store open.
   const guard = DiskGuard.open(directory, options.disk);
   try {

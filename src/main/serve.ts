@@ -9,6 +9,7 @@
 import { DatabaseError } from '#base';
 import { stopProcess } from '#cluster';
 import { createLogger, type Logger } from '#observability';
+import { StorageFailure } from '#storage';
 import { type RunningNode, startServers } from './servers.ts';
 import type { Config } from './settings.ts';
 
@@ -24,7 +25,6 @@ export async function serve(config: Config): Promise<void> {
   // From the first moment on: a node that is told to stop while it starts stops as soon as it has started.
   const told = firstSignal(logger);
   const running = await start(config, logger);
-  if (running === undefined) return;
   process.stdout.write(`${JSON.stringify({ event: 'ready', ...running.addresses })}\n`);
   logger.info('ready', { ...running.addresses });
   const signal = await told;
@@ -34,16 +34,26 @@ export async function serve(config: Config): Promise<void> {
   logger.flush();
 }
 
-async function start(config: Config, logger: Logger): Promise<RunningNode | undefined> {
+async function start(config: Config, logger: Logger): Promise<RunningNode> {
   try {
     return await startServers(config, logger);
   } catch (error) {
-    if (!(error instanceof DatabaseError)) throw error;
-    logger.error('cannot-start', { error });
+    if (!isRefusal(error)) throw error;
+    const { message } = error;
+    const reason = error instanceof DatabaseError ? error.details.reason : undefined;
+    logger.error('cannot-start', { message, ...(reason === undefined ? {} : { reason }) });
+    logger.debug('cannot-start-because', { error });
     logger.flush();
-    process.exitCode = EXIT_CANNOT_START;
-    return undefined;
+    // At once: a thread that was being started may still be there.
+    process.exit(EXIT_CANNOT_START);
   }
+}
+
+/** What a node finds wrong with the place it was told to start in. Anything else is a bug, and ends in a fatal line. */
+function isRefusal(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  // By its name, for the class is lost where the core's thread says it; and whatever the operating system refuses.
+  return error instanceof DatabaseError || error.name === StorageFailure.name || 'syscall' in error;
 }
 
 /**

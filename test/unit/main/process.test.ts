@@ -1,7 +1,8 @@
 // Goal: the command starts, says where it is, drains and ends as an operator expects (N1 to N3).
 // Method: the real process on free loopback ports, its output and its exit code.
 import { spawnSync } from 'node:child_process';
-import { resolve } from 'node:path';
+import { truncateSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type NodeProcess, startNode } from '../../../chaos/support/node-process.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -23,6 +24,15 @@ function run(...args: readonly string[]): {
   readonly stderr: string;
 } {
   return spawnSync(process.execPath, ['--conditions=source', MAIN, ...args], { encoding: 'utf8', env: { PATH: '' } });
+}
+
+/** Starts a node that refuses to; the one line that it logs. */
+function refusal(dataDir: string, httpPort = '0'): unknown {
+  const ports = ['--grpc-port=0', `--http-port=${httpPort}`, '--metrics-port=0'];
+  const { status, stdout, stderr } = run(`--data-dir=${dataDir}`, ...ports);
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+  expect(stderr).not.toContain('    at ');
+  return JSON.parse(stderr);
 }
 
 test('malformed settings are all reported on stderr, and nothing is opened (N1)', () => {
@@ -83,12 +93,42 @@ test('a signal that comes twice at once is one: the node still drains (N3)', asy
   expect(node.log()).toContain('"event":"stopped"');
 });
 
-test('a data directory that is in use is refused with its name (N1)', async () => {
+test('a data directory that is in use is refused with its name, in one line (N1)', async () => {
   using dir = tempDir();
   await start(dir.path);
-  const second = run(`--data-dir=${dir.path}`, '--grpc-port=0', '--http-port=0', '--metrics-port=0');
-  expect(second.status).toBe(1);
-  expect(second.stderr).toContain(dir.path);
+  expect(refusal(dir.path)).toMatchObject({
+    event: 'cannot-start',
+    level: 'error',
+    reason: 'DataDirectoryInUse',
+    message: expect.stringContaining(dir.path),
+  });
+});
+
+test('a data directory that can be none is refused with its name, in one line', () => {
+  using dir = tempDir();
+  const file = join(dir.path, 'file');
+  writeFileSync(file, '');
+  // Where no user may make a directory, not even root.
+  for (const path of [file, join(file, 'below'), '/proc/nowhere/data']) {
+    expect(refusal(path)).toMatchObject({
+      event: 'cannot-start',
+      reason: 'DataDirectoryUnusable',
+      message: expect.stringMatching(/^Nothing can be written in \/.*\. The setting data-dir must name a directory/),
+    });
+  }
+});
+
+test('a damaged log is refused with its name, in one line, and with the stack when asked for', async () => {
+  using dir = tempDir();
+  const node = await start(dir.path);
+  node.kill('SIGTERM');
+  await node.ended;
+  const guard = join(dir.path, 'log', 'guard');
+  truncateSync(guard, 100);
+  expect(refusal(dir.path)).toMatchObject({ event: 'cannot-start', message: expect.stringContaining(guard) });
+  const { status, stderr } = run(`--data-dir=${dir.path}`, '--grpc-port=0', '--log-level=debug');
+  expect(status).toBe(1);
+  expect(stderr).toContain('    at ');
 });
 
 test('a port that is taken is refused with its number, and the directory is free again', async () => {
@@ -96,9 +136,8 @@ test('a port that is taken is refused with its number, and the directory is free
   using other = tempDir();
   const first = await start(dir.path);
   const port = first.http.split(':').at(-1) ?? '';
-  const refused = run(`--data-dir=${other.path}`, '--grpc-port=0', `--http-port=${port}`, '--metrics-port=0');
-  expect(refused.status).toBe(1);
-  expect(refused.stderr).toContain(port);
+  const message = expect.stringContaining(`127.0.0.1:${port}`);
+  expect(refusal(other.path, port)).toMatchObject({ event: 'cannot-start', message });
   const third = await start(other.path);
   expect(await (await fetch(`${third.http}/health`)).text()).toBe('OK');
 });
