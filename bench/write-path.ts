@@ -2,12 +2,13 @@
  * The write path without any server in front of it: `Node.transact` in this process, from a closed loop of callers.
  *
  *   node --conditions=source bench/write-path.ts [--seconds 3] [--event-bytes 256] [--callers 1,16,64] [--events 1,100]
- *                                                [--databases 1] [--dir path]
+ *                                                [--databases 1] [--conditional] [--dir path]
  *
  * Prints the rate, the time of a transaction as its caller sees it, syncs of the log a second with their mean, batches of
  * the store a second with their mean, and the CPU time of each thread per transaction (front: this loop and the front of
- * the node; core; log; pool: LevelDB's writes and compactions). With --cpu-prof in front Node writes one profile a thread.
- * Linux only: threads are told apart by /proc.
+ * the node; core; log; libuv-worker: LevelDB's writes; V8Worker: garbage collection of all). With one caller it also prints
+ * what a transaction takes beside its sync and its write: the work of front and core, and four messages between threads.
+ * With --cpu-prof in front Node writes one profile a thread. Linux only: threads are told apart by /proc.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -15,7 +16,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { encodeUtf8, type GroupId } from '#base';
 import { type Node, startNode } from '#cluster';
-import { encodeEvent, encodeTransactPayload, NO_OPTIONS, ORIGIN } from '#model';
+import { type Constraint, encodeEvent, encodeTransactPayload, NO_OPTIONS, ORIGIN } from '#model';
 import { createLogger, createMetrics, type Metrics } from '#observability';
 import { Latencies } from './support/latencies.ts';
 
@@ -26,6 +27,7 @@ const { values } = parseArgs({
     callers: { type: 'string', default: '1,16,64' },
     events: { type: 'string', default: '1,100' },
     databases: { type: 'string', default: '1' },
+    conditional: { type: 'boolean', default: false },
     dir: { type: 'string', default: tmpdir() },
   },
 });
@@ -33,13 +35,13 @@ const seconds = Number(values.seconds);
 const eventBytes = Number(values['event-bytes']);
 const databaseCount = Number(values.databases);
 const TICKS_PER_SECOND = 100;
-const STREAMS = 100;
-const SUBJECTS = 10_000;
 const DATA = encodeUtf8(JSON.stringify('x'.repeat(Math.max(0, eventBytes - 100))));
 
 let serial = 0;
 const directory = mkdtempSync(join(values.dir, 'cairn-bench-'));
-const metrics = createMetrics({ runtime: false });
+const syncs: number[] = [];
+const writes: number[] = [];
+const metrics = recording(createMetrics({ runtime: false }));
 try {
   const logger = createLogger({ level: 'warn' });
   const node = await startNode({ dataDirectory: directory, name: 'bench', logger, metrics });
@@ -61,7 +63,8 @@ async function run(
   { callers, events }: { readonly callers: number; readonly events: number },
 ): Promise<void> {
   const latencies = new Latencies();
-  const before = await snapshot();
+  const beside = new Latencies();
+  const before = snapshot();
   const startedMs = performance.now();
   const untilMs = startedMs + 1000 * seconds;
   const caller = async (_: unknown, at: number): Promise<void> => {
@@ -69,25 +72,25 @@ async function run(
     if (group === undefined) return;
     while (performance.now() < untilMs) {
       const payload = transaction(events);
+      const places = { syncs: syncs.length, writes: writes.length };
       const sentMs = performance.now();
       await node.transact(group, payload);
-      latencies.add(performance.now() - sentMs);
+      const tookMs = performance.now() - sentMs;
+      latencies.add(tookMs);
+      const diskMs = [...syncs.slice(places.syncs), ...writes.slice(places.writes)];
+      if (callers === 1 && diskMs.length === 2) beside.add(tookMs - sumOf(diskMs));
     }
   };
   await Promise.all(Array.from({ length: callers }, caller));
   const elapsed = (performance.now() - startedMs) / 1000;
-  report({ callers, events, elapsed, latencies, before, after: await snapshot() });
+  report({ callers, events, elapsed, latencies, beside, before, after: snapshot() });
 }
 
 interface Snapshot {
-  readonly syncs: Mean;
-  readonly writes: Mean;
+  /** How many there have been. */
+  readonly syncs: number;
+  readonly writes: number;
   readonly cpu: ReadonlyMap<string, number>;
-}
-
-interface Mean {
-  readonly count: number;
-  readonly sum: number;
 }
 
 function report(result: {
@@ -95,17 +98,19 @@ function report(result: {
   readonly events: number;
   readonly elapsed: number;
   readonly latencies: Latencies;
+  readonly beside: Latencies;
   readonly before: Snapshot;
   readonly after: Snapshot;
 }): void {
-  const { callers, events, elapsed, latencies, before, after } = result;
+  const { callers, events, elapsed, latencies, beside, before, after } = result;
   const { p50, p99 } = latencies.percentiles();
   const rate = latencies.count / elapsed;
   const meanOf = (kind: 'syncs' | 'writes'): string => {
-    const count = after[kind].count - before[kind].count;
-    const meanMs = (1000 * (after[kind].sum - before[kind].sum)) / count;
-    return `${kind} ${String(Math.round(count / elapsed)).padStart(5)}/s of ${meanMs.toFixed(2)} ms`;
+    const during = (kind === 'syncs' ? syncs : writes).slice(before[kind], after[kind]);
+    const perSecond = String(Math.round(during.length / elapsed)).padStart(5);
+    return `${kind} ${perSecond}/s of ${(sumOf(during) / during.length).toFixed(2)} ms`;
   };
+  const rest = beside.count === 0 ? '' : `  beside them p50 ${beside.percentiles().p50.toFixed(2)} ms`;
   const cpu = [...after.cpu].map(([thread, used]) => {
     const micros = (1e6 * (used - (before.cpu.get(thread) ?? 0))) / latencies.count;
     return `${thread} ${micros.toFixed(1)}`;
@@ -113,20 +118,20 @@ function report(result: {
   console.log(
     `${String(callers).padStart(3)} callers x ${String(events).padStart(3)} events  ${String(Math.round(rate)).padStart(6)} tx/s ` +
       `${String(Math.round(rate * events)).padStart(7)} ev/s  p50 ${p50.toFixed(2)} p99 ${p99.toFixed(2)} ms  ` +
-      `${meanOf('syncs')}  ${meanOf('writes')}  cpu µs/tx: ${cpu.join(' ')}`,
+      `${meanOf('syncs')}  ${meanOf('writes')}${rest}  cpu µs/tx: ${cpu.join(' ')}`,
   );
 }
 
-/** Distinct ids; streams, types and subjects as an application would have them. */
+/** The shape of the append workloads: one stream, one type, an id and a subject of its own for every event. */
 function transaction(eventCount: number): Uint8Array {
   const events = Array.from({ length: eventCount }, () => {
     serial += 1;
     return encodeEvent({
-      id: `event-${serial}`,
+      id: `id-${serial}`,
       specVersion: '1.0',
-      type: `type-${serial % 10}`,
-      source: `/bench/streams/stream-${serial % STREAMS}`,
-      subject: `subject-${(serial * 7919) % SUBJECTS}`,
+      type: 'com.example.order.placed',
+      source: 'https://example.com/streams/orders',
+      subject: `subject-${serial}`,
       data: DATA,
       dataKind: 1,
       extensions: new Map(),
@@ -138,9 +143,14 @@ function transaction(eventCount: number): Uint8Array {
     transactionId,
     origin: ORIGIN.GRPC_TRANSACTION,
     options: NO_OPTIONS,
-    constraints: [],
+    constraints: values.conditional ? [isNew(`subject-${serial}`)] : [],
     events,
   });
+}
+
+/** The subject has no event yet. */
+function isNew(subject: string): Constraint {
+  return { kind: 'max-revision', revision: 0, selector: { kind: 'by-subject', value: subject } };
 }
 
 async function created(node: Node, name: string): Promise<GroupId> {
@@ -148,18 +158,32 @@ async function created(node: Node, name: string): Promise<GroupId> {
   return binding.group;
 }
 
-async function snapshot(): Promise<Snapshot> {
+function snapshot(): Snapshot {
+  return { syncs: syncs.length, writes: writes.length, cpu: threadSeconds() };
+}
+
+/** Keeps the time of every sync and every write, in milliseconds, beside counting it. */
+function recording(inner: Metrics): Metrics {
+  const kept = new Map([
+    ['cairn_wal_fsync_duration_seconds', syncs],
+    ['cairn_store_commit_duration_seconds', writes],
+  ]);
   return {
-    syncs: await mean(metrics, 'cairn_wal_fsync_duration_seconds'),
-    writes: await mean(metrics, 'cairn_store_commit_duration_seconds'),
-    cpu: threadSeconds(),
+    ...inner,
+    histogram: (name, labels) => {
+      const histogram = inner.histogram(name, labels);
+      return {
+        observe: (value) => {
+          kept.get(name)?.push(1000 * value);
+          histogram.observe(value);
+        },
+      };
+    },
   };
 }
 
-async function mean(from: Metrics, name: string): Promise<Mean> {
-  const { body } = await from.render();
-  const read = (suffix: string): number => Number(new RegExp(`^${name}_${suffix} (.+)$`, 'm').exec(body)?.[1]);
-  return { count: read('count'), sum: read('sum') };
+function sumOf(list: readonly number[]): number {
+  return list.reduce((sum, value) => sum + value, 0);
 }
 
 /** User and system time of this process's threads, by what they are for. */
