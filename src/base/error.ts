@@ -60,6 +60,8 @@ export interface ErrorDetails {
   readonly reason?: string;
   readonly violations?: readonly FieldViolation[];
   readonly constraints?: readonly ConstraintViolation[];
+  /** Path of the list that `constraints` count in, in the request's own words. */
+  readonly constraintsField?: string;
   readonly leader?: LeaderAddress;
   readonly retryAfterMs?: number;
 }

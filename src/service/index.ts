@@ -53,6 +53,7 @@ export type {
   SubscribeReply,
   SubscribeRequest,
   SubscriptionItem,
+  TransactFields,
   TransactionDescription,
   TransactReply,
   TransactRequest,

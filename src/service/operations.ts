@@ -84,6 +84,13 @@ export interface AwaitDatabaseRequest extends ReadRequest {
   readonly revision: Revision;
 }
 
+/** Where the parts of a transaction stand, in the request's own words, for whoever is told what is wrong with them. */
+export interface TransactFields {
+  readonly transactionId: string;
+  readonly events: string;
+  readonly constraints: string;
+}
+
 export interface TransactRequest {
   readonly databaseName: string;
   /** A UUID in any spelling; absent: the service mints one. */
@@ -98,8 +105,9 @@ export interface TransactRequest {
   readonly eventCount: number;
   /** Bytes of those events. */
   readonly eventBytes: number;
-  /** What is wrong with options, constraints and events; judged only after the recorded result (V2). */
+  /** What is wrong with options, constraints and events; the service adds its own. Judged after the recorded result. */
   readonly faults: Faults;
+  readonly fields: TransactFields;
 }
 
 /** The recorded result of a transaction: of this attempt, or of the one that it repeats (V3). */
@@ -121,6 +129,8 @@ export interface RecordedTransaction extends ReadScope {
 export interface RefusedTransaction extends ReadScope {
   readonly kind: 'refused';
   readonly violations: readonly ConstraintViolation[];
+  /** The list that they count in, as the request calls it. */
+  readonly constraintsField: string;
 }
 
 export type TransactReply = RecordedTransaction | RefusedTransaction;

@@ -5,12 +5,11 @@
  * decided where the entry is applied. Only a request that would be refused for its size or its faults looks first
  * whether it repeats a recorded one, because then its body does not matter (V3).
  */
-import { type DatabaseError, formatUuid, parseUuid, type Revision, toRevision, uuidv7Bytes } from '#base';
+import { assert, type DatabaseError, formatUuid, parseUuid, type Revision, toRevision, uuidv7Bytes } from '#base';
 import type { Binding, TransactOutcome } from '#cluster';
 import {
   checkConstraints,
   encodeTransactPayload,
-  Faults,
   ORIGIN,
   type Origin,
   parseTransactionId,
@@ -33,6 +32,7 @@ export async function transact(context: ServiceContext, request: TransactRequest
   const transactionId = transactionIdOf(context, request);
   const refusal = refusalOf(request);
   if (refusal !== undefined) return recordedOrRefused(context, { binding, transactionId, refusal, origin });
+  assert(transactionId !== undefined, 'A malformed transaction_id is a fault of the transaction');
   const { options, constraints, events } = request;
   const payload = encodeTransactPayload({ transactionId, origin: request.origin, options, constraints, events });
   const outcome = await context.node.transact(binding.group, payload).catch((failure: unknown) => {
@@ -43,43 +43,52 @@ export async function transact(context: ServiceContext, request: TransactRequest
   return replyOf(context, { binding, transactionId, request, outcome });
 }
 
-/** The 16 bytes of the id that was given, or of a new one. */
-function transactionIdOf(context: ServiceContext, request: TransactRequest): Uint8Array {
+/** The 16 bytes of the id that was given, or of a new one; undefined, and a fault more, when it is malformed. */
+function transactionIdOf(context: ServiceContext, request: TransactRequest): Uint8Array | undefined {
   const text = request.transactionId;
   if (text === undefined) return uuidv7Bytes(context.clock.nowMs(), context.random.bytes(RANDOM_BYTES));
   const bytes = parseUuid(text);
-  if (bytes !== undefined) return bytes;
-  const faults = new Faults();
-  parseTransactionId(text, 'transaction_id', faults);
-  throw faults.toError('The transaction id is malformed');
+  if (bytes === undefined) parseTransactionId(text, request.fields.transactionId, request.faults);
+  return bytes;
 }
 
 /** Why the transaction cannot be taken, whatever the database holds. */
 function refusalOf(request: TransactRequest): DatabaseError | undefined {
-  const { eventCount, eventBytes, faults } = request;
+  const { eventCount, eventBytes, faults, fields } = request;
   const tooLarge = transactionTooLarge(eventCount, eventBytes);
   if (tooLarge !== undefined) return tooLarge;
-  if (eventCount === 0) faults.add('events', 'must be at least one event');
-  checkConstraints(request.constraints, 'constraints', faults);
+  if (eventCount === 0) faults.add(fields.events, 'must be at least one event');
+  checkConstraints(request.constraints, fields.constraints, faults);
   return faults.none ? undefined : faults.toError('The transaction is malformed');
 }
 
 interface Refused {
   readonly binding: Binding;
-  readonly transactionId: Uint8Array;
+  /** Absent: it is malformed, so that nothing is recorded under it. */
+  readonly transactionId: Uint8Array | undefined;
   readonly refusal: DatabaseError;
   readonly origin: MeteredOrigin;
 }
 
 async function recordedOrRefused(context: ServiceContext, refused: Refused): Promise<RecordedTransaction> {
   const { binding, transactionId, refusal, origin } = refused;
-  const latest = await latestRevision(context.node, binding);
-  const recorded = await context.reads.read(binding, () =>
-    latest === 0 ? undefined : transactionById(context.reads.source(binding), latest, transactionId),
-  );
+  const recorded = transactionId === undefined ? undefined : await recordedUnder(context, binding, transactionId);
   context.meters.transaction(origin, recorded === undefined ? resultOf(refusal) : 'replayed');
   if (recorded === undefined) throw refusal;
-  return recordedReply(binding, transactionId, recorded);
+  return recorded;
+}
+
+async function recordedUnder(
+  context: ServiceContext,
+  binding: Binding,
+  transactionId: Uint8Array,
+): Promise<RecordedTransaction | undefined> {
+  const latest = await latestRevision(context.node, binding);
+  if (latest === 0) return undefined;
+  return context.reads.read(binding, () => {
+    const stored = transactionById(context.reads.source(binding), latest, transactionId);
+    return stored === undefined ? undefined : recordedReply(binding, transactionId, stored);
+  });
 }
 
 function resultOf(refusal: DatabaseError): 'too_large' | 'invalid' {
@@ -108,7 +117,12 @@ function replyOf(context: ServiceContext, decided: Decided): TransactReply | Pro
         return recordedReply(binding, transactionId, stored);
       });
     case 'violated':
-      return { kind: 'refused', ...scope, violations: outcome.violations };
+      return {
+        kind: 'refused',
+        ...scope,
+        violations: outcome.violations,
+        constraintsField: request.fields.constraints,
+      };
   }
 }
 

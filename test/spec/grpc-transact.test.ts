@@ -219,10 +219,11 @@ describe('SPEC-TRANSACTION-ORDER-OF-CHECKS', () => {
     expect((await failureOf(transact(transaction(uniqueName(), [malformed])))).code).toBe('NOT_FOUND');
   });
 
-  it('refuses a malformed transaction_id', async () => {
+  it('refuses a malformed transaction_id together with every other fault', async () => {
     const name = await newDatabase();
-    const failure = await failureOf(transact(transaction(name, [event()], { transactionId: 'x' })));
-    expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', fields: ['transaction_id'] });
+    const failure = await failureOf(transact(transaction(name, [event({ id: '' })], { transactionId: 'x' })));
+    const fields = ['transaction.events[0].id', 'transaction.transaction_id'];
+    expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', fields });
   });
 
   it('judges the size before the events', async () => {
@@ -281,7 +282,7 @@ describe('SPEC-LIMITS-1', () => {
     const name = await newDatabase();
     expect(await failureOf(transact(transaction(name, [])))).toMatchObject({
       code: 'INVALID_ARGUMENT',
-      fields: ['events'],
+      fields: ['transaction.events'],
     });
   });
 
@@ -345,7 +346,7 @@ describe('SPEC-CONSTRAINTS', () => {
     const failure = await failureOf(transact(transaction(name, [event({ id: '4' })], { constraints: [constraint] })));
     expect(failure).toMatchObject({ code: 'FAILED_PRECONDITION', info: { reason: 'constraint_violated' } });
     expect(failure.violations).toEqual([
-      { type: kind, subject: 'constraints[0]', description: expect.stringContaining(`revision ${found}`) },
+      { type: kind, subject: 'transaction.constraints[0]', description: expect.stringContaining(`revision ${found}`) },
     ]);
     expect(await latestOf(name)).toBe(3);
   });
@@ -393,7 +394,10 @@ describe('SPEC-CONSTRAINTS', () => {
     const name = await history();
     const constraints = [maxRevision(2), minRevision(3, orders), maxRevision(0, carts)];
     const failure = await failureOf(transact(transaction(name, [event()], { constraints })));
-    expect(failure.violations.map(({ subject }) => subject)).toEqual(['constraints[0]', 'constraints[2]']);
+    expect(failure.violations.map(({ subject }) => subject)).toEqual([
+      'transaction.constraints[0]',
+      'transaction.constraints[2]',
+    ]);
   });
 
   it('never count the events of their own transaction', async () => {

@@ -119,6 +119,7 @@ describe('SPEC-HTTP-R9: conditions', () => {
       expect(await api.post(path, { events: [cloudEvent(word)], [word]: [] })).toMatchObject({ status: 200 });
       const refused = await api.post(path, { events: [cloudEvent(word)], [word]: [late] });
       expect(errorOf(refused)).toMatchObject(FAILED_PRECONDITION);
+      expect(errorOf(refused).message).toContain(`${word}[0]`);
     }
     expect(errorOf(await api.post(path, { events: [cloudEvent('x')], conditions: [], constraints: [] }))).toMatchObject(
       INVALID_ARGUMENT,
@@ -211,6 +212,15 @@ describe('SPEC-HTTP-R8: idempotence', () => {
   ])('answers 400 to an id that is %s', async (_what, id) => {
     const { details } = errorOf(await transact({ transaction_id: id, events: [cloudEvent('a')] }), INVALID_ARGUMENT);
     expect(details?.field).toBe('transaction_id');
+  });
+
+  it('reports a malformed id together with every other fault', async () => {
+    const { details } = errorOf(await transact({ transaction_id: 'x', events: [cloudEvent('')] }), INVALID_ARGUMENT);
+    const fields = [
+      expect.objectContaining({ field: 'events[0].id' }),
+      expect.objectContaining({ field: 'transaction_id' }),
+    ];
+    expect(details?.violations).toEqual(fields);
   });
 });
 

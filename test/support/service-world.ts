@@ -95,6 +95,7 @@ export class ServiceWorld {
       eventCount: attempt.eventCount ?? events.length,
       eventBytes: attempt.eventBytes ?? events.reduce((sum, bytes) => sum + bytes.length, 0),
       faults: attempt.faults ?? new Faults(),
+      fields: { transactionId: 'transaction_id', events: 'events', constraints: 'constraints' },
     });
   }
 

@@ -81,11 +81,11 @@ export function withLeader(status: CallStatus, leader: LeaderAddress): CallStatu
 }
 
 function detailsOf(error: DatabaseError): readonly Any[] {
-  const { reason, violations, constraints, retryAfterMs } = error.details;
+  const { reason, violations, constraints, constraintsField = 'constraints', retryAfterMs } = error.details;
   const info = { reason: error.code, domain: DOMAIN, metadata: reason === undefined ? {} : { reason } };
   const details = [any('ErrorInfo', ErrorInfo.encode(info).finish())];
   if (violations !== undefined) details.push(badRequest(violations));
-  if (constraints !== undefined) details.push(preconditionFailure(constraints));
+  if (constraints !== undefined) details.push(preconditionFailure(constraints, constraintsField));
   if (retryAfterMs !== undefined) {
     const retryDelay = { seconds: Math.floor(retryAfterMs / 1000), nanos: (retryAfterMs % 1000) * 1_000_000 };
     details.push(any('RetryInfo', RetryInfo.encode({ retryDelay }).finish()));
@@ -101,10 +101,10 @@ function badRequest(violations: readonly FieldViolation[]): Any {
   return any('BadRequest', BadRequest.encode({ fieldViolations: withinBudget(fieldViolations) }).finish());
 }
 
-function preconditionFailure(constraints: readonly ConstraintViolation[]): Any {
+function preconditionFailure(constraints: readonly ConstraintViolation[], list: string): Any {
   const violations = constraints.map(({ index, kind, description }) => ({
     type: CONSTRAINT_NAMES[kind] ?? kind,
-    subject: `constraints[${index}]`,
+    subject: `${list}[${index}]`,
     description,
   }));
   return any('PreconditionFailure', PreconditionFailure.encode({ violations: withinBudget(violations) }).finish());

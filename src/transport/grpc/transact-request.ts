@@ -22,7 +22,7 @@ import {
   NO_OPTIONS,
   ORIGIN,
 } from '#model';
-import type { RevisionFloor, TransactRequest } from '#service';
+import type { RevisionFloor, TransactFields, TransactRequest } from '#service';
 import { notTheMessage } from './messages.ts';
 
 const TAG = {
@@ -35,6 +35,18 @@ const TAG = {
 } as const;
 
 const INNER_TAG = { EVENT: 0x0a, CONSTRAINT: 0x12, TRANSACTION_ID: 0x1a, OPTIONS: 0x22 } as const;
+
+const DIRECT_FIELDS: TransactFields = {
+  transactionId: 'transaction_id',
+  events: 'events',
+  constraints: 'constraints',
+};
+
+const TRANSACTION_FIELDS: TransactFields = {
+  transactionId: 'transaction.transaction_id',
+  events: 'transaction.events',
+  constraints: 'transaction.constraints',
+};
 
 type EventReader = typeof acceptEvent;
 
@@ -60,9 +72,10 @@ export function parseTransactRequest(bytes: Uint8Array, floor?: RevisionFloor): 
   walk(new ProtoReader(bytes), draft, readField);
   if (draft.hasTransaction && draft.hasDirectFields) throw bothShapes();
   const { databaseName, transactionId, constraints, events, eventCount, eventBytes, faults } = draft;
+  const fields = draft.hasTransaction ? TRANSACTION_FIELDS : DIRECT_FIELDS;
   const prefix = draft.hasTransaction ? 'transaction.' : '';
   if (draft.constraintCount > CONSTRAINTS_MAX) {
-    faults.add(`${prefix}constraints`, `must be at most ${CONSTRAINTS_MAX}`, String(draft.constraintCount));
+    faults.add(fields.constraints, `must be at most ${CONSTRAINTS_MAX}`, String(draft.constraintCount));
   }
   const options =
     draft.optionParts.length === 0
@@ -79,6 +92,7 @@ export function parseTransactRequest(bytes: Uint8Array, floor?: RevisionFloor): 
     eventCount,
     eventBytes,
     faults,
+    fields,
   };
 }
 
@@ -102,17 +116,17 @@ function readField(reader: ProtoReader, tag: number, draft: Draft): void {
     return;
   }
   draft.hasDirectFields ||= tag === TAG.CLOUD_EVENT || (tag >= TAG.CONSTRAINT && tag <= TAG.OPTIONS && tag % 8 === 2);
-  if (tag === TAG.CLOUD_EVENT) readEvent(reader, draft, acceptCloudEvent, 'events');
-  else if (tag === TAG.CONSTRAINT) readConstraint(reader, draft, 'constraints');
-  else if (tag === TAG.TRANSACTION_ID) draft.transactionId = readText(reader, 'transaction_id');
+  if (tag === TAG.CLOUD_EVENT) readEvent(reader, draft, acceptCloudEvent, DIRECT_FIELDS.events);
+  else if (tag === TAG.CONSTRAINT) readConstraint(reader, draft, DIRECT_FIELDS.constraints);
+  else if (tag === TAG.TRANSACTION_ID) draft.transactionId = readText(reader, DIRECT_FIELDS.transactionId);
   else if (tag === TAG.OPTIONS) draft.optionParts.push(readMessage(reader));
   else reader.skipField(tag);
 }
 
 function readInnerField(reader: ProtoReader, tag: number, draft: Draft): void {
-  if (tag === INNER_TAG.EVENT) readEvent(reader, draft, acceptEvent, 'transaction.events');
-  else if (tag === INNER_TAG.CONSTRAINT) readConstraint(reader, draft, 'transaction.constraints');
-  else if (tag === INNER_TAG.TRANSACTION_ID) draft.transactionId = readText(reader, 'transaction.transaction_id');
+  if (tag === INNER_TAG.EVENT) readEvent(reader, draft, acceptEvent, TRANSACTION_FIELDS.events);
+  else if (tag === INNER_TAG.CONSTRAINT) readConstraint(reader, draft, TRANSACTION_FIELDS.constraints);
+  else if (tag === INNER_TAG.TRANSACTION_ID) draft.transactionId = readText(reader, TRANSACTION_FIELDS.transactionId);
   else if (tag === INNER_TAG.OPTIONS) draft.optionParts.push(readMessage(reader));
   else reader.skipField(tag);
 }

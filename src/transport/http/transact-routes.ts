@@ -76,18 +76,26 @@ function toTransactRequest(request: HttpRequest): TransactRequest {
     eventCount: parts.items.length,
     ...acceptEvents(parts.items, faults),
     faults,
+    fields: { transactionId: 'transaction_id', events: 'events', constraints: parts.constraintsField },
   };
 }
 
 interface TransactionParts extends Pick<TransactRequest, 'transactionId' | 'options' | 'constraints'> {
   /** The events, not yet judged. */
   readonly items: readonly JsonNode[];
+  /** How this body calls its constraints. */
+  readonly constraintsField: string;
 }
 
 const NO_CONSTRAINTS: readonly Constraint[] = [];
 
 /** A body of CloudEvents alone says nothing else. */
-const BARE = { transactionId: undefined, options: NO_OPTIONS, constraints: NO_CONSTRAINTS };
+const BARE = {
+  transactionId: undefined,
+  options: NO_OPTIONS,
+  constraints: NO_CONSTRAINTS,
+  constraintsField: 'constraints',
+};
 
 function bareEvents({ type, node }: JsonBody): readonly JsonNode[] {
   if (type === 'cloudevent') return [node];
@@ -98,10 +106,12 @@ function bareEvents({ type, node }: JsonBody): readonly JsonNode[] {
 function partsOf(node: JsonNode, faults: Faults): TransactionParts {
   if (node.kind !== 'object') throw invalidField('body', 'must be a JSON object', node.kind);
   refuseOthers(node, BODY_NAMES, { field: '', faults });
+  const constraintsField = CONSTRAINT_NAMES.find((spelling) => node.members.has(spelling)) ?? 'constraints';
   return {
     transactionId: transactionIdFrom(node, faults),
     items: listFrom(node, faults),
-    constraints: constraintsFrom(node, faults),
+    constraints: constraintsFrom(node, constraintsField, faults),
+    constraintsField,
     options: optionsFromJson(node, { field: '', faults }) ?? NO_OPTIONS,
   };
 }
@@ -118,10 +128,9 @@ function listFrom(body: JsonObject, faults: Faults): readonly JsonNode[] {
   return node === undefined ? [] : (itemsFrom(node, place) ?? []);
 }
 
-function constraintsFrom(body: JsonObject, faults: Faults): readonly Constraint[] {
-  const name = CONSTRAINT_NAMES.find((spelling) => body.members.has(spelling)) ?? 'constraints';
-  const node = member(body, CONSTRAINT_NAMES, { field: name, faults });
-  return node === undefined ? [] : (constraintsFromJson(node, name, faults) ?? []);
+function constraintsFrom(body: JsonObject, field: string, faults: Faults): readonly Constraint[] {
+  const node = member(body, CONSTRAINT_NAMES, { field, faults });
+  return node === undefined ? [] : (constraintsFromJson(node, field, faults) ?? []);
 }
 
 /** The well-formed ones in canonical bytes. Beyond the limit none is looked at: the count alone refuses them. */

@@ -68,6 +68,15 @@ describe('the order of checks (V2)', () => {
     });
   });
 
+  it('reports a malformed transaction_id among them', async () => {
+    const attempt = { faults: faults(), transactionId: 'x' };
+    const failure = await world.transact('shop', attempt).catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      details: { violations: [{ field: 'events[0].id' }, { field: 'events[1].source' }, { field: 'transaction_id' }] },
+    });
+    expect(await outcomeOf('shop', { ...attempt, ...tooLarge })).toBe('too_large');
+  });
+
   it('reports all violated constraints at once, and what was found', async () => {
     const reply = await world.transact('shop', {
       constraints: [
