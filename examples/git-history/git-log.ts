@@ -123,9 +123,11 @@ function parseCommit(fields: readonly string[]): Commit {
 async function* tokens(repository: string, args: readonly string[]): AsyncGenerator<string> {
   const git = spawn('git', ['-C', repository, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<number | null>((resolve, reject) => {
-    git.once('error', reject);
+    git.once('error', (error) => reject(new Error(`git could not be run: ${error.message}`, { cause: error })));
     git.once('close', resolve);
   });
+  // It is awaited below, behind the output; until then a failure is not one that nobody looks at.
+  ended.catch(() => undefined);
   let complaint = '';
   git.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaint += text;
@@ -140,7 +142,8 @@ async function* tokens(repository: string, args: readonly string[]): AsyncGenera
   }
   if (rest !== '') yield rest;
   const code = await ended;
-  if (code !== 0) throw new Error(`git ${args[0]} failed in ${repository}: ${complaint.trim()}`);
+  const [firstLine = ''] = complaint.trim().split('\n');
+  if (code !== 0) throw new Error(`git ${args[0]} failed in ${repository}: ${firstLine}`);
 }
 
 function splitOnce(text: string, separator: string): readonly string[] {

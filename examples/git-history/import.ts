@@ -15,8 +15,10 @@ export async function importRepository(
   source: { readonly repository: string; readonly stream: string; readonly database: string },
   output: ProgressOutput,
 ): Promise<ImportSummary> {
+  // First of all: where there is no repository, no database is made.
+  const commitCount = await countCommits(source.repository);
   await api.ensureDatabase(source.database);
-  const progress = new Progress(output, await countCommits(source.repository), performance.now());
+  const progress = new Progress(output, commitCount, performance.now());
   const done = { commits: 0, events: 0 };
   for await (const commit of readCommits(source.repository)) {
     for (const request of transactionsOf(commit, source)) await api.transact(request);

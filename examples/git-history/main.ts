@@ -1,40 +1,83 @@
 /**
  * Imports the history of a git repository into Cairn and answers questions about it at a prompt.
  *
- *   node --conditions=source examples/git-history/main.ts [--server host:port] [--database name] [--ask question]... REPOSITORY
+ * USAGE says how it is called. It ends with 0 when all was answered, 1 when something failed, 2 when it was called wrong.
  */
 import { basename, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
+import { status } from '@grpc/grpc-js';
 import { Api } from './api.ts';
 import { History } from './history.ts';
 import { importRepository } from './import.ts';
 import { answer, HELP } from './prompt.ts';
 
-try {
-  await run();
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
+const USAGE = `Usage: node --conditions=source examples/git-history/main.ts [option]... [REPOSITORY]
+
+Imports the history of a git repository (default: the one here) into Cairn and answers questions about it.
+
+  --server HOST:PORT   the gRPC address of a node; default 127.0.0.1:50051
+  --database NAME      the database; default git-history
+  --ask QUESTION       answers this instead of asking at a prompt; may be repeated
+  --help               prints this
+`;
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+
+interface Invocation {
+  readonly server: string;
+  readonly database: string;
+  readonly ask: readonly string[];
+  readonly help: boolean;
+  readonly repository: string;
 }
 
-async function run(): Promise<void> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      server: { type: 'string', default: '127.0.0.1:50051' },
-      database: { type: 'string', default: 'git-history' },
-      ask: { type: 'string', multiple: true, default: [] },
-    },
-  });
-  const repository = resolve(positionals[0] ?? '.');
-  const source = { repository, stream: basename(repository), database: values.database };
-  using api = new Api(values.server);
+const invocation = readInvocation();
+if (invocation === undefined) process.exitCode = EXIT_USAGE;
+else if (invocation.help) process.stdout.write(USAGE);
+else {
+  try {
+    await run(invocation);
+  } catch (error) {
+    process.stderr.write(`${complaintOf(error, invocation.server)}\n`);
+    process.exitCode = EXIT_FAILED;
+  }
+}
+
+/** Nothing, after saying why, when the command line is not understood. */
+function readInvocation(): Invocation | undefined {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: {
+        server: { type: 'string', default: '127.0.0.1:50051' },
+        database: { type: 'string', default: 'git-history' },
+        ask: { type: 'string', multiple: true, default: [] },
+        help: { type: 'boolean', default: false },
+      },
+    });
+    return { ...values, repository: resolve(positionals[0] ?? '.') };
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    process.stderr.write(`${error.message}\n\n${USAGE}`);
+    return undefined;
+  }
+}
+
+function complaintOf(error: unknown, server: string): string {
+  if (!(error instanceof Error)) return String(error);
+  if (!('code' in error) || error.code !== status.UNAVAILABLE) return error.message;
+  return `No node answers at ${server}: start one with npm start, or say with --server host:port where one is.`;
+}
+
+async function run({ server, database, ask, repository }: Invocation): Promise<void> {
+  const source = { repository, stream: basename(repository), database };
+  using api = new Api(server);
   const { commits, events, revision } = await importRepository(api, source, process.stderr);
   process.stderr.write(`${commits} commits and ${events} events are in revision ${revision}.\n`);
-  const history = new History(api, values.database);
-  for (const question of values.ask) process.stdout.write((await answer(history, question)) ?? '');
-  if (values.ask.length === 0) await converse(history);
+  const history = new History(api, database);
+  for (const question of ask) process.stdout.write((await answer(history, question)) ?? '');
+  if (ask.length === 0) await converse(history);
 }
 
 async function converse(history: History): Promise<void> {

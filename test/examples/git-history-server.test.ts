@@ -181,7 +181,10 @@ describe('main.ts', () => {
       stderr: expect.stringMatching(/^git .* failed in \/: .*not a git repo.*\n$/s),
     });
     const unreachable = await converse([...NODE_OPTIONS, MAIN, '--server', '127.0.0.1:1', ROOT], '');
-    expect(unreachable).toMatchObject({ code: 1, stderr: expect.stringMatching(/^[^\n]*UNAVAILABLE[^\n]*\n$/) });
+    expect(unreachable).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^No node answers at 127\.0\.0\.1:1:[^\n]*\n$/),
+    });
   });
 });
 
