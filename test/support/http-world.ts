@@ -52,12 +52,14 @@ export interface HttpWorldOptions {
   readonly holdsWaits?: boolean;
   /** When the node starts; time stands still unless the test moves it. */
   readonly nowMs?: number;
+  readonly connectionsMax?: number;
 }
 
 export async function startHttpWorld({
   allowedOrigins = '*',
   holdsWaits = true,
   nowMs,
+  connectionsMax,
 }: HttpWorldOptions = {}): Promise<HttpWorld> {
   const core = new CoreWorld({}, databaseKit);
   if (nowMs !== undefined) core.nowMs = nowMs;
@@ -79,6 +81,7 @@ export async function startHttpWorld({
     logger,
     metrics,
     allowedOrigins,
+    ...(connectionsMax === undefined ? {} : { connectionsMax }),
     onFatal: (failure) => fatal.push(failure),
   });
   const client = new HttpClient(server.address);

@@ -39,3 +39,6 @@ export const REQUEST_TIMEOUT_MS = 60_000;
 
 /** An idle connection is kept this long, longer than the idle time of common load balancers (60 s). */
 export const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+
+/** Connections at a time, idle ones included; one more is closed as it comes. */
+export const CONNECTIONS_MAX = 4_096;

@@ -12,7 +12,13 @@ import { isFatal, type Service } from '#service';
 import { type AllowedOrigins, corsHeaders } from './cors.ts';
 import { errorReply, invalidField } from './errors.ts';
 import { toDatabaseError } from './framework-errors.ts';
-import { BODY_BYTES_MAX, HEADER_BYTES_MAX, KEEP_ALIVE_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from './limits.ts';
+import {
+  BODY_BYTES_MAX,
+  CONNECTIONS_MAX,
+  HEADER_BYTES_MAX,
+  KEEP_ALIVE_TIMEOUT_MS,
+  REQUEST_TIMEOUT_MS,
+} from './limits.ts';
 import { emptyReply, type HttpReply } from './reply.ts';
 import { HttpRequest, type RoutedRequest } from './request.ts';
 import { RequestMetrics, UNMATCHED_ROUTE } from './request-metrics.ts';
@@ -29,6 +35,8 @@ export interface HttpServerOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly allowedOrigins: AllowedOrigins;
+  /** Connections at a time; `CONNECTIONS_MAX` unless given. */
+  readonly connectionsMax?: number;
   /** Told of a broken invariant, after which the node must stop. */
   readonly onFatal: (error: unknown) => void;
 }
@@ -82,6 +90,7 @@ class HttpFront {
     this.#fastify.setErrorHandler((error, request, reply) => this.#fail(error, request, reply));
     for (const route of ROUTES) this.#register(route);
     for (const [path, methods] of methodsByPath(ROUTES)) this.#registerOptions(path, methods);
+    this.#fastify.server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
     this.#fastify.server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));

@@ -1,5 +1,6 @@
 // Goal: clients that leave, the end of the server, failures of the node, and what is counted. Method: the server over a
 // node in one thread, whose waits and writes the test holds.
+import { once } from 'node:events';
 import { Agent, type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
@@ -46,6 +47,21 @@ function outcome(request: ClientRequest): Promise<IncomingMessage> {
     request.once('error', reject);
   });
 }
+
+describe('the connections', () => {
+  it('are closed as they come beyond the limit, until one of the others has gone', async () => {
+    await using world = await startHttpWorld({ connectionsMax: 1 });
+    const { hostname, port } = new URL(world.server.address);
+    const only = connect(Number(port), hostname);
+    only.write('GET /health HTTP/1.1\r\nHost: a\r\n\r\n');
+    await once(only, 'data');
+    const request = 'GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+    expect(await exchange(world.server.address, request)).toBe('');
+    only.end();
+    await once(only.resume(), 'close');
+    await until(async () => (await exchange(world.server.address, request)).startsWith('HTTP/1.1 200'));
+  });
+});
 
 describe('a client that leaves', () => {
   it('ends the work below its request, and nothing is logged (TH7)', async () => {
