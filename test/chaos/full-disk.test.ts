@@ -182,7 +182,7 @@ describe('a disk that somebody else has filled', () => {
 
     const node = await start(disk);
 
-    expect(node.log()).toContain('"level":"refusing-writes"');
+    expect(node.log()).toContain('"diskLevel":"refusing-writes"');
     await using client = new TestClient(node.grpc);
     expect(await failureOf(transact(client, 'kept', 1))).toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
     expect((await fetch(`${node.http}/databases/kept/events/1`)).status).toBe(200);
