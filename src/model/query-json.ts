@@ -6,6 +6,8 @@
  * {"selector": …, "direction": "FORWARD", "limit": 100, "after": {"revision": 7, "index": 0},
  *  "range": {"revision": {"startAt": 1, "endAt": 9}, "effectiveTime": {"startAt": t, "endAt": t | "endAtNow": true}}}
  * ```
+ * `"revision": 1` is short for `{"startAt": 1}`.
+ *
  * Collection-style, as a body:
  * ```
  * {"selectors": [ … ], "revision_range": {"start": 1, "end": 9}, "effective_time_range": {"start": t, "end": t},
@@ -161,11 +163,16 @@ function readRange(node: JsonNode, place: JsonPlace): Range {
   const revision = member(object, ['revision'], place);
   const time = member(object, ['effectiveTime', 'effective_time'], place);
   return {
-    revisions: revision === undefined ? {} : readRevisions(revision, inside(place, 'revision')),
+    revisions: revision === undefined ? {} : readScopedRevisions(revision, inside(place, 'revision')),
     ...(time === undefined
       ? { effectiveTime: undefined, endAtNow: false }
       : readCut(time, inside(place, 'effectiveTime'))),
   };
+}
+
+/** A number is the first revision of an open range. */
+function readScopedRevisions(node: JsonNode, place: JsonPlace): RevisionBounds {
+  return node.kind === 'number' ? { start: countFrom(node, place) } : readRevisions(node, place);
 }
 
 function readRevisions(node: JsonNode, place: JsonPlace): RevisionBounds {

@@ -105,6 +105,7 @@ describe('SPEC-HTTP-R2: GET /db/{database}/{revision}/events?q=', () => {
     [{ direction: 'REVERSE', limit: 3 }, ['5.4', '5.3', '5.2']],
     [{ range: { revision: { startAt: 2, endAt: 4 } } }, ['2.0', '3.0', '4.0']],
     [{ range: { revision: { startAt: 9 } } }, []],
+    [{ range: { revision: 9 } }, []],
     [{ selector: { equals: { stream: 'none' } } }, []],
     [{ range: { effectiveTime: { endAt: '2024-01-03T00:00:00Z' } } }, ['2.0', '4.0', '3.0']],
     [
