@@ -55,6 +55,12 @@ export interface LeaderAddress {
   readonly address: string;
 }
 
+/** The instance that a request came to, and the revision that it was judged at. */
+export interface ErrorScope {
+  readonly databaseId: string;
+  readonly revision: number;
+}
+
 export interface ErrorDetails {
   /** A finer, stable name inside the code, such as `RevisionNotFound`. */
   readonly reason?: string;
@@ -63,6 +69,8 @@ export interface ErrorDetails {
   /** Path of the list that `constraints` count in, in the request's own words. */
   readonly constraintsField?: string;
   readonly leader?: LeaderAddress;
+  /** Absent when the request came to no instance. */
+  readonly scope?: ErrorScope;
   readonly retryAfterMs?: number;
 }
 

@@ -46,6 +46,7 @@ export {
   type ErrorCode,
   type ErrorContext,
   type ErrorDetails,
+  type ErrorScope,
   type FieldViolation,
   type LeaderAddress,
 } from './error.ts';

@@ -2,6 +2,7 @@ import { formatInstant, instantFromMs, toRevision } from '#base';
 import { revisionAtTimestamp } from '#query';
 import type { ServiceContext } from './context.ts';
 import { notYetCreated } from './errors.ts';
+import { scopeOf } from './instance.ts';
 import type { DatabaseAtTimestampRequest, DatabaseDescription } from './operations.ts';
 import { openView } from './read-scope.ts';
 
@@ -17,7 +18,7 @@ export async function databaseAtTimestamp(
     const at = revisionAtTimestamp(source, revision, request.timestamp);
     if (at === undefined) {
       const created = formatInstant(instantFromMs(binding.createdAtMs));
-      throw notYetCreated(binding.name, formatInstant(request.timestamp), created);
+      throw notYetCreated(scopeOf({ binding, revision }), formatInstant(request.timestamp), created);
     }
     return context.reads.describe(binding, toRevision(at));
   });

@@ -1,5 +1,6 @@
 /** What the service refuses, and how it says so: the value that was found, and what would be right. */
-import { DatabaseError, type Revision } from '#base';
+import { DatabaseError, type ErrorScope } from '#base';
+import type { ReadScope } from './operations.ts';
 
 export function databaseNotFound(name: string): DatabaseError {
   return new DatabaseError('not_found', `There is no database ${JSON.stringify(name)}`, {
@@ -18,26 +19,30 @@ export function databaseExists(name: string): DatabaseError {
   return new DatabaseError('already_exists', `There is already a database ${JSON.stringify(name)}; take another name`);
 }
 
-export function revisionNotFound(name: string, revision: number, latest: Revision): DatabaseError {
-  const message = `The database ${JSON.stringify(name)} has no revision ${revision}; its latest is ${latest}`;
-  return new DatabaseError('not_found', message, { details: { reason: 'RevisionNotFound' } });
+export function revisionNotFound(scope: ReadScope, revision: number): DatabaseError {
+  const message = `The database ${JSON.stringify(scope.databaseName)} has no revision ${revision}; its latest is ${scope.revision}`;
+  return new DatabaseError('not_found', message, { details: { reason: 'RevisionNotFound', scope: where(scope) } });
 }
 
-export function transactionNotFound(name: string, transactionId: string): DatabaseError {
-  const message = `The database ${JSON.stringify(name)} has no transaction ${transactionId}`;
-  return new DatabaseError('not_found', message, { details: { reason: 'TransactionNotFound' } });
+export function transactionNotFound(scope: ReadScope, transactionId: string): DatabaseError {
+  const message = `The database ${JSON.stringify(scope.databaseName)} has no transaction ${transactionId}`;
+  return new DatabaseError('not_found', message, { details: { reason: 'TransactionNotFound', scope: where(scope) } });
 }
 
-export function eventNotFound(name: string, what: string): DatabaseError {
-  const message = `The database ${JSON.stringify(name)} has no event ${what}`;
-  return new DatabaseError('not_found', message, { details: { reason: 'EventNotFound' } });
+export function eventNotFound(scope: ReadScope, what: string): DatabaseError {
+  const message = `The database ${JSON.stringify(scope.databaseName)} has no event ${what}`;
+  return new DatabaseError('not_found', message, { details: { reason: 'EventNotFound', scope: where(scope) } });
 }
 
 export function tooManyStreams(countMax: number): DatabaseError {
   return new DatabaseError('busy', `${countMax} streaming reads are open on this node, which is the most it serves`);
 }
 
-export function notYetCreated(name: string, at: string, createdAt: string): DatabaseError {
-  const message = `The database ${JSON.stringify(name)} did not exist at ${at}; it was created at ${createdAt}`;
-  return new DatabaseError('not_found', message, { details: { reason: 'RevisionNotFound' } });
+export function notYetCreated(scope: ReadScope, at: string, createdAt: string): DatabaseError {
+  const message = `The database ${JSON.stringify(scope.databaseName)} did not exist at ${at}; it was created at ${createdAt}`;
+  return new DatabaseError('not_found', message, { details: { reason: 'RevisionNotFound', scope: where(scope) } });
+}
+
+function where({ databaseId, revision }: ReadScope): ErrorScope {
+  return { databaseId, revision };
 }

@@ -21,7 +21,7 @@ export async function fetchTransaction(
   return context.reads.read(view.binding, () => {
     const source = context.reads.source(view.binding);
     const stored = view.revision === 0 ? undefined : transactionById(source, view.revision, id);
-    if (stored === undefined) throw transactionNotFound(view.binding.name, formatUuid(id));
+    if (stored === undefined) throw transactionNotFound(scopeOf(view), formatUuid(id));
     return { ...scopeOf(view), transaction: describe(id, stored) };
   });
 }

@@ -12,7 +12,7 @@ import type { Revision } from '#base';
 import type { Binding, Node } from '#cluster';
 import type { ServiceContext } from './context.ts';
 import { databaseDeleted, revisionNotFound } from './errors.ts';
-import { assertCurrent, findDatabase, type ReadView, refusalBy } from './instance.ts';
+import { assertCurrent, findDatabase, type ReadView, refusalBy, scopeOf } from './instance.ts';
 import type { ReadAt, ReadRequest } from './operations.ts';
 
 export async function openView(context: ServiceContext, request: ReadRequest, at: ReadAt): Promise<ReadView> {
@@ -63,7 +63,7 @@ export async function untilApplied(
   if (context.node.applied(binding.group) >= revision) return;
   if (await waitForRevision(context, { signal, binding, revision, limitMs: context.limits.readWaitMs })) return;
   const latest = await latestOf(context, signal, binding);
-  if (latest < revision) throw revisionNotFound(binding.name, revision, latest);
+  if (latest < revision) throw revisionNotFound(scopeOf({ binding, revision: latest }), revision);
 }
 
 export interface RevisionWait {

@@ -26,11 +26,11 @@ function writtenIdOf(bytes: Uint8Array): string {
 
 /** The error for a transport that answers refusals as errors. */
 export function refusalError(refused: RefusedTransaction): DatabaseError {
-  const { violations, constraintsField } = refused;
+  const { violations, constraintsField, databaseId, revision } = refused;
   const [first] = violations;
   const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : '';
   const what = first === undefined ? 'a constraint' : `${constraintsField}[${first.index}]: ${first.description}`;
   return new DatabaseError('constraint_violated', `The transaction was refused by ${what}${more}`, {
-    details: { constraints: violations, constraintsField },
+    details: { constraints: violations, constraintsField, scope: { databaseId, revision } },
   });
 }

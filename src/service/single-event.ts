@@ -22,16 +22,15 @@ function find(context: ServiceContext, view: ReadView, wanted: Wanted): StoredEv
 }
 
 function findAt(context: ServiceContext, view: ReadView, wanted: Extract<Wanted, { kind: 'position' }>): StoredEvent {
-  const { name } = view.binding;
   const { revision, index } = wanted.position;
-  if (revision > view.revision) throw revisionNotFound(name, revision, view.revision);
+  if (revision > view.revision) throw revisionNotFound(scopeOf(view), revision);
   const found = revision === 0 ? undefined : eventAt(context.reads.source(view.binding), wanted.position);
-  if (found === undefined) throw eventNotFound(name, `${index} at revision ${revision}`);
+  if (found === undefined) throw eventNotFound(scopeOf(view), `${index} at revision ${revision}`);
   return found;
 }
 
 function findById(context: ServiceContext, view: ReadView, wanted: Extract<Wanted, { kind: 'id' }>): StoredEvent {
   const found = eventById(context.reads.source(view.binding), view.revision, wanted);
   if (found !== undefined) return found;
-  throw eventNotFound(view.binding.name, `${JSON.stringify(wanted.id)} in the stream ${JSON.stringify(wanted.stream)}`);
+  throw eventNotFound(scopeOf(view), `${JSON.stringify(wanted.id)} in the stream ${JSON.stringify(wanted.stream)}`);
 }

@@ -288,6 +288,20 @@ describe('SPEC-READS-MIN-REVISION', () => {
     await server.client.send('deleteDatabase', { databaseName: name, databaseId: undefined }, beyond);
   });
 
+  it('is refused with the instance, and the revision that it has', async () => {
+    const { name, databaseId } = await create();
+    const read = server.client.send('fetchDatabaseAtRevision', { databaseName: name, revision: 3 });
+    expect((await failureOf(read)).trailers).toMatchObject({ 'x-database-id': databaseId, 'x-revision': '0' });
+  });
+
+  it('is kept by a deletion, whose reply names the instance', async () => {
+    const { name, databaseId } = await create();
+    const deletion = { databaseName: name, databaseId: undefined };
+    const { headers } = await server.client.call('deleteDatabase', deletion, { metadata: { 'x-min-revision': '0' } });
+    expect(headers).toMatchObject({ 'x-database-id': databaseId });
+    expect(headers).not.toHaveProperty('x-revision');
+  });
+
   it('asks nothing of a deletion whose instance the name does not mean', async () => {
     const { name } = await create();
     const deletion = { databaseName: name, databaseId: OTHER_ID };

@@ -394,6 +394,8 @@ describe('SPEC-CONSTRAINTS', () => {
     const name = await history();
     const constraints = [maxRevision(2), minRevision(3, orders), maxRevision(0, carts)];
     const failure = await failureOf(transact(transaction(name, [event()], { constraints })));
+    expect(failure.trailers).toMatchObject({ 'x-database-id': expect.any(String), 'x-revision': '3' });
+    expect(failure.trailers).toHaveProperty('x-leader-node');
     expect(failure.violations.map(({ subject }) => subject)).toEqual([
       'transaction.constraints[0]',
       'transaction.constraints[2]',

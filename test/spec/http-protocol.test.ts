@@ -122,6 +122,8 @@ describe('SPEC-HTTP-MIN-REVISION: x-min-revision', () => {
     const name = uniqueName();
     await api.create(name);
     const answer = await api.get(`/databases/${name}`, { 'x-min-revision': '7' });
+    expect(answer.headers.get('x-database-id')).toMatch(/^[0-9a-f-]{36}$/);
+    expect(answer.headers.get('x-revision')).toBe('0');
     expect(errorOf(answer, NOT_FOUND).details?.reason).toBe('RevisionNotFound');
   });
 

@@ -43,8 +43,9 @@ function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly Unar
       { name: 'DeleteDatabase', request: DeleteDatabaseRequest, requestName: 'DeleteDatabaseRequest', reply: Empty },
       async ({ databaseName, databaseId }, call) => {
         const instance = databaseId === undefined ? {} : { databaseId };
-        await service.deleteDatabase({ databaseName, ...instance, floor: floorOf(call) });
-        return { message: {}, trailers: leaderTrailers.current() };
+        const reply = await service.deleteDatabase({ databaseName, ...instance, floor: floorOf(call) });
+        const scope = reply.kind === 'deleted' ? { scope: { databaseId: reply.databaseId } } : {};
+        return { message: {}, ...scope, trailers: leaderTrailers.current() };
       },
     ),
     unary(

@@ -70,14 +70,18 @@ export function statusOfError(error: DatabaseError): CallStatus {
     message: error.message,
     details: detailsOf(error),
   }).finish();
-  const { leader } = error.details;
-  const status = { code, message: error.message, details };
+  const { leader, scope } = error.details;
+  const trailers = scope && { 'x-database-id': scope.databaseId, 'x-revision': String(scope.revision) };
+  const status = { code, message: error.message, details, ...(trailers === undefined ? {} : { trailers }) };
   return leader === undefined ? status : withLeader(status, leader);
 }
 
 /** The status of a write: its trailers tell a client where the leader is. */
 export function withLeader(status: CallStatus, leader: LeaderAddress): CallStatus {
-  return { ...status, trailers: { 'x-leader-node': leader.node, 'x-leader-address': leader.address } };
+  return {
+    ...status,
+    trailers: { ...status.trailers, 'x-leader-node': leader.node, 'x-leader-address': leader.address },
+  };
 }
 
 function detailsOf(error: DatabaseError): readonly Any[] {

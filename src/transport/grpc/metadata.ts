@@ -8,7 +8,8 @@ import type { Call } from './wire/call.ts';
 /** Where a reply was read: which instance, and at which revision. */
 export interface RepliedScope {
   readonly databaseId: string;
-  readonly revision: number;
+  /** Absent when there is none any more: the instance was deleted. */
+  readonly revision?: number;
 }
 
 /** For the replies of one turn after the other: grpc-js has copied it by the time `sendMetadata` returns. */
@@ -17,7 +18,8 @@ const scopeMetadata = new Metadata();
 /** Valid until the next call of this function: hand it to the call at once. */
 export function scopeHeaders(scope: RepliedScope): Metadata {
   scopeMetadata.set('x-database-id', scope.databaseId);
-  scopeMetadata.set('x-revision', String(scope.revision));
+  if (scope.revision === undefined) scopeMetadata.remove('x-revision');
+  else scopeMetadata.set('x-revision', String(scope.revision));
   return scopeMetadata;
 }
 

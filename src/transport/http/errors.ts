@@ -6,7 +6,7 @@
  */
 import { type DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
 import { Faults } from '#model';
-import { type HttpReply, jsonReply } from './reply.ts';
+import { type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
 
 export type WireCode =
   | 'NOT_FOUND'
@@ -47,9 +47,10 @@ const MS_PER_SECOND = 1000;
 /** The reply to a failed operation. Never carries caching headers (TH3). */
 export function errorReply(error: DatabaseError): HttpReply {
   const { status, code } = WIRE_ERRORS[error.code];
-  const { retryAfterMs } = error.details;
+  const { retryAfterMs, scope } = error.details;
   const wait = retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfterMs / MS_PER_SECOND)) };
-  return jsonReply(status, errorBody(code, error), wait);
+  const readAt = scope === undefined ? {} : scopeHeaders(scope);
+  return jsonReply(status, errorBody(code, error), { ...wait, ...readAt });
 }
 
 /** A request with one malformed field. The message repeats what the details say, for people who read only it. */

@@ -1,7 +1,6 @@
 /**
  * A reply as a value: routes return it, dispatch.ts sends it. No route touches the socket.
  */
-import type { DatabaseId, Revision } from '#base';
 import type { JsonText } from './json-text.ts';
 
 export interface HttpReply {
@@ -18,8 +17,8 @@ export type RedirectReason = 'latest' | 'cached' | 'effective_time';
 
 /** The database instance and the revision that a reply was read at; in the headers of every such reply (TH4). */
 export interface ReplyScope {
-  readonly databaseId: DatabaseId;
-  readonly revision: Revision;
+  readonly databaseId: string;
+  readonly revision: number;
 }
 
 const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';

@@ -128,10 +128,14 @@ function directionFrom(parameters: QueryParameters): Direction {
   throw invalidField('direction', 'must be forward or reverse', text);
 }
 
-function nothingFound({ databaseName, revision }: ReadScope, attribute: string, value: string): DatabaseError {
+function nothingFound(
+  { databaseName, databaseId, revision }: ReadScope,
+  attribute: string,
+  value: string,
+): DatabaseError {
   const what = `${attribute} ${JSON.stringify(value)}`;
   const message = `The database ${JSON.stringify(databaseName)} has no event of the ${what} at revision ${revision}`;
-  return new DatabaseError('not_found', message);
+  return new DatabaseError('not_found', message, { details: { scope: { databaseId, revision } } });
 }
 
 interface PageParts {

@@ -57,8 +57,7 @@ function transacting(show: (recorded: RecordedTransaction) => JsonText): Handler
   return async (request, { service }) => {
     const reply = await service.transact(toTransactRequest(request));
     if (reply.kind === 'recorded') return jsonReply(200, show(reply), scopeHeaders(reply));
-    const refusal = errorReply(refusalError(reply));
-    return { ...refusal, headers: { ...refusal.headers, ...scopeHeaders(reply) } };
+    return errorReply(refusalError(reply));
   };
 }
 
