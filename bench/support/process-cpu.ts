@@ -1,5 +1,5 @@
 /** CPU time and memory of a process with all its threads, from /proc. Linux only, as the benchmarks are. */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 
 /** USER_HZ, which Linux fixes at 100 for what it shows in /proc. */
 const TICKS_PER_SECOND = 100;
@@ -7,9 +7,8 @@ const TICKS_PER_SECOND = 100;
 /** Seconds of user and system time that the processes, and those children that they have waited for, used so far. */
 export function cpuSeconds(pids: readonly number[]): number {
   return pids.reduce((total, pid) => {
-    // A session that ended a moment ago: its time is with its parent by now.
-    if (!existsSync(`/proc/${pid}/stat`)) return total;
-    const afterName = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1] ?? '';
+    // Of a process that has ended: its time is with its parent by now.
+    const afterName = procFile(pid, 'stat').split(') ')[1] ?? '';
     // utime, stime, cutime, cstime: fields 14 to 17 of proc(5), counted from the third.
     const [user, system, childUser, childSystem] = afterName.split(' ').slice(11, 15).map(Number);
     return total + ((user ?? 0) + (system ?? 0) + (childUser ?? 0) + (childSystem ?? 0)) / TICKS_PER_SECOND;
@@ -24,6 +23,17 @@ export function residentBytes(pid: number): number {
 
 /** Every process below `pid`, and itself. */
 export function processTree(pid: number): readonly number[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+  const children = procFile(pid, `task/${pid}/children`).split(' ').filter(Boolean);
   return [pid, ...children.flatMap((child) => processTree(Number(child)))];
+}
+
+/** Empty once the process has ended, which may be between two looks at it. */
+function procFile(pid: number, name: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
+  } catch (error) {
+    // ENOENT before the file is open, ESRCH after.
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ESRCH')) return '';
+    throw error;
+  }
 }
