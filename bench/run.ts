@@ -2,7 +2,9 @@
  * npm run bench: the named workloads against this build and, where they are installed, etcd and PostgreSQL, on one
  * machine in one run. Contenders take turns, so that whatever disturbs the machine disturbs them alike.
  *
- *   npm run bench -- [--only name,name] [--rounds 5] [--seconds 3] [--events 1000000]
+ *   npm run bench -- [--only name,name] [--rounds 5] [--seconds 3] [--warm-up 5] [--events 1000000]
+ *
+ * The workload `scale` loads ten times as many events and takes minutes: it runs only when --only names it.
  *
  * Prints Markdown; what was seen on which machine is kept in RESULTS.md.
  */
@@ -12,35 +14,44 @@ import { Arena } from './arena.ts';
 import { etcdVersion } from './peers/etcd.ts';
 import { postgresBin, postgresVersion } from './peers/postgres.ts';
 import { hasH2load } from './support/h2load.ts';
-import { compete, table, type Workload } from './support/sample.ts';
+import { compete, type Plan, table, type Workload } from './support/sample.ts';
 import { appendWorkload, constraintWorkload, grpcJsWorkload, h2loadWorkload } from './workloads/append.ts';
 import { footprint } from './workloads/footprint.ts';
 import { type LoadedNode, loadedNode, scanWorkloads, selectorWorkload } from './workloads/read.ts';
+import { scaleWorkloads } from './workloads/scale.ts';
 
 const EVENT_BYTES = 256;
+const SCALE = 10;
 
 const { values } = parseArgs({
   options: {
     only: { type: 'string' },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '3' },
+    'warm-up': { type: 'string', default: '5' },
     events: { type: 'string', default: '1000000' },
   },
 });
-const plan = { rounds: Number(values.rounds), seconds: Number(values.seconds) };
+const plan: Plan = {
+  rounds: Number(values.rounds),
+  seconds: Number(values.seconds),
+  warmUpSeconds: Number(values['warm-up']),
+};
 const only = values.only?.split(',');
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 await using arena = new Arena();
+const events = Number(values.events);
 let loading: Promise<LoadedNode> | undefined;
 const loaded = (): Promise<LoadedNode> => {
-  loading ??= loadedNode(arena, Number(values.events));
+  loading ??= loadedNode(arena, events);
   return loading;
 };
 
-const append = (name: string, clients: number, events: number): (() => Promise<readonly Workload[]>) => {
-  const what = `Conditional transactions of ${events === 1 ? 'one event' : `${events} events`}.`;
-  return async () => [await appendWorkload(arena, { name, what, clients, events, eventBytes: EVENT_BYTES })];
+const append = (name: string, clients: number, perTransaction: number): (() => Promise<readonly Workload[]>) => {
+  const what = `Conditional transactions of ${perTransaction === 1 ? 'one event' : `${perTransaction} events`}.`;
+  const load = { name, what, clients, events: perTransaction, eventBytes: EVENT_BYTES };
+  return async () => [await appendWorkload(arena, load)];
 };
 
 const workloads: Readonly<Record<string, () => Promise<readonly Workload[]>>> = {
@@ -74,11 +85,13 @@ const workloads: Readonly<Record<string, () => Promise<readonly Workload[]>>> = 
   },
   scan: async () => scanWorkloads(await loaded()),
   'selector-read': async () => [selectorWorkload(await loaded(), 1), selectorWorkload(await loaded(), 16)],
+  scale: async () => scaleWorkloads(arena, await loaded(), await loadedNode(arena, events * SCALE)),
 };
+const DEFAULT = Object.keys(workloads).filter((name) => name !== 'scale');
 
 print(machine());
 for (const [name, prepare] of Object.entries(workloads)) {
-  if (only !== undefined && !only.includes(name)) continue;
+  if (!(only ?? DEFAULT).includes(name)) continue;
   for (const workload of await prepare()) print(table(workload, await compete(workload, plan)));
 }
 if (only === undefined || only.includes('footprint')) print(await footprint(arena, await loaded()));
@@ -90,6 +103,7 @@ function machine(): string {
 
 ${processors.length} × ${processors[0]?.model ?? 'unknown'}, ${(totalmem() / 2 ** 30).toFixed(0)} GiB, Linux ${release()}, Node ${process.version};
 etcd ${etcdVersion() ?? 'not installed'}, PostgreSQL ${bin === undefined ? 'not installed' : postgresVersion(bin)}.
-Client on the same machine. ${plan.rounds} rounds of ${plan.seconds} s each, contenders in turn; median (min to max).
+Client on the same machine. ${plan.rounds} rounds of ${plan.seconds} s each after ${plan.warmUpSeconds} s of warm-up, contenders in turn; median
+(min to max).
 `;
 }

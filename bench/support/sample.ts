@@ -25,7 +25,7 @@ export interface Workload {
   readonly unit: string;
   readonly clients: number;
   readonly eventBytes: number;
-  /** The first is Cairn; ratios are Cairn's rate over the peer's. */
+  /** The first is what the workload is about; ratios are its rate over the other's. */
   readonly contenders: readonly Contender[];
 }
 
@@ -34,13 +34,17 @@ export interface Series {
   readonly samples: Sample[];
 }
 
+export interface Plan {
+  readonly rounds: number;
+  readonly seconds: number;
+  /** Unmeasured load before the first round: an interpreter compiles what is hot only after thousands of calls. */
+  readonly warmUpSeconds: number;
+}
+
 /** Runs all contenders in turn, `rounds` times over: whatever disturbs the machine disturbs them alike. */
-export async function compete(
-  workload: Workload,
-  plan: { readonly rounds: number; readonly seconds: number },
-): Promise<readonly Series[]> {
+export async function compete(workload: Workload, plan: Plan): Promise<readonly Series[]> {
   const series: readonly Series[] = workload.contenders.map((contender) => ({ contender, samples: [] }));
-  for (const { contender } of series) await contender.run(Math.min(1, plan.seconds));
+  for (const { contender } of series) await contender.run(plan.warmUpSeconds);
   for (let round = 0; round < plan.rounds; round++) {
     for (const { contender, samples } of series) samples.push(await contender.run(plan.seconds));
   }
@@ -74,7 +78,7 @@ export function table(workload: Workload, series: readonly Series[]): string {
   const head = [
     'peer',
     `${workload.unit}/s`,
-    'Cairn ÷ peer',
+    'first ÷ this',
     'p50 ms',
     'p99 ms',
     'p99.9 ms',

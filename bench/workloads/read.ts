@@ -16,7 +16,8 @@ import { grpcHeaders } from '../support/http2-connection.ts';
 import { measured } from '../support/measured.ts';
 import type { Contender, Workload } from '../support/sample.ts';
 
-const DATABASE = 'loaded';
+/** The one database of a loaded node. */
+export const DATABASE = 'loaded';
 const EVENT_BYTES = 256;
 const EVENTS_PER_TRANSACTION = 100;
 const EVENTS_PER_SUBJECT = 10;
@@ -82,28 +83,24 @@ export function scanWorkloads(loaded: LoadedNode): readonly Workload[] {
 }
 
 export function selectorWorkload(loaded: LoadedNode, clients: number): Workload {
-  const template = subjectQueries(DATABASE, loaded.events / EVENTS_PER_SUBJECT);
-  const contender: Contender = {
-    peer: 'QueryEvents',
-    durability: DURABILITY,
-    run: (seconds) =>
-      measured(
-        { pids: [loaded.node.pid], eventsPerCall: 1 },
-        {
-          address: loaded.node.address,
-          headers: grpcHeaders(QUERY_EVENTS),
-          clients,
-          seconds,
-          request: () => template.next(),
-        },
-      ),
-  };
   return {
     name: `selector-read-${clients}`,
     what: `The ${EVENTS_PER_SUBJECT} events of one subject among ${loaded.events} events.`,
     unit: 'reads',
     clients,
     eventBytes: EVENT_BYTES,
-    contenders: [contender],
+    contenders: [selectorReads('QueryEvents', loaded, clients)],
+  };
+}
+
+/** Reads all events of one subject, each read of another subject than the last one. */
+export function selectorReads(peer: string, loaded: LoadedNode, clients: number): Contender {
+  const template = subjectQueries(DATABASE, loaded.events / EVENTS_PER_SUBJECT);
+  const server = { pids: [loaded.node.pid], eventsPerCall: 1 };
+  const load = { address: loaded.node.address, headers: grpcHeaders(QUERY_EVENTS), clients };
+  return {
+    peer,
+    durability: DURABILITY,
+    run: (seconds) => measured(server, { ...load, seconds, request: () => template.next() }),
   };
 }
