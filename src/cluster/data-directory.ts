@@ -3,6 +3,7 @@
  *
  *   <data>/store   LevelDB: applied state; its lock is the lock of the whole directory
  *   <data>/log     the write-ahead log
+ *   <data>/damage  what was found damaged while the node ran (damage-note.ts); mostly not there
  *
  * Identity is minted on the first start and written into the store, then into the log. A log of another store is
  * refused by the log; a log without its store is refused here: its entries would be decided again, over nothing.
@@ -13,11 +14,15 @@ import { DatabaseError, type Random, uuidv7 } from '#base';
 import {
   DiskGuard,
   type DiskGuardOptions,
+  isLevelLocked,
+  isLevelStoreInUse,
   type LevelStore,
   type LevelStoreOptions,
   openLevelStore,
-  verifyLevelLogs,
+  StorageFailure,
+  verifyStore,
 } from '#storage';
+import { clearDamageNote, hasDamageNote } from './damage-note.ts';
 import type { NodeIdentity } from './node.ts';
 import { IDENTITY_KEY, readIdentity, writeIdentity } from './node-rows.ts';
 import { makeWritableDirectory } from './writable-directory.ts';
@@ -38,8 +43,6 @@ export interface DataDirectoryOptions {
 }
 
 const UUID_RANDOM_BYTES = 10;
-/** What LevelDB's binding calls a directory that another process has open. */
-const LOCKED = 'LEVEL_LOCKED';
 
 /** Opens the directory for this process, and makes it when it is missing. The caller closes store and guard. */
 export async function openDataDirectory(directory: string, options: DataDirectoryOptions): Promise<DataDirectory> {
@@ -51,7 +54,8 @@ export async function openDataDirectory(directory: string, options: DataDirector
   const guard = DiskGuard.open(directory, options.disk);
   try {
     const store = await openStore(directory, storeDirectory, options.store).catch((failure: unknown) => {
-      throw guard.check().level === 'read-only' ? full(directory, guard.report.availableBytes, failure) : failure;
+      if (failure instanceof StorageFailure || guard.check().level !== 'read-only') throw failure;
+      throw full(directory, guard.report.availableBytes, failure);
     });
     try {
       const row = store.get(IDENTITY_KEY);
@@ -68,14 +72,28 @@ export async function openDataDirectory(directory: string, options: DataDirector
 }
 
 async function openStore(directory: string, storeDirectory: string, options: LevelStoreOptions): Promise<LevelStore> {
-  verifyLevelLogs(storeDirectory);
+  try {
+    verify(directory, storeDirectory);
+  } catch (failure) {
+    // What another process is writing may look damaged.
+    throw (await isLevelStoreInUse(storeDirectory)) ? inUse(directory, failure) : failure;
+  }
   try {
     return await openLevelStore(storeDirectory, options);
   } catch (failure) {
-    if (!isLocked(failure)) throw failure;
-    const message = `The data directory ${directory} is open in another process; stop that one, or choose another directory`;
-    throw new DatabaseError('unavailable', message, { details: { reason: 'DataDirectoryInUse' }, cause: failure });
+    throw isLevelLocked(failure) ? inUse(directory, failure) : failure;
   }
+}
+
+function verify(directory: string, storeDirectory: string): void {
+  const isSuspect = hasDamageNote(directory);
+  verifyStore(storeDirectory, isSuspect);
+  if (isSuspect) clearDamageNote(directory);
+}
+
+function inUse(directory: string, cause: unknown): DatabaseError {
+  const message = `The data directory ${directory} is open in another process; stop that one, or choose another directory`;
+  return new DatabaseError('unavailable', message, { details: { reason: 'DataDirectoryInUse' }, cause });
 }
 
 async function mintIdentity(
@@ -100,12 +118,4 @@ async function mintIdentity(
 function full(directory: string, availableBytes: number, cause: unknown): DatabaseError {
   const message = `The disk of ${directory} is full: the store could not be opened with the ${availableBytes} bytes that are left. Free or add space, then start the node again`;
   return new DatabaseError('storage_full', message, { details: { reason: 'DiskFull' }, cause });
-}
-
-/** The binding's code is somewhere along the causes of the store's failure. */
-function isLocked(failure: unknown): boolean {
-  for (let cause = failure; cause instanceof Error; cause = cause.cause) {
-    if ('code' in cause && cause.code === LOCKED) return true;
-  }
-  return false;
 }

@@ -8,8 +8,8 @@ import type { Logger } from '#observability';
 /** The exit code of a process that ended so; EX_SOFTWARE of sysexits. */
 export const EXIT_FATAL = 70;
 
-/** Where it happened: beside the clients, or where groups, log and store are. */
-export type Isolate = 'front' | 'core';
+/** Where it happened: beside the clients, where groups, log and store are, or where tables are looked through. */
+export type Isolate = 'front' | 'core' | 'scrub';
 
 /** Logs the failure and ends the process at once. Nothing that is in flight is answered. */
 export function stopProcess(logger: Logger, isolate: Isolate, failure: unknown): never {

@@ -16,6 +16,7 @@ import { type CoreLimits, LIMITS } from './limits.ts';
 import { nativeCrc32, nativeRandom, nativeSha256, wallClock } from './native.ts';
 import type { Node } from './node.ts';
 import { observeFront, observeMeasures } from './observer.ts';
+import { watchTables } from './table-watch.ts';
 
 const DISK_CHECK_MS = 250;
 
@@ -65,6 +66,8 @@ export async function startNode(options: NodeOptions): Promise<Node> {
       stopProcess(logger, 'front', failure);
     }
   }, DISK_CHECK_MS);
+  const { dataDirectory } = options;
+  const scrub = watchTables({ dataDirectory, storeDirectory: places.storeDirectory, logger, metrics });
   return new FrontNode({
     link: core,
     reader: store,
@@ -78,6 +81,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     observer: observeFront(metrics),
     close: async () => {
       clearInterval(looking);
+      await scrub.close();
       await Promise.all([store.close(), guard.close()]);
     },
   });

@@ -45,6 +45,7 @@ export const COUNTERS: Table<CounterLabels> = {
   cairn_raft_proposals_applied_total: { help: 'Log entries applied.', labels: NONE },
   cairn_raft_proposals_failed_total: { help: 'Proposals refused, or whose outcome is unknown.', labels: NONE },
   cairn_wal_write_bytes_total: { help: 'Bytes written to the log.', labels: NONE },
+  cairn_store_scrub_bytes_total: { help: 'Bytes of LevelDB tables read again and verified.', labels: NONE },
   cairn_transactions_total: {
     help: 'Transactions by origin and result.',
     labels: {
@@ -67,6 +68,10 @@ export const GAUGES: Table<GaugeLabels> = {
   cairn_store_size_bytes: {
     help: 'Bytes on disk, by kind of file.',
     labels: { kind: ['wal', 'leveldb', 'ballast'] },
+  },
+  cairn_store_scrub_round_timestamp_seconds: {
+    help: 'When every table of LevelDB had last been verified, as Unix time; 0 before the first time.',
+    labels: NONE,
   },
   cairn_disk_available_bytes: { help: 'Bytes that the file system of the data directory can take.', labels: NONE },
   cairn_disk_capacity_bytes: { help: 'Size of the file system of the data directory in bytes.', labels: NONE },

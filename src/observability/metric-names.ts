@@ -26,6 +26,7 @@ export interface CounterLabels {
   readonly cairn_raft_proposals_applied_total: NoLabels;
   readonly cairn_raft_proposals_failed_total: NoLabels;
   readonly cairn_wal_write_bytes_total: NoLabels;
+  readonly cairn_store_scrub_bytes_total: NoLabels;
   readonly cairn_transactions_total: { readonly origin: 'http' | 'grpc'; readonly result: TransactionResult };
   readonly cairn_constraint_checks_total: {
     readonly kind: 'min_revision' | 'max_revision' | 'revision_range';
@@ -40,6 +41,7 @@ export interface GaugeLabels {
   readonly cairn_raft_is_leader: NoLabels;
   readonly cairn_raft_proposals_pending: NoLabels;
   readonly cairn_store_size_bytes: { readonly kind: 'wal' | 'leveldb' | 'ballast' };
+  readonly cairn_store_scrub_round_timestamp_seconds: NoLabels;
   readonly cairn_disk_available_bytes: NoLabels;
   readonly cairn_disk_capacity_bytes: NoLabels;
   readonly cairn_disk_level: NoLabels;

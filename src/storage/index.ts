@@ -12,8 +12,14 @@
 export { DirectLog, type FlushScheduler } from './direct-log.ts';
 export { DiskGuard, type DiskGuardOptions, type DiskReport } from './disk-guard.ts';
 export { type DiskLevel, type DiskSpace, type DiskThresholds, defaultThresholds } from './disk-level.ts';
-export { verifyLevelLogs } from './level-log-check.ts';
-export { compactionBytesMax, type LevelStore, type LevelStoreOptions, openLevelStore } from './level-store.ts';
+export {
+  compactionBytesMax,
+  isLevelLocked,
+  isLevelStoreInUse,
+  type LevelStore,
+  type LevelStoreOptions,
+  openLevelStore,
+} from './level-store.ts';
 export {
   type Checkpoint,
   type EncodedRecords,
@@ -26,6 +32,8 @@ export {
 } from './log-records.ts';
 export { LogThread } from './log-thread.ts';
 export type { BatchId, LogWriter, PersistedFacts, RecoveredGroup, RecoveredLog } from './log-writer.ts';
+export { ScrubThread } from './scrub-thread.ts';
 export { StorageFailure, type StorageFailureKind } from './storage-failure.ts';
+export { verifyStore } from './store-check.ts';
 export { type AppendFacts, SEGMENT_BYTES_DEFAULT, Wal, type WalOptions } from './wal.ts';
 export type { WalIdentity } from './wal-format.ts';

@@ -19,13 +19,15 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { crc32c } from '#base';
+import { maskedCrc32c, readU16, readU32 } from './level-bytes.ts';
 import { StorageFailure } from './storage-failure.ts';
 
 const BLOCK_BYTES = 32 * 1024;
 const HEADER_BYTES = 7;
-const TYPE_MAX = 4;
-const MASK_DELTA = 0xa282ead8;
+const TYPE_FULL = 1;
+const TYPE_FIRST = 2;
+const TYPE_LAST = 4;
+const TYPE_MAX = TYPE_LAST;
 const LOG_NAME = /^\d+\.log$/;
 
 /** @throws StorageFailure `corrupt`, naming the file and the place. */
@@ -57,6 +59,28 @@ export function brokenRecord(log: Uint8Array): number | undefined {
   return undefined;
 }
 
+/** What a log says, whole record after whole record, up to its end or to the first that is not there whole. */
+export function* wholeRecords(log: Uint8Array): Generator<Uint8Array> {
+  let parts: Uint8Array[] = [];
+  for (let block = 0; block < log.length; block += BLOCK_BYTES) {
+    const end = Math.min(block + BLOCK_BYTES, log.length);
+    for (let at = block; end - at >= HEADER_BYTES; ) {
+      const next = recordEnd(log, at, end);
+      if (next === undefined) return;
+      const type = log[at + 6];
+      if (type === TYPE_FULL || type === TYPE_FIRST) parts = [];
+      parts = [...parts, log.subarray(at + HEADER_BYTES, next)];
+      if (type === TYPE_FULL || type === TYPE_LAST) yield joined(parts);
+      at = next;
+    }
+  }
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const [first] = parts;
+  return parts.length === 1 && first !== undefined ? first : new Uint8Array(Buffer.concat(parts));
+}
+
 interface BlockWalk {
   readonly count: number;
   /** Where the walk ended before the end of the block, unless what is there was never written. */
@@ -81,9 +105,7 @@ function recordEnd(log: Uint8Array, at: number, end: number): number | undefined
   const type = log[at + 6] ?? 0;
   const next = at + HEADER_BYTES + readU16(log, at + 4);
   if (type === 0 || type > TYPE_MAX || next > end) return undefined;
-  const crc = crc32c(log, at + 6, next);
-  const masked = (((crc >>> 15) | (crc << 17)) + MASK_DELTA) >>> 0;
-  return masked === readU32(log, at) ? next : undefined;
+  return maskedCrc32c(log, at + 6, next) === readU32(log, at) ? next : undefined;
 }
 
 /** A length that is wrong hides where the next record begins, so every place is looked at. */
@@ -92,12 +114,4 @@ function hasRecordBehind(log: Uint8Array, from: number, end: number): boolean {
     if (recordEnd(log, at, end) !== undefined) return true;
   }
   return false;
-}
-
-function readU16(bytes: Uint8Array, at: number): number {
-  return (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8);
-}
-
-function readU32(bytes: Uint8Array, at: number): number {
-  return (readU16(bytes, at) | (readU16(bytes, at + 2) << 16)) >>> 0;
 }

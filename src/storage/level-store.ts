@@ -5,8 +5,9 @@
  * What it adds to LevelDB is the checkpoint: LevelDB closes a full log file without syncing it, so that a later synced
  * batch may outlive an earlier one (see DESIGN.md, "Why a synced batch is not enough").
  *
- * It verifies nothing that it reads: LevelDB's own checksums are not checked by this binding, so each value carries
- * one of its own, written and verified by whoever owns the value.
+ * It verifies nothing that it reads: LevelDB checks its own checksums only when told to, by `verify_checksums` or
+ * `paranoid_checks`, and the binding sets neither. So each value carries a checksum of its own, verified by whoever owns
+ * the value, and the tables are looked through as files (level-table.ts, table-scrub.ts).
  */
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -57,6 +58,8 @@ const COMPACTED_TABLES_MAX = 25;
 const COMPACTED_BUFFERS_MAX = 8;
 /** One that fills and one that is being written out. */
 const BUFFERS_MAX = 2;
+/** What the binding calls a directory that another process has open. */
+const LOCKED = 'LEVEL_LOCKED';
 const NO_BYTES: Uint8Array = new Uint8Array(0);
 /** LevelDB's write-ahead logs, such as 000123.log; not its diary, which is called LOG. */
 const LOG_FILE = /^\d+\.log$/;
@@ -77,6 +80,20 @@ export async function openLevelStore(directory: string, options: LevelStoreOptio
     database.open(),
   );
   return new LevelKv(database, directory);
+}
+
+/** Whether the failure of opening a store is that another process has it open. */
+export function isLevelLocked(failure: unknown): boolean {
+  for (let cause = failure; cause instanceof Error; cause = cause.cause) {
+    if ('code' in cause && cause.code === LOCKED) return true;
+  }
+  return false;
+}
+
+/** Asks LevelDB for its lock, in a way in which it opens nothing: with `errorIfExists`, and never made when missing. */
+export async function isLevelStoreInUse(directory: string): Promise<boolean> {
+  const probe = new ClassicLevel(directory, { createIfMissing: false, errorIfExists: true });
+  return probe.open().then(() => false, isLevelLocked);
 }
 
 /** Disk that one compaction may take before it gives anything back, with what is written out meanwhile. */

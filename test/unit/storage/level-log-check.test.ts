@@ -4,8 +4,8 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { crc32c } from '#base';
-import { openLevelStore, StorageFailure, verifyLevelLogs } from '#storage';
-import { brokenRecord } from '../../../src/storage/level-log-check.ts';
+import { openLevelStore, StorageFailure } from '#storage';
+import { brokenRecord, verifyLevelLogs } from '../../../src/storage/level-log-check.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 /** Writes `batches` batches and hands back the log that holds them, and where it is. */

@@ -1,0 +1,68 @@
+/**
+ * What it costs to verify the tables of LevelDB: before a start (footers, indexes, filters), and all of their rows.
+ *
+ *   node --conditions=source bench/table-check.ts [--rows 1000000] [--value 330] [--dir path]
+ *
+ * Builds a store of so many rows in a temporary folder, with keys and values about as long as those of a database, or
+ * takes the store in `--store`, which it only reads. Seconds of processor and of wall time; the files are in the page
+ * cache of the system, so no disk is waited for.
+ */
+import { randomFillSync } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { openLevelStore, verifyStore } from '#storage';
+
+const { values } = parseArgs({
+  options: {
+    rows: { type: 'string', default: '1000000' },
+    value: { type: 'string', default: '330' },
+    dir: { type: 'string', default: tmpdir() },
+    store: { type: 'string' },
+  },
+});
+const BATCH_ROWS = 1000;
+const KEY_BYTES = 25;
+const TURNS = 3;
+
+const root = mkdtempSync(join(values.dir, 'cairn-bench-'));
+try {
+  const store = values.store ?? root;
+  if (values.store === undefined) await build(root);
+  for (let turn = 0; turn < TURNS; turn++) {
+    console.log(`load ${loadavg()[0]?.toFixed(2)}`);
+    measure('before a start', () => verifyStore(store, false));
+    measure('with all rows', () => verifyStore(store, true));
+  }
+} finally {
+  rmSync(root, { recursive: true });
+}
+
+async function build(directory: string): Promise<void> {
+  const store = await openLevelStore(directory);
+  const noise = randomFillSync(new Uint8Array(2 ** 20));
+  const rows = Number(values.rows);
+  for (let from = 0; from < rows; from += BATCH_ROWS) {
+    const batch = store.batch();
+    for (let i = from; i < Math.min(from + BATCH_ROWS, rows); i++) {
+      const at = (i * 4099) % (noise.length - Number(values.value));
+      const key = Buffer.alloc(KEY_BYTES);
+      key.writeUInt32BE(i, KEY_BYTES - 4);
+      batch.put(new Uint8Array(key), noise.slice(at, at + Number(values.value)));
+    }
+    await store.write(batch);
+  }
+  const bytes = await store.approximateSize(new Uint8Array(0), Uint8Array.of(0xff));
+  console.log(`${rows} rows, ${(bytes / 2 ** 20).toFixed(0)} MiB of tables`);
+  await store.close();
+}
+
+function measure(what: string, work: () => void): void {
+  const cpu = process.cpuUsage();
+  const startMs = performance.now();
+  work();
+  const wall = (performance.now() - startMs) / 1000;
+  const { user, system } = process.cpuUsage(cpu);
+  console.log(`${what}: ${((user + system) / 1e6).toFixed(3)} s of processor, ${wall.toFixed(3)} s`);
+}

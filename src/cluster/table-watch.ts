@@ -1,0 +1,40 @@
+/** Has the tables of a running node looked through, and ends the process when one is damaged. */
+import type { Logger, Metrics } from '#observability';
+import { ScrubThread, StorageFailure } from '#storage';
+import { noteDamage } from './damage-note.ts';
+import { stopProcess } from './fatal.ts';
+
+export interface TableWatchPorts {
+  readonly dataDirectory: string;
+  readonly storeDirectory: string;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+const MS_PER_SECOND = 1000;
+
+/** Starts it. Close it before the store. */
+export function watchTables(ports: TableWatchPorts): ScrubThread {
+  const { dataDirectory, storeDirectory, logger, metrics } = ports;
+  const bytes = metrics.counter('cairn_store_scrub_bytes_total', {});
+  const round = metrics.gauge('cairn_store_scrub_round_timestamp_seconds', {});
+  return new ScrubThread(storeDirectory, {
+    onVerified: (facts) => {
+      bytes.add(facts.bytes);
+      if (facts.isWholeRound) round.set(Date.now() / MS_PER_SECOND);
+    },
+    onFailure: (failure) => {
+      if (failure instanceof StorageFailure) note(dataDirectory, failure, logger);
+      stopProcess(logger, 'scrub', failure);
+    },
+  });
+}
+
+function note(dataDirectory: string, failure: StorageFailure, logger: Logger): void {
+  try {
+    noteDamage(dataDirectory, failure.message);
+  } catch (cause) {
+    // The process ends all the same; its next start finds the damage later.
+    logger.error('damage-not-noted', { error: cause instanceof Error ? cause : new Error(String(cause)) });
+  }
+}

@@ -1,0 +1,24 @@
+/** What crosses the border between a node and the thread that looks through its tables. */
+import type { FailureMessage } from './log-messages.ts';
+
+export interface ScrubPace {
+  /** Bytes a second of tables that are new to the process. */
+  readonly firstLookBytes: number;
+  /** Bytes a second of tables that were looked through before. */
+  readonly roundBytes: number;
+  /** From the begin of a round to that of the next one at least. */
+  readonly roundMs: number;
+  /** How often new tables are looked for when there is nothing to do. */
+  readonly pollMs: number;
+}
+
+/** The first and only message to the thread. */
+export interface StartScrub {
+  readonly directory: string;
+  readonly pace: ScrubPace;
+}
+
+export type FromScrub =
+  /** Bytes verified since the last such message, and whether every live table has been looked through since then. */
+  | { readonly kind: 'verified'; readonly bytes: number; readonly isWholeRound: boolean }
+  | { readonly kind: 'failed'; readonly failure: FailureMessage };

@@ -1,0 +1,69 @@
+/**
+ * The thread that looks through the tables of LevelDB as long as the node runs, at a pace that nobody notices. See
+ * scrub-thread.ts for the other side.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { type MessagePort, parentPort } from 'node:worker_threads';
+import { assert } from '#base';
+import { toFailureMessage } from './log-messages.ts';
+import type { FromScrub, ScrubPace, StartScrub } from './scrub-messages.ts';
+import { type ScrubStep, TableScrub } from './table-scrub.ts';
+
+const MS_PER_SECOND = 1000;
+/** Between two messages about what was verified, while there is something to do. */
+const REPORT_MS = 1000;
+
+assert(parentPort !== null, 'The scrub worker is started as a thread');
+const port: MessagePort = parentPort;
+port.once('message', (order: StartScrub) => {
+  run(order).catch((failure: unknown) => post({ kind: 'failed', failure: toFailureMessage(failure) }));
+});
+
+async function run({ directory, pace }: StartScrub): Promise<void> {
+  const scrub = new TableScrub(directory);
+  for (;;) {
+    const endMs = performance.now() + pace.roundMs;
+    while (!(await finish(scrub, pace))) await delay(pace.pollMs);
+    post({ kind: 'verified', bytes: 0, isWholeRound: true });
+    while (performance.now() < endMs) {
+      await delay(Math.min(pace.pollMs, endMs - performance.now()));
+      await finish(scrub, pace);
+    }
+    scrub.beginRound();
+  }
+}
+
+/** Verifies what there is to verify, and reports it. False when a file could not be opened and has to be tried again. */
+async function finish(scrub: TableScrub, pace: ScrubPace): Promise<boolean> {
+  let bytes = 0;
+  let reportedMs = performance.now();
+  const report = (): void => {
+    if (bytes > 0) post({ kind: 'verified', bytes, isWholeRound: false });
+    bytes = 0;
+    reportedMs = performance.now();
+  };
+  let step = tryStep(scrub);
+  for (; step !== undefined && step !== 'not-now'; step = tryStep(scrub)) {
+    bytes += step.bytes;
+    const rate = step.isFirstLook ? pace.firstLookBytes : pace.roundBytes;
+    await delay(Math.ceil((step.bytes / rate) * MS_PER_SECOND));
+    if (performance.now() - reportedMs >= REPORT_MS) report();
+  }
+  report();
+  return step === undefined;
+}
+
+/** A file that cannot be opened, as when there are no descriptors left, says nothing about what is in it. */
+function tryStep(scrub: TableScrub): ScrubStep | 'not-now' | undefined {
+  try {
+    scrub.refresh();
+    return scrub.step();
+  } catch (failure) {
+    if (failure instanceof Error && 'syscall' in failure) return 'not-now';
+    throw failure;
+  }
+}
+
+function post(message: FromScrub): void {
+  port.postMessage(message, []);
+}

@@ -1,0 +1,27 @@
+/**
+ * What is looked at before LevelDB opens a store. All of it is read once, and nothing is changed.
+ *
+ * Logs are read whole, for they are short; of each table only what leads to its rows: footer, index and filter, about
+ * one byte in a hundred. The rows themselves follow in the background (table-scrub.ts), unless damage was seen before.
+ */
+import { join } from 'node:path';
+import { verifyLevelLogs } from './level-log-check.ts';
+import { checkFiles, readManifest, tableName } from './level-manifest.ts';
+import { LevelTable } from './level-table.ts';
+import { TableScrub } from './table-scrub.ts';
+
+/**
+ * @param isSuspect Whether to verify the rows of all tables, too.
+ * @throws StorageFailure `corrupt`, naming the file and the place (W17, W18, W19).
+ */
+export function verifyStore(directory: string, isSuspect: boolean): void {
+  const manifest = readManifest(directory);
+  if (manifest === undefined) return;
+  checkFiles(directory, manifest);
+  verifyLevelLogs(directory);
+  for (const { number, bytes } of manifest.tables) LevelTable.open(join(directory, tableName(number)), bytes).close();
+  if (!isSuspect) return;
+  const scrub = new TableScrub(directory);
+  scrub.refresh();
+  while (scrub.step() !== undefined);
+}

@@ -1,0 +1,85 @@
+// Goal: a node does not answer from a table of LevelDB that is not as it was written: it does not start, or stops with
+// exit code 70 as soon as it has come across the damage, and does not start again after that (W19). Method: a real node
+// with tables; one bit flipped in each part of one of them.
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
+import { Proof } from '../../chaos/support/proof.ts';
+import { StoreClient } from '../../chaos/support/store-client.ts';
+import { type Ledger, Writers } from '../../chaos/support/writers.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const TIMEOUT_MS = 240_000;
+const FOOTER_BYTES = 48;
+const SETTINGS = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--store-write-buffer-bytes=1MiB'];
+
+async function start(dataDir: string): Promise<NodeProcess> {
+  const node = await startNode({ dataDir, settings: SETTINGS });
+  onTestFinished(async () => {
+    node.kill('SIGKILL');
+    await node.ended;
+  });
+  return node;
+}
+
+/** Writes until there are a few tables, and stops; answers how to check what was written. */
+async function fill(dataDir: string): Promise<Proof> {
+  const node = await start(dataDir);
+  using client = new StoreClient(node.grpc);
+  const ledger: Ledger = new Map();
+  const proof = new Proof(await client.createDatabase('rot'), ledger);
+  const writers = new Writers({ address: node.grpc, database: 'rot', fillerBytes: 2000 }, ledger);
+  writers.start(4);
+  await vi.waitUntil(() => tablesOf(dataDir).length >= 3, { timeout: 60_000 });
+  await writers.stop();
+  node.kill('SIGTERM');
+  expect(await node.ended).toBe(0);
+  return proof;
+}
+
+function tablesOf(dataDir: string): readonly string[] {
+  const store = join(dataDir, 'store');
+  return readdirSync(store).flatMap((name) => (name.endsWith('.ldb') ? [join(store, name)] : []));
+}
+
+function flip(path: string, at: (length: number) => number): void {
+  const bytes = readFileSync(path);
+  const place = at(bytes.length);
+  writeFileSync(path, bytes.fill((bytes[place] ?? 0) ^ 16, place, place + 1));
+}
+
+it('a node with a damaged table stops or does not start, and starts again from a whole one', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  using dir = tempDir();
+  const proof = await fill(dir.path);
+  const note = join(dir.path, 'damage');
+  const table = tablesOf(dir.path)[0] ?? '';
+  copyFileSync(table, `${table}.backup`);
+
+  // What leads to the rows: footer and index (level-table.test.ts has every other bit).
+  for (const at of [12, FOOTER_BYTES + 60]) {
+    flip(table, (length) => length - at);
+    await expect(start(dir.path)).rejects.toThrow(
+      /ended with 1 .*\.ldb is damaged at offset \d+: found.*"cannot-start"/s,
+    );
+    copyFileSync(`${table}.backup`, table);
+  }
+  expect(existsSync(note)).toBe(false);
+
+  // A row: found soon after the start, and before the next one.
+  flip(table, (length) => Math.floor(length / 2));
+  const node = await start(dir.path);
+  expect(await node.ended).toBe(70);
+  const says = /\.ldb is damaged at offset \d+: found a block of \d+ bytes with checksum 0x\w{8}, expected 0x\w{8}/;
+  expect(node.log()).toMatch(says);
+  expect(node.log()).toContain('"isolate":"scrub"');
+  expect(readFileSync(note, 'utf8')).toMatch(says);
+  await expect(start(dir.path)).rejects.toThrow(says);
+
+  copyFileSync(`${table}.backup`, table);
+  const whole = await start(dir.path);
+  expect(existsSync(note)).toBe(false);
+  await proof.check(whole.grpc);
+});

@@ -1,0 +1,102 @@
+// Goal: every live table is looked through soon after it appears and again in each round; tables that go are no fault,
+// tables that are missing are (W18, W19). Method: a store that is written and compacted while its tables are looked
+// through, in steps and by the thread.
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { type LevelStore, openLevelStore, ScrubThread } from '#storage';
+import { TableScrub } from '../../../src/storage/table-scrub.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+
+const NOTHING = new Uint8Array(0);
+const END = Uint8Array.of(0xff);
+
+/** Makes a table, and merges it with those that are there. */
+async function writeTable(store: LevelStore, from: number): Promise<void> {
+  const batch = store.batch();
+  for (let i = from; i < from + 2000; i++) batch.put(Buffer.from(`key-${i}`), Buffer.alloc(400, i));
+  await store.write(batch);
+  await store.compact(NOTHING, END);
+}
+
+function tablesOf(dir: string): readonly string[] {
+  return readdirSync(dir).filter((name) => name.endsWith('.ldb'));
+}
+
+function flip(path: string, at: number): void {
+  const bytes = readFileSync(path);
+  writeFileSync(path, bytes.fill((bytes[at] ?? 0) ^ 4, at, at + 1));
+}
+
+/** Steps until nothing is left; answers how many bytes were read, and whether all of it was for the first time. */
+function finish(scrub: TableScrub): { bytes: number; firstLook: boolean } {
+  const done = { bytes: 0, firstLook: true };
+  scrub.refresh();
+  for (let step = scrub.step(); step !== undefined; step = scrub.step()) {
+    done.bytes += step.bytes;
+    done.firstLook &&= step.isFirstLook;
+  }
+  return done;
+}
+
+test('new tables are looked through once, and all of them in a round; those that go in the middle are no fault', async () => {
+  using dir = tempDir();
+  const store = await openLevelStore(dir.path, { maxFileBytes: 2 ** 20 });
+  onTestFinished(async () => store.close());
+  const scrub = new TableScrub(dir.path);
+  expect(finish(scrub).bytes).toBe(0);
+  await writeTable(store, 0);
+  const first = finish(scrub);
+  expect(first).toMatchObject({ firstLook: true });
+  expect(first.bytes).toBeGreaterThan(800_000);
+  expect(finish(scrub).bytes).toBe(0);
+  scrub.beginRound();
+  expect(finish(scrub)).toEqual({ ...first, firstLook: false });
+  scrub.beginRound();
+  scrub.step();
+  await writeTable(store, 1000);
+  expect(finish(scrub).bytes).toBeGreaterThan(first.bytes);
+  scrub.close();
+});
+
+test('a table that is missing, or damaged in a round, is named (W18, W19)', async () => {
+  using dir = tempDir();
+  const store = await openLevelStore(dir.path);
+  onTestFinished(async () => store.close());
+  await writeTable(store, 0);
+  const [name = ''] = tablesOf(dir.path);
+  const scrub = new TableScrub(dir.path);
+  finish(scrub);
+  flip(join(dir.path, name), 500_000);
+  expect(finish(scrub).bytes).toBe(0);
+  scrub.beginRound();
+  expect(() => finish(scrub)).toThrow(`${name} is damaged at offset`);
+  rmSync(join(dir.path, name));
+  const another = new TableScrub(dir.path);
+  expect(() => finish(another)).toThrow(`${name} is damaged: it is missing`);
+});
+
+test('the thread reports what it has verified, round after round, and then the damage', async () => {
+  using dir = tempDir();
+  const store = await openLevelStore(dir.path);
+  onTestFinished(async () => store.close());
+  await writeTable(store, 0);
+  const damage = Promise.withResolvers<Error>();
+  const second = Promise.withResolvers<void>();
+  let bytes = 0;
+  let rounds = 0;
+  const onVerified = (facts: { readonly bytes: number; readonly isWholeRound: boolean }): void => {
+    bytes += facts.bytes;
+    rounds += facts.isWholeRound ? 1 : 0;
+    if (rounds === 2) second.resolve();
+  };
+  const pace = { firstLookBytes: 2 ** 30, roundBytes: 2 ** 30, roundMs: 20, pollMs: 5 };
+  const thread = new ScrubThread(dir.path, { onVerified, onFailure: damage.resolve }, pace);
+  onTestFinished(async () => thread.close());
+  await second.promise;
+  expect(bytes).toBeGreaterThan(1_600_000);
+  const [name = ''] = tablesOf(dir.path);
+  flip(join(dir.path, name), 300_000);
+  const failure = await damage.promise;
+  expect(failure).toMatchObject({ name: 'StorageFailure', kind: 'corrupt', path: join(dir.path, name) });
+});
