@@ -152,7 +152,7 @@ async function run(perTurn: number): Promise<number> {
       group: GROUP,
       payload,
     }));
-    core.send(unpackCommands(packCommands({ proposals, creates: [], deletes: [], reads: [] })));
+    core.send(unpackCommands(packCommands({ proposals, creates: [], deletes: [], reads: [], follows: false })));
     log.sync();
     await answered((turn + 1) * perTurn);
   }

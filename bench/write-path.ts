@@ -7,7 +7,8 @@
  * Prints the rate, the time of a transaction as its caller sees it, syncs of the log a second with their mean, batches of
  * the store a second with their mean, and the CPU time of each thread per transaction (front: this loop and the front of
  * the node; core; log; libuv-worker: LevelDB's writes; V8Worker: garbage collection of all). With one caller it also prints
- * what a transaction takes beside its sync and its write: the work of front and core, and four messages between threads.
+ * what a transaction takes beside its sync: the work of front and core, and four messages between threads. Nobody waits for
+ * a batch of the store; with many callers it shows how far the store is behind.
  * With --cpu-prof in front Node writes one profile a thread. Linux only: threads are told apart by /proc.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -72,13 +73,13 @@ async function run(
     if (group === undefined) return;
     while (performance.now() < untilMs) {
       const payload = transaction(events);
-      const places = { syncs: syncs.length, writes: writes.length };
+      const place = syncs.length;
       const sentMs = performance.now();
       await node.transact(group, payload);
       const tookMs = performance.now() - sentMs;
       latencies.add(tookMs);
-      const diskMs = [...syncs.slice(places.syncs), ...writes.slice(places.writes)];
-      if (callers === 1 && diskMs.length === 2) beside.add(tookMs - sumOf(diskMs));
+      const diskMs = syncs.slice(place);
+      if (callers === 1 && diskMs.length === 1) beside.add(tookMs - sumOf(diskMs));
     }
   };
   await Promise.all(Array.from({ length: callers }, caller));
@@ -110,7 +111,7 @@ function report(result: {
     const perSecond = String(Math.round(during.length / elapsed)).padStart(5);
     return `${kind} ${perSecond}/s of ${(sumOf(during) / during.length).toFixed(2)} ms`;
   };
-  const rest = beside.count === 0 ? '' : `  beside them p50 ${beside.percentiles().p50.toFixed(2)} ms`;
+  const rest = beside.count === 0 ? '' : `  beside it p50 ${beside.percentiles().p50.toFixed(2)} ms`;
   const cpu = [...after.cpu].map(([thread, used]) => {
     const micros = (1e6 * (used - (before.cpu.get(thread) ?? 0))) / latencies.count;
     return `${thread} ${micros.toFixed(1)}`;

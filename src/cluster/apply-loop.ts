@@ -1,10 +1,10 @@
 /**
  * The apply loop: takes committed entries to the state machines, and their rows to the store (C3).
  *
- *   ready groups --> apply (synchronous, bounded) --> turn n+1 fills
+ *   ready groups --> apply (synchronous, bounded) --> turn n+1 fills --> outcomes
  *                                                        |  when turn n is written
  *                                                        v
- *                                     one batch: rows and applied rows of all groups --> written --> outcomes, reads
+ *                                     one batch: rows and applied rows of all groups --> written --> reads
  *
  * Applying goes in slices, so that the core hears of syncs and requests in between and a batch is on its way early.
  * One batch is being written at most; meanwhile entries are applied for the next. A machine sees what it has applied,
@@ -18,6 +18,7 @@ import { ApplyTurn } from './apply-turn.ts';
 import { Fifo } from './fifo.ts';
 import type { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
+import type { Settlement } from './link.ts';
 import type { MachineNeed } from './machine.ts';
 import type { CatalogChange } from './node.ts';
 import type { Outcome } from './outcome.ts';
@@ -28,14 +29,16 @@ export interface ApplyPorts {
   readonly step: (group: Group, input: Input) => void;
   /** Carries out a change of the catalog: puts what belongs to it into the batch of the entry. */
   readonly change: (change: CatalogChange, batch: KvBatch) => void;
-  /** The turn's batch is in the store; writing it took so long. Ends by calling `advance`. */
+  /** Outcomes that may be told now. */
+  readonly told: (settlements: readonly Settlement[]) => void;
+  /** The turn's batch is in the store; writing it took so long. Ends by calling `apply` and `write`. */
   readonly written: (turn: ApplyTurn, elapsedMs: number) => void;
-  /** An entry that was held up has what it needs. Ends by calling `advance`. */
+  /** An entry that was held up has what it needs. Ends by calling `apply` and `write`. */
   readonly answered: () => void;
   readonly monotonicMs: () => number;
   /** Takes care of work in the background: a failure stops the core. */
   readonly keep: (work: Promise<void>) => void;
-  /** Calls `advance` again, once everything else that has arrived had its turn. */
+  /** Calls `apply` and `write` again, once everything else that has arrived had its turn. */
   readonly again: () => void;
 }
 
@@ -75,9 +78,14 @@ export class ApplyLoop {
     group.backlog.push(entries);
   }
 
-  /** Applies a slice of what is ready, and starts the next write if none is under way. */
-  advance(): void {
+  /** Applies a slice of what is ready, and tells what came of it. */
+  apply(): void {
     this.#applySlice();
+    this.#ports.told(this.#turn.takeTold());
+  }
+
+  /** Starts the next write if none is under way. */
+  write(): void {
     if (!this.#isWriting) {
       if (this.#turn.entryCount > 0) this.#ports.keep(this.#write());
       else this.#answerBlocked();

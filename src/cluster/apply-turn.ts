@@ -1,5 +1,5 @@
 /**
- * One turn of the apply loop: a batch of the store, and what is to be said when it is written.
+ * One turn of the apply loop: a batch of the store, and what is to be said at once and when it is written.
  */
 import type { KvBatch } from '#kv';
 import type { Entry } from '#raft';
@@ -12,11 +12,13 @@ import type { Outcome } from './outcome.ts';
 
 export class ApplyTurn {
   readonly batch: KvBatch;
+  /** Answers that wait for the batch: they speak of rows, and whoever gets one looks there without waiting. */
   readonly settlements: Settlement[] = [];
   readonly changes: CatalogChange[] = [];
   readonly #limits: CoreLimits;
   readonly #bytesOf = new Map<Group, number>();
   readonly #marks = new Map<Group, AppliedMark>();
+  #told: Settlement[] = [];
   #entryCount = 0;
   #bytes = 0;
 
@@ -55,10 +57,20 @@ export class ApplyTurn {
   /** Counts an applied entry, and keeps its outcome for whoever proposed it. */
   add(group: Group, entry: Entry, outcome: Outcome | undefined): void {
     const token = group.proposals.settle(entry);
-    if (outcome !== undefined && token !== undefined) this.settlements.push({ kind: 'outcome', token, outcome });
+    if (outcome !== undefined && token !== undefined) {
+      const answers = isDecision(outcome) ? this.#told : this.settlements;
+      answers.push({ kind: 'outcome', token, outcome });
+    }
     this.#entryCount += 1;
     this.#bytes += entry.payload.length;
     this.#bytesOf.set(group, this.bytesOf(group) + entry.payload.length);
+  }
+
+  /** Takes the answers that wait for nothing any more. */
+  takeTold(): readonly Settlement[] {
+    const told = this.#told;
+    if (told.length > 0) this.#told = [];
+    return told;
   }
 
   /** Puts the rows of every group that is still open into the batch: the last thing before it is written. */
@@ -69,4 +81,9 @@ export class ApplyTurn {
       group.machine.flushInto(this.batch);
     }
   }
+}
+
+/** What the log would decide again, word for word, should the rows be lost: it may be told before they are written (C2). */
+function isDecision({ kind }: Outcome): boolean {
+  return kind === 'committed' || kind === 'violated';
 }

@@ -4,8 +4,8 @@
  * Whoever drives it calls `send` with the front's commands, `tick` when `deadlineMs` has passed, and `drain` once; it
  * hears reports and, at most once, a failure. Between those calls it works only when the log or the store answers.
  *
- * Every way in ends its turn the same way: what is to be persisted goes to the log as one append, the apply loop runs
- * if there is something to apply, and the front gets one report.
+ * Every way in ends its turn the same way: what is to be persisted goes to the log as one append, what is ready is
+ * applied, the front gets one report, and the next batch of the store is written.
  */
 import { CATALOG_GROUP, type Clock, type GroupId, type Random } from '#base';
 import type { KvBatch, KvStore } from '#kv';
@@ -99,6 +99,7 @@ export class CoreRuntime implements CoreLink {
       limits,
       step,
       change: (change, batch) => this.#change(change, batch),
+      told: (settlements) => reporter.settle(settlements),
       written: (turn, elapsedMs) => this.#written(turn, elapsedMs),
       answered: () => this.#endTurn(),
       again: () => this.#again(),
@@ -155,6 +156,7 @@ export class CoreRuntime implements CoreLink {
 
   send(commands: Commands): void {
     this.#turn(() => {
+      this.#reporter.follow(commands.follows);
       this.#intake.take(commands);
       this.#reads.take(commands.reads);
     });
@@ -167,6 +169,7 @@ export class CoreRuntime implements CoreLink {
       if (this.#checkpointer.isDue(nowMs)) this.#keep(this.#checkpoint());
       this.#clearTrash(nowMs);
     });
+    if (this.#failure === undefined) this.#reporter.flushAll();
   }
 
   reportDisk(level: DiskLevel): void {
@@ -175,6 +178,8 @@ export class CoreRuntime implements CoreLink {
 
   /** Takes nothing more, answers what it has, and makes all of it durable. Log and store stay open. */
   async drain(): Promise<void> {
+    // The front asks for nothing any more; whoever waits there is told at once.
+    this.#reporter.follow(true);
     this.#intake.close();
     this.#reads.close();
     this.#trash.close();
@@ -248,7 +253,7 @@ export class CoreRuntime implements CoreLink {
     if (closed !== undefined) this.#elections.forget(closed);
   }
 
-  /** A batch is in the store: tells everybody who waited for it. */
+  /** A batch is in the store: tells everybody who waits for its rows. */
   #written(turn: ApplyTurn, elapsedMs: number): void {
     const nowMs = this.#ports.monotonicMs();
     this.#ports.observer.written({ entryCount: turn.entryCount, elapsedMs });
@@ -332,9 +337,12 @@ export class CoreRuntime implements CoreLink {
   }
 
   #endTurn(): void {
+    if (this.#failure !== undefined) return;
     this.#feed.flush();
-    this.#apply.advance();
+    this.#apply.apply();
+    // Whoever waits for an outcome has it before the rows are put together.
     this.#reporter.flush();
+    this.#apply.write();
     this.#warm();
     const done = this.#waiters.filter((waiter) => waiter.isDone());
     if (done.length === 0) return;

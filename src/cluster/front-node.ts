@@ -1,8 +1,9 @@
 /**
  * The front: the `Node` that the layers above use, over a link to the core.
  *
- * Everything that is asked in one turn of the event loop leaves in one message. A report is taken in a fixed order, so
- * that whoever is told of a write can already see it: catalog, revisions, then answers (C6).
+ * Everything that is asked in one turn of the event loop leaves in one message. A report is taken in a fixed order:
+ * catalog, revisions, then answers. Whoever is told of a database can see it; whoever is told of a revision makes it the
+ * least that the next read shows, and that read waits until its rows are in the store (C6).
  */
 import {
   assert,
@@ -65,6 +66,8 @@ export class FrontNode implements Node {
   readonly #reads = new Map<GroupId, Promise<Revision>>();
   #turn: Turn = new Turn();
   #isScheduled = false;
+  /** Whether the core knows that somebody waits for rows. */
+  #isFollowing = false;
   #lastToken: Token = 0;
   #pendingProposals = 0;
   #address = '';
@@ -109,7 +112,8 @@ export class FrontNode implements Node {
     if (payload.length > PAYLOAD_BYTES_MAX) {
       return this.#refuse('proposal', payloadTooLarge(payload.length, PAYLOAD_BYTES_MAX));
     }
-    return this.#ask('proposal', (token) => this.#turn.proposals.push({ token, group, payload }), transactOutcome);
+    const answer = (settlement: Settlement): TransactOutcome => this.#answer(group, transactOutcome(settlement));
+    return this.#ask('proposal', (token) => this.#turn.proposals.push({ token, group, payload }), answer);
   }
 
   async latest(group: GroupId): Promise<Revision> {
@@ -124,13 +128,23 @@ export class FrontNode implements Node {
     return this.#catalog.has(group) ? this.#revisions.of(group) : toRevision(0);
   }
 
+  answered(group: GroupId): Revision {
+    return this.#catalog.has(group) ? this.#revisions.answered(group) : toRevision(0);
+  }
+
   async waitFor(group: GroupId, revision: Revision, signal: AbortSignal): Promise<WaitOutcome> {
     if (!this.#catalog.has(group)) return 'gone';
-    return this.#revisions.wait(group, revision, signal);
+    const outcome = this.#revisions.wait(group, revision, signal);
+    this.#follow();
+    return outcome;
   }
 
   onApplied(group: GroupId, listener: (revision: Revision | undefined) => void): () => void {
-    if (this.#catalog.has(group)) return this.#revisions.listen(group, listener);
+    if (this.#catalog.has(group)) {
+      const stop = this.#revisions.listen(group, listener);
+      this.#follow();
+      return stop;
+    }
     queueMicrotask(() => listener(undefined));
     return () => undefined;
   }
@@ -161,6 +175,11 @@ export class FrontNode implements Node {
     return revision;
   }
 
+  #answer(group: GroupId, outcome: TransactOutcome): TransactOutcome {
+    if (this.#catalog.has(group)) this.#revisions.answer(group, outcome.revision);
+    return outcome;
+  }
+
   /** Adds a request to this turn's message; resolves or rejects with its settlement. */
   #ask<Answer>(
     kind: Pending['kind'],
@@ -181,6 +200,11 @@ export class FrontNode implements Node {
     return promise;
   }
 
+  /** Has the core report rows at once, if somebody waits for them; the next message of any kind ends that. */
+  #follow(): void {
+    if (this.#revisions.isFollowed && !this.#isFollowing && this.#draining === undefined) this.#schedule();
+  }
+
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -189,8 +213,11 @@ export class FrontNode implements Node {
 
   #flush(): void {
     this.#isScheduled = false;
-    if (this.#turn.isEmpty) return;
+    const follows = this.#revisions.isFollowed;
+    if (this.#turn.isEmpty && (this.#isFollowing || !follows)) return;
+    this.#isFollowing = follows;
     const commands = this.#turn;
+    commands.follows = follows;
     this.#turn = new Turn();
     this.#reads.clear();
     this.#ports.link.send(commands);
@@ -234,6 +261,7 @@ class Turn implements Commands {
   readonly creates: CreateRequest[] = [];
   readonly deletes: DeleteRequest[] = [];
   readonly reads: ReadRequest[] = [];
+  follows = false;
 
   get isEmpty(): boolean {
     return this.proposals.length + this.creates.length + this.deletes.length + this.reads.length === 0;

@@ -31,6 +31,7 @@ export interface CommandMessage {
   readonly reads: Float64Array<ArrayBuffer> | undefined;
   readonly creates: readonly CreateRequest[];
   readonly deletes: readonly DeleteRequest[];
+  readonly follows: boolean;
 }
 
 /** Errors keep their class by being taken apart and put together again. */
@@ -60,12 +61,13 @@ const READ_NUMBERS = 2;
 const APPLIED_NUMBERS = 2;
 const COMMITTED_NUMBERS = 5;
 
-export function packCommands({ proposals, reads, creates, deletes }: Commands): CommandMessage {
+export function packCommands({ proposals, reads, creates, deletes, follows }: Commands): CommandMessage {
   return {
     proposals: proposals.length === 0 ? undefined : packProposals(proposals),
     reads: reads.length === 0 ? undefined : Float64Array.from(reads.flatMap(({ token, group }) => [token, group])),
     creates,
     deletes,
+    follows,
   };
 }
 
@@ -74,12 +76,13 @@ export function commandTransfers({ proposals, reads }: CommandMessage): readonly
   return [proposals, reads?.buffer].filter((buffer) => buffer !== undefined);
 }
 
-export function unpackCommands({ proposals, reads, creates, deletes }: CommandMessage): Commands {
+export function unpackCommands({ proposals, reads, creates, deletes, follows }: CommandMessage): Commands {
   return {
     proposals: proposals === undefined ? [] : unpackProposals(proposals),
     reads: reads === undefined ? [] : unpackReads(reads),
     creates,
     deletes,
+    follows,
   };
 }
 

@@ -41,6 +41,8 @@ export interface Commands {
   readonly creates: readonly CreateRequest[];
   readonly deletes: readonly DeleteRequest[];
   readonly reads: readonly ReadRequest[];
+  /** Somebody waits for rows: the core reports what is written at once, and not by the way (C6). */
+  readonly follows: boolean;
 }
 
 /** The answer to one token. */

@@ -50,13 +50,20 @@ export interface Node {
   createDatabase(name: string): Promise<CreateOutcome>;
   /** With `databaseId`, deletes only that instance. */
   deleteDatabase(name: string, databaseId?: DatabaseId): Promise<DeleteOutcome>;
-  /** Decides a transaction. The caller gives the payload away: the leader stamps the recorded time into it. */
+  /**
+   * Decides a transaction. The caller gives the payload away: the leader stamps the recorded time into it. The outcome
+   * comes when it is durable; the rows of its revision may follow a moment later (`waitFor`), but for a replay, whose
+   * rows are there.
+   */
   transact(group: GroupId, payload: Uint8Array): Promise<TransactOutcome>;
 
   /** The revision that a linearizable read must show: confirmed by the leader after this call, and applied here. */
   latest(group: GroupId): Promise<Revision>;
-  /** The revision applied here, without asking anyone. Never goes back; 0 for a group that is gone. */
+  /** The revision whose rows `reader` has, without asking anyone. Never goes back; 0 for a group that is gone. */
   applied(group: GroupId): Revision;
+  /** The highest revision that this node has told anybody, at or above `applied`; what comes after may not show less. */
+  answered(group: GroupId): Revision;
+  /** Waits until the revision is applied and its rows can be read. */
   waitFor(group: GroupId, revision: Revision, signal: AbortSignal): Promise<WaitOutcome>;
   /** Calls the listener after each applied batch of the group; with undefined, once, when the group is gone. */
   onApplied(group: GroupId, listener: (revision: Revision | undefined) => void): () => void;

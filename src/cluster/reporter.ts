@@ -1,18 +1,27 @@
 /**
  * What the core has to tell the front, gathered over a turn and sent as one report.
+ *
+ * That rows were written is reported at once only to a front in which somebody waits for rows. Otherwise it comes with
+ * the next report, or with the next tick: a lone writer costs the front one message and not two.
  */
-import type { DatabaseError } from '#base';
+import type { DatabaseError, GroupId, Revision } from '#base';
 import type { AppliedRevision, Report, Settlement, Token } from './link.ts';
 import type { CatalogChange } from './node.ts';
 
 export class Reporter {
   #catalog: CatalogChange[] = [];
-  #applied: AppliedRevision[] = [];
+  #applied = new Map<GroupId, Revision>();
   #settlements: Settlement[] = [];
+  #isFollowed = false;
   #listener: ((report: Report) => void) | undefined;
 
   onReport(listener: (report: Report) => void): void {
     this.#listener = listener;
+  }
+
+  /** Whether somebody in the front waits for rows. */
+  follow(isFollowed: boolean): void {
+    this.#isFollowed = isFollowed;
   }
 
   settle(settlements: readonly Settlement[]): void {
@@ -23,25 +32,33 @@ export class Reporter {
     for (const token of tokens) this.#settlements.push({ kind: 'refused', token, error });
   }
 
-  applied(applied: AppliedRevision): void {
-    this.#applied.push(applied);
+  applied({ group, revision }: AppliedRevision): void {
+    this.#applied.set(group, revision);
   }
 
   catalog(changes: readonly CatalogChange[]): void {
     for (const change of changes) this.#catalog.push(change);
   }
 
-  /** Sends what was gathered, if anything. */
+  /** Sends what was gathered, if there is something that cannot wait. */
   flush(): void {
-    const { length } = this.#settlements;
-    if (length === 0 && this.#applied.length === 0 && this.#catalog.length === 0) return;
+    const isAwaited = this.#isFollowed && this.#applied.size > 0;
+    if (isAwaited || this.#settlements.length > 0 || this.#catalog.length > 0) this.#send();
+  }
+
+  /** Sends what was gathered, if anything. */
+  flushAll(): void {
+    if (this.#applied.size > 0 || this.#settlements.length > 0 || this.#catalog.length > 0) this.#send();
+  }
+
+  #send(): void {
     const report = {
       catalog: this.#catalog,
-      applied: this.#applied,
+      applied: Array.from(this.#applied, ([group, revision]) => ({ group, revision })),
       settlements: this.#settlements,
     };
     this.#catalog = [];
-    this.#applied = [];
+    this.#applied.clear();
     this.#settlements = [];
     this.#listener?.(report);
   }

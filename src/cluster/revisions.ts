@@ -1,10 +1,11 @@
 /**
- * How far each database is applied on this node, as the front knows it, and who waits for it to go further.
+ * How far each database is on this node, as the front knows it, and who waits for it to go further: the revision whose
+ * rows can be read, and the one that somebody was told of, which is the same or a little ahead (C6).
  *
- * A group that has not reported yet is looked up in the store, once: dormant groups cost the front nothing until
- * somebody asks for them.
+ * A group is looked up in the store when somebody asks for it and it has not reported yet, or when something was
+ * answered whose rows were not reported: they may be there by now. Otherwise a group costs the front nothing.
  */
-import type { GroupId, Revision } from '#base';
+import { type GroupId, type Revision, toRevision } from '#base';
 import type { WaitOutcome } from './node.ts';
 
 type Listener = (revision: Revision | undefined) => void;
@@ -17,6 +18,7 @@ interface Waiter {
 export class Revisions {
   readonly #stored: (group: GroupId) => Revision;
   readonly #applied = new Map<GroupId, Revision>();
+  readonly #answered = new Map<GroupId, Revision>();
   readonly #listeners = new Map<GroupId, Set<Listener>>();
   readonly #waiters = new Map<GroupId, Set<Waiter>>();
 
@@ -25,12 +27,30 @@ export class Revisions {
     this.#stored = stored;
   }
 
+  /** Whether somebody waits for what is not there yet. */
+  get isFollowed(): boolean {
+    return this.#waiters.size + this.#listeners.size > 0;
+  }
+
+  /** The revision whose rows can be read. */
   of(group: GroupId): Revision {
     const known = this.#applied.get(group);
-    if (known !== undefined) return known;
-    const stored = this.#stored(group);
-    this.#applied.set(group, stored);
-    return stored;
+    if (known !== undefined && known >= (this.#answered.get(group) ?? 0)) return known;
+    this.advance(group, this.#stored(group));
+    return this.#applied.get(group) ?? toRevision(0);
+  }
+
+  /** The highest revision that can be read or that somebody was told of. */
+  answered(group: GroupId): Revision {
+    const readable = this.of(group);
+    const answered = this.#answered.get(group);
+    return answered !== undefined && answered > readable ? answered : readable;
+  }
+
+  /** Somebody is told of this revision. */
+  answer(group: GroupId, revision: Revision): void {
+    const known = this.#answered.get(group);
+    if (known === undefined || known < revision) this.#answered.set(group, revision);
   }
 
   /** Moves a group forward; an older revision changes nothing. */
@@ -45,6 +65,7 @@ export class Revisions {
   /** Forgets a deleted group, and tells everybody who waits for it. */
   remove(group: GroupId): void {
     this.#applied.delete(group);
+    this.#answered.delete(group);
     for (const waiter of this.#waiters.get(group) ?? []) waiter.resolve('gone');
     const listeners = this.#listeners.get(group);
     this.#listeners.delete(group);

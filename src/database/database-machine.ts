@@ -8,8 +8,9 @@
  * if any: flush, await the write, flushed(), answers = await machine.answer(needs)
  * outcome = machine.apply({index, term, payload, answers})
  * ```
- * and whenever its owner likes: `flushInto(batch)`, write the batch, `flushed()`. An outcome is told to nobody before
- * the batch that holds it is in the store.
+ * and whenever its owner likes: `flushInto(batch)`, write the batch, `flushed()`. An outcome follows from the entries up
+ * to its own and nothing else (D8), so its owner may tell it as soon as those cannot be lost; a replay's revision may be
+ * one whose rows are not in the store yet.
  *
  * Synchronous but for `answer` and `warm`; no clock, no randomness, no I/O but reads of the store (D8).
  */

@@ -3,7 +3,7 @@ import { Faults, parseDatabaseName } from '#model';
 import type { ServiceContext } from './context.ts';
 import { databaseNotFound } from './errors.ts';
 import type { DeleteDatabaseReply, DeleteDatabaseRequest } from './operations.ts';
-import { untilApplied } from './read-scope.ts';
+import { untilAnswered } from './read-scope.ts';
 
 /**
  * By name alone: deletes whatever instance the name means, not_found when there is none. With database_id: deletes that
@@ -41,7 +41,7 @@ async function untilAtFloor(
   if (floor === undefined || binding === undefined) return;
   if (databaseId !== undefined && binding.databaseId !== databaseId) return;
   try {
-    await untilApplied(context, floor.signal, binding, floor.minRevision);
+    await untilAnswered(context, floor.signal, binding, floor.minRevision);
   } catch (failure) {
     // An instance that went away meanwhile is nothing to delete by its id.
     const isThere = context.node.catalog.lookup(databaseName)?.databaseId === binding.databaseId;

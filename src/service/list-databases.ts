@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ServiceContext } from './context.ts';
 import type { DatabaseDescription, ListDatabasesRequest } from './operations.ts';
+import { cachedRevision } from './read-scope.ts';
 
 /** Databases that are described before the event loop has its turn. */
 const PER_TURN = 100;
 
-/** Every database of the catalog by name, each at the revision that is applied here. */
+/** Every database of the catalog by name, each at the revision that a cached read has. */
 export async function listDatabases(
   context: ServiceContext,
   request: ListDatabasesRequest,
@@ -17,7 +18,8 @@ export async function listDatabases(
     request.signal.throwIfAborted();
     // One that was deleted meanwhile is no longer in the catalog.
     if (node.catalog.lookup(binding.name)?.databaseId !== binding.databaseId) continue;
-    described.push(await reads.read(binding, () => reads.describe(binding, node.applied(binding.group))));
+    const revision = await cachedRevision(context, request.signal, binding);
+    described.push(await reads.read(binding, () => reads.describe(binding, revision)));
   }
   return described;
 }

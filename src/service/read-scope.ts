@@ -4,8 +4,9 @@
  * ```
  * number     applied here? ── no ──> wait readWaitMs ── still not ──> ask the leader ── beyond ──> RevisionNotFound
  * latest     read index: the leader's latest, applied here
- * cached     whatever is applied here
+ * cached     whatever this node has answered, applied here
  * ```
+ * An answer may be ahead of its rows; a read that must show it waits until they can be read.
  * No catalog entry survives a wait unchecked: after each one the name must still mean the instance that it meant.
  */
 import type { Revision } from '#base';
@@ -31,10 +32,22 @@ async function revisionOf(
   binding: Binding,
   at: ReadAt,
 ): Promise<Revision> {
-  if (at === 'cached') return context.node.applied(binding.group);
+  if (at === 'cached') return cachedRevision(context, signal, binding);
   if (at === 'latest') return latestOf(context, signal, binding);
   await untilApplied(context, signal, binding, at);
   return at;
+}
+
+/** The latest revision here that is not behind what anybody was told of; asks nobody. */
+export async function cachedRevision(
+  context: ServiceContext,
+  signal: AbortSignal,
+  binding: Binding,
+): Promise<Revision> {
+  const { node } = context;
+  const revision = node.answered(binding.group);
+  if (node.applied(binding.group) < revision) await waitForRevision(context, { signal, binding, revision });
+  return node.applied(binding.group);
 }
 
 async function latestOf(context: ServiceContext, signal: AbortSignal, binding: Binding): Promise<Revision> {
@@ -53,7 +66,7 @@ export async function latestRevision(node: Node, binding: Binding): Promise<Revi
   }
 }
 
-/** Resolves once the revision is applied here; rejects with RevisionNotFound when the database does not have it. */
+/** Resolves once the revision can be read here; rejects with RevisionNotFound when the database does not have it. */
 export async function untilApplied(
   context: ServiceContext,
   signal: AbortSignal,
@@ -66,6 +79,16 @@ export async function untilApplied(
   if (latest < revision) throw revisionNotFound(scopeOf({ binding, revision: latest }), revision);
 }
 
+/** The same for a write, which needs no rows: what was answered was applied. */
+export async function untilAnswered(
+  context: ServiceContext,
+  signal: AbortSignal,
+  binding: Binding,
+  revision: Revision,
+): Promise<void> {
+  if (context.node.answered(binding.group) < revision) await untilApplied(context, signal, binding, revision);
+}
+
 export interface RevisionWait {
   readonly signal: AbortSignal;
   readonly binding: Binding;
@@ -74,7 +97,7 @@ export interface RevisionWait {
   readonly limitMs?: number;
 }
 
-/** True when the revision is applied here, false when the limit passed first. */
+/** True when the revision can be read here, false when the limit passed first. */
 export async function waitForRevision(context: ServiceContext, wait: RevisionWait): Promise<boolean> {
   const { signal, binding, revision, limitMs } = wait;
   const limit = new AbortController();

@@ -39,7 +39,7 @@ export class Reads {
       databaseId: binding.databaseId,
       revision,
       createdAtMs: binding.createdAtMs,
-      latestRevision: latestOf(this.#node.applied(binding.group), revision),
+      latestRevision: latestOf(this.#node.answered(binding.group), revision),
     };
     if (revision === 0) {
       const chainHash = this.#digests.sha256([parseUuid(binding.databaseId) ?? new Uint8Array(0)]);
@@ -84,8 +84,8 @@ export class Reads {
   }
 }
 
-function latestOf(applied: Revision, revision: Revision): Revision {
-  return applied > revision ? applied : revision;
+function latestOf(answered: Revision, revision: Revision): Revision {
+  return answered > revision ? answered : revision;
 }
 
 function isNotFound(failure: unknown): boolean {

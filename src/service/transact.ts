@@ -20,7 +20,7 @@ import type { ServiceContext } from './context.ts';
 import { findDatabase, refusalBy } from './instance.ts';
 import type { MeteredOrigin } from './meters.ts';
 import type { RecordedTransaction, TransactReply, TransactRequest } from './operations.ts';
-import { latestRevision, untilApplied } from './read-scope.ts';
+import { latestRevision, untilAnswered } from './read-scope.ts';
 
 const RANDOM_BYTES = 10;
 
@@ -28,7 +28,7 @@ export async function transact(context: ServiceContext, request: TransactRequest
   const origin = meteredOrigin(request.origin);
   const binding = findDatabase(context.node, request.databaseName);
   const { floor } = request;
-  if (floor !== undefined) await untilApplied(context, floor.signal, binding, floor.minRevision);
+  if (floor !== undefined) await untilAnswered(context, floor.signal, binding, floor.minRevision);
   const transactionId = transactionIdOf(context, request);
   const refusal = refusalOf(request);
   if (refusal !== undefined) return recordedOrRefused(context, { binding, transactionId, refusal, origin });

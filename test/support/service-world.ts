@@ -5,7 +5,14 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { type Constraint, type Event, Faults, NO_OPTIONS, ORIGIN } from '#model';
 import { createMetrics, type Metrics } from '#observability';
-import { createService, type Service, type ServiceLimits, type Timers, type TransactReply } from '#service';
+import {
+  createService,
+  type Service,
+  type ServiceLimits,
+  type Timers,
+  type TransactReply,
+  type TransactRequest,
+} from '#service';
 import { CoreWorld, settle } from './cluster/core-world.ts';
 import { databaseKit } from './cluster/machine-kit.ts';
 import { eventBytes } from './events.ts';
@@ -44,6 +51,7 @@ export interface Attempt {
   readonly faults?: Faults;
   readonly eventCount?: number;
   readonly eventBytes?: number;
+  readonly floor?: TransactRequest['floor'];
 }
 
 export class ServiceWorld {
@@ -88,6 +96,7 @@ export class ServiceWorld {
     return this.service.transact({
       databaseName,
       transactionId: attempt.transactionId,
+      floor: attempt.floor,
       origin: ORIGIN.GRPC_TRANSACTION,
       options: NO_OPTIONS,
       constraints: attempt.constraints ?? [],

@@ -106,8 +106,15 @@ export class CoreWorld {
     return this.node.transact(group, this.#kit.payload(text));
   }
 
-  /** The texts of a database's transactions, in the order of their revisions, as the store has them. */
+  /** Resolves when the rows of everything that was answered are in the store. */
+  async readable(group: GroupId): Promise<void> {
+    const { node } = this;
+    await node.waitFor(group, node.answered(group), new AbortController().signal);
+  }
+
+  /** The texts of a database's transactions, in the order of their revisions, as a reader finds them in the store. */
   async history(group: GroupId): Promise<readonly string[]> {
+    await this.readable(group);
     return this.#kit.history(this.kv, group);
   }
 

@@ -1,10 +1,11 @@
-// Goal: nothing that was answered is lost, nothing is applied twice, and the node starts, whatever a crash leaves of
-// the log's last appends and of the store's unsynced batches. Method: random schedules of requests, syncs, checkpoints
-// and crashes with holes, against a model of what was answered; then the two kinds of damage that must be refused.
+// Goal: nothing that was answered is lost, all of it can be read, nothing is applied twice, and the node starts, whatever
+// a crash leaves of the log's last appends and of the store's unsynced batches. Method: random schedules of requests,
+// syncs, slow writes of the store, checkpoints and crashes with holes, against a model of what was answered, each answer
+// followed by a read; then the two kinds of damage that must be refused.
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { GroupId } from '#base';
+import type { GroupId, Revision } from '#base';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
 import { LossyKv } from '../../support/cluster/lossy-kv.ts';
 import { databaseKit, type MachineKit, toyKit } from '../../support/cluster/machine-kit.ts';
@@ -17,6 +18,7 @@ const action = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('create' as const), name: fc.constantFrom(...NAMES) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete' as const), name: fc.constantFrom(...NAMES) }) },
   { weight: 16, arbitrary: fc.record({ kind: fc.constant('sync' as const), times: fc.integer({ min: 1, max: 3 }) }) },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('store' as const), isHeld: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.integer({ min: 1, max: 300 }) }) },
   {
     weight: 2,
@@ -34,11 +36,16 @@ class Model {
   readonly world: CoreWorld;
   readonly faults: string[] = [];
   answeredCount = 0;
+  /** Answers that came before their rows were in the store. */
+  earlyCount = 0;
   readonly #answered = new Map<GroupId, Map<number, string>>();
   readonly #deleted = new Set<GroupId>();
+  readonly #kit: MachineKit;
   #lastText = 0;
+  #openStore: () => void = () => undefined;
 
   constructor(kit: MachineKit) {
+    this.#kit = kit;
     this.world = new CoreWorld({ trashSliceRows: 2 }, kit);
   }
 
@@ -50,9 +57,19 @@ class Model {
     if (each.kind === 'delete') this.#delete(each.name);
     if (each.kind === 'sync') await this.#sync(each.times);
     if (each.kind === 'pass') world.pass(each.ms);
+    if (each.kind === 'store') this.store(each.isHeld);
     if (each.kind === 'crash') await this.#crash(each);
     await settle();
     for (const { message } of world.failures) this.faults.push(message);
+  }
+
+  /** Lets the writes of the store wait from here on, or go on. */
+  store(isHeld: boolean): void {
+    this.#openStore();
+    if (!isHeld) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.world.kv.gate = promise;
+    this.#openStore = resolve;
   }
 
   /** Everything answered is there, once, at its revision; deleted databases are gone. */
@@ -75,12 +92,33 @@ class Model {
   #write(group: GroupId): void {
     this.#lastText += 1;
     const text = `text ${this.#lastText}`;
-    const answer = this.world.transact(group, text).then((outcome) => {
-      const texts = this.#answered.get(group) ?? new Map<number, string>();
-      this.answeredCount += 1;
-      return this.#answered.set(group, texts.set(outcome.revision, text));
-    });
+    const answer = this.world.transact(group, text).then(({ revision }) => this.#answer(group, revision, text));
     void answer.catch(() => undefined);
+  }
+
+  #answer(group: GroupId, revision: Revision, text: string): void {
+    const texts = this.#answered.get(group) ?? new Map<number, string>();
+    this.answeredCount += 1;
+    this.#answered.set(group, texts.set(revision, text));
+    void this.#read(group, revision, text).catch(() => undefined);
+  }
+
+  /** Whoever was answered reads: each way of reading shows the revision, and its rows are there. */
+  async #read(group: GroupId, revision: Revision, text: string): Promise<void> {
+    const { node, kv } = this.world;
+    const note = async (way: string, shown: number): Promise<void> => {
+      if (shown < revision) this.faults.push(`${way} shows ${shown} of group ${group} after ${revision} was answered`);
+      const history = await this.#kit.history(kv, group);
+      const isGone = node.answered(group) === 0;
+      if (history[revision - 1] !== text && !isGone) this.faults.push(`${way} does not find ${text} of group ${group}`);
+    };
+    if (node.answered(group) < revision) this.faults.push(`${text} is answered and not known as such`);
+    if (node.applied(group) < revision) this.earlyCount += 1;
+    const wait = node.waitFor(group, revision, new AbortController().signal);
+    await Promise.all([
+      wait.then((outcome) => (outcome === 'reached' ? note('waitFor', node.applied(group)) : undefined)),
+      node.latest(group).then((shown) => note('latest', shown)),
+    ]);
   }
 
   #delete(name: string): void {
@@ -98,6 +136,7 @@ class Model {
   }
 
   async #crash({ torn, survives }: Extract<Action, { kind: 'crash' }>): Promise<void> {
+    this.#openStore = () => undefined;
     await this.world.crash({ torn, survives: (unsynced) => survives[unsynced] ?? true });
     await this.check();
     this.world.log.isAutomatic = false;
@@ -112,6 +151,7 @@ describe('crashes', () => {
     'lose nothing that was answered, whatever they leave of log and store, with %s (C2, C7)',
     async (_, kit, numRuns) => {
       let answeredCount = 0;
+      let earlyCount = 0;
       await fc.assert(
         fc.asyncProperty(fc.array(action, { minLength: 40, maxLength: 80, size: 'max' }), async (actions) => {
           const model = new Model(kit);
@@ -119,6 +159,7 @@ describe('crashes', () => {
           for (const name of NAMES) await model.world.create(name);
           model.world.log.isAutomatic = false;
           for (const each of actions) await model.run(each);
+          model.store(false);
           model.world.log.isAutomatic = true;
           model.world.log.sync();
           await settle();
@@ -127,11 +168,13 @@ describe('crashes', () => {
           await model.check();
           expect(model.faults).toEqual([]);
           answeredCount += model.answeredCount;
+          earlyCount += model.earlyCount;
         }),
         { numRuns },
       );
       // The schedules were not in vain.
       expect(answeredCount).toBeGreaterThan(numRuns);
+      expect(earlyCount).toBeGreaterThan(numRuns / 4);
     },
     60_000,
   );

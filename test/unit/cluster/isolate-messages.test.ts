@@ -26,6 +26,7 @@ const commands: fc.Arbitrary<Commands> = fc.record({
   reads: fc.array(fc.record({ token, group })),
   creates: fc.array(fc.record({ token, name: fc.string() })),
   deletes: fc.array(fc.record({ token, name: fc.string(), databaseId: fc.constantFrom(ID, undefined) })),
+  follows: fc.boolean(),
 });
 
 describe('commands', () => {

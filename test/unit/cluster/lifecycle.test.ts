@@ -74,6 +74,7 @@ describe('a database', () => {
     const world = await started();
     const group = await world.create('shop');
     await world.transact(group, 'one');
+    await world.readable(group);
     const heard: (number | undefined)[] = [];
     world.node.onApplied(group, (revision) => heard.push(revision));
     const waiting = world.node.waitFor(

@@ -140,6 +140,7 @@ describe('checkpoints (C7)', () => {
     const { world, group } = await started({ checkpointIntervalMs: 250 });
     world.log.isAutomatic = true;
     await world.transact(group, 'x');
+    await world.readable(group);
     world.pass(249);
     await settle();
     expect(world.log.recover().groups.get(group)?.checkpoint.revision).toBe(0);
@@ -153,6 +154,7 @@ describe('checkpoints (C7)', () => {
     const { world, group } = await started({ checkpointBytes: 100 });
     world.log.isAutomatic = true;
     await world.transact(group, 'x'.repeat(200));
+    await world.readable(group);
     world.core.tick();
     await settle();
     expect(world.log.recover().groups.get(group)?.checkpoint.revision).toBe(2);
@@ -162,6 +164,7 @@ describe('checkpoints (C7)', () => {
     const { world, group } = await started();
     world.log.isAutomatic = true;
     await world.transact(group, 'x');
+    await world.readable(group);
     world.pass(250);
     const later = world.transact(group, 'y');
     await later;

@@ -78,6 +78,51 @@ describe('waitFor', () => {
     expect(await waiting[1]).toBe('reached');
   });
 
+  it('is answered by the rows themselves, before the core has said anything', async () => {
+    const { world, group } = await started();
+    await world.transact(group, 'x');
+    const reports: unknown[] = [];
+    await settle();
+    // Nobody waited, so the core has not told that the rows are there.
+    world.core.onReport((report) => reports.push(report));
+    expect(world.node.applied(group)).toBe(1);
+    expect(await world.node.waitFor(group, toRevision(1), never)).toBe('reached');
+    expect(reports).toEqual([]);
+  });
+
+  it('costs nobody a report who does not wait, and is told with the next tick at the latest', async () => {
+    const { world, group } = await started();
+    await world.transact(group, 'warm');
+    world.pass(50);
+    const applied: number[] = [];
+    const take = world.node.onApplied(group, (revision) => applied.push(revision ?? -1));
+    take();
+    await world.transact(group, 'x');
+    await world.transact(group, 'y');
+    await settle();
+    const stop = world.node.onApplied(group, (revision) => applied.push(revision ?? -1));
+    world.pass(50);
+    await world.transact(group, 'z');
+    await settle();
+    stop();
+    expect(applied).toEqual([4]);
+  });
+
+  it('that goes on while the node drains is answered', async () => {
+    const { world, group } = await started();
+    await world.transact(group, 'x');
+    const gate = Promise.withResolvers<void>();
+    world.kv.gate = gate.promise;
+    await world.transact(group, 'y');
+    const drained = world.node.drain();
+    await settle();
+    const reached = world.node.waitFor(group, toRevision(2), never);
+    await settle();
+    gate.resolve();
+    expect(await reached).toBe('reached');
+    await drained;
+  });
+
   it('ends when its signal does, before or after it began', async () => {
     const { world, group } = await started();
     const controller = new AbortController();
@@ -94,7 +139,9 @@ describe('onApplied', () => {
     const heard: (number | undefined)[] = [];
     const stop = world.node.onApplied(group, (revision) => heard.push(revision));
     await world.transact(group, 'x');
+    await world.readable(group);
     await Promise.all([world.transact(group, 'y'), world.transact(group, 'z')]);
+    await world.readable(group);
     stop();
     await world.transact(group, 'w');
     expect(heard).toEqual([1, 3]);

@@ -1,9 +1,11 @@
-// Goal: a proposal is answered when, and only when, it is durable, applied and visible; one append carries all groups.
+// Goal: a proposal is answered when, and only when, it is durable and applied; what was answered can be read as soon as
+// its rows are in the store, and by nobody before; one append carries all groups.
 // Method: the whole core and front in one thread over a log whose syncs the test releases.
 
 import { describe, expect, it } from 'vitest';
 import { DatabaseError, toRevision } from '#base';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
+import { databaseKit } from '../../support/cluster/machine-kit.ts';
 import { historyOf, storedRevision } from '../../support/cluster/toy-machines.ts';
 
 async function started(limits: ConstructorParameters<typeof CoreWorld>[0] = {}): Promise<CoreWorld> {
@@ -13,7 +15,7 @@ async function started(limits: ConstructorParameters<typeof CoreWorld>[0] = {}):
 }
 
 describe('a write', () => {
-  it('is committed with the next revision and is visible when it is answered', async () => {
+  it('is committed with the next revision, and is what comes next has to show', async () => {
     const world = await started();
     const group = await world.create('shop');
     const outcome = await world.transact(group, 'first');
@@ -25,8 +27,9 @@ describe('a write', () => {
       eventCount: 1,
       storedIds: [],
     });
-    expect(world.node.applied(group)).toBe(1);
-    expect(storedRevision(world.kv, group)).toBe(1);
+    expect(world.node.answered(group)).toBe(1);
+    await world.readable(group);
+    expect([world.node.applied(group), storedRevision(world.kv, group)]).toEqual([1, 1]);
   });
 
   it('is not answered while its sync is under way (C2)', async () => {
@@ -40,22 +43,49 @@ describe('a write', () => {
     expect([answered, world.node.applied(group), world.log.queuedCount]).toEqual([0, 1, 1]);
     world.log.sync();
     await second;
-    expect(world.node.applied(group)).toBe(2);
+    expect(world.node.answered(group)).toBe(2);
   });
 
-  it('is not answered before its rows are in the store (C3)', async () => {
+  it('is answered while its rows are on their way to the store, and read when they are there (C2, C6)', async () => {
     const world = await started();
     const group = await world.create('shop');
     await world.transact(group, 'first');
+    await world.readable(group);
     const { promise, resolve } = Promise.withResolvers<void>();
     world.kv.gate = promise;
-    let answered = 0;
-    const second = world.transact(group, 'second').then(() => (answered += 1));
+    expect(await world.transact(group, 'second')).toMatchObject({ kind: 'committed', revision: 2 });
+    expect(await world.transact(group, 'expect 0')).toMatchObject({ kind: 'violated', revision: 2 });
+    expect(await world.transact(group, 'third')).toMatchObject({ kind: 'committed', revision: 3 });
+    expect([world.node.answered(group), world.node.applied(group)]).toEqual([3, 1]);
+    const heard: string[] = [];
+    const reads = [
+      world.node.latest(group).then((revision) => heard.push(`latest ${revision}`)),
+      world.readable(group).then(() => heard.push(`readable ${world.node.applied(group)}`)),
+    ];
     await settle();
-    expect([answered, world.node.applied(group), world.log.queuedCount]).toEqual([0, 1, 0]);
+    expect(heard).toEqual([]);
     resolve();
-    await second;
-    expect((await historyOf(world.kv, group)).map(({ text }) => text)).toEqual(['first', 'second']);
+    await Promise.all(reads);
+    expect(heard).toEqual(['latest 3', 'readable 3']);
+    expect((await historyOf(world.kv, group)).map(({ text }) => text)).toEqual(['first', 'second', 'third']);
+  });
+
+  it('of an id that is recorded is answered when its rows can be read (C2)', async () => {
+    const world = new CoreWorld({}, databaseKit);
+    await world.start();
+    const group = await world.create('shop');
+    await world.transact(group, 'warm');
+    await world.readable(group);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    world.kv.gate = promise;
+    const first = await world.transact(group, 'once');
+    const again = world.transact(group, 'once').then(({ kind, revision }) => {
+      expect(world.node.applied(group)).toBe(first.revision);
+      return { kind, revision };
+    });
+    await settle();
+    resolve();
+    expect(await again).toEqual({ kind: 'replayed', revision: first.revision });
   });
 
   it('that is violated keeps the revision and says so', async () => {
@@ -101,6 +131,7 @@ describe('group commit', () => {
     const world = await started();
     const groups = await Promise.all(['a', 'b', 'c'].map((name) => world.create(name)));
     await Promise.all(groups.map((group) => world.transact(group, 'warm')));
+    await Promise.all(groups.map((group) => world.readable(group)));
     const syncs = world.log.syncCount;
     const writes = world.kv.writes.length;
     const outcomes = await Promise.all(
@@ -108,6 +139,7 @@ describe('group commit', () => {
     );
     expect(outcomes.map((outcome) => outcome.kind)).toEqual(Array.from({ length: 30 }, () => 'committed'));
     expect(world.log.syncCount - syncs).toBe(1);
+    await Promise.all(groups.map((group) => world.readable(group)));
     expect(world.kv.writes.length - writes).toBe(1);
     expect(groups.map((group) => world.node.applied(group))).toEqual([11, 11, 11]);
   });
