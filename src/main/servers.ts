@@ -7,8 +7,15 @@ import { join } from 'node:path';
 import { type Node, nativeCrc32, nativeRandom, nativeSha256, startNode, stopProcess, wallClock } from '#cluster';
 import { createMetrics, type Logger, type Metrics, startMetricsServer } from '#observability';
 import { createService, type Service } from '#service';
-import { type GrpcServer, type HttpServer, startGrpcServer, startHttpServer } from '#transport';
-import { showNode } from './node-gauges.ts';
+import {
+  type ByteBudgets,
+  createByteBudgets,
+  type GrpcServer,
+  type HttpServer,
+  startGrpcServer,
+  startHttpServer,
+} from '#transport';
+import { showBudgets, showNode } from './node-gauges.ts';
 import { PACKAGE_DIR, RELEASE } from './release.ts';
 import type { Config } from './settings.ts';
 
@@ -42,12 +49,17 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const limits = { readWaitMs: config.readWaitMs };
   const world = { clock: wallClock, random: nativeRandom };
   const service = createService({ node, digests, metrics, release: RELEASE, limits, ...world });
-  const shared = { host: config.host, logger, metrics };
+  const budgets = createByteBudgets({
+    requestBytesMax: config.requestMemoryBytes,
+    unsentBytesMax: config.unsentMemoryBytes,
+  });
+  showBudgets(budgets, metrics);
+  const shared = { host: config.host, logger, metrics, budgets };
   const grpc = await startGrpc(config, service, shared);
   starting.defer(() => grpc.drain(config.shutdownGraceMs));
   const http = await startHttp(config, service, shared);
   starting.defer(() => http.close(config.shutdownGraceMs));
-  const scrape = await startMetricsServer({ ...shared, port: config.metricsPort });
+  const scrape = await startMetricsServer({ host: config.host, logger, metrics, port: config.metricsPort });
   node.advertise(grpc.address);
   starting.move();
   return {
@@ -71,6 +83,7 @@ interface Shared {
   readonly host: string;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly budgets: ByteBudgets;
 }
 
 function openNode(config: Config, logger: Logger, metrics: Metrics): Promise<Node> {

@@ -18,6 +18,8 @@ export interface Config {
   readonly corsOrigins: string;
   readonly readWaitMs: number;
   readonly shutdownGraceMs: number;
+  readonly requestMemoryBytes: number;
+  readonly unsentMemoryBytes: number;
   readonly walSegmentBytes: number;
   readonly storeCacheBytes: number;
   readonly storeWriteBufferBytes: number;
@@ -69,6 +71,16 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: 10_000,
     help: 'How long requests in flight may take to finish after SIGTERM.',
   },
+  requestMemoryBytes: {
+    type: byteSize({ min: 16 * MIB, max: 64 * GIB }),
+    default: 128 * MIB,
+    help: 'What requests of all clients may hold while they arrive and are worked on; beyond it they are refused as busy.',
+  },
+  unsentMemoryBytes: {
+    type: byteSize({ min: 32 * MIB, max: 64 * GIB }),
+    default: 128 * MIB,
+    help: 'What replies of all clients may hold until they have been read. Beyond it reads wait, and clients that have not taken a reply or a slice of a stream for 10 s are cut off.',
+  },
   walSegmentBytes: {
     type: byteSize({ min: 4 * MIB, max: GIB }),
     default: 64 * MIB,
@@ -114,6 +126,8 @@ export function buildConfig(read: <T>(key: string, setting: Setting<T>) => T): C
     corsOrigins: read('corsOrigins', SETTINGS.corsOrigins),
     readWaitMs: read('readWaitMs', SETTINGS.readWaitMs),
     shutdownGraceMs: read('shutdownGraceMs', SETTINGS.shutdownGraceMs),
+    requestMemoryBytes: read('requestMemoryBytes', SETTINGS.requestMemoryBytes),
+    unsentMemoryBytes: read('unsentMemoryBytes', SETTINGS.unsentMemoryBytes),
     walSegmentBytes: read('walSegmentBytes', SETTINGS.walSegmentBytes),
     storeCacheBytes: read('storeCacheBytes', SETTINGS.storeCacheBytes),
     storeWriteBufferBytes: read('storeWriteBufferBytes', SETTINGS.storeWriteBufferBytes),

@@ -37,6 +37,8 @@ export interface CounterLabels {
 
 export interface GaugeLabels {
   readonly cairn_inflight_requests: { readonly plane: 'grpc' | 'http' };
+  readonly cairn_request_memory_bytes: NoLabels;
+  readonly cairn_unsent_memory_bytes: NoLabels;
   readonly cairn_raft_has_leader: NoLabels;
   readonly cairn_raft_is_leader: NoLabels;
   readonly cairn_raft_proposals_pending: NoLabels;

@@ -52,9 +52,9 @@ export class Follower implements Disposable {
   }
 
   async *#fromStore(applied: number): AsyncGenerator<readonly StoredEvent[]> {
-    const { selector, signal } = this.#request;
+    const { selector, signal, pace } = this.#request;
     const tail = new EventTail(this.#source, { selector, after: this.#position });
-    for await (const events of this.#reads.stream(this.#binding, tail.advance(applied, signal))) {
+    for await (const events of this.#reads.stream(this.#binding, tail.advance(applied, signal), pace)) {
       this.#position = tail.position;
       yield events;
     }

@@ -40,6 +40,7 @@ export type {
   QueryEventsReply,
   QueryEventsRequest,
   ReadAt,
+  ReadPace,
   ReadRequest,
   ReadScope,
   RecordedTransaction,

@@ -158,7 +158,21 @@ export interface FetchTransactionReply extends ReadScope {
   readonly transaction: TransactionDescription;
 }
 
-export interface QueryEventsRequest extends ReadRequest {
+/** How a stream of slices asks its reader for leave before it takes memory. */
+export interface ReadPace {
+  /** Nothing, or a promise of the moment when the next slice may be read. It rejects when the reader has gone. */
+  ready(): Promise<void> | undefined;
+  /** No slice is being read now, until `ready` is called again. */
+  rest(): void;
+}
+
+/** A read whose reply is a stream of slices. */
+export interface PacedRequest extends ReadRequest {
+  /** Absent: slices are read as they are pulled. */
+  readonly pace?: ReadPace;
+}
+
+export interface QueryEventsRequest extends PacedRequest {
   readonly at: ReadAt;
   readonly query: EventQuery;
 }
@@ -168,7 +182,7 @@ export interface QueryEventsReply extends ReadScope {
   readonly chunks: AsyncIterable<readonly StoredEvent[]>;
 }
 
-export interface ScanLogRequest extends ReadRequest {
+export interface ScanLogRequest extends PacedRequest {
   /** 0: from the first in the direction. */
   readonly startRevision: Revision;
   readonly direction: Direction;
@@ -181,7 +195,7 @@ export interface ScanLogBatchesReply extends ReadScope {
   readonly batches: AsyncIterable<readonly Uint8Array[]>;
 }
 
-export interface SubscribeRequest extends ReadRequest {
+export interface SubscribeRequest extends PacedRequest {
   readonly selector: Selector;
   /** Exclusive; absent: from the first event. */
   readonly after?: Position;

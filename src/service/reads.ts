@@ -11,13 +11,15 @@ import { type DatabaseSource, databaseAtRevision } from '#query';
 import { databaseDeleted } from './errors.ts';
 import { isFatal } from './fatal.ts';
 import { assertCurrent } from './instance.ts';
-import type { DatabaseDescription } from './operations.ts';
+import type { DatabaseDescription, ReadPace } from './operations.ts';
 
 /** The two digests, by native code. */
 export interface Digests {
   readonly crc32: Crc32;
   readonly sha256: Sha256;
 }
+
+const UNPACED: ReadPace = { ready: () => undefined, rest: () => undefined };
 
 export class Reads {
   readonly #node: Node;
@@ -64,15 +66,26 @@ export class Reads {
     }
   }
 
-  /** Passes the slices of a read of an instance on, and ends with not_found as soon as the instance is gone. */
-  async *stream<Slice>(binding: Binding, slices: AsyncIterable<Slice>): AsyncGenerator<Slice> {
+  /**
+   * Passes the slices of a read of an instance on, each read when the pace allows it, and ends with not_found as soon as
+   * the instance is gone.
+   */
+  async *stream<Slice>(
+    binding: Binding,
+    slices: AsyncIterable<Slice>,
+    pace: ReadPace = UNPACED,
+  ): AsyncGenerator<Slice> {
+    await pace.ready();
     try {
       for await (const slice of slices) {
         assertCurrent(this.#node, binding);
         yield slice;
+        await pace.ready();
       }
     } catch (failure) {
       throw await this.#judge(binding, failure);
+    } finally {
+      pace.rest();
     }
   }
 

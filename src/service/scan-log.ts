@@ -8,19 +8,26 @@ import { countOfEvents, meteredSlices } from './streams.ts';
 
 /** The log as events, up to the latest revision when the scan began. */
 export async function scanLog(context: ServiceContext, request: ScanLogRequest): Promise<QueryEventsReply> {
-  const { signal } = request;
+  const { signal, pace } = request;
   const view = await openView(context, request, 'latest');
   const slices = scanLogEvents(context.reads.source(view.binding), scanOf(view, request));
-  const chunks = meteredSlices(context, { view, op: 'scan', signal, slices, eventCountOf: countOfEvents });
+  const chunks = meteredSlices(context, { view, op: 'scan', signal, pace, slices, eventCountOf: countOfEvents });
   return { ...scopeOf(view), chunks };
 }
 
 /** The log as whole transactions in their stored form, up to the latest revision when the scan began. */
 export async function scanLogBatches(context: ServiceContext, request: ScanLogRequest): Promise<ScanLogBatchesReply> {
-  const { signal } = request;
+  const { signal, pace } = request;
   const view = await openView(context, request, 'latest');
   const slices = batchesOfSource(context.reads.source(view.binding), scanOf(view, request));
-  const metered = meteredSlices(context, { view, op: 'scan_batches', signal, slices, eventCountOf: countOfRevisions });
+  const metered = meteredSlices(context, {
+    view,
+    op: 'scan_batches',
+    signal,
+    pace,
+    slices,
+    eventCountOf: countOfRevisions,
+  });
   return { ...scopeOf(view), batches: bytesOf(metered) };
 }
 

@@ -4,18 +4,27 @@
  * For: turning calls and requests into operations of #service and back, each transport in the words of its protocol,
  * with the errors of Cairn as its statuses, and the bounds that keep a client from costing more than its share.
  *
- * Not here: what an operation does, and anything that two transports would share: they do not know each other.
+ * Not here: what an operation does. Transports do not know each other; what they share is the memory that their clients
+ * may hold (byte-budgets.ts).
+ *
+ * Invariants of all transports:
+ *   TM1  Requests and replies beyond a few KiB are counted before they are held: on the whole node they hold what the
+ *        settings allow, and what one slice, page or reply of a write overshoots.
+ *   TM2  A client is cut off for holding bytes only while others wait for them, and not before it had its time.
  *
  * Invariants of gRPC:
  *   T1  A call ends exactly once, with one status; what is sent afterwards is dropped, and its signal is aborted.
  *   T2  However a request is cut into frames, a handler sees whole messages; however many messages a reply has, each
  *       leaves in a frame of its own.
  *   T3  A message is bounded by the limit after it is unpacked, not only before.
- *   T4  A reader that does not read holds two slices of its stream and nobody else.
+ *   T4  A reader that does not read holds two slices of its stream at most, and holds up nobody else: of the budget, no
+ *       longer than the patience.
  *   T5  Every error code has one status, and the details of an error fit into trailers.
  *   T6  What is wrong inside a transaction is collected for the service, which judges it in its turn; only bytes that are
  *       no request, or two at once, are refused before.
  *   T7  Bytes that are not the message are invalid_argument and say where; never is a text repaired or a number rounded.
+ *   T8  A stream of HTTP/2 that nobody needs any more is gone after a bounded time, whatever its peer does.
  */
+export { type ByteBudgetSizes, type ByteBudgets, createByteBudgets } from './byte-budgets.ts';
 export { GRPC_LIMITS, type GrpcServer, type GrpcServerOptions, startGrpcServer } from './grpc/index.ts';
 export { type AllowedOrigins, type HttpServer, type HttpServerOptions, startHttpServer } from './http/index.ts';

@@ -5,7 +5,7 @@
 import { nativeCrc32, nativeSha256 } from '#cluster';
 import { createMetrics, type Logger, type Metrics, silentLogger } from '#observability';
 import { createService, type Service, type Timers } from '#service';
-import { type AllowedOrigins, type HttpServer, startHttpServer } from '#transport';
+import { type AllowedOrigins, type ByteBudgets, createByteBudgets, type HttpServer, startHttpServer } from '#transport';
 import { CoreWorld } from './cluster/core-world.ts';
 import { databaseKit } from './cluster/machine-kit.ts';
 import { HttpClient } from './http-client.ts';
@@ -53,13 +53,18 @@ export interface HttpWorldOptions {
   /** When the node starts; time stands still unless the test moves it. */
   readonly nowMs?: number;
   readonly connectionsMax?: number;
+  /** What clients may hold; more than any test uses unless given. */
+  readonly budgets?: ByteBudgets;
 }
+
+const MUCH = 2 ** 30;
 
 export async function startHttpWorld({
   allowedOrigins = '*',
   holdsWaits = true,
   nowMs,
   connectionsMax,
+  budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH }),
 }: HttpWorldOptions = {}): Promise<HttpWorld> {
   const core = new CoreWorld({}, databaseKit);
   if (nowMs !== undefined) core.nowMs = nowMs;
@@ -81,6 +86,7 @@ export async function startHttpWorld({
     logger,
     metrics,
     allowedOrigins,
+    budgets,
     ...(connectionsMax === undefined ? {} : { connectionsMax }),
     onFatal: (failure) => fatal.push(failure),
   });

@@ -2,19 +2,21 @@
  * The streaming reads: events, batches of events, the log, and live tails.
  *
  * Each slice of a read becomes one write of many framed messages, put together from stored bytes. The next slice is read
- * while the last one leaves, and not written before it has left: two slices are what a reader of any speed costs (T4).
+ * while the last one leaves, and not written before it has left: two slices are what a reader of any speed costs, and
+ * less when many readers share what the node may hold (T4).
  */
 import { EventFrames, type FrameOptions, type ReadScope, type StoredEvent } from '#service';
 import { EVENT_STORE, type GrpcContext } from './context.ts';
 import { parseQueryRequest, parseScanRequest, parseSubscriptionRequest } from './event-requests.ts';
 import { SubscribeEventsReply } from './gen/cairn/v1/database.ts';
 import { frameReply } from './messages.ts';
-import { minRevisionOf, scopeHeaders } from './metadata.ts';
+import { minRevisionOf } from './metadata.ts';
+import { SliceWriter } from './slice-writer.ts';
 import type { Call } from './wire/call.ts';
 import { FRAME_HEADER_BYTES, writeFrameHeader } from './wire/framing.ts';
 import type { ServerStreamMethod } from './wire/method.ts';
 
-type Handler = (context: GrpcContext, call: Call, bytes: Uint8Array) => Promise<void>;
+type Handler = (context: GrpcContext, call: Call, bytes: Uint8Array, writer: SliceWriter) => Promise<void>;
 
 export function streamMethods(context: GrpcContext): readonly ServerStreamMethod[] {
   const handlers: Readonly<Record<string, Handler>> = {
@@ -28,38 +30,41 @@ export function streamMethods(context: GrpcContext): readonly ServerStreamMethod
     kind: 'server_stream',
     service: EVENT_STORE,
     name,
-    handle: (call, bytes) => handler(context, call, bytes),
+    handle: async (call, bytes) => {
+      using writer = new SliceWriter(call, context.unsent);
+      await handler(context, call, bytes, writer);
+    },
   }));
 }
 
 function queryEvents(framing: 'messages' | 'batch'): Handler {
-  return async ({ service }, call, bytes) => {
-    const read = { ...parseQueryRequest(bytes), signal: call.signal, ...minRevisionOf(call) };
+  return async ({ service }, call, bytes, writer) => {
+    const read = { ...parseQueryRequest(bytes), signal: call.signal, ...minRevisionOf(call), pace: writer };
     const reply = await service.queryEvents(read);
-    await sendEvents(call, reply, { framing });
+    await sendEvents(writer, reply, { framing });
   };
 }
 
-const scanDatabaseLog: Handler = async ({ service }, call, bytes) => {
-  const read = { ...parseScanRequest(bytes), signal: call.signal, ...minRevisionOf(call) };
+const scanDatabaseLog: Handler = async ({ service }, call, bytes, writer) => {
+  const read = { ...parseScanRequest(bytes), signal: call.signal, ...minRevisionOf(call), pace: writer };
   const reply = await service.scanLog(read);
-  await sendEvents(call, reply, { framing: 'messages', logScan: true });
+  await sendEvents(writer, reply, { framing: 'messages', logScan: true });
 };
 
-const scanLogBatches: Handler = async ({ service }, call, bytes) => {
-  const read = { ...parseScanRequest(bytes), signal: call.signal, ...minRevisionOf(call) };
+const scanLogBatches: Handler = async ({ service }, call, bytes, writer) => {
+  const read = { ...parseScanRequest(bytes), signal: call.signal, ...minRevisionOf(call), pace: writer };
   const reply = await service.scanLogBatches(read);
-  const writer = new SliceWriter(call, reply);
+  writer.begin(reply);
   for await (const batches of reply.batches) {
     await writer.write(frameAll(batches), batches.length);
   }
   await writer.flushed();
 };
 
-const subscribeEvents: Handler = async ({ service }, call, bytes) => {
-  const read = { ...parseSubscriptionRequest(bytes), signal: call.signal, ...minRevisionOf(call) };
+const subscribeEvents: Handler = async ({ service }, call, bytes, writer) => {
+  const read = { ...parseSubscriptionRequest(bytes), signal: call.signal, ...minRevisionOf(call), pace: writer };
   const reply = await service.subscribe(read);
-  const writer = new SliceWriter(call, reply);
+  writer.begin(reply);
   for await (const item of reply.items) {
     if (item.kind === 'events') {
       await writer.write(frameEvents(item.events, { framing: 'replies' }), item.events.length);
@@ -75,8 +80,8 @@ interface EventsReply extends ReadScope {
   readonly chunks: AsyncIterable<readonly StoredEvent[]>;
 }
 
-async function sendEvents(call: Call, reply: EventsReply, options: FrameOptions): Promise<void> {
-  const writer = new SliceWriter(call, reply);
+async function sendEvents(writer: SliceWriter, reply: EventsReply, options: FrameOptions): Promise<void> {
+  writer.begin(reply);
   for await (const events of reply.chunks) {
     const count = options.framing === 'batch' ? 1 : events.length;
     await writer.write(frameEvents(events, options), count);
@@ -107,27 +112,4 @@ function frameAll(messages: readonly Uint8Array[]): Uint8Array {
     at += FRAME_HEADER_BYTES + message.length;
   }
   return framed;
-}
-
-/** Sends the headers at once, then slice after slice, each when the one before has left. */
-class SliceWriter {
-  readonly #call: Call;
-  #leaving: Promise<void> = Promise.resolve();
-
-  constructor(call: Call, scope: ReadScope) {
-    this.#call = call;
-    call.begin(scopeHeaders(scope));
-  }
-
-  async write(frames: Uint8Array, count: number): Promise<void> {
-    await this.#leaving;
-    this.#call.signal.throwIfAborted();
-    this.#call.write(frames, count);
-    this.#leaving = this.#call.drained();
-  }
-
-  /** Resolves when everything has left. */
-  flushed(): Promise<void> {
-    return this.#leaving;
-  }
 }

@@ -12,4 +12,6 @@ export const GRPC_LIMITS: WireLimits = {
   callsMax: 20_000,
   pingEveryMs: 60_000,
   pingTimeoutMs: 20_000,
+  receiveMs: 60_000,
+  lingerMs: 60_000,
 };

@@ -1,8 +1,10 @@
 /** The gRPC interface of a node, from its address to its drain. */
+import { DatabaseError } from '#base';
 import type { Logger, Metrics } from '#observability';
 import type { Service } from '#service';
+import { type ByteBudgets, noRoom, RETRY_AFTER_MS } from '../byte-budgets.ts';
 import { databaseMethods } from './databases.ts';
-import { statusOfFailure, withLeader } from './error-status.ts';
+import { statusOfError, statusOfFailure, withLeader } from './error-status.ts';
 import { streamMethods } from './event-streams.ts';
 import { createHealthService } from './health.ts';
 import { GRPC_LIMITS } from './limits.ts';
@@ -11,7 +13,20 @@ import { methodMeters } from './meters.ts';
 import { createReflectionService } from './reflection.ts';
 import { transactionMethods } from './transactions.ts';
 import { unimplementedMethods } from './unimplemented.ts';
-import { type WireLimits, WireServer } from './wire/server.ts';
+import { type Refusals, type WireLimits, WireServer } from './wire/server.ts';
+
+/** What the server refuses by itself, before an operation is asked. */
+function refusalsOf({ callsMax }: WireLimits): Refusals {
+  const draining = new DatabaseError('unavailable', 'The node is shutting down; try another one');
+  const calls = `${callsMax} calls are in flight, which is the most at a time`;
+  return {
+    draining: statusOfError(draining),
+    tooManyCalls: statusOfError(
+      new DatabaseError('rate_limited', calls, { details: { retryAfterMs: RETRY_AFTER_MS } }),
+    ),
+    noRoom: statusOfError(noRoom()),
+  };
+}
 
 /** Their replies and their errors say where the leader is. */
 const WRITES: ReadonlySet<string> = new Set(['CreateDatabase', 'DeleteDatabase', 'Transact']);
@@ -26,6 +41,7 @@ export interface GrpcServerOptions {
   /** Told of what concerns the node and not one request, after which the node must stop. */
   readonly onFatal: (failure: unknown) => void;
   readonly limits?: Partial<WireLimits>;
+  readonly budgets: ByteBudgets;
 }
 
 export interface GrpcServer {
@@ -40,8 +56,9 @@ export interface GrpcServer {
 
 /** Listens when the promise resolves. */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
-  const { service, logger, metrics, onFatal, host } = options;
-  const context = { service, leaderTrailers: new LeaderTrailers(service) };
+  const { service, logger, metrics, onFatal, host, budgets } = options;
+  const context = { service, leaderTrailers: new LeaderTrailers(service), unsent: budgets.unsent };
+  const limits = { ...GRPC_LIMITS, ...options.limits };
   let draining = false;
   const health = createHealthService({
     readable: () => !draining,
@@ -54,7 +71,9 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
       ...streamMethods(context),
       ...unimplementedMethods(),
     ],
-    limits: { ...GRPC_LIMITS, ...options.limits },
+    limits,
+    ...budgets,
+    refusals: refusalsOf(limits),
     meterOf: methodMeters(metrics),
     onRefused: (reason) => metrics.counter('cairn_rejected_total', { reason }).add(),
     statusOf: (failure, { name }) => {

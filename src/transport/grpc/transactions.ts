@@ -19,6 +19,7 @@ export function transactionMethods(context: GrpcContext): readonly UnaryMethod[]
       kind: 'unary',
       service: EVENT_STORE,
       name: 'Transact',
+      mustAnswer: true,
       handle: (call, bytes) => transact(context, call, bytes),
     },
     {

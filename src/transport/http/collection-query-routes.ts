@@ -8,6 +8,7 @@ import { ALL, collectionQueryFromJson, type EventQuery, Faults, type JsonNode, t
 import { readJsonBody } from './body.ts';
 import { type Cursor, cursorBehind, cursorFrom } from './cursor.ts';
 import { jsonObject, jsonStringIfPresent } from './json-text.ts';
+import { PAGE_ANSWER_BYTES } from './limits.ts';
 import { boundedQuery, type EventPage, eventsJson, type PageQuery, pageLimit, readPage } from './page.ts';
 import { parseInteger } from './query-string.ts';
 import { type HttpReply, jsonReply, nextLink, scopeHeaders } from './reply.ts';
@@ -15,8 +16,8 @@ import type { HttpRequest } from './request.ts';
 import type { Route, RouteContext } from './route.ts';
 
 export const COLLECTION_QUERY_ROUTES: readonly Route[] = [
-  { method: 'GET', path: '/databases/{database}/events', handle: readLog },
-  { method: 'POST', path: '/databases/{database}/query', handle: queryByBody },
+  { method: 'GET', path: '/databases/{database}/events', answerBytes: PAGE_ANSWER_BYTES, handle: readLog },
+  { method: 'POST', path: '/databases/{database}/query', answerBytes: PAGE_ANSWER_BYTES, handle: queryByBody },
 ];
 
 /** The largest revision that something can be behind. */

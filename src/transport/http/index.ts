@@ -17,7 +17,9 @@
  *   TH6  Every transaction within the limits of the specification fits into a body, however its JSON is spelled.
  *   TH7  When a client goes away, the work below its request ends.
  *   TH8  All pages of one walk show one database instance at one revision.
- *   TH9  A request that was received whole is answered, whatever follows it on its connection and while the server closes.
+ *   TH9  A request that was received whole is answered, whatever follows it on its connection and while the server closes,
+ *        unless too many others wait before it: then it is not tried, and the connection says that it ends.
+ *   TH10 The requests of a connection are handled one after the other, in their order.
  */
 export type { AllowedOrigins } from './cors.ts';
 export { type HttpServer, type HttpServerOptions, startHttpServer } from './server.ts';

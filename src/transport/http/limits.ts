@@ -34,6 +34,18 @@ export const PAGE_SIZE_MAX = 1_000;
 /** Bytes of the stored events of a page: it ends before the event that would pass them, unless that is its first. */
 export const PAGE_BYTES_MAX: number = 8 * 1024 * 1024;
 
+/**
+ * Bytes that the answer to a page of events may take, as stored and as text; waited for before the page is read. More
+ * where names are long and events short, for which the text itself is counted in the end.
+ */
+export const PAGE_ANSWER_BYTES: number = 2 * PAGE_BYTES_MAX;
+
+/** The same of one transaction or one event. */
+export const ITEM_ANSWER_BYTES: number = 4 * TRANSACTION_BYTES_MAX;
+
+/** Requests of a connection that wait for the ones before them; one more ends the connection behind the last of them. */
+export const PIPELINED_MAX = 64;
+
 /** A client that has not sent its whole request by then is answered and dropped. */
 export const REQUEST_TIMEOUT_MS = 60_000;
 

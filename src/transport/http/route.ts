@@ -23,4 +23,6 @@ export interface Route {
   readonly handle: Handler;
   /** Bytes of body, when the route takes more than most. */
   readonly bodyBytesMax?: number;
+  /** Bytes that there must be room for before the answer is made, when it may become large. */
+  readonly answerBytes?: number;
 }

@@ -23,6 +23,7 @@ import type { ReadScope } from '#service';
 import { cursorBehind, cursorFrom } from './cursor.ts';
 import { invalidField } from './errors.ts';
 import { type JsonText, jsonInteger, jsonObject, jsonString, jsonStringIfPresent } from './json-text.ts';
+import { PAGE_ANSWER_BYTES } from './limits.ts';
 import { boundedQuery, type EventPage, eventsJson, pageLimit, readPage } from './page.ts';
 import type { QueryParameters } from './query-string.ts';
 import { type HttpReply, jsonReply, nextLink, redirectReply, scopeHeaders } from './reply.ts';
@@ -31,20 +32,28 @@ import { numeric, type RevisionHandler } from './revision-segment.ts';
 import type { Route, RouteContext } from './route.ts';
 
 export const SCOPED_QUERY_ROUTES: readonly Route[] = [
-  { method: 'GET', path: '/db/{database}/{revision}/events', handle: numeric(queryAtRevision) },
+  {
+    method: 'GET',
+    path: '/db/{database}/{revision}/events',
+    answerBytes: PAGE_ANSWER_BYTES,
+    handle: numeric(queryAtRevision),
+  },
   {
     method: 'GET',
     path: '/db/{database}/{revision}/streams/{stream}',
+    answerBytes: PAGE_ANSWER_BYTES,
     handle: numeric(eventsOf({ name: 'stream', kind: 'by-stream', parse: parseStreamName })),
   },
   {
     method: 'GET',
     path: '/db/{database}/{revision}/subjects/{subject}',
+    answerBytes: PAGE_ANSWER_BYTES,
     handle: numeric(eventsOf({ name: 'subject', kind: 'by-subject', parse: parseSubject })),
   },
   {
     method: 'GET',
     path: '/db/{database}/{revision}/event-types/{event_type}',
+    answerBytes: PAGE_ANSWER_BYTES,
     handle: numeric(eventsOf({ name: 'event_type', kind: 'by-type', parse: parseEventType })),
   },
 ];

@@ -4,11 +4,13 @@
  * fastify's own JSON parser, error bodies, query parser and 503 while closing are switched off, because the API
  * promises lossless JSON, one error body and that a request that was let in is finished.
  */
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { type Clock, DatabaseError } from '#base';
 import type { Logger, Metrics } from '#observability';
 import { isFatal, type Service } from '#service';
+import type { ByteBudgets } from '../byte-budgets.ts';
 import { type AllowedOrigins, corsHeaders } from './cors.ts';
 import { errorReply, invalidField } from './errors.ts';
 import { toDatabaseError } from './framework-errors.ts';
@@ -17,14 +19,17 @@ import {
   CONNECTIONS_MAX,
   HEADER_BYTES_MAX,
   KEEP_ALIVE_TIMEOUT_MS,
+  PIPELINED_MAX,
   REQUEST_TIMEOUT_MS,
 } from './limits.ts';
+import { HttpMemory } from './memory.ts';
 import { emptyReply, type HttpReply } from './reply.ts';
 import { HttpRequest, type RoutedRequest } from './request.ts';
+import { RequestLines } from './request-line.ts';
 import { RequestMetrics, UNMATCHED_ROUTE } from './request-metrics.ts';
 import type { Route, RouteContext } from './route.ts';
 import { allowedMethods, methodsByPath, ROUTES } from './routes.ts';
-import { answerClientError, answerUnusualRequests, type BusySockets } from './socket-errors.ts';
+import { answerClientError, answerUnusualRequests } from './socket-errors.ts';
 
 export interface HttpServerOptions {
   readonly host: string;
@@ -35,6 +40,7 @@ export interface HttpServerOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly allowedOrigins: AllowedOrigins;
+  readonly budgets: ByteBudgets;
   /** Connections at a time; `CONNECTIONS_MAX` unless given. */
   readonly connectionsMax?: number;
   /** Told of a broken invariant, after which the node must stop. */
@@ -69,7 +75,8 @@ class HttpFront {
   readonly #options: HttpServerOptions;
   readonly #context: RouteContext;
   readonly #metrics: RequestMetrics;
-  readonly #busy: BusySockets = new WeakMap();
+  readonly #lines = new RequestLines(PIPELINED_MAX);
+  readonly #memory: HttpMemory;
   readonly #fastify: FastifyInstance;
   readonly #sockets = new Set<Socket>();
   #closing = false;
@@ -78,6 +85,9 @@ class HttpFront {
     this.#options = options;
     this.#context = { service: options.service, clock: options.clock };
     this.#metrics = new RequestMetrics(options.metrics);
+    this.#memory = new HttpMemory(options.budgets, () => {
+      options.metrics.counter('cairn_rejected_total', { reason: 'overload' }).add();
+    });
     this.#fastify = this.#createFastify();
     this.#fastify.removeAllContentTypeParsers();
     this.#fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
@@ -85,7 +95,7 @@ class HttpFront {
       this.#track(request, reply);
       // A body that no route asked for is not read.
       if (request.is404) this.#send(request, reply, notFound(request));
-      else done(hostFault(request));
+      else done(hostFault(request) ?? this.#memory.admitBody(request, reply));
     });
     this.#fastify.setErrorHandler((error, request, reply) => this.#fail(error, request, reply));
     for (const route of ROUTES) this.#register(route);
@@ -123,14 +133,12 @@ class HttpFront {
     return fastify({
       logger: false,
       bodyLimit: BODY_BYTES_MAX,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      serverFactory: (handle) => createHttpServer(this.#lines.inTurn(handle)),
       forceCloseConnections: 'idle',
       return503OnClosing: false,
-      http: { maxHeaderSize: HEADER_BYTES_MAX, requireHostHeader: false },
       routerOptions: { maxParamLength: HEADER_BYTES_MAX, querystringParser: () => ({}) },
       clientErrorHandler: (error, socket) => {
-        answerClientError(error, socket, { allowedOrigins, busy: this.#busy });
+        answerClientError(error, socket, { allowedOrigins, lines: this.#lines });
       },
       frameworkErrors: (error, request, reply) => {
         this.#track(request, reply);
@@ -148,7 +156,10 @@ class HttpFront {
       handler: async (request, reply) => {
         // The router takes an empty segment for a parameter; a path that ends in a slash is not the path without it.
         if (Object.values(request.params).includes('')) return this.#send(request, reply, notFound(request));
-        return this.#send(request, reply, await route.handle(new HttpRequest(request, reply), this.#context));
+        this.#memory.received(reply);
+        const routed = new HttpRequest(request, reply);
+        if (route.answerBytes !== undefined) await this.#memory.awaitRoom(reply, route.answerBytes, routed.signal());
+        return this.#send(request, reply, await route.handle(routed, this.#context));
       },
     });
   }
@@ -162,7 +173,9 @@ class HttpFront {
     });
   }
 
-  #send(request: FastifyRequest, reply: FastifyReply, answer: HttpReply): FastifyReply {
+  #send(request: FastifyRequest, reply: FastifyReply, built: HttpReply): FastifyReply {
+    const refusal = this.#memory.send(request, reply, built.body?.length ?? 0);
+    const answer = refusal === undefined ? built : errorReply(refusal);
     reply.code(answer.status);
     reply.headers(corsHeaders(this.#options.allowedOrigins, request.headers.origin));
     reply.headers(answer.headers);
@@ -188,11 +201,10 @@ class HttpFront {
     return this.#send(request, reply, errorReply(failure));
   }
 
-  /** Counts the request, and remembers what its socket is busy with. */
+  /** Counts the request. */
   #track(request: FastifyRequest, reply: FastifyReply): void {
     const startedMs = performance.now();
     const response = reply.raw;
-    this.#busy.set(request.raw.socket, response);
     this.#metrics.begin();
     response.once('close', () => {
       const { label = UNMATCHED_ROUTE } = request.routeOptions.config;
@@ -204,6 +216,16 @@ class HttpFront {
       });
     });
   }
+}
+
+function createHttpServer(listener: RequestListener): Server {
+  const options = {
+    maxHeaderSize: HEADER_BYTES_MAX,
+    requireHostHeader: false,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+  };
+  return createServer(options, listener);
 }
 
 /** `/db/{database}` as fastify writes it. */

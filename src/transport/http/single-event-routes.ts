@@ -3,6 +3,7 @@
  */
 import type { Revision } from '#base';
 import type { SingleEventReply } from '#service';
+import { ITEM_ANSWER_BYTES } from './limits.ts';
 import { eventJson } from './page.ts';
 import { parseRevision, type QueryParameters } from './query-string.ts';
 import { type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
@@ -22,14 +23,21 @@ export const SINGLE_EVENT_ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: '/db/{database}/{revision}/events/{event_revision}',
+    answerBytes: ITEM_ANSWER_BYTES,
     handle: numeric(async (request, context, at) =>
       eventAtPosition(request, context, { at, segment: 'event_revision' }),
     ),
   },
-  { method: 'GET', path: '/db/{database}/{revision}/events/{stream}/{event_id}', handle: eventById },
+  {
+    method: 'GET',
+    path: '/db/{database}/{revision}/events/{stream}/{event_id}',
+    answerBytes: ITEM_ANSWER_BYTES,
+    handle: eventById,
+  },
   {
     method: 'GET',
     path: '/databases/{database}/events/{revision}',
+    answerBytes: ITEM_ANSWER_BYTES,
     handle: async (request, context) => eventAtPosition(request, context, { at: 'latest', segment: 'revision' }),
   },
 ];

@@ -12,13 +12,11 @@ import { DatabaseError } from '#base';
 import { type AllowedOrigins, corsHeaders } from './cors.ts';
 import { errorReply, invalidField } from './errors.ts';
 import { HEADER_BYTES_MAX, REQUEST_TIMEOUT_MS } from './limits.ts';
-
-/** The response that a socket is busy with; kept by the server for every request. */
-export type BusySockets = WeakMap<Duplex, ServerResponse>;
+import type { RequestLines } from './request-line.ts';
 
 export interface SocketErrorOptions {
   readonly allowedOrigins: AllowedOrigins;
-  readonly busy: BusySockets;
+  readonly lines: RequestLines;
 }
 
 /** Answers what Node's parser refuses. */
@@ -28,9 +26,9 @@ export function answerClientError(error: Error, socket: Socket, options: SocketE
     return;
   }
   const text = rawReply(toClientError(error), options.allowedOrigins);
-  const response = options.busy.get(socket);
-  if (response === undefined || response.writableEnded || !response.req.complete) {
-    endWith(socket, response?.headersSent === true && !response.writableEnded ? '' : text);
+  const response = options.lines.lastWhole(socket);
+  if (response === undefined || !response.req.complete) {
+    endWith(socket, response?.headersSent === true ? '' : text);
     return;
   }
   response.once('close', () => endWith(socket, text));

@@ -26,7 +26,7 @@ import { type RecordedTransaction, refusalError, type TransactRequest } from '#s
 import { type JsonBody, readJsonBody } from './body.ts';
 import { errorReply, invalidField } from './errors.ts';
 import type { JsonText } from './json-text.ts';
-import { TRANSACT_BODY_BYTES_MAX } from './limits.ts';
+import { ITEM_ANSWER_BYTES, TRANSACT_BODY_BYTES_MAX } from './limits.ts';
 import { type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import type { Handler, Route, RouteContext } from './route.ts';
@@ -45,7 +45,12 @@ export const TRANSACT_ROUTES: readonly Route[] = [
     bodyBytesMax: TRANSACT_BODY_BYTES_MAX,
     handle: transacting(transactionReceipt),
   },
-  { method: 'GET', path: '/api/v1/db/{database}/transaction/{transaction_id}', handle: lookUp },
+  {
+    method: 'GET',
+    path: '/api/v1/db/{database}/transaction/{transaction_id}',
+    answerBytes: ITEM_ANSWER_BYTES,
+    handle: lookUp,
+  },
 ];
 
 /** `conditions` is the wire word of one family, `constraints` of the other; both families take either. */

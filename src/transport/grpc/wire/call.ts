@@ -11,7 +11,9 @@
  */
 import { Metadata, type ServerUnaryCall, type ServerWritableStream, type sendUnaryData } from '@grpc/grpc-js';
 import { assert, DatabaseError } from '#base';
+import type { ByteBudget, Hold } from '../../byte-budget.ts';
 import type { MethodMeter, MethodName } from './method-name.ts';
+import type { PeerStream } from './peer-streams.ts';
 import { type CallStatus, GRPC_STATUS, type GrpcStatusName } from './status.ts';
 
 /** The call as grpc-js sees it: requests are bytes, replies are bytes in their frames. */
@@ -27,13 +29,27 @@ export interface CallParts {
   readonly surface: Surface;
   readonly method: MethodName;
   readonly meter: MethodMeter;
+  /** Absent when the peer was gone before its call began. */
+  readonly peer: PeerStream | undefined;
+  /** Bytes of replies that have not left yet. */
+  readonly unsent: ByteBudget;
+  /** The status for a reply that there is no room for. */
+  readonly noRoom: CallStatus;
   readonly onEnded: (call: Call) => void;
 }
+
+/** Replies up to this size are not counted: the bound on streams bounds them. */
+const SMALL_REPLY_BYTES = 64 * 1024;
+
+/** A reply in its frame, and the copy of it that grpc-js makes. */
+const COPIES = 2;
 
 export class Call {
   readonly method: MethodName;
   readonly #surface: Surface;
   readonly #meter: MethodMeter;
+  readonly #peer: PeerStream | undefined;
+  readonly #parts: CallParts;
   readonly #onEnded: (call: Call) => void;
   readonly #startedAt = performance.now();
   #ended = false;
@@ -46,6 +62,8 @@ export class Call {
     this.method = parts.method;
     this.#surface = parts.surface;
     this.#meter = parts.meter;
+    this.#peer = parts.peer;
+    this.#parts = parts;
     this.#onEnded = parts.onEnded;
     this.#meter.started();
     this.#meter.received();
@@ -75,6 +93,10 @@ export class Call {
   reply(framed: Uint8Array, headers?: Metadata, trailers?: Metadata): void {
     if (this.#ended) return;
     assert(this.#surface.kind === 'unary', 'Only a unary call is answered with one message', this.method.name);
+    if (framed.length > SMALL_REPLY_BYTES && !this.#holdReply(COPIES * framed.length)) {
+      this.finish(this.#parts.noRoom);
+      return;
+    }
     if (headers !== undefined) this.#surface.call.sendMetadata(headers);
     this.#surface.respond(null, framed, trailers);
     this.#meter.sent(1);
@@ -86,14 +108,30 @@ export class Call {
     if (!this.#ended) this.#surface.call.sendMetadata(headers);
   }
 
-  /** Sends framed messages after `begin`. False: wait for `drained` before the next. */
-  write(frames: Uint8Array, count: number): boolean {
-    if (this.#ended) return true;
+  /** Sends framed messages after `begin`. False: wait for `drained` before the next. The hold ends when they have left. */
+  write(frames: Uint8Array, count: number, hold?: Hold): boolean {
+    if (this.#ended) {
+      hold?.release();
+      return true;
+    }
     assert(this.#surface.kind === 'server_stream', 'Only a stream is written to', this.method.name);
     this.#meter.sent(count);
     this.#unsent += 1;
-    this.#surface.call.write(frames, () => this.#sent());
+    if (hold !== undefined) this.keep(hold);
+    this.#surface.call.write(frames, () => this.#sent(hold));
     return this.#unsent === 0;
+  }
+
+  /** Keeps bytes until everything that was sent has left, or the peer has gone. */
+  keep(hold: Hold): void {
+    if (this.#peer === undefined) hold.release();
+    else this.#peer.keep(hold);
+  }
+
+  /** Ends the call at once, with all that it has not sent: for a reader that does not read. */
+  cut(): void {
+    if (!this.#ended) this.#end('RESOURCE_EXHAUSTED');
+    this.#peer?.reset();
   }
 
   /** Resolves when everything written has left, or the call has ended. One waiter at a time. */
@@ -118,7 +156,17 @@ export class Call {
     this.#end(status.code);
   }
 
-  #sent(): void {
+  /** False when there is no room for so much. */
+  #holdReply(bytes: number): boolean {
+    const { unsent } = this.#parts;
+    const evict = (): void => this.cut();
+    const hold = this.method.mustAnswer === true ? unsent.takeAnyway(bytes, evict) : unsent.tryTake(bytes, evict);
+    if (hold !== undefined) this.keep(hold);
+    return hold !== undefined;
+  }
+
+  #sent(hold: Hold | undefined): void {
+    if (hold !== undefined) this.#peer?.left(hold);
     this.#unsent -= 1;
     if (this.#unsent === 0) this.#onDrained?.();
   }
@@ -135,6 +183,7 @@ export class Call {
     this.#ended = true;
     this.#abort?.abort(callEnded(code));
     this.#onDrained?.();
+    this.#peer?.ended();
     this.#meter.ended(code, (performance.now() - this.#startedAt) / 1000);
     this.#onEnded(this);
   }

@@ -4,6 +4,8 @@ export interface MethodName {
   readonly kind: 'unary' | 'server_stream';
   readonly service: string;
   readonly name: string;
+  /** Its reply is sent even when there is no room for it: it says what was committed. */
+  readonly mustAnswer?: boolean;
 }
 
 /** What is counted of a method's calls. */

@@ -16,10 +16,12 @@ import {
   type ServerOptions,
 } from '@grpc/grpc-js';
 import { DatabaseError } from '#base';
+import type { ByteBudget } from '../../byte-budget.ts';
 import { Call, type Surface } from './call.ts';
 import { asSerialised } from './framing.ts';
 import type { Method } from './method.ts';
 import type { MethodMeter, MethodName } from './method-name.ts';
+import { PeerStreams } from './peer-streams.ts';
 import { type CallStatus, OK } from './status.ts';
 
 export interface WireLimits {
@@ -32,16 +34,33 @@ export interface WireLimits {
   readonly pingEveryMs: number;
   /** A connection that has not answered a ping for so long is destroyed, which cancels its calls. */
   readonly pingTimeoutMs: number;
+  /** A request that has not arrived by then is given up, and so is a reply that was not taken so long after its end. */
+  readonly receiveMs: number;
+  readonly lingerMs: number;
+}
+
+export interface Refusals {
+  readonly draining: CallStatus;
+  /** For the most calls that may be in flight. */
+  readonly tooManyCalls: CallStatus;
+  /** For a request or a reply that there is no room for. */
+  readonly noRoom: CallStatus;
 }
 
 export interface WireServerParts {
   readonly methods: readonly Method[];
   readonly limits: WireLimits;
+  /** Bytes of requests that arrive or are worked on. */
+  readonly requests: ByteBudget;
+  /** Bytes of replies that have not left yet. */
+  readonly unsent: ByteBudget;
   readonly meterOf: (method: MethodName) => MethodMeter;
   /** The status for whatever a handler threw. What it cannot name is a bug: it throws, and the node stops. */
   readonly statusOf: (failure: unknown, method: MethodName) => CallStatus;
   /** Told of every call that is refused before its handler sees it. */
   readonly onRefused: (why: 'overload' | 'draining') => void;
+  /** The statuses of calls that the server itself refuses or ends. */
+  readonly refusals: Refusals;
   /** Adds services that come with their own handlers, such as health and reflection. */
   readonly extend?: (server: Server) => void;
 }
@@ -49,10 +68,11 @@ export interface WireServerParts {
 /** node:http2 refuses streams of a connection beyond it; its own 10 MB would be a handful of large transactions. */
 const SESSION_MEMORY_MB = 256;
 
+/** Streams that still carry a reply away are no calls any more. */
+const STREAMS_PER_CALL = 2;
+
 /** How long a drained server waits for its last answers to leave. */
 const FLUSH_MS = 500;
-
-const DRAINING: CallStatus = { code: 'UNAVAILABLE', message: 'The node is shutting down; try another one' };
 
 const asItIs = (bytes: Buffer): Uint8Array => bytes;
 
@@ -60,12 +80,22 @@ export class WireServer {
   readonly #parts: WireServerParts;
   readonly #server: Server;
   readonly #calls = new Set<Call>();
+  readonly #peers: PeerStreams;
   #draining = false;
   #onIdle: (() => void) | undefined;
 
   constructor(parts: WireServerParts) {
     this.#parts = parts;
     this.#server = new Server(optionsOf(parts.limits));
+    const paths = new Set(parts.methods.map(pathOf));
+    this.#peers = new PeerStreams({
+      requests: parts.requests,
+      streamsMax: STREAMS_PER_CALL * parts.limits.callsMax,
+      receiveMs: parts.limits.receiveMs,
+      lingerMs: parts.limits.lingerMs,
+      isBounded: (path) => paths.has(path),
+      onRefused: () => parts.onRefused('overload'),
+    });
     for (const method of parts.methods) this.#register(method);
     parts.extend?.(this.#server);
   }
@@ -79,8 +109,10 @@ export class WireServer {
     const target = `${host}:${address.port}`;
     return new Promise((resolve, reject) => {
       this.#server.bindAsync(target, ServerCredentials.createInsecure(), (cause, port) => {
-        if (cause === null) resolve(port);
-        else
+        if (cause === null) {
+          this.#peers.listen(port);
+          resolve(port);
+        } else
           reject(new DatabaseError('unavailable', `Cannot listen for gRPC on ${target}: ${cause.message}`, { cause }));
       });
     });
@@ -100,12 +132,14 @@ export class WireServer {
     const closed = new Promise<void>((resolve) => {
       this.#server.tryShutdown(() => resolve());
     });
-    for (const call of this.#calls) if (call.method.kind === 'server_stream') call.finish(DRAINING);
+    for (const call of this.#calls)
+      if (call.method.kind === 'server_stream') call.finish(this.#parts.refusals.draining);
     const force = (): void => this.#server.forceShutdown();
     const timers = [setTimeout(force, graceMs)];
     // Calls of the services beside ours, such as a watched health, would otherwise use up the time of grace.
     void this.#idle().then(() => timers.push(setTimeout(force, Math.min(FLUSH_MS, graceMs))));
     await closed;
+    this.#peers.close();
     for (const timer of timers) clearTimeout(timer);
   }
 
@@ -123,7 +157,7 @@ export class WireServer {
   }
 
   #register(method: Method): void {
-    const path = `/${method.service}/${method.name}`;
+    const path = pathOf(method);
     const meter = this.#parts.meterOf(method);
     if (method.kind === 'unary') {
       const handler: handleUnaryCall<Uint8Array, Uint8Array> = (call, respond) => {
@@ -143,8 +177,11 @@ export class WireServer {
 
   /** The call, unless it is refused at once. */
   #accept(surface: Surface, method: MethodName, meter: MethodMeter): Call | undefined {
-    const call = new Call({ surface, method, meter, onEnded: () => this.#ended(call) });
-    const refusal = this.#refusal();
+    const peer = this.#peers.of(surface.call.metadata);
+    const { unsent, refusals } = this.#parts;
+    const shared = { unsent, noRoom: refusals.noRoom, onEnded: () => this.#ended(call) };
+    const call = new Call({ surface, method, meter, peer, ...shared });
+    const refusal = this.#refusal(peer?.deliver(surface.call.request.length) ?? true);
     if (refusal !== undefined) {
       call.finish(refusal);
       return undefined;
@@ -153,16 +190,15 @@ export class WireServer {
     return call;
   }
 
-  #refusal(): CallStatus | undefined {
-    const { limits, onRefused } = this.#parts;
+  #refusal(hasRoom: boolean): CallStatus | undefined {
+    const { limits, onRefused, refusals } = this.#parts;
     if (this.#draining) {
       onRefused('draining');
-      return DRAINING;
+      return refusals.draining;
     }
-    const { callsMax } = limits;
-    if (this.#calls.size < callsMax) return undefined;
+    if (hasRoom && this.#calls.size < limits.callsMax) return undefined;
     onRefused('overload');
-    return { code: 'RESOURCE_EXHAUSTED', message: `${callsMax} calls are in flight, which is the most at a time` };
+    return hasRoom ? refusals.tooManyCalls : refusals.noRoom;
   }
 
   /** Runs a handler; whatever it throws ends its call. */
@@ -178,6 +214,10 @@ export class WireServer {
   #fail(call: Call, failure: unknown): void {
     call.finish(this.#parts.statusOf(failure, call.method));
   }
+}
+
+function pathOf({ service, name }: MethodName): string {
+  return `/${service}/${name}`;
 }
 
 function optionsOf(limits: WireLimits): ServerOptions {

@@ -1,16 +1,19 @@
 // Goal: the gRPC server keeps the protocol whatever a client sends, and every call ends exactly once (T1 to T4).
 // Method: a server of four small methods, driven by a client that sends any bytes, and by the grpc-js client.
 
+import { type ClientHttp2Stream, constants } from 'node:http2';
 import { deflateSync, gzipSync } from 'node:zlib';
 import * as grpc from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
+import { type ByteBudgets, createByteBudgets } from '../../../../src/transport/byte-budgets.ts';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
 import { FRAME_HEADER_BYTES, frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import type { Method } from '../../../../src/transport/grpc/wire/method.ts';
 import type { MethodMeter } from '../../../../src/transport/grpc/wire/method-name.ts';
 import { WireServer } from '../../../../src/transport/grpc/wire/server.ts';
 import { type CallStatus, GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
+import { ManualTime, until } from '../../../support/budget-time.ts';
 import { RawGrpc } from '../../../support/raw-grpc.ts';
 
 const REQUEST_BYTES_MAX = 10_000;
@@ -47,6 +50,8 @@ interface Fixture {
   readonly waiting: Call[];
   /** Chunks that Fill has written. */
   readonly written: { readonly chunks: number };
+  readonly budgets: ByteBudgets;
+  readonly time: ManualTime;
 }
 
 function methodsOf(waiting: Call[], written: { chunks: number }): readonly Method[] {
@@ -117,7 +122,19 @@ function statusOf(failure: unknown): CallStatus {
   return { code: 'NOT_FOUND', message: failure.message };
 }
 
-async function start(options: { readonly callsMax?: number } = {}): Promise<Fixture> {
+interface Bounds {
+  readonly callsMax?: number;
+  readonly requestBytesMax?: number;
+  /** Bytes of all requests, and of all replies. */
+  readonly requests?: number;
+  readonly unsent?: number;
+  readonly receiveMs?: number;
+  readonly lingerMs?: number;
+}
+
+const MUCH = 2 ** 30;
+
+async function start(options: Bounds = {}): Promise<Fixture> {
   const ended: string[] = [];
   const waiting: Call[] = [];
   const written = { chunks: 0 };
@@ -127,26 +144,36 @@ async function start(options: { readonly callsMax?: number } = {}): Promise<Fixt
     sent: () => undefined,
     ended: (code) => ended.push(code),
   };
+  const time = new ManualTime();
+  const budgets = createByteBudgets({
+    requestBytesMax: options.requests ?? MUCH,
+    unsentBytesMax: options.unsent ?? MUCH,
+    patienceMs: 50,
+    time,
+  });
   const server = new WireServer({
     methods: methodsOf(waiting, written),
     meterOf: () => meter,
     onRefused: (why) => ended.push(why),
     statusOf,
+    ...budgets,
+    refusals: {
+      draining: { code: 'UNAVAILABLE', message: 'draining' },
+      tooManyCalls: { code: 'RESOURCE_EXHAUSTED', message: 'too many calls' },
+      noRoom: { code: 'UNAVAILABLE', message: 'no room' },
+    },
     limits: {
-      requestBytesMax: REQUEST_BYTES_MAX,
+      requestBytesMax: options.requestBytesMax ?? REQUEST_BYTES_MAX,
       streamsPerConnectionMax: 100,
       callsMax: options.callsMax ?? 1000,
       pingEveryMs: 60_000,
       pingTimeoutMs: 20_000,
+      receiveMs: options.receiveMs ?? 60_000,
+      lingerMs: options.lingerMs ?? 60_000,
     },
   });
   const port = await server.listen({ host: '127.0.0.1', port: 0 });
-  return { server, port, raw: new RawGrpc(port), ended, waiting, written };
-}
-
-/** Resolves as soon as the condition holds; the test's own timeout bounds it. */
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+  return { server, port, raw: new RawGrpc(port), ended, waiting, written, budgets, time };
 }
 
 let at: Fixture;
@@ -343,5 +370,90 @@ describe('streams', () => {
     await new Promise((resolve) => stream.on('close', resolve));
     expect(received).toBe(FILL_CHUNKS * (FILL_CHUNK.length + FRAME_HEADER_BYTES));
     expect(at.ended).toEqual(['OK', 'OK']);
+  });
+});
+
+describe('the memory of a server', () => {
+  const WAIT = '/test.Service/Wait';
+  /** Large enough to be counted. */
+  const PART = new Uint8Array(30_000);
+
+  async function restart(bounds: Bounds): Promise<void> {
+    await at.raw.close();
+    await at.server.drain(0);
+    at = await start({ requestBytesMax: 1_000_000, ...bounds });
+  }
+
+  /** A call whose message of a million bytes begins to arrive. */
+  function halfSent(): ClientHttp2Stream {
+    const stream = at.raw.session.request({ ':method': 'POST', ':path': WAIT, 'content-type': 'application/grpc' });
+    stream.on('error', () => undefined);
+    stream.write(Buffer.concat([Uint8Array.of(0, 0, 15, 66, 64), PART]));
+    return stream;
+  }
+
+  function closed(stream: ClientHttp2Stream): Promise<void> {
+    return new Promise((resolve) => stream.once('close', resolve));
+  }
+
+  it('takes no more of requests than it may hold, and goes on when there is room again (TM1)', async () => {
+    await restart({ requests: 70_000 });
+    const kept = [halfSent(), halfSent()];
+    const refused = halfSent();
+    await closed(refused);
+    expect(refused.rstCode).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    expect(at.ended).toEqual(['overload']);
+    for (const stream of kept) stream.close();
+    await until(() => kept.every((stream) => stream.destroyed));
+    const answer = at.raw.call({ path: WAIT, pieces: [frame(PART)] });
+    await until(() => at.waiting.length === 1);
+    at.waiting[0]?.reply(HELLO);
+    expect((await answer).status).toBe(GRPC_STATUS.OK);
+  });
+
+  it('gives up a request that arrives too slowly when another one needs the room (TM2)', async () => {
+    await restart({ requests: 40_000 });
+    const slow = halfSent();
+    await until(() => at.budgets.requests.used > 0);
+    const early = halfSent();
+    await closed(early);
+    at.time.advance(60);
+    expect(slow.destroyed).toBe(false);
+    const other = halfSent();
+    await closed(slow);
+    expect(other.destroyed).toBe(false);
+    other.close();
+    expect(slow.rstCode).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  });
+
+  it('refuses a message that unpacks to more than there is room for, without running it', async () => {
+    await restart({ requests: 40_000 });
+    const headers = { 'grpc-encoding': 'gzip' };
+    const reply = await at.raw.call({ path: WAIT, pieces: [packed(gzipSync(new Uint8Array(500_000)))], headers });
+    expect(reply).toMatchObject({ status: GRPC_STATUS.UNAVAILABLE, message: 'no room' });
+    expect(at.waiting).toEqual([]);
+  });
+
+  it('gives up a request that does not arrive, and a reply that is not taken (T8)', async () => {
+    await restart({ receiveMs: 10, lingerMs: 10 });
+    const late = halfSent();
+    await closed(late);
+    expect(late.rstCode).toBe(constants.NGHTTP2_CANCEL);
+    const unread = at.raw.session.request({ ':method': 'POST', ':path': WAIT, 'content-type': 'application/grpc' });
+    unread.on('error', () => undefined);
+    unread.end(HELLO);
+    unread.pause();
+    await until(() => at.waiting.length === 1);
+    at.waiting[0]?.reply(frame(new Uint8Array(500_000)));
+    await closed(unread);
+    expect(unread.rstCode).toBe(constants.NGHTTP2_CANCEL);
+  });
+
+  it('does not send a large reply that there is no room for', async () => {
+    await restart({ unsent: 300_000 });
+    const answer = at.raw.call({ path: WAIT, pieces: [HELLO] });
+    await until(() => at.waiting.length === 1);
+    at.waiting[0]?.reply(frame(new Uint8Array(200_000)));
+    expect(await answer).toMatchObject({ status: GRPC_STATUS.UNAVAILABLE, message: 'no room' });
   });
 });

@@ -160,7 +160,7 @@ describe('a server that closes', () => {
   it('says that it cannot listen where somebody else does', async () => {
     await using world = await startHttpWorld();
     const { port } = new URL(world.server.address);
-    const { startHttpServer } = await import('#transport');
+    const { createByteBudgets, startHttpServer } = await import('#transport');
     const { service, metrics } = world;
     const { silentLogger } = await import('#observability');
     const second = startHttpServer({
@@ -171,6 +171,7 @@ describe('a server that closes', () => {
       clock: { nowMs: () => 0 },
       logger: silentLogger,
       allowedOrigins: '*',
+      budgets: createByteBudgets({ requestBytesMax: 1, unsentBytesMax: 1 }),
       onFatal: () => undefined,
     });
     await expect(second).rejects.toMatchObject({ code: 'unavailable', message: expect.stringContaining(port) });

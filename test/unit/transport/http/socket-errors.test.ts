@@ -3,6 +3,7 @@
 import { createServer, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { assert } from '#base';
+import { RequestLines } from '../../../../src/transport/http/request-line.ts';
 import { answerClientError } from '../../../../src/transport/http/socket-errors.ts';
 import { exchange, parseReplies } from '../../../support/raw-http.ts';
 
@@ -21,7 +22,7 @@ function failure(code: string): Error {
   return Object.assign(new Error('the words of the parser'), { code });
 }
 
-const OPTIONS = { allowedOrigins: '*', busy: new WeakMap() } as const;
+const OPTIONS = { allowedOrigins: '*', lines: new RequestLines(1) } as const;
 
 describe('a connection that fails', () => {
   it.each([

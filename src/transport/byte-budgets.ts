@@ -1,0 +1,42 @@
+/**
+ * The two budgets that all transports of a node share, and what a client is told when one of them is used up.
+ */
+import { DatabaseError } from '#base';
+import { type BudgetTime, ByteBudget } from './byte-budget.ts';
+
+export interface ByteBudgets {
+  /** Bytes of requests that arrive or are worked on. */
+  readonly requests: ByteBudget;
+  /** Bytes of replies that have not left yet. */
+  readonly unsent: ByteBudget;
+}
+
+export interface ByteBudgetSizes {
+  readonly requestBytesMax: number;
+  readonly unsentBytesMax: number;
+  /** How long a client may keep bytes that others wait for. */
+  readonly patienceMs?: number;
+  /** Real time unless a test decides. */
+  readonly time?: BudgetTime;
+}
+
+/** Slower than one slice or body in this time is slow only while others wait. */
+const PATIENCE_MS = 10_000;
+
+/** When to come again: most of what is held is given back sooner. */
+export const RETRY_AFTER_MS = 1_000;
+
+export function createByteBudgets(sizes: ByteBudgetSizes): ByteBudgets {
+  const { requestBytesMax, unsentBytesMax, patienceMs = PATIENCE_MS, time } = sizes;
+  const shared = { patienceMs, ...(time === undefined ? {} : { time }) };
+  return {
+    requests: new ByteBudget({ bytesMax: requestBytesMax, ...shared }),
+    unsent: new ByteBudget({ bytesMax: unsentBytesMax, ...shared }),
+  };
+}
+
+/** Nothing was tried, and the same request may succeed a moment later. */
+export function noRoom(): DatabaseError {
+  const message = 'The node holds as many bytes of requests or replies as it may; repeat the request after a pause';
+  return new DatabaseError('busy', message, { details: { retryAfterMs: RETRY_AFTER_MS } });
+}

@@ -1,0 +1,188 @@
+/**
+ * The HTTP/2 streams underneath the calls, for what grpc-js does not say: how much of a message has arrived, when the
+ * last byte of a reply has left, and how to end a stream whose reader never takes it.
+ *
+ * ```
+ *   receiving ── the handler has the message ──> handled ── the call has ended ──> ended ── the peer has it all ──> gone
+ *      └── too slow, or no room for it ──> reset                                    └── too slow ──> reset
+ * ```
+ *
+ * They come by Node's diagnostics channel of created streams (docs/adr). Each is marked with a header of its own, which
+ * its call finds in its metadata (T8).
+ */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import type { ByteBudget, Hold } from '../../byte-budget.ts';
+
+export interface PeerStreamsOptions {
+  /** What requests may hold while they arrive and are worked on. */
+  readonly requests: ByteBudget;
+  /** Streams at a time, those included that still carry a reply away. */
+  readonly streamsMax: number;
+  /** A message that has not arrived by then is given up. */
+  readonly receiveMs: number;
+  /** A reply that has not been taken so long after its end is given up. */
+  readonly lingerMs: number;
+  /** Whether a path is one of those whose time is bounded: health and reflection have streams that stay open. */
+  readonly isBounded: (path: string) => boolean;
+  /** Told of every stream that is reset for want of room. */
+  readonly onRefused: () => void;
+}
+
+/** The header that carries the mark; whatever a client sends under this name is written over. */
+const MARK = 'x-cairn-stream';
+
+const CREATED = 'http2.server.stream.created';
+
+/** What a stream may hold beside the budget: a window of flow control and less. */
+const UNCOUNTED_BYTES = 16 * 1024;
+
+const SWEEP_EVERY_MS = 1_000;
+
+export class PeerStreams {
+  readonly #options: PeerStreamsOptions;
+  readonly #streams = new Map<string, PeerStream>();
+  readonly #onCreated = (message: unknown): void => this.#created(message);
+  readonly #sweeping: NodeJS.Timeout;
+  /** Streams of other servers of the process are none of this one's. */
+  #port: number | undefined;
+  #last = 0;
+
+  constructor(options: PeerStreamsOptions) {
+    this.#options = options;
+    this.#sweeping = setInterval(() => this.#sweep(), SWEEP_EVERY_MS).unref();
+    subscribe(CREATED, this.#onCreated);
+  }
+
+  /** From now on the streams of connections to this port are kept. */
+  listen(port: number): void {
+    this.#port = port;
+  }
+
+  close(): void {
+    unsubscribe(CREATED, this.#onCreated);
+    clearInterval(this.#sweeping);
+  }
+
+  /** The stream of a call, by its metadata. */
+  of(metadata: { get(name: string): readonly unknown[] }): PeerStream | undefined {
+    const [mark] = metadata.get(MARK);
+    return typeof mark === 'string' ? this.#streams.get(mark) : undefined;
+  }
+
+  #created(message: unknown): void {
+    if (!isCreation(message)) return;
+    const { stream, headers } = message;
+    if (stream.session?.socket.localPort !== this.#port) return;
+    if (this.#streams.size >= this.#options.streamsMax) {
+      this.#options.onRefused();
+      stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      return;
+    }
+    this.#last += 1;
+    const mark = String(this.#last);
+    headers[MARK] = mark;
+    const isBounded = this.#options.isBounded(headers[':path'] ?? '');
+    const peer = new PeerStream(stream, this.#options, isBounded);
+    this.#streams.set(mark, peer);
+    stream.once('close', () => {
+      this.#streams.delete(mark);
+      peer.release();
+    });
+  }
+
+  #sweep(): void {
+    const nowMs = performance.now();
+    for (const peer of this.#streams.values()) peer.endIfLate(nowMs);
+  }
+}
+
+interface Creation {
+  readonly stream: ServerHttp2Stream;
+  readonly headers: IncomingHttpHeaders;
+}
+
+function isCreation(message: unknown): message is Creation {
+  return typeof message === 'object' && message !== null && 'stream' in message && 'headers' in message;
+}
+
+/** One stream. */
+export class PeerStream {
+  readonly #stream: ServerHttp2Stream;
+  readonly #options: PeerStreamsOptions;
+  /** What is held for it until it is gone. */
+  readonly #unsent = new Set<Hold>();
+  #request: Hold | undefined;
+  #received = 0;
+  /** When it must be over; Infinity while a handler works. */
+  #dueMs: number;
+
+  constructor(stream: ServerHttp2Stream, options: PeerStreamsOptions, isBounded: boolean) {
+    this.#stream = stream;
+    this.#options = options;
+    this.#dueMs = isBounded ? performance.now() + options.receiveMs : Number.POSITIVE_INFINITY;
+    // Not before grpc-js listens, which pauses the stream at once: what one listener is given, another does not get.
+    stream.once('pause', () => {
+      stream.on('data', (piece: Uint8Array) => {
+        if (!this.#count(this.#received + piece.length)) this.#refuse();
+      });
+    });
+  }
+
+  /** The handler is to have the message, which may be longer than what came. False: there is no room for it. */
+  deliver(messageBytes: number): boolean {
+    this.#dueMs = Number.POSITIVE_INFINITY;
+    if (messageBytes > this.#received && !this.#count(messageBytes)) return false;
+    this.#request?.pin();
+    return true;
+  }
+
+  /** Keeps a hold until `left` or the end of the stream. */
+  keep(hold: Hold): void {
+    if (this.#stream.closed) hold.release();
+    else this.#unsent.add(hold);
+  }
+
+  left(hold: Hold): void {
+    this.#unsent.delete(hold);
+    hold.release();
+  }
+
+  /** The call has ended: its message is not needed any more, and its reply should leave soon. */
+  ended(): void {
+    this.#request?.release();
+    this.#dueMs = performance.now() + this.#options.lingerMs;
+  }
+
+  /** Ends the stream with what gRPC clients report as RESOURCE_EXHAUSTED, and lets go of everything that is unsent. */
+  reset(): void {
+    this.#stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    this.release();
+  }
+
+  /** For the registry: gives back all that is held for it. */
+  release(): void {
+    this.#request?.release();
+    for (const hold of this.#unsent) hold.release();
+    this.#unsent.clear();
+  }
+
+  /** For the registry. */
+  endIfLate(nowMs: number): void {
+    if (nowMs > this.#dueMs) this.#stream.close(constants.NGHTTP2_CANCEL);
+  }
+
+  /** False when there is no room for so much. */
+  #count(bytes: number): boolean {
+    this.#received = bytes;
+    if (bytes <= UNCOUNTED_BYTES || this.#stream.closed) return true;
+    if (this.#request !== undefined) return this.#request.tryGrow(bytes);
+    this.#request = this.#options.requests.tryTake(bytes, () => this.#refuse());
+    return this.#request !== undefined;
+  }
+
+  #refuse(): void {
+    this.#options.onRefused();
+    this.reset();
+  }
+}

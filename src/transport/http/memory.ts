@@ -1,0 +1,113 @@
+/**
+ * What the requests of HTTP hold in memory, counted before they hold it: bodies while they arrive and are worked on,
+ * answers until they have left (TM1).
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { DatabaseError } from '#base';
+import type { Hold } from '../byte-budget.ts';
+import { type ByteBudgets, noRoom } from '../byte-budgets.ts';
+
+/** Bodies and answers up to this size are not counted: the bound on connections bounds them. */
+const UNCOUNTED_BYTES = 16 * 1024;
+
+/** How long a request waits for room before it is refused. */
+const WAIT_MS = 5_000;
+
+interface Held {
+  body?: Hold | undefined;
+  answer?: Hold | undefined;
+}
+
+export class HttpMemory {
+  readonly #budgets: ByteBudgets;
+  readonly #onRefused: () => void;
+  readonly #held = new WeakMap<FastifyReply['raw'], Held>();
+
+  constructor(budgets: ByteBudgets, onRefused: () => void) {
+    this.#budgets = budgets;
+    this.#onRefused = onRefused;
+  }
+
+  /** Counts the body that the headers announce, before it is read. The error: there is no room for it. */
+  admitBody(request: FastifyRequest, reply: FastifyReply): DatabaseError | undefined {
+    const bytes = announcedBytes(request);
+    if (bytes <= UNCOUNTED_BYTES) return undefined;
+    const body = this.#budgets.requests.tryTake(bytes, () => this.#cut(reply));
+    if (body === undefined) {
+      // Nobody wants to read the rest of it.
+      reply.header('connection', 'close');
+      return this.#refuse();
+    }
+    this.#heldBy(reply).body = body;
+    return undefined;
+  }
+
+  /** The body is here; from now on the node works with it. */
+  received(reply: FastifyReply): void {
+    this.#held.get(reply.raw)?.body?.pin();
+  }
+
+  /** Waits until there is room for an answer that may become so large. */
+  async awaitRoom(reply: FastifyReply, bytes: number, signal: AbortSignal): Promise<void> {
+    const limit = AbortSignal.timeout(WAIT_MS);
+    try {
+      const wait = AbortSignal.any([signal, limit]);
+      const hold = await this.#budgets.unsent.take(bytes, () => this.#cut(reply), wait);
+      if (reply.raw.destroyed) hold.release();
+      else this.#heldBy(reply).answer = hold;
+    } catch (failure) {
+      throw limit.aborted && !signal.aborted ? this.#refuse() : failure;
+    }
+  }
+
+  /**
+   * Counts an answer that is being sent. The error: there is no room for it, and nothing is lost if it is not sent,
+   * because the request was a read.
+   */
+  send(request: FastifyRequest, reply: FastifyReply, bytes: number): DatabaseError | undefined {
+    const held = this.#heldBy(reply);
+    held.body?.release();
+    if (held.answer !== undefined) {
+      held.answer.resize(bytes);
+      held.answer.renew();
+      return undefined;
+    }
+    if (bytes <= UNCOUNTED_BYTES) return undefined;
+    const { unsent } = this.#budgets;
+    const cut = (): void => this.#cut(reply);
+    held.answer = request.method === 'GET' ? unsent.tryTake(bytes, cut) : unsent.takeAnyway(bytes, cut);
+    return held.answer === undefined ? this.#refuse() : undefined;
+  }
+
+  #heldBy(reply: FastifyReply): Held {
+    const known = this.#held.get(reply.raw);
+    if (known !== undefined) return known;
+    const held: Held = {};
+    this.#held.set(reply.raw, held);
+    reply.raw.once('close', () => release(held));
+    return held;
+  }
+
+  #cut(reply: FastifyReply): void {
+    reply.raw.destroy();
+    release(this.#heldBy(reply));
+  }
+
+  #refuse(): DatabaseError {
+    this.#onRefused();
+    return noRoom();
+  }
+}
+
+function release({ body, answer }: Held): void {
+  body?.release();
+  answer?.release();
+}
+
+/** Of a body without a length, as many as the route takes. A longer one than that is refused without being read. */
+function announcedBytes({ headers, routeOptions }: FastifyRequest): number {
+  const max = routeOptions.bodyLimit ?? 0;
+  if (headers['transfer-encoding'] !== undefined) return max;
+  const length = Number(headers['content-length'] ?? 0);
+  return length <= max ? length : 0;
+}

@@ -1,0 +1,26 @@
+/** Time for budgets that stands still unless the test moves it, and a wait for what happens meanwhile. */
+import type { BudgetTime } from '../../src/transport/byte-budget.ts';
+
+export class ManualTime implements BudgetTime {
+  readonly #repeated = new Set<() => void>();
+  #nowMs = 0;
+
+  nowMs(): number {
+    return this.#nowMs;
+  }
+
+  every(_periodMs: number, run: () => void): () => void {
+    this.#repeated.add(run);
+    return () => this.#repeated.delete(run);
+  }
+
+  advance(ms: number): void {
+    this.#nowMs += ms;
+    for (const run of this.#repeated) run();
+  }
+}
+
+/** Resolves once the condition holds; the test's own timeout bounds it. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,182 @@
+// Goal: what clients can make the HTTP server hold is bounded: requests of a connection in turn, bodies and answers by a
+// budget of the node (TH10, TM1, TM2). Method: sockets that send and do not read, over a node in one thread.
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { type ByteBudgets, createByteBudgets } from '#transport';
+import { PIPELINED_MAX } from '../../../../src/transport/http/limits.ts';
+import { ManualTime, until } from '../../../support/budget-time.ts';
+import { cloudEvent, errorOf, jsonOf } from '../../../support/http-client.ts';
+import { type HttpWorld, type HttpWorldOptions, startHttpWorld } from '../../../support/http-world.ts';
+import { exchange, parseReplies } from '../../../support/raw-http.ts';
+
+const PATIENCE_MS = 50;
+const MUCH = 2 ** 30;
+/** Larger than what the sockets of two ends buffer. */
+const LARGE = 'x'.repeat(900_000);
+const EVENT_COUNT = 9;
+
+interface BoundedWorld extends HttpWorld {
+  readonly budgets: ByteBudgets;
+  readonly time: ManualTime;
+}
+
+async function worldOf(sizes: { readonly requests?: number; readonly unsent?: number }): Promise<BoundedWorld> {
+  const { requests = MUCH, unsent = MUCH } = sizes;
+  const time = new ManualTime();
+  const budgets = createByteBudgets({
+    requestBytesMax: requests,
+    unsentBytesMax: unsent,
+    patienceMs: PATIENCE_MS,
+    time,
+  });
+  return { ...(await startLargeWorld({ budgets })), budgets, time };
+}
+
+async function startLargeWorld(options: HttpWorldOptions): Promise<HttpWorld> {
+  const world = await startHttpWorld({ ...options, holdsWaits: false });
+  await world.client.create('shop');
+  return world;
+}
+
+async function fill(world: HttpWorld): Promise<void> {
+  for (let n = 0; n < EVENT_COUNT; n++) await commit(world, cloudEvent(`e${n}`, { data: LARGE }));
+}
+
+let transactionCount = 0;
+
+/** Commits under an id of its own: the ids that this node mints are all the same. */
+async function commit(world: HttpWorld, ...events: readonly object[]): Promise<number> {
+  transactionCount++;
+  const transactionId = `00000000-0000-4000-8000-${String(transactionCount).padStart(12, '0')}`;
+  const answer = await world.client.post('/databases/shop/events', { transaction_id: transactionId, events });
+  return answer.status === 200 ? Number(Reflect.get(Object(jsonOf(answer)), 'revision')) : answer.status;
+}
+
+async function dial(world: HttpWorld, text: string): Promise<Socket> {
+  const { hostname, port } = new URL(world.server.address);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => socket.destroy());
+  await once(socket, 'connect');
+  socket.pause();
+  socket.write(text);
+  return socket;
+}
+
+const get = (path: string, headers = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`;
+const END = 'Connection: close\r\n';
+
+async function inFlight(world: HttpWorld): Promise<number> {
+  const { body } = await world.metrics.render();
+  return Number(/cairn_inflight_requests\{plane="http"\} (\d+)/.exec(body)?.[1]);
+}
+
+describe('requests that do not await their answers', () => {
+  it('are handled one after the other, and answered in their order (TH10)', async () => {
+    await using world = await startLargeWorld({});
+    await fill(world);
+    const socket = await dial(world, get('/databases/shop/events').repeat(20));
+    await until(async () => (await inFlight(world)) > 0);
+    expect(await inFlight(world)).toBe(1);
+    socket.destroy();
+    const paths = ['/health', '/databases/shop', '/none', '/health/detailed'];
+    const text = [...paths.map((path) => get(path)), get('/', END)].join('');
+    const replies = parseReplies(await exchange(world.server.address, text));
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 404, 200, 200]);
+  });
+
+  it('may be so many; behind them the connection ends, and says so', async () => {
+    await using world = await startLargeWorld({});
+    const text = get('/health').repeat(PIPELINED_MAX + 100);
+    const replies = parseReplies(await exchange(world.server.address, text));
+    expect(replies).toHaveLength(PIPELINED_MAX + 1);
+    expect(replies.map(({ headers }) => headers.get('connection')).slice(-2)).toEqual(['keep-alive', 'close']);
+  });
+
+  it('are answered before the broken bytes behind them (TH9)', async () => {
+    await using world = await startLargeWorld({});
+    const half = `POST /databases/shop/query HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n`;
+    for (const broken of ['NO HTTP\r\n\r\n', half]) {
+      const text = `${get('/databases/shop/events').repeat(3)}${broken}`;
+      const replies = parseReplies(await exchange(world.server.address, text));
+      expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 400]);
+    }
+  });
+});
+
+describe('the bodies of all requests', () => {
+  const head = (length: number): string =>
+    `POST /databases/shop/events HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+
+  it('are refused before they are read when there is no room for them (TM1)', async () => {
+    await using world = await worldOf({ requests: 100_000 });
+    const holder = await dial(world, `${head(80_000)}{`);
+    await until(() => world.budgets.requests.used === 80_000);
+    const [reply] = parseReplies(await exchange(world.server.address, `${head(50_000)}{`));
+    expect(reply?.status).toBe(503);
+    expect(reply?.headers.get('retry-after')).toBe('1');
+    expect(JSON.parse(reply?.body ?? '')).toMatchObject({ error: { code: 'INTERNAL', details: { reason: 'busy' } } });
+    expect((await world.client.get('/databases/shop')).status).toBe(200);
+    expect(await commit(world, cloudEvent('small'))).toBe(1);
+    holder.destroy();
+  });
+
+  it('are given up when they arrive too slowly and others need the room (TM2)', async () => {
+    await using world = await worldOf({ requests: 100_000 });
+    const slow = await dial(world, `${head(80_000)}{`);
+    let isGone = false;
+    slow.resume().once('close', () => {
+      isGone = true;
+    });
+    await until(() => world.budgets.requests.used === 80_000);
+    world.time.advance(4 * PATIENCE_MS);
+    expect(await world.client.get('/health')).toMatchObject({ status: 200 });
+    expect(isGone).toBe(false);
+    expect(await commit(world, cloudEvent('a', { data: 'x'.repeat(60_000) }))).toBe(1);
+    await until(() => isGone);
+  });
+
+  it('are given back with their answers', async () => {
+    await using world = await worldOf({ requests: 100_000 });
+    for (let n = 0; n < 5; n++) {
+      expect(await commit(world, cloudEvent(`e${n}`, { data: 'x'.repeat(70_000) }))).toBe(n + 1);
+    }
+  });
+});
+
+describe('the answers of all requests', () => {
+  it('wait for room, and get it from a client that does not read (TM2)', async () => {
+    await using world = await worldOf({ unsent: 16_000_000 });
+    await fill(world);
+    const slow = await dial(world, get('/databases/shop/events'));
+    // What was taken for the page has become what its text takes, which the client does not read.
+    const { unsent } = world.budgets;
+    await until(() => unsent.used > 0 && unsent.used < unsent.bytesMax);
+    const asked = world.client.get('/databases/shop/events');
+    await until(() => unsent.waiting === 1);
+    expect(await inFlight(world)).toBe(2);
+    world.time.advance(2 * PATIENCE_MS);
+    const answer = await asked;
+    expect(answer.status).toBe(200);
+    let bytes = 0;
+    slow.on('data', (piece) => {
+      bytes += piece.length;
+    });
+    await once(slow.resume(), 'close');
+    expect(bytes).toBeLessThan(answer.text.length);
+  });
+
+  it('are refused as busy where none can be had, except of what was committed', async () => {
+    const budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: 1_000 });
+    budgets.unsent.takeAnyway(1_000, () => undefined);
+    await using world = await startLargeWorld({ budgets });
+    const events = Array.from({ length: 1_000 }, (_, n) => cloudEvent(`e${n}`));
+    expect(await commit(world, ...events)).toBe(1);
+    const names = await world.client.get('/db/shop/1/event-types');
+    expect(names.status).toBe(200);
+    const wanted = { status: 503, code: 'INTERNAL' };
+    const answer = await world.client.get('/databases/shop/events');
+    expect(errorOf(answer, wanted)).toMatchObject({ details: { reason: 'busy' } });
+    expect(answer.headers.get('retry-after')).toBe('1');
+  });
+});
