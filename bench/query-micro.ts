@@ -154,10 +154,10 @@ async function scan(name: string, walk: () => Promise<number>): Promise<void> {
 }
 
 async function measure(source: DatabaseSource): Promise<void> {
-  const count = async (selector: Selector, rest: Partial<EventQuery> = {}): Promise<number> => {
+  const count = async (selector: Selector, rest: Partial<EventQuery> = {}, lent = false): Promise<number> => {
     const query: EventQuery = { selector, revisions: {}, direction: 'forward', ...rest };
     let events = 0;
-    for await (const slice of queryEvents(source, { at: TRANSACTIONS, query })) events += slice.length;
+    for await (const slice of queryEvents(source, { at: TRANSACTIONS, query, lent })) events += slice.length;
     return events;
   };
   const streamOf = (turn: number): string => `order-${(turn * 104_729) % STREAMS}`;
@@ -166,6 +166,7 @@ async function measure(source: DatabaseSource): Promise<void> {
   const subjects = (turn: number): Selector => term('by-subject', streamOf(turn));
 
   await reads('10 of a stream', 10, (turn) => count(stream(turn)));
+  await reads('10 of a stream, lent', 10, (turn) => count(stream(turn), {}, true));
   await reads('10 of a stream and a subject', 10, (turn) => count(and([stream(turn), subjects(turn)])));
   await reads('10 of a stream by time', 10, (turn) => count(stream(turn), { effectiveTime: {} }));
   await reads('first 10 of a type', 10, (turn) => count(type(turn), { limit: 10 }));
@@ -190,11 +191,15 @@ async function measure(source: DatabaseSource): Promise<void> {
     return events;
   });
 
-  for (const direction of ['forward', 'reverse'] as const) {
-    await scan(`scan ${direction}, pages`, async () => {
+  for (const { direction, lent } of [
+    { direction: 'forward', lent: false },
+    { direction: 'forward', lent: true },
+    { direction: 'reverse', lent: true },
+  ] as const) {
+    await scan(`scan ${direction}, pages${lent ? ', lent' : ''}`, async () => {
       let last = 0;
       let transactions = 0;
-      for await (const slices of scanLogBatches(source, { at: TRANSACTIONS, direction })) {
+      for await (const slices of scanLogBatches(source, { at: TRANSACTIONS, direction, lent })) {
         for (const { firstRevision, lastRevision, bytes } of slices) {
           transactions += Math.abs(lastRevision - firstRevision) + 1;
           last += bytes.length;

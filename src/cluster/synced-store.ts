@@ -22,6 +22,10 @@ export class SyncedStore implements KvStore {
     return this.#kv.range(options);
   }
 
+  release(value: Uint8Array): void {
+    this.#kv.release(value);
+  }
+
   batch(): KvBatch {
     return this.#kv.batch();
   }

@@ -18,6 +18,7 @@
  *   D9  An entry of an unknown format or kind stops the node before anything changes.
  *   D10 A name is bound to one instance at most; no group and no database_id is used twice.
  *   D11 A gap above a durable point is noticed; every row below it can be made anew from the pages.
+ *   D12 What a reader lends is whole until it is released, and nothing that was read before is looked at after that.
  */
 export type { Applied } from './applied.ts';
 export { type CatalogEntry, encodeCatalogEntry } from './catalog-entry.ts';
@@ -50,6 +51,7 @@ export {
   DatabaseReader,
   type DatabaseSource,
   eventsOf,
+  type ReaderOptions,
   type StoredEvent,
   type StoredTransaction,
 } from './reader.ts';

@@ -6,7 +6,7 @@
  * throws `CorruptRecord` for a row that is not what was written; it never repairs and never writes.
  */
 import { type Crc32, type GroupId, type Sha256, toRevision } from '#base';
-import type { KvReader } from '#kv';
+import type { KvReader, KvRow } from '#kv';
 import { type LoggedTransactionView, type Position, readLoggedTransaction, type StoredEventId } from '#model';
 import { type Applied, HASH_BYTES, readAppliedRow } from './applied.ts';
 import { corruptRecord } from './corruption.ts';
@@ -50,16 +50,27 @@ export interface StoredTransaction {
   readonly totalEvents: number;
 }
 
+export interface ReaderOptions {
+  /**
+   * True: pages are lent. What was read from them is valid until `releasePages`, which gives their memory back to the
+   * store. Default false: they stay as long as somebody holds them.
+   */
+  readonly lends?: boolean | undefined;
+}
+
 export class DatabaseReader {
   readonly source: DatabaseSource;
   readonly keys: RowKeys;
+  /** Values of the pages that are lent at the moment; absent where none are. */
+  readonly #lent: Uint8Array[] | undefined;
   /** The page and the transaction read last: neighbouring events mostly share them. They never change. */
   #page: Page | undefined;
   #transaction: StoredTransaction | undefined;
 
-  constructor(source: DatabaseSource) {
+  constructor(source: DatabaseSource, options: ReaderOptions = {}) {
     this.source = source;
     this.keys = new RowKeys(source.group);
+    this.#lent = options.lends === true ? [] : undefined;
   }
 
   /** How far the rows are; undefined when the group has none. */
@@ -89,10 +100,25 @@ export class DatabaseReader {
     const key = this.keys.page(firstRevision);
     const value = this.source.kv.get(key);
     if (value === undefined) throw corruptRecord(key, 'the page is missing');
-    const page = new Page(key.slice(), value, this.source.crc32);
+    const page = this.openPage({ key: key.slice(), value });
     if (page.firstRevision !== firstRevision) throw page.corrupt(`it begins at revision ${page.firstRevision}`);
     this.#page = page;
     return page;
+  }
+
+  /** The page of a row that was read by a walk. Keeps both arrays. */
+  openPage({ key, value }: KvRow): Page {
+    this.#lent?.push(value);
+    return new Page(key, value, this.source.crc32);
+  }
+
+  /** Of a reader that lends: nobody looks at its pages, or at anything read from them, again (D12). */
+  releasePages(): void {
+    if (this.#lent === undefined) return;
+    for (const value of this.#lent) this.source.kv.release(value);
+    this.#lent.length = 0;
+    this.#page = undefined;
+    this.#transaction = undefined;
   }
 
   /** The page that holds the revision, which is applied and not 0. */

@@ -15,6 +15,7 @@
  *   K6  `next` answers without a row only at the end of the range, and never with more rows than were asked for.
  *   K7  Keys written as tuples of the same shape sort as the tuples do, part by part.
  *   K8  The keys that begin with a prefix are exactly those from the prefix up to its `prefixEnd`.
+ *   K9  Releasing a value takes nothing from anybody else: not from the store, and not from who read the same row.
  */
 export {
   KeyWriter,

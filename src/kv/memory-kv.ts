@@ -56,6 +56,11 @@ class MemoryKv implements KvStore {
     return new MemoryRange(this.#leaves, options);
   }
 
+  /** Its values are the store's own. */
+  release(): void {
+    this.#assertOpen();
+  }
+
   batch(): KvBatch {
     return new MemoryBatch();
   }

@@ -4,7 +4,7 @@
  * Each slice opens a range, reads, and closes it: the next one begins at the revision behind the last. That the pages
  * lie without a gap is checked on the way: a missing page is corruption, never a shorter answer. (Q6)
  */
-import { type DatabaseReader, Page } from '#database';
+import type { DatabaseReader, Page } from '#database';
 import type { Direction } from '#model';
 
 export interface PageScanOptions {
@@ -39,10 +39,9 @@ export class PageScan {
   /** The next pages that hold a revision of the range, in its direction; none at the end. */
   async next(): Promise<readonly Page[]> {
     if (this.#first > this.#last) return [];
-    const { kv, crc32 } = this.#reader.source;
     const isForward = this.#options.direction === 'forward';
     const start = isForward && this.#first !== this.#options.first ? this.#first : this.#reader.pageStart(this.#first);
-    const range = kv.range({
+    const range = this.#reader.source.kv.range({
       ...this.#reader.keys.pages(start, this.#last + 1),
       reverse: !isForward,
       chunkBytes: this.#sliceBytes,
@@ -51,7 +50,7 @@ export class PageScan {
     const rows = await range.next(PAGES_PER_SLICE);
     await range.close();
     this.#sliceBytes = Math.min(this.#sliceBytes * SLICE_GROWTH, Math.max(this.#options.sliceBytes, 1));
-    const pages = rows.map(({ key, value }) => new Page(key, value, crc32));
+    const pages = rows.map((row) => this.#reader.openPage(row));
     for (const page of pages) this.#pass(page);
     if (pages.length === 0) throw this.#reader.page(start).corrupt('the walk over the pages does not show it');
     return pages;

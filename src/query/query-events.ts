@@ -24,6 +24,11 @@ export interface EventRead {
   readonly signal?: Cancellation | undefined;
   /** About how many bytes of events come in one slice. Default 256 KiB. */
   readonly sliceBytes?: number | undefined;
+  /**
+   * True: a slice is lent. Its events may be looked at until the next slice is asked for, and then their memory is given
+   * back. Default false: they stay as long as somebody holds them.
+   */
+  readonly lent?: boolean | undefined;
 }
 
 /**
@@ -31,13 +36,19 @@ export interface EventRead {
  * turn of the event loop after each slice keeps the process responsive. Leaving the loop early leaves nothing behind.
  */
 export async function* queryEvents(source: DatabaseSource, read: EventRead): AsyncGenerator<readonly StoredEvent[]> {
-  const chunks = await chunksOf(new DatabaseReader(source), read);
-  let left = read.query.limit ?? Number.POSITIVE_INFINITY;
-  while (left > 0 && read.signal?.aborted !== true) {
-    const events = await chunks.next(left);
-    if (events === undefined) return;
-    left -= events.length;
-    yield events;
+  const reader = new DatabaseReader(source, { lends: read.lent });
+  try {
+    const chunks = await chunksOf(reader, read);
+    let left = read.query.limit ?? Number.POSITIVE_INFINITY;
+    while (left > 0 && read.signal?.aborted !== true) {
+      const events = await chunks.next(left);
+      if (events === undefined) return;
+      left -= events.length;
+      yield events;
+      reader.releasePages();
+    }
+  } finally {
+    reader.releasePages();
   }
 }
 

@@ -23,6 +23,8 @@ export interface LogScan {
   readonly signal?: Cancellation | undefined;
   /** About how many bytes are read in one go. Default 256 KiB. */
   readonly sliceBytes?: number | undefined;
+  /** True: a slice may be looked at until the next one is asked for; then its memory is given back. Default false. */
+  readonly lent?: boolean | undefined;
 }
 
 /** Consecutive transactions in wire form. */
@@ -36,7 +38,15 @@ export interface LogSlice {
 
 /** Transactions, a page at a time. */
 export async function* scanLogBatches(source: DatabaseSource, scan: LogScan): AsyncGenerator<readonly LogSlice[]> {
-  const reader = new DatabaseReader(source);
+  const reader = new DatabaseReader(source, { lends: scan.lent });
+  try {
+    yield* slicesOfPages(reader, scan);
+  } finally {
+    reader.releasePages();
+  }
+}
+
+async function* slicesOfPages(reader: DatabaseReader, scan: LogScan): AsyncGenerator<readonly LogSlice[]> {
   const { direction } = scan;
   const bounds = boundsOf({ at: scan.at, revisions: revisionsOf(scan), direction });
   if (isEmpty(bounds)) return;
@@ -58,14 +68,15 @@ export async function* scanLogBatches(source: DatabaseSource, scan: LogScan): As
       );
     }
     yield slices;
+    reader.releasePages();
   }
 }
 
 /** Events, a slice at a time. */
 export function scanLogEvents(source: DatabaseSource, scan: LogScan): AsyncGenerator<readonly StoredEvent[]> {
-  const { at, direction, limit, signal, sliceBytes = SLICE_BYTES } = scan;
+  const { at, direction, limit, signal, sliceBytes = SLICE_BYTES, lent } = scan;
   const query = { selector: ALL, revisions: revisionsOf(scan), direction, limit };
-  return queryEvents(source, { at, query, signal, sliceBytes });
+  return queryEvents(source, { at, query, signal, sliceBytes, lent });
 }
 
 function revisionsOf({ start = 0, direction }: LogScan): { readonly start?: number; readonly end?: number } {

@@ -170,6 +170,11 @@ export interface ReadPace {
 export interface PacedRequest extends ReadRequest {
   /** Absent: slices are read as they are pulled. */
   readonly pace?: ReadPace;
+  /**
+   * True: a slice is lent. It may be looked at until the next one is asked for, and then its memory is given back, which
+   * saves the garbage collector most of its work. Default false: it stays as long as somebody holds it.
+   */
+  readonly lent?: boolean;
 }
 
 export interface QueryEventsRequest extends PacedRequest {

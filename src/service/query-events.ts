@@ -7,10 +7,10 @@ import { countOfEvents, meteredSlices } from './streams.ts';
 
 /** The events that a query selects at a revision, in its order; read as far as they are asked for. */
 export async function queryEvents(context: ServiceContext, request: QueryEventsRequest): Promise<QueryEventsReply> {
-  const { signal, query, pace } = request;
+  const { signal, query, pace, lent } = request;
   const view = await openView(context, request, request.at);
   const source = context.reads.source(view.binding);
-  const slices = queryOfSource(source, { at: view.revision, query, signal });
+  const slices = queryOfSource(source, { at: view.revision, query, signal, lent });
   const chunks = meteredSlices(context, { view, op: 'query', signal, pace, slices, eventCountOf: countOfEvents });
   return { ...scopeOf(view), chunks };
 }

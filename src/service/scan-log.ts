@@ -32,8 +32,8 @@ export async function scanLogBatches(context: ServiceContext, request: ScanLogRe
 }
 
 function scanOf(view: ReadView, request: ScanLogRequest): LogScan {
-  const { startRevision, direction, limit, signal } = request;
-  return { at: view.revision, start: startRevision, direction, limit: limit === 0 ? undefined : limit, signal };
+  const { startRevision, direction, limit, signal, lent } = request;
+  return { at: view.revision, start: startRevision, direction, limit: limit === 0 ? undefined : limit, signal, lent };
 }
 
 async function* bytesOf(slices: AsyncIterable<readonly LogSlice[]>): AsyncGenerator<readonly Uint8Array[]> {

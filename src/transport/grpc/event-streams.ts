@@ -39,20 +39,20 @@ export function streamMethods(context: GrpcContext): readonly ServerStreamMethod
 
 function queryEvents(framing: 'messages' | 'batch'): Handler {
   return async ({ service }, call, bytes, writer) => {
-    const read = { ...parseQueryRequest(bytes), signal: call.signal, ...minRevisionOf(call), pace: writer };
+    const read = { ...parseQueryRequest(bytes), signal: call.signal, ...minRevisionOf(call), pace: writer, lent: true };
     const reply = await service.queryEvents(read);
     await sendEvents(writer, reply, { framing });
   };
 }
 
 const scanDatabaseLog: Handler = async ({ service }, call, bytes, writer) => {
-  const read = { ...parseScanRequest(bytes), signal: call.signal, ...minRevisionOf(call), pace: writer };
+  const read = { ...parseScanRequest(bytes), signal: call.signal, ...minRevisionOf(call), pace: writer, lent: true };
   const reply = await service.scanLog(read);
   await sendEvents(writer, reply, { framing: 'messages', logScan: true });
 };
 
 const scanLogBatches: Handler = async ({ service }, call, bytes, writer) => {
-  const read = { ...parseScanRequest(bytes), signal: call.signal, ...minRevisionOf(call), pace: writer };
+  const read = { ...parseScanRequest(bytes), signal: call.signal, ...minRevisionOf(call), pace: writer, lent: true };
   const reply = await service.scanLogBatches(read);
   writer.begin(reply);
   for await (const batches of reply.batches) {
@@ -104,7 +104,7 @@ function frameEvents(events: readonly StoredEvent[], options: FrameOptions): Uin
 /** Messages one after the other, each in its frame. */
 function frameAll(messages: readonly Uint8Array[]): Uint8Array {
   const byteLength = messages.reduce((sum, message) => sum + FRAME_HEADER_BYTES + message.length, 0);
-  const framed = Buffer.allocUnsafe(byteLength);
+  const framed = new Uint8Array(byteLength);
   let at = 0;
   for (const message of messages) {
     writeFrameHeader(framed, at, message.length);

@@ -14,6 +14,7 @@ import { openLevelStore } from '#storage';
 import { CountingReader } from '../../support/counting-reader.ts';
 import { arbHistory, arbQuery, grow, type History } from '../../support/histories.ts';
 import { CREATED_AT_MS, type EventSketch, KnownDatabase, naiveAnswer } from '../../support/known-database.ts';
+import { LendingReader } from '../../support/lending-reader.ts';
 
 type Places = readonly (readonly [number, number])[];
 
@@ -113,6 +114,27 @@ describe('a query', () => {
       }),
       { numRuns: 100 },
     );
+  });
+
+  it('gives the same in slices that are lent, each whole until the next is asked for (D12)', async () => {
+    let releases = 0;
+    await fc.assert(
+      fc.asyncProperty(arbHistory, arbQuery, fc.constantFrom(1, 2000), async (history, { query }, sliceBytes) => {
+        const store = memoryKv();
+        const lending = new LendingReader(store);
+        const database = new KnownDatabase(store, lending);
+        await grow(database, history);
+        const found: StoredEvent[] = [];
+        const read = { at: database.revision, query, sliceBytes, lent: true };
+        for await (const slice of queryEvents(database.source, read)) {
+          found.push(...slice.map((event) => ({ ...event, bytes: event.bytes.slice() })));
+        }
+        expect(found).toEqual(naiveAnswer(database.events, database.revision, query));
+        releases += lending.releases;
+      }),
+      { numRuns: 100 },
+    );
+    expect(releases).toBeGreaterThan(0);
   });
 
   it('gives nothing more once it is aborted', async () => {

@@ -113,6 +113,7 @@ describe('rebuildDerived (D11)', () => {
     return {
       get: (key) => kv.get(key),
       range: (options) => kv.range(options),
+      release: (value) => kv.release(value),
       batch: () => kv.batch(),
       write: (batch: KvBatch) => step(() => kv.write(batch)),
       clear: (gte, lt) => step(() => kv.clear(gte, lt)),

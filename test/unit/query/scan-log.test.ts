@@ -8,6 +8,7 @@ import type { Direction } from '#model';
 import { type LogScan, scanLogBatches, scanLogEvents } from '#query';
 import { LogBatch } from '../../../src/transport/grpc/gen/cairn/v1/transaction.ts';
 import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
+import { LendingReader } from '../../support/lending-reader.ts';
 
 const TRANSACTIONS = 120;
 const store: KvStore = memoryKv();
@@ -71,6 +72,19 @@ describe.each(SCANS)('a scan with %o', (scan) => {
     }
     expect(revisions).toEqual(wantedRevisions(scan));
     expect(ids).toEqual(revisions.map((revision) => idOf(revision)));
+  });
+
+  it('gives the same in slices that are lent, each whole until the next is asked for (D12)', async () => {
+    const bytes = (slices: readonly { readonly bytes: Uint8Array }[]): readonly Uint8Array[] =>
+      slices.map((slice) => slice.bytes.slice());
+    const wanted: Uint8Array[] = [];
+    for await (const slices of scanLogBatches(database.source, scan)) wanted.push(...bytes(slices));
+    const lending = new LendingReader(database.source.kv);
+    const found: Uint8Array[] = [];
+    const source = { ...database.source, kv: lending };
+    for await (const slices of scanLogBatches(source, { ...scan, lent: true })) found.push(...bytes(slices));
+    expect(found).toEqual(wanted);
+    expect(lending.releases > 0).toBe(wanted.length > 0);
   });
 
   it('gives the events in order', async () => {

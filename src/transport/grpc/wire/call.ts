@@ -108,7 +108,10 @@ export class Call {
     if (!this.#ended) this.#surface.call.sendMetadata(headers);
   }
 
-  /** Sends framed messages after `begin`. False: wait for `drained` before the next. The hold ends when they have left. */
+  /**
+   * Sends framed messages after `begin`. False: wait for `drained` before the next. The hold ends when they have left.
+   * An array that is no Buffer belongs to the call from now on, with everything that shares its memory.
+   */
   write(frames: Uint8Array, count: number, hold?: Hold): boolean {
     if (this.#ended) {
       hold?.release();

@@ -36,9 +36,27 @@ export function frame(message: Uint8Array): Uint8Array {
  * then asks the message to copy itself behind them; this one copies all its frames over the header as well.
  */
 export function asSerialised(frames: Uint8Array): Buffer {
+  return serialised(frames, () => undefined);
+}
+
+/**
+ * The same for frames that nobody looks at afterwards: once they are copied their memory is given back. It goes at once
+ * and not with the next collection, because V8 collects everything whenever 64 MiB of buffers have gone by, which a scan
+ * makes in an instant. A Buffer may be a part of Node's pool, so only what is a plain array is given back.
+ */
+export function asLastSerialised(frames: Uint8Array): Buffer {
+  return serialised(frames, () => {
+    if (!Buffer.isBuffer(frames) && frames.buffer instanceof ArrayBuffer) frames.buffer.transfer(0);
+  });
+}
+
+function serialised(frames: Uint8Array, onCopied: () => void): Buffer {
   const bytes = Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength);
-  const serialised = bytes.subarray(FRAME_HEADER_BYTES);
-  serialised.copy = (target: Uint8Array, targetStart: number = FRAME_HEADER_BYTES): number =>
-    bytes.copy(target, targetStart - FRAME_HEADER_BYTES);
-  return serialised;
+  const message = bytes.subarray(FRAME_HEADER_BYTES);
+  message.copy = (target: Uint8Array, targetStart: number = FRAME_HEADER_BYTES): number => {
+    const count = bytes.copy(target, targetStart - FRAME_HEADER_BYTES);
+    onCopied();
+    return count;
+  };
+  return message;
 }

@@ -18,7 +18,7 @@ import {
 import { DatabaseError } from '#base';
 import type { ByteBudget } from '../../byte-budget.ts';
 import { Call, type Surface } from './call.ts';
-import { asSerialised } from './framing.ts';
+import { asLastSerialised, asSerialised } from './framing.ts';
 import type { Method } from './method.ts';
 import type { MethodMeter, MethodName } from './method-name.ts';
 import { PeerStreams } from './peer-streams.ts';
@@ -171,7 +171,7 @@ export class WireServer {
         if (accepted === undefined) return;
         this.#run(accepted, () => method.handle(accepted, call.request).then(() => accepted.finish(OK)));
       };
-      this.#server.register(path, handler, asSerialised, asItIs, 'serverStream');
+      this.#server.register(path, handler, asLastSerialised, asItIs, 'serverStream');
     }
   }
 

@@ -4,6 +4,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import {
+  asLastSerialised,
   asSerialised,
   FRAME_HEADER_BYTES,
   frame,
@@ -28,6 +29,15 @@ it('frames handed over as one message are written as they are (T2)', () => {
       expect(written(asSerialised(inside))).toEqual(frames);
     }),
   );
+});
+
+it('frames that were handed over for good are given back once they are written, Buffers aside', () => {
+  const frames = Uint8Array.from(frame(Uint8Array.of(1, 2, 3)));
+  const pooled = frame(Uint8Array.of(1, 2, 3));
+  expect([...written(asLastSerialised(frames))]).toEqual([...pooled]);
+  expect(frames.length).toBe(0);
+  expect([...written(asLastSerialised(pooled))]).toEqual([0, 0, 0, 0, 3, 1, 2, 3]);
+  expect([...pooled]).toEqual([0, 0, 0, 0, 3, 1, 2, 3]);
 });
 
 it('a frame header holds lengths beyond 31 bits', () => {
