@@ -6,8 +6,9 @@
  *                                                        v
  *                                     one batch: rows and applied rows of all groups --> written --> reads
  *
- * Applying goes in slices, so that the core hears of syncs and requests in between and a batch is on its way early.
- * One batch is being written at most; meanwhile entries are applied for the next. A machine sees what it has applied,
+ * Applying goes in slices, so that the core hears of syncs and requests in between and a batch is on its way early. What
+ * is applied is written when it is enough for a batch, when somebody waits for its rows, and with the next tick at the
+ * latest: rows that belong together become one page and one version of a head. One batch is being written at most; meanwhile entries are applied for the next. A machine sees what it has applied,
  * written or not. An entry that must learn something from the store first holds its group up, and no other, until
  * everything that the group has applied is written and its machine has looked.
  */
@@ -35,6 +36,8 @@ export interface ApplyPorts {
   readonly written: (turn: ApplyTurn, elapsedMs: number) => void;
   /** An entry that was held up has what it needs. Ends by calling `apply` and `write`. */
   readonly answered: () => void;
+  /** Whether somebody in the front waits for rows. */
+  readonly isFollowed: () => boolean;
   readonly monotonicMs: () => number;
   /** Takes care of work in the background: a failure stops the core. */
   readonly keep: (work: Promise<void>) => void;
@@ -52,6 +55,8 @@ export class ApplyLoop {
   readonly #ready = new Fifo<Group>();
   #turn: ApplyTurn;
   #isWriting = false;
+  /** What is applied is written, however little it is. */
+  #isUrgent = false;
   /** Groups that are held up, in neither queue: some of what they have applied is not written. */
   #blocked: Blocked[] = [];
   /** Groups whose machines are looking into the store. */
@@ -84,13 +89,23 @@ export class ApplyLoop {
     this.#ports.told(this.#turn.takeTold());
   }
 
-  /** Starts the next write if none is under way. */
+  /** Has what is applied by now written at once. */
+  hurry(): void {
+    if (this.#turn.entryCount > 0) this.#isUrgent = true;
+  }
+
+  /** Starts the next write if one is due and none is under way. */
   write(): void {
     if (!this.#isWriting) {
-      if (this.#turn.entryCount > 0) this.#ports.keep(this.#write());
-      else this.#answerBlocked();
+      if (this.#turn.entryCount === 0) this.#answerBlocked();
+      else if (this.#isDue()) this.#ports.keep(this.#write());
     }
     if (this.#ready.length > 0 && this.#turn.hasRoom) this.#ports.again();
+  }
+
+  #isDue(): boolean {
+    if (this.#isUrgent || this.#turn.isLarge || this.#blocked.length > 0) return true;
+    return this.#ports.isFollowed() || this.#turn.isAwaited;
   }
 
   /** One group's entries, or those of several that have few. */
@@ -139,6 +154,7 @@ export class ApplyLoop {
     const turn = this.#turn;
     this.#turn = this.#newTurn();
     this.#isWriting = true;
+    this.#isUrgent = false;
     const heldUp = this.#blocked;
     this.#blocked = [];
     turn.flush();

@@ -39,6 +39,18 @@ export class ApplyTurn {
     return this.#entryCount < this.#limits.applyEntriesMax && this.#bytes < this.#limits.applyBytesMax;
   }
 
+  /** Whether it is enough for a batch. */
+  get isLarge(): boolean {
+    return this.#entryCount >= this.#limits.writeEntries || this.#bytes >= this.#limits.writeBytes;
+  }
+
+  /** Whether somebody waits until its rows are in the store. */
+  get isAwaited(): boolean {
+    if (this.settlements.length + this.changes.length > 0) return true;
+    for (const group of this.groups) if (!group.isReady || group.reads.count > 0) return true;
+    return false;
+  }
+
   /** The groups that applied something. */
   get groups(): Iterable<Group> {
     return this.#bytesOf.keys();

@@ -102,6 +102,7 @@ export class CoreRuntime implements CoreLink {
       told: (settlements) => reporter.settle(settlements),
       written: (turn, elapsedMs) => this.#written(turn, elapsedMs),
       answered: () => this.#endTurn(),
+      isFollowed: () => reporter.isFollowed,
       again: () => this.#again(),
       monotonicMs,
       keep: (work) => this.#keep(work),
@@ -164,6 +165,7 @@ export class CoreRuntime implements CoreLink {
 
   tick(): void {
     this.#turn(() => {
+      this.#apply.hurry();
       const nowMs = this.#ports.monotonicMs();
       for (const group of this.#elections.due(nowMs)) this.#step(group, { kind: 'tick' });
       if (this.#checkpointer.isDue(nowMs)) this.#keep(this.#checkpoint());
@@ -178,12 +180,14 @@ export class CoreRuntime implements CoreLink {
 
   /** Takes nothing more, answers what it has, and makes all of it durable. Log and store stay open. */
   async drain(): Promise<void> {
-    // The front asks for nothing any more; whoever waits there is told at once.
-    this.#reporter.follow(true);
-    this.#intake.close();
-    this.#reads.close();
-    this.#trash.close();
-    this.#warmer.close();
+    this.#turn(() => {
+      // The front asks for nothing any more: what is applied is written, and told, at once.
+      this.#reporter.follow(true);
+      this.#intake.close();
+      this.#reads.close();
+      this.#trash.close();
+      this.#warmer.close();
+    });
     await this.#until(() => this.#isIdle());
     await Promise.all([this.#clearing, this.#warming]);
     while (this.#checkpointer.isDirty) await this.#checkpoint();

@@ -15,6 +15,9 @@ export interface CoreLimits {
   /** What one batch of the store takes at most. */
   readonly applyEntriesMax: number;
   readonly applyBytesMax: number;
+  /** What is applied is written when it is so much, if nobody waits for its rows sooner. */
+  readonly writeEntries: number;
+  readonly writeBytes: number;
   /** What is applied at a stretch, before anything else of the core has its turn; of one group before the next. */
   readonly applySliceEntries: number;
   readonly applySliceBytes: number;
@@ -40,6 +43,8 @@ export const LIMITS: CoreLimits = {
   pendingReadsMax: 10_000,
   applyEntriesMax: 1024,
   applyBytesMax: 4 * MEBIBYTE,
+  writeEntries: 64,
+  writeBytes: 64 * KIBIBYTE,
   applySliceEntries: 256,
   applySliceBytes: 128 * KIBIBYTE,
   checkpointIntervalMs: 250,

@@ -19,6 +19,10 @@ export class Reporter {
     this.#listener = listener;
   }
 
+  get isFollowed(): boolean {
+    return this.#isFollowed;
+  }
+
   /** Whether somebody in the front waits for rows. */
   follow(isFollowed: boolean): void {
     this.#isFollowed = isFollowed;

@@ -94,6 +94,7 @@ describe('waitFor', () => {
     const { world, group } = await started();
     await world.transact(group, 'warm');
     world.pass(50);
+    await settle();
     const applied: number[] = [];
     const take = world.node.onApplied(group, (revision) => applied.push(revision ?? -1));
     take();

@@ -87,6 +87,7 @@ describe('a node', () => {
       ['a', 'b', 'c'].map((text) => first.transact(binding.group, databaseKit.payload(text))),
     );
     expect(outcomes.map((outcome) => outcome.revision)).toEqual([1, 2, 3]);
+    expect(await first.latest(binding.group)).toBe(3);
     expect(await databaseKit.history(first.reader, binding.group)).toEqual(['a', 'b', 'c']);
     await first.drain();
 
@@ -127,7 +128,8 @@ describe('a node', () => {
     expect(read('cairn_raft_proposals_applied_total')).toBe(6);
     expect(read('cairn_raft_proposals_committed_total')).toBe(6);
     expect(read('cairn_wal_fsync_duration_seconds_count')).toBeGreaterThanOrEqual(6);
-    expect(read('cairn_store_commit_duration_seconds_count')).toBeGreaterThanOrEqual(5);
+    // The three transactions may share a batch.
+    expect(read('cairn_store_commit_duration_seconds_count')).toBeGreaterThanOrEqual(4);
     expect(read('cairn_disk_capacity_bytes')).toBeGreaterThan(0);
     await node.drain();
     await expect(node.transact(binding.group, databaseKit.payload('late'))).rejects.toMatchObject({

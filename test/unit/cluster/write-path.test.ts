@@ -3,7 +3,7 @@
 // Method: the whole core and front in one thread over a log whose syncs the test releases.
 
 import { describe, expect, it } from 'vitest';
-import { DatabaseError, toRevision } from '#base';
+import { DatabaseError, type GroupId, toRevision } from '#base';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
 import { historyOf, storedRevision } from '../../support/cluster/toy-machines.ts';
@@ -185,6 +185,46 @@ describe('an entry that needs a range', () => {
     const texts = async (group: typeof one) => (await historyOf(world.kv, group)).map(({ text }) => text);
     expect(await texts(one)).toEqual(['count 0', 'count 1', 'a', 'b', 'c', 'count 5']);
     expect(await texts(two)).toEqual(['x', 'y', 'z', 'count 3']);
+  });
+});
+
+describe('rows that nobody waits for (C6)', () => {
+  async function applied(): Promise<{ world: CoreWorld; group: GroupId; writes: () => number }> {
+    const world = await started({ writeEntries: 4 });
+    const group = await world.create('shop');
+    await world.transact(group, 'warm');
+    await world.readable(group);
+    const before = world.kv.writes.length;
+    for (const text of ['one', 'two', 'three']) await world.transact(group, text);
+    await settle();
+    const writes = (): number => world.kv.writes.length - before;
+    expect(writes()).toBe(0);
+    return { world, group, writes };
+  }
+
+  const occasions: readonly [string, (world: CoreWorld, group: GroupId) => unknown][] = [
+    ['they are enough for a batch', (world, group) => world.transact(group, 'four')],
+    ['the next tick comes', (world) => world.pass(1)],
+    ['somebody waits for them', (world, group) => world.readable(group)],
+    ['somebody listens', (world, group) => world.node.onApplied(group, () => undefined)],
+    ['a read asks for the latest', (world, group) => world.node.latest(group)],
+    ['a database is created', (world) => world.create('other')],
+    ['an entry must look into the store', (world, group) => world.transact(group, 'count')],
+    ['the node drains', (world) => world.node.drain()],
+  ];
+
+  it.each(occasions)('are written together as soon as %s', async (_when, happens) => {
+    const { world, group, writes } = await applied();
+    await happens(world, group);
+    await settle();
+    expect(writes()).toBeGreaterThan(0);
+    expect(storedRevision(world.kv, group)).toBeGreaterThanOrEqual(4);
+  });
+
+  it('are decided again after a crash', async () => {
+    const { world, group } = await applied();
+    await world.crash();
+    expect(await world.history(group)).toEqual(['warm', 'one', 'two', 'three']);
   });
 });
 
