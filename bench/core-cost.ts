@@ -14,9 +14,10 @@ import { toDatabaseId, toGroupId, toLogIndex, toRevision, toTerm } from '#base';
 import { type AppliedMark, type CatalogMachine, CoreRuntime, LIMITS, type Machines, type Outcome } from '#cluster';
 import { memoryKv } from '#kv';
 import type { BatchId, LogWriter, PersistedFacts } from '#storage';
-import { packCommands, packReport, unpackCommands } from '../src/cluster/isolate-messages.ts';
+import { packCommands, unpackCommands } from '../src/cluster/command-message.ts';
 import type { MachineEntry } from '../src/cluster/machine.ts';
 import { MeasureGatherer } from '../src/cluster/observer.ts';
+import { packReport } from '../src/cluster/report-message.ts';
 
 const { values } = parseArgs({
   options: {

@@ -1,13 +1,14 @@
 /**
  * What the core's thread is told when it starts and while it runs, and what it says itself. Commands and reports are
- * those of isolate-messages.ts.
+ * those of command-message.ts and report-message.ts.
  */
 import { DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
 import type { DiskLevel, LevelStoreOptions } from '#storage';
-import type { CommandMessage, ReportMessage } from './isolate-messages.ts';
+import type { CommandMessage } from './command-message.ts';
 import type { CoreLimits } from './limits.ts';
 import type { NodeIdentity } from './node.ts';
 import type { Binding } from './outcome.ts';
+import type { ReportMessage } from './report-message.ts';
 
 /** Everything that the thread needs to open the node. */
 export interface CoreOrder {
@@ -19,14 +20,11 @@ export interface CoreOrder {
   readonly walSegmentBytes: number;
 }
 
-export type ToCore =
-  | { readonly kind: 'commands'; readonly commands: CommandMessage }
-  | { readonly kind: 'disk'; readonly level: DiskLevel }
-  | { readonly kind: 'drain' };
+export type ToCore = CommandMessage | { readonly kind: 'disk'; readonly level: DiskLevel } | { readonly kind: 'drain' };
 
 export type FromCore =
   | { readonly kind: 'opened'; readonly bindings: readonly Binding[] }
-  | { readonly kind: 'report'; readonly report: ReportMessage }
+  | ReportMessage
   | { readonly kind: 'drained' }
   | { readonly kind: 'failed'; readonly failure: SentFailure };
 

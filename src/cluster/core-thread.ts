@@ -4,11 +4,12 @@
 import { Worker } from 'node:worker_threads';
 import { assert, unreachable } from '#base';
 import type { DiskLevel } from '#storage';
+import { commandTransfers, packCommands } from './command-message.ts';
 import { type CoreOrder, type FromCore, type ToCore, unpackFailure } from './core-thread-messages.ts';
-import { commandTransfers, packCommands, unpackReport } from './isolate-messages.ts';
 import type { Commands, CoreLink, Report } from './link.ts';
 import type { Measures } from './observer.ts';
 import type { Binding } from './outcome.ts';
+import { type ReportMessage, unpackReport } from './report-message.ts';
 
 /** The worker stands beside this file, under the same extension: `.ts` from source, `.js` when built. */
 const WORKER = new URL(import.meta.url.replace(/core-thread(\.[jt]s)$/, 'core-worker$1'));
@@ -54,7 +55,7 @@ export class CoreThread implements CoreLink {
 
   send(commands: Commands): void {
     const message = packCommands(commands);
-    this.#post({ kind: 'commands', commands: message }, commandTransfers(message));
+    this.#post(message, commandTransfers(message));
   }
 
   onReport(listener: (report: Report) => void): void {
@@ -75,14 +76,11 @@ export class CoreThread implements CoreLink {
   }
 
   #take(message: FromCore): void {
+    if (message instanceof Float64Array || message.kind === 'report') return this.#report(message);
     switch (message.kind) {
       case 'opened':
         this.#isOpen = true;
         this.#opened.resolve(message.bindings);
-        break;
-      case 'report':
-        this.#listeners.onMeasures(message.report.measures);
-        this.#onReport(unpackReport(message.report));
         break;
       case 'drained':
         this.#isEnded = true;
@@ -94,6 +92,12 @@ export class CoreThread implements CoreLink {
       default:
         unreachable(message);
     }
+  }
+
+  #report(message: ReportMessage): void {
+    const { report, measures } = unpackReport(message);
+    this.#listeners.onMeasures(measures);
+    this.#onReport(report);
   }
 
   #post(message: ToCore, transfers: readonly ArrayBuffer[] = []): void {

@@ -5,14 +5,15 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { assert } from '#base';
 import { LogThread, openLevelStore, type WalIdentity } from '#storage';
+import { unpackCommands } from './command-message.ts';
 import { type CorePorts, CoreRuntime } from './core-runtime.ts';
 import { type CoreOrder, type FromCore, packFailure, type ToCore } from './core-thread-messages.ts';
 import { databaseMachines } from './database-machines.ts';
-import { packReport, reportTransfers, unpackCommands } from './isolate-messages.ts';
 import { nativeRandom, wallClock } from './native.ts';
 import type { NodeIdentity } from './node.ts';
 import { uuidBytes } from './node-rows.ts';
 import { MeasureGatherer } from './observer.ts';
+import { packReport } from './report-message.ts';
 
 /** How late a deadline of the core may be noticed. */
 const TICK_MS = 50;
@@ -46,12 +47,11 @@ async function start(order: CoreOrder): Promise<void> {
   const core = await CoreRuntime.open(ports, recovered);
   core.onFailure(fail);
   core.onReport((report) => {
-    const message = packReport(report, gatherer.take(core.leadership));
-    post({ kind: 'report', report: message }, reportTransfers(message));
+    post(packReport(report, gatherer.take(core.leadership)));
   });
   const ticking = setInterval(() => core.tick(), TICK_MS);
   port.on('message', (message: ToCore) => {
-    if (message.kind === 'commands') core.send(unpackCommands(message.commands));
+    if (message instanceof ArrayBuffer || message.kind === 'commands') core.send(unpackCommands(message));
     else if (message.kind === 'disk') core.reportDisk(message.level);
     else drain().catch(fail);
   });
@@ -76,6 +76,6 @@ function fail(failure: unknown): void {
   post({ kind: 'failed', failure: packFailure(failure) });
 }
 
-function post(message: FromCore, transfers: readonly ArrayBuffer[] = []): void {
-  port.postMessage(message, transfers);
+function post(message: FromCore): void {
+  port.postMessage(message, []);
 }

@@ -3,17 +3,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError, toDatabaseId, toGroupId, toRevision } from '#base';
+import { commandTransfers, packCommands, unpackCommands } from '../../../src/cluster/command-message.ts';
 import { packFailure, unpackFailure } from '../../../src/cluster/core-thread-messages.ts';
-import {
-  commandTransfers,
-  packCommands,
-  packReport,
-  reportTransfers,
-  unpackCommands,
-  unpackReport,
-} from '../../../src/cluster/isolate-messages.ts';
 import type { Commands, Report } from '../../../src/cluster/link.ts';
-import { MeasureGatherer } from '../../../src/cluster/observer.ts';
+import { MeasureGatherer, type Measures } from '../../../src/cluster/observer.ts';
+import { packReport, unpackReport } from '../../../src/cluster/report-message.ts';
 
 const ID = toDatabaseId('0199a5c8-3c1e-7a2b-9f00-0123456789ab');
 const binding = { name: 'shop', databaseId: ID, group: toGroupId(7), createdAtMs: 5 };
@@ -77,12 +71,21 @@ describe('reports', () => {
     settlements: fc.array(settlement),
   });
 
-  it('arrive as they were sent, each token with its answer', () => {
-    const measures = new MeasureGatherer().take({ open: 1, led: 1 });
+  const elapsedMs = fc.double({ min: 0, noNaN: true });
+  const anyMeasures: fc.Arbitrary<Measures> = fc.record({
+    elections: fc.nat(),
+    committed: fc.nat(),
+    syncs: fc.array(fc.record({ bytes: fc.nat(), elapsedMs })),
+    writes: fc.array(fc.record({ entryCount: fc.nat(), elapsedMs })),
+    openGroups: fc.nat(),
+    ledGroups: fc.nat(),
+  });
+
+  it('arrive as they were sent, each token with its answer, and what was measured', () => {
     fc.assert(
-      fc.property(report, (sent) => {
-        const message = packReport(sent, measures);
-        const received = unpackReport(structuredClone(message, { transfer: [...reportTransfers(message)] }));
+      fc.property(report, anyMeasures, (sent, measures) => {
+        const { report: received, measures: measured } = unpackReport(structuredClone(packReport(sent, measures)));
+        expect(measured).toEqual(measures);
         const byToken = (each: Report): unknown =>
           each.settlements.toSorted((a, b) => a.token - b.token || (a.kind < b.kind ? -1 : 1));
         expect({ ...received, settlements: [] }).toEqual({ ...sent, settlements: [] });

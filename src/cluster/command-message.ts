@@ -1,0 +1,80 @@
+/**
+ * The commands of one turn of the front (link.ts) in a form that is cheap to send to the core's thread.
+ *
+ * Proposals travel as one transferred buffer, and when there is nothing else, which is nearly always, that buffer is the
+ * whole message. All numbers are little-endian.
+ *
+ *   proposals   (f64 token | u32 group | u32 length | payload)*
+ */
+import { toGroupId } from '#base';
+import type { Commands, CreateRequest, DeleteRequest, Proposal, ReadRequest } from './link.ts';
+
+/** Proposals alone, or everything. */
+export type CommandMessage = ArrayBuffer | FullCommands;
+
+interface FullCommands {
+  readonly kind: 'commands';
+  readonly proposals: ArrayBuffer | undefined;
+  readonly reads: readonly ReadRequest[];
+  readonly creates: readonly CreateRequest[];
+  readonly deletes: readonly DeleteRequest[];
+  readonly follows: boolean;
+}
+
+const PROPOSAL_HEADER_BYTES = 16;
+const NOTHING: readonly never[] = [];
+
+export function packCommands({ proposals, reads, creates, deletes, follows }: Commands): CommandMessage {
+  const packed = proposals.length === 0 ? undefined : packProposals(proposals);
+  const isAlone = reads.length + creates.length + deletes.length === 0 && !follows;
+  return packed !== undefined && isAlone
+    ? packed
+    : { kind: 'commands', proposals: packed, reads, creates, deletes, follows };
+}
+
+/** The buffers of a message that are given away with it. */
+export function commandTransfers(message: CommandMessage): readonly ArrayBuffer[] {
+  if (message instanceof ArrayBuffer) return [message];
+  return message.proposals === undefined ? [] : [message.proposals];
+}
+
+export function unpackCommands(message: CommandMessage): Commands {
+  if (message instanceof ArrayBuffer) {
+    const proposals = unpackProposals(message);
+    return { proposals, reads: NOTHING, creates: NOTHING, deletes: NOTHING, follows: false };
+  }
+  const { proposals, reads, creates, deletes, follows } = message;
+  return { proposals: proposals === undefined ? [] : unpackProposals(proposals), reads, creates, deletes, follows };
+}
+
+function packProposals(proposals: readonly Proposal[]): ArrayBuffer {
+  let length = 0;
+  for (const { payload } of proposals) length += PROPOSAL_HEADER_BYTES + payload.length;
+  const bytes = new Uint8Array(length);
+  const view = new DataView(bytes.buffer);
+  let at = 0;
+  for (const { token, group, payload } of proposals) {
+    view.setFloat64(at, token, true);
+    view.setUint32(at + 8, group, true);
+    view.setUint32(at + 12, payload.length, true);
+    bytes.set(payload, at + PROPOSAL_HEADER_BYTES);
+    at += PROPOSAL_HEADER_BYTES + payload.length;
+  }
+  return bytes.buffer;
+}
+
+/** The payloads are views of the buffer, which is the core's own now. */
+function unpackProposals(buffer: ArrayBuffer): readonly Proposal[] {
+  const view = new DataView(buffer);
+  const proposals: Proposal[] = [];
+  for (let at = 0; at < buffer.byteLength; ) {
+    const length = view.getUint32(at + 12, true);
+    proposals.push({
+      token: view.getFloat64(at, true),
+      group: toGroupId(view.getUint32(at + 8, true)),
+      payload: new Uint8Array(buffer, at + PROPOSAL_HEADER_BYTES, length),
+    });
+    at += PROPOSAL_HEADER_BYTES + length;
+  }
+  return proposals;
+}

@@ -1,0 +1,153 @@
+/**
+ * A report of the core (link.ts), and what it has measured since the last one, in a form that is cheap to send to the
+ * front's thread.
+ *
+ * Nearly every report is just numbers: it is one array of them, and what can be no number goes along when there is any.
+ * The counts of the parts come first, then the parts, in this order:
+ *
+ *   committed   (token | revision | basis | recorded time in ms | event count)*
+ *   applied     (group | revision)*
+ *   syncs       (bytes | elapsed ms)*
+ *   writes      (entries | elapsed ms)*
+ *   the rest    elections | committed entries | open groups | groups that lead
+ */
+import { DatabaseError, type ErrorCode, type ErrorDetails, toGroupId, toRevision } from '#base';
+import type { AppliedRevision, Report, Settlement, Token } from './link.ts';
+import type { CatalogChange } from './node.ts';
+import type { Measures } from './observer.ts';
+import type { Outcome } from './outcome.ts';
+
+type Numbers = Float64Array<ArrayBuffer>;
+
+/** Numbers alone, or everything. */
+export type ReportMessage = Numbers | FullReport;
+
+interface FullReport {
+  readonly kind: 'report';
+  readonly numbers: Numbers;
+  readonly others: readonly SentSettlement[];
+  readonly catalog: readonly CatalogChange[];
+}
+
+type SentSettlement =
+  | Exclude<Settlement, { readonly kind: 'refused' }>
+  | { readonly kind: 'refused'; readonly token: Token; readonly error: SentError };
+
+/** Errors keep their class by being taken apart and put together again. */
+interface SentError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly details: ErrorDetails;
+}
+
+type CommittedSettlement = {
+  readonly token: Token;
+  readonly outcome: Extract<Outcome, { readonly kind: 'committed' }>;
+};
+
+const COUNTS = 4;
+const COMMITTED_NUMBERS = 5;
+const PAIR = 2;
+const REST = 4;
+
+export function packReport(report: Report, measures: Measures): ReportMessage {
+  const committed: CommittedSettlement[] = [];
+  const others: SentSettlement[] = [];
+  for (const settlement of report.settlements) {
+    if (settlement.kind === 'refused') others.push({ ...settlement, error: packError(settlement.error) });
+    else if (isNumbersOnly(settlement)) committed.push(settlement);
+    else others.push(settlement);
+  }
+  const numbers = packNumbers(committed, report.applied, measures);
+  return others.length + report.catalog.length === 0
+    ? numbers
+    : { kind: 'report', numbers, others, catalog: report.catalog };
+}
+
+export function unpackReport(message: ReportMessage): { readonly report: Report; readonly measures: Measures } {
+  if (message instanceof Float64Array) return unpackNumbers(message, []);
+  const { numbers, others, catalog } = message;
+  const { report, measures } = unpackNumbers(numbers, others.map(received));
+  return { report: { ...report, catalog }, measures };
+}
+
+function packNumbers(
+  committed: readonly CommittedSettlement[],
+  applied: readonly AppliedRevision[],
+  { syncs, writes, elections, committed: entries, openGroups, ledGroups }: Measures,
+): Numbers {
+  const pairs = applied.length + syncs.length + writes.length;
+  const numbers = new Float64Array(COUNTS + committed.length * COMMITTED_NUMBERS + pairs * PAIR + REST);
+  let at = 0;
+  const put = (value: number): void => {
+    numbers[at] = value;
+    at += 1;
+  };
+  for (const part of [committed, applied, syncs, writes]) put(part.length);
+  for (const { token, outcome } of committed) {
+    put(token);
+    put(outcome.revision);
+    put(outcome.basis);
+    put(outcome.recordedTimeMs);
+    put(outcome.eventCount);
+  }
+  for (const { group, revision } of applied) {
+    put(group);
+    put(revision);
+  }
+  for (const { bytes, elapsedMs } of syncs) {
+    put(bytes);
+    put(elapsedMs);
+  }
+  for (const { entryCount, elapsedMs } of writes) {
+    put(entryCount);
+    put(elapsedMs);
+  }
+  for (const value of [elections, entries, openGroups, ledGroups]) put(value);
+  return numbers;
+}
+
+function unpackNumbers(
+  numbers: Numbers,
+  others: readonly Settlement[],
+): { readonly report: Report; readonly measures: Measures } {
+  let at = 0;
+  const take = (): number => numbers[at++] ?? Number.NaN;
+  const rows = <Row>(count: number, row: () => Row): Row[] => Array.from({ length: count }, row);
+  const [committedCount, appliedCount, syncCount, writeCount] = [take(), take(), take(), take()];
+  const settlements = rows<Settlement>(committedCount, () => ({
+    kind: 'outcome',
+    token: take(),
+    outcome: {
+      kind: 'committed',
+      revision: toRevision(take()),
+      basis: toRevision(take()),
+      recordedTimeMs: take(),
+      eventCount: take(),
+      storedIds: [],
+    },
+  }));
+  for (const other of others) settlements.push(other);
+  const applied = rows(appliedCount, () => ({ group: toGroupId(take()), revision: toRevision(take()) }));
+  const syncs = rows(syncCount, () => ({ bytes: take(), elapsedMs: take() }));
+  const writes = rows(writeCount, () => ({ entryCount: take(), elapsedMs: take() }));
+  return {
+    report: { catalog: [], applied, settlements },
+    measures: { syncs, writes, elections: take(), committed: take(), openGroups: take(), ledGroups: take() },
+  };
+}
+
+function isNumbersOnly(settlement: Settlement): settlement is Settlement & CommittedSettlement {
+  if (settlement.kind !== 'outcome') return false;
+  return settlement.outcome.kind === 'committed' && settlement.outcome.storedIds.length === 0;
+}
+
+function packError({ code, message, details }: DatabaseError): SentError {
+  return { code, message, details };
+}
+
+function received(sent: SentSettlement): Settlement {
+  if (sent.kind !== 'refused') return sent;
+  const { code, message, details } = sent.error;
+  return { ...sent, error: new DatabaseError(code, message, { details }) };
+}
