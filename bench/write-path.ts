@@ -2,16 +2,19 @@
  * The write path without any server in front of it: `Node.transact` in this process, from a closed loop of callers.
  *
  *   node --conditions=source bench/write-path.ts [--seconds 3] [--event-bytes 256] [--callers 1,16,64] [--events 1,100]
- *                                                [--databases 1] [--conditional] [--dir path]
+ *                                                [--databases 1] [--conditional] [--slow-reads 0] [--dir path]
  *
  * Prints the rate, the time of a transaction as its caller sees it, syncs of the log a second with their mean, batches of
  * the store a second with their mean, and the CPU time of each thread per transaction (front: this loop and the front of
  * the node; core; log; libuv-worker: LevelDB's writes; V8Worker: garbage collection of all). With one caller it also prints
  * what a transaction takes beside its sync: the work of front and core, and four messages between threads. Nobody waits for
  * a batch of the store; with many callers it shows how far the store is behind.
+ * Slow reads are reads of ten milliseconds each that are always under way in libuv's pool, as from a slow disk; LevelDB's
+ * writes share the pool with them. Its size is that of the server unless UV_THREADPOOL_SIZE says otherwise.
  * With --cpu-prof in front Node writes one profile a thread. Linux only: threads are told apart by /proc.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, openSync, read, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -19,6 +22,7 @@ import { encodeUtf8, type GroupId } from '#base';
 import { type Node, startNode } from '#cluster';
 import { type Constraint, encodeEvent, encodeTransactPayload, NO_OPTIONS, ORIGIN } from '#model';
 import { createLogger, createMetrics, type Metrics } from '#observability';
+import { widenThreadPool } from '../src/main/thread-pool.ts';
 import { Latencies } from './support/latencies.ts';
 
 const { values } = parseArgs({
@@ -28,6 +32,7 @@ const { values } = parseArgs({
     callers: { type: 'string', default: '1,16,64' },
     events: { type: 'string', default: '1,100' },
     databases: { type: 'string', default: '1' },
+    'slow-reads': { type: 'string', default: '0' },
     conditional: { type: 'boolean', default: false },
     dir: { type: 'string', default: tmpdir() },
   },
@@ -36,8 +41,10 @@ const seconds = Number(values.seconds);
 const eventBytes = Number(values['event-bytes']);
 const databaseCount = Number(values.databases);
 const TICKS_PER_SECOND = 100;
+const SLOW_READ_MS = 10;
 const DATA = encodeUtf8(JSON.stringify('x'.repeat(Math.max(0, eventBytes - 100))));
 
+widenThreadPool(process.env);
 let serial = 0;
 const directory = mkdtempSync(join(values.dir, 'cairn-bench-'));
 const syncs: number[] = [];
@@ -50,9 +57,11 @@ try {
   console.log(
     `event ${eventBytes} B, ${databaseCount} database(s), fdatasync per batch, load ${loadavg()[0]?.toFixed(2)}`,
   );
+  const endSlowReads = readSlowly(Number(values['slow-reads']), join(directory, 'pipe'));
   for (const events of numbers(values.events)) {
     for (const callers of numbers(values.callers)) await run(node, groups, { callers, events });
   }
+  endSlowReads();
   await node.drain();
 } finally {
   rmSync(directory, { recursive: true });
@@ -85,6 +94,24 @@ async function run(
   await Promise.all(Array.from({ length: callers }, caller));
   const elapsed = (performance.now() - startedMs) / 1000;
   report({ callers, events, elapsed, latencies, beside, before, after: snapshot() });
+}
+
+/** Keeps so many reads in the pool, each of which blocks its thread for up to ten milliseconds. Returns how to end them. */
+function readSlowly(count: number, pipe: string): () => void {
+  if (count === 0) return () => undefined;
+  execFileSync('mkfifo', [pipe]);
+  const file = openSync(pipe, 'r+');
+  const bytes = new Uint8Array(count);
+  let isEnding = false;
+  const next = (): void => {
+    if (!isEnding) read(file, new Uint8Array(1), next);
+  };
+  for (let at = 0; at < count; at++) next();
+  const feeding = setInterval(() => writeSync(file, bytes), SLOW_READ_MS);
+  return () => {
+    isEnding = true;
+    setTimeout(() => clearInterval(feeding), 2 * SLOW_READ_MS);
+  };
 }
 
 interface Snapshot {

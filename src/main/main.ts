@@ -17,6 +17,7 @@ import { readInvocation } from './config.ts';
 import { renderHelp } from './config-reference.ts';
 import { RELEASE } from './release.ts';
 import { serve } from './serve.ts';
+import { widenThreadPool } from './thread-pool.ts';
 
 const EXIT_USAGE = 2;
 
@@ -33,6 +34,7 @@ if (invocation.kind === 'failure') {
       process.stdout.write(`${RELEASE}\n`);
       break;
     case 'run':
+      widenThreadPool(process.env);
       await serve(invocation.value.config);
       break;
   }

@@ -1,7 +1,7 @@
 // Goal: the command starts, says where it is, drains and ends as an operator expects (N1 to N3).
 // Method: the real process on free loopback ports, its output and its exit code.
 import { spawnSync } from 'node:child_process';
-import { truncateSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type NodeProcess, startNode } from '../../../chaos/support/node-process.ts';
@@ -57,6 +57,15 @@ test('a node says in one line where it is, and answers there (N2)', async () => 
   expect(await node.ended).toBe(0);
   expect(node.output()).toMatch(/^\{"event":"ready","grpc":"[^"]+","http":"[^"]+","metrics":"[^"]+"[^\n]*\}\n$/);
   for (const line of node.log().trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('event');
+});
+
+test('its pool is wider than what long reads can fill', async () => {
+  using dir = tempDir();
+  const { pid } = await start(dir.path);
+  const threads = readdirSync(`/proc/${pid}/task`).map((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/comm`, 'utf8'),
+  );
+  expect(threads.filter((name) => name.startsWith('libuv-worker'))).toHaveLength(16);
 });
 
 test('what was taken in before SIGTERM is answered, and is there after the next start (N3)', async () => {
