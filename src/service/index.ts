@@ -37,6 +37,7 @@ export type {
   ListDatabasesRequest,
   ListNamesReply,
   ListNamesRequest,
+  ProposedTransaction,
   QueryEventsReply,
   QueryEventsRequest,
   ReadAt,

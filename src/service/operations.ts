@@ -108,6 +108,16 @@ export interface TransactRequest {
   /** What is wrong with options, constraints and events; the service adds its own. Judged after the recorded result. */
   readonly faults: Faults;
   readonly fields: TransactFields;
+  /** Told when the transaction is in the hands of the log: its outcome follows, whoever still waits for it. */
+  readonly onProposed?: (proposed: ProposedTransaction) => void;
+}
+
+/** A transaction that is well-formed and under way; whether it commits is decided when it is applied. */
+export interface ProposedTransaction {
+  readonly databaseName: string;
+  readonly databaseId: DatabaseId;
+  /** Lowercase. */
+  readonly transactionId: string;
 }
 
 /** The recorded result of a transaction: of this attempt, or of the one that it repeats (V3). */

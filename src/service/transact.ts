@@ -35,7 +35,12 @@ export async function transact(context: ServiceContext, request: TransactRequest
   assert(transactionId !== undefined, 'A malformed transaction_id is a fault of the transaction');
   const { options, constraints, events } = request;
   const payload = encodeTransactPayload({ transactionId, origin: request.origin, options, constraints, events });
-  const outcome = await context.node.transact(binding.group, payload).catch((failure: unknown) => {
+  const deciding = context.node.transact(binding.group, payload);
+  if (request.onProposed !== undefined) {
+    const { name: databaseName, databaseId } = binding;
+    request.onProposed({ databaseName, databaseId, transactionId: formatUuid(transactionId) });
+  }
+  const outcome = await deciding.catch((failure: unknown) => {
     context.meters.transaction(origin, 'failed');
     throw refusalBy(binding, failure);
   });

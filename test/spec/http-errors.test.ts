@@ -123,6 +123,45 @@ describe('SPEC-HTTP-ERRORS: malformed requests', () => {
     expect(more).toEqual([]);
   });
 
+  it.each([
+    ['two Hosts', `GET /health HTTP/1.1\r\n${HOST}Host: b\r\n\r\n`],
+    ['two equal Hosts', `GET /health HTTP/1.1\r\n${HOST}${HOST}\r\n`],
+    ['a Host that is a list', 'GET /health HTTP/1.1\r\nHost: a, b\r\n\r\n'],
+    ['a Host with a path', 'GET /health HTTP/1.1\r\nHost: a/b\r\n\r\n'],
+    ['the target *', `GET * HTTP/1.1\r\n${HOST}\r\n`],
+    ['a fragment', `GET /health#x HTTP/1.1\r\n${HOST}\r\n`],
+    ['a target of another scheme', `GET ftp://a/health HTTP/1.1\r\n${HOST}\r\n`],
+    ['chunks over HTTP/1.0', `POST /databases HTTP/1.0\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ['compressed chunks', `POST /databases HTTP/1.1\r\n${HOST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
+    ['two types', `POST /databases HTTP/1.1\r\n${HOST}Content-Type: a/b\r\nContent-Type: a/b\r\n\r\n`],
+  ])('with %s answer 400 and end the connection (RFC 9112)', async (_what, bytes) => {
+    const [reply, ...more] = await raw(bytes);
+    expect(rawErrorOf(reply)).toMatchObject(INVALID_ARGUMENT);
+    expect(reply?.headers.get('connection')).toBe('close');
+    expect(more).toEqual([]);
+  });
+
+  it('may name the server in their target, as towards a proxy', async () => {
+    const name = uniqueName();
+    await api.create(name);
+    const target = `http://cairn.example:3000/db/${name}/cached`;
+    const [reply] = await raw(`GET ${target} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`);
+    expect(reply?.headers.get('location')).toBe(`/db/${name}/0`);
+    for (const [root, status] of [
+      ['http://a', 200],
+      ['HTTP://a?x=1', 200],
+      ['http://a//', 404],
+    ] as const) {
+      expect(await raw(`GET ${root} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)).toMatchObject([{ status }]);
+    }
+  });
+
+  it('may ask what the server can do', async () => {
+    const [reply] = await raw(`OPTIONS * HTTP/1.1\r\n${HOST}${CLOSE}\r\n`);
+    expect(reply?.status).toBe(204);
+    expect(reply?.headers.get('allow')).toBe('DELETE, GET, HEAD, OPTIONS, POST');
+  });
+
   it('without Host answer 400 over HTTP/1.1, and are served over HTTP/1.0', async () => {
     expect(rawErrorOf((await raw(`GET /health HTTP/1.1\r\n${CLOSE}\r\n`))[0])).toMatchObject(INVALID_ARGUMENT);
     expect(await raw('GET /health HTTP/1.0\r\n\r\n')).toMatchObject([{ status: 200, body: 'OK' }]);

@@ -35,7 +35,7 @@ export class HttpMemory {
     const body = this.#budgets.requests.tryTake(bytes, () => this.#cut(reply));
     if (body === undefined) {
       // Nobody wants to read the rest of it.
-      reply.header('connection', 'close');
+      reply.raw.shouldKeepAlive = false;
       return this.#refuse();
     }
     this.#heldBy(reply).body = body;

@@ -47,15 +47,14 @@ export class RequestLines {
   }
 
   /**
-   * The answer that the last request that came whole gets, when it has not left yet. A request that is cut off is
-   * forgotten, unless it is being handled already.
+   * The answer that the last request that came whole gets, until it has left. A request that is cut off is forgotten,
+   * unless it is being handled already.
    */
   lastWhole(socket: Duplex): ServerResponse | undefined {
     const line = this.#lines.get(socket);
     if (line === undefined) return undefined;
     if (line.waiting.at(-1)?.request.complete === false) line.waiting.pop();
-    const last = line.waiting.at(-1)?.response ?? line.handled;
-    return last.writableEnded ? undefined : last;
+    return line.waiting.at(-1)?.response ?? line.handled;
   }
 
   #wait(exchange: Exchange, line: Line): void {

@@ -12,6 +12,8 @@ export type HttpMethod = 'GET' | 'POST' | 'DELETE';
 export interface RouteContext {
   readonly service: Service;
   readonly clock: Clock;
+  /** Looks after work that goes on behind its answer: what it ends with concerns nobody but the node. */
+  readonly goOn: (work: Promise<unknown>) => void;
 }
 
 export type Handler = (request: HttpRequest, context: RouteContext) => Promise<HttpReply> | HttpReply;

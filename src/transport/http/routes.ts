@@ -30,6 +30,11 @@ export function methodsByPath(routes: readonly Route[]): ReadonlyMap<string, str
   return new Map([...methods].map(([path, list]) => [path, [...list, 'OPTIONS'].toSorted().join(', ')]));
 }
 
+/** The methods that any path answers. */
+export const SERVER_METHODS: string = [...new Set(['HEAD', 'OPTIONS', ...ROUTES.map(({ method }) => method)])]
+  .toSorted()
+  .join(', ');
+
 const PATTERNS: readonly { readonly pattern: RegExp; readonly methods: string }[] = [...methodsByPath(ROUTES)].map(
   ([path, methods]) => ({ pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`), methods }),
 );

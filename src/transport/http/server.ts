@@ -12,7 +12,7 @@ import type { Logger, Metrics } from '#observability';
 import { isFatal, type Service } from '#service';
 import type { ByteBudgets } from '../byte-budgets.ts';
 import { type AllowedOrigins, corsHeaders } from './cors.ts';
-import { errorReply, invalidField } from './errors.ts';
+import { errorReply } from './errors.ts';
 import { toDatabaseError } from './framework-errors.ts';
 import {
   BODY_BYTES_MAX,
@@ -25,10 +25,11 @@ import {
 import { HttpMemory } from './memory.ts';
 import { emptyReply, type HttpReply } from './reply.ts';
 import { HttpRequest, type RoutedRequest } from './request.ts';
+import { headFault, isAboutServer, originForm } from './request-head.ts';
 import { RequestLines } from './request-line.ts';
 import { RequestMetrics, UNMATCHED_ROUTE } from './request-metrics.ts';
 import type { Route, RouteContext } from './route.ts';
-import { allowedMethods, methodsByPath, ROUTES } from './routes.ts';
+import { allowedMethods, methodsByPath, ROUTES, SERVER_METHODS } from './routes.ts';
 import { answerClientError, answerUnusualRequests } from './socket-errors.ts';
 
 export interface HttpServerOptions {
@@ -83,7 +84,11 @@ class HttpFront {
 
   constructor(options: HttpServerOptions) {
     this.#options = options;
-    this.#context = { service: options.service, clock: options.clock };
+    const { service, clock, onFatal } = options;
+    const judge = (failure: unknown): void => {
+      if (isFatal(failure)) onFatal(failure);
+    };
+    this.#context = { service, clock, goOn: (work) => void work.catch(judge) };
     this.#metrics = new RequestMetrics(options.metrics);
     this.#memory = new HttpMemory(options.budgets, () => {
       options.metrics.counter('cairn_rejected_total', { reason: 'overload' }).add();
@@ -93,9 +98,14 @@ class HttpFront {
     this.#fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
     this.#fastify.addHook('onRequest', (request, reply, done) => {
       this.#track(request, reply);
-      // A body that no route asked for is not read.
-      if (request.is404) this.#send(request, reply, notFound(request));
-      else done(hostFault(request) ?? this.#memory.admitBody(request, reply));
+      const fault = headFault(request);
+      // A body that no route asked for is not read, and neither is one of a request that is none.
+      if (fault !== undefined) {
+        reply.raw.shouldKeepAlive = false;
+        this.#send(request, reply, errorReply(fault));
+      } else if (isAboutServer(request)) this.#send(request, reply, emptyReply({ allow: SERVER_METHODS }));
+      else if (request.is404) this.#send(request, reply, notFound(request));
+      else done(this.#memory.admitBody(request, reply));
     });
     this.#fastify.setErrorHandler((error, request, reply) => this.#fail(error, request, reply));
     for (const route of ROUTES) this.#register(route);
@@ -136,6 +146,7 @@ class HttpFront {
       serverFactory: (handle) => createHttpServer(this.#lines.inTurn(handle)),
       forceCloseConnections: 'idle',
       return503OnClosing: false,
+      rewriteUrl: ({ url = '' }) => originForm(url),
       routerOptions: { maxParamLength: HEADER_BYTES_MAX, querystringParser: () => ({}) },
       clientErrorHandler: (error, socket) => {
         answerClientError(error, socket, { allowedOrigins, lines: this.#lines });
@@ -231,13 +242,6 @@ function createHttpServer(listener: RequestListener): Server {
 /** `/db/{database}` as fastify writes it. */
 function routerPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
-}
-
-/** HTTP/1.1 demands the header; Node would refuse without a body of ours. */
-function hostFault(request: FastifyRequest): DatabaseError | undefined {
-  const { headers, httpVersion } = request.raw;
-  if (httpVersion !== '1.1' || headers.host !== undefined) return undefined;
-  return invalidField('Host', 'must be sent with HTTP/1.1');
 }
 
 /** Characters of an unknown path that its error repeats. */

@@ -27,6 +27,10 @@ export function answerClientError(error: Error, socket: Socket, options: SocketE
   }
   const text = rawReply(toClientError(error), options.allowedOrigins);
   const response = options.lines.lastWhole(socket);
+  if (response?.writableEnded === true) {
+    endWith(socket, response.shouldKeepAlive ? text : '');
+    return;
+  }
   if (response === undefined || !response.req.complete) {
     endWith(socket, response?.headersSent === true ? '' : text);
     return;

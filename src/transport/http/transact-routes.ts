@@ -22,7 +22,13 @@ import {
   TRANSACTION_EVENTS_MAX,
   textFrom,
 } from '#model';
-import { type RecordedTransaction, refusalError, type TransactRequest } from '#service';
+import {
+  type ProposedTransaction,
+  type RecordedTransaction,
+  refusalError,
+  type TransactReply,
+  type TransactRequest,
+} from '#service';
 import { type JsonBody, readJsonBody } from './body.ts';
 import { errorReply, invalidField } from './errors.ts';
 import type { JsonText } from './json-text.ts';
@@ -30,7 +36,7 @@ import { ITEM_ANSWER_BYTES, TRANSACT_BODY_BYTES_MAX } from './limits.ts';
 import { type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import type { Handler, Route, RouteContext } from './route.ts';
-import { storedTransaction, transactionReceipt, transactionRecord } from './transaction-json.ts';
+import { acceptedTransaction, storedTransaction, transactionReceipt, transactionRecord } from './transaction-json.ts';
 
 export const TRANSACT_ROUTES: readonly Route[] = [
   {
@@ -44,6 +50,12 @@ export const TRANSACT_ROUTES: readonly Route[] = [
     path: '/databases/{database}/events',
     bodyBytesMax: TRANSACT_BODY_BYTES_MAX,
     handle: transacting(transactionReceipt),
+  },
+  {
+    method: 'POST',
+    path: '/api/v1/db/{database}/async',
+    bodyBytesMax: TRANSACT_BODY_BYTES_MAX,
+    handle: transactWithoutWaiting,
   },
   {
     method: 'GET',
@@ -66,22 +78,57 @@ function transacting(show: (recorded: RecordedTransaction) => JsonText): Handler
   };
 }
 
+/**
+ * Answers 202 as soon as the transaction is handed to the log: it is well-formed, and whether its conditions hold is seen
+ * by looking it up.
+ */
+async function transactWithoutWaiting(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
+  const { promise: accepted, resolve: onProposed } = Promise.withResolvers<ProposedTransaction>();
+  const decided = context.service.transact({ ...toTransactRequest(request), onProposed });
+  const { databaseName, databaseId, transactionId } = await Promise.race([accepted, decided.then(asProposed)]);
+  context.goOn(decided);
+  return jsonReply(202, acceptedTransaction({ databaseName, databaseId, transactionId }), {
+    location: `/api/v1/db/${databaseName}/transaction/${transactionId}`,
+    'x-database-id': databaseId,
+  });
+}
+
+/** Only a recorded result comes before anything was proposed: of what was refused without one, the promise rejects. */
+function asProposed(reply: TransactReply): ProposedTransaction {
+  if (reply.kind === 'recorded') return reply;
+  throw refusalError(reply);
+}
+
 function toTransactRequest(request: HttpRequest): TransactRequest {
   const faults = new Faults();
   const body = readJsonBody(request, { raw: RAW_DATA });
   const parts = body.type === 'json' ? partsOf(body.node, faults) : { ...BARE, items: bareEvents(body) };
+  const id = idOf(parts.transactionId, request.header('x-batch-id'), faults);
   return {
     databaseName: request.param('database'),
     floor: request.floor(),
-    transactionId: parts.transactionId,
+    transactionId: id.value,
     origin: ORIGIN.HTTP_TRANSACTION,
     options: parts.options,
     constraints: parts.constraints,
     eventCount: parts.items.length,
     ...acceptEvents(parts.items, faults),
     faults,
-    fields: { transactionId: 'transaction_id', events: 'events', constraints: parts.constraintsField },
+    fields: { transactionId: id.field, events: 'events', constraints: parts.constraintsField },
   };
+}
+
+/** The id of the body, or of the header that means the same; both may be given when they are equal. */
+function idOf(
+  inBody: string | undefined,
+  inHeader: string | undefined,
+  faults: Faults,
+): { readonly value: string | undefined; readonly field: string } {
+  if (inBody === undefined && inHeader !== undefined) return { value: inHeader, field: 'x-batch-id' };
+  if (inBody !== undefined && inHeader !== undefined && inBody.toLowerCase() !== inHeader.toLowerCase()) {
+    faults.add('x-batch-id', 'must be the transaction_id of the body where both are given', inHeader);
+  }
+  return { value: inBody, field: 'transaction_id' };
 }
 
 interface TransactionParts extends Pick<TransactRequest, 'transactionId' | 'options' | 'constraints'> {

@@ -7,6 +7,7 @@ import {
   type EventIdMapping,
   eventIdMappings,
   type FetchTransactionReply,
+  type ProposedTransaction,
   type ReadScope,
   type RecordedTransaction,
 } from '#service';
@@ -33,6 +34,17 @@ export function transactionRecord(recorded: RecordedTransaction): JsonText {
       replayed: String(recorded.replayed),
     }),
     event_id_mappings: mappingsJson(eventIdMappings(recorded)),
+  });
+}
+
+/** Of a transaction whose outcome was not waited for. */
+export function acceptedTransaction({ databaseName, databaseId, transactionId }: ProposedTransaction): JsonText {
+  return jsonObject({
+    transaction: jsonObject({
+      database: jsonString(databaseName),
+      database_id: jsonString(databaseId),
+      transaction_id: jsonString(transactionId),
+    }),
   });
 }
 

@@ -26,6 +26,7 @@ const SPECIFIED = [
   'POST /api/v1/databases/{database}',
   'POST /api/v1/db',
   'POST /api/v1/db/{database}',
+  'POST /api/v1/db/{database}/async',
   'POST /databases',
   'POST /databases/{database}/events',
   'POST /databases/{database}/query',
