@@ -206,6 +206,8 @@ export class CoreRuntime implements CoreLink {
     checkUnlogged(machines, kv, unlogged);
     // A delete that the catalog has only now applied has ended its group itself; a group ends once.
     for (const group of plan.orphans) if (this.#lifecycle.isUntouched(group)) this.#feed.tombstone(group);
+    if (plan.ahead.length > 0) await this.#ports.syncStore();
+    for (const { group, mark } of plan.ahead) this.#feed.checkpoint(group, mark);
     const behind = this.#open(() => plan.behind.map((group) => this.#lifecycle.touch(group)));
     await this.#until(() => behind.every((group) => group === undefined || group.isReady));
     await this.#trash.recover(this.#ports.monotonicMs());

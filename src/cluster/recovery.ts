@@ -23,6 +23,11 @@ export interface RecoveryPlan {
   readonly behind: readonly GroupId[];
   /** Groups that were in the log at the start and are not in the catalog: deleted, their end perhaps not recorded. */
   readonly orphans: readonly GroupId[];
+  /**
+   * Groups that have applied all of their log, and more than their checkpoint says. Nobody may touch them for a year, so
+   * their checkpoint is made now: until then no segment since their last one can go (W12).
+   */
+  readonly ahead: readonly { readonly group: GroupId; readonly mark: DurableMark }[];
 }
 
 /** Throws unless the catalog in the store and the one in the log can be of one node. */
@@ -45,13 +50,19 @@ export async function recoverDatabases(
 ): Promise<RecoveryPlan> {
   const behind: GroupId[] = [];
   const orphans: GroupId[] = [];
+  const ahead: { readonly group: GroupId; readonly mark: DurableMark }[] = [];
   for (const recovered of log.groups.values()) {
-    const { group } = recovered;
+    const { group, checkpoint } = recovered;
     if (group === CATALOG_GROUP) continue;
-    if (!isKnown(group)) orphans.push(group);
-    else if (await recoverDatabase(ports, recovered)) behind.push(group);
+    if (!isKnown(group)) {
+      orphans.push(group);
+      continue;
+    }
+    const mark = await recoverDatabase(ports, recovered);
+    if (lastOf(recovered) > mark.index) behind.push(group);
+    else if (mark.index > checkpoint.index) ahead.push({ group, mark });
   }
-  return { behind, orphans };
+  return { behind, orphans, ahead };
 }
 
 /** A group that the log does not know has applied nothing yet. */
@@ -59,20 +70,23 @@ export function checkUnlogged(machines: Machines, kv: KvStore, groups: readonly 
   for (const group of groups) checkPlace(group, markOf(machines, kv, group), undefined);
 }
 
-/** True when the group has entries in the log that its state does not include. */
-async function recoverDatabase(ports: RecoveryPorts, recovered: RecoveredGroup): Promise<boolean> {
+/** Leaves the state of the group whole; answers how far it then is. */
+async function recoverDatabase(ports: RecoveryPorts, recovered: RecoveredGroup): Promise<DurableMark> {
   const { kv, syncStore, machines } = ports;
-  const { group, checkpoint, entries } = recovered;
+  const { group, checkpoint } = recovered;
   const applied = markOf(machines, kv, group);
   checkPlace(group, applied, recovered);
-  const last = entries.at(-1)?.index ?? checkpoint.index;
   const isWhole = applied.index === checkpoint.index || (await machines.verify(kv, group, checkpoint));
-  if (isWhole) return last > applied.index;
+  if (isWhole) return applied;
   // Step by step durable: after another power failure in the middle the damage must still show.
   await machines.rebuild(new SyncedStore(kv, syncStore), group, checkpoint);
   const rebuilt = markOf(machines, kv, group);
   assert(rebuilt.index === checkpoint.index, 'A rebuilt database stands at its checkpoint', [rebuilt, checkpoint]);
-  return last > rebuilt.index;
+  return rebuilt;
+}
+
+function lastOf({ checkpoint, entries }: RecoveredGroup): number {
+  return entries.at(-1)?.index ?? checkpoint.index;
 }
 
 function markOf(machines: Machines, kv: KvStore, group: GroupId): DurableMark {
@@ -84,7 +98,7 @@ function markOf(machines: Machines, kv: KvStore, group: GroupId): DurableMark {
 /** What is applied lies between the checkpoint and the end of the log, and this release understands the log. */
 function checkPlace(group: GroupId, applied: DurableMark, recovered: RecoveredGroup | undefined): void {
   const from = recovered?.checkpoint.index ?? 0;
-  const last = recovered?.entries.at(-1)?.index ?? from;
+  const last = recovered === undefined ? from : lastOf(recovered);
   if (applied.index < from || applied.index > last) {
     throw broken(
       `Group ${group} is applied to log index ${applied.index}, but its log goes from ${from} to ${last}: store and log do not belong together, or one of them has lost what was synced`,

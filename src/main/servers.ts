@@ -15,6 +15,7 @@ import {
   startGrpcServer,
   startHttpServer,
 } from '#transport';
+import { boundConnections, connectionsMax, openFilesMax } from './connection-bound.ts';
 import { showBudgets, showNode } from './node-gauges.ts';
 import { PACKAGE_DIR, RELEASE } from './release.ts';
 import type { Config } from './settings.ts';
@@ -42,6 +43,11 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const metrics = createMetrics({ runtime: true });
   metrics.gauge('cairn_build_info', { version: RELEASE, node: process.version }).set(1);
   await using starting = new AsyncDisposableStack();
+  const filesMax = openFilesMax();
+  if (filesMax !== undefined) {
+    const closed = metrics.counter('cairn_connections_closed_total', {});
+    starting.defer(boundConnections(connectionsMax(filesMax), closed));
+  }
   const node = await openNode(config, logger, metrics);
   showNode(node, metrics);
   starting.defer(() => node.drain());

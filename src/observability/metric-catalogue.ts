@@ -36,6 +36,10 @@ export const COUNTERS: Table<CounterLabels> = {
     help: 'Redirects to a concrete revision or time.',
     labels: { reason: ['latest', 'cached', 'effective_time'] },
   },
+  cairn_connections_closed_total: {
+    help: 'Connections closed as they came, to keep file descriptors for log and store.',
+    labels: NONE,
+  },
   cairn_rejected_total: {
     help: 'Requests refused before they were tried.',
     labels: { reason: ['rate', 'overload', 'draining', 'too_large', 'disk_full'] },

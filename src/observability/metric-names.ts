@@ -20,6 +20,7 @@ export interface CounterLabels {
   readonly grpc_server_msg_received_total: GrpcMethodLabels;
   readonly grpc_server_msg_sent_total: GrpcMethodLabels;
   readonly cairn_redirects_total: { readonly reason: 'latest' | 'cached' | 'effective_time' };
+  readonly cairn_connections_closed_total: NoLabels;
   readonly cairn_rejected_total: { readonly reason: 'rate' | 'overload' | 'draining' | 'too_large' | 'disk_full' };
   readonly cairn_raft_election_total: { readonly result: 'won' | 'lost' };
   readonly cairn_raft_proposals_committed_total: NoLabels;

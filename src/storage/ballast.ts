@@ -5,6 +5,7 @@
  * to write it. Its bytes are random: a file system that compresses would store zeros in no space at all.
  */
 import { randomFillSync } from 'node:crypto';
+import { isOutOfDescriptors } from './descriptors.ts';
 import type { Disk, DiskFile } from './disk.ts';
 import { isOutOfSpace, orUnwritten, type StorageFailure, unwritten } from './storage-failure.ts';
 
@@ -69,6 +70,8 @@ export class Ballast {
       await this.#write(this.#file, targetBytes, stepCount);
     } catch (error) {
       if (isOutOfSpace(error)) this.#giveUp();
+      // Nothing was begun: the next call tries again.
+      else if (isOutOfDescriptors(error)) return;
       else this.#failure = unwritten(this.#path, error);
     }
   }

@@ -25,6 +25,7 @@ import {
   write,
   writeSync,
 } from 'node:fs';
+import { patiently } from './descriptors.ts';
 
 export interface DiskFile {
   readonly path: string;
@@ -66,6 +67,15 @@ export const nodeDisk: Disk = {
       closeSync(descriptor);
     }
   },
+};
+
+/** The same, for the log: with the patience of descriptors.ts where a file is opened. */
+export const patientDisk: Disk = {
+  ...nodeDisk,
+  list: (directory) => patiently(() => nodeDisk.list(directory)),
+  open: (path, mode) => patiently(() => nodeDisk.open(path, mode)),
+  // Only its open can be out of descriptors, and that comes before its sync.
+  syncDirectory: (path) => patiently(() => nodeDisk.syncDirectory(path)),
 };
 
 class NodeFile implements DiskFile {

@@ -22,6 +22,7 @@ import {
   type KvStore,
   type KvWriteOptions,
 } from '#kv';
+import { patientlyAwait } from './descriptors.ts';
 
 /** Sizes of the one LevelDB behind all handles of a directory: the first handle decides. Measured in DESIGN.md. */
 export interface LevelStoreOptions {
@@ -180,7 +181,7 @@ class LevelKv implements LevelStore {
 
   async checkpointFiles(): Promise<void> {
     await wrapped(`The store in ${this.#directory} could not be made durable`, async () => {
-      const names = await readdir(this.#directory);
+      const names = await patientlyAwait(() => readdir(this.#directory));
       for (const name of names.filter((each) => LOG_FILE.test(each))) await syncLogFile(join(this.#directory, name));
       await syncFile(this.#directory);
     });
@@ -264,7 +265,7 @@ async function syncLogFile(path: string): Promise<void> {
 }
 
 async function syncFile(path: string): Promise<void> {
-  const file = await open(path, 'r');
+  const file = await patientlyAwait(() => open(path, 'r'));
   try {
     await file.sync();
   } finally {

@@ -15,7 +15,7 @@
 import { dirname, join } from 'node:path';
 import { assert } from '#base';
 import { BatchSlab } from './batch-slab.ts';
-import { type Disk, nodeDisk } from './disk.ts';
+import { type Disk, patientDisk } from './disk.ts';
 import { GroupLedger } from './group-ledger.ts';
 import { GuardFile } from './guard-file.ts';
 import type { EncodedRecords } from './log-records.ts';
@@ -86,7 +86,7 @@ export class Wal {
 
   /** Opens the log in `directory`, or begins one there. What it recovered is on disk and can be relied on (W10). */
   static open(directory: string, options: WalOptions): { readonly wal: Wal; readonly recovered: RecoveredLog } {
-    const { identity, segmentBytes = SEGMENT_BYTES_DEFAULT, disk = nodeDisk } = options;
+    const { identity, segmentBytes = SEGMENT_BYTES_DEFAULT, disk = patientDisk } = options;
     assert(segmentBytes >= SEGMENT_BYTES_MIN, `A segment has ${SEGMENT_BYTES_MIN} bytes or more`, segmentBytes);
     assert(segmentBytes % (2 * SECTOR_BYTES) === 0, 'Half a segment is a number of whole sectors', segmentBytes);
     disk.makeDirectory(directory);

@@ -29,7 +29,7 @@ async function fill(dataDir: string): Promise<Proof> {
   using client = new StoreClient(node.grpc);
   const ledger: Ledger = new Map();
   const proof = new Proof(await client.createDatabase('rot'), ledger);
-  const writers = new Writers({ address: node.grpc, database: 'rot', fillerBytes: 2000 }, ledger);
+  const writers = new Writers({ address: node.grpc, database: 'rot', fillerBytes: 500 }, ledger);
   writers.start(4);
   await vi.waitUntil(() => tablesOf(dataDir).length >= 3, { timeout: 60_000 });
   await writers.stop();

@@ -245,6 +245,24 @@ describe.each([
     expect(await world.transact(group, 'five')).toMatchObject({ kind: 'committed', revision: 5 });
   });
 
+  it('makes the checkpoint of a group that nobody touches any more, so that its segments can go (W12)', async () => {
+    const { world, group } = await written();
+    const checkpoints = (): readonly number[] =>
+      world.log.durable.flatMap((each) =>
+        each.kind === 'checkpoint' && each.group === group ? [each.checkpoint.revision] : [],
+      );
+    expect(checkpoints()).not.toContain(4);
+    await world.crash();
+    await settle();
+    expect(checkpoints().at(-1)).toBe(4);
+    const { length } = checkpoints();
+    // What the checkpoint promises survives a power failure, and is not promised twice.
+    await world.crash({ survives: () => false });
+    await settle();
+    expect(await world.history(group)).toEqual(['one', 'two', 'three', 'four']);
+    expect(checkpoints()).toHaveLength(length);
+  });
+
   it('opens only the groups that are behind, and the others when they are touched', async () => {
     const { world, group } = await written();
     const idle = await world.create('idle');

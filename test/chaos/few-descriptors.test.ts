@@ -1,0 +1,66 @@
+// Goal: a crowd of connections does not end a node: some are closed as they come, log and store go on, and the node
+// drains (W7 knows no second try, so it must not come to that). Method: a real node that may have few files open, more
+// connections than that to both of its servers, and writers that begin before and go on.
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
+import { Proof } from '../../chaos/support/proof.ts';
+import { StoreClient } from '../../chaos/support/store-client.ts';
+import { type Ledger, Writers } from '../../chaos/support/writers.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const TIMEOUT_MS = 240_000;
+const SETTINGS = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--store-write-buffer-bytes=1MiB'];
+const SOON = { timeout: 60_000, interval: 100 };
+
+/** A node that may have so many files open at a time. */
+async function start(dataDir: string, filesMax: number): Promise<NodeProcess> {
+  const under = ['bash', '-c', `ulimit -n ${filesMax}; exec "$@"`, 'bash'];
+  const node = await startNode({ dataDir, under, settings: SETTINGS });
+  onTestFinished(async () => {
+    node.kill('SIGKILL');
+    await node.ended;
+  });
+  return node;
+}
+
+/** Opens so many connections; some of them may be closed again. */
+async function crowd(address: string, count: number): Promise<readonly Socket[]> {
+  const { hostname, port } = new URL(address.includes('://') ? address : `http://${address}`);
+  const sockets = Array.from({ length: count }, () => connect(Number(port), hostname).on('error', () => undefined));
+  await Promise.all(sockets.map(async (socket) => Promise.race([once(socket, 'connect'), once(socket, 'close')])));
+  return sockets;
+}
+
+it('a node whose connections take all the files it may open goes on writing, and drains', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  using dir = tempDir();
+  const node = await start(dir.path, 200);
+  using client = new StoreClient(node.grpc);
+  const ledger: Ledger = new Map();
+  const proof = new Proof(await client.createDatabase('crowded'), ledger);
+  const writers = new Writers({ address: node.grpc, database: 'crowded', fillerBytes: 500 }, ledger);
+  writers.start(4);
+  await writers.answered;
+  const sockets = [...(await crowd(node.http, 300)), ...(await crowd(node.grpc, 300))];
+  await vi.waitUntil(() => sockets.filter((socket) => socket.destroyed).length >= 450, SOON);
+  // Long enough for new segments, new tables and checkpoints, each of which opens files.
+  const { size } = ledger;
+  await vi.waitUntil(() => ledger.size > size + 300, SOON);
+  await writers.stop();
+  expect(writers.refused).toEqual([]);
+  for (const socket of sockets) socket.destroy();
+  await proof.check(node.grpc);
+  node.kill('SIGTERM');
+  expect(await node.ended).toBe(0);
+  expect(node.log()).not.toContain('fatal');
+});
+
+it('a node that may open too few files does not start, and says how many it needs', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  using dir = tempDir();
+  await expect(start(dir.path, 100)).rejects.toThrow(/ended with 1 .*may have 100 files open.*needs 160 at least/s);
+});
