@@ -78,33 +78,27 @@ function packNumbers(
 ): Numbers {
   const pairs = applied.length + syncs.length + writes.length;
   const numbers = new Float64Array(COUNTS + committed.length * COMMITTED_NUMBERS + pairs * PAIR + REST);
-  let at = 0;
-  const put = (value: number): void => {
-    numbers[at] = value;
-    at += 1;
-  };
-  for (const part of [committed, applied, syncs, writes]) put(part.length);
+  numbers.set([committed.length, applied.length, syncs.length, writes.length]);
+  let at = COUNTS;
   for (const { token, outcome } of committed) {
-    put(token);
-    put(outcome.revision);
-    put(outcome.basis);
-    put(outcome.recordedTimeMs);
-    put(outcome.eventCount);
+    numbers[at] = token;
+    numbers[at + 1] = outcome.revision;
+    numbers[at + 2] = outcome.basis;
+    numbers[at + 3] = outcome.recordedTimeMs;
+    numbers[at + 4] = outcome.eventCount;
+    at += COMMITTED_NUMBERS;
   }
-  for (const { group, revision } of applied) {
-    put(group);
-    put(revision);
-  }
-  for (const { bytes, elapsedMs } of syncs) {
-    put(bytes);
-    put(elapsedMs);
-  }
-  for (const { entryCount, elapsedMs } of writes) {
-    put(entryCount);
-    put(elapsedMs);
-  }
-  for (const value of [elections, entries, openGroups, ledGroups]) put(value);
+  for (const { group, revision } of applied) at = putPair(numbers, at, group, revision);
+  for (const { bytes, elapsedMs } of syncs) at = putPair(numbers, at, bytes, elapsedMs);
+  for (const { entryCount, elapsedMs } of writes) at = putPair(numbers, at, entryCount, elapsedMs);
+  numbers.set([elections, entries, openGroups, ledGroups], at);
   return numbers;
+}
+
+function putPair(numbers: Numbers, at: number, first: number, second: number): number {
+  numbers[at] = first;
+  numbers[at + 1] = second;
+  return at + PAIR;
 }
 
 function unpackNumbers(
