@@ -15,10 +15,19 @@ export function cpuSeconds(pids: readonly number[]): number {
   }, 0);
 }
 
-/** Resident set size in bytes. */
-export function residentBytes(pid: number): number {
+export interface ResidentMemory {
+  /** VmRSS, in bytes; the sum of the others. */
+  readonly total: number;
+  /** Heaps, buffers, stacks: what only the process can give back. */
+  readonly anonymous: number;
+  /** Pages of mapped files, which the system may take back: the program, and the tables of LevelDB. */
+  readonly files: number;
+}
+
+export function residentMemory(pid: number): ResidentMemory {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+  const bytesOf = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) * 1024;
+  return { total: bytesOf('VmRSS'), anonymous: bytesOf('RssAnon'), files: bytesOf('RssFile') + bytesOf('RssShmem') };
 }
 
 /** Every process below `pid`, and itself. */

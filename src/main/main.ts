@@ -2,8 +2,9 @@
 /**
  * The command `cairn`: reads its settings, then runs one node until it is told to stop.
  *
- * For: the way in from a shell. config.ts reads the settings of settings.ts, servers.ts puts the parts of a node
- * together, serve.ts takes it from its ready line to its end.
+ * For: the way in from a shell. v8-options.ts and thread-pool.ts see to what must be set before anything is loaded;
+ * command.ts does what was asked, with the settings that config.ts reads; servers.ts puts the parts of a node together,
+ * serve.ts takes it from its ready line to its end.
  *
  * Not here: any decision about data; this layer knows all others and adds nothing to what they do.
  *
@@ -13,29 +14,10 @@
  *   N2  stdout carries one line, when the node is ready; everything else goes to stderr.
  *   N3  Told to stop, a node answers what it has taken in before it closes.
  */
-import { readInvocation } from './config.ts';
-import { renderHelp } from './config-reference.ts';
-import { RELEASE } from './release.ts';
-import { serve } from './serve.ts';
 import { widenThreadPool } from './thread-pool.ts';
+import { ensureV8Options } from './v8-options.ts';
 
-const EXIT_USAGE = 2;
-
-const invocation = readInvocation(process.argv.slice(2), process.env);
-if (invocation.kind === 'failure') {
-  for (const fault of invocation.reason) process.stderr.write(`cairn: ${fault}\n`);
-  process.exitCode = EXIT_USAGE;
-} else {
-  switch (invocation.value.kind) {
-    case 'help':
-      process.stdout.write(renderHelp());
-      break;
-    case 'version':
-      process.stdout.write(`${RELEASE}\n`);
-      break;
-    case 'run':
-      widenThreadPool(process.env);
-      await serve(invocation.value.config);
-      break;
-  }
-}
+ensureV8Options();
+widenThreadPool(process.env);
+const { runCommand } = await import('./command.ts');
+await runCommand();

@@ -99,7 +99,11 @@ function openNode(config: Config, logger: Logger, metrics: Metrics): Promise<Nod
     logger,
     metrics,
     walSegmentBytes: config.walSegmentBytes,
-    store: { cacheBytes: config.storeCacheBytes, writeBufferBytes: config.storeWriteBufferBytes },
+    store: {
+      cacheBytes: config.storeCacheBytes,
+      writeBufferBytes: config.storeWriteBufferBytes,
+      mappedBytes: config.storeMappedBytes,
+    },
     disk: {
       ...unlessAuto('softBytes', config.diskSoftBytes),
       ...unlessAuto('hardBytes', config.diskHardBytes),

@@ -23,6 +23,7 @@ export interface Config {
   readonly walSegmentBytes: number;
   readonly storeCacheBytes: number;
   readonly storeWriteBufferBytes: number;
+  readonly storeMappedBytes: number;
   /** `auto`: a share of the disk, see docs/configuration.md. */
   readonly diskSoftBytes: number | 'auto';
   readonly diskHardBytes: number | 'auto';
@@ -88,13 +89,18 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   storeCacheBytes: {
     type: byteSize({ min: MIB, max: 64 * GIB }),
-    default: 64 * MIB,
-    help: 'The block cache of the store.',
+    default: 8 * MIB,
+    help: 'The block cache of the store, used for tables beyond the first 1,000 that are open.',
   },
   storeWriteBufferBytes: {
     type: byteSize({ min: MIB, max: GIB }),
     default: 32 * MIB,
     help: 'What the store gathers in memory before it writes a sorted table; up to twice this is held.',
+  },
+  storeMappedBytes: {
+    type: byteSize({ min: 64 * MIB, max: 256 * GIB }),
+    default: 64 * MIB,
+    help: 'About how much of the store is mapped into memory at a time. More makes tables larger, up to 8 MiB, and random reads of a large store cheaper, and shows as resident memory.',
   },
   diskSoftBytes: {
     type: autoOr(byteSize({ min: 0, max: 1024 * GIB })),
@@ -131,6 +137,7 @@ export function buildConfig(read: <T>(key: string, setting: Setting<T>) => T): C
     walSegmentBytes: read('walSegmentBytes', SETTINGS.walSegmentBytes),
     storeCacheBytes: read('storeCacheBytes', SETTINGS.storeCacheBytes),
     storeWriteBufferBytes: read('storeWriteBufferBytes', SETTINGS.storeWriteBufferBytes),
+    storeMappedBytes: read('storeMappedBytes', SETTINGS.storeMappedBytes),
     diskSoftBytes: read('diskSoftBytes', SETTINGS.diskSoftBytes),
     diskHardBytes: read('diskHardBytes', SETTINGS.diskHardBytes),
     ballastBytes: read('ballastBytes', SETTINGS.ballastBytes),

@@ -26,11 +26,16 @@ import { patientlyAwait } from './descriptors.ts';
 
 /** Sizes of the one LevelDB behind all handles of a directory: the first handle decides. Measured in DESIGN.md. */
 export interface LevelStoreOptions {
-  /** Uncompressed blocks kept in memory. Default 64 MiB. */
+  /** Blocks kept in memory of tables that are not mapped: with more than 1,000 of them, or compressed. Default 8 MiB. */
   readonly cacheBytes?: number;
   /** Rows gathered in memory before they become a table; up to two of these are held. Default 32 MiB. */
   readonly writeBufferBytes?: number;
-  /** Size of one table. Default: a quarter of the write buffer, but 1 MiB at least and 8 MiB at most. */
+  /**
+   * Bytes of tables that are mapped into memory at a time, about: what reads make resident. Default, and least, 64 MiB;
+   * the tables of LevelDB's first level come on top while rows are written.
+   */
+  readonly mappedBytes?: number;
+  /** Size of one table. Default: as `mappedBytes` allows 64 of them, 8 MiB and a quarter of the write buffer at most. */
   readonly maxFileBytes?: number;
   /** Compresses blocks with Snappy. Default false: the events mostly do not shrink enough to pay for it. */
   readonly compression?: boolean;
@@ -50,7 +55,7 @@ type DatabaseBatch = ChainedBatch<Database, Uint8Array, Uint8Array>;
 type DatabaseIterator = LevelIterator<Database, Uint8Array, Uint8Array>;
 
 const MEBIBYTE = 2 ** 20;
-const CACHE_BYTES_DEFAULT = 64 * MEBIBYTE;
+const CACHE_BYTES_DEFAULT = 8 * MEBIBYTE;
 const WRITE_BUFFER_BYTES_DEFAULT = 32 * MEBIBYTE;
 const TABLE_BYTES_MIN = MEBIBYTE;
 const TABLE_BYTES_MAX = 8 * MEBIBYTE;
@@ -61,6 +66,11 @@ const COMPACTED_BUFFERS_MAX = 8;
 const BUFFERS_MAX = 2;
 /** What the binding calls a directory that another process has open. */
 const LOCKED = 'LEVEL_LOCKED';
+const MAPPED_BYTES_DEFAULT = 64 * MEBIBYTE;
+/** LevelDB keeps no fewer tables open, each of them mapped. */
+const OPEN_TABLES_MIN = 64;
+/** LevelDB counts these in with the tables. */
+const OTHER_OPEN_FILES = 10;
 const NO_BYTES: Uint8Array = new Uint8Array(0);
 /** LevelDB's write-ahead logs, such as 000123.log; not its diary, which is called LOG. */
 const LOG_FILE = /^\d+\.log$/;
@@ -75,6 +85,7 @@ export async function openLevelStore(directory: string, options: LevelStoreOptio
     cacheSize: options.cacheBytes ?? CACHE_BYTES_DEFAULT,
     writeBufferSize: writeBufferBytes(options),
     maxFileSize: tableBytes(options),
+    maxOpenFiles: openTables(options) + OTHER_OPEN_FILES,
     compression: options.compression ?? false,
   });
   await wrapped(`The store in ${directory} could not be opened; it needs a directory of its own`, () =>
@@ -107,9 +118,17 @@ function writeBufferBytes(options: LevelStoreOptions): number {
   return options.writeBufferBytes ?? WRITE_BUFFER_BYTES_DEFAULT;
 }
 
+function mappedBytes(options: LevelStoreOptions): number {
+  return options.mappedBytes ?? MAPPED_BYTES_DEFAULT;
+}
+
 function tableBytes(options: LevelStoreOptions): number {
-  const quarter = Math.floor(writeBufferBytes(options) / 4);
-  return options.maxFileBytes ?? Math.min(Math.max(quarter, TABLE_BYTES_MIN), TABLE_BYTES_MAX);
+  const share = Math.floor(Math.min(writeBufferBytes(options) / 4, mappedBytes(options) / OPEN_TABLES_MIN));
+  return options.maxFileBytes ?? Math.min(Math.max(share, TABLE_BYTES_MIN), TABLE_BYTES_MAX);
+}
+
+function openTables(options: LevelStoreOptions): number {
+  return Math.max(OPEN_TABLES_MIN, Math.floor(mappedBytes(options) / tableBytes(options)));
 }
 
 class LevelKv implements LevelStore {

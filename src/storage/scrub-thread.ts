@@ -1,9 +1,11 @@
 /**
  * The scrub of LevelDB's tables on a thread of its own, as its user holds it: reading and summing a slice takes up to a
- * millisecond, which neither the clients' thread nor the core's has to give.
+ * millisecond, which neither the clients' thread nor the core's has to give. It begins with the first table: a thread
+ * takes about 12 MiB, and a store without tables gives it nothing to do.
  *
  * The thread must not outlive the store, whose files it reads: `close` it first.
  */
+import { readdirSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { fromFailureMessage } from './log-messages.ts';
 import type { FromScrub, ScrubPace, StartScrub } from './scrub-messages.ts';
@@ -15,6 +17,7 @@ const MEBIBYTE = 2 ** 20;
 const MINUTE_MS = 60_000;
 /** It needs little: an index at a time, and the MANIFEST. */
 const YOUNG_GENERATION_MIB = 4;
+const TABLE_SUFFIX = '.ldb';
 
 const SCRUB_PACE: ScrubPace = {
   firstLookBytes: 32 * MEBIBYTE,
@@ -30,30 +33,59 @@ export interface ScrubListeners {
 }
 
 export class ScrubThread {
-  readonly #worker: Worker;
+  readonly #order: StartScrub;
+  readonly #listeners: ScrubListeners;
+  readonly #waiting: NodeJS.Timeout;
+  #worker: Worker | undefined;
   #isEnded = false;
 
-  /** Starts the thread over the directory of a store that is open. */
+  /** Looks through the directory of a store that is open, from now on or from its first table on. */
   constructor(directory: string, listeners: ScrubListeners, pace: Partial<ScrubPace> = {}) {
-    const order: StartScrub = { directory, pace: { ...SCRUB_PACE, ...pace } };
-    const fail = (failure: Error): void => {
-      if (this.#isEnded) return;
-      this.#isEnded = true;
-      listeners.onFailure(failure);
-    };
-    const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB };
-    this.#worker = new Worker(WORKER, { name: 'scrub', resourceLimits });
-    this.#worker.on('message', (message: FromScrub) => {
-      if (message.kind === 'failed') fail(fromFailureMessage(message.failure));
-      else listeners.onVerified(message);
-    });
-    this.#worker.on('error', fail);
-    this.#worker.on('exit', (code) => fail(new Error(`The thread of the scrub ended by itself, with code ${code}`)));
-    this.#worker.postMessage(order, []);
+    this.#order = { directory, pace: { ...SCRUB_PACE, ...pace } };
+    this.#listeners = listeners;
+    this.#waiting = setInterval(() => this.#startWhenNeeded(), this.#order.pace.pollMs);
+    this.#startWhenNeeded();
+  }
+
+  /** False until there is a table. */
+  get isRunning(): boolean {
+    return this.#worker !== undefined;
   }
 
   async close(): Promise<void> {
     this.#isEnded = true;
-    await this.#worker.terminate();
+    clearInterval(this.#waiting);
+    await this.#worker?.terminate();
+  }
+
+  #startWhenNeeded(): void {
+    if (!hasTable(this.#order.directory)) return;
+    clearInterval(this.#waiting);
+    const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB };
+    const worker = new Worker(WORKER, { name: 'scrub', resourceLimits });
+    worker.on('message', (message: FromScrub) => {
+      if (message.kind === 'failed') this.#fail(fromFailureMessage(message.failure));
+      else this.#listeners.onVerified(message);
+    });
+    worker.on('error', (failure: Error) => this.#fail(failure));
+    worker.on('exit', (code) => this.#fail(new Error(`The thread of the scrub ended by itself, with code ${code}`)));
+    worker.postMessage(this.#order, []);
+    this.#worker = worker;
+  }
+
+  #fail(failure: Error): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#listeners.onFailure(failure);
+  }
+}
+
+/** A directory that cannot be read just now, as when there are no descriptors left, is looked into again. */
+function hasTable(directory: string): boolean {
+  try {
+    return readdirSync(directory).some((name) => name.endsWith(TABLE_SUFFIX));
+  } catch (failure) {
+    if (failure instanceof Error && 'syscall' in failure) return false;
+    throw failure;
   }
 }

@@ -3,6 +3,7 @@
 // by somebody else or watched.
 
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +13,7 @@ import { DatabaseError } from '#base';
 import { type LevelStore, openLevelStore } from '#storage';
 import { kvConformance } from '../../conformance/kv.ts';
 
+const MIB = 2 ** 20;
 const SMALL = { cacheBytes: 2 ** 20, writeBufferBytes: 2 ** 16, maxFileBytes: 2 ** 16 };
 
 kvConformance('LevelDB, read through a second handle', async () => {
@@ -60,6 +62,25 @@ describe('the LevelDB store', () => {
     const second = await openAt(join(directory, 'deep', 'store'));
     expect([...(second.get(Uint8Array.of(1)) ?? [])]).toEqual([2]);
   });
+
+  it('keeps no more tables mapped than it may', async () => {
+    const store = await openLevelStore(directory, { writeBufferBytes: 8 * MIB });
+    opened.push(store);
+    const value = new Uint8Array(MIB);
+    const keys = Array.from({ length: 100 }, (_, number) => Uint8Array.of(number));
+    for (const key of keys) {
+      const batch = store.batch();
+      batch.put(key, value);
+      await store.write(batch);
+    }
+    await store.compact(Uint8Array.of(0), Uint8Array.of(255));
+    for (const key of keys) expect(store.get(key)).toHaveLength(MIB);
+    const mapped = readFileSync('/proc/self/maps', 'utf8')
+      .split('\n')
+      .filter((line) => line.includes(directory));
+    expect(mapped.length).toBeGreaterThan(0);
+    expect(mapped.length).toBeLessThanOrEqual(64);
+  }, 60_000);
 
   it('shows a thread of its own what another thread has written (K4)', async () => {
     const store = await openAt(directory);

@@ -100,3 +100,19 @@ test('the thread reports what it has verified, round after round, and then the d
   const failure = await damage.promise;
   expect(failure).toMatchObject({ name: 'StorageFailure', kind: 'corrupt', path: join(dir.path, name) });
 });
+
+test('the thread begins with the first table', async () => {
+  using dir = tempDir();
+  const store = await openLevelStore(dir.path);
+  onTestFinished(async () => store.close());
+  const verified = Promise.withResolvers<void>();
+  const onVerified = ({ bytes }: { readonly bytes: number }): void => {
+    if (bytes > 0) verified.resolve();
+  };
+  const thread = new ScrubThread(dir.path, { onVerified, onFailure: verified.reject }, { roundMs: 5, pollMs: 5 });
+  onTestFinished(async () => thread.close());
+  expect(thread.isRunning).toBe(false);
+  await writeTable(store, 0);
+  await verified.promise;
+  expect(thread.isRunning).toBe(true);
+});

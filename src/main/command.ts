@@ -1,0 +1,27 @@
+/** What the command `cairn` was asked to do, and its exit code. */
+import { readInvocation } from './config.ts';
+import { renderHelp } from './config-reference.ts';
+import { RELEASE } from './release.ts';
+import { serve } from './serve.ts';
+
+const EXIT_USAGE = 2;
+
+export async function runCommand(): Promise<void> {
+  const invocation = readInvocation(process.argv.slice(2), process.env);
+  if (invocation.kind === 'failure') {
+    for (const fault of invocation.reason) process.stderr.write(`cairn: ${fault}\n`);
+    process.exitCode = EXIT_USAGE;
+    return;
+  }
+  switch (invocation.value.kind) {
+    case 'help':
+      process.stdout.write(renderHelp());
+      break;
+    case 'version':
+      process.stdout.write(`${RELEASE}\n`);
+      break;
+    case 'run':
+      await serve(invocation.value.config);
+      break;
+  }
+}

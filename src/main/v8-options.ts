@@ -1,0 +1,35 @@
+/**
+ * The options of V8 that a node runs with. V8 takes them on its command line only, before the first line of a program,
+ * so a process that was started without them becomes one that was: same process id, same arguments, same output.
+ *
+ * None of them is a limit at which anything ends. They say how early V8 collects what nobody holds any more; what is
+ * held grows as it must. Why these, and what they cost: docs/adr/0017-memory-is-bounded.md.
+ */
+const OPTIONS: ReadonlyMap<string, number> = new Map([
+  // MiB of one half of the young generation of each thread. By itself V8 goes to 64, and comes down from there late.
+  ['--max-semi-space-size', 4],
+  // MiB of a thread's old generation at which it is first collected as a whole; by itself hundreds.
+  ['--initial-old-space-size', 24],
+  // And again whenever it has grown by so many percent since; by itself up to 300.
+  ['--heap-growing-percent', 50],
+]);
+
+/** Starts the process anew with the options that it lacks; returns when there are none, or when this Node cannot. */
+export function ensureV8Options(): void {
+  const { NODE_OPTIONS: variable = '' } = process.env;
+  const lacking = lackingV8Options([...process.execArgv, ...variable.split(/\s+/)]);
+  if (lacking.length === 0 || typeof process.execve !== 'function') return;
+  const args = [process.execPath, ...lacking, ...process.execArgv, ...process.argv.slice(1)];
+  process.execve(process.execPath, args, process.env);
+}
+
+/** The options that are not among those given; one that was given, whatever its value, stays as it is. */
+export function lackingV8Options(given: readonly string[]): readonly string[] {
+  const names = new Set(given.map(optionName));
+  return [...OPTIONS].filter(([name]) => !names.has(name)).map(([name, value]) => `${name}=${value}`);
+}
+
+/** V8 takes `--a_b=1` and `--a-b=1` alike. */
+function optionName(option: string): string {
+  return (option.split('=')[0] ?? '').replaceAll('_', '-');
+}

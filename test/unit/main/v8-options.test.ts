@@ -1,0 +1,27 @@
+// Goal: a node runs with its options of V8 however it was started, and with those of whoever started it.
+// Method: the choice of options as a function; a real process, asked for its command line.
+import { readFileSync } from 'node:fs';
+import { expect, onTestFinished, test } from 'vitest';
+import { startNode } from '../../../chaos/support/node-process.ts';
+import { lackingV8Options } from '../../../src/main/v8-options.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+
+test('options that were given stay as they are', () => {
+  expect(lackingV8Options(['--conditions=source'])).toHaveLength(3);
+  expect(lackingV8Options(['--max_semi_space_size=64', '--heap-growing-percent=10'])).toEqual([
+    expect.stringMatching(/^--initial-old-space-size=\d+$/),
+  ]);
+  expect(lackingV8Options(lackingV8Options([]))).toEqual([]);
+});
+
+test('a process that was started without them has them before it is ready', async () => {
+  using dir = tempDir();
+  const node = await startNode({ dataDir: dir.path, settings: ['--wal-segment-bytes=4MiB', '--ballast-bytes=0'] });
+  onTestFinished(async () => {
+    node.kill('SIGKILL');
+    await node.ended;
+  });
+  const commandLine = readFileSync(`/proc/${node.pid}/cmdline`, 'utf8').split('\0');
+  expect(lackingV8Options(commandLine)).toEqual([]);
+  expect(commandLine).toContain('--conditions=source');
+});
