@@ -8,7 +8,16 @@
  */
 import { assert, CATALOG_GROUP, type GroupId, toLogIndex, toTerm } from '#base';
 import type { KvBatch, KvReader } from '#kv';
-import { type Entry, type HardState, type Input, openReplica, type ReplicaId, toReplicaId, voterSet } from '#raft';
+import {
+  type Entry,
+  type HardState,
+  type Input,
+  membershipOf,
+  openReplica,
+  REPLICATION,
+  type ReplicaId,
+  toReplicaId,
+} from '#raft';
 import type { RecoveredGroup } from '#storage';
 import { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
@@ -102,12 +111,13 @@ export class Lifecycle {
   #openWith(id: GroupId, machine: Machine): Group {
     const { limits, monotonicMs, seed, step, opened } = this.#ports;
     const { uncommittedBytesMax, pendingReadsMax, electionWindowMs, electionJitterMs } = limits;
-    const config = { self: SELF, uncommittedBytesMax, pendingReadsMax, electionWindowMs, electionJitterMs };
+    const windows = { electionWindowMs, electionJitterMs };
+    const config = { self: SELF, uncommittedBytesMax, pendingReadsMax, ...windows, replication: REPLICATION };
     const { hardState, entries } = inLog(this.#recovered.get(id), machine.applied);
     this.#recovered.delete(id);
     const base = { index: machine.applied.index, term: machine.applied.term };
     const clock = { nowMs: monotonicMs(), seed: seed() };
-    const raft = openReplica(config, voterSet([SELF]), { hardState, base, entries }, clock);
+    const raft = openReplica(config, membershipOf([SELF]), { hardState, base, entries }, clock);
     const group = new Group(id, raft, machine);
     this.#open.set(id, group);
     opened(group);

@@ -6,36 +6,35 @@
  * what piles up meanwhile it syncs together.
  */
 import type { GroupId } from '#base';
-import type { Input, Persist } from '#raft';
+import type { Persist, Persisted } from '#raft';
 import { type BatchId, type LogWriter, RecordWriter } from '#storage';
 import { Fifo } from './fifo.ts';
 import type { Group } from './group.ts';
 import type { DurableMark } from './machine.ts';
 
-type Completion = Extract<Input, { readonly kind: 'persisted' }>;
-
 interface InFlight {
   readonly batch: BatchId;
   /** The last write of each group in the batch: its completion implies that of the earlier ones. */
-  readonly completions: ReadonlyMap<Group, Completion>;
+  readonly completions: ReadonlyMap<Group, Persisted>;
 }
 
 export class LogFeed {
   readonly #log: LogWriter;
   readonly #writer = new RecordWriter();
-  #gathered = new Map<Group, Completion>();
+  #gathered = new Map<Group, Persisted>();
   readonly #inFlight = new Fifo<InFlight>();
 
   constructor(log: LogWriter) {
     this.#log = log;
   }
 
-  persist(group: Group, { hardState, entries, term, index, logTerm }: Persist): void {
+  persist(group: Group, { hardState, truncateFrom, entries, term, vote, index, logTerm }: Persist): void {
     if (hardState !== undefined) {
       this.#writer.hardState(group.id, { term: hardState.term, vote: hardState.vote ?? 0 });
     }
+    if (truncateFrom !== undefined) this.#writer.truncateFrom(group.id, truncateFrom);
     for (const entry of entries) this.#writer.entry(group.id, entry);
-    this.#gathered.set(group, { kind: 'persisted', term, index, logTerm });
+    this.#gathered.set(group, { kind: 'persisted', term, vote, index, logTerm });
   }
 
   /** Tells the log that a group's applied state is durable up to the mark, so that older segments can go. */
@@ -57,8 +56,8 @@ export class LogFeed {
   }
 
   /** Calls `complete` for every group that has something durable now: once for each, with its last write. */
-  persisted(through: BatchId, complete: (group: Group, completion: Completion) => void): void {
-    const latest = new Map<Group, Completion>();
+  persisted(through: BatchId, complete: (group: Group, completion: Persisted) => void): void {
+    const latest = new Map<Group, Persisted>();
     for (let next = this.#inFlight.peek(); next !== undefined && next.batch <= through; next = this.#inFlight.peek()) {
       this.#inFlight.shift();
       for (const [group, completion] of next.completions) latest.set(group, completion);

@@ -123,6 +123,8 @@ function describe(group: Group, refusal: Refusal): DatabaseError {
     case 'uncommitted-full':
       return uncommittedFull(refusal.bytesMax);
     case 'not-leader':
+    case 'transferring':
+    case 'no-answer':
     case 'reads-full':
       return noLeader(group.id);
     default:

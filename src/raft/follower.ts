@@ -2,28 +2,53 @@
  * A follower: it waits. Without a leader by its election deadline, or when it is told to, it campaigns.
  */
 import { unreachable } from '#base';
-import { campaign } from './candidate.ts';
-import { acknowledge, recordApplied } from './durability.ts';
-import type { Input } from './input.ts';
-import { refuseProposals, refuseRead } from './refusals.ts';
-import { type Follower, type RaftState, type Step, unchanged } from './state.ts';
-import { isDue } from './timers.ts';
+import { preCampaign } from './campaign.ts';
+import { acknowledge } from './durability.ts';
+import { refuseReads } from './follow.ts';
+import { acknowledgeAppends } from './following.ts';
+import { askLeader, giveUpReads } from './forwarded-reads.ts';
+import type { RoleInput } from './input.ts';
+import { refuseAsNotLeader, refuseProposals } from './refusals.ts';
+import type { Follower } from './role.ts';
+import { andThen, type RaftState, type Step, unchanged } from './state.ts';
+import { disarm, isDue } from './timers.ts';
 
-export function stepFollower(state: RaftState, role: Follower, input: Input, nowMs: number): Step {
+export function stepFollower(state: RaftState, role: Follower, input: RoleInput, nowMs: number): Step {
   switch (input.kind) {
     case 'tick':
-      return isDue(state.timers, 'election', nowMs) ? campaign(state, nowMs) : unchanged(state);
+      return tick(state, role, nowMs);
     case 'campaign':
-      return campaign(state, nowMs);
+      return preCampaign(state, nowMs);
+    case 'forget-leader':
+      return forgetLeader(state, role);
     case 'propose':
       return refuseProposals(state, { kind: 'not-leader', leader: role.leader });
     case 'read':
-      return refuseRead(state, input.id, { kind: 'not-leader', leader: role.leader });
+      return askLeader(state, role, input.id, nowMs);
     case 'persisted':
-      return acknowledge(state, input);
-    case 'applied':
-      return recordApplied(state, input.index);
+      return andThen(acknowledge(state, input), acknowledgeAppends);
+    case 'change-membership':
+    case 'transfer-leadership':
+    case 'entries-loaded':
+    case 'snapshot-sent':
+    case 'unreachable':
+      return refuseAsNotLeader(state, input, role.leader);
     default:
       return unreachable(input);
   }
+}
+
+function tick(state: RaftState, role: Follower, nowMs: number): Step {
+  const asked = isDue(state.timers, 'read', nowMs) ? giveUpReads(state, role, nowMs) : unchanged(state);
+  return isDue(state.timers, 'election', nowMs) ? andThen(asked, (late) => preCampaign(late, nowMs)) : asked;
+}
+
+/** It may vote at once now; its own election deadline stays where it is. */
+function forgetLeader(state: RaftState, role: Follower): Step {
+  const forgotten: RaftState = {
+    ...state,
+    timers: disarm(state.timers, 'read'),
+    role: { ...role, leader: undefined, reads: [] },
+  };
+  return { state: forgotten, effects: refuseReads(role, undefined) };
 }

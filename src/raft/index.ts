@@ -3,13 +3,14 @@
  *
  *   step(state, input, now) -> { state, effects }
  *
- * For: elections, the log, commitment by quorum, and read index. It does no I/O, waits for nothing and reads no clock:
- * completion of a disk write is an input (`persisted`), and so is the passing of time (`tick`). Payloads are opaque
- * bytes. A group with one voter runs the same path as any other: the voter set is data.
+ * For: elections, the log and its replication, commitment by quorum, membership, snapshots and read index. It does no
+ * I/O, waits for nothing and reads no clock: completion of a disk write is an input (`persisted`), and so are a message
+ * (`receive`) and the passing of time (`tick`). Payloads are opaque bytes. A group with one voter runs the same path as
+ * any other: the voter set is data.
  *
  * Not here: what an entry means, where it is stored, how messages travel, how many groups there are.
  *
- * Invariants (invariants.ts states them as code, tests run it after every step):
+ * Invariants (invariants.ts and step-invariants.ts state them as code, tests run it after every step):
  *   R1  Base <= applied <= applying <= min(commit, persisted): an entry is handed out to be applied once, in order, and
  *       only when a quorum has it and this disk has it.
  *   R2  Persisted and committed entries exist in the log.
@@ -20,11 +21,32 @@
  *   R6  A disk completion counts only in the term in which its write was issued.
  *   R7  A term never goes back, a replica votes once in a term, and its own vote counts once it is on disk.
  *   R8  Whatever changes term, vote or log asks for it to be persisted in the same step.
+ *   R9  A promise is sent once it is on disk: a vote, a request for votes, an acknowledgement of entries.
+ *   R10 What is committed is never overwritten, and a follower acknowledges only what it has seen to be its leader's.
+ *   R11 The membership that holds is the last committed one; at most one behind it is in the log, it is its neighbour,
+ *       and it was appended by a leader that had committed in its own term.
+ *   R12 A leader's knowledge of a member only grows, and what is in flight to it keeps within the window.
+ *   R13 A term has one leader.
  */
-export type { Effect, Fact, HardState, Message, Persist, Proposed, Refusal } from './effect.ts';
-export type { Input, InputKind } from './input.ts';
-export { checkState, checkStep } from './invariants.ts';
-export { type Entry, type EntryId, lastId, ORIGIN } from './log.ts';
+export { type Config, REPLICATION, type ReplicationConfig } from './config.ts';
+export type {
+  Effect,
+  Fact,
+  HardState,
+  LoadEntries,
+  MembershipAnswer,
+  MembershipRefusal,
+  Persist,
+  Proposed,
+  Refusal,
+} from './effect.ts';
+export { type Entry, type EntryId, ORIGIN, type Snapshot } from './entry.ts';
+export type { Input, InputKind, Persisted } from './input.ts';
+export { checkState } from './invariants.ts';
+export { lastId } from './log.ts';
+export { everybody, isJoint, type Membership, membershipOf, type Target } from './membership.ts';
+export type { Message } from './message.ts';
+export type { Progress } from './progress.ts';
 export {
   isVoter,
   members,
@@ -37,15 +59,7 @@ export {
   voterSet,
 } from './quorum.ts';
 export { step } from './raft.ts';
-export {
-  type Candidate,
-  type Config,
-  type Follower,
-  type Leader,
-  openReplica,
-  type RaftState,
-  type Recovered,
-  type Role,
-  type Step,
-} from './state.ts';
+export type { Candidate, Follower, Leader, Peer, PreCandidate, Role } from './role.ts';
+export { openReplica, type RaftState, type Recovered, type Step } from './state.ts';
+export { checkStep } from './step-invariants.ts';
 export { nextDeadline } from './timers.ts';

@@ -1,18 +1,36 @@
 /**
- * The numbered invariants of #raft as executable claims: `checkState` of any one state, `checkStep` of a step.
+ * The numbered invariants of #raft as executable claims about one state; step-invariants.ts has those about a step.
  *
  * They are for tests and simulation, which run them after every step; they share no code with what they check beyond
  * reading the log. A broken one throws `BrokenInvariant` with its number.
  */
-import { assert, unreachable } from '#base';
-import type { Effect, Persist } from './effect.ts';
-import type { Input } from './input.ts';
-import { type Entry, type Log, lastId } from './log.ts';
-import type { RaftState, Step } from './state.ts';
+import { assert } from '#base';
+import type { Entry } from './entry.ts';
+import { type Log, lastId } from './log.ts';
+import { everybody, fault } from './membership.ts';
+import { isVoter } from './quorum.ts';
+import type { Candidate, Follower, Leader, Peer } from './role.ts';
+import type { RaftState } from './state.ts';
 
 /** Claims about one state. */
 export function checkState(state: RaftState): void {
-  const { log, commit, applying, applied, hardState, role, config } = state;
+  checkIndexes(state);
+  checkHardState(state);
+  checkMembership(state);
+  const { role, timers } = state;
+  const campaigns = isVoter(state.membership.voters, state.config.self) && role.kind !== 'leader';
+  assert((timers.election !== undefined) === campaigns, 'R11: only a voter that does not lead will campaign', timers);
+  if (role.kind === 'follower') checkFollower(state, role);
+  if (role.kind === 'candidate') checkCandidate(state, role);
+  if (role.kind === 'leader') checkLeader(state, role);
+}
+
+/** All entries in memory. */
+export function entriesOf(log: Log): readonly Entry[] {
+  return log.runs.flat();
+}
+
+function checkIndexes({ log, commit, applying, applied, hardState }: RaftState): void {
   const last = lastId(log);
   assert(log.base.index <= applied, 'R1: only applied entries are released', [log.base.index, applied]);
   assert(applied <= applying, 'R1: only what was handed out is applied', [applied, applying]);
@@ -22,103 +40,92 @@ export function checkState(state: RaftState): void {
   assert(commit <= last.index, 'R2: only what exists is committed', [commit, last.index]);
   checkChain(log);
   assert(last.term <= hardState.term, 'R3: no entry is of a future term', [last.term, hardState.term]);
-  if (role.kind === 'follower') return;
-  assert(hardState.vote === config.self, 'R7: who campaigns or leads has voted for itself', hardState);
-  if (role.kind === 'candidate') return;
-  const opened = entries(log).find((entry) => entry.index === role.first);
-  const released = role.first <= log.base.index;
-  assert(released || opened?.term === hardState.term, 'R4: a leadership begins with an entry of its term', role.first);
-  assert(role.match.get(config.self) === log.persisted, 'R4: a leader counts of itself what its disk holds', role);
-  let bytes = 0;
-  for (const entry of entries(log)) if (entry.index > commit) bytes += entry.payload.length;
-  assert(role.uncommittedBytes === bytes, 'R4: a leader knows how many bytes wait', [role.uncommittedBytes, bytes]);
-}
-
-/** Claims about two states in a row, the input between them and the effects that came out. */
-export function checkStep(before: RaftState, input: Input, { state: after, effects }: Step): void {
-  checkState(after);
-  const termBefore = before.hardState.term;
-  const termAfter = after.hardState.term;
-  assert(termAfter >= termBefore, 'R7: a term never goes back', [termBefore, termAfter]);
-  const kept = termAfter > termBefore || before.hardState.vote === undefined;
-  assert(kept || after.hardState.vote === before.hardState.vote, 'R7: a vote of a term is never changed', input);
-  assert(after.commit >= before.commit, 'R4: the commit index never goes back', [before.commit, after.commit]);
-  assert(after.applying >= before.applying, 'R1: nothing is handed out twice', [before.applying, after.applying]);
-  assert(after.applied >= before.applied, 'R1: the applied index never goes back', [before.applied, after.applied]);
-  if (before.role.kind === 'leader' && termAfter === termBefore) {
-    assert(after.role.kind === 'leader', 'R4: a leader leads until its term ends', after.role.kind);
-    checkAppendOnly(before.log, after.log);
-  }
-  if (after.role.kind === 'leader' && after.commit > before.commit) {
-    const found = entries(before.log).find((entry) => entry.index === after.commit);
-    assert(found?.term === termAfter, 'R4: a leader commits by an entry of its own term', found);
-  }
-  checkPersists(before, after, effects);
-  for (const effect of effects) checkEffect(before, after, effect);
-}
-
-function checkPersists(before: RaftState, after: RaftState, effects: readonly Effect[]): void {
-  const persists = effects.filter((effect): effect is Persist => effect.kind === 'persist');
-  const changed = before.hardState.term !== after.hardState.term || before.hardState.vote !== after.hardState.vote;
-  const written = persists.findLast((effect) => effect.hardState !== undefined)?.hardState;
-  assert(
-    !changed || (written?.term === after.hardState.term && written.vote === after.hardState.vote),
-    'R8: a changed term or vote is persisted in the same step',
-    written,
-  );
-  const added = entries(after.log).filter((entry) => entry.index > lastId(before.log).index);
-  const persisted = persists.flatMap((effect) => effect.entries);
-  assert(persisted.length === added.length, 'R8: every new entry is persisted, and only once', persisted.length);
-  assert(
-    persisted.every((entry, at) => entry === added[at]),
-    'R8: entries are persisted in order',
-  );
-}
-
-function checkEffect(before: RaftState, after: RaftState, effect: Effect): void {
-  switch (effect.kind) {
-    case 'apply': {
-      const [first] = effect.entries;
-      assert(first?.index === before.applying + 1, 'R1: entries are handed out in order', first?.index);
-      assert(effect.entries.at(-1)?.index === after.applying, 'R1: entries are handed out without a gap');
-      return;
-    }
-    case 'read-ready': {
-      assert(after.role.kind === 'leader', 'R5: only a leader answers a read', after.role.kind);
-      assert(effect.index >= after.role.first, 'R5: a read waits for the first commit of the term', effect);
-      assert(effect.term === after.hardState.term, 'R5: a read is answered in the term that confirmed it', effect);
-      return;
-    }
-    case 'persist':
-      assert(effect.term === after.hardState.term, 'R6: a persist effect carries the term it was issued in', effect);
-      return;
-    case 'proposed':
-    case 'send':
-    case 'read-refused':
-    case 'fact':
-      return;
-    default:
-      unreachable(effect);
-  }
 }
 
 function checkChain(log: Log): void {
   let previous = log.base;
-  for (const entry of entries(log)) {
+  for (const entry of entriesOf(log)) {
     assert(entry.index === previous.index + 1, 'R3: the log has no gap', [previous.index, entry.index]);
     assert(entry.term >= previous.term, 'R3: terms never fall along the log', [previous.term, entry.term]);
     previous = entry;
   }
 }
 
-function checkAppendOnly(before: Log, after: Log): void {
-  const kept = new Map(entries(after).map((entry) => [entry.index, entry]));
-  for (const entry of entries(before)) {
-    const released = entry.index <= after.base.index;
-    assert(released || kept.get(entry.index) === entry, 'R4: a leader only appends', entry.index);
+function checkHardState({ hardState, durable, role, config }: RaftState): void {
+  const isBehind = durable.term < hardState.term;
+  const isSame = durable.term === hardState.term && (durable.vote ?? hardState.vote) === hardState.vote;
+  assert(isBehind || isSame, 'R9: what is on disk is an earlier hard state, or this one', [durable, hardState]);
+  if (role.kind === 'follower' || role.kind === 'pre-candidate') return;
+  assert(hardState.vote === config.self, 'R7: who campaigns or leads has voted for itself', hardState);
+}
+
+function checkMembership({ membership, changes, log, commit, installing, role }: RaftState): void {
+  assert(fault(membership) === undefined, 'R11: a membership is well-formed', fault(membership));
+  assert(changes.length <= 1, 'R11: at most one change is not known to be committed', changes);
+  const open = entriesOf(log).filter((entry) => entry.membership !== undefined && entry.index > commit);
+  assert(open.length === changes.length, 'R11: the change in the log is the one that is kept', [open, changes]);
+  assert(open[0]?.membership === changes[0]?.membership, 'R11: the change in the log is the one that is kept', changes);
+  assert(installing === undefined || role.kind === 'follower', 'R10: only a follower installs a snapshot', role.kind);
+}
+
+function checkFollower({ log, durable, hardState }: RaftState, role: Follower): void {
+  assert(role.verified <= lastId(log).index, 'R10: only what exists is verified', [role.verified, log]);
+  assert(durable.term <= hardState.term, 'R9: no later term is on disk', [durable, hardState]);
+  assert(role.reads.length === 0 || role.leader !== undefined, 'R5: reads are forwarded to a leader', role.reads);
+  const tickets = new Set(role.reads.map(({ ticket }) => ticket));
+  assert(tickets.size === role.reads.length, 'R5: a ticket is given once', role.reads);
+}
+
+function checkCandidate({ config, durable, hardState }: RaftState, role: Candidate): void {
+  const isDurable = durable.term === hardState.term && durable.vote === config.self;
+  assert(isDurable || !role.votes.has(config.self), 'R7: its own vote counts once it is on disk', [durable, hardState]);
+  assert(isDurable || role.votes.size === 0, 'R9: nobody answers before the vote that asked is on disk', role.votes);
+}
+
+function checkLeader(state: RaftState, role: Leader): void {
+  const { log, hardState, durable, commit, config, membership } = state;
+  assert(durable.term === hardState.term && durable.vote === config.self, 'R7: a leader was elected', durable);
+  const opened = entriesOf(log).find((entry) => entry.index === role.first);
+  const isReleased = role.first <= log.base.index;
+  assert(
+    isReleased || opened?.term === hardState.term,
+    'R4: a leadership begins with an entry of its term',
+    role.first,
+  );
+  let bytes = 0;
+  for (const entry of entriesOf(log)) if (entry.index > commit) bytes += entry.payload.length;
+  assert(role.uncommittedBytes === bytes, 'R4: a leader knows how many bytes wait', [role.uncommittedBytes, bytes]);
+  const others = everybody(membership).filter((id) => id !== config.self);
+  assert(others.length === role.peers.size, 'R11: a leader tracks every other member', [others, role.peers.size]);
+  for (const id of others) {
+    const peer = role.peers.get(id);
+    assert(peer !== undefined, 'R11: a leader tracks every other member', id);
+    checkPeer(state, role, peer);
+  }
+  let before = 0;
+  for (const { round } of role.reads) {
+    assert(round <= role.round + 1 && round >= before, 'R5: a read waits for this round or the next', [
+      round,
+      role.round,
+    ]);
+    before = round;
   }
 }
 
-function entries(log: Log): readonly Entry[] {
-  return log.runs.flat();
+function checkPeer({ log, config }: RaftState, role: Leader, { progress, round }: Peer): void {
+  const { match, next } = progress;
+  assert(round <= role.round, 'R5: nobody confirms a round that was not begun', [round, role.round]);
+  assert(match < next, 'R12: what is next was not acknowledged', progress);
+  assert(match <= lastId(log).index, 'R12: nobody holds more than there is', progress);
+  if (progress.kind !== 'replicate') return;
+  const { inFlightMessagesMax } = config.replication;
+  assert(progress.inFlight.length <= inFlightMessagesMax, 'R12: the window is kept', progress.inFlight.length);
+  let before: number = match;
+  let bytes = 0;
+  for (const message of progress.inFlight) {
+    assert(message.last > before && message.last < next, 'R12: what is in flight lies behind match', progress);
+    before = message.last;
+    bytes += message.bytes;
+  }
+  assert(bytes === progress.inFlightBytes, 'R12: a leader knows how many bytes are in flight', progress);
 }

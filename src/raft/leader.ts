@@ -6,64 +6,86 @@
  * Its own disk is one voter among the others: nothing commits because it was appended, only because a quorum reports
  * it durable.
  */
-import { assert, type LogIndex, toLogIndex, unreachable } from '#base';
-import { type Completion, ignoreCompletion, isCurrent, recordApplied } from './durability.ts';
+import { assert, unreachable } from '#base';
+import { beat, takeBeatAck } from './beats.ts';
+import { believe, ignoreCompletion } from './durability.ts';
 import type { Effect, Refusal } from './effect.ts';
-import type { Input } from './input.ts';
-import { append, type Entry, markPersisted, slice, termAt } from './log.ts';
-import { members, quorumIndex, type ReplicaId } from './quorum.ts';
-import { addRead, releaseReads } from './read-index.ts';
-import { ignoreCampaign } from './refusals.ts';
-import {
-  andThen,
-  type Leader,
-  nextEntries,
-  nextIndex,
-  persist,
-  type RaftState,
-  type Step,
-  unchanged,
-} from './state.ts';
-import { NO_TIMERS } from './timers.ts';
+import type { Persisted, RoleInput, SnapshotSent } from './input.ts';
+import { advance, appendEntries } from './leading.ts';
+import { lastId } from './log.ts';
+import { changeMembership } from './membership-change.ts';
+import type { FollowerMessage } from './message.ts';
+import type { ReplicaId } from './quorum.ts';
+import { addRead, confirmReads } from './read-index.ts';
+import { ignoreCampaign, refuseProposals } from './refusals.ts';
+import { hear, progressed, replicate, takeLoaded, takeRejection } from './replication.ts';
+import type { Leader } from './role.ts';
+import { andThen, nextEntries, nextIndex, type RaftState, type Step, unchanged } from './state.ts';
+import { isDue } from './timers.ts';
+import { giveUpTransfer, startTransfer } from './transfer.ts';
 
-const NO_OP = new Uint8Array(0);
-
-export function stepLeader(state: RaftState, role: Leader, input: Input): Step {
+export function stepLeader(state: RaftState, role: Leader, input: RoleInput, nowMs: number): Step {
   switch (input.kind) {
     case 'tick':
-      return unchanged(state);
+      return tick(state, nowMs);
     case 'campaign':
       return ignoreCampaign(state, 'leading');
+    case 'forget-leader':
+      return unchanged(state);
     case 'propose':
       return propose(state, role, input.payloads);
     case 'read':
-      return andThen(addRead(state, role, input.id), releaseReads);
+      return addRead(state, input.id, undefined);
     case 'persisted':
-      return countOwnDisk(state, role, input);
-    case 'applied':
-      return recordApplied(state, input.index);
+      return countOwnDisk(state, input, nowMs);
+    case 'change-membership':
+      return changeMembership(state, input, nowMs);
+    case 'transfer-leadership':
+      return startTransfer(state, input.to, nowMs);
+    case 'entries-loaded':
+      return takeLoaded(state, input);
+    case 'snapshot-sent':
+      return replicate(progressed(state, input.replica, outcome(input)));
+    case 'unreachable':
+      return replicate(progressed(state, input.replica, { kind: 'unreachable' }));
     default:
       return unreachable(input);
   }
 }
 
-/** Takes over after a won election: opens the term with a no-op. */
-export function lead(state: RaftState): Step {
-  const { self } = state.config;
-  const { term } = state.hardState;
-  const nothing = toLogIndex(0);
-  const match = new Map(members(state.voters).map((voter) => [voter, nothing]));
-  match.set(self, state.log.persisted);
-  const first = nextIndex(state);
-  const role: Leader = { kind: 'leader', first, match, uncommittedBytes: uncommitted(state), reads: [] };
-  const leading: RaftState = { ...state, role, timers: NO_TIMERS };
-  const fact: Effect = { kind: 'fact', fact: { kind: 'became-leader', term, first } };
-  const opened = appendEntries(leading, nextEntries(leading, [NO_OP]));
-  return { state: opened.state, effects: [fact, ...opened.effects] };
+/** Takes a message of this term in, from whoever belongs to the group. */
+export function hearFollower(state: RaftState, from: ReplicaId, message: FollowerMessage, nowMs: number): Step {
+  const heard = hear(state, from, nowMs);
+  if (heard === undefined) return unchanged(state);
+  switch (message.kind) {
+    case 'append-ack': {
+      const { match } = message;
+      assert(match <= lastId(state.log).index, 'R10: nobody holds more of this log than there is', [from, match]);
+      return advance(progressed(heard, from, { kind: 'acknowledged', match }), nowMs);
+    }
+    case 'append-reject':
+      return replicate(takeRejection(heard, from, message));
+    case 'beat-ack': {
+      const resumed = progressed(heard, from, { kind: 'beat-acknowledged' });
+      return andThen(replicate(takeBeatAck(resumed, from, message)), confirmReads);
+    }
+    case 'read-request':
+      return addRead(heard, message.id, from);
+    default:
+      return unreachable(message);
+  }
+}
+
+function tick(state: RaftState, nowMs: number): Step {
+  const givenUp = isDue(state.timers, 'transfer', nowMs)
+    ? andThen(giveUpTransfer(state), (resumed) => advance(resumed, nowMs))
+    : unchanged(state);
+  return isDue(state.timers, 'beat', nowMs) ? andThen(givenUp, (beating) => beat(beating, nowMs)) : givenUp;
 }
 
 /** Appends as many of the payloads as the bound on uncommitted bytes lets in, at least one when nothing waits. */
 function propose(state: RaftState, role: Leader, payloads: readonly Uint8Array[]): Step {
+  if (role.transfer !== undefined) return refuseProposals(state, { kind: 'transferring', to: role.transfer.to });
   const { uncommittedBytesMax } = state.config;
   let bytes = role.uncommittedBytes;
   let accepted = 0;
@@ -84,42 +106,11 @@ function propose(state: RaftState, role: Leader, payloads: readonly Uint8Array[]
   return { state: appended.state, effects: [answer, ...appended.effects] };
 }
 
-function appendEntries(state: RaftState, entries: readonly Entry[]): Step {
-  const appended: RaftState = { ...state, log: append(state.log, entries) };
-  return { state: appended, effects: [persist(appended, entries, false)] };
+function countOwnDisk(state: RaftState, completion: Persisted, nowMs: number): Step {
+  const believed = believe(state, completion);
+  return believed === undefined ? ignoreCompletion(state, completion) : advance(believed, nowMs);
 }
 
-function countOwnDisk(state: RaftState, role: Leader, completion: Completion): Step {
-  if (!isCurrent(state, completion)) return ignoreCompletion(state, completion);
-  const log = markPersisted(state.log, completion.index);
-  const match = new Map(role.match).set(state.config.self, log.persisted);
-  return andThen(advanceCommit({ ...state, log }, { ...role, match }), releaseReads);
-}
-
-/** Commits what a quorum holds, if its last entry is of this term (R4). */
-function advanceCommit(state: RaftState, role: Leader): Step {
-  const reached = quorumIndex(state.voters, (voter) => matchOf(role, voter));
-  if (reached <= state.commit || termAt(state.log, reached) !== state.hardState.term) {
-    return unchanged({ ...state, role });
-  }
-  const committedBytes = payloadBytes(slice(state.log, state.commit + 1, reached + 1));
-  const uncommittedBytes = role.uncommittedBytes - committedBytes;
-  const committed: RaftState = { ...state, commit: reached, role: { ...role, uncommittedBytes } };
-  return { state: committed, effects: [{ kind: 'fact', fact: { kind: 'committed', index: reached } }] };
-}
-
-function matchOf(role: Leader, voter: ReplicaId): LogIndex {
-  const match = role.match.get(voter);
-  assert(match !== undefined, 'A leader tracks every voter', voter);
-  return match;
-}
-
-function uncommitted(state: RaftState): number {
-  return payloadBytes(slice(state.log, state.commit + 1, nextIndex(state)));
-}
-
-function payloadBytes(entries: readonly Entry[]): number {
-  let bytes = 0;
-  for (const entry of entries) bytes += entry.payload.length;
-  return bytes;
+function outcome({ index }: SnapshotSent): Parameters<typeof progressed>[2] {
+  return index === undefined ? { kind: 'snapshot-failed' } : { kind: 'snapshot-sent', index };
 }

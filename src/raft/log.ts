@@ -9,21 +9,8 @@
  * The tail is a list of runs. Two neighbours of like size are merged, so that a log of n entries has about log2(n)
  * runs and an append copies few of them; every older version of the log stays valid.
  */
-import { assert, type LogIndex, type Term, toLogIndex, toTerm } from '#base';
-
-/** One place in the log. An empty payload is the leader's own no-op. */
-export interface Entry {
-  readonly index: LogIndex;
-  readonly term: Term;
-  /** Opaque to Raft, and never copied by it. */
-  readonly payload: Uint8Array;
-}
-
-/** Which entry stands where: the same id in two logs means the same log up to there. */
-export interface EntryId {
-  readonly index: LogIndex;
-  readonly term: Term;
-}
+import { assert, type LogIndex, type Term, toLogIndex } from '#base';
+import { type Entry, type EntryId, memoryBytes, payloadBytes } from './entry.ts';
 
 export interface Log {
   /** The entry just before the first one in memory; {0, 0} before the first of all. */
@@ -32,14 +19,13 @@ export interface Log {
   readonly runs: readonly (readonly Entry[])[];
   /** Everything up to here is on this node's disk. Invariant: base.index <= persisted <= last (R2). */
   readonly persisted: LogIndex;
+  /** Bytes that the entries take in memory. */
+  readonly bytes: number;
 }
-
-/** Before the first entry of a log. */
-export const ORIGIN: EntryId = { index: toLogIndex(0), term: toTerm(0) };
 
 /** A log as it was found on disk: everything in it is persisted. */
 export function recoveredLog(base: EntryId, entries: readonly Entry[]): Log {
-  const log = append({ base, runs: [], persisted: base.index }, entries);
+  const log = append({ base, runs: [], persisted: base.index, bytes: 0 }, entries);
   return { ...log, persisted: lastId(log).index };
 }
 
@@ -58,7 +44,22 @@ export function append(log: Log, entries: readonly Entry[]): Log {
   const first = entries[0];
   if (first === undefined) return log;
   assert(first.index === lastId(log).index + 1, 'An append continues the log', first.index);
-  return { ...log, runs: mergeTail([...log.runs, entries]) };
+  const { base, persisted, bytes } = log;
+  return { base, runs: mergeTail([...log.runs, entries]), persisted, bytes: bytes + memoryBytes(entries) };
+}
+
+/** Drops the entries from `index` on, none of which is at or below the base. What is left of it may be durable. */
+export function truncateFrom(log: Log, index: LogIndex): Log {
+  assert(index > log.base.index && index <= lastId(log).index, 'A truncation begins inside the log', index);
+  const runs: (readonly Entry[])[] = [];
+  for (const run of log.runs) {
+    const start = firstIndex(run);
+    if (start + run.length <= index) runs.push(run);
+    else if (start < index) runs.push(run.slice(0, index - start));
+  }
+  const dropped = memoryBytes(slice(log, index, lastId(log).index + 1));
+  const persisted = toLogIndex(Math.min(log.persisted, index - 1));
+  return { base: log.base, runs, persisted, bytes: log.bytes - dropped };
 }
 
 /** The entries with `from <= index < to`, all of which are in memory. */
@@ -86,13 +87,54 @@ export function releaseThrough(log: Log, index: LogIndex): Log {
   assert(index <= log.persisted, 'Only durable entries are released', index);
   const term = termAt(log, index);
   assert(term !== undefined, 'A released entry is in memory', index);
+  const { persisted } = log;
+  if (index === lastId(log).index) return { base: { index, term }, runs: [], persisted, bytes: 0 };
+  const dropped = memoryBytes(slice(log, log.base.index + 1, index + 1));
   const runs: (readonly Entry[])[] = [];
   for (const run of log.runs) {
     const start = firstIndex(run);
     if (start > index) runs.push(run);
     else if (start + run.length > index + 1) runs.push(run.slice(index + 1 - start));
   }
-  return { ...log, base: { index, term }, runs };
+  return { base: { index, term }, runs, persisted, bytes: log.bytes - dropped };
+}
+
+/** How far to release, at most up to `index`, for the entries to take at most `bytesMax`. */
+export function releaseFor(log: Log, bytesMax: number, index: LogIndex): LogIndex {
+  let { bytes } = log;
+  for (const run of log.runs) {
+    for (const entry of run) {
+      if (bytes <= bytesMax || entry.index > index) return toLogIndex(entry.index - 1);
+      bytes -= memoryBytes([entry]);
+    }
+  }
+  return index;
+}
+
+/**
+ * The last entry at or before `index` whose term is at most `term`: where a log with an entry of that term at `index`
+ * can agree with this one at the latest. Where the log in memory ends it says no more than that.
+ */
+export function lastWithin(log: Log, { index, term }: EntryId): EntryId {
+  let at: number = Math.min(index, lastId(log).index);
+  if (at < log.base.index) return { index: toLogIndex(at), term };
+  while (at > log.base.index && (termAt(log, toLogIndex(at)) ?? 0) > term) at -= 1;
+  return { index: toLogIndex(at), term: termAt(log, toLogIndex(at)) ?? term };
+}
+
+/** As many of the entries from `from` on as `bytesMax` lets in, at least one. `from` is in memory. */
+export function chunk(log: Log, from: LogIndex, bytesMax: number): readonly Entry[] {
+  const newest = log.runs.at(-1);
+  if (newest?.[0]?.index === from && payloadBytes(newest) <= bytesMax) return newest;
+  const entries: Entry[] = [];
+  let bytes = 0;
+  for (let at: number = from; ; at += 1) {
+    const entry = entryAt(log, toLogIndex(at));
+    if (entry === undefined) return entries;
+    bytes += entry.payload.length;
+    if (bytes > bytesMax && entries.length > 0) return entries;
+    entries.push(entry);
+  }
 }
 
 function entryAt(log: Log, index: LogIndex): Entry | undefined {

@@ -49,8 +49,13 @@ export function isVoter(voters: VoterSet, replica: ReplicaId): boolean {
  * 0 when nothing is known.
  */
 export function quorumIndex(voters: VoterSet, matchOf: (replica: ReplicaId) => LogIndex): LogIndex {
-  const reached = Math.min(majorityIndex(voters.incoming, matchOf), majorityIndex(voters.outgoing, matchOf));
-  return toLogIndex(reached);
+  return toLogIndex(quorumReached(voters, matchOf));
+}
+
+/** The highest number that a quorum has reached, of whatever each voter counts. */
+export function quorumReached(voters: VoterSet, reachedBy: (replica: ReplicaId) => number): number {
+  const incoming = majorityReached(voters.incoming, reachedBy);
+  return voters.outgoing.length === 0 ? incoming : Math.min(incoming, majorityReached(voters.outgoing, reachedBy));
 }
 
 /** What an election amounts to; `voteOf` is undefined for a voter that has not answered. */
@@ -61,9 +66,10 @@ export function tally(voters: VoterSet, voteOf: (replica: ReplicaId) => boolean 
   return incoming === 'won' && outgoing === 'won' ? 'won' : 'pending';
 }
 
-function majorityIndex(half: readonly ReplicaId[], matchOf: (replica: ReplicaId) => LogIndex): number {
-  if (half.length === 0) return Number.POSITIVE_INFINITY;
-  const descending = half.map(matchOf).toSorted((a, b) => b - a);
+function majorityReached(half: readonly ReplicaId[], reachedBy: (replica: ReplicaId) => number): number {
+  const [only] = half;
+  if (half.length === 1 && only !== undefined) return reachedBy(only);
+  const descending = half.map(reachedBy).toSorted((a, b) => b - a);
   const reached = descending[Math.floor(half.length / 2)];
   assert(reached !== undefined, 'A majority of a half lies inside it');
   return reached;

@@ -4,26 +4,42 @@
  */
 import { unreachable } from '#base';
 import { stepCandidate } from './candidate.ts';
-import { handOut } from './durability.ts';
+import { settleMembership } from './commit.ts';
+import { handOut, recordApplied } from './durability.ts';
 import { stepFollower } from './follower.ts';
-import type { Input } from './input.ts';
+import { snapshotInstalled } from './following.ts';
+import type { Input, RoleInput } from './input.ts';
 import { stepLeader } from './leader.ts';
+import { stepPreCandidate } from './pre-candidate.ts';
+import { receive } from './receive.ts';
 import { andThen, type RaftState, type Step } from './state.ts';
 
 /** Answers an input. `nowMs` is the caller's monotonic clock in milliseconds; it never goes back between steps. */
 export function step(state: RaftState, input: Input, nowMs: number): Step {
-  return andThen(stepRole(state, input, nowMs), handOut);
+  return andThen(stepAny(state, input, nowMs), handOut);
 }
 
-function stepRole(state: RaftState, input: Input, nowMs: number): Step {
+function stepAny(state: RaftState, input: Input, nowMs: number): Step {
+  // What is left over is a `RoleInput`, over which every role is total.
+  if (input.kind === 'receive') return receive(state, input.from, input.message, nowMs);
+  if (input.kind === 'applied') return recordApplied(state, input.index);
+  if (input.kind === 'snapshot-installed') {
+    return andThen(snapshotInstalled(state, input.snapshot), (installed) => settleMembership(installed, nowMs));
+  }
+  return stepRole(state, input, nowMs);
+}
+
+function stepRole(state: RaftState, input: RoleInput, nowMs: number): Step {
   const { role } = state;
   switch (role.kind) {
     case 'follower':
       return stepFollower(state, role, input, nowMs);
+    case 'pre-candidate':
+      return stepPreCandidate(state, input, nowMs);
     case 'candidate':
       return stepCandidate(state, role, input, nowMs);
     case 'leader':
-      return stepLeader(state, role, input);
+      return stepLeader(state, role, input, nowMs);
     default:
       return unreachable(role);
   }

@@ -1,8 +1,11 @@
 /**
  * How a replica says no: always with the reason, never by silence.
  */
-import type { Refusal } from './effect.ts';
-import { nextIndex, type RaftState, type Step } from './state.ts';
+import { unreachable } from '#base';
+import type { CampaignIgnored, MembershipRefusal, Refusal, TransferIgnored } from './effect.ts';
+import type { LeaderInput } from './input.ts';
+import type { ReplicaId } from './quorum.ts';
+import { nextIndex, type RaftState, type Step, unchanged } from './state.ts';
 
 export function refuseProposals(state: RaftState, refused: Refusal): Step {
   const { term } = state.hardState;
@@ -13,6 +16,30 @@ export function refuseRead(state: RaftState, id: number, refusal: Refusal): Step
   return { state, effects: [{ kind: 'read-refused', id, refusal }] };
 }
 
-export function ignoreCampaign(state: RaftState, reason: 'not-a-voter' | 'campaigning' | 'leading'): Step {
+export function refuseMembership(state: RaftState, refusal: MembershipRefusal): Step {
+  return { state, effects: [{ kind: 'membership-refused', refusal }] };
+}
+
+export function ignoreCampaign(state: RaftState, reason: CampaignIgnored): Step {
   return { state, effects: [{ kind: 'fact', fact: { kind: 'campaign-ignored', reason } }] };
+}
+
+export function ignoreTransfer(state: RaftState, reason: TransferIgnored): Step {
+  return { state, effects: [{ kind: 'fact', fact: { kind: 'transfer-ignored', reason } }] };
+}
+
+/** What anybody but a leader answers to what only a leader can do; completions for a leadership that ended are late. */
+export function refuseAsNotLeader(state: RaftState, input: LeaderInput, leader: ReplicaId | undefined): Step {
+  switch (input.kind) {
+    case 'change-membership':
+      return refuseMembership(state, { kind: 'not-leader', leader });
+    case 'transfer-leadership':
+      return ignoreTransfer(state, 'not-leader');
+    case 'entries-loaded':
+    case 'snapshot-sent':
+    case 'unreachable':
+      return unchanged(state);
+    default:
+      return unreachable(input);
+  }
 }

@@ -2,70 +2,46 @@
  * The state of one replica of one group: immutable, so that every earlier state stays readable (tests, simulation and
  * search compare them).
  *
- * What every role has stands in `RaftState`; what only one role has stands in that role, so that a follower cannot
- * have a progress table and a leader cannot have votes.
+ * What every role has stands in `RaftState`; what only one role has stands in that role (role.ts).
  */
 import { assert, type LogIndex, toLogIndex } from '#base';
+import type { Config } from './config.ts';
 import type { Effect, HardState, Persist } from './effect.ts';
-import { type Entry, type EntryId, type Log, lastId, recoveredLog } from './log.ts';
-import { isVoter, type ReplicaId, type VoterSet } from './quorum.ts';
+import type { Entry, EntryId, Snapshot } from './entry.ts';
+import { type Log, lastId, recoveredLog, termAt } from './log.ts';
+import type { Membership } from './membership.ts';
+import type { Message } from './message.ts';
+import { isVoter, members, type ReplicaId } from './quorum.ts';
+import { followerOf, type Role } from './role.ts';
 import { arm, NO_TIMERS, type Timers } from './timers.ts';
-
-export interface Config {
-  readonly self: ReplicaId;
-  /** Without a leader for this long, plus up to `electionJitterMs`, a voter campaigns. */
-  readonly electionWindowMs: number;
-  readonly electionJitterMs: number;
-  /** Bytes of payloads that may wait for a quorum; one proposal always fits when none wait. */
-  readonly uncommittedBytesMax: number;
-  readonly pendingReadsMax: number;
-}
-
-export interface Follower {
-  readonly kind: 'follower';
-  readonly leader: ReplicaId | undefined;
-}
-
-export interface Candidate {
-  readonly kind: 'candidate';
-  /** Who has answered, and how. Its own vote counts like any other: once it is on disk (R7). */
-  readonly votes: ReadonlyMap<ReplicaId, boolean>;
-}
-
-export interface Leader {
-  readonly kind: 'leader';
-  /** The no-op that opened this leadership. Until it is committed nothing is known to be current (R5). */
-  readonly first: LogIndex;
-  /** How much of the log each voter is known to hold durably; the leader itself is one of them. */
-  readonly match: ReadonlyMap<ReplicaId, LogIndex>;
-  /** Bytes of the payloads behind the commit index. */
-  readonly uncommittedBytes: number;
-  /** Reads that still need the first commit of the term or a quorum, in order of arrival. */
-  readonly reads: readonly PendingRead[];
-}
-
-export interface PendingRead {
-  readonly id: number;
-  /** Who has confirmed, after the read arrived, that this leader still leads. */
-  readonly confirmed: ReadonlySet<ReplicaId>;
-}
-
-export type Role = Follower | Candidate | Leader;
 
 export interface RaftState {
   readonly config: Config;
-  readonly voters: VoterSet;
+  /** The last committed one (R11). */
+  readonly membership: Membership;
+  /** Memberships in the log that are not committed, in order. Invariant: at most one (R11). */
+  readonly changes: readonly Change[];
   readonly hardState: HardState;
+  /** What of the hard state is known to be on disk (R9). */
+  readonly durable: HardState;
   readonly log: Log;
   /** A quorum holds everything up to here. Never goes back. */
   readonly commit: LogIndex;
   /** Handed out to be applied. Invariant: applied <= applying <= min(commit, persisted) (R1). */
   readonly applying: LogIndex;
   readonly applied: LogIndex;
+  /** A snapshot that is taking the place of the log; nothing is appended meanwhile. */
+  readonly installing: Snapshot | undefined;
   readonly timers: Timers;
   /** State of the generator that spreads elections; not 0. */
   readonly random: number;
   readonly role: Role;
+}
+
+/** A membership in the log. */
+export interface Change {
+  readonly index: LogIndex;
+  readonly membership: Membership;
 }
 
 /** What `step` answers: the next state, and what the runtime must do, in order. */
@@ -83,28 +59,64 @@ export interface Recovered {
   readonly entries: readonly Entry[];
 }
 
-/** A replica after a start: a follower without a leader, with an election deadline if it may vote. */
+/**
+ * A replica after a start: a follower without a leader, with an election deadline if it may vote.
+ *
+ * `membership` is the one that held at `base`. Of the memberships in the log all but the last are committed, since no
+ * leader appends one before it has committed the one before (R11): so much of the commit index is known at once.
+ */
 export function openReplica(
   config: Config,
-  voters: VoterSet,
+  membership: Membership,
   recovered: Recovered,
   clock: { readonly nowMs: number; readonly seed: number },
 ): RaftState {
-  const log = recoveredLog(recovered.base, recovered.entries);
-  assert(lastId(log).term <= recovered.hardState.term, 'No entry is of a later term than the hard state', recovered);
+  const { hardState, base, entries } = recovered;
+  const log = recoveredLog(base, entries);
+  assert(lastId(log).term <= hardState.term, 'No entry is of a later term than the hard state', recovered);
+  const found = changesIn(entries);
+  const committed = found.at(-2);
   const state: RaftState = {
     config,
-    voters,
-    hardState: recovered.hardState,
+    membership: committed?.membership ?? membership,
+    changes: found.slice(-1),
+    hardState,
+    durable: hardState,
     log,
-    commit: recovered.base.index,
-    applying: recovered.base.index,
-    applied: recovered.base.index,
+    commit: committed?.index ?? base.index,
+    applying: base.index,
+    applied: base.index,
+    installing: undefined,
     timers: NO_TIMERS,
     random: (clock.seed | 0) === 0 ? 1 : clock.seed | 0,
-    role: { kind: 'follower', leader: undefined },
+    role: followerOf(undefined, clock.nowMs),
   };
-  return isVoter(voters, config.self) ? armElection(state, clock.nowMs) : state;
+  return mayVote(state) ? armElection(state, clock.nowMs) : state;
+}
+
+/** The memberships among these entries. */
+export function changesIn(entries: readonly Entry[]): readonly Change[] {
+  let found: Change[] | undefined;
+  for (const { index, membership } of entries) {
+    if (membership === undefined) continue;
+    found ??= [];
+    found.push({ index, membership });
+  }
+  return found ?? NO_CHANGES;
+}
+
+const NO_CHANGES: readonly Change[] = [];
+
+/** Whether this replica is a voter, as far as it knows. */
+export function mayVote(state: RaftState): boolean {
+  return isVoter(state.membership.voters, state.config.self);
+}
+
+/** The last entry that this replica knows to be committed. */
+export function commitId(state: RaftState): EntryId {
+  const term = termAt(state.log, state.commit);
+  assert(term !== undefined, 'R1: the commit index is never below what is in memory', state.commit);
+  return { index: state.commit, term };
 }
 
 export function unchanged(state: RaftState): Step {
@@ -115,12 +127,23 @@ export function unchanged(state: RaftState): Step {
 export function andThen(step: Step, next: (state: RaftState) => Step): Step {
   const following = next(step.state);
   if (following.effects.length === 0) return { state: following.state, effects: step.effects };
+  if (step.effects.length === 0) return following;
   return { state: following.state, effects: [...step.effects, ...following.effects] };
+}
+
+export function send(to: ReplicaId, message: Message): Effect {
+  return { kind: 'send', to, message };
+}
+
+/** Sends a message to every other voter. */
+export function askVoters({ membership, config }: RaftState, message: Message): readonly Effect[] {
+  const others = members(membership.voters).filter((voter) => voter !== config.self);
+  return others.map((to) => send(to, message));
 }
 
 /** Sets the election deadline to one window plus a share of the jitter from now. */
 export function armElection(state: RaftState, nowMs: number): RaftState {
-  const random = xorshift32(state.random);
+  const random = drawRandom(state.random);
   const jitterMs = Math.floor(((random >>> 0) / 2 ** 32) * state.config.electionJitterMs);
   const deadlineMs = nowMs + state.config.electionWindowMs + jitterMs;
   return { ...state, random, timers: arm(state.timers, 'election', deadlineMs) };
@@ -129,8 +152,17 @@ export function armElection(state: RaftState, nowMs: number): RaftState {
 /** The effect that puts these entries, and the hard state if asked, behind everything that was persisted before. */
 export function persist(state: RaftState, entries: readonly Entry[], withHardState: boolean): Persist {
   const last = lastId(state.log);
-  const hardState = withHardState ? state.hardState : undefined;
-  return { kind: 'persist', hardState, entries, term: state.hardState.term, index: last.index, logTerm: last.term };
+  const { term, vote } = state.hardState;
+  return {
+    kind: 'persist',
+    hardState: withHardState ? state.hardState : undefined,
+    truncateFrom: undefined,
+    entries,
+    term,
+    vote,
+    index: last.index,
+    logTerm: last.term,
+  };
 }
 
 /** New entries of the current term behind the last one. */
@@ -145,8 +177,8 @@ export function nextIndex(state: RaftState): LogIndex {
   return toLogIndex(lastId(state.log).index + 1);
 }
 
-// Marsaglia's 32-bit generator: cheap, seeded, and good enough to spread elections. Its only fixed point is 0.
-function xorshift32(seed: number): number {
+/** The next state of the generator, which is also what it draws: Marsaglia's, 32 bits; its only fixed point is 0. */
+export function drawRandom(seed: number): number {
   let next = seed;
   next ^= next << 13;
   next ^= next >>> 17;

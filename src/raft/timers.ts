@@ -3,8 +3,14 @@
  * it has passed; `step` then asks which timers are due.
  */
 
-/** What a deadline is for. `election`: without a leader by then, campaign. */
-export type TimerName = 'election';
+/**
+ * What a deadline is for.
+ *   election   without a leader by then, campaign
+ *   beat       tell the others that the leader still leads, and see whether enough of them still answer
+ *   transfer   give up handing leadership over
+ *   read       give up forwarded reads that the leader has not answered
+ */
+export type TimerName = 'election' | 'beat' | 'transfer' | 'read';
 
 /** Deadlines in milliseconds of the caller's clock; a timer that is not armed is absent. */
 export type Timers = Readonly<Partial<Record<TimerName, number>>>;
@@ -15,12 +21,19 @@ export function arm(timers: Timers, name: TimerName, deadlineMs: number): Timers
   return { ...timers, [name]: deadlineMs };
 }
 
+export function disarm(timers: Timers, name: TimerName): Timers {
+  if (timers[name] === undefined) return timers;
+  const { [name]: _, ...others } = timers;
+  return others;
+}
+
 export function isDue(timers: Timers, name: TimerName, nowMs: number): boolean {
   const deadlineMs = timers[name];
   return deadlineMs !== undefined && deadlineMs <= nowMs;
 }
 
 /** When the next `tick` is worth sending; undefined when no timer is armed. */
-export function nextDeadline(timers: Timers): number | undefined {
-  return timers.election;
+export function nextDeadline({ election, beat, transfer, read }: Timers): number | undefined {
+  const first = Math.min(election ?? Infinity, beat ?? Infinity, transfer ?? Infinity, read ?? Infinity);
+  return first === Infinity ? undefined : first;
 }

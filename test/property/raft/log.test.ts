@@ -4,22 +4,27 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toLogIndex, toTerm } from '#base';
+import { type Entry, ORIGIN } from '#raft';
+import { memoryBytes, payloadBytes } from '../../../src/raft/entry.ts';
 import {
   append,
-  type Entry,
+  chunk,
   type Log,
   lastId,
+  lastWithin,
   markPersisted,
-  ORIGIN,
   recoveredLog,
+  releaseFor,
   releaseThrough,
   slice,
   termAt,
+  truncateFrom,
 } from '../../../src/raft/log.ts';
 
 const operation = fc.oneof(
   fc.record({ kind: fc.constant('append' as const), count: fc.integer({ min: 0, max: 5 }), term: fc.nat(1) }),
   fc.record({ kind: fc.constant('persist' as const), share: fc.double({ min: 0, max: 1, noNaN: true }) }),
+  fc.record({ kind: fc.constant('truncate' as const), share: fc.double({ min: 0, max: 1, noNaN: true }) }),
   fc.record({ kind: fc.constant('release' as const), share: fc.double({ min: 0, max: 1, noNaN: true }) }),
 );
 
@@ -28,7 +33,7 @@ function entriesAfter(all: readonly Entry[], count: number, termStep: number): r
   return Array.from({ length: count }, (_, at) => ({
     index: toLogIndex(last.index + 1 + at),
     term: toTerm(Math.max(1, last.term + termStep)),
-    payload: Uint8Array.of(at),
+    payload: new Uint8Array(at),
   }));
 }
 
@@ -42,6 +47,13 @@ function readings(log: Log, all: readonly Entry[]): unknown {
     whole: slice(log, log.base.index + 1, all.length + 1),
     tail: slice(log, middle, all.length + 1),
     head: slice(log, log.base.index + 1, middle),
+    bytes: log.bytes,
+    persistedIsInside: log.persisted >= log.base.index && log.persisted <= all.length,
+    chunks: all.slice(log.base.index).map(({ index }) => chunk(log, index, 3)),
+    within: [0, 1, 2, 3].map(
+      (term) => lastWithin(log, { index: toLogIndex(all.length + 2), term: toTerm(term) }).index,
+    ),
+    released: [0, 100, 200, 1000].map((bytesMax) => releaseFor(log, bytesMax, log.persisted)),
   };
 }
 
@@ -54,7 +66,23 @@ function expected(log: Log, all: readonly Entry[]): unknown {
     whole: inMemory,
     tail: inMemory.slice(middle),
     head: inMemory.slice(0, middle),
+    bytes: memoryBytes(inMemory),
+    persistedIsInside: true,
+    chunks: inMemory.map((_, at) => fitting(inMemory.slice(at), 3)),
+    within: [0, 1, 2, 3].map((term) => inMemory.findLast((entry) => entry.term <= term)?.index ?? log.base.index),
+    released: [0, 100, 200, 1000].map((bytesMax) => {
+      const durable = inMemory.filter(({ index }) => index <= log.persisted);
+      const count = durable.findIndex((_, at) => memoryBytes(inMemory.slice(at)) <= bytesMax);
+      return log.base.index + (count === -1 ? durable.length : count);
+    }),
   };
+}
+
+/** The first of them, and more as long as their payloads take no more than `bytesMax`. */
+function fitting(entries: readonly Entry[], bytesMax: number): readonly Entry[] {
+  let count = 1;
+  while (count < entries.length && payloadBytes(entries.slice(0, count + 1)) <= bytesMax) count += 1;
+  return entries.slice(0, count);
 }
 
 describe('log (R2, R3)', () => {
@@ -71,6 +99,11 @@ describe('log (R2, R3)', () => {
             all = [...all, ...entries];
           }
           if (each.kind === 'persist') log = markPersisted(log, toLogIndex(Math.floor(each.share * all.length)));
+          if (each.kind === 'truncate' && all.length > log.base.index) {
+            const from = log.base.index + 1 + Math.floor(each.share * (all.length - log.base.index - 1));
+            log = truncateFrom(log, toLogIndex(from));
+            all = all.slice(0, from - 1);
+          }
           if (each.kind === 'release') log = releaseThrough(log, toLogIndex(Math.floor(each.share * log.persisted)));
           versions.push([log, all]);
         }

@@ -13,13 +13,14 @@ import {
   type Entry,
   type HardState,
   type Input,
+  membershipOf,
   ORIGIN,
   openReplica,
   type Persist,
   type RaftState,
+  REPLICATION,
   step,
   toReplicaId,
-  voterSet,
 } from '#raft';
 
 const SELF = toReplicaId(1);
@@ -29,6 +30,7 @@ const CONFIG: Config = {
   electionJitterMs: 50,
   uncommittedBytesMax: 40,
   pendingReadsMax: 5,
+  replication: REPLICATION,
 };
 
 const action = fc.oneof(
@@ -88,8 +90,8 @@ class World {
     const write = this.#writing.shift();
     if (write === undefined) return;
     this.#store(write);
-    const { term, index, logTerm } = write;
-    this.#step({ kind: 'persisted', term, index, logTerm });
+    const { term, vote, index, logTerm } = write;
+    this.#step({ kind: 'persisted', term, vote, index, logTerm });
   }
 
   apply(count: number): void {
@@ -122,7 +124,7 @@ class World {
     const { hardState, entries } = this.#disk;
     const state = openReplica(
       CONFIG,
-      voterSet([SELF]),
+      membershipOf([SELF]),
       { hardState, base: ORIGIN, entries },
       { nowMs: this.#nowMs, seed: 3 },
     );

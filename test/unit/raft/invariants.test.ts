@@ -5,61 +5,174 @@ import { toLogIndex, toTerm } from '#base';
 import {
   checkState,
   checkStep,
+  type Effect,
+  type Entry,
+  type Follower,
+  type HardState,
   type Input,
+  type Leader,
+  type Message,
+  membershipOf,
   ORIGIN,
   openReplica,
+  type Peer,
+  type Progress,
   type RaftState,
+  REPLICATION,
   type Step,
   step,
   toReplicaId,
-  voterSet,
 } from '#raft';
 
 const SELF = toReplicaId(1);
 const OTHER = toReplicaId(2);
-const CONFIG = { self: SELF, electionWindowMs: 100, electionJitterMs: 0, uncommittedBytesMax: 99, pendingReadsMax: 9 };
+const CONFIG = {
+  self: SELF,
+  electionWindowMs: 100,
+  electionJitterMs: 0,
+  uncommittedBytesMax: 99,
+  pendingReadsMax: 9,
+  replication: { ...REPLICATION, inFlightMessagesMax: 1 },
+};
 const index = toLogIndex;
 const term = toTerm;
-const entry = (at: number, of: number) => ({ index: index(at), term: term(of), payload: new Uint8Array(of) });
+const entry = (at: number, of: number): Entry => ({ index: index(at), term: term(of), payload: new Uint8Array(of) });
+const noOp = (at: number, of: number): Entry => ({ ...entry(at, of), payload: new Uint8Array(0) });
+const hardState = (of: number, vote: typeof SELF | undefined): HardState => ({ term: term(of), vote });
+
+const FOLLOWER: Follower = {
+  kind: 'follower',
+  leader: OTHER,
+  heardMs: 0,
+  verified: index(2),
+  owesAck: false,
+  reads: [],
+};
+const LEADER: Leader = {
+  kind: 'leader',
+  first: index(2),
+  peers: new Map(),
+  uncommittedBytes: 2,
+  reads: [],
+  round: 4,
+  transfer: undefined,
+};
 
 /** A leader of term 2 with entries 1@1, 2@2 (its no-op) and 3@2; the first two are committed and applied. */
 function leader(): RaftState {
-  const log = { base: ORIGIN, runs: [[entry(1, 1)], [{ ...entry(2, 2), payload: new Uint8Array(0) }, entry(3, 2)]] };
-  const recovered = { hardState: { term: term(2), vote: SELF }, base: ORIGIN, entries: [] };
+  const recovered = { hardState: hardState(2, SELF), base: ORIGIN, entries: [] };
   return {
-    ...openReplica(CONFIG, voterSet([SELF]), recovered, { nowMs: 0, seed: 1 }),
-    log: { ...log, persisted: index(2) },
+    ...openReplica(CONFIG, membershipOf([SELF]), recovered, { nowMs: 0, seed: 1 }),
+    log: { base: ORIGIN, runs: [[entry(1, 1)], [noOp(2, 2), entry(3, 2)]], persisted: index(2), bytes: 0 },
     commit: index(2),
     applying: index(2),
     applied: index(2),
-    role: { kind: 'leader', first: index(2), match: new Map([[SELF, index(2)]]), uncommittedBytes: 2, reads: [] },
+    timers: {},
+    role: LEADER,
   };
 }
+
+/** The same as a follower of replica 2, with a vote for it. */
+function follower(bend: Partial<RaftState> = {}): RaftState {
+  const voted = hardState(2, OTHER);
+  return { ...leader(), hardState: voted, durable: voted, timers: { election: 9 }, role: FOLLOWER, ...bend };
+}
+
+/** The same leader with replica 2 as a learner. */
+function leaderOf(progress: Partial<Progress>, peer: Partial<Peer> = {}): Partial<RaftState> {
+  const stream: Progress = {
+    kind: 'replicate',
+    match: index(1),
+    next: index(4),
+    inFlight: [{ last: index(3), bytes: 2 }],
+    inFlightBytes: 2,
+    waitsFor: 'nothing',
+  };
+  const known = { progress: { ...stream, ...progress } as Progress, heardMs: 0, round: 4, toldCommit: index(0) };
+  const peers = new Map([[OTHER, { ...known, matchAtBeat: index(0), ...peer }]]);
+  return { membership: membershipOf([SELF], [OTHER]), role: { ...LEADER, peers } };
+}
+
+const { log } = leader();
+const CHANGE = { ...noOp(3, 2), membership: membershipOf([SELF], [OTHER]) };
+const flight = (...lasts: number[]) => lasts.map((last) => ({ last: index(last), bytes: 1 }));
 
 const bentStates: readonly (readonly [string, Partial<RaftState>])[] = [
   ['R1', { applied: index(3) }],
   ['R1', { applying: index(3) }],
   ['R1', { commit: index(3), applying: index(3) }],
-  ['R1', { applied: index(0), log: { ...leader().log, base: { index: index(1), term: term(1) } } }],
-  ['R2', { log: { ...leader().log, persisted: index(4) } }],
+  ['R1', { applied: index(0), log: { ...log, base: { index: index(1), term: term(1) } } }],
+  ['R2', { log: { ...log, persisted: index(4) } }],
   ['R2', { commit: index(4) }],
-  ['R3', { log: { ...leader().log, runs: [[entry(1, 1), entry(3, 2)]] } }],
-  ['R3', { log: { ...leader().log, runs: [[entry(1, 2), entry(2, 1)]] } }],
-  ['R3', { log: { ...leader().log, runs: [[entry(1, 3), entry(2, 3)]] } }],
-  ['R4', { log: { ...leader().log, runs: [[entry(1, 1), entry(2, 1), entry(3, 2)]] } }],
-  ['R4', { log: { ...leader().log, persisted: index(3) } }],
-  ['R4', { log: { ...leader().log, runs: [[entry(1, 1), entry(2, 2)]] } }],
-  ['R7', { hardState: { term: term(2), vote: OTHER } }],
+  ['R3', { log: { ...log, runs: [[entry(1, 1), entry(3, 2)]] } }],
+  ['R3', { log: { ...log, runs: [[entry(1, 2), entry(2, 1)]] } }],
+  ['R3', { log: { ...log, runs: [[entry(1, 3), entry(2, 3)]] } }],
+  ['R4', { log: { ...log, runs: [[entry(1, 1), entry(2, 1), entry(3, 2)]] } }],
+  ['R4', { log: { ...log, runs: [[entry(1, 1), entry(2, 2)]] } }],
+  ['R5', { role: { ...LEADER, reads: [{ id: 1, from: undefined, round: 6 }] } }],
+  ['R5', leaderOf({}, { round: 5 })],
+  ['R7', { hardState: hardState(2, OTHER), durable: hardState(2, OTHER) }],
+  ['R7', { durable: hardState(2, undefined) }],
+  [
+    'R7',
+    {
+      role: { kind: 'candidate', votes: new Map([[SELF, true]]), isTransfer: false },
+      durable: hardState(1, SELF),
+      timers: { election: 1 },
+    },
+  ],
+  [
+    'R9',
+    {
+      role: { kind: 'candidate', votes: new Map([[OTHER, true]]), isTransfer: false },
+      durable: hardState(1, SELF),
+      timers: { election: 1 },
+    },
+  ],
+  ['R9', { durable: hardState(3, SELF) }],
+  ['R9', { durable: hardState(2, OTHER) }],
+  ['R10', follower({ role: { ...FOLLOWER, verified: index(4) } })],
+  ['R10', { installing: { last: entry(9, 2), membership: membershipOf([SELF]) } }],
+  ['R11', { changes: [{ index: index(3), membership: membershipOf([SELF]) }] }],
+  ['R11', { log: { ...log, runs: [[entry(1, 1), noOp(2, 2), CHANGE]] }, role: { ...LEADER, uncommittedBytes: 0 } }],
+  ['R11', { membership: { ...membershipOf([SELF]), learners: [SELF] } }],
+  ['R11', { membership: membershipOf([SELF, OTHER]) }],
+  ['R11', { timers: { election: 1 } }],
+  ['R11', follower({ timers: {} })],
+  ['R12', leaderOf({ next: index(1) })],
+  ['R12', leaderOf({ match: index(4), next: index(5) })],
+  ['R12', leaderOf({ inFlight: flight(1), inFlightBytes: 1 })],
+  ['R12', leaderOf({ inFlight: flight(4), inFlightBytes: 1 })],
+  ['R12', leaderOf({ inFlight: flight(2, 3), inFlightBytes: 2 })],
+  ['R12', leaderOf({ inFlightBytes: 1 })],
 ];
 
+const ACK: Message = { kind: 'append-ack', term: term(2), match: index(2) };
+const sent = (message: Message): Effect => ({ kind: 'send', to: OTHER, message });
+
 const bentSteps: readonly (readonly [string, (sound: Step) => Step])[] = [
-  ['R1', (sound) => ({ ...sound, effects: [...sound.effects, { kind: 'apply', entries: [entry(2, 2)] }] })],
-  ['R4', (sound) => ({ ...sound, state: { ...sound.state, role: { kind: 'follower', leader: undefined } } })],
+  ['R1', (sound) => withEffect(sound, { kind: 'apply', entries: [entry(2, 2)] })],
+  [
+    'R4',
+    (sound) => ({
+      ...sound,
+      state: { ...sound.state, role: { kind: 'pre-candidate', votes: new Map() }, timers: { election: 1 } },
+    }),
+  ],
   ['R5', (sound) => withEffect(sound, { kind: 'read-ready', id: 1, index: index(1), term: term(2) })],
   ['R5', (sound) => withEffect(sound, { kind: 'read-ready', id: 1, index: index(2), term: term(1) })],
+  ['R5', (sound) => ({ ...sound, state: { ...sound.state, role: { ...LEADER, uncommittedBytes: 3, round: 3 } } })],
   ['R6', (sound) => ({ ...sound, effects: sound.effects.map((each) => ({ ...each, term: term(1) })) })],
-  ['R7', (sound) => ({ ...sound, state: { ...sound.state, hardState: { term: term(2), vote: OTHER } } })],
+  [
+    'R7',
+    (sound) => ({ ...sound, state: { ...sound.state, hardState: hardState(2, OTHER), durable: hardState(2, OTHER) } }),
+  ],
   ['R8', (sound) => ({ ...sound, effects: [] })],
+  ['R8', (sound) => ({ ...sound, effects: sound.effects.map((each) => ({ ...each, truncateFrom: index(2) })) })],
+  ['R9', (sound) => withEffect(sound, sent({ kind: 'vote-reply', term: term(2), isGranted: true, commit: ORIGIN }))],
+  ['R9', (sound) => withEffect(sound, sent({ kind: 'append-ack', term: term(2), match: index(3) }))],
+  ['R10', (sound) => withEffect(sound, sent(ACK))],
+  ['R12', (sound) => withEffect(sound, { kind: 'send-snapshot', to: OTHER, least: index(3), term: term(2) })],
 ];
 
 function withEffect(sound: Step, effect: Step['effects'][number]): Step {
@@ -91,17 +204,61 @@ describe('checkStep', () => {
 
   it('names R8 when a new term is not persisted', () => {
     const campaign: Input = { kind: 'campaign' };
-    const follower: RaftState = { ...before, role: { kind: 'follower', leader: undefined } };
-    const sound = step(follower, campaign, 0);
-    expect(() => checkStep(follower, campaign, sound)).not.toThrow();
-    expect(() => checkStep(follower, campaign, { ...sound, effects: [] })).toThrow('R8');
+    const waiting = follower();
+    const sound = step(waiting, campaign, 0);
+    expect(() => checkStep(waiting, campaign, sound)).not.toThrow();
+    expect(() => checkStep(waiting, campaign, { ...sound, effects: [] })).toThrow('R8');
+  });
+
+  it('names R9 when votes are asked for before the own vote is on disk', () => {
+    const campaign: Input = { kind: 'campaign' };
+    const waiting = follower();
+    const request: Message = {
+      kind: 'vote-request',
+      term: term(3),
+      last: entry(3, 2),
+      commit: ORIGIN,
+      isTransfer: false,
+    };
+    const bent = withEffect(step(waiting, campaign, 0), sent(request));
+    expect(() => checkStep(waiting, campaign, bent)).toThrow('R9');
+  });
+
+  it('names R10 when a committed entry changes', () => {
+    const beat: Input = {
+      kind: 'receive',
+      from: OTHER,
+      message: { kind: 'beat', term: term(2), commit: index(0), round: 0 },
+    };
+    const waiting = follower();
+    const sound = step(waiting, beat, 0);
+    expect(() => checkStep(waiting, beat, sound)).not.toThrow();
+    const other = { ...log, runs: [[noOp(1, 2)], ...log.runs.slice(1)] };
+    expect(() => checkStep(waiting, beat, { ...sound, state: { ...sound.state, log: other } })).toThrow('R10');
+  });
+
+  it('names R11 when a change is not next to the membership that holds', () => {
+    const change: Input = { kind: 'change-membership', target: { voters: [SELF], learners: [OTHER] } };
+    const sound = step(before, change, 0);
+    expect(() => checkStep(before, change, sound)).not.toThrow();
+    const jumped: RaftState = { ...before, membership: membershipOf([OTHER]) };
+    const role: Leader = { ...LEADER, peers: (sound.state.role as Leader).peers };
+    const bent = { ...sound, state: { ...sound.state, membership: jumped.membership, role } };
+    expect(() => checkStep(jumped, change, bent)).toThrow('R11');
+  });
+
+  it('names R12 when what a member holds goes back', () => {
+    const held: RaftState = { ...before, ...leaderOf({ match: index(2) }) };
+    const tick: Input = { kind: 'tick' };
+    const bent: RaftState = { ...before, ...leaderOf({}) };
+    expect(() => checkStep(held, tick, { state: bent, effects: [] })).toThrow('R12');
   });
 
   it.each([
     ['R1', { applying: index(3) }],
     ['R1', { applied: index(3) }],
     ['R4', { commit: index(3) }],
-    ['R7', { hardState: { term: term(9), vote: SELF } }],
+    ['R7', { hardState: hardState(9, SELF) }],
   ] as const)('names %s when the state before was already further', (name, further) => {
     const sound = step(before, input, 0);
     expect(() => checkStep({ ...before, ...further }, input, sound)).toThrow(name);

@@ -1,18 +1,32 @@
-// Goal: each situation of the algorithm reads as a document. Method: scripts in test/testdata/raft; every command is a
-// step, and every invariant R1 to R8 is checked after every step. UPDATE=1 rewrites the answers.
+// Goal: each situation of the algorithm reads as a document. Method: scripts in test/testdata/raft, of one replica or of
+// a whole group; every command is a step or a few, R1 to R12 are checked after every step, and those of the group after
+// every command of a group. UPDATE=1 rewrites the answers; it is never set where the answers are to be proven.
 
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runScript } from '../../support/datadriven.ts';
-import { RaftScript } from '../../support/raft-script.ts';
+import { GroupScript } from '../../support/raft/group-script.ts';
+import { ReplicaScript } from '../../support/raft/replica-script.ts';
 
 const SCRIPTS = join(import.meta.dirname, '../../testdata/raft');
 
-describe('raft script', () => {
-  it.each(readdirSync(SCRIPTS).toSorted())('%s replays', (name) => {
-    const script = new RaftScript();
-    const { actual, expected } = runScript(join(SCRIPTS, name), (command) => script.answer(command));
+function scriptsIn(folder: string): readonly string[] {
+  return readdirSync(join(SCRIPTS, folder)).toSorted();
+}
+
+describe('script of one replica', () => {
+  it.each(scriptsIn('replica'))('%s replays', (name) => {
+    const script = new ReplicaScript();
+    const { actual, expected } = runScript(join(SCRIPTS, 'replica', name), (command) => script.answer(command));
+    expect(actual).toBe(expected);
+  });
+});
+
+describe('script of a group', () => {
+  it.each(scriptsIn('group'))('%s replays', (name) => {
+    const script = new GroupScript();
+    const { actual, expected } = runScript(join(SCRIPTS, 'group', name), (command) => script.answer(command));
     expect(actual).toBe(expected);
   });
 });

@@ -1,0 +1,55 @@
+/**
+ * The two ways into an election.
+ *
+ *   deadline, campaign --> pre-candidate --> quorum would vote --> candidate (term + 1)
+ *   the leader's wish  ----------------------------------------->
+ *
+ * A pre-candidate changes nothing, so that a replica that cannot win does not drive the others into new terms.
+ */
+import { toTerm } from '#base';
+import type { CampaignIgnored, Effect } from './effect.ts';
+import { refuseReads } from './follow.ts';
+import { lastId } from './log.ts';
+import { tally } from './quorum.ts';
+import { ignoreCampaign } from './refusals.ts';
+import type { Votes } from './role.ts';
+import { armElection, askVoters, commitId, mayVote, persist, type RaftState, type Step } from './state.ts';
+import { NO_TIMERS } from './timers.ts';
+
+/** Asks whether an election could be won. Who decides alone knows the answer, and asks nobody. */
+export function preCampaign(state: RaftState, nowMs: number): Step {
+  const reason = obstacle(state);
+  if (reason !== undefined) return ignoreCampaign(mayVote(state) ? armElection(state, nowMs) : state, reason);
+  const { self } = state.config;
+  const { term } = state.hardState;
+  const votes: Votes = new Map([[self, true]]);
+  if (tally(state.membership.voters, (voter) => votes.get(voter)) === 'won') return campaign(state, nowMs, false);
+  const armed = armElection({ ...state, timers: NO_TIMERS, role: { kind: 'pre-candidate', votes } }, nowMs);
+  const fact: Effect = { kind: 'fact', fact: { kind: 'became-pre-candidate', term } };
+  const request = { kind: 'pre-vote-request', term, last: lastId(state.log), commit: commitId(state) } as const;
+  return { state: armed, effects: [fact, ...refuseReads(state.role, undefined), ...askVoters(state, request)] };
+}
+
+/**
+ * Enters the next term as a candidate that votes for itself. It asks the others once that vote is on disk (R9): the
+ * votes they give are for the log that it has now, and after a crash it must not count them for a shorter one.
+ */
+export function campaign(state: RaftState, nowMs: number, isTransfer: boolean): Step {
+  const reason = obstacle(state);
+  if (reason !== undefined) return ignoreCampaign(state, reason);
+  const term = toTerm(state.hardState.term + 1);
+  const entered: RaftState = {
+    ...state,
+    hardState: { term, vote: state.config.self },
+    timers: NO_TIMERS,
+    role: { kind: 'candidate', votes: new Map(), isTransfer },
+  };
+  const armed = armElection(entered, nowMs);
+  const fact: Effect = { kind: 'fact', fact: { kind: 'became-candidate', term } };
+  return { state: armed, effects: [fact, ...refuseReads(state.role, undefined), persist(armed, [], true)] };
+}
+
+function obstacle(state: RaftState): CampaignIgnored | undefined {
+  if (!mayVote(state)) return 'not-a-voter';
+  return state.installing === undefined ? undefined : 'installing';
+}

@@ -1,0 +1,175 @@
+/**
+ * What a follower makes of its leader's messages.
+ *
+ * It keeps one number about its log: up to where the appends of this term have shown it to be the leader's. What of that
+ * its disk holds is what it acknowledges, once, when the disk says so (R9, R10); however many appends have come in
+ * between, one answer covers them.
+ */
+import { assert, toLogIndex, unreachable } from '#base';
+import { campaign } from './campaign.ts';
+import { learnCommit } from './commit.ts';
+import type { Effect } from './effect.ts';
+import type { Entry, Snapshot } from './entry.ts';
+import { refuseReads } from './follow.ts';
+import { append, lastId, lastWithin, termAt, truncateFrom } from './log.ts';
+import type { Append, LeaderMessage, ReadReply } from './message.ts';
+import type { ReplicaId } from './quorum.ts';
+import { refuseRead } from './refusals.ts';
+import type { Follower } from './role.ts';
+import {
+  andThen,
+  armElection,
+  changesIn,
+  mayVote,
+  persist,
+  type RaftState,
+  type Step,
+  send,
+  unchanged,
+} from './state.ts';
+
+function followerIn({ role }: RaftState): Follower {
+  assert(role.kind === 'follower', 'R13: nobody else leads in the term of a leader', role.kind);
+  return role;
+}
+
+/** Takes a message of the leader of this term in. */
+export function hearLeader(state: RaftState, from: ReplicaId, message: LeaderMessage, nowMs: number): Step {
+  const heard = hear(state, from, nowMs);
+  return andThen(heard, (following) => answer(following, from, message, nowMs));
+}
+
+/** Acknowledges what is verified and durable, if an append waits for it (R9). */
+export function acknowledgeAppends(state: RaftState): Step {
+  const role = followerIn(state);
+  const { term } = state.hardState;
+  if (!role.owesAck || role.leader === undefined || state.durable.term !== term) return unchanged(state);
+  const match = toLogIndex(Math.min(role.verified, state.log.persisted));
+  const owesAck = match < role.verified;
+  return {
+    state: { ...state, role: { ...role, owesAck } },
+    effects: [send(role.leader, { kind: 'append-ack', term, match })],
+  };
+}
+
+/** The snapshot has taken the place of the log, in the state machine and on disk. */
+export function snapshotInstalled(state: RaftState, { last, membership }: Snapshot): Step {
+  const { installing } = state;
+  assert(installing?.last.index === last.index, 'R10: what is installed was asked for', last);
+  const installed: RaftState = {
+    ...state,
+    installing: undefined,
+    membership,
+    changes: [],
+    log: { base: last, runs: [], persisted: last.index, bytes: 0 },
+    commit: last.index,
+    applying: last.index,
+    applied: last.index,
+  };
+  const { role } = installed;
+  if (role.kind !== 'follower') return unchanged(installed);
+  return acknowledgeAppends({ ...installed, role: { ...role, verified: last.index, owesAck: true } });
+}
+
+function answer(state: RaftState, from: ReplicaId, message: LeaderMessage, nowMs: number): Step {
+  const { term } = state.hardState;
+  switch (message.kind) {
+    case 'append':
+      return takeAppend(state, from, message, nowMs);
+    case 'commit':
+      return takeCommit(state, message.commit, nowMs);
+    case 'beat': {
+      const answered: Step = { state, effects: [send(from, { kind: 'beat-ack', term, round: message.round })] };
+      return andThen(answered, (beaten) => takeCommit(beaten, message.commit, nowMs));
+    }
+    case 'read-reply':
+      return takeReadReply(state, message);
+    case 'timeout-now':
+      return campaign(state, nowMs, true);
+    case 'install-snapshot':
+      return takeSnapshot(state, message.snapshot, nowMs);
+    default:
+      return unreachable(message);
+  }
+}
+
+/** Knows the leader, and has heard of it just now. */
+function hear(state: RaftState, from: ReplicaId, nowMs: number): Step {
+  const role = followerIn(state);
+  assert(role.leader === undefined || role.leader === from, 'R13: a term has one leader', [role.leader, from]);
+  const heard: RaftState = { ...state, role: { ...role, leader: from, heardMs: nowMs } };
+  const armed = mayVote(state) ? armElection(heard, nowMs) : heard;
+  if (role.leader === from) return unchanged(armed);
+  const { term } = state.hardState;
+  const fact: Effect = { kind: 'fact', fact: { kind: 'became-follower', term, leader: from } };
+  return { state: armed, effects: [fact, ...refuseReads(role, from)] };
+}
+
+function takeAppend(state: RaftState, from: ReplicaId, message: Append, nowMs: number): Step {
+  if (state.installing !== undefined) return unchanged(state);
+  const { previous, entries } = message;
+  // What is committed is in every leader's log (R4), so that there the ids need not be compared.
+  if (previous.index > state.commit && termAt(state.log, previous.index) !== previous.term) {
+    const { term } = state.hardState;
+    const hint = lastWithin(state.log, previous);
+    return { state, effects: [send(from, { kind: 'append-reject', term, rejected: previous.index, hint })] };
+  }
+  return andThen(takeEntries(state, entries), (taken) => {
+    const role = followerIn(taken);
+    const verified = toLogIndex(Math.max(role.verified, previous.index + entries.length));
+    const owing: RaftState = { ...taken, role: { ...role, verified, owesAck: true } };
+    return andThen(takeCommit(owing, message.commit, nowMs), (learned) =>
+      verified <= learned.log.persisted ? acknowledgeAppends(learned) : unchanged(learned),
+    );
+  });
+}
+
+/** Adds the entries that are missing; the first that differs, and whatever is behind it, gives way (R10). */
+function takeEntries(state: RaftState, entries: readonly Entry[]): Step {
+  const at = entries.findIndex(({ index, term }) => index > state.commit && termAt(state.log, index) !== term);
+  const first = entries[at];
+  if (first === undefined) return unchanged(state);
+  const added = at === 0 ? entries : entries.slice(at);
+  const conflicts = first.index <= lastId(state.log).index;
+  assert(first.index > state.commit, 'R10: what is committed is never overwritten', first.index);
+  const kept = conflicts ? truncateFrom(state.log, first.index) : state.log;
+  const changes = conflicts ? state.changes.filter(({ index }) => index < first.index) : state.changes;
+  const found = changesIn(added);
+  const taken: RaftState = {
+    ...state,
+    log: append(kept, added),
+    changes: found.length === 0 ? changes : [...changes, ...found],
+  };
+  const written = persist(taken, added, false);
+  return { state: taken, effects: [conflicts ? { ...written, truncateFrom: first.index } : written] };
+}
+
+/** Believes the leader's commit index as far as the log is known to be the leader's. */
+function takeCommit(state: RaftState, commit: number, nowMs: number): Step {
+  const { verified } = followerIn(state);
+  return learnCommit(state, toLogIndex(Math.min(commit, verified)), nowMs);
+}
+
+/** Lets a snapshot take the place of a log that lacks its last entry; a log that has it is only committed so far. */
+function takeSnapshot(state: RaftState, snapshot: Snapshot, nowMs: number): Step {
+  if (state.installing !== undefined) return unchanged(state);
+  const { last } = snapshot;
+  const isHeld = last.index <= state.commit || termAt(state.log, last.index) === last.term;
+  if (!isHeld) return { state: { ...state, installing: snapshot }, effects: [{ kind: 'install-snapshot', snapshot }] };
+  const role = followerIn(state);
+  const verified = toLogIndex(Math.max(role.verified, last.index));
+  const owing: RaftState = { ...state, role: { ...role, verified, owesAck: true } };
+  return andThen(learnCommit(owing, last.index, nowMs), acknowledgeAppends);
+}
+
+function takeReadReply(state: RaftState, { id: ticket, index }: ReadReply): Step {
+  const role = followerIn(state);
+  const read = role.reads.find((each) => each.ticket === ticket);
+  if (read === undefined) return unchanged(state);
+  const reads = role.reads.filter((each) => each !== read);
+  const answered: RaftState = { ...state, role: { ...role, reads } };
+  const { pendingReadsMax } = state.config;
+  if (index === undefined) return refuseRead(answered, read.id, { kind: 'reads-full', countMax: pendingReadsMax });
+  const { term } = state.hardState;
+  return { state: answered, effects: [{ kind: 'read-ready', id: read.id, index, term }] };
+}

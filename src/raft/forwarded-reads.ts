@@ -1,0 +1,58 @@
+/**
+ * Linearizable reads at a follower: it asks its leader how far they must see.
+ *
+ * Each question has a ticket of its own, and an answer counts only for it: the answer to a question that was given up
+ * must not count for a later read, whatever number its caller gave it (R5). Tickets begin somewhere at random, so that
+ * the answers to a replica that was started anew do not meet those of the one before.
+ */
+import type { Effect } from './effect.ts';
+import { refuseRead } from './refusals.ts';
+import type { Follower, ForwardedRead } from './role.ts';
+import { drawRandom, type RaftState, type Step, send } from './state.ts';
+import { arm, disarm } from './timers.ts';
+
+// A draw has 32 bits; with these behind it a ticket stays a safe integer.
+const TICKETS_PER_DRAW = 2 ** 20;
+
+export function askLeader(state: RaftState, role: Follower, id: number, nowMs: number): Step {
+  const { pendingReadsMax, electionWindowMs } = state.config;
+  const { leader } = role;
+  if (leader === undefined) return refuseRead(state, id, { kind: 'not-leader', leader });
+  if (role.reads.length >= pendingReadsMax)
+    return refuseRead(state, id, { kind: 'reads-full', countMax: pendingReadsMax });
+  const before = role.reads.at(-1);
+  const { random, ticket } = nextTicket(state, before);
+  const deadlineMs = nowMs + electionWindowMs;
+  const timers = before === undefined ? arm(state.timers, 'read', deadlineMs) : state.timers;
+  const reads = [...role.reads, { id, ticket, deadlineMs }];
+  const { term } = state.hardState;
+  return {
+    state: { ...state, random, timers, role: { ...role, reads } },
+    effects: [send(leader, { kind: 'read-request', term, id: ticket })],
+  };
+}
+
+/** Refuses the reads whose deadline has passed: question or answer were lost. */
+export function giveUpReads(state: RaftState, role: Follower, nowMs: number): Step {
+  const reads = role.reads.filter(({ deadlineMs }) => deadlineMs > nowMs);
+  const late = role.reads.filter(({ deadlineMs }) => deadlineMs <= nowMs);
+  const [oldest] = reads;
+  const timers = oldest === undefined ? disarm(state.timers, 'read') : arm(state.timers, 'read', oldest.deadlineMs);
+  const refusal = { kind: 'no-answer', leader: role.leader } as const;
+  return {
+    state: { ...state, timers, role: { ...role, reads } },
+    effects: late.map(({ id }): Effect => ({ kind: 'read-refused', id, refusal })),
+  };
+}
+
+/** One more than the ticket before, or a new beginning. */
+function nextTicket(
+  state: RaftState,
+  before: ForwardedRead | undefined,
+): { readonly random: number; readonly ticket: number } {
+  if (before !== undefined && (before.ticket + 1) % TICKETS_PER_DRAW !== 0) {
+    return { random: state.random, ticket: before.ticket + 1 };
+  }
+  const random = drawRandom(state.random);
+  return { random, ticket: (random >>> 0) * TICKETS_PER_DRAW };
+}

@@ -1,0 +1,146 @@
+/**
+ * What a leadership consists of: it begins with a no-op, appends, commits what a quorum holds, and changes with the
+ * membership, which may end it.
+ */
+import { assert, toLogIndex } from '#base';
+import { armBeat } from './beats.ts';
+import { commitThrough } from './commit.ts';
+import type { Effect } from './effect.ts';
+import { type Entry, payloadBytes } from './entry.ts';
+import { follow } from './follow.ts';
+import { append, lastId, slice, termAt } from './log.ts';
+import { everybody, isJoint, leave, type Membership } from './membership.ts';
+import { unknownProgress } from './progress.ts';
+import { isVoter, quorumIndex, type ReplicaId } from './quorum.ts';
+import { releaseReads } from './read-index.ts';
+import { leaderOf, replicate } from './replication.ts';
+import type { Leader, Peer } from './role.ts';
+import {
+  andThen,
+  mayVote,
+  nextEntries,
+  nextIndex,
+  persist,
+  type RaftState,
+  type Step,
+  send,
+  unchanged,
+} from './state.ts';
+import { NO_TIMERS } from './timers.ts';
+import { giveUpTransfer, handOver } from './transfer.ts';
+
+const NO_OP = new Uint8Array(0);
+
+/** Takes over after a won election: opens the term with a no-op. */
+export function lead(state: RaftState, nowMs: number): Step {
+  const { term } = state.hardState;
+  const first = nextIndex(state);
+  const role: Leader = {
+    kind: 'leader',
+    first,
+    peers: peersOf(state, new Map(), nowMs),
+    uncommittedBytes: payloadBytes(slice(state.log, state.commit + 1, first)),
+    reads: [],
+    round: 0,
+    transfer: undefined,
+  };
+  const leading = armBeat({ ...state, role, timers: NO_TIMERS }, nowMs);
+  const fact: Effect = { kind: 'fact', fact: { kind: 'became-leader', term, first } };
+  const opened = appendEntries(leading, nextEntries(leading, [NO_OP]));
+  return { state: opened.state, effects: [fact, ...opened.effects] };
+}
+
+/** Appends entries of its own, and sends them to the others while its disk still writes them. */
+export function appendEntries(state: RaftState, entries: readonly Entry[]): Step {
+  const appended: RaftState = { ...state, log: append(state.log, entries) };
+  return andThen({ state: appended, effects: [persist(appended, entries, false)] }, replicate);
+}
+
+/** Appends a membership (R11); the caller has made sure that it may. */
+export function appendMembership(state: RaftState, membership: Membership): Step {
+  assert(state.changes.length === 0, 'R11: one change at a time', state.changes);
+  const index = nextIndex(state);
+  const entry: Entry = { index, term: state.hardState.term, payload: NO_OP, membership };
+  return appendEntries({ ...state, changes: [{ index, membership }] }, [entry]);
+}
+
+/** Does everything that a move of some disk, or of the membership, has made possible. */
+export function advance(state: RaftState, nowMs: number): Step {
+  return andThen(commitReached(state), (committed) => {
+    if (committed.membership !== state.membership) {
+      return andThen(adoptMembership(committed, nowMs), (adopted) =>
+        adopted.role.kind === 'leader' ? advance(adopted, nowMs) : unchanged(adopted),
+      );
+    }
+    const left = mustLeave(committed) ? appendMembership(committed, leave(committed.membership)) : replicate(committed);
+    return andThen(andThen(left, releaseReads), handOver);
+  });
+}
+
+/** Commits what a quorum holds, if its last entry is of this term (R4). */
+function commitReached(state: RaftState): Step {
+  const role = leaderOf(state);
+  const { self } = state.config;
+  const reached = quorumIndex(state.membership.voters, (voter) =>
+    voter === self ? state.log.persisted : (role.peers.get(voter)?.progress.match ?? NOTHING),
+  );
+  if (reached <= state.commit || termAt(state.log, reached) !== state.hardState.term) return unchanged(state);
+  const committedBytes = payloadBytes(slice(state.log, state.commit + 1, reached + 1));
+  const uncommittedBytes = role.uncommittedBytes - committedBytes;
+  return commitThrough({ ...state, role: { ...role, uncommittedBytes } }, reached);
+}
+
+const NOTHING = toLogIndex(0);
+
+/** A joint membership is left as soon as this leader knows that it holds (R11). */
+function mustLeave(state: RaftState): boolean {
+  if (!isJoint(state.membership) || state.changes.length > 0) return false;
+  const role = leaderOf(state);
+  return state.commit >= role.first && role.transfer === undefined;
+}
+
+/** Tracks who belongs to the group now. Whoever does not is told so, and a leader that does not vote gives way. */
+function adoptMembership(state: RaftState, nowMs: number): Step {
+  const role = leaderOf(state);
+  const { commit, hardState, membership } = state;
+  const peers = peersOf(state, role.peers, nowMs);
+  const gone = [...role.peers.keys()].filter((id) => !peers.has(id));
+  const farewells = gone.map((id) => send(id, { kind: 'commit', term: hardState.term, commit }));
+  const adopted = armBeat({ ...state, role: { ...role, peers } }, nowMs);
+  const told: Step = { state: adopted, effects: farewells };
+  if (!mayVote(adopted)) return andThen(andThen(told, replicate), (removed) => giveWay(removed, nowMs));
+  const target = role.transfer?.to;
+  return target === undefined || isVoter(membership.voters, target) ? told : andThen(told, giveUpTransfer);
+}
+
+/**
+ * Leaves the group to the others. The voter that holds the most campaigns at once, instead of after a window in which
+ * nobody leads; it knows already that the membership holds, or learns it with its votes.
+ */
+function giveWay(state: RaftState, nowMs: number): Step {
+  const { peers } = leaderOf(state);
+  const { term } = state.hardState;
+  let heir: ReplicaId | undefined;
+  for (const [id, { progress }] of peers) {
+    const most = heir === undefined ? state.commit - 1 : (peers.get(heir)?.progress.match ?? 0);
+    if (isVoter(state.membership.voters, id) && progress.match > most) heir = id;
+  }
+  const told: readonly Effect[] = heir === undefined ? [] : [send(heir, { kind: 'timeout-now', term })];
+  return andThen({ state, effects: told }, (left) => follow(left, undefined, nowMs));
+}
+
+function peersOf(state: RaftState, known: ReadonlyMap<ReplicaId, Peer>, nowMs: number): ReadonlyMap<ReplicaId, Peer> {
+  const { self } = state.config;
+  const next = toLogIndex(lastId(state.log).index + 1);
+  const peers = new Map<ReplicaId, Peer>();
+  for (const id of everybody(state.membership)) {
+    if (id === self) continue;
+    peers.set(id, known.get(id) ?? newPeer(next, nowMs));
+  }
+  return peers;
+}
+
+/** The beginning counts as having been heard: everybody gets one window to answer. */
+function newPeer(next: Parameters<typeof unknownProgress>[0], nowMs: number): Peer {
+  return { progress: unknownProgress(next), heardMs: nowMs, round: 0, toldCommit: NOTHING, matchAtBeat: NOTHING };
+}

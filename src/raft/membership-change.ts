@@ -1,0 +1,63 @@
+/**
+ * Which changes of membership a leader begins (R11).
+ *
+ * One at a time, and none before it has committed in its own term: until then an earlier leader's change may be
+ * committed without this one knowing it, and two changes in flight may have quorums that do not meet. Beyond that it
+ * refuses what would leave the group without a quorum, as far as it can see: a voter must have been a learner that has
+ * caught up, and a majority of the voters to be must be within reach.
+ */
+import { isActive } from './beats.ts';
+import type { MembershipRefusal } from './effect.ts';
+import type { ChangeMembership } from './input.ts';
+import { appendMembership } from './leading.ts';
+import { lastId } from './log.ts';
+import { fault, isAt, isJoint, towards } from './membership.ts';
+import { isVoter, type ReplicaId } from './quorum.ts';
+import { refuseMembership } from './refusals.ts';
+import { leaderOf } from './replication.ts';
+import { andThen, nextIndex, type RaftState, type Step } from './state.ts';
+
+/** Appends the first membership on the way to the target, or says why not. */
+export function changeMembership(state: RaftState, { target }: ChangeMembership, nowMs: number): Step {
+  const refusal = obstacle(state, target, nowMs);
+  if (refusal !== undefined) return refuseMembership(state, refusal);
+  const answer: Step = {
+    state,
+    effects: [{ kind: 'membership-answered', index: nextIndex(state), term: state.hardState.term }],
+  };
+  return andThen(answer, () => appendMembership(state, towards(state.membership, target)));
+}
+
+function obstacle(state: RaftState, target: ChangeMembership['target'], nowMs: number): MembershipRefusal | undefined {
+  const role = leaderOf(state);
+  const { membership, changes, commit } = state;
+  if (role.transfer !== undefined) return { kind: 'transferring', to: role.transfer.to };
+  const [pending] = changes;
+  if (pending !== undefined) return { kind: 'change-in-flight', index: pending.index };
+  if (commit < role.first) return { kind: 'term-not-committed' };
+  if (isJoint(membership)) return { kind: 'change-in-flight', index: commit };
+  if (isAt(membership, target)) return { kind: 'no-change' };
+  const malformed = fault({
+    voters: { incoming: target.voters, outgoing: [] },
+    learners: target.learners,
+    learnersNext: [],
+  });
+  if (malformed !== undefined) return { kind: 'malformed', fault: malformed };
+  const unready = target.voters.find(
+    (voter) => !isVoter(membership.voters, voter) && !hasCaughtUp(state, voter, nowMs),
+  );
+  if (unready !== undefined) return { kind: 'not-caught-up', replica: unready };
+  const silent = target.voters.filter((voter) => !answers(state, voter, nowMs));
+  return 2 * silent.length >= target.voters.length ? { kind: 'quorum-at-risk', unreachable: silent } : undefined;
+}
+
+function hasCaughtUp(state: RaftState, learner: ReplicaId, nowMs: number): boolean {
+  const peer = leaderOf(state).peers.get(learner);
+  if (peer === undefined || peer.progress.kind !== 'replicate' || !isActive(state, peer, nowMs)) return false;
+  return lastId(state.log).index - peer.progress.match <= state.config.replication.catchUpEntriesMax;
+}
+
+function answers(state: RaftState, voter: ReplicaId, nowMs: number): boolean {
+  const peer = leaderOf(state).peers.get(voter);
+  return voter === state.config.self || (peer !== undefined && isActive(state, peer, nowMs));
+}

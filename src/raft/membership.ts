@@ -1,0 +1,94 @@
+/**
+ * Who belongs to a group: voters, who decide, and learners, who only receive.
+ *
+ *   [1 2 3]  --change-->  [1 2 4] and [1 2 3]  --leave-->  [1 2 4]
+ *    simple                  joint                          simple
+ *
+ * Every change of voters goes through a joint membership, in which each decision needs a majority of both halves; the
+ * leader leaves it by itself (R11). A change of learners alone needs no such step, since it changes no majority.
+ * A voter that becomes a learner stays a voter of the outgoing half until the change is left.
+ *
+ * An entry carries the whole membership that holds from it on, not the difference, so that a replica that starts from
+ * a snapshot needs no history.
+ */
+import { assert } from '#base';
+import { isVoter, members, type ReplicaId, type VoterSet, voterSet } from './quorum.ts';
+
+export interface Membership {
+  readonly voters: VoterSet;
+  /** Not voters. */
+  readonly learners: readonly ReplicaId[];
+  /** Voters of the outgoing half that will be learners when the change is left. Empty outside of a change. */
+  readonly learnersNext: readonly ReplicaId[];
+}
+
+/** What somebody wants a group to be. */
+export interface Target {
+  readonly voters: readonly ReplicaId[];
+  readonly learners: readonly ReplicaId[];
+}
+
+/** A membership outside of any change. */
+export function membershipOf(voters: readonly ReplicaId[], learners: readonly ReplicaId[] = []): Membership {
+  assert(
+    learners.every((learner) => !voters.includes(learner)),
+    'Nobody is a voter and a learner',
+    { voters, learners },
+  );
+  return { voters: voterSet(voters), learners, learnersNext: [] };
+}
+
+export function isJoint(membership: Membership): boolean {
+  return membership.voters.outgoing.length > 0;
+}
+
+/** Everybody, each once: voters of both halves, then learners. */
+export function everybody(membership: Membership): readonly ReplicaId[] {
+  return membership.learners.length === 0
+    ? members(membership.voters)
+    : [...members(membership.voters), ...membership.learners];
+}
+
+/** Whether the membership is what is wanted already. */
+export function isAt(membership: Membership, target: Target): boolean {
+  return (
+    !isJoint(membership) &&
+    sameSet(membership.voters.incoming, target.voters) &&
+    sameSet(membership.learners, target.learners)
+  );
+}
+
+/** The next membership on the way to the target: the target itself, or the joint one before it. */
+export function towards(membership: Membership, target: Target): Membership {
+  assert(!isJoint(membership), 'A change begins outside of any other', membership);
+  const current = membership.voters.incoming;
+  if (sameSet(current, target.voters)) return membershipOf(current, target.learners);
+  return {
+    voters: { incoming: target.voters, outgoing: current },
+    learners: target.learners.filter((learner) => !current.includes(learner)),
+    learnersNext: target.learners.filter((learner) => current.includes(learner)),
+  };
+}
+
+/** The membership that a joint one leads to. */
+export function leave(membership: Membership): Membership {
+  assert(isJoint(membership), 'Only a change is left', membership);
+  const { voters, learners, learnersNext } = membership;
+  return { voters: voterSet(voters.incoming), learners: [...learners, ...learnersNext], learnersNext: [] };
+}
+
+/** Why a membership cannot be one; undefined when it can. */
+export function fault(membership: Membership): string | undefined {
+  const { voters, learners, learnersNext } = membership;
+  if (voters.incoming.length === 0) return 'a group has at least one voter';
+  const lists = [voters.incoming, voters.outgoing, learners, learnersNext];
+  if (lists.some((list) => new Set(list).size !== list.length)) return 'a member is named once';
+  if (learners.some((learner) => isVoter(voters, learner))) return 'nobody is a voter and a learner';
+  if (learnersNext.some((next) => !voters.outgoing.includes(next))) return 'only an outgoing voter becomes a learner';
+  if (learnersNext.some((next) => voters.incoming.includes(next))) return 'an incoming voter stays one';
+  return undefined;
+}
+
+function sameSet(some: readonly ReplicaId[], others: readonly ReplicaId[]): boolean {
+  return some.length === others.length && some.every((each) => others.includes(each));
+}

@@ -1,0 +1,146 @@
+/**
+ * The stream to the other members: what a leader sends, and what it makes of the answers.
+ *
+ * Entries go out as soon as they are appended, before this disk has them; they count once a quorum of disks does (R4).
+ * There is no empty append but these two: a probe of a member that lacks nothing as far as is known, and a nudge of
+ * one that has not moved for a whole beat, whose last append may be lost. A commit index
+ * without entries goes out as `commit`, which nobody answers.
+ */
+import { assert, type LogIndex, toLogIndex } from '#base';
+import type { Effect } from './effect.ts';
+import { payloadBytes } from './entry.ts';
+import type { EntriesLoaded } from './input.ts';
+import { chunk, lastId, lastWithin, termAt } from './log.ts';
+import type { Append, AppendReject } from './message.ts';
+import { maySend, type Progress, type ProgressEvent, transition } from './progress.ts';
+import type { ReplicaId } from './quorum.ts';
+import type { Leader, Peer } from './role.ts';
+import { type RaftState, type Step, send, unchanged } from './state.ts';
+
+interface Fed {
+  readonly peer: Peer;
+  readonly effects: readonly Effect[];
+}
+
+export function leaderOf({ role }: RaftState): Leader {
+  assert(role.kind === 'leader', 'Only a leader replicates', role.kind);
+  return role;
+}
+
+/** Sends every member what its window lets out. */
+export function replicate(state: RaftState): Step {
+  const role = leaderOf(state);
+  if (role.peers.size === 0) return unchanged(state);
+  const peers = new Map(role.peers);
+  const effects: Effect[] = [];
+  for (const [id, peer] of role.peers) {
+    const fed = feed(state, id, peer);
+    peers.set(id, fed.peer);
+    effects.push(...fed.effects);
+  }
+  return effects.length === 0 ? unchanged(state) : { state: { ...state, role: { ...role, peers } }, effects };
+}
+
+/** Notes that something of this term was heard of a member; undefined for one that does not belong to the group. */
+export function hear(state: RaftState, from: ReplicaId, nowMs: number): RaftState | undefined {
+  const peer = leaderOf(state).peers.get(from);
+  return peer === undefined ? undefined : withPeer(state, from, { ...peer, heardMs: nowMs });
+}
+
+export function progressed(state: RaftState, id: ReplicaId, event: ProgressEvent): RaftState {
+  const peer = leaderOf(state).peers.get(id);
+  if (peer === undefined) return state;
+  const progress = transition(peer.progress, event);
+  return progress === peer.progress ? state : withPeer(state, id, { ...peer, progress });
+}
+
+export function withPeer(state: RaftState, id: ReplicaId, peer: Peer): RaftState {
+  const role = leaderOf(state);
+  return { ...state, role: { ...role, peers: new Map(role.peers).set(id, peer) } };
+}
+
+/** A member's log parts from this one: goes back as far as both sides know they must. */
+export function takeRejection(state: RaftState, from: ReplicaId, { rejected, hint }: AppendReject): RaftState {
+  const agreed = lastWithin(state.log, hint).index;
+  return progressed(state, from, { kind: 'rejected', previous: rejected, agreed });
+}
+
+/** Storage has answered: its entries go out, or a snapshot if it has dropped them. */
+export function takeLoaded(state: RaftState, { replica, from, found }: EntriesLoaded): Step {
+  const peer = leaderOf(state).peers.get(replica);
+  if (peer === undefined || peer.progress.kind === 'snapshot' || peer.progress.waitsFor !== 'storage') {
+    return unchanged(state);
+  }
+  const { term } = state.hardState;
+  if (found === undefined) {
+    const least = state.log.base.index;
+    const waiting = progressed(state, replica, { kind: 'gone', least });
+    return { state: waiting, effects: [{ kind: 'send-snapshot', to: replica, least, term }] };
+  }
+  const loaded = progressed(state, replica, { kind: 'loaded' });
+  const [first] = found.entries;
+  const last = found.entries.at(-1);
+  if (peer.progress.next !== from || first === undefined || last === undefined) return replicate(loaded);
+  assert(
+    first.index === from && last.index <= state.commit,
+    'Loaded entries are those that were asked for',
+    first.index,
+  );
+  const previous = { index: before(from), term: found.previousTerm };
+  const append = { kind: 'append', term, previous, entries: found.entries, commit: state.commit } as const;
+  const sent = progressed(loaded, replica, { kind: 'sent', last: last.index, bytes: payloadBytes(found.entries) });
+  const further = replicate(sent);
+  return { state: further.state, effects: [send(replica, append), ...further.effects] };
+}
+
+/** An append without entries: asks whether the member has everything that was sent to it. */
+export function ask(state: RaftState, progress: Progress): Append | undefined {
+  const { log, commit, hardState } = state;
+  const index = before(progress.next);
+  const term = termAt(log, index);
+  if (term === undefined) return undefined;
+  return { kind: 'append', term: hardState.term, previous: { index, term }, entries: [], commit };
+}
+
+function feed(state: RaftState, id: ReplicaId, peer: Peer): Fed {
+  const { log, commit, config, hardState } = state;
+  const { term } = hardState;
+  const last = lastId(log).index;
+  const effects: Effect[] = [];
+  let { progress, toldCommit } = peer;
+  while (progress.next <= last && maySend(progress, config.replication)) {
+    const { appendBytesMax } = config.replication;
+    const from = progress.next;
+    if (from <= log.base.index) {
+      effects.push({ kind: 'load-entries', replica: id, from, to: after(log.base.index), bytesMax: appendBytesMax });
+      progress = transition(progress, { kind: 'loading' });
+      break;
+    }
+    const entries = chunk(log, from, appendBytesMax);
+    const sent = entries.at(-1);
+    const asked = ask(state, progress);
+    assert(sent !== undefined && asked !== undefined, 'What is sent is in memory', from);
+    effects.push(send(id, { ...asked, entries }));
+    progress = transition(progress, { kind: 'sent', last: sent.index, bytes: payloadBytes(entries) });
+    toldCommit = commit;
+  }
+  if (progress.kind === 'probe' && maySend(progress, config.replication)) {
+    const asked = ask(state, progress);
+    assert(asked !== undefined, 'A probe begins at the end of the log at the latest', progress);
+    effects.push(send(id, asked));
+    progress = transition(progress, { kind: 'asked' });
+  }
+  if (progress.kind === 'replicate' && progress.next > last && toldCommit < commit) {
+    effects.push(send(id, { kind: 'commit', term, commit }));
+    toldCommit = commit;
+  }
+  return { peer: effects.length === 0 ? peer : { ...peer, progress, toldCommit }, effects };
+}
+
+function before(index: LogIndex): LogIndex {
+  return toLogIndex(index - 1);
+}
+
+function after(index: LogIndex): LogIndex {
+  return toLogIndex(index + 1);
+}

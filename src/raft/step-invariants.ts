@@ -1,0 +1,154 @@
+/**
+ * The numbered invariants of #raft as executable claims about a step: two states in a row, the input between them, and
+ * the effects that came out. See invariants.ts.
+ */
+import { assert } from '#base';
+import type { Effect, Persist } from './effect.ts';
+import type { Entry } from './entry.ts';
+import type { Input } from './input.ts';
+import { checkState, entriesOf } from './invariants.ts';
+import { type Log, lastId } from './log.ts';
+import { isJoint, type Membership } from './membership.ts';
+import type { Message } from './message.ts';
+import type { RaftState, Step } from './state.ts';
+
+export function checkStep(before: RaftState, input: Input, { state: after, effects }: Step): void {
+  checkState(after);
+  checkNothingGoesBack(before, input, after);
+  checkRole(before, after);
+  if (input.kind !== 'snapshot-installed') checkPersists(before, after, effects);
+  for (const effect of effects) checkEffect(before, after, effect);
+}
+
+function checkNothingGoesBack(before: RaftState, input: Input, after: RaftState): void {
+  const termBefore = before.hardState.term;
+  const termAfter = after.hardState.term;
+  assert(termAfter >= termBefore, 'R7: a term never goes back', [termBefore, termAfter]);
+  const kept = termAfter > termBefore || before.hardState.vote === undefined;
+  assert(kept || after.hardState.vote === before.hardState.vote, 'R7: a vote of a term is never changed', input);
+  assert(after.commit >= before.commit, 'R4: the commit index never goes back', [before.commit, after.commit]);
+  assert(after.applying >= before.applying, 'R1: nothing is handed out twice', [before.applying, after.applying]);
+  assert(after.applied >= before.applied, 'R1: the applied index never goes back', [before.applied, after.applied]);
+  const then = new Map(entriesOf(before.log).map((entry) => [entry.index, entry]));
+  for (const { index, term } of entriesOf(after.log)) {
+    const known = index <= before.commit ? then.get(index) : undefined;
+    assert(known === undefined || known.term === term, 'R10: what is committed is never overwritten', index);
+  }
+}
+
+function checkRole(before: RaftState, after: RaftState): void {
+  const isSameTerm = before.hardState.term === after.hardState.term;
+  if (before.role.kind !== 'leader' || !isSameTerm) return;
+  if (after.commit > before.commit) {
+    const found = entriesOf(after.log).find((entry) => entry.index === after.commit);
+    assert(found?.term === after.hardState.term, 'R4: a leader commits by an entry of its own term', found);
+  }
+  const { kind } = after.role;
+  assert(kind === 'leader' || kind === 'follower', 'R4: a leader leads, or gives way', kind);
+  checkAppendOnly(before.log, after.log);
+  if (after.role.kind !== 'leader') return;
+  assert(after.role.round >= before.role.round, 'R5: a round is never numbered again', after.role.round);
+  for (const [id, peer] of before.role.peers) {
+    const match = after.role.peers.get(id)?.progress.match ?? peer.progress.match;
+    assert(match >= peer.progress.match, 'R12: what a member is known to hold never goes back', [id, match]);
+  }
+}
+
+function checkPersists(before: RaftState, after: RaftState, effects: readonly Effect[]): void {
+  const persists = effects.filter((effect): effect is Persist => effect.kind === 'persist');
+  const changed = before.hardState.term !== after.hardState.term || before.hardState.vote !== after.hardState.vote;
+  const written = persists.findLast((effect) => effect.hardState !== undefined)?.hardState;
+  assert(
+    !changed || (written?.term === after.hardState.term && written.vote === after.hardState.vote),
+    'R8: a changed term or vote is persisted in the same step',
+    written,
+  );
+  const then = new Map(entriesOf(before.log).map((entry) => [entry.index, entry]));
+  const added = entriesOf(after.log).filter((entry) => then.get(entry.index) !== entry);
+  const persisted = persists.flatMap((effect) => effect.entries);
+  assert(persisted.length === added.length, 'R8: every new entry is persisted, and only once', persisted.length);
+  assert(
+    persisted.every((entry, at) => entry === added[at]),
+    'R8: entries are persisted in order',
+  );
+  const first = added[0]?.index;
+  const from = first !== undefined && first <= lastId(before.log).index ? first : undefined;
+  const dropped = persists.find((effect) => effect.truncateFrom !== undefined)?.truncateFrom;
+  assert(dropped === from, 'R8: what is overwritten is dropped on disk as well', [dropped, from]);
+  if (after.role.kind === 'leader') checkAppendedMemberships(after, added);
+}
+
+function checkAppendedMemberships(after: RaftState, added: readonly Entry[]): void {
+  const { role, commit, membership } = after;
+  const appended = added.flatMap((entry) => (entry.membership === undefined ? [] : [entry.membership]));
+  if (appended.length === 0 || role.kind !== 'leader') return;
+  assert(commit >= role.first, 'R11: no change before the first commit of the term', [commit, role.first]);
+  for (const next of appended) assert(isNeighbour(membership, next), 'R11: neighbours share a quorum', next);
+}
+
+/** A change of learners alone, the way into a joint membership, or the way out of it. */
+function isNeighbour({ voters }: Membership, next: Membership): boolean {
+  const incoming = String(voters.incoming);
+  if (voters.outgoing.length > 0) return !isJoint(next) && String(next.voters.incoming) === incoming;
+  return String(isJoint(next) ? next.voters.outgoing : next.voters.incoming) === incoming;
+}
+
+function checkEffect(before: RaftState, after: RaftState, effect: Effect): void {
+  switch (effect.kind) {
+    case 'apply': {
+      const [first] = effect.entries;
+      assert(first?.index === before.applying + 1, 'R1: entries are handed out in order', first?.index);
+      assert(effect.entries.at(-1)?.index === after.applying, 'R1: entries are handed out without a gap');
+      return;
+    }
+    case 'read-ready': {
+      const { role } = after;
+      assert(role.kind === 'leader' || role.kind === 'follower', 'R5: nobody else answers a read', role.kind);
+      const from = role.kind === 'leader' ? role.first : 0;
+      assert(effect.index >= from, 'R5: a read waits for the first commit of the term', effect);
+      assert(effect.term === after.hardState.term, 'R5: a read is answered in the term that confirmed it', effect);
+      return;
+    }
+    case 'persist':
+      assert(effect.term === after.hardState.term, 'R6: a persist effect carries the term it was issued in', effect);
+      return;
+    case 'send':
+      return checkMessage(after, effect.message, effect.to);
+    case 'send-snapshot':
+      assert(effect.least <= after.applied, 'R12: what a snapshot must hold is applied', effect);
+      return;
+    case 'proposed':
+    case 'membership-answered':
+    case 'membership-refused':
+    case 'load-entries':
+    case 'install-snapshot':
+    case 'read-refused':
+    case 'fact':
+      return;
+  }
+}
+
+/** A promise is sent once a crash cannot take it back (R9). */
+function checkMessage({ durable, hardState, config, log, role }: RaftState, message: Message, to: number): void {
+  assert(to !== config.self, 'R9: nobody writes to itself', message);
+  const isTermDurable = durable.term === hardState.term;
+  if (message.kind === 'vote-request') {
+    assert(isTermDurable && durable.vote === config.self, 'R9: a candidate asks once its own vote is on disk', durable);
+  }
+  if (message.kind === 'vote-reply' && message.isGranted) {
+    assert(isTermDurable && durable.vote === to, 'R9: a vote is sent once it is on disk', durable);
+  }
+  if (message.kind === 'append-ack') {
+    assert(isTermDurable && message.match <= log.persisted, 'R9: entries are acknowledged once on disk', message);
+    const verified = role.kind === 'follower' ? role.verified : 0;
+    assert(message.match <= verified, 'R10: what is acknowledged is the leader’s log', [message.match, verified]);
+  }
+}
+
+function checkAppendOnly(before: Log, after: Log): void {
+  const kept = new Map(entriesOf(after).map((entry) => [entry.index, entry]));
+  for (const entry of entriesOf(before)) {
+    const isReleased = entry.index <= after.base.index;
+    assert(isReleased || kept.get(entry.index) === entry, 'R4: a leader only appends', entry.index);
+  }
+}

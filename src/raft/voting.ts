@@ -1,0 +1,76 @@
+/**
+ * How a replica answers those who want to lead.
+ *
+ * A replica that has heard of its leader within the last election window, and a leader that enough others still answer,
+ * do not listen to candidates at all: not even their term is taken over, so that a replica that comes back from behind
+ * a broken link disturbs nobody. Only an election that the leader itself has asked for passes.
+ */
+import { assert } from '#base';
+import type { EntryId } from './entry.ts';
+import { follow } from './follow.ts';
+import { lastId } from './log.ts';
+import type { Message, PreVoteRequest, VoteRequest } from './message.ts';
+import type { ReplicaId } from './quorum.ts';
+import { andThen, armElection, commitId, persist, type RaftState, type Step, send, unchanged } from './state.ts';
+
+/** Whether the message asks for an election that the leader's followers want none of. */
+export function disturbs(state: RaftState, message: Message, nowMs: number): boolean {
+  if (message.kind === 'vote-request') return !message.isTransfer && isLoyal(state, nowMs);
+  return message.kind === 'pre-vote-request' && isLoyal(state, nowMs);
+}
+
+/** Says whether it would vote for the sender in the term after this one. Promises nothing. */
+export function answerPreVote(state: RaftState, from: ReplicaId, { last }: PreVoteRequest): Step {
+  const { term } = state.hardState;
+  const isGranted = isUpToDate(state, last);
+  return { state, effects: [send(from, { kind: 'pre-vote-reply', term, isGranted, commit: commitId(state) })] };
+}
+
+/** Votes, if it may (R7). The vote is sent once it is on disk, which `acknowledge` finds out (R9). */
+export function answerVote(state: RaftState, from: ReplicaId, request: VoteRequest, nowMs: number): Step {
+  const { vote, term } = state.hardState;
+  assert(request.term === term, 'R7: a vote is of the current term', request);
+  if (!isFree(state, from) || !isUpToDate(state, request.last)) return sendVote(state, from, false);
+  if (vote === from) {
+    const isDurable = state.durable.term === term && state.durable.vote === vote;
+    return isDurable ? sendVote(state, from, true) : unchanged(state);
+  }
+  const following = state.role.kind === 'follower' ? unchanged(state) : follow(state, undefined, nowMs);
+  return andThen(following, (follower) => {
+    const voted: RaftState = { ...follower, hardState: { term, vote: from } };
+    // A learner may have been made a voter without knowing it yet: it votes, but does not campaign.
+    const armed = follower.timers.election === undefined ? voted : armElection(voted, nowMs);
+    return { state: armed, effects: [persist(armed, [], true)] };
+  });
+}
+
+/** Answers a request of an earlier term: no, and why. */
+export function refuseStale(state: RaftState, from: ReplicaId, kind: 'pre-vote-reply' | 'vote-reply'): Step {
+  const { term } = state.hardState;
+  return { state, effects: [send(from, { kind, term, isGranted: false, commit: commitId(state) })] };
+}
+
+function sendVote(state: RaftState, to: ReplicaId, isGranted: boolean): Step {
+  const { term } = state.hardState;
+  return { state, effects: [send(to, { kind: 'vote-reply', term, isGranted, commit: commitId(state) })] };
+}
+
+function isLoyal(state: RaftState, nowMs: number): boolean {
+  const { role, config } = state;
+  if (role.kind === 'leader') return true;
+  if (role.kind !== 'follower' || role.leader === undefined) return false;
+  return nowMs < role.heardMs + config.electionWindowMs;
+}
+
+/** It has voted for nobody else, and knows of no leader in this term. */
+function isFree(state: RaftState, candidate: ReplicaId): boolean {
+  const { hardState, role } = state;
+  if (hardState.vote !== undefined) return hardState.vote === candidate;
+  return role.kind !== 'follower' || role.leader === undefined;
+}
+
+/** Whether a log that ends with `last` has everything that may be committed, as far as this one can tell. */
+function isUpToDate(state: RaftState, last: EntryId): boolean {
+  const own = lastId(state.log);
+  return last.term > own.term || (last.term === own.term && last.index >= own.index);
+}

@@ -1,0 +1,96 @@
+/**
+ * What must hold of a group as a whole, in every state of it: the invariants that etcd's specification of Raft states,
+ * checked on the replicas' logs in memory, or on disk where a replica is down.
+ *
+ *   G1 of two replicas' committed logs one is a prefix of the other
+ *   G2 a term has one leader at a time
+ *   G3 no log holds an entry of a leader's term that the leader's own log lacks
+ *   G4 logs that hold the same entry are the same up to there
+ *   G5 every quorum has a disk that holds what is committed
+ *   G6 whoever a replica would vote for holds what that replica knows to be committed
+ *   G7 what is committed stands in the log of every leader of a later term
+ *   G8 what a leader has committed is on the disks of a quorum
+ */
+import { assert } from '#base';
+import { type Entry, type EntryId, type Membership, type RaftState, type ReplicaId, tally } from '#raft';
+import type { Replica, World } from './world.ts';
+
+interface View {
+  readonly id: ReplicaId;
+  readonly log: readonly EntryId[];
+  readonly disk: readonly EntryId[];
+  readonly commit: number;
+  readonly membership: Membership;
+  readonly state: RaftState | undefined;
+}
+
+export function checkGroup(world: World): void {
+  const views = [...world.replicas.values()].map((replica) => viewOf(world.history.committed, replica));
+  for (const one of views) {
+    for (const other of views) if (one.id !== other.id) checkPair(one, other);
+    checkDisks(one, views);
+  }
+}
+
+function checkPair(one: View, other: View): void {
+  const both = Math.min(one.commit, other.commit);
+  assert(agree(one.log, other.log, both), 'G1: committed logs are prefixes of one another', [one.id, other.id]);
+  checkLogMatching(one, other);
+  const mine = one.log.at(-1) ?? { index: 0, term: 0 };
+  const theirs = other.log.at(-1) ?? { index: 0, term: 0 };
+  const isUpToDate = mine.term > theirs.term || (mine.term === theirs.term && mine.index >= theirs.index);
+  const holds = one.log.length >= other.commit && agree(one.log, other.log, other.commit);
+  assert(!isUpToDate || holds, 'G6: a vote goes to who holds what is committed', [one.id, other.id, other.commit]);
+  if (one.state?.role.kind !== 'leader') return;
+  const { term } = one.state.hardState;
+  const leads = other.state?.role.kind === 'leader' && other.state.hardState.term === term;
+  assert(!leads, 'G2: a term has one leader at a time', [one.id, other.id, term]);
+  const newest = other.log.findLast((entry) => entry.term === term)?.index ?? 0;
+  assert(newest <= one.log.length, 'G3: a leader holds the last entry of its term', [one.id, other.id, newest]);
+  const earlier = other.log.filter((entry) => entry.index <= other.commit && entry.term < term).length;
+  const complete = one.log.length >= earlier && agree(one.log, other.log, earlier);
+  assert(complete, 'G7: a leader holds what was committed before its term', [one.id, other.id, earlier]);
+}
+
+function checkLogMatching(one: View, other: View): void {
+  const both = Math.min(one.log.length, other.log.length);
+  let parted = false;
+  for (let at = 0; at < both; at += 1) {
+    const isSame = one.log[at]?.term === other.log[at]?.term;
+    assert(!(parted && isSame), 'G4: logs that hold the same entry are the same up to there', [
+      one.id,
+      other.id,
+      at + 1,
+    ]);
+    parted ||= !isSame;
+  }
+}
+
+function checkDisks(one: View, views: readonly View[]): void {
+  const holders = new Set<ReplicaId>();
+  for (const { id, disk } of views) {
+    if (disk.length >= one.commit && agree(disk, one.log, one.commit)) holders.add(id);
+  }
+  // Every quorum has a holder exactly when those who hold nothing are no quorum.
+  const lacking = tally(one.membership.voters, (voter) => !holders.has(voter));
+  assert(lacking !== 'won', 'G5: every quorum has a disk that holds what is committed', [one.id, one.commit]);
+  if (one.state?.role.kind !== 'leader') return;
+  const durable = views.some(({ membership }) => tally(membership.voters, (voter) => holders.has(voter)) === 'won');
+  assert(durable, 'G8: what a leader commits is on the disks of a quorum', [one.id, one.commit]);
+}
+
+function agree(one: readonly EntryId[], other: readonly EntryId[], count: number): boolean {
+  for (let at = count - 1; at >= 0; at -= 1) if (one[at]?.term !== other[at]?.term) return false;
+  return true;
+}
+
+function viewOf(committed: readonly Entry[], { id, state, disk }: Replica): View {
+  const onDisk = [...committed.slice(0, disk.start.index), ...disk.entries];
+  if (state === undefined) {
+    const { last, membership } = disk.machine;
+    return { id, log: onDisk, disk: onDisk, commit: last.index, membership, state };
+  }
+  const { log, commit, membership } = state;
+  const inMemory = [...committed.slice(0, log.base.index), ...log.runs.flat()];
+  return { id, log: inMemory, disk: onDisk, commit, membership, state };
+}

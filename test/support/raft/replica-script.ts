@@ -1,0 +1,178 @@
+/**
+ * One replica on a scripted disk: carries effects out by hand, and checks every invariant of #raft after every step.
+ *
+ * Commands:
+ *   open voters=1,2,3 [learners=4] self=1 [term=2 vote=1] [base=5@2] [entries=1,1,2] [budget=100] [reads=2] [window=2] ...
+ *   campaign | forget | tick to=5000 | wait 500 | propose a bb ccc | read 7
+ *   receive 2 append term=2 after=1@1 entries=2:a,2:b commit=1     and so on for the other messages (words.ts)
+ *   transfer 2 | change voters=1,2 learners=3 | unreachable 2 | snapshot-sent 2 [index=7]
+ *   loaded 2 from=3 term=1 entries=1:a,1:b       an answer of storage; without entries it has them no more
+ *   disk [count]                 completes the oldest writes (all when no count is given)
+ *   complete term=1 vote=1 index=3 log=1   completes a write by hand, such as one that was overwritten
+ *   apply [count]                applies the oldest entries that were handed out (all when no count is given)
+ *   state | peers                prints the state, or what a leader knows of the others
+ */
+import { assert, toLogIndex, toTerm } from '#base';
+import {
+  checkState,
+  checkStep,
+  type Effect,
+  type Entry,
+  type Input,
+  membershipOf,
+  openReplica,
+  type RaftState,
+  step,
+  toReplicaId,
+} from '#raft';
+import type { Command } from '../datadriven.ts';
+import { describeEffect, describePeers, describeState } from './describe.ts';
+import { configOf, messageOf, number, parseEntries, parseId, parseIds, parseReplica, payload } from './words.ts';
+
+type Write = Extract<Effect, { readonly kind: 'persist' | 'install-snapshot' }>;
+
+export class ReplicaScript {
+  #state: RaftState | undefined;
+  #nowMs = 0;
+  #writing: Write[] = [];
+  #handedOut: Entry[] = [];
+
+  /** Answers one command of a script. */
+  answer(command: Command): string {
+    const lines = this.#run(command);
+    return lines.length === 0 ? 'nothing' : lines.join('\n');
+  }
+
+  #run(command: Command): readonly string[] {
+    const { name, words, options } = command;
+    switch (name) {
+      case 'open':
+        return this.#open(options);
+      case 'tick':
+        this.#nowMs = Number(options.get('to'));
+        return this.#step({ kind: 'tick' });
+      case 'wait':
+        this.#nowMs += Number(words[0]);
+        return this.#step({ kind: 'tick' });
+      case 'disk':
+        return this.#writing.splice(0, count(words)).flatMap((write) => this.#complete(write));
+      case 'apply':
+        return this.#apply(count(words));
+      case 'state':
+        return describeState(this.#opened());
+      case 'peers':
+        return describePeers(this.#opened());
+      default:
+        return this.#step(inputOf(command));
+    }
+  }
+
+  #open(options: ReadonlyMap<string, string>): readonly string[] {
+    const base = parseId(options.get('base'));
+    const vote = options.get('vote');
+    const voters = parseIds(options.get('voters') ?? '1');
+    this.#state = openReplica(
+      configOf(parseReplica(options.get('self') ?? '1'), options),
+      membershipOf(voters, parseIds(options.get('learners'))),
+      {
+        hardState: {
+          term: toTerm(number(options, 'term', 0)),
+          vote: vote === undefined ? undefined : toReplicaId(Number(vote)),
+        },
+        base,
+        entries: parseEntries(base, options.get('entries')),
+      },
+      { nowMs: this.#nowMs, seed: 7 },
+    );
+    this.#writing = [];
+    this.#handedOut = [];
+    checkState(this.#state);
+    return describeState(this.#state);
+  }
+
+  #complete(write: Write): readonly string[] {
+    if (write.kind === 'install-snapshot') {
+      this.#handedOut = [];
+      return this.#step({ kind: 'snapshot-installed', snapshot: write.snapshot });
+    }
+    const { term, vote, index, logTerm } = write;
+    return this.#step({ kind: 'persisted', term, vote, index, logTerm });
+  }
+
+  #apply(many: number): readonly string[] {
+    const last = this.#handedOut.splice(0, many).at(-1);
+    if (last === undefined) return ['nothing to apply'];
+    return [`applied through ${last.index}`, ...this.#step({ kind: 'applied', index: last.index })];
+  }
+
+  #step(input: Input): readonly string[] {
+    const before = this.#opened();
+    const result = step(before, input, this.#nowMs);
+    checkStep(before, input, result);
+    this.#state = result.state;
+    for (const effect of result.effects) {
+      if (effect.kind === 'persist' || effect.kind === 'install-snapshot') this.#writing.push(effect);
+      if (effect.kind === 'apply') this.#handedOut.push(...effect.entries);
+    }
+    return result.effects.map(describeEffect);
+  }
+
+  #opened(): RaftState {
+    assert(this.#state !== undefined, 'A script opens a replica first');
+    return this.#state;
+  }
+}
+
+function inputOf({ name, words, options }: Command): Input {
+  const index = (key: string) => toLogIndex(number(options, key, 0));
+  const term = (key: string) => toTerm(number(options, key, 0));
+  switch (name) {
+    case 'campaign':
+      return { kind: 'campaign' };
+    case 'forget':
+      return { kind: 'forget-leader' };
+    case 'propose':
+      return { kind: 'propose', payloads: words.map(payload) };
+    case 'read':
+      return { kind: 'read', id: Number(words[0]) };
+    case 'receive':
+      return { kind: 'receive', from: parseReplica(words[0]), message: messageOf(words[1] ?? 'nothing', options) };
+    case 'transfer':
+      return { kind: 'transfer-leadership', to: parseReplica(words[0]) };
+    case 'change': {
+      const target = { voters: parseIds(options.get('voters')), learners: parseIds(options.get('learners')) };
+      return { kind: 'change-membership', target };
+    }
+    case 'unreachable':
+      return { kind: 'unreachable', replica: parseReplica(words[0]) };
+    case 'snapshot-sent':
+      return {
+        kind: 'snapshot-sent',
+        replica: parseReplica(words[0]),
+        index: options.has('index') ? index('index') : undefined,
+      };
+    case 'loaded': {
+      const from = index('from');
+      const previous = { index: toLogIndex(from - 1), term: term('term') };
+      const entries = parseEntries(previous, options.get('entries'));
+      const found = entries.length === 0 ? undefined : { previousTerm: previous.term, entries };
+      return { kind: 'entries-loaded', replica: parseReplica(words[0]), from, found };
+    }
+    case 'complete': {
+      const vote = options.get('vote');
+      return {
+        kind: 'persisted',
+        term: term('term'),
+        vote: vote === undefined ? undefined : toReplicaId(Number(vote)),
+        index: index('index'),
+        logTerm: term('log'),
+      };
+    }
+    default:
+      throw new Error(`The script knows no command "${name}"`);
+  }
+}
+
+function count(words: readonly string[]): number {
+  return words[0] === undefined ? Number.POSITIVE_INFINITY : Number(words[0]);
+}

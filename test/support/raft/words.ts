@@ -1,0 +1,113 @@
+/**
+ * The words of scripts as values of #raft.
+ */
+import { assert, toLogIndex, toTerm } from '#base';
+import {
+  type Config,
+  type Entry,
+  type EntryId,
+  type Message,
+  membershipOf,
+  ORIGIN,
+  REPLICATION,
+  type ReplicaId,
+  toReplicaId,
+} from '#raft';
+
+type Options = ReadonlyMap<string, string>;
+
+export function configOf(self: ReplicaId, options: Options): Config {
+  return {
+    self,
+    electionWindowMs: 2500,
+    electionJitterMs: 1000,
+    uncommittedBytesMax: number(options, 'budget', 1000),
+    pendingReadsMax: number(options, 'reads', 10),
+    replication: {
+      ...REPLICATION,
+      appendBytesMax: number(options, 'append', REPLICATION.appendBytesMax),
+      inFlightMessagesMax: number(options, 'window', REPLICATION.inFlightMessagesMax),
+      inFlightBytesMax: number(options, 'window-bytes', REPLICATION.inFlightBytesMax),
+      retainedBytesMax: number(options, 'retained', REPLICATION.retainedBytesMax),
+      catchUpEntriesMax: number(options, 'catch-up', REPLICATION.catchUpEntriesMax),
+    },
+  };
+}
+
+/** What a leader or a candidate has said, as in `append term=2 after=1@1 entries=2:a,2:b commit=1`. */
+export function messageOf(kind: string, options: Options): Message {
+  const term = toTerm(number(options, 'term', 0));
+  const last = parseId(options.get('last'));
+  const commitId = parseId(options.get('commit'));
+  const index = (name: string) => toLogIndex(number(options, name, 0));
+  switch (kind) {
+    case 'pre-vote-request':
+      return { kind, term, last, commit: commitId };
+    case 'vote-request':
+      return { kind, term, last, commit: commitId, isTransfer: options.has('transfer') };
+    case 'pre-vote-reply':
+    case 'vote-reply':
+      return { kind, term, isGranted: options.get('granted') !== 'no', commit: commitId };
+    case 'append': {
+      const previous = parseId(options.get('after'));
+      return { kind, term, previous, entries: parseEntries(previous, options.get('entries')), commit: index('commit') };
+    }
+    case 'append-ack':
+      return { kind, term, match: index('match') };
+    case 'append-reject':
+      return { kind, term, rejected: index('of'), hint: parseId(options.get('hint')) };
+    case 'commit':
+      return { kind, term, commit: index('commit') };
+    case 'beat':
+      return { kind, term, commit: index('commit'), round: number(options, 'round', 0) };
+    case 'beat-ack':
+      return { kind, term, round: number(options, 'round', 0) };
+    case 'read-request':
+      return { kind, term, id: number(options, 'id', 0) };
+    case 'read-reply':
+      return { kind, term, id: number(options, 'id', 0), index: options.has('index') ? index('index') : undefined };
+    case 'install-snapshot': {
+      const membership = membershipOf(parseIds(options.get('voters')), parseIds(options.get('learners')));
+      return { kind, term, snapshot: { last, membership } };
+    }
+    case 'timeout-now':
+    case 'term-notice':
+      return { kind, term };
+    default:
+      throw new Error(`A script knows no message "${kind}"`);
+  }
+}
+
+/** `1,1,2` or `1:a,2:b`: the terms of entries, and their payloads if it matters. */
+export function parseEntries(previous: EntryId, text: string | undefined): readonly Entry[] {
+  const words = (text ?? '').split(',').filter(Boolean);
+  return words.map((word, at) => {
+    const [term, name] = word.split(':');
+    const index = toLogIndex(previous.index + 1 + at);
+    return { index, term: toTerm(Number(term)), payload: payload(name ?? `old${index}`) };
+  });
+}
+
+export function parseId(text: string | undefined): EntryId {
+  if (text === undefined) return ORIGIN;
+  const [index, term] = text.split('@').map(Number);
+  return { index: toLogIndex(index ?? 0), term: toTerm(term ?? 0) };
+}
+
+export function parseIds(text: string | undefined): readonly ReplicaId[] {
+  return (text ?? '').split(',').filter(Boolean).map(parseReplica);
+}
+
+export function parseReplica(text: string | undefined): ReplicaId {
+  assert(text !== undefined, 'A replica is named');
+  return toReplicaId(Number(text));
+}
+
+export function payload(text: string): Uint8Array {
+  return Uint8Array.from(text, (character) => character.codePointAt(0) ?? 0);
+}
+
+export function number(options: Options, name: string, otherwise: number): number {
+  const text = options.get(name);
+  return text === undefined ? otherwise : Number(text);
+}
