@@ -12,6 +12,7 @@
 import { Metadata, type ServerUnaryCall, type ServerWritableStream, type sendUnaryData } from '@grpc/grpc-js';
 import { assert, DatabaseError } from '#base';
 import type { ByteBudget, Hold } from '../../byte-budget.ts';
+import { OutgoingFrames } from './framing.ts';
 import type { MethodMeter, MethodName } from './method-name.ts';
 import type { PeerStream } from './peer-streams.ts';
 import { type CallStatus, GRPC_STATUS, type GrpcStatusName } from './status.ts';
@@ -23,7 +24,7 @@ export type Surface =
       readonly call: ServerUnaryCall<Uint8Array, Uint8Array>;
       readonly respond: sendUnaryData<Uint8Array>;
     }
-  | { readonly kind: 'server_stream'; readonly call: ServerWritableStream<Uint8Array, Uint8Array> };
+  | { readonly kind: 'server_stream'; readonly call: ServerWritableStream<Uint8Array, OutgoingFrames> };
 
 export interface CallParts {
   readonly surface: Surface;
@@ -121,7 +122,11 @@ export class Call {
     this.#meter.sent(count);
     this.#unsent += 1;
     if (hold !== undefined) this.keep(hold);
-    this.#surface.call.write(frames, () => this.#sent(hold));
+    const outgoing = new OutgoingFrames(frames);
+    this.#surface.call.write(outgoing, () => {
+      outgoing.left();
+      this.#sent(hold);
+    });
     return this.#unsent === 0;
   }
 

@@ -39,24 +39,55 @@ export function asSerialised(frames: Uint8Array): Buffer {
   return serialised(frames, () => undefined);
 }
 
-/**
- * The same for frames that nobody looks at afterwards: once they are copied their memory is given back. It goes at once
- * and not with the next collection, because V8 collects everything whenever 64 MiB of buffers have gone by, which a scan
- * makes in an instant. A Buffer may be a part of Node's pool, so only what is a plain array is given back.
- */
-export function asLastSerialised(frames: Uint8Array): Buffer {
-  return serialised(frames, () => {
-    if (!Buffer.isBuffer(frames) && frames.buffer instanceof ArrayBuffer) frames.buffer.transfer(0);
-  });
-}
-
-function serialised(frames: Uint8Array, onCopied: () => void): Buffer {
+function serialised(frames: Uint8Array, onCopied: (target: Uint8Array) => void): Buffer {
   const bytes = Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength);
   const message = bytes.subarray(FRAME_HEADER_BYTES);
   message.copy = (target: Uint8Array, targetStart: number = FRAME_HEADER_BYTES): number => {
     const count = bytes.copy(target, targetStart - FRAME_HEADER_BYTES);
-    onCopied();
+    onCopied(target);
     return count;
   };
   return message;
+}
+
+/**
+ * Frames that nobody looks at after they are sent, and what becomes of their memory.
+ *
+ * ```
+ *  frames ── serialised ──> copy of grpc-js ── left ──> the connection
+ *         given back: frames          given back: the copy
+ * ```
+ * It is given back at once and not with the next collection, because V8 collects everything whenever 64 MiB of buffers
+ * have gone by, which a scan makes in an instant (ADR 0016). Only buffers that hold nothing else are: frames that are a
+ * plain array, and a copy that is not a part of Node's pool.
+ */
+export class OutgoingFrames {
+  readonly #frames: Uint8Array;
+  #copy: Uint8Array | undefined;
+
+  constructor(frames: Uint8Array) {
+    this.#frames = frames;
+  }
+
+  /** For grpc-js, once. */
+  serialised(): Buffer {
+    return serialised(this.#frames, (target) => {
+      this.#copy = target;
+      if (!Buffer.isBuffer(this.#frames)) giveBack(this.#frames);
+    });
+  }
+
+  /**
+   * Call it when the write has succeeded, and only then: node:http2 says so after the socket has taken the last byte. A
+   * write that failed may still be looked at by the connection.
+   */
+  left(): void {
+    const copy = this.#copy;
+    this.#copy = undefined;
+    if (copy !== undefined && copy.byteLength === copy.buffer.byteLength) giveBack(copy);
+  }
+}
+
+function giveBack({ buffer }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }

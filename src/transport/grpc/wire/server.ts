@@ -18,7 +18,7 @@ import {
 import { DatabaseError } from '#base';
 import type { ByteBudget } from '../../byte-budget.ts';
 import { Call, type Surface } from './call.ts';
-import { asLastSerialised, asSerialised } from './framing.ts';
+import { asSerialised, type OutgoingFrames } from './framing.ts';
 import type { Method } from './method.ts';
 import type { MethodMeter, MethodName } from './method-name.ts';
 import { PeerStreams } from './peer-streams.ts';
@@ -166,12 +166,13 @@ export class WireServer {
       };
       this.#server.register(path, handler, asSerialised, asItIs, 'unary');
     } else {
-      const handler: handleServerStreamingCall<Uint8Array, Uint8Array> = (call) => {
+      const handler: handleServerStreamingCall<Uint8Array, OutgoingFrames> = (call) => {
         const accepted = this.#accept({ kind: 'server_stream', call }, method, meter);
         if (accepted === undefined) return;
         this.#run(accepted, () => method.handle(accepted, call.request).then(() => accepted.finish(OK)));
       };
-      this.#server.register(path, handler, asLastSerialised, asItIs, 'serverStream');
+      const serialise = (frames: OutgoingFrames): Buffer => frames.serialised();
+      this.#server.register(path, handler, serialise, asItIs, 'serverStream');
     }
   }
 
