@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ServiceContext } from './context.ts';
 import type { DatabaseDescription, ListDatabasesRequest } from './operations.ts';
 import { cachedRevision } from './read-scope.ts';
@@ -14,7 +13,7 @@ export async function listDatabases(
   const { node, reads } = context;
   const described: DatabaseDescription[] = [];
   for (const [place, binding] of node.catalog.list().entries()) {
-    if (place % PER_TURN === PER_TURN - 1) await nextTurn();
+    if (place % PER_TURN === PER_TURN - 1) await context.timers.turn();
     request.signal.throwIfAborted();
     // One that was deleted meanwhile is no longer in the catalog.
     if (node.catalog.lookup(binding.name)?.databaseId !== binding.databaseId) continue;

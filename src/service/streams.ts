@@ -1,7 +1,6 @@
 /**
  * Streaming reads while they are open: how many there are, what they return, and turns for everybody else (V7).
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { StoredEvent } from '#query';
 import type { ServiceContext } from './context.ts';
 import type { ReadView } from './instance.ts';
@@ -19,8 +18,8 @@ export interface MeteredRead<Slice> {
 
 /** The slices of a read, watched over: counted, ended by the signal or the end of the instance. */
 export async function* meteredSlices<Slice>(context: ServiceContext, read: MeteredRead<Slice>): AsyncGenerator<Slice> {
-  const { meters, streams, reads } = context;
-  const startedAt = performance.now();
+  const { meters, streams, reads, timers } = context;
+  const startedAt = timers.monotonicMs();
   streams.open();
   meters.streams(read.op, 1);
   try {
@@ -33,14 +32,14 @@ export async function* meteredSlices<Slice>(context: ServiceContext, read: Meter
         yield slice;
       }
       // A slice of a few milliseconds is what anybody else waits for, and no more.
-      if (!isFirst) await nextTurn();
+      if (!isFirst) await timers.turn();
       isFirst = false;
     }
     read.signal.throwIfAborted();
   } finally {
     streams.close();
     meters.streams(read.op, -1);
-    meters.query(read.op, (performance.now() - startedAt) / 1000);
+    meters.query(read.op, (timers.monotonicMs() - startedAt) / 1000);
   }
 }
 

@@ -7,32 +7,37 @@ import type { EncodedRecords } from './log-records.ts';
 import type { BatchId, LogWriter, PersistedFacts, RecoveredLog } from './log-writer.ts';
 import { Wal, type WalOptions } from './wal.ts';
 
-/** Runs the flush later, once; until it does, further appends join the batch. */
-export type FlushScheduler = (flush: () => void) => void;
+export interface DirectLogPorts {
+  /** Runs the flush later, once; until it does, further appends join the batch. Default: `setImmediate`. */
+  readonly schedule?: (flush: () => void) => void;
+  /** For the facts of each sync. Default: the clock of this machine. */
+  readonly monotonicMs?: () => number;
+}
 
 export class DirectLog implements LogWriter {
   readonly #wal: Wal;
   readonly #commit: GroupCommit;
-  readonly #schedule: FlushScheduler;
+  readonly #schedule: (flush: () => void) => void;
   #scheduled = false;
   #failure: Error | undefined;
   #onPersisted: ((through: BatchId, facts: PersistedFacts) => void) | undefined;
   #onFatal: ((failure: Error) => void) | undefined;
 
-  private constructor(wal: Wal, schedule: FlushScheduler) {
+  private constructor(wal: Wal, ports: DirectLogPorts) {
+    const { schedule = setImmediate, monotonicMs = () => performance.now() } = ports;
     this.#wal = wal;
-    this.#commit = new GroupCommit(wal);
+    this.#commit = new GroupCommit(wal, monotonicMs);
     this.#schedule = schedule;
   }
 
-  /** Opens the log in `directory`. Flushes are scheduled by `schedule`, by default with `setImmediate`. */
+  /** Opens the log in `directory`. */
   static open(
     directory: string,
     options: WalOptions,
-    schedule: FlushScheduler = setImmediate,
+    ports: DirectLogPorts = {},
   ): { readonly log: DirectLog; readonly recovered: RecoveredLog } {
     const { wal, recovered } = Wal.open(directory, options);
-    return { log: new DirectLog(wal, schedule), recovered };
+    return { log: new DirectLog(wal, ports), recovered };
   }
 
   append(records: EncodedRecords): BatchId {

@@ -14,12 +14,14 @@ import type { Wal } from './wal.ts';
 
 export class GroupCommit {
   readonly #wal: Wal;
+  readonly #monotonicMs: () => number;
   #queue: EncodedRecords[] = [];
   #queuedBytes = 0;
   #queued: BatchId = 0;
 
-  constructor(wal: Wal) {
+  constructor(wal: Wal, monotonicMs: () => number) {
     this.#wal = wal;
+    this.#monotonicMs = monotonicMs;
   }
 
   get queuedBytes(): number {
@@ -40,9 +42,9 @@ export class GroupCommit {
     const through = this.#queued;
     this.#queue = [];
     this.#queuedBytes = 0;
-    const startedMs = performance.now();
+    const startedMs = this.#monotonicMs();
     const { bytes } = this.#wal.append(messages);
-    onPersisted(through, { bytes, elapsedMs: performance.now() - startedMs });
+    onPersisted(through, { bytes, elapsedMs: this.#monotonicMs() - startedMs });
     this.#wal.tidy();
   }
 }

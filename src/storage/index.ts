@@ -9,7 +9,7 @@
  * A failed write or sync, and a checksum that does not match on our own data, are fatal: they are reported to the owner
  * of the node, who stops it, and never tried a second time.
  */
-export { DirectLog, type FlushScheduler } from './direct-log.ts';
+export { DirectLog, type DirectLogPorts } from './direct-log.ts';
 export { DiskGuard, type DiskGuardOptions, type DiskReport } from './disk-guard.ts';
 export { type DiskLevel, type DiskSpace, type DiskThresholds, defaultThresholds } from './disk-level.ts';
 export {

@@ -20,7 +20,7 @@ port.once('message', open);
 function open(order: OpenLog): void {
   attempt(() => {
     const { wal, recovered } = Wal.open(order.directory, order);
-    const commit = new GroupCommit(wal);
+    const commit = new GroupCommit(wal, () => performance.now());
     port.on('message', (first: ToLogThread) => attempt(() => work(wal, commit, first)));
     post({ kind: 'opened', recovered }, buffersOf(recovered));
   });

@@ -132,8 +132,9 @@ export class SpareSegment {
   }
 
   #discard(draft: Draft): void {
+    const { path } = draft.file;
     draft.file.close();
-    this.#disk.remove(draft.file.path);
+    orUnwritten(path, () => this.#disk.remove(path));
   }
 
   /** Small while the log is slow, so that its syncs hardly notice; larger when there is much to catch up with. */

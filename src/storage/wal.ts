@@ -91,7 +91,7 @@ export class Wal {
     assert(segmentBytes % (2 * SECTOR_BYTES) === 0, 'Half a segment is a number of whole sectors', segmentBytes);
     disk.makeDirectory(directory);
     const names = disk.list(directory);
-    for (const name of names) if (isDraft(name)) disk.remove(join(directory, name));
+    for (const name of names) if (isDraft(name)) removeDraft(disk, join(directory, name));
     const segments = segmentNumbers(names);
     const guard = openGuard({ disk, directory, identity }, names.includes(GUARD_NAME), segments.length > 0);
     const spare = new SpareSegment(disk, directory, segmentBytes);
@@ -137,9 +137,9 @@ export class Wal {
   }
 
   async close(): Promise<void> {
-    const { guard, spare } = this.#parts;
+    const { guard, spare, directory } = this.#parts;
     await spare.close();
-    if (this.#failure === undefined) guard.sync();
+    if (this.#failure === undefined) orUnwritten(join(directory, GUARD_NAME), () => guard.sync());
     guard.close();
     this.#active.file.close();
   }
@@ -214,7 +214,7 @@ function openGuard({ disk, directory, identity }: GuardPlace, exists: boolean, h
   const path = join(directory, GUARD_NAME);
   if (exists) return GuardFile.open(disk, path, identity);
   if (hasSegments) throw missing(path, 'segments of a log without their guard file');
-  disk.syncDirectory(dirname(directory));
+  orUnwritten(directory, () => disk.syncDirectory(dirname(directory)));
   return GuardFile.create(disk, path, identity);
 }
 
@@ -235,6 +235,10 @@ function recoverLog(parts: WalParts, segments: readonly number[]): WalState {
   const { syncedThrough } = guard;
   const recovered = recoverWal({ disk, directory, identity, segments, syncedThrough });
   return { ...recovered, oldest: segments[0] ?? recovered.active.number };
+}
+
+function removeDraft(disk: Disk, path: string): void {
+  orUnwritten(path, () => disk.remove(path));
 }
 
 function isDraft(name: string): boolean {

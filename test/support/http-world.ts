@@ -28,6 +28,14 @@ class TestTimers implements Timers {
     if (!this.#held) setImmediate(run);
     return () => this.#running.delete(run);
   }
+
+  async turn(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  monotonicMs(): number {
+    return performance.now();
+  }
 }
 
 export interface HttpWorld extends AsyncDisposable {

@@ -35,6 +35,14 @@ export class ManualTimers implements Timers {
     return this.#pending.length;
   }
 
+  async turn(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  monotonicMs(): number {
+    return this.#nowMs;
+  }
+
   pass(ms: number): void {
     this.#nowMs += ms;
     const due = this.#pending.filter(({ atMs }) => atMs <= this.#nowMs);

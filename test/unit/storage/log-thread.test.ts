@@ -150,7 +150,7 @@ interface DirectSetup {
 function openDirect(): DirectSetup {
   const disk = new MemoryDisk();
   const scheduled: (() => void)[] = [];
-  const { log } = DirectLog.open('wal', { ...OPTIONS, disk }, (flush) => scheduled.push(flush));
+  const { log } = DirectLog.open('wal', { ...OPTIONS, disk }, { schedule: (flush) => scheduled.push(flush) });
   return { disk, log, flush: () => scheduled.pop()?.() };
 }
 
