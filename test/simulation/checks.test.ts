@@ -1,0 +1,299 @@
+/**
+ * The checks can fail. A run that went well is falsified, a little, in every way that a check is for, and the check that
+ * is meant must say so.
+ */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { checkAll } from './checks/all.ts';
+import { Evidence, type FinalDatabase } from './checks/evidence.ts';
+import { linearize, type Step } from './checks/linearizable.ts';
+import type { AnyOperation, CallKind, History, Operation, TransactionSeen } from './history.ts';
+import { runSeed } from './scenario.ts';
+
+/** A seed with transactions of every outcome, queries, subscriptions and a database that lives to the end. */
+const SEED = 21;
+
+let good: Evidence;
+
+beforeAll(async () => {
+  const { problems, evidence } = await runSeed(SEED);
+  if (evidence === undefined || problems.length > 0) throw new Error(`The seed goes well, not: ${problems.join('; ')}`);
+  good = evidence;
+}, 60_000);
+
+/** The faults that are found when the evidence is this. */
+function faultsOf(change: {
+  readonly finals?: (final: FinalDatabase) => FinalDatabase;
+  readonly history?: (history: History) => void;
+}): string {
+  const history = structuredCopy(good.history);
+  change.history?.(history);
+  const finals = good.finals.map(change.finals ?? ((final) => final));
+  return checkAll(new Evidence(history, finals)).join('\n');
+}
+
+function structuredCopy(history: History): History {
+  const copy = structuredClone({ operations: history.operations, subscriptions: history.subscriptions });
+  return Object.assign(Object.create(Object.getPrototypeOf(history) as object) as History, copy);
+}
+
+type Ok<Kind extends CallKind> = Extract<Operation<Kind>['outcome'], { readonly kind: 'ok' }>['value'];
+
+/** The operations of a kind that succeeded, to be falsified in place. */
+function succeeded<Kind extends CallKind>(
+  history: History,
+  kind: Kind,
+): readonly { operation: AnyOperation; value: Ok<Kind> }[] {
+  return history.of(kind).flatMap((operation) => {
+    const { outcome } = operation;
+    return outcome.kind === 'ok' ? [{ operation: operation as unknown as AnyOperation, value: outcome.value }] : [];
+  });
+}
+
+function first<Item>(items: readonly Item[]): Item {
+  const [item] = items;
+  if (item === undefined) throw new Error('The seed has what the test falsifies');
+  return item;
+}
+
+/** Values of the history are read-only for the checks; a test that falsifies one writes through this. */
+function falsify<Value extends object>(value: Value, by: Partial<Record<keyof Value, unknown>>): void {
+  Object.assign(value, by);
+}
+
+function withTransactions(change: (transactions: TransactionSeen[]) => readonly TransactionSeen[]) {
+  return (final: FinalDatabase): FinalDatabase => ({ ...final, transactions: change([...final.transactions]) });
+}
+
+describe('checks', () => {
+  it('find nothing in a run that went well', () => {
+    expect(faultsOf({})).toBe('');
+  });
+
+  it.each<[number, string, Parameters<typeof faultsOf>[0]]>([
+    [1, 'a revision that is missing', { finals: withTransactions((all) => all.toSpliced(2, 1)) }],
+    [
+      1,
+      'a body that was changed',
+      { finals: withTransactions((all) => all.map((each) => ({ ...each, body: each.body.slice(1) }))) },
+    ],
+    [
+      1,
+      'events that nobody sent',
+      {
+        finals: withTransactions((all) =>
+          all.map((each) => ({ ...each, events: each.events.map((event) => ({ ...event, text: 'other' })) })),
+        ),
+      },
+    ],
+    [
+      1,
+      'stored ids against the rule',
+      { finals: withTransactions((all) => all.map((each) => ({ ...each, storedIds: [[0, 'x'] as const] }))) },
+    ],
+    [
+      2,
+      'an order against real time',
+      { finals: withTransactions((all) => all.toReversed().map((each, place) => ({ ...each, revision: place + 1 }))) },
+    ],
+    [
+      3,
+      'a latest read that is stale',
+      {
+        history: (history) => {
+          for (const { operation, value } of succeeded(history, 'describe'))
+            if (operation.request && 'at' in operation.request && operation.request.at === 'latest')
+              falsify(value, { revision: 0 });
+        },
+      },
+    ],
+    [
+      3,
+      'a revision that nobody can know yet',
+      {
+        history: (history) => {
+          for (const { operation } of succeeded(history, 'describe')) operation.returnedUs = 1;
+        },
+      },
+    ],
+    [
+      4,
+      'a commit against its constraints',
+      {
+        history: (history) => {
+          for (const { request } of history.of('transact'))
+            falsify(request, { constraints: [{ kind: 'min-revision', revision: 1_000_000 }] });
+        },
+      },
+    ],
+    [
+      4,
+      'a refusal without a reason',
+      {
+        history: (history) => {
+          for (const { value } of succeeded(history, 'transact'))
+            if (value.kind === 'refused') falsify(value, { violations: [{ index: 0, found: 99_999 }] });
+        },
+      },
+    ],
+    [
+      5,
+      'answers that differ',
+      {
+        history: (history) => {
+          for (const { value } of succeeded(history, 'transact'))
+            if (value.kind === 'recorded' && value.replayed) falsify(value, { recordedTimeMs: 1 });
+        },
+      },
+    ],
+    [
+      5,
+      'two answers that both call themselves new',
+      {
+        history: (history) => {
+          for (const { value } of succeeded(history, 'transact'))
+            if (value.kind === 'recorded') falsify(value, { replayed: false });
+        },
+      },
+    ],
+    [
+      6,
+      'an effect of what failed for sure',
+      {
+        history: (history) => {
+          for (const operation of history.of('transact'))
+            operation.outcome = { kind: 'error', code: 'busy', reason: undefined, isDefinite: true };
+        },
+      },
+    ],
+    [
+      7,
+      'a query that leaves something out',
+      {
+        history: (history) => {
+          for (const { value } of succeeded(history, 'query')) falsify(value, { events: value.events.slice(1) });
+        },
+      },
+    ],
+    [
+      8,
+      'a session that goes back',
+      {
+        history: (history) => {
+          const cached = history.operations.filter(
+            ({ request, outcome }) => 'at' in request && request.at === 'cached' && outcome.kind === 'ok',
+          );
+          for (const [place, operation] of cached.entries())
+            if (operation.outcome.kind === 'ok')
+              falsify(operation.outcome.value, { revision: cached.length - place, databaseId: 'one' });
+          for (const operation of cached) operation.session = 'one';
+        },
+      },
+    ],
+    [
+      9,
+      'a subscription with a gap',
+      {
+        history: (history) => {
+          for (const { items } of history.subscriptions) {
+            const place = items.findIndex(({ kind }) => kind === 'events');
+            if (place >= 0) items.splice(place, 1);
+          }
+        },
+      },
+    ],
+    [
+      9,
+      'a subscriber that is left behind',
+      { finals: (final) => ({ ...final, followers: [{ client: 'follower-1', number: 1 }] }) },
+    ],
+    [
+      10,
+      'time that goes back',
+      { finals: withTransactions((all) => all.map((each) => ({ ...each, recordedTimeMs: -each.revision }))) },
+    ],
+    [
+      11,
+      'a name that means two instances',
+      {
+        history: (history) => {
+          for (const { value } of succeeded(history, 'transact').slice(0, 3))
+            falsify(value, { databaseId: '019b76da-0000-7000-8000-000000000000' });
+        },
+      },
+    ],
+    [
+      11,
+      'an answer from an instance that is gone',
+      {
+        history: (history) => {
+          const { operation, value } = first(succeeded(history, 'create'));
+          const gone: Operation<'delete'> = {
+            number: 100_000,
+            kind: 'delete',
+            client: 'test',
+            request: { name: 'alpha' },
+            invokedUs: operation.returnedUs + 1,
+            returnedUs: operation.returnedUs + 2,
+            session: undefined,
+            outcome: { kind: 'ok', value: { databaseId: value.databaseId } },
+          };
+          history.operations.push(gone);
+        },
+      },
+    ],
+    [
+      12,
+      'a revision that is denied',
+      {
+        history: (history) => {
+          const { operation, value } = first(
+            succeeded(history, 'describe').filter(({ value: { revision } }) => revision > 0),
+          );
+          operation.outcome = {
+            kind: 'error',
+            code: 'not_found',
+            reason: 'RevisionNotFound',
+            isDefinite: true,
+            scope: value,
+          };
+          Object.assign(operation.request, { at: 0 });
+        },
+      },
+    ],
+    [13, 'an acknowledged transaction that is lost', { finals: withTransactions((all) => all.slice(0, -3)) }],
+  ])('number %i finds %s', (number, _what, change) => {
+    expect(faultsOf(change)).toContain(`check ${number}:`);
+  });
+});
+
+describe('linearize', () => {
+  const write = (to: string, invokedUs: number, returnedUs: number): Step<string> => ({
+    name: () => `write ${to}`,
+    invokedUs,
+    returnedUs,
+    apply: () => to,
+  });
+  const read = (of: string, invokedUs: number, returnedUs: number): Step<string> => ({
+    name: () => `read ${of}`,
+    invokedUs,
+    returnedUs,
+    apply: (state) => (state === of ? state : undefined),
+  });
+  const NEVER = Number.POSITIVE_INFINITY;
+
+  it.each<[string, readonly Step<string>[], boolean]>([
+    ['reads of what was written', [write('a', 0, 1), read('a', 2, 3), write('b', 4, 5), read('b', 6, 7)], true],
+    ['a stale read', [write('a', 0, 1), write('b', 2, 3), read('a', 4, 5)], false],
+    ['a read during a write, either way', [write('a', 0, 1), write('b', 2, 9), read('a', 3, 4), read('b', 5, 6)], true],
+    [
+      'a read that goes back during a write',
+      [write('a', 0, 1), write('b', 2, 9), read('b', 3, 4), read('a', 5, 6)],
+      false,
+    ],
+    ['a write without an answer that is seen late', [write('a', 0, NEVER), read('', 1, 2), read('a', 3, 4)], true],
+    ['a write without an answer that never happened', [write('a', 0, NEVER), read('', 1, 2), read('', 3, 4)], true],
+    ['a write without an answer that is undone', [write('a', 0, NEVER), read('a', 1, 2), read('', 3, 4)], false],
+  ])('judges %s', (_what, steps, isGood) => {
+    expect(linearize(steps, '') === 'linearizable').toBe(isGood);
+  });
+});

@@ -1,0 +1,137 @@
+/**
+ * Check 11: each name of the catalog behaves like one register. Creates, deletes, transactions, reads of the latest, and
+ * every answer that a name means nothing, fit one order; so a delete by the id of another instance deletes nothing.
+ *
+ * Other reads go by what the node has: a delete that is decided and not yet acknowledged may be ahead of them. But after
+ * an acknowledged delete, or the acknowledged creation of the next instance, nobody is answered from the old one.
+ */
+import type { AnyOperation, Calls } from '../history.ts';
+import type { Check } from './check.ts';
+import { label, scopesOf } from './evidence.ts';
+import { linearize, type Step } from './linearizable.ts';
+
+/** Nothing is bound, an instance by its id, or one that was created by a call without an answer, whose id comes later. */
+type Bound = string;
+const ABSENT: Bound = 'absent';
+const SOMETHING: Bound = 'something';
+
+export const catalogIsLinearizable: Check = ({ history, finals }) => {
+  const { operations } = history;
+  const known = new Set(
+    history.of('create').flatMap(({ outcome }) => (outcome.kind === 'ok' ? [outcome.value.databaseId] : [])),
+  );
+  const names = new Set([...operations.flatMap(nameOf), ...finals.map(({ name }) => name)]);
+  return [...names].flatMap((name) => {
+    const steps = operations.flatMap((operation) => stepOf(operation, name, known) ?? []);
+    const verdict = linearize(steps, ABSENT);
+    return typeof verdict === 'string' ? [] : [`no order of what happened to ${name} explains ${verdict.stuckAt}`];
+  });
+};
+
+export const oldInstancesAreSilent: Check = ({ history }) => {
+  const endedUs = new Map<string, number>();
+  const end = (databaseId: string, atUs: number): void => {
+    endedUs.set(databaseId, Math.min(endedUs.get(databaseId) ?? Number.POSITIVE_INFINITY, atUs));
+  };
+  for (const { outcome, returnedUs } of history.of('delete')) {
+    if (outcome.kind === 'ok' && outcome.value.databaseId !== undefined) end(outcome.value.databaseId, returnedUs);
+  }
+  const creates = history.of('create');
+  for (const next of creates) {
+    for (const { request, outcome, returnedUs } of creates) {
+      const isEarlier = request.name === next.request.name && returnedUs < next.invokedUs;
+      if (isEarlier && outcome.kind === 'ok' && next.outcome.kind === 'ok') {
+        end(outcome.value.databaseId, next.returnedUs);
+      }
+    }
+  }
+  return history.operations.flatMap((operation) =>
+    scopesOf(operation)
+      .filter(({ databaseId }) => (endedUs.get(databaseId) ?? Number.POSITIVE_INFINITY) < operation.invokedUs)
+      .map(({ databaseId }) => `${label(operation)} is answered from ${databaseId}, which was gone`),
+  );
+};
+
+function nameOf({ request }: AnyOperation): readonly string[] {
+  return 'name' in request ? [request.name] : [];
+}
+
+/** What the operation does to, or says about, the name; undefined when nothing. */
+function stepOf(operation: AnyOperation, name: string, known: ReadonlySet<string>): Step<Bound> | undefined {
+  const apply = applyOf(operation, name, known);
+  if (apply === undefined) return undefined;
+  const { invokedUs, returnedUs } = operation;
+  return {
+    name: () => `${label(operation)} → ${JSON.stringify(operation.outcome).slice(0, 200)}`,
+    invokedUs,
+    returnedUs,
+    apply,
+  };
+}
+
+type Apply = Step<Bound>['apply'];
+
+function applyOf(operation: AnyOperation, name: string, known: ReadonlySet<string>): Apply | undefined {
+  const { kind, outcome, request } = operation;
+  if (kind === 'list') {
+    if (outcome.kind !== 'ok') return undefined;
+    const listed = outcome.value;
+    return listed.some((database) => database.name === name) ? undefined : observes(undefined, known);
+  }
+  if (nameOf(operation)[0] !== name) return undefined;
+  if (kind === 'create') return applyCreate(outcome);
+  if (kind === 'delete') return applyDelete(request, outcome, known);
+  if (outcome.kind === 'ok') {
+    return asksTheLeader(operation) ? observes(outcome.value.databaseId, known) : undefined;
+  }
+  return isAbsent(outcome) ? observes(undefined, known) : undefined;
+}
+
+type CreateOutcome = Extract<AnyOperation, { readonly kind: 'create' }>['outcome'];
+
+function applyCreate(outcome: CreateOutcome): Apply | undefined {
+  if (outcome.kind === 'ok') {
+    const { databaseId } = outcome.value;
+    return (state) => (state === ABSENT ? databaseId : undefined);
+  }
+  if (outcome.kind === 'error' && outcome.code === 'already_exists') {
+    return (state) => (state === ABSENT ? undefined : state);
+  }
+  if (outcome.kind === 'error' && outcome.isDefinite) return undefined;
+  // It may have found the name taken.
+  return (state) => (state === ABSENT ? SOMETHING : state);
+}
+
+function applyDelete(
+  { databaseId: wanted }: Calls['delete']['request'],
+  outcome: AnyOperation['outcome'],
+  known: ReadonlySet<string>,
+): Apply | undefined {
+  if (outcome.kind === 'ok') {
+    const { databaseId } = outcome.value as Calls['delete']['value'];
+    if (databaseId !== undefined) return (state) => (is(state, databaseId, known) ? ABSENT : undefined);
+    return (state) => (state === wanted ? undefined : state);
+  }
+  if (isAbsent(outcome)) return observes(undefined, known);
+  if (outcome.kind === 'error' && outcome.isDefinite) return undefined;
+  if (wanted === undefined) return () => ABSENT;
+  return (state) => (is(state, wanted, known) ? ABSENT : state);
+}
+
+function observes(databaseId: string | undefined, known: ReadonlySet<string>): Apply {
+  if (databaseId === undefined) return (state) => (state === ABSENT ? state : undefined);
+  return (state) => (is(state, databaseId, known) ? databaseId : undefined);
+}
+
+/** An instance whose create had no answer is whichever nobody else has created. */
+function is(state: Bound, databaseId: string, known: ReadonlySet<string>): boolean {
+  return state === databaseId || (state === SOMETHING && !known.has(databaseId));
+}
+
+function asksTheLeader({ kind, request }: AnyOperation): boolean {
+  return kind === 'transact' || kind === 'fetch' || kind === 'log' || ('at' in request && request.at === 'latest');
+}
+
+function isAbsent(outcome: AnyOperation['outcome']): boolean {
+  return outcome.kind === 'error' && outcome.code === 'not_found' && outcome.reason === 'DatabaseNotFound';
+}

@@ -1,0 +1,56 @@
+/**
+ * Checks 5 and 6: a transaction takes effect once, whoever sends it how often, and only if somebody may believe it did.
+ * All its successful answers are the same; of those that are not the first answer of all, at most one calls itself new.
+ */
+import { type Check, forInstances, isSame, shown } from './check.ts';
+import { label, type Recorded } from './evidence.ts';
+
+export const transactionsCountOnce: Check = (evidence) =>
+  forInstances(evidence, ({ final, acknowledgements }) => {
+    const faults: string[] = [];
+    const recordedAt = new Map<string, number>();
+    for (const { transactionId, revision } of final?.transactions ?? []) {
+      const earlier = recordedAt.get(transactionId);
+      if (earlier !== undefined) faults.push(`${transactionId} has the revisions ${earlier} and ${revision}`);
+      recordedAt.set(transactionId, revision);
+    }
+    const first = new Map<string, Recorded>();
+    const fresh = new Map<string, string>();
+    for (const { operation, recorded } of acknowledgements) {
+      const { transactionId, replayed } = recorded;
+      if (transactionId !== operation.request.transactionId) faults.push(`${label(operation)} is answered for another`);
+      const other = first.get(transactionId) ?? recorded;
+      first.set(transactionId, other);
+      if (!isSame(resultOf(other), resultOf(recorded))) {
+        faults.push(
+          `${label(operation)} answers ${shown(resultOf(recorded))} where another answer was ${shown(resultOf(other))}`,
+        );
+      }
+      if (replayed) continue;
+      const one = fresh.get(transactionId);
+      if (one !== undefined) faults.push(`${one} and ${label(operation)} both committed ${transactionId}`);
+      fresh.set(transactionId, label(operation));
+    }
+    return faults;
+  });
+
+/** Whoever was told for sure that nothing happened was told the truth. */
+export const definiteFailuresLeaveNothing: Check = (evidence) =>
+  forInstances(evidence, ({ final }) =>
+    (final?.transactions ?? []).flatMap(({ revision, transactionId }) => {
+      const attempts = (evidence.attempts.get(transactionId) ?? []).filter(
+        ({ request }) => request.name === final?.name,
+      );
+      const mayBe = attempts.some(
+        ({ outcome }) =>
+          outcome.kind === 'unknown' ||
+          (outcome.kind === 'error' && !outcome.isDefinite) ||
+          (outcome.kind === 'ok' && outcome.value.kind === 'recorded'),
+      );
+      return mayBe ? [] : [`revision ${revision} holds ${transactionId}, of which every attempt failed for sure`];
+    }),
+  );
+
+function resultOf({ revision, basis, recordedTimeMs, storedIds }: Recorded): unknown {
+  return { revision, basis, recordedTimeMs, storedIds };
+}

@@ -1,0 +1,116 @@
+/**
+ * A database worked out in the dumbest way: a list of transactions, and loops over their events. Written from the
+ * specification and its decisions; it shares nothing with the node but the shapes of selectors, constraints and queries.
+ */
+import type { Constraint, EventQuery, Selector } from '#model';
+import type { EventSeen, EventSketch, TransactionSeen, Violation } from '../history.ts';
+
+export class DatabaseModel {
+  /** Place r - 1 holds the events of revision r, with their stored ids. */
+  readonly #revisions: readonly (readonly EventSeen[])[];
+
+  /** The transactions of the revisions from 1 on, without a gap. */
+  constructor(transactions: readonly TransactionSeen[]) {
+    const taken = new Set<string>();
+    this.#revisions = transactions.map(({ revision, recordedTimeMs, events }) =>
+      events.map((event, index) => {
+        const free = `${event.stream}\n${event.id}`;
+        const id = taken.has(free) ? `${event.id}~${revision}.${index}` : event.id;
+        taken.add(`${event.stream}\n${id}`);
+        return { ...event, id, revision, index, recordedTimeMs };
+      }),
+    );
+  }
+
+  /** The events of the revisions 1 to `revision`. */
+  events(revision: number): readonly EventSeen[] {
+    return this.#revisions.slice(0, revision).flat();
+  }
+
+  eventsOf(revision: number): readonly EventSeen[] {
+    return this.#revisions[revision - 1] ?? [];
+  }
+
+  /** L: the revision of the latest event that matches at or before the revision; 0 when there is none. */
+  latest(selector: Selector | undefined, revision: number): number {
+    if (selector === undefined) return revision;
+    for (let at = revision; at > 0; at -= 1) if (this.eventsOf(at).some((event) => matches(selector, event))) return at;
+    return 0;
+  }
+
+  /** The constraints that do not hold on top of the revision. */
+  violations(constraints: readonly Constraint[], revision: number): readonly Violation[] {
+    return constraints
+      .map((constraint, index) => ({ constraint, index, found: this.latest(constraint.selector, revision) }))
+      .filter(({ constraint, found }) => !holds(constraint, found))
+      .map(({ index, found }) => ({ index, found }));
+  }
+
+  query({ selector, revisions, direction, limit, after }: EventQuery, revision: number): readonly EventSeen[] {
+    const { start = 0, end = Number.POSITIVE_INFINITY } = revisions;
+    const found = this.events(revision).filter(
+      (event) => event.revision >= start && event.revision <= end && matches(selector, event),
+    );
+    const ordered = direction === 'forward' ? found : found.toReversed();
+    const isBehind = (event: EventSeen): boolean =>
+      after === undefined || (direction === 'forward' ? isAfter(event, after) : isAfter(after, event));
+    return ordered.filter(isBehind).slice(0, limit);
+  }
+
+  /** Every name with the revision of its first event, in the order of the names. */
+  names(of: 'streams' | 'subjects' | 'types', revision: number): readonly (readonly [string, number])[] {
+    const first = new Map<string, number>();
+    for (const event of this.events(revision)) {
+      const name = of === 'streams' ? event.stream : of === 'types' ? event.type : event.subject;
+      if (name !== undefined && !first.has(name)) first.set(name, event.revision);
+    }
+    return [...first].toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  }
+}
+
+/** Whether the first place is behind the second. */
+export function isAfter(
+  place: { readonly revision: number; readonly index: number },
+  other: { readonly revision: number; readonly index: number },
+): boolean {
+  return place.revision === other.revision ? place.index > other.index : place.revision > other.revision;
+}
+
+export function matches(selector: Selector, event: EventSketch): boolean {
+  switch (selector.kind) {
+    case 'all':
+      return true;
+    case 'no-subject':
+      return event.subject === undefined;
+    case 'and':
+      return selector.selectors.every((part) => matches(part, event));
+    case 'or':
+      return selector.selectors.some((part) => matches(part, event));
+    case 'by-stream':
+      return event.stream === selector.value;
+    case 'by-stream-prefix':
+      return event.stream.startsWith(selector.value);
+    case 'by-type':
+      return event.type === selector.value;
+    case 'by-type-prefix':
+      return event.type.startsWith(selector.value);
+    case 'by-subject':
+      return event.subject === selector.value;
+    case 'by-subject-prefix':
+      return event.subject?.startsWith(selector.value) ?? false;
+    case 'by-source':
+      return `/streams/${event.stream}` === selector.value;
+  }
+}
+
+function holds(constraint: Constraint, latest: number): boolean {
+  const isSelective = constraint.selector !== undefined;
+  switch (constraint.kind) {
+    case 'min-revision':
+      return isSelective ? latest >= constraint.revision : latest === constraint.revision;
+    case 'max-revision':
+      return latest <= constraint.revision;
+    case 'revision-range':
+      return isSelective ? constraint.start <= latest && latest <= constraint.end : constraint.end <= latest;
+  }
+}

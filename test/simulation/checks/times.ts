@@ -1,0 +1,18 @@
+/** Check 10: recorded time never goes back within a database, and an instance was created when its id says. */
+import { type Check, forInstances } from './check.ts';
+
+const TIME_DIGITS = 12;
+
+export const timesNeverGoBack: Check = (evidence) =>
+  forInstances(evidence, ({ final, databaseId }) => {
+    if (final === undefined) return [];
+    const mintedMs = Number.parseInt(databaseId.replaceAll('-', '').slice(0, TIME_DIGITS), 16);
+    const faults = final.createdAtMs === mintedMs ? [] : [`created at ${final.createdAtMs}, by its id at ${mintedMs}`];
+    let beforeMs = final.createdAtMs;
+    for (const { revision, recordedTimeMs } of final.transactions) {
+      if (recordedTimeMs < beforeMs)
+        faults.push(`revision ${revision} is recorded ${beforeMs - recordedTimeMs} ms before the one below it`);
+      beforeMs = recordedTimeMs;
+    }
+    return faults;
+  });

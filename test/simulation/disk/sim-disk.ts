@@ -1,0 +1,291 @@
+/**
+ * The simulated disk of one node, behind the port of the log (src/storage/disk.ts), with everything that disks do to
+ * those who trust them: lost and torn writes when the power goes, failed writes and syncs, writes cut short, a full disk,
+ * slow syncs, flipped bits, writes that end up in the wrong place.
+ *
+ * It outlives the process of its node. What it does of its own accord is armed beforehand, with the number of calls after
+ * which it happens, so that a crash can come between any two of them.
+ */
+
+import type { Disk, DiskFile } from '../../../src/storage/disk.ts';
+import { fileError } from '../../support/memory-disk.ts';
+import type { Rng } from '../engine/random.ts';
+import { Inode, SECTOR_BYTES } from './inode.ts';
+
+export type StepKind = 'create' | 'remove' | 'rename' | 'write' | 'sync' | 'sync-directory';
+
+/** What the disk will do to a call. `cut`: the machine, or the process, ends there. */
+export type Mishap = 'cut' | 'error' | 'short' | 'misdirect';
+
+export interface Armed {
+  readonly mishap: Mishap;
+  /** Only calls of these kinds count; absent: all. */
+  readonly kinds?: readonly StepKind[];
+  /** The calls that go well before. */
+  readonly after: number;
+}
+
+type Names = Map<string, Inode>;
+type NameChange = (names: Names) => void;
+
+export interface DiskWorld {
+  /** The process of the node ends within a call. */
+  readonly onCut: () => void;
+  /** Waits in the thread that the call was made by. */
+  readonly sleep: (delayUs: number) => Promise<void>;
+}
+
+const SYNC_US_MEAN = 300;
+
+export class SimDisk implements Disk {
+  readonly #names: Names = new Map();
+  #durableNames: Names = new Map();
+  #changes: NameChange[] = [];
+  #world: DiskWorld | undefined;
+  readonly #random: Rng;
+  #armed: { readonly plan: Armed; left: number } | undefined;
+  /** How much slower than usual the disk is. */
+  slowness = 1;
+  /** Bytes that fit on the disk beside what is in use by others. */
+  capacityBytes: number = Number.POSITIVE_INFINITY;
+  /** Bytes of the store, which shares the disk. */
+  storeBytes = 0;
+  /** Calls that failed since somebody last asked. */
+  #errors = 0;
+  /** The process has ended: what its last call still has on the stack does nothing any more. */
+  #isCut = false;
+
+  constructor(random: Rng) {
+    this.#random = random;
+  }
+
+  get availableBytes(): number {
+    let used = this.storeBytes;
+    for (const inode of this.#names.values()) used += inode.size;
+    return Math.max(0, this.capacityBytes - used);
+  }
+
+  get isDamaged(): boolean {
+    return [...this.#names.values()].some((inode) => inode.isDamaged);
+  }
+
+  /** Failed calls since the last question. */
+  takeErrors(): number {
+    const errors = this.#errors;
+    this.#errors = 0;
+    return errors;
+  }
+
+  /** A process begins to use the disk. */
+  attach(world: DiskWorld): void {
+    this.#world = world;
+    this.#isCut = false;
+  }
+
+  arm(plan: Armed | undefined): void {
+    this.#armed = plan === undefined ? undefined : { plan, left: plan.after };
+  }
+
+  /** How long a write and its sync take now. */
+  drawSyncUs(): number {
+    return this.#random.exponential(SYNC_US_MEAN) * this.slowness;
+  }
+
+  /** The power goes: of what was not synced a share survives; of changed names, those up to some moment. */
+  losePower(share: number): void {
+    const count = this.#random.between(0, this.#changes.length);
+    for (const change of this.#changes.slice(0, share === 0 ? 0 : count)) change(this.#durableNames);
+    this.#changes = [];
+    this.#names.clear();
+    for (const [path, inode] of this.#durableNames) this.#names.set(path, inode);
+    for (const inode of this.#names.values()) inode.losePower(() => this.#random.chance(share));
+  }
+
+  /** Flips one bit somewhere in a file whose name contains the part; says where, or that there was none. */
+  flip(part: string): string | undefined {
+    const found = this.#random.pickFrom([...this.#names].filter(([path, { size }]) => path.includes(part) && size > 0));
+    if (found === undefined) return undefined;
+    const [path, inode] = found;
+    const sectors = writtenSectors(inode);
+    const sector = this.#random.pickFrom(sectors) ?? 0;
+    const at = sector + this.#random.between(0, SECTOR_BYTES - 1);
+    inode.flip(at, 1 << this.#random.between(0, 7));
+    return `${path} at ${at}`;
+  }
+
+  /** Everything that the disk got wrong by itself is put right from a backup. The node is down. */
+  restore(): void {
+    for (const inode of this.#names.values()) if (inode.isDamaged) inode.restore();
+  }
+
+  makeDirectory(): void {
+    // Directories are only prefixes of names here.
+  }
+
+  list(directory: string): readonly string[] {
+    return [...this.#names.keys()]
+      .filter((path) => path.startsWith(`${directory}/`))
+      .map((path) => path.slice(directory.length + 1));
+  }
+
+  open(path: string, mode: 'create' | 'existing'): DiskFile {
+    if (mode === 'create') {
+      if (this.#names.has(path)) throw fileError('EEXIST', path);
+      this.#step('create', path);
+      const inode = new Inode();
+      this.#change((names) => names.set(path, inode));
+    }
+    return new SimFile(path, this.#inode(path), this);
+  }
+
+  rename(from: string, to: string): void {
+    this.#step('rename', to);
+    const inode = this.#inode(from);
+    this.#change((names) => {
+      names.delete(from);
+      names.set(to, inode);
+    });
+  }
+
+  remove(path: string): void {
+    this.#step('remove', path);
+    this.#inode(path);
+    this.#change((names) => names.delete(path));
+  }
+
+  syncDirectory(path: string): void {
+    this.#step('sync-directory', path);
+    this.#durableNames = new Map(this.#names);
+    this.#changes = [];
+  }
+
+  /** For the files of this disk. */
+  write(inode: Inode, path: string, bytes: Uint8Array, at: number): void {
+    const mishap = this.#step('write', path);
+    const room = this.availableBytes;
+    const grows = Math.max(0, at + bytes.length - inode.size);
+    if (grows > room || mishap === 'short') {
+      // A system fills whole blocks: what is cut short ends with a sector.
+      const end = at + Math.min(bytes.length - grows + room, bytes.length) / 2;
+      inode.write(bytes.subarray(0, Math.max(0, end - (end % SECTOR_BYTES) - at)), at);
+      throw fileError('ENOSPC', path);
+    }
+    if (mishap === 'misdirect') inode.misdirect(bytes, at, this.#elsewhere(inode, bytes.length, at));
+    else inode.write(bytes, at);
+  }
+
+  /** For the files of this disk. */
+  sync(inode: Inode, path: string): void {
+    try {
+      this.#step('sync', path);
+    } catch (failure) {
+      inode.failSync(() => this.#random.chance(0.5));
+      throw failure;
+    }
+    inode.sync();
+  }
+
+  /** For the files of this disk. */
+  async writeThrough(
+    inode: Inode,
+    path: string,
+    write: { readonly bytes: Uint8Array; readonly at: number },
+  ): Promise<void> {
+    await this.#world?.sleep(this.drawSyncUs());
+    this.write(inode, path, write.bytes, write.at);
+    await this.#world?.sleep(this.drawSyncUs());
+    this.sync(inode, path);
+  }
+
+  /** Another sector of the same file. */
+  #elsewhere(inode: Inode, length: number, at: number): number {
+    const sectors = Math.floor((inode.size - length) / SECTOR_BYTES);
+    const to = this.#random.between(0, Math.max(0, sectors)) * SECTOR_BYTES;
+    return to === at ? (to + SECTOR_BYTES) % Math.max(SECTOR_BYTES, inode.size) : to;
+  }
+
+  #step(kind: StepKind, path: string): Mishap | undefined {
+    if (this.#isCut) throw fileError('EIO', path);
+    const armed = this.#armed;
+    if (armed === undefined || (armed.plan.kinds !== undefined && !armed.plan.kinds.includes(kind))) return undefined;
+    armed.left -= 1;
+    if (armed.left >= 0) return undefined;
+    this.#armed = undefined;
+    const { mishap } = armed.plan;
+    if (mishap === 'cut') {
+      this.#isCut = true;
+      this.#world?.onCut();
+    }
+    if (mishap === 'short' || mishap === 'error') this.#errors += 1;
+    if (mishap === 'cut' || mishap === 'error') throw fileError('EIO', path);
+    return mishap;
+  }
+
+  #change(change: NameChange): void {
+    change(this.#names);
+    this.#changes.push(change);
+  }
+
+  #inode(path: string): Inode {
+    const inode = this.#names.get(path);
+    if (inode === undefined) throw fileError('ENOENT', path);
+    return inode;
+  }
+}
+
+class SimFile implements DiskFile {
+  readonly path: string;
+  readonly #inode: Inode;
+  readonly #disk: SimDisk;
+  #isOpen = true;
+
+  constructor(path: string, inode: Inode, disk: SimDisk) {
+    this.path = path;
+    this.#inode = inode;
+    this.#disk = disk;
+  }
+
+  size(): number {
+    return this.#inode.size;
+  }
+
+  read(into: Uint8Array, at: number): number {
+    this.#mustBeOpen();
+    const part = this.#inode.bytes.subarray(at, at + into.length);
+    into.set(part);
+    return part.length;
+  }
+
+  write(bytes: Uint8Array, at: number): void {
+    this.#mustBeOpen();
+    this.#disk.write(this.#inode, this.path, bytes, at);
+  }
+
+  sync(): void {
+    this.#mustBeOpen();
+    this.#disk.sync(this.#inode, this.path);
+  }
+
+  async writeThrough(bytes: Uint8Array, at: number): Promise<void> {
+    this.#mustBeOpen();
+    await this.#disk.writeThrough(this.#inode, this.path, { bytes, at });
+  }
+
+  close(): void {
+    this.#mustBeOpen();
+    this.#isOpen = false;
+  }
+
+  #mustBeOpen(): void {
+    if (!this.#isOpen) throw fileError('EBADF', this.path);
+  }
+}
+
+/** Offsets of the sectors that are not all zero. */
+function writtenSectors(inode: Inode): readonly number[] {
+  const offsets: number[] = [];
+  for (let at = 0; at < inode.size; at += SECTOR_BYTES) {
+    if (inode.bytes.subarray(at, at + SECTOR_BYTES).some((byte) => byte !== 0)) offsets.push(at);
+  }
+  return offsets;
+}

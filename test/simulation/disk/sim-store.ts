@@ -1,0 +1,259 @@
+/**
+ * The simulated LevelDB of one node: the rows, and what it does to those who trust it.
+ *
+ * - A batch is whole or not there, and once it is acknowledged it survives the process, synced or not.
+ * - After a power failure any subset of the unsynced batches is missing, not only the last ones: LevelDB closes a full
+ *   log file without a sync, and a synced batch in the next file may survive an earlier one that is lost.
+ * - A failed write may be there after the next start; until then every later write fails, too.
+ * - A flipped bit in a table is a wrong value without an error.
+ *
+ * Writes go one after the other, each with its own delay, and become visible a moment before they are acknowledged.
+ * It outlives the process of its node; each thread has its own handle, whose waiting is the thread's own.
+ */
+import { assert, DatabaseError } from '#base';
+import { type KvBatch, type KvRange, type KvRow, type KvStore, type KvWriteOptions, memoryKv } from '#kv';
+import type { Isolate } from '../engine/isolate.ts';
+import type { Rng } from '../engine/random.ts';
+
+type Operation =
+  | { readonly kind: 'put'; readonly key: Uint8Array; readonly value: Uint8Array }
+  | { readonly kind: 'del'; readonly key: Uint8Array };
+
+interface Write {
+  readonly operations: readonly Operation[];
+  isDurable: boolean;
+}
+
+interface Flip {
+  readonly key: Uint8Array;
+  readonly found: Uint8Array;
+  readonly truth: Uint8Array;
+}
+
+const WRITE_US_MEAN = 120;
+const READ_US_MEAN = 60;
+const SYNC_US_MEAN = 600;
+const CLEAR_ROWS = 100;
+
+export class SimStore {
+  #visible = memoryKv();
+  #durable = memoryKv();
+  /** Since the last sync of the files, in order. */
+  #writes: Write[] = [];
+  #flips: readonly Flip[] = [];
+  readonly #random: Rng;
+  #freeUs = 0;
+  slowness = 1;
+  /** Whether there is room for a write. */
+  hasRoom: () => boolean = () => true;
+  #failAfter: number | undefined;
+  #isBroken = false;
+  #errors = 0;
+  byteLength = 0;
+
+  constructor(random: Rng) {
+    this.#random = random;
+  }
+
+  get isDamaged(): boolean {
+    return this.#flips.length > 0;
+  }
+
+  takeErrors(): number {
+    const errors = this.#errors;
+    this.#errors = 0;
+    return errors;
+  }
+
+  /** The write after so many others fails. */
+  failAfter(writes: number | undefined): void {
+    this.#failAfter = writes;
+  }
+
+  /** A process has ended; the next one opens the store anew. */
+  endProcess(): void {
+    this.#isBroken = false;
+    this.#failAfter = undefined;
+    this.#freeUs = 0;
+  }
+
+  /** The power goes: each unsynced batch survives with this probability. */
+  async losePower(share: number): Promise<void> {
+    this.#writes = this.#writes.filter(({ isDurable }) => isDurable || this.#random.chance(share));
+    for (const write of this.#writes) write.isDurable = true;
+    this.#persist();
+    this.#visible = memoryKv();
+    const rows = await rowsOf(this.#durable);
+    put(
+      this.#visible,
+      rows.map((row) => ({ kind: 'put', ...row })),
+    );
+  }
+
+  /** Flips a bit in the value of some row; undefined when there is no row. */
+  async flip(): Promise<string | undefined> {
+    const rows = await rowsOf(this.#visible);
+    const row = this.#random.pickFrom(rows.filter(({ value }) => value.length > 0));
+    if (row === undefined) return undefined;
+    const found = row.value.slice();
+    const at = this.#random.between(0, found.length - 1);
+    found[at] = (found[at] ?? 0) ^ (1 << this.#random.between(0, 7));
+    this.#replace(row.key, row.value, found);
+    this.#flips = [...this.#flips, { key: row.key, found, truth: row.value }];
+    return `row ${Buffer.from(row.key).toString('hex')} at ${at}`;
+  }
+
+  /** Puts right, from a backup, what still is as the disk has spoiled it. */
+  restore(): void {
+    for (const { key, found, truth } of this.#flips) this.#replace(key, found, truth);
+    this.#flips = [];
+  }
+
+  /** The store as one thread of a process has it open. */
+  openIn(isolate: Isolate): KvStore & { readonly syncFiles: () => Promise<void> } {
+    return {
+      // A copy for each caller, as LevelDB's binding makes it, and gone once the caller lets go of it (K9).
+      get: (key) => this.#visible.get(key)?.slice(),
+      release: (value) => {
+        if (value.byteLength === value.buffer.byteLength && value.buffer instanceof ArrayBuffer)
+          value.buffer.transfer(0);
+      },
+      range: (options) => new SlowRange(this.#visible.range(options), isolate, () => this.#drawUs(READ_US_MEAN)),
+      batch: () => new RecordedBatch(),
+      write: (batch, options) => this.#write(isolate, batch, options),
+      clear: (gte, lt) => this.#clear(isolate, gte, lt),
+      approximateSize: () => Promise.resolve(0),
+      compact: () => Promise.resolve(),
+      close: () => Promise.resolve(),
+      syncFiles: () => this.#syncFiles(isolate),
+    };
+  }
+
+  async #write(isolate: Isolate, batch: KvBatch, options: KvWriteOptions = {}): Promise<void> {
+    assert(batch instanceof RecordedBatch, 'A batch is written by the store that made it');
+    const isSynced = options.sync ?? false;
+    const durationUs = this.#drawUs(WRITE_US_MEAN) + (isSynced ? this.#drawUs(SYNC_US_MEAN) : 0);
+    this.#freeUs = Math.max(this.#freeUs, isolate.nowUs) + durationUs;
+    await isolate.sleep(this.#freeUs - isolate.nowUs, 'store write');
+    this.#failWhenDue(batch.operations);
+    this.#apply(batch.operations, isSynced);
+    await isolate.sleep(this.#random.between(1, 100), 'store written');
+  }
+
+  #apply(operations: readonly Operation[], isDurable: boolean): void {
+    put(this.#visible, operations);
+    this.#writes.push({ operations, isDurable });
+    for (const operation of operations) if (operation.kind === 'put') this.byteLength += operation.value.length;
+  }
+
+  /** What fails may still be there after the next start. */
+  #failWhenDue(operations: readonly Operation[]): void {
+    const isFull = !this.hasRoom();
+    const isDue = this.#failAfter === 0;
+    if (this.#failAfter !== undefined) this.#failAfter -= 1;
+    if (!isDue && !isFull && !this.#isBroken) return;
+    if (isDue) this.#errors += 1;
+    if (!this.#isBroken && this.#random.chance(0.5)) this.#apply(operations, false);
+    this.#isBroken = true;
+    const message = 'The write failed, and all later ones will';
+    throw new DatabaseError('internal', message, { details: { reason: 'StoreFailed' } });
+  }
+
+  async #clear(isolate: Isolate, gte: Uint8Array, lt: Uint8Array): Promise<void> {
+    const range = this.#visible.range({ gte, lt, values: false });
+    for (let rows = await range.next(CLEAR_ROWS); rows.length > 0; rows = await range.next(CLEAR_ROWS)) {
+      const batch = new RecordedBatch();
+      for (const { key } of rows) batch.del(key);
+      await this.#write(isolate, batch);
+    }
+    await range.close();
+  }
+
+  /** Everything acknowledged before the call is durable after it. */
+  async #syncFiles(isolate: Isolate): Promise<void> {
+    const covered = [...this.#writes];
+    await isolate.sleep(this.#drawUs(SYNC_US_MEAN), 'store sync');
+    for (const write of covered) write.isDurable = true;
+    this.#persist();
+  }
+
+  /** Moves the durable beginning of the writes into the durable rows. */
+  #persist(): void {
+    const firstLeft = this.#writes.findIndex(({ isDurable }) => !isDurable);
+    for (const { operations } of this.#writes.splice(0, firstLeft === -1 ? this.#writes.length : firstLeft)) {
+      put(this.#durable, operations);
+    }
+  }
+
+  #replace(key: Uint8Array, from: Uint8Array, to: Uint8Array): void {
+    for (const store of [this.#visible, this.#durable]) {
+      const now = store.get(key);
+      if (now !== undefined && Buffer.compare(now, from) === 0) put(store, [{ kind: 'put', key, value: to }]);
+    }
+  }
+
+  #drawUs(mean: number): number {
+    return this.#random.exponential(mean) * this.slowness;
+  }
+}
+
+class RecordedBatch implements KvBatch {
+  readonly operations: Operation[] = [];
+  byteLength = 0;
+
+  get count(): number {
+    return this.operations.length;
+  }
+
+  put(key: Uint8Array, value: Uint8Array): void {
+    this.operations.push({ kind: 'put', key: key.slice(), value: value.slice() });
+    this.byteLength += key.length + value.length;
+  }
+
+  del(key: Uint8Array): void {
+    this.operations.push({ kind: 'del', key: key.slice() });
+    this.byteLength += key.length;
+  }
+}
+
+/** A walk that waits for the disk now and then. */
+class SlowRange implements KvRange {
+  readonly #range: KvRange;
+  readonly #isolate: Isolate;
+  readonly #drawUs: () => number;
+
+  constructor(range: KvRange, isolate: Isolate, drawUs: () => number) {
+    this.#range = range;
+    this.#isolate = isolate;
+    this.#drawUs = drawUs;
+  }
+
+  async next(count: number): Promise<readonly KvRow[]> {
+    await this.#isolate.sleep(this.#drawUs(), 'store read');
+    return this.#range.next(count);
+  }
+
+  close(): Promise<void> {
+    return this.#range.close();
+  }
+}
+
+/** The store in memory applies a batch at once; its promise says nothing more. */
+function put(store: KvStore, operations: readonly Operation[]): void {
+  const batch = store.batch();
+  for (const operation of operations) {
+    if (operation.kind === 'put') batch.put(operation.key, operation.value);
+    else batch.del(operation.key);
+  }
+  void store.write(batch);
+}
+
+async function rowsOf(store: KvStore): Promise<readonly KvRow[]> {
+  const range = store.range({ gte: new Uint8Array(0), lt: new Uint8Array(64).fill(0xff) });
+  const rows: KvRow[] = [];
+  for (let some = await range.next(1000); some.length > 0; some = await range.next(1000)) rows.push(...some);
+  await range.close();
+  return rows;
+}
+
+export type OpenStore = ReturnType<SimStore['openIn']>;

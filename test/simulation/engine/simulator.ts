@@ -1,0 +1,73 @@
+/**
+ * Virtual time. Everything of a run happens in an event of this queue, or in the microtasks that follow it: between two
+ * events all promises that can go on have gone on. No real timer, clock or random number has a say.
+ */
+import { EventQueue } from './event-queue.ts';
+import { Rng } from './random.ts';
+import { Trace } from './trace.ts';
+
+/** Taken before anything could have been put in its place. */
+const realImmediate = setImmediate;
+
+export class Simulator {
+  readonly seed: number;
+  readonly trace: Trace;
+  readonly #queue = new EventQueue();
+  #nowUs = 0;
+
+  constructor(seed: number, listener?: (line: string) => void) {
+    this.seed = seed;
+    this.trace = new Trace(listener);
+  }
+
+  /** Microseconds since the beginning of the run. */
+  get nowUs(): number {
+    return this.#nowUs;
+  }
+
+  /** The stream of random numbers of this name. */
+  random(name: string): Rng {
+    return new Rng(this.seed, name);
+  }
+
+  after(delayUs: number, label: string, run: () => void): void {
+    this.#queue.push(this.#nowUs + Math.max(0, Math.round(delayUs)), label, run);
+  }
+
+  /** Resolves after so much virtual time. */
+  async sleep(delayUs: number, label: string): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.after(delayUs, label, resolve);
+    });
+  }
+
+  /** `key` goes into the hash of the run; `text` is what a reader sees, and is the key itself when it is not given. */
+  note(key: string, text: () => string = () => key): void {
+    this.trace.note(this.#nowUs, key, text);
+  }
+
+  /** Lets time pass until the condition holds, or until the given time; false in the second case. */
+  async runUntil(isDone: () => boolean, limitUs: number): Promise<boolean> {
+    for (;;) {
+      await drainMicrotasks();
+      if (isDone()) return true;
+      const { nextUs } = this.#queue;
+      if (nextUs === undefined || nextUs > limitUs) {
+        this.#nowUs = Math.max(this.#nowUs, Math.min(limitUs, nextUs ?? limitUs));
+        return false;
+      }
+      const event = this.#queue.pop();
+      if (event === undefined) return false;
+      this.#nowUs = event.atUs;
+      this.trace.event(event.atUs, event.label);
+      event.run();
+    }
+  }
+}
+
+/** A turn of the real event loop: Node runs every microtask before it. */
+async function drainMicrotasks(): Promise<void> {
+  await new Promise<void>((resolve) => {
+    realImmediate(resolve);
+  });
+}

@@ -1,0 +1,133 @@
+/**
+ * The faults of a run as a list that is drawn before it begins: one can be taken out, and the others stay what they were.
+ */
+import type { Armed, StepKind } from '../disk/sim-disk.ts';
+import type { Rng } from '../engine/random.ts';
+import type { NetworkConditions } from '../network.ts';
+import type { Ending } from '../node/sim-node.ts';
+
+export const FAULT_KINDS = [
+  'crash',
+  'cut',
+  'disk-error',
+  'store-error',
+  'full',
+  'slow',
+  'pause',
+  'clock',
+  'network',
+  'one-way',
+  'drain',
+  'rot',
+] as const;
+
+export type FaultKind = (typeof FAULT_KINDS)[number];
+
+export type FaultAction =
+  /** The process or the machine ends, between two events. */
+  | { readonly kind: 'crash'; readonly ending: Ending }
+  /** It ends within the call of the disk that comes after so many others. */
+  | { readonly kind: 'cut'; readonly ending: Ending; readonly armed: Armed }
+  /** A call of the disk fails, or is cut short. */
+  | { readonly kind: 'disk-error'; readonly armed: Armed }
+  | { readonly kind: 'store-error'; readonly afterWrites: number }
+  /** Somebody else fills the disk. */
+  | { readonly kind: 'full'; readonly freeBytes: number; readonly durationUs: number }
+  | { readonly kind: 'slow'; readonly times: number; readonly durationUs: number }
+  | { readonly kind: 'pause'; readonly thread: 'front' | 'core' | 'log' | 'all'; readonly durationUs: number }
+  | { readonly kind: 'clock'; readonly byMs: number }
+  | { readonly kind: 'network'; readonly conditions: NetworkConditions; readonly durationUs: number }
+  /** Requests reach the node and answers do not, or the other way round. */
+  | { readonly kind: 'one-way'; readonly isAnswers: boolean; readonly durationUs: number }
+  | { readonly kind: 'drain' }
+  /** The disk spoils what it has and says nothing; after a while it is put right from a backup. */
+  | {
+      readonly kind: 'rot';
+      readonly where: 'log' | 'guard' | 'store' | 'misdirected';
+      readonly kills: boolean;
+      readonly durationUs: number;
+    };
+
+export interface Fault {
+  readonly number: number;
+  readonly atUs: number;
+  readonly action: FaultAction;
+}
+
+/** Which faults there are, how often, and how long. */
+export interface FaultRanges {
+  readonly faultKinds: readonly FaultKind[];
+  /** Mean time between two faults; none when infinite. */
+  readonly faultUsMean: number;
+  /** How long faults happen, at most. */
+  readonly safetyUs: number;
+}
+
+export function drawFaults(random: Rng, ranges: FaultRanges): readonly Fault[] {
+  const faults: Fault[] = [];
+  const [first, ...others] = ranges.faultKinds;
+  if (first === undefined) return faults;
+  let atUs = random.exponential(ranges.faultUsMean);
+  while (atUs < ranges.safetyUs) {
+    const drawn = random.split(`fault ${faults.length}`);
+    const action = drawAction(random.pick([first, ...others]), drawn);
+    faults.push({ number: faults.length, atUs: Math.round(atUs), action });
+    atUs += random.exponential(ranges.faultUsMean);
+  }
+  return faults;
+}
+
+function drawAction(kind: FaultKind, random: Rng): FaultAction {
+  const durationUs = random.between(1, 1500) * 1000;
+  switch (kind) {
+    case 'crash':
+      return { kind, ending: drawEnding(random) };
+    case 'cut':
+      return { kind, ending: drawEnding(random), armed: drawArmed('cut', random) };
+    case 'disk-error':
+      return { kind, armed: drawArmed(random.chance(0.3) ? 'short' : 'error', random) };
+    case 'store-error':
+      return { kind, afterWrites: random.between(0, 5) };
+    case 'full':
+      return { kind, freeBytes: random.between(0, 300) * 1024, durationUs };
+    case 'slow':
+      return { kind, times: random.pick([10, 100, 1000]), durationUs };
+    case 'pause': {
+      const thread = random.pick<'front' | 'core' | 'log' | 'all'>(['front', 'core', 'log', 'all']);
+      return { kind, thread, durationUs: random.chance(0.1) ? 5_000_000 : random.between(1, 1000) * 1000 };
+    }
+    case 'clock':
+      return { kind, byMs: random.pick([-3_600_000, -1000, -5, 5, 1000, 3_600_000]) };
+    case 'network':
+      return { kind, conditions: drawConditions(random), durationUs };
+    case 'one-way':
+      return { kind, isAnswers: random.chance(0.5), durationUs };
+    case 'drain':
+      return { kind };
+    case 'rot': {
+      const where = random.pick<'log' | 'guard' | 'store' | 'misdirected'>(['log', 'guard', 'store', 'misdirected']);
+      return { kind, where, kills: random.chance(0.7), durationUs: durationUs + 500_000 };
+    }
+  }
+}
+
+function drawEnding(random: Rng): Ending {
+  return random.chance(0.4) ? { kind: 'process' } : { kind: 'power', share: random.pick([0, 0.3, 0.7, 1]) };
+}
+
+const ALL_STEPS: readonly [StepKind, ...StepKind[]] = ['write', 'sync', 'rename', 'sync-directory', 'create', 'remove'];
+
+function drawArmed(mishap: Armed['mishap'], random: Rng): Armed {
+  const after = random.between(0, 12);
+  if (mishap === 'short') return { mishap, kinds: ['write'], after };
+  if (random.chance(0.5)) return { mishap, after };
+  return { mishap, kinds: [random.pick(ALL_STEPS)], after: Math.floor(after / 3) };
+}
+
+function drawConditions(random: Rng): NetworkConditions {
+  return {
+    latencyUsMean: random.pick([200, 5000, 50_000]),
+    lossShare: random.pick([0, 0.05, 0.3]),
+    duplicateShare: random.pick([0, 0.1, 0.5]),
+  };
+}

@@ -1,0 +1,107 @@
+/**
+ * Runs the simulation.
+ *
+ *   npm run sim -- --seed 7                        one seed, with everything that happens in it
+ *   npm run sim -- --seed 7 --faults 3,5 --operations 40    the same with less
+ *   npm run sim -- --seeds 200 [--from 1]          many seeds; each failure is made small and printed
+ *   npm run sim -- --seeds 200 --until-failure     as above, without making it small; ends at the first
+ *
+ * Exits with 1 when something is wrong. One seed of a hundred, and the first, runs twice: both runs must be the same.
+ */
+import { parseArgs } from 'node:util';
+import { minimise, replayCommand } from './minimise.ts';
+import { forbidRealWorld } from './real-world.ts';
+import { type RunOptions, type RunResult, runSeed } from './scenario.ts';
+
+const TWICE_EVERY = 100;
+const PROBLEMS_SHOWN = 5;
+
+const realMs = performance.now.bind(performance);
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string' },
+    seeds: { type: 'string' },
+    from: { type: 'string', default: '1' },
+    faults: { type: 'string' },
+    operations: { type: 'string' },
+    'until-failure': { type: 'boolean', default: false },
+  },
+});
+forbidRealWorld();
+process.exitCode = values.seeds === undefined ? await one(Number(values.seed ?? 1)) : await many(Number(values.seeds));
+
+async function one(seed: number): Promise<number> {
+  const result = await runSeed(seed, { ...optionsOf(), listener: say });
+  const tally = [...result.tally].toSorted(([left], [right]) => (left < right ? -1 : 1));
+  for (const [how, count] of tally) say(`${String(count).padStart(6)}  ${how}`);
+  say(
+    `trace ${result.traceHash}, ${result.eventCount} events, ${(result.simulatedUs / 1e6).toFixed(3)} simulated seconds`,
+  );
+  for (const problem of result.problems) say(`PROBLEM  ${problem}`);
+  return result.problems.length === 0 ? 0 : 1;
+}
+
+async function many(count: number): Promise<number> {
+  const startedMs = realMs();
+  const from = Number(values.from);
+  let failures = 0;
+  const total = { simulatedUs: 0, operations: 0, events: 0, faults: 0 };
+  for (let seed = from; seed < from + count; seed += 1) {
+    const result = await runSeed(seed);
+    total.simulatedUs += result.simulatedUs;
+    total.operations += result.operationCount;
+    total.events += result.eventCount;
+    total.faults += result.faults.length;
+    const leak = seed === from || seed % TWICE_EVERY === 0 ? await difference(result) : undefined;
+    if (result.problems.length === 0 && leak === undefined) continue;
+    failures += 1;
+    await explain(result, leak);
+    if (values['until-failure']) break;
+  }
+  const seconds = (realMs() - startedMs) / 1000;
+  const simulated = total.simulatedUs / 1e6;
+  const { user, system } = process.cpuUsage();
+  const cpuSeconds = (user + system) / 1e6;
+  say(
+    `${count} seeds from ${from}: ${failures} failed; ${total.operations} operations, ${total.faults} faults, ${total.events} events`,
+  );
+  say(
+    `${simulated.toFixed(0)} simulated seconds in ${seconds.toFixed(1)} s (${(simulated / seconds).toFixed(1)} to 1), ` +
+      `${cpuSeconds.toFixed(1)} s of CPU (${(simulated / cpuSeconds).toFixed(1)} to 1)`,
+  );
+  return failures === 0 ? 0 : 1;
+}
+
+/** The same seed again: a difference means that something in it looks at the real world. */
+async function difference(result: RunResult): Promise<string | undefined> {
+  const again = await runSeed(result.seed);
+  if (again.traceHash === result.traceHash) return undefined;
+  return `two runs of the seed differ: ${result.traceHash} and ${again.traceHash}`;
+}
+
+async function explain(result: RunResult, leak: string | undefined): Promise<void> {
+  const { seed, problems } = result;
+  for (const problem of [...(leak === undefined ? [] : [leak]), ...problems].slice(0, PROBLEMS_SHOWN)) {
+    say(`seed ${seed}: ${problem}`);
+  }
+  if (leak !== undefined || values['until-failure']) return say(`  npm run sim -- --seed ${seed}`);
+  const small = await minimise(result);
+  say(
+    `  ${small.faults.length} of ${result.faults.length} faults and ${small.operations} of ${result.operationCount} operations do, after ${small.runs} runs:`,
+  );
+  for (const { number, action } of small.result.faults) say(`    fault ${number}: ${JSON.stringify(action)}`);
+  say(`    ${small.result.problems[0] ?? ''}`);
+  say(`  ${replayCommand(small)}`);
+}
+
+function optionsOf(): RunOptions {
+  const { faults, operations } = values;
+  return {
+    ...(faults === undefined ? {} : { faults: faults === 'none' ? [] : faults.split(',').map(Number) }),
+    ...(operations === undefined ? {} : { operations: Number(operations) }),
+  };
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

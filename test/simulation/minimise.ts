@@ -1,0 +1,55 @@
+/**
+ * Makes a failing run small: leaves out faults and operations as long as it goes on failing in the same way. Whatever is
+ * left out moves nothing else, because every part of the world draws from a stream of its own.
+ */
+import { type RunResult, runSeed } from './scenario.ts';
+
+export interface SmallRun {
+  readonly result: RunResult;
+  /** The faults that are needed. */
+  readonly faults: readonly number[];
+  readonly operations: number;
+  readonly runs: number;
+}
+
+const RUNS_MAX = 80;
+
+/** Runs the seed `runsMax` times at most. */
+export async function minimise(failing: RunResult, runsMax: number = RUNS_MAX): Promise<SmallRun> {
+  let best: SmallRun = {
+    result: failing,
+    faults: failing.faults.map(({ number }) => number),
+    operations: failing.operationCount,
+    runs: 0,
+  };
+  const attempt = async (faults: readonly number[], operations: number): Promise<boolean> => {
+    if (best.runs >= runsMax) return false;
+    const result = await runSeed(failing.seed, { faults, operations });
+    const isSame = kindOf(result) === kindOf(failing);
+    best = isSame ? { result, faults, operations, runs: best.runs + 1 } : { ...best, runs: best.runs + 1 };
+    return isSame;
+  };
+  for (let share = 2; share <= best.operations && best.runs < runsMax / 4; ) {
+    const fewer = Math.floor(best.operations * (1 - 1 / share));
+    if (fewer === best.operations || !(await attempt(best.faults, fewer))) share *= 2;
+  }
+  // All faults, halves of them, quarters, …, each alone.
+  for (let size = best.faults.length; size >= 1; size = Math.floor(size / 2)) {
+    for (let at = best.faults.length - size; at >= 0; at -= size) {
+      await attempt(best.faults.toSpliced(at, size), best.operations);
+    }
+  }
+  return best;
+}
+
+/** Which check failed, or how the run ended without one; undefined when all was well. */
+function kindOf({ problems }: RunResult): string | undefined {
+  const [first] = problems;
+  return first === undefined ? undefined : first.replaceAll(/[0-9a-f-]{36}|#?\d+/g, 'n').slice(0, 24);
+}
+
+/** How to see the run again. */
+export function replayCommand({ result, faults, operations }: SmallRun): string {
+  const list = faults.length === 0 ? 'none' : faults.join(',');
+  return `npm run sim -- --seed ${result.seed} --faults ${list} --operations ${operations}`;
+}

@@ -1,0 +1,67 @@
+/**
+ * Breaks a copy of the sources in every way of the catalogue, one at a time, and runs the simulation over each until it
+ * notices. A mutant that survives is a hole in the simulation.
+ *
+ *   npm run sim:mutants [-- --only name,name] [--seeds 200]
+ *
+ * Prints a table; exits with 1 when a mutant survives, or its text is not found.
+ */
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { MUTANTS, type Mutant } from './catalogue.ts';
+
+const SEEDS = 200;
+const MINUTES_MAX = 15;
+
+const root = resolve(import.meta.dirname, '../../..');
+const { values } = parseArgs({
+  options: { only: { type: 'string' }, seeds: { type: 'string', default: String(SEEDS) } },
+});
+const chosen = values.only?.split(',');
+const mutants = MUTANTS.filter(({ name }) => chosen === undefined || chosen.includes(name));
+const copy = mkdtempSync(join(tmpdir(), 'cairn-mutants-'));
+try {
+  for (const part of ['src', 'test', 'package.json', 'tsconfig.json']) {
+    cpSync(join(root, part), join(copy, part), { recursive: true });
+  }
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  process.stdout.write('| mutant | what it breaks | killed by |\n|---|---|---|\n');
+  const survivors = mutants.filter((mutant) => !isKilled(mutant));
+  process.stdout.write(`\n${mutants.length - survivors.length} of ${mutants.length} mutants killed\n`);
+  process.exitCode = survivors.length === 0 ? 0 : 1;
+} finally {
+  rmSync(copy, { recursive: true, force: true });
+}
+
+function isKilled(mutant: Mutant): boolean {
+  const path = join(copy, mutant.file);
+  const original = readFileSync(path, 'utf8');
+  const parts = original.split(mutant.find);
+  if (parts.length !== 2) {
+    report(mutant, `**not applied: its text is found ${parts.length - 1} times**`);
+    return false;
+  }
+  writeFileSync(path, parts.join(mutant.replace));
+  try {
+    const count = mutant.seeds === undefined ? values.seeds : String(Math.max(mutant.seeds, Number(values.seeds)));
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      ['--conditions=source', 'test/simulation/main.ts', '--seeds', count, '--until-failure'],
+      { cwd: copy, encoding: 'utf8', timeout: MINUTES_MAX * 60_000, maxBuffer: 2 ** 26 },
+    );
+    const lines = `${stdout}${stderr}`.split('\n');
+    const found = lines.find((line) => line.startsWith('seed ')) ?? lines.find((line) => line.includes('Error'));
+    report(mutant, status === 0 ? `**survives ${count} seeds**` : (found ?? `exit code ${status}`).slice(0, 160));
+    return status !== 0 && found !== undefined;
+  } finally {
+    writeFileSync(path, original);
+  }
+}
+
+function report({ name, breaks, anchor }: Mutant, how: string): void {
+  const what = anchor === undefined ? breaks : `${breaks} (${anchor})`;
+  process.stdout.write(`| ${name} | ${what} | ${how.replaceAll('|', '\\|')} |\n`);
+}

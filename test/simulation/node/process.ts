@@ -1,0 +1,250 @@
+/**
+ * One process of a simulated node, from its start to its end: the real parts, put together as `startNode` and the threads
+ * do it, over simulated threads, disk, store, clocks and randomness.
+ */
+import { type GroupId, type Revision, toRevision } from '#base';
+import {
+  type CoreLimits,
+  type CorePorts,
+  CoreRuntime,
+  FrontNode,
+  LIMITS,
+  type Node,
+  nativeCrc32,
+  nativeSha256,
+} from '#cluster';
+import { DatabaseReader } from '#database';
+import type { KvReader } from '#kv';
+import { createService, type Service, type ServiceLimits, type Timers } from '#service';
+import { DiskGuard, type DiskThresholds } from '#storage';
+import { databaseMachines } from '../../../src/cluster/database-machines.ts';
+import { watchDisk } from '../../../src/cluster/disk-watch.ts';
+import { MeasureGatherer } from '../../../src/cluster/observer.ts';
+import type { SimDisk } from '../disk/sim-disk.ts';
+import type { OpenStore, SimStore } from '../disk/sim-store.ts';
+import { Isolate } from '../engine/isolate.ts';
+import type { Rng } from '../engine/random.ts';
+import type { Simulator } from '../engine/simulator.ts';
+import { quietLogger, quietMetrics } from './quiet.ts';
+import type { SimClock } from './sim-clock.ts';
+import { SimLink } from './sim-link.ts';
+import { SimLog } from './sim-log.ts';
+
+export interface ProcessParts {
+  readonly simulator: Simulator;
+  readonly name: string;
+  readonly random: Rng;
+  readonly disk: SimDisk;
+  readonly store: SimStore;
+  readonly clock: SimClock;
+  readonly settings: ProcessSettings;
+  /** The process cannot go on, for this reason. Called once; it is dead then. */
+  readonly onFailure: (failure: unknown) => void;
+}
+
+export interface ProcessSettings {
+  readonly walSegmentBytes: number;
+  readonly limits: Partial<CoreLimits>;
+  readonly serviceLimits: Partial<ServiceLimits>;
+  readonly disk: DiskThresholds;
+  /** How long a message between two threads takes, at most. */
+  readonly threadUsMax: number;
+}
+
+interface Opened {
+  readonly node: FrontNode;
+  readonly service: Service;
+}
+
+const DIRECTORY = 'data';
+const TICK_US = 50_000;
+const DISK_CHECK_US = 250_000;
+const IDENTITY = { clusterId: new Uint8Array(16).fill(1), storeId: new Uint8Array(16).fill(2) };
+const IDENTITY_TEXT = { clusterId: '01', storeId: '02' };
+
+export class NodeProcess {
+  readonly front: Isolate;
+  readonly core: Isolate;
+  readonly log: Isolate;
+  readonly #parts: ProcessParts;
+  readonly #latencyUs: () => number;
+  #opened: Opened | undefined;
+
+  constructor(parts: ProcessParts) {
+    const { simulator, name, random, settings } = parts;
+    const fail = (failure: unknown): void => this.fail(failure);
+    const isolate = (thread: string): Isolate =>
+      new Isolate(simulator, `${name}.${thread}`, random.split(thread), fail);
+    this.#parts = parts;
+    this.front = isolate('front');
+    this.core = isolate('core');
+    this.log = isolate('log');
+    const latency = random.split('threads');
+    this.#latencyUs = () => latency.between(5, settings.threadUsMax);
+  }
+
+  /** Undefined until it has started. */
+  get service(): Service | undefined {
+    return this.#opened?.service;
+  }
+
+  get node(): Node | undefined {
+    return this.#opened?.node;
+  }
+
+  get isAlive(): boolean {
+    return this.front.isAlive;
+  }
+
+  /** Begins the start; `onReady` follows when it has recovered, or `onFailure` when it refuses. */
+  start(onReady: () => void): void {
+    const { disk, front } = { disk: this.#parts.disk, front: this.front };
+    disk.attach({ onCut: () => this.fail('cut'), sleep: (delayUs) => this.log.sleep(delayUs, 'disk') });
+    front.after(0, 'boot', () => {
+      this.#boot(onReady).catch((failure: unknown) => this.fail(failure));
+    });
+  }
+
+  /** Ends at once, whatever was under way. */
+  kill(): void {
+    for (const isolate of [this.front, this.core, this.log]) isolate.kill();
+    this.#parts.store.endProcess();
+  }
+
+  fail(failure: unknown): void {
+    if (!this.isAlive) return;
+    this.kill();
+    this.#parts.onFailure(failure);
+  }
+
+  async #boot(onReady: () => void): Promise<void> {
+    this.#opened = await this.#open();
+    onReady();
+  }
+
+  async #open(): Promise<Opened> {
+    const { disk, store, random, settings } = this.#parts;
+    const { walSegmentBytes } = settings;
+    const probe = (): { availableBytes: number; capacityBytes: number } => ({
+      availableBytes: disk.availableBytes,
+      capacityBytes: disk.capacityBytes,
+    });
+    const guard = DiskGuard.open(DIRECTORY, { disk, probe, thresholds: settings.disk });
+    const rows = store.openIn(this.front);
+    const { log, recovered } = SimLog.open({
+      directory: `${DIRECTORY}/log`,
+      identity: IDENTITY,
+      segmentBytes: walSegmentBytes,
+      disk,
+      thread: this.log,
+      user: this.core,
+      latencyUs: this.#latencyUs,
+    });
+    const gatherer = new MeasureGatherer();
+    const core = await CoreRuntime.open(this.#corePorts(log, gatherer), recovered);
+    core.onFailure((failure) => this.fail(failure));
+    const { front } = this;
+    const link = new SimLink({
+      core,
+      gatherer,
+      coreThread: this.core,
+      front,
+      latencyUs: this.#latencyUs,
+      close: () => log.close(),
+    });
+    const look = watchDisk({ guard, link, logger: quietLogger, metrics: quietMetrics });
+    every(this.core, TICK_US, 'tick', () => core.tick());
+    every(front, DISK_CHECK_US, 'disk check', look);
+    const node = this.#frontNode(link, core, { guard, rows });
+    return { node, service: this.#serviceOf(node, random.split('service')) };
+  }
+
+  #corePorts(log: SimLog, observer: MeasureGatherer): CorePorts {
+    const { store, clock, random, settings } = this.#parts;
+    const kv = store.openIn(this.core);
+    const bytes = random.split('core');
+    return {
+      kv,
+      syncStore: kv.syncFiles,
+      log,
+      machines: databaseMachines,
+      limits: { ...LIMITS, ...settings.limits },
+      clock,
+      monotonicMs: () => clock.monotonicMs(),
+      random: bytes,
+      observer,
+      later: (work) => this.core.turn('later', work),
+    };
+  }
+
+  #frontNode(
+    link: SimLink,
+    core: CoreRuntime,
+    opened: { readonly guard: DiskGuard; readonly rows: OpenStore },
+  ): FrontNode {
+    const { guard, rows } = opened;
+    const { clock } = this.#parts;
+    return new FrontNode({
+      link,
+      reader: rows,
+      identity: IDENTITY_TEXT,
+      name: this.#parts.name,
+      bindings: core.bindings,
+      disk: () => guard.level,
+      storedRevision: (group) => storedRevision(rows, group),
+      schedule: (flush) => this.front.turn('flush', flush),
+      monotonicMs: () => clock.monotonicMs(),
+      observer: { proposed: nothing, refused: nothing, read: nothing },
+      close: () => guard.close(),
+    });
+  }
+
+  #serviceOf(node: FrontNode, random: Rng): Service {
+    const { clock, settings } = this.#parts;
+    return createService({
+      node,
+      clock,
+      random,
+      digests: { crc32: nativeCrc32, sha256: nativeSha256 },
+      metrics: quietMetrics,
+      release: 'simulated',
+      limits: settings.serviceLimits,
+      timers: timersOf(this.front, clock),
+    });
+  }
+}
+
+function timersOf(thread: Isolate, clock: SimClock): Timers {
+  return {
+    after: (delayMs, run) => {
+      let isStopped = false;
+      thread.after(delayMs * 1000, 'timer', () => {
+        if (!isStopped) run();
+      });
+      return () => {
+        isStopped = true;
+      };
+    },
+    turn: () => new Promise((resolve) => thread.turn('turn', resolve)),
+    monotonicMs: () => clock.monotonicMs(),
+  };
+}
+
+function every(thread: Isolate, intervalUs: number, label: string, work: () => void): void {
+  thread.after(intervalUs, label, () => {
+    work();
+    every(thread, intervalUs, label, work);
+  });
+}
+
+/** As start-node.ts does it: what cannot be read is found out by whoever reads it. */
+function storedRevision(kv: KvReader, group: GroupId): Revision {
+  try {
+    const reader = new DatabaseReader({ kv, group, crc32: nativeCrc32, sha256: nativeSha256 });
+    return reader.applied()?.revision ?? toRevision(0);
+  } catch {
+    return toRevision(0);
+  }
+}
+
+function nothing(): void {}

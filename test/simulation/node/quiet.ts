@@ -1,0 +1,21 @@
+/** Logs and metrics that go nowhere: the trace is what a simulated node says. */
+import type { Logger, Metrics } from '#observability';
+
+export const quietLogger: Logger = {
+  debug: nothing,
+  info: nothing,
+  warn: nothing,
+  error: nothing,
+  with: () => quietLogger,
+  flush: nothing,
+};
+
+export const quietMetrics: Metrics = {
+  counter: () => ({ add: nothing }),
+  gauge: () => ({ set: nothing, move: nothing }),
+  histogram: () => ({ observe: nothing }),
+  beforeScrape: nothing,
+  render: () => Promise.resolve({ contentType: 'text/plain', body: '' }),
+};
+
+function nothing(): void {}

@@ -1,0 +1,30 @@
+/** The two clocks of a node: one that drifts and is set, and one that only drifts. */
+import type { Simulator } from '../engine/simulator.ts';
+
+/** The wall clock when a run begins: 2026-01-01. */
+const EPOCH_MS = 1_767_225_600_000;
+
+export class SimClock {
+  readonly #simulator: Simulator;
+  readonly #rate: number;
+  #stepMs = 0;
+
+  /** `ppm`: how many millionths too fast the clock runs. */
+  constructor(simulator: Simulator, ppm: number) {
+    this.#simulator = simulator;
+    this.#rate = 1 + ppm / 1e6;
+  }
+
+  nowMs(): number {
+    return Math.floor(EPOCH_MS + this.#stepMs + this.monotonicMs());
+  }
+
+  monotonicMs(): number {
+    return (this.#simulator.nowUs / 1000) * this.#rate;
+  }
+
+  /** Somebody sets the wall clock. */
+  step(byMs: number): void {
+    this.#stepMs += byMs;
+  }
+}

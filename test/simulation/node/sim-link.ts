@@ -1,0 +1,66 @@
+/**
+ * The link between the front of a simulated node and its core: the messages of the real threads, packed, given away
+ * and unpacked (command-message.ts, report-message.ts), with delays of their own either way.
+ */
+import type { CoreRuntime } from '#cluster';
+import type { DiskLevel } from '#storage';
+import { commandTransfers, packCommands, unpackCommands } from '../../../src/cluster/command-message.ts';
+import type { Commands, CoreLink, Report } from '../../../src/cluster/link.ts';
+import type { MeasureGatherer } from '../../../src/cluster/observer.ts';
+import { packReport, unpackReport } from '../../../src/cluster/report-message.ts';
+import type { Isolate } from '../engine/isolate.ts';
+
+export interface SimLinkParts {
+  readonly core: CoreRuntime;
+  readonly gatherer: MeasureGatherer;
+  readonly coreThread: Isolate;
+  readonly front: Isolate;
+  readonly latencyUs: () => number;
+  /** What follows when the core has drained, in its thread. */
+  readonly close: () => Promise<void>;
+}
+
+export class SimLink implements CoreLink {
+  readonly #parts: SimLinkParts;
+  readonly #toCore: (label: string, work: () => void) => void;
+  readonly #toFront: (label: string, work: () => void) => void;
+  #onReport: (report: Report) => void = () => undefined;
+
+  constructor(parts: SimLinkParts) {
+    const { core, gatherer, coreThread, front, latencyUs } = parts;
+    this.#parts = parts;
+    this.#toCore = front.channelTo(coreThread, latencyUs);
+    this.#toFront = coreThread.channelTo(front, latencyUs);
+    core.onReport((report) => {
+      const message = structuredClone(packReport(report, gatherer.take(core.leadership)));
+      this.#toFront('report', () => this.#onReport(unpackReport(message).report));
+    });
+  }
+
+  send(commands: Commands): void {
+    const packed = packCommands(commands);
+    const message = structuredClone(packed, { transfer: [...commandTransfers(packed)] });
+    this.#toCore('commands', () => this.#parts.core.send(unpackCommands(message)));
+  }
+
+  onReport(listener: (report: Report) => void): void {
+    this.#onReport = listener;
+  }
+
+  reportDisk(level: DiskLevel): void {
+    this.#toCore('disk level', () => this.#parts.core.reportDisk(level));
+  }
+
+  async drain(): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#toCore('drain', () => {
+        this.#drainCore().then(() => this.#toFront('drained', resolve), reject);
+      });
+    });
+  }
+
+  async #drainCore(): Promise<void> {
+    await this.#parts.core.drain();
+    await this.#parts.close();
+  }
+}

@@ -1,0 +1,208 @@
+/**
+ * A node of the simulated cluster: a machine with a disk, a store and clocks that outlive its processes, and somebody who
+ * starts the next process when one has ended, as Kubernetes does.
+ *
+ * It judges every end of a process: one that nobody caused, and a refusal to start on a disk that did nothing wrong, are
+ * faults of the node.
+ */
+import { BrokenInvariant, DatabaseError } from '#base';
+import type { Node } from '#cluster';
+import { StorageFailure } from '#storage';
+import { SimDisk } from '../disk/sim-disk.ts';
+import { SimStore } from '../disk/sim-store.ts';
+import type { Rng } from '../engine/random.ts';
+import type { Simulator } from '../engine/simulator.ts';
+import { NodeProcess, type ProcessSettings } from './process.ts';
+import { SimClock } from './sim-clock.ts';
+
+export interface NodeSettings extends ProcessSettings {
+  readonly clockPpm: number;
+  /** How long the next process takes to come after one has ended, at most. */
+  readonly restartUsMax: number;
+}
+
+export interface NodeListener {
+  /** A process takes requests. */
+  readonly onUp: () => void;
+  readonly onDown: () => void;
+  /** The node did what no fault explains. */
+  readonly onMisbehaviour: (what: string) => void;
+}
+
+/** How a process ends: alone, or with the machine; then this share of what was not synced survives. */
+export type Ending = { readonly kind: 'process' } | { readonly kind: 'power'; readonly share: number };
+
+export class SimNode {
+  readonly name: string;
+  readonly disk: SimDisk;
+  readonly store: SimStore;
+  readonly clock: SimClock;
+  readonly #simulator: Simulator;
+  readonly #random: Rng;
+  readonly #settings: NodeSettings;
+  readonly #listener: NodeListener;
+  #process: NodeProcess | undefined;
+  #ending: Ending = { kind: 'process' };
+  /** How often a process was started. */
+  #starts = 0;
+  #isUp = false;
+  #isRestarting = false;
+  /** Somebody has taken the node away for a while. */
+  #isHeldDown = false;
+  /** Whether the disk ran full while this process ran, or before. */
+  #wasFull = false;
+
+  constructor(simulator: Simulator, name: string, settings: NodeSettings, listener: NodeListener) {
+    this.name = name;
+    this.#simulator = simulator;
+    this.#random = simulator.random(name);
+    this.#settings = settings;
+    this.#listener = listener;
+    this.disk = new SimDisk(simulator.random(`${name} disk`));
+    this.store = new SimStore(simulator.random(`${name} store`));
+    this.store.hasRoom = () => this.disk.availableBytes > 0;
+    this.clock = new SimClock(simulator, settings.clockPpm);
+  }
+
+  get isUp(): boolean {
+    return this.#isUp;
+  }
+
+  /** The process that takes requests, if one does. */
+  get process(): NodeProcess | undefined {
+    return this.#isUp ? this.#process : undefined;
+  }
+
+  get running(): NodeProcess | undefined {
+    return this.#process;
+  }
+
+  /** Numbers the processes: a connection is to one of them. */
+  get incarnation(): number {
+    return this.#starts;
+  }
+
+  start(): void {
+    if (this.#process !== undefined || this.#isHeldDown) return;
+    this.#starts += 1;
+    const process = new NodeProcess({
+      simulator: this.#simulator,
+      name: this.name,
+      random: this.#random.split(`process ${this.#starts}`),
+      disk: this.disk,
+      store: this.store,
+      clock: this.clock,
+      settings: this.#settings,
+      onFailure: (failure) => this.#failed(failure),
+    });
+    this.#process = process;
+    this.#simulator.note(`${this.name} starts`);
+    process.start(() => {
+      this.#isUp = true;
+      this.#simulator.note(`${this.name} is up`);
+      this.#listener.onUp();
+    });
+  }
+
+  /** Ends the process, and with `power` the machine; the next one comes by itself. */
+  crash(ending: Ending): void {
+    this.#ending = ending;
+    this.#process?.kill();
+    this.#ended(ending.kind === 'power' ? `power failure, ${ending.share} survives` : 'killed');
+  }
+
+  /** What happens to the machine when the disk cuts a call short. */
+  endsWith(ending: Ending): void {
+    this.#ending = ending;
+  }
+
+  /** The disk is (no longer) as small as this. */
+  limitDisk(freeBytes: number | undefined): void {
+    if (freeBytes !== undefined) this.#wasFull = true;
+    this.disk.capacityBytes = Number.POSITIVE_INFINITY;
+    if (freeBytes === undefined) return;
+    // As if somebody else had written all but so much.
+    this.disk.capacityBytes = Number.MAX_SAFE_INTEGER;
+    this.disk.capacityBytes -= this.disk.availableBytes - freeBytes;
+  }
+
+  /** An orderly end, as SIGTERM asks for; the next process comes by itself. */
+  drain(): void {
+    const process = this.process;
+    if (process?.node === undefined) return;
+    this.#simulator.note(`${this.name} drains`);
+    this.#drainProcess(process, process.node).catch((failure: unknown) => process.fail(failure));
+  }
+
+  async #drainProcess(process: NodeProcess, node: Node): Promise<void> {
+    await node.drain();
+    if (!process.isAlive) return;
+    process.kill();
+    this.#ending = { kind: 'process' };
+    this.#ended('drained');
+  }
+
+  /** Keeps the node down until `release`. */
+  hold(): void {
+    this.#isHeldDown = true;
+    this.crash({ kind: 'process' });
+  }
+
+  release(): void {
+    this.#isHeldDown = false;
+    this.#restart();
+  }
+
+  #failed(failure: unknown): void {
+    if (failure === 'cut')
+      return this.#ended(this.#ending.kind === 'power' ? 'power failure in a call' : 'killed in a call');
+    this.#ending = { kind: 'process' };
+    const excuse = this.#excuse(failure);
+    if (excuse === undefined) this.#listener.onMisbehaviour(`${this.name} failed by itself: ${describe(failure)}`);
+    this.#ended(`failed (${excuse ?? 'without a cause'}): ${describe(failure)}`);
+  }
+
+  /** What the world did that explains the failure. */
+  #excuse(failure: unknown): string | undefined {
+    if (this.disk.isDamaged || this.store.isDamaged) return 'the disk has spoiled data';
+    if (failure instanceof BrokenInvariant) return undefined;
+    const diskErrors = this.disk.takeErrors();
+    const storeErrors = this.store.takeErrors();
+    if (failure instanceof StorageFailure) {
+      if (failure.kind === 'full') return this.#wasFull || diskErrors > 0 ? 'the disk is full' : undefined;
+      return failure.kind === 'unwritten' && diskErrors > 0 ? 'the disk has failed' : undefined;
+    }
+    const isOfStore = failure instanceof DatabaseError && failure.details.reason === 'StoreFailed';
+    return isOfStore && (storeErrors > 0 || this.#wasFull) ? 'the store has failed' : undefined;
+  }
+
+  #ended(how: string): void {
+    const wasUp = this.#isUp;
+    this.#process = undefined;
+    this.#isUp = false;
+    this.disk.arm(undefined);
+    this.#simulator.note(`${this.name} ends: ${how}`);
+    if (wasUp) this.#listener.onDown();
+    const ending = this.#ending;
+    this.#ending = { kind: 'process' };
+    if (ending.kind === 'process') return this.#restart();
+    this.disk.losePower(ending.share);
+    this.store.losePower(ending.share).then(
+      () => this.#restart(),
+      (failure: unknown) => this.#listener.onMisbehaviour(`the simulation failed: ${describe(failure)}`),
+    );
+  }
+
+  #restart(): void {
+    if (this.#isRestarting || this.#process !== undefined) return;
+    this.#isRestarting = true;
+    this.#simulator.after(this.#random.between(1000, this.#settings.restartUsMax), `${this.name} restart`, () => {
+      this.#isRestarting = false;
+      this.start();
+    });
+  }
+}
+
+export function describe(failure: unknown): string {
+  return failure instanceof Error ? `${failure.name}: ${failure.message}` : String(failure);
+}

@@ -1,0 +1,211 @@
+/**
+ * A client: thinks, asks, and remembers what it was told, to ask for it again. What it does next depends on its own stream
+ * of random numbers and on the answers, and aims at contention: few databases, constraints around the latest revision,
+ * repeats of transaction ids while the first attempt may still be under way, deletes under running work.
+ */
+import type { Rng } from '../engine/random.ts';
+import type { At, Calls, Operation } from '../history.ts';
+import type { Connection } from './connection.ts';
+import { Sketches } from './sketches.ts';
+
+export interface ClientHabits {
+  readonly names: readonly [string, ...string[]];
+  readonly thinkUsMean: number;
+  /** How often each kind of operation is chosen, relative to the others. */
+  readonly weights: Readonly<Record<Deed, number>>;
+}
+
+export type Deed =
+  | 'transact'
+  | 'repeat'
+  | 'describe'
+  | 'query'
+  | 'again'
+  | 'fetch'
+  | 'log'
+  | 'await'
+  | 'event'
+  | 'names'
+  | 'list'
+  | 'create'
+  | 'delete';
+
+type TransactRequest = Calls['transact']['request'];
+type QueryRequest = Calls['query']['request'];
+
+/** What clients of a run share beside the node: what they have sent and asked, so that they can meet in it. */
+export interface Commons {
+  readonly sent: TransactRequest[];
+  readonly asked: { readonly databaseId: string; readonly request: QueryRequest }[];
+  /** Operations that may still begin. */
+  left: number;
+}
+
+interface Known {
+  databaseId: string | undefined;
+  revision: number;
+}
+
+export class Client {
+  readonly #connection: Connection;
+  readonly #habits: ClientHabits;
+  readonly #random: Rng;
+  readonly #sketches: Sketches;
+  readonly #commons: Commons;
+  readonly #known = new Map<string, Known>();
+
+  constructor(connection: Connection, habits: ClientHabits, random: Rng, commons: Commons) {
+    this.#connection = connection;
+    this.#habits = habits;
+    this.#random = random;
+    this.#sketches = new Sketches(random.split('sketches'));
+    this.#commons = commons;
+  }
+
+  async run(isOver: () => boolean): Promise<void> {
+    while (!isOver() && this.#commons.left > 0) {
+      await this.#connection.sleep(this.#random.exponential(this.#habits.thinkUsMean));
+      if (isOver() || this.#commons.left <= 0) return;
+      this.#commons.left -= 1;
+      await this.#do(this.#choose());
+    }
+  }
+
+  #choose(): Deed {
+    const entries = Object.entries(this.#habits.weights) as readonly [Deed, number][];
+    let place = this.#random.share() * entries.reduce((sum, [, weight]) => sum + weight, 0);
+    for (const [deed, weight] of entries) {
+      place -= weight;
+      if (place < 0) return deed;
+    }
+    return 'transact';
+  }
+
+  async #do(deed: Deed): Promise<void> {
+    const name = this.#random.pick(this.#habits.names);
+    const known = this.#known.get(name) ?? { databaseId: undefined, revision: 0 };
+    this.#known.set(name, known);
+    switch (deed) {
+      case 'transact':
+        return this.#transact(name, known);
+      case 'repeat':
+        return this.#repeat();
+      case 'describe':
+        return this.#learn(known, await this.#connection.call('describe', { name, ...this.#at(known) }));
+      case 'query':
+        return this.#query(name, known);
+      case 'again':
+        return this.#again();
+      case 'fetch':
+        return this.#fetch();
+      case 'log':
+        return this.#log(name, known);
+      case 'await':
+        await this.#connection.call('await', { name, revision: known.revision + this.#random.between(0, 1) });
+        return undefined;
+      case 'event':
+        await this.#connection.call('event', { name, ...this.#at(known), ...this.#sketches.place() });
+        return undefined;
+      case 'names':
+        await this.#connection.call('names', { name, ...this.#at(known), of: this.#listing() });
+        return undefined;
+      case 'list':
+        await this.#connection.call('list', {});
+        return undefined;
+      case 'create':
+        return this.#learn(known, await this.#connection.call('create', { name }));
+      case 'delete':
+        return this.#delete(name, known);
+    }
+  }
+
+  async #transact(name: string, known: Known): Promise<void> {
+    const random = this.#random;
+    const request: TransactRequest = {
+      name,
+      transactionId: this.#sketches.transactionId(),
+      constraints: this.#sketches.constraints(known.revision),
+      events: random.chance(0.01) ? [] : this.#sketches.events(this.#connection.client),
+      minRevision: random.chance(0.1) ? known.revision : undefined,
+    };
+    this.#commons.sent.push(request);
+    await this.#send(request, known);
+  }
+
+  async #send(request: TransactRequest, known: Known): Promise<void> {
+    const operation = await this.#connection.call('transact', request);
+    this.#learn(known, operation);
+    if (operation.outcome.kind === 'error' && operation.outcome.reason === 'DatabaseNotFound') {
+      if (this.#random.chance(0.7)) this.#learn(known, await this.#connection.call('create', { name: request.name }));
+    }
+    // Who does not know what became of it asks again, by the same id.
+    if (operation.outcome.kind === 'unknown' && this.#random.chance(0.6)) await this.#send(request, known);
+  }
+
+  /** Somebody's transaction once more, perhaps with another body, perhaps while the first attempt is under way. */
+  async #repeat(): Promise<void> {
+    const { sent } = this.#commons;
+    const isRecent = this.#random.chance(0.7);
+    const request = this.#random.pickFrom(isRecent ? sent.slice(-4) : sent);
+    if (request === undefined) return;
+    const events = this.#random.chance(0.2) ? this.#sketches.events(this.#connection.client) : request.events;
+    await this.#connection.call('transact', { ...request, events });
+  }
+
+  async #query(name: string, known: Known): Promise<void> {
+    const request = { name, ...this.#at(known), query: this.#sketches.query(known.revision) };
+    const operation = await this.#connection.call('query', request);
+    this.#learn(known, operation);
+    if (operation.outcome.kind !== 'ok') return;
+    const { databaseId, revision } = operation.outcome.value;
+    this.#commons.asked.push({ databaseId, request: { name, at: revision, query: request.query } });
+  }
+
+  /** A question that was answered before, at the same revision: the answer must be the same. */
+  async #again(): Promise<void> {
+    const asked = this.#random.pickFrom(this.#commons.asked);
+    if (asked !== undefined) await this.#connection.call('query', asked.request);
+  }
+
+  async #fetch(): Promise<void> {
+    const { sent } = this.#commons;
+    const request = this.#random.pickFrom(this.#random.chance(0.5) ? sent.slice(-6) : sent);
+    if (request === undefined) return;
+    const { name, transactionId } = request;
+    await this.#connection.call('fetch', { name, transactionId });
+  }
+
+  async #log(name: string, known: Known): Promise<void> {
+    const start = this.#random.chance(0.5) ? 0 : this.#random.between(0, known.revision);
+    const direction = this.#random.chance(0.7) ? 'forward' : 'reverse';
+    const limit = this.#random.chance(0.5) ? 0 : this.#random.between(1, 20);
+    this.#learn(known, await this.#connection.call('log', { name, start, direction, limit }));
+  }
+
+  async #delete(name: string, known: Known): Promise<void> {
+    const byId = this.#random.chance(0.5) ? { databaseId: known.databaseId } : {};
+    const operation = await this.#connection.call('delete', { name, ...byId });
+    if (operation.outcome.kind !== 'ok' || this.#random.chance(0.2)) return;
+    this.#learn(known, await this.#connection.call('create', { name }));
+  }
+
+  #at(known: Known): { readonly at: At; readonly minRevision?: number } {
+    const random = this.#random;
+    const draw = random.between(0, 9);
+    const number = draw < 9 ? random.between(0, known.revision) : known.revision + random.between(1, 2);
+    const at = draw < 3 ? 'latest' : draw < 5 ? 'cached' : number;
+    return random.chance(0.15) ? { at, minRevision: known.revision } : { at };
+  }
+
+  #listing(): 'streams' | 'subjects' | 'types' {
+    return this.#random.pick(['streams', 'subjects', 'types']);
+  }
+
+  #learn(known: Known, operation: Operation<'transact' | 'describe' | 'query' | 'log' | 'create'>): void {
+    if (operation.outcome.kind !== 'ok') return;
+    const { databaseId, revision } = operation.outcome.value;
+    const isSame = known.databaseId === databaseId;
+    known.revision = isSame ? Math.max(known.revision, revision) : revision;
+    known.databaseId = databaseId;
+  }
+}

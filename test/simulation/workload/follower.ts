@@ -1,0 +1,165 @@
+/**
+ * A subscriber: follows a database by a selector, and after each end takes up where it was: behind the last event or
+ * heartbeat that it got, as long as the instance is the same.
+ */
+import { DatabaseError, toRevision } from '#base';
+import type { Position, Selector } from '#model';
+import { isFatal, type Service, type SubscribeRequest, type SubscriptionItem } from '#service';
+import type { Rng } from '../engine/random.ts';
+import type { FollowItem, Scope, Subscription } from '../history.ts';
+import type { NodeProcess } from '../node/process.ts';
+import type { World } from './connection.ts';
+import { eventSeen } from './decode.ts';
+
+const HEARTBEAT_MS = 500;
+/** Without a sign of life for so long, a subscriber connects anew. */
+const SILENCE_US = 2_000_000;
+const RETRY_US = 300_000;
+
+export class Follower {
+  readonly client: string;
+  readonly name: string;
+  readonly selector: Selector;
+  readonly #world: World;
+  readonly #random: Rng;
+  #place: { readonly databaseId: string; readonly after: Position } | undefined;
+  #current: Subscription | undefined;
+
+  constructor(
+    world: World,
+    random: Rng,
+    wanted: { readonly client: string; readonly name: string; readonly selector: Selector },
+  ) {
+    this.client = wanted.client;
+    this.name = wanted.name;
+    this.selector = wanted.selector;
+    this.#world = world;
+    this.#random = random;
+  }
+
+  /** The instance it follows, and behind what it is. */
+  get place(): { readonly databaseId: string; readonly after: Position } | undefined {
+    return this.#place;
+  }
+
+  async run(isOver: () => boolean): Promise<void> {
+    while (!isOver()) {
+      await this.#follow(isOver);
+      await this.#world.simulator.sleep(this.#random.exponential(RETRY_US), `${this.client} waits`);
+    }
+  }
+
+  async #follow(isOver: () => boolean): Promise<void> {
+    const { simulator, history } = this.#world;
+    const subscription: Subscription = {
+      number: history.subscriptions.length,
+      client: this.client,
+      name: this.name,
+      selector: this.selector,
+      after: this.#place?.after,
+      invokedUs: simulator.nowUs,
+      scope: undefined,
+      items: [],
+    };
+    history.subscriptions.push(subscription);
+    this.#current = subscription;
+    const line = { lastUs: simulator.nowUs, isEnded: false };
+    this.#subscribe(subscription, {
+      got: () => {
+        line.lastUs = simulator.nowUs;
+      },
+      ended: (reason) => {
+        if (reason === 'RevisionNotFound' || reason === 'DatabaseNotFound') this.#place = undefined;
+        line.isEnded = true;
+      },
+    });
+    while (!line.isEnded && !isOver() && simulator.nowUs - line.lastUs < SILENCE_US) {
+      await simulator.sleep(100_000, `${this.client} listens`);
+      // Now and then somebody just goes away.
+      if (this.#random.chance(0.01)) break;
+    }
+    this.#current = undefined;
+  }
+
+  #subscribe(subscription: Subscription, told: Told): void {
+    const { network, node } = this.#world;
+    let hasArrived = false;
+    network.send(this.client, node.name, () => {
+      const { process } = node;
+      // One connection carries one subscription, however often its first packet comes.
+      if (process?.service === undefined || this.#current !== subscription || hasArrived) return;
+      hasArrived = true;
+      const back = network.connect(node.name, this.client);
+      const say = (work: () => void): void =>
+        back(() => {
+          if (this.#current === subscription) work();
+        });
+      process.front.after(0, 'subscribe', () => {
+        const { service } = process;
+        if (service === undefined) return;
+        this.#pump(process, service, { subscription, told, say }).catch((failure: unknown) => {
+          if (!(failure instanceof DatabaseError) || isFatal(failure)) return process.fail(failure);
+          say(() => told.ended(failure.details.reason));
+        });
+      });
+    });
+  }
+
+  async #pump(process: NodeProcess, service: Service, line: Line): Promise<void> {
+    const { subscription, told, say } = line;
+    const ending = new AbortController();
+    const request: SubscribeRequest = {
+      databaseName: this.name,
+      selector: this.selector,
+      heartbeatMs: HEARTBEAT_MS,
+      signal: ending.signal,
+    };
+    const { after } = subscription;
+    const { databaseId, revision, items } = await service.subscribe(
+      after === undefined ? request : { ...request, after },
+    );
+    say(() => this.#begin(subscription, { databaseId, revision }));
+    for await (const item of items) {
+      const seen = this.#seen(item);
+      say(() => {
+        told.got();
+        this.#take(subscription, seen);
+      });
+      if (this.#current !== subscription) ending.abort(new DatabaseError('unavailable', 'The subscriber went away'));
+      // A reader that is slow for a while.
+      if (this.#random.chance(0.02)) await process.front.sleep(this.#random.between(0, 400_000), 'slow reader');
+    }
+  }
+
+  #begin(subscription: Subscription, scope: Scope): void {
+    subscription.scope = scope;
+    if (this.#place?.databaseId === scope.databaseId) return;
+    // It asked to go on behind a place of another instance: what comes is judged from there, but not remembered.
+    this.#place = { databaseId: scope.databaseId, after: subscription.after ?? { revision: 0, index: 0 } };
+  }
+
+  #take(subscription: Subscription, item: FollowItem): void {
+    subscription.items.push({ ...item, atUs: this.#world.simulator.nowUs });
+    const databaseId = subscription.scope?.databaseId;
+    if (databaseId === undefined) return;
+    const last = item.kind === 'events' ? item.events.at(-1) : item.position;
+    if (last !== undefined) this.#place = { databaseId, after: { revision: last.revision, index: last.index } };
+  }
+
+  #seen(item: SubscriptionItem): FollowItem {
+    if (item.kind === 'events') return { kind: 'events', atUs: 0, events: item.events.map(eventSeen) };
+    return { kind: 'heartbeat', atUs: 0, position: item.position, revision: toRevision(item.revision) };
+  }
+}
+
+interface Told {
+  /** Something came. */
+  readonly got: () => void;
+  readonly ended: (reason: string | undefined) => void;
+}
+
+interface Line {
+  readonly subscription: Subscription;
+  readonly told: Told;
+  readonly say: (work: () => void) => void;
+}

@@ -1,0 +1,128 @@
+/** Each call of a client as a call of the service, and its reply as the history keeps it. */
+import { encodeUtf8, type Revision, toRevision } from '#base';
+import { DATA_KIND, encodeEvent, Faults, NO_OPTIONS, ORIGIN } from '#model';
+import type { DatabaseDescription, ReadAt, Service } from '#service';
+import type { CallKind, Calls, EventSketch, ReadRequest, Scope } from '../history.ts';
+import { eventSeen, transactionSeen, transactionsOf, transactValue } from './decode.ts';
+
+type Performers = {
+  readonly [Kind in CallKind]: (
+    service: Service,
+    request: Calls[Kind]['request'],
+    signal: AbortSignal,
+  ) => Promise<Calls[Kind]['value']>;
+};
+
+const PERFORMERS: Performers = {
+  transact: async (service, { name, transactionId, constraints, events, minRevision }, signal) => {
+    const encoded = events.map(encodeSketch);
+    const floor = minRevision === undefined ? undefined : { minRevision: toRevision(minRevision), signal };
+    const reply = await service.transact({
+      databaseName: name,
+      transactionId,
+      floor,
+      origin: ORIGIN.GRPC_TRANSACTION,
+      options: NO_OPTIONS,
+      constraints,
+      events: encoded,
+      eventCount: encoded.length,
+      eventBytes: encoded.reduce((sum, { length }) => sum + length, 0),
+      faults: new Faults(),
+      fields: { transactionId: 'transaction_id', events: 'events', constraints: 'constraints' },
+    });
+    return transactValue(reply);
+  },
+  create: async (service, { name }) => {
+    const { databaseId, revision, createdAtMs } = await service.createDatabase({ databaseName: name });
+    return { databaseId, revision, createdAtMs };
+  },
+  delete: async (service, { name, databaseId }) => {
+    const reply = await service.deleteDatabase({
+      databaseName: name,
+      ...(databaseId === undefined ? {} : { databaseId }),
+    });
+    return { databaseId: reply.kind === 'deleted' ? reply.databaseId : undefined };
+  },
+  list: async (service, _request, signal) => {
+    const databases = await service.listDatabases({ signal });
+    return databases.map((database) => ({ name: database.databaseName, ...scopeOf(database) }));
+  },
+  describe: async (service, request, signal) => descriptionOf(await service.databaseAt(readOf(request, signal))),
+  query: async (service, request, signal) => {
+    const reply = await service.queryEvents({ ...readOf(request, signal), query: request.query });
+    const events = await gathered(reply.chunks);
+    return { ...scopeOf(reply), events: events.map(eventSeen) };
+  },
+  fetch: async (service, { name, transactionId }, signal) => {
+    const reply = await service.fetchTransaction({ databaseName: name, transactionId, signal });
+    return { ...scopeOf(reply), transaction: transactionSeen(reply.transaction.record) };
+  },
+  log: async (service, { name, start, direction, limit }, signal) => {
+    const request = { databaseName: name, startRevision: toRevision(start), direction, limit, signal };
+    const reply = await service.scanLogBatches(request);
+    return { ...scopeOf(reply), transactions: (await gathered(reply.batches)).flatMap(transactionsOf) };
+  },
+  await: async (service, { name, revision }, signal) => {
+    return scopeOf(await service.awaitDatabase({ databaseName: name, revision: toRevision(revision), signal }));
+  },
+  event: async (service, request, signal) => {
+    const { stream, id } = request;
+    const reply = await service.singleEvent({ ...readOf(request, signal), event: { kind: 'id', stream, id } });
+    return { ...scopeOf(reply), event: eventSeen(reply.event) };
+  },
+  names: async (service, request, signal) => {
+    const listing = { ...readOf(request, signal), limit: 1000 };
+    const list = {
+      streams: () => service.listStreams(listing),
+      subjects: () => service.listSubjects(listing),
+      types: () => service.listEventTypes(listing),
+    };
+    const reply = await list[request.of]();
+    return { ...scopeOf(reply), names: reply.names.map(({ name, firstRevision }) => [name, firstRevision]) };
+  },
+};
+
+export function perform<Kind extends CallKind>(
+  kind: Kind,
+  service: Service,
+  request: Calls[Kind]['request'],
+  signal: AbortSignal,
+): Promise<Calls[Kind]['value']> {
+  return PERFORMERS[kind](service, request, signal);
+}
+
+function encodeSketch({ id, stream, type, subject, text, zeros }: EventSketch): Uint8Array {
+  const words = encodeUtf8(text);
+  const data = new Uint8Array(words.length + zeros);
+  data.set(words);
+  const event = { id, specVersion: '1.0', type, source: `/streams/${stream}`, subject };
+  return encodeEvent({ ...event, data, dataKind: DATA_KIND.BINARY, extensions: new Map() });
+}
+
+interface ServiceRead {
+  readonly minRevision?: Revision;
+  readonly databaseName: string;
+  readonly at: ReadAt;
+  readonly signal: AbortSignal;
+}
+
+function readOf({ name, at, minRevision }: ReadRequest, signal: AbortSignal): ServiceRead {
+  const read = { databaseName: name, at: typeof at === 'number' ? toRevision(at) : at, signal };
+  return minRevision === undefined ? read : { ...read, minRevision: toRevision(minRevision) };
+}
+
+function scopeOf({ databaseId, revision }: Scope): Scope {
+  return { databaseId, revision };
+}
+
+function descriptionOf(description: DatabaseDescription): Calls['describe']['value'] {
+  const { createdAtMs, basis, revisionTimeMs, eventCount, chainHash, latestRevision } = description;
+  const hash = Buffer.from(chainHash).toString('hex');
+  return { ...scopeOf(description), createdAtMs, basis, revisionTimeMs, eventCount, chainHash: hash, latestRevision };
+}
+
+async function gathered<Item>(chunks: AsyncIterable<readonly Item[]>): Promise<readonly Item[]> {
+  const items: Item[] = [];
+  for await (const chunk of chunks) items.push(...chunk);
+  return items;
+}

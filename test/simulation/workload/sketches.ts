@@ -1,0 +1,110 @@
+/**
+ * What clients make up: few names, streams, types, subjects and ids, so that whatever they do meets what others do.
+ */
+import { and, type Constraint, type EventQuery, NO_SUBJECT, or, type Selector, term } from '#model';
+import type { Rng } from '../engine/random.ts';
+import type { EventSketch } from '../history.ts';
+
+const STREAMS = ['orders', 'orders-eu', 'stock'] as const;
+const TYPES = ['order.placed', 'order.paid', 'item.counted'] as const;
+const SUBJECTS = ['s1', 's2', 's22'] as const;
+const IDS = ['a', 'b', 'c'] as const;
+
+export class Sketches {
+  readonly #random: Rng;
+  #made = 0;
+
+  constructor(random: Rng) {
+    this.#random = random;
+  }
+
+  transactionId(): string {
+    const hex = Buffer.from(this.#random.bytes(16)).toString('hex');
+    return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  }
+
+  /** `author` makes the payloads of all clients different. */
+  events(author: string): readonly EventSketch[] {
+    const random = this.#random;
+    const count = random.chance(0.05) ? random.between(5, 40) : random.between(1, 3);
+    const zerosMax = count > 3 ? 100 : 3000;
+    return Array.from({ length: count }, () => this.#event(author, zerosMax));
+  }
+
+  constraints(revision: number): readonly Constraint[] {
+    const count = this.#random.chance(0.5) ? 0 : this.#random.between(1, 3);
+    return Array.from({ length: count }, () => this.#constraint(revision));
+  }
+
+  selector(depth = 1): Selector {
+    const random = this.#random;
+    switch (random.between(0, depth > 0 ? 9 : 6)) {
+      case 0:
+        return term('by-stream', random.pick(STREAMS));
+      case 1:
+        return term('by-type', random.pick(TYPES));
+      case 2:
+        return term('by-subject', random.pick(SUBJECTS));
+      case 3:
+        return term('by-stream-prefix', random.pick(['o', 'orders', 's', '']));
+      case 4:
+        return term('by-type-prefix', random.pick(['order.', 'item', '']));
+      case 5:
+        return term('by-subject-prefix', random.pick(['s', 's2']));
+      case 6:
+        return random.chance(0.5) ? NO_SUBJECT : term('by-source', `/streams/${random.pick(STREAMS)}`);
+      case 7:
+        return or([this.selector(depth - 1), this.selector(depth - 1)]);
+      default:
+        return and([this.selector(depth - 1), this.selector(depth - 1)]);
+    }
+  }
+
+  query(revision: number): EventQuery {
+    const random = this.#random;
+    const start = random.chance(0.3) ? random.between(0, revision) : undefined;
+    const end = random.chance(0.3) ? random.between(start ?? 0, revision + 1) : undefined;
+    return {
+      selector: this.selector(),
+      revisions: { start, end },
+      direction: random.chance(0.7) ? 'forward' : 'reverse',
+      limit: random.chance(0.4) ? random.between(1, 10) : undefined,
+    };
+  }
+
+  /** A stream and an id that some event may have. */
+  place(): { readonly stream: string; readonly id: string } {
+    return { stream: this.#random.pick(STREAMS), id: this.#random.pick(IDS) };
+  }
+
+  #event(author: string, zerosMax: number): EventSketch {
+    const random = this.#random;
+    this.#made += 1;
+    const text = `${author}-${this.#made}`;
+    return {
+      id: random.chance(0.4) ? random.pick(IDS) : text,
+      stream: random.pick(STREAMS),
+      type: random.pick(TYPES),
+      subject: random.chance(0.3) ? undefined : random.pick(SUBJECTS),
+      text,
+      zeros: random.chance(0.15) ? random.between(1, zerosMax) : 0,
+    };
+  }
+
+  /** Around what the client believes the revision to be: mostly right, often by a hair. */
+  #constraint(revision: number): Constraint {
+    const random = this.#random;
+    const near = Math.max(0, revision - (random.chance(0.6) ? 0 : random.between(0, 4)));
+    const selector = random.chance(0.75) ? this.selector() : undefined;
+    switch (random.between(0, 2)) {
+      case 0:
+        return { kind: 'min-revision', revision: selector === undefined ? near : random.between(0, near), selector };
+      case 1:
+        return { kind: 'max-revision', revision: random.chance(0.15) ? 0 : near, selector };
+      default: {
+        const start = random.between(0, near);
+        return { kind: 'revision-range', start, end: random.between(start, near + 1), selector };
+      }
+    }
+  }
+}
