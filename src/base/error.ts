@@ -23,6 +23,7 @@ export const ERROR_CODES = [
   'not_acceptable',
   'unauthenticated',
   'permission_denied',
+  'unimplemented',
   'internal',
 ] as const;
 

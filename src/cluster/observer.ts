@@ -42,6 +42,8 @@ export interface Measures {
 }
 
 const MS_PER_SECOND = 1000;
+/** etcd's bound of a slow apply. */
+const SLOW_APPLY_MS = 100;
 /** Refusals that say that the node is too full or too busy, by the names of refusals.ts. */
 const REJECTIONS = {
   Draining: 'draining',
@@ -118,6 +120,9 @@ export function observeFront(metrics: Metrics): FrontObserver {
 /** Counts what a report of the core brings. */
 export function observeMeasures(metrics: Metrics): (measures: Measures) => void {
   const elections = metrics.counter('cairn_raft_election_total', { result: 'won' });
+  // A group of one voter has no other leader than the one that was elected here.
+  const leaderChanges = metrics.counter('cairn_raft_leader_changes_total', {});
+  const slowApplies = metrics.counter('cairn_raft_slow_apply_total', {});
   const committed = metrics.counter('cairn_raft_proposals_committed_total', {});
   const applied = metrics.counter('cairn_raft_proposals_applied_total', {});
   const walBytes = metrics.counter('cairn_wal_write_bytes_total', {});
@@ -127,6 +132,7 @@ export function observeMeasures(metrics: Metrics): (measures: Measures) => void 
   const isLeader = metrics.gauge('cairn_raft_is_leader', {});
   return (measures) => {
     elections.add(measures.elections);
+    leaderChanges.add(measures.elections);
     committed.add(measures.committed);
     for (const { bytes, elapsedMs } of measures.syncs) {
       walBytes.add(bytes);
@@ -135,6 +141,7 @@ export function observeMeasures(metrics: Metrics): (measures: Measures) => void 
     for (const { entryCount, elapsedMs } of measures.writes) {
       applied.add(entryCount);
       writes.observe(elapsedMs / MS_PER_SECOND);
+      if (elapsedMs > SLOW_APPLY_MS) slowApplies.add();
     }
     hasLeader.set(measures.ledGroups);
     isLeader.set(measures.ledGroups);

@@ -45,6 +45,8 @@ export const COUNTERS: Table<CounterLabels> = {
     labels: { reason: ['rate', 'overload', 'draining', 'too_large', 'disk_full'] },
   },
   cairn_raft_election_total: { help: 'Elections by their result on this node.', labels: { result: ['won', 'lost'] } },
+  cairn_raft_leader_changes_total: { help: 'Leaders that groups on this node got.', labels: NONE },
+  cairn_raft_slow_apply_total: { help: 'Batches of applied entries that took over 100 ms to write.', labels: NONE },
   cairn_raft_proposals_committed_total: { help: 'Log entries committed.', labels: NONE },
   cairn_raft_proposals_applied_total: { help: 'Log entries applied.', labels: NONE },
   cairn_raft_proposals_failed_total: { help: 'Proposals refused, or whose outcome is unknown.', labels: NONE },

@@ -23,6 +23,8 @@ export interface CounterLabels {
   readonly cairn_connections_closed_total: NoLabels;
   readonly cairn_rejected_total: { readonly reason: 'rate' | 'overload' | 'draining' | 'too_large' | 'disk_full' };
   readonly cairn_raft_election_total: { readonly result: 'won' | 'lost' };
+  readonly cairn_raft_leader_changes_total: NoLabels;
+  readonly cairn_raft_slow_apply_total: NoLabels;
   readonly cairn_raft_proposals_committed_total: NoLabels;
   readonly cairn_raft_proposals_applied_total: NoLabels;
   readonly cairn_raft_proposals_failed_total: NoLabels;

@@ -8,6 +8,8 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CreateDatabaseRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
 import { EventStoreService } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
+import { ErrorInfo } from '../../src/transport/grpc/gen/google/rpc/error_details.ts';
+import { Status } from '../../src/transport/grpc/gen/google/rpc/status.ts';
 import {
   HealthClient,
   HealthCheckResponse_ServingStatus as Serving,
@@ -27,10 +29,15 @@ const UNIMPLEMENTED = [
   'DefineStateView',
   'FetchStateView',
   'FetchStateViewAtRevision',
+  'PublishStateView',
+  'ActivateStateView',
+  'DeactivateStateView',
   'DefineStateChange',
   'ProcessStateChange',
   'PublishStateChange',
   'ExecuteStateChange',
+  'PublishPresenter',
+  'ListComponentVersions',
 ].map((method) => `/cairn.v1.EventStore/${method}`);
 
 let server: TestServer;
@@ -70,6 +77,30 @@ describe('SPEC-GRPC-METHODS', () => {
       if (status === 12) answered.push(path);
     }
     expect(answered).toEqual(UNIMPLEMENTED);
+  });
+});
+
+describe('SPEC-GRPC-ERROR-DETAILS', () => {
+  it('of a method of a later release name our code', async () => {
+    for (const path of UNIMPLEMENTED) {
+      const { headers, trailers } = await raw.call({ path, pieces: [framed(new Uint8Array(0))] });
+      const packed = { ...headers, ...trailers }['grpc-status-details-bin'];
+      const { code, details } = Status.decode(Buffer.from(String(packed), 'base64'));
+      expect(code).toBe(12);
+      expect(details.map(({ value }) => ErrorInfo.decode(value))).toMatchObject([
+        { reason: 'unimplemented', domain: 'cairn.dev' },
+      ]);
+    }
+  });
+
+  it('are not there where no method is reached', async () => {
+    const unknown = await raw.call({ path: '/cairn.v1.EventStore/Nothing', pieces: [framed(new Uint8Array(0))] });
+    const path = '/cairn.v1.EventStore/Transact';
+    const huge = await raw.call({ path, pieces: [Uint8Array.of(0, 255, 255, 255, 255)] });
+    expect([unknown.status, huge.status]).toEqual([12, 8]);
+    for (const { headers, trailers } of [unknown, huge]) {
+      expect({ ...headers, ...trailers }).not.toHaveProperty('grpc-status-details-bin');
+    }
   });
 });
 

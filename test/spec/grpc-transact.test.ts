@@ -103,7 +103,7 @@ describe('SPEC-GRPC-TRANSACT', () => {
     expect(await latestOf(name)).toBe(0);
   });
 
-  it('stores what is said about a transaction and gives it back', async () => {
+  it('stores what is said about a transaction and gives it back (SPEC-TRANSACTION-METADATA)', async () => {
     const name = await newDatabase();
     const options = {
       lastReadRevision: 0,
@@ -148,6 +148,13 @@ describe('SPEC-EVENT-IDS', () => {
       atRevision: undefined,
     });
     expect(messages.map(({ id }) => id)).toEqual(['a', 'a', 'a~2.0', 'b', 'b~2.2']);
+  });
+
+  it('repeats the ending while the id with it is taken too', async () => {
+    const name = await newDatabase();
+    await transact(transaction(name, [event({ id: 'a' }), event({ id: 'a~2.0' })]));
+    const reply = await transact(transaction(name, [event({ id: 'a' })]));
+    expect(reply.eventIdMappings).toEqual([{ clientEventId: 'a', storedEventId: 'a~2.0~2.0' }]);
   });
 });
 

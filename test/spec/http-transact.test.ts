@@ -89,7 +89,7 @@ describe('SPEC-HTTP-TRANSACT: POST /api/v1/db/{database}', () => {
     expect(errorOf(await api.post('/api/v1/db/No', bad))).toMatchObject(INVALID_ARGUMENT);
   });
 
-  it('stores what comes beside the events', async () => {
+  it('stores what comes beside the events (SPEC-TRANSACTION-METADATA)', async () => {
     const options = {
       last_read_revision: 0,
       principal_attributes: { user: 'ada', role: 'clerk' },

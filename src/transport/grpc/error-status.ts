@@ -44,6 +44,7 @@ export const STATUS_OF_CODE: Readonly<Record<ErrorCode, GrpcStatusName>> = {
   not_acceptable: 'INVALID_ARGUMENT',
   unauthenticated: 'UNAUTHENTICATED',
   permission_denied: 'PERMISSION_DENIED',
+  unimplemented: 'UNIMPLEMENTED',
   internal: 'INTERNAL',
 };
 

@@ -1,22 +1,27 @@
-/** The methods that the service names and this release does not serve yet: State Views and State Changes. */
+/** The methods that the service names and this release does not serve yet: State Views, State Changes, presenters. */
+import { DatabaseError } from '#base';
 import { EVENT_STORE } from './context.ts';
+import { statusOfError } from './error-status.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
 const NAMES: readonly string[] = [
   'DefineStateView',
   'FetchStateView',
   'FetchStateViewAtRevision',
+  'PublishStateView',
+  'ActivateStateView',
+  'DeactivateStateView',
   'DefineStateChange',
   'ProcessStateChange',
   'PublishStateChange',
   'ExecuteStateChange',
+  'PublishPresenter',
+  'ListComponentVersions',
 ];
 
 export function unimplementedMethods(): readonly UnaryMethod[] {
-  return NAMES.map((name) => ({
-    kind: 'unary',
-    service: EVENT_STORE,
-    name,
-    handle: (call) => call.finish({ code: 'UNIMPLEMENTED', message: `${name} is not part of this release` }),
-  }));
+  return NAMES.map((name) => {
+    const status = statusOfError(new DatabaseError('unimplemented', `${name} is not part of this release`));
+    return { kind: 'unary', service: EVENT_STORE, name, handle: (call) => call.finish(status) };
+  });
 }

@@ -39,6 +39,7 @@ export const WIRE_ERRORS: Readonly<Record<ErrorCode, WireError>> = {
   not_acceptable: { status: 406, code: 'INVALID_ARGUMENT' },
   unauthenticated: { status: 401, code: 'UNAUTHENTICATED' },
   permission_denied: { status: 403, code: 'PERMISSION_DENIED' },
+  unimplemented: { status: 404, code: 'NOT_FOUND' },
   internal: { status: 500, code: 'INTERNAL' },
 };
 

@@ -69,6 +69,7 @@ describe('DatabaseError (B2)', () => {
       'not_acceptable',
       'unauthenticated',
       'permission_denied',
+      'unimplemented',
       'internal',
     ]);
   });

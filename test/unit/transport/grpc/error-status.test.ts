@@ -44,6 +44,7 @@ describe('statusOfError (T5)', () => {
     not_acceptable: 'INVALID_ARGUMENT',
     unauthenticated: 'UNAUTHENTICATED',
     permission_denied: 'PERMISSION_DENIED',
+    unimplemented: 'UNIMPLEMENTED',
     internal: 'INTERNAL',
   };
 

@@ -18,6 +18,7 @@ const SPECIFIED: Readonly<Record<ErrorCode, readonly [status: number, code: stri
   not_acceptable: [406, 'INVALID_ARGUMENT'],
   unauthenticated: [401, 'UNAUTHENTICATED'],
   permission_denied: [403, 'PERMISSION_DENIED'],
+  unimplemented: [404, 'NOT_FOUND'],
   internal: [500, 'INTERNAL'],
 };
 

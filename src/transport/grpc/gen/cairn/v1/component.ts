@@ -11,7 +11,7 @@ export const protobufPackage = "cairn.v1";
 
 export const protobufFileName = "cairn/v1/component.proto";
 
-/** State Views and State Changes: definitions, and the requests and replies of their operations. */
+/** State Views, State Changes and presenters: definitions, versions, and the requests and replies of their operations. */
 
 export const Priority = { PRIORITY_UNSPECIFIED: 0, PRIORITY_LOW: 1, PRIORITY_NORMAL: 2, PRIORITY_HIGH: 3 } as const;
 
@@ -22,6 +22,60 @@ export namespace Priority {
   export type PRIORITY_LOW = typeof Priority.PRIORITY_LOW;
   export type PRIORITY_NORMAL = typeof Priority.PRIORITY_NORMAL;
   export type PRIORITY_HIGH = typeof Priority.PRIORITY_HIGH;
+}
+
+/** What a State View folds in the order of: revisions, or effective times. */
+export const QueryTemporality = {
+  /** QUERY_TEMPORALITY_UNSPECIFIED - By revision. */
+  QUERY_TEMPORALITY_UNSPECIFIED: 0,
+  QUERY_TEMPORALITY_REVISION: 1,
+  QUERY_TEMPORALITY_EFFECTIVE_TIMESTAMP: 2,
+} as const;
+
+export type QueryTemporality = typeof QueryTemporality[keyof typeof QueryTemporality];
+
+export namespace QueryTemporality {
+  export type QUERY_TEMPORALITY_UNSPECIFIED = typeof QueryTemporality.QUERY_TEMPORALITY_UNSPECIFIED;
+  export type QUERY_TEMPORALITY_REVISION = typeof QueryTemporality.QUERY_TEMPORALITY_REVISION;
+  export type QUERY_TEMPORALITY_EFFECTIVE_TIMESTAMP = typeof QueryTemporality.QUERY_TEMPORALITY_EFFECTIVE_TIMESTAMP;
+}
+
+/** How the states of an active version are kept. */
+export const MaintenanceMode = {
+  /** MAINTENANCE_MODE_UNSPECIFIED - Lazy. */
+  MAINTENANCE_MODE_UNSPECIFIED: 0,
+  /** MAINTENANCE_MODE_LAZY - Computed when they are read. */
+  MAINTENANCE_MODE_LAZY: 1,
+  /** MAINTENANCE_MODE_EAGER - Computed as events come. */
+  MAINTENANCE_MODE_EAGER: 2,
+  /** MAINTENANCE_MODE_SCHEDULED - Computed by a schedule. */
+  MAINTENANCE_MODE_SCHEDULED: 3,
+} as const;
+
+export type MaintenanceMode = typeof MaintenanceMode[keyof typeof MaintenanceMode];
+
+export namespace MaintenanceMode {
+  export type MAINTENANCE_MODE_UNSPECIFIED = typeof MaintenanceMode.MAINTENANCE_MODE_UNSPECIFIED;
+  export type MAINTENANCE_MODE_LAZY = typeof MaintenanceMode.MAINTENANCE_MODE_LAZY;
+  export type MAINTENANCE_MODE_EAGER = typeof MaintenanceMode.MAINTENANCE_MODE_EAGER;
+  export type MAINTENANCE_MODE_SCHEDULED = typeof MaintenanceMode.MAINTENANCE_MODE_SCHEDULED;
+}
+
+export const ComponentKind = {
+  /** COMPONENT_KIND_UNSPECIFIED - Every kind. */
+  COMPONENT_KIND_UNSPECIFIED: 0,
+  COMPONENT_KIND_STATE_VIEW: 1,
+  COMPONENT_KIND_STATE_CHANGE: 2,
+  COMPONENT_KIND_PRESENTER: 3,
+} as const;
+
+export type ComponentKind = typeof ComponentKind[keyof typeof ComponentKind];
+
+export namespace ComponentKind {
+  export type COMPONENT_KIND_UNSPECIFIED = typeof ComponentKind.COMPONENT_KIND_UNSPECIFIED;
+  export type COMPONENT_KIND_STATE_VIEW = typeof ComponentKind.COMPONENT_KIND_STATE_VIEW;
+  export type COMPONENT_KIND_STATE_CHANGE = typeof ComponentKind.COMPONENT_KIND_STATE_CHANGE;
+  export type COMPONENT_KIND_PRESENTER = typeof ComponentKind.COMPONENT_KIND_PRESENTER;
 }
 
 export interface StateViewDefinition {
@@ -160,6 +214,105 @@ export interface ExecuteStateChangeRequest {
 
 export interface ExecuteStateChangeReply {
   readonly transaction: TransactReply | undefined;
+}
+
+/** The same kind, name, bytes and metadata again: the existing version. */
+export interface PublishStateViewRequest {
+  readonly databaseName: string;
+  readonly stateViewName: string;
+  readonly description?:
+    | string
+    | undefined;
+  /** Media type of the rendered state. */
+  readonly contentType: string;
+  /** URI of a schema of the content. */
+  readonly contentSchema?:
+    | string
+    | undefined;
+  /** Which events it folds. */
+  readonly eventSelection: EventSelection | undefined;
+  readonly queryTemporality: QueryTemporality;
+  readonly sourceCodeUri?: string | undefined;
+  readonly wasmBytes: Buffer;
+  /** The presenter that renders it. */
+  readonly presenterName?: string | undefined;
+}
+
+export interface PublishStateViewReply {
+  readonly version: number;
+}
+
+export interface ActivateStateViewRequest {
+  readonly databaseName: string;
+  readonly stateViewName: string;
+  readonly version: number;
+  readonly maintenanceMode: MaintenanceMode;
+}
+
+export interface ActivateStateViewReply {
+  readonly version: ComponentVersion | undefined;
+}
+
+export interface DeactivateStateViewRequest {
+  readonly databaseName: string;
+  readonly stateViewName: string;
+  readonly version: number;
+}
+
+export interface DeactivateStateViewReply {
+  readonly version: ComponentVersion | undefined;
+}
+
+/** One of the contents that a presenter offers. */
+export interface OfferedContent {
+  readonly contentType: string;
+  /** URI of a schema of the content. */
+  readonly schema?: string | undefined;
+}
+
+export interface PublishPresenterRequest {
+  readonly databaseName: string;
+  readonly presenterName: string;
+  readonly description?:
+    | string
+    | undefined;
+  /** Most preferred first. */
+  readonly offers: readonly OfferedContent[];
+  readonly sourceCodeUri?: string | undefined;
+  readonly wasmBytes: Buffer;
+}
+
+export interface PublishPresenterReply {
+  readonly version: number;
+}
+
+export interface ListComponentVersionsRequest {
+  readonly databaseName: string;
+  readonly kind: ComponentKind;
+  /** Absent: of every name. */
+  readonly name?: string | undefined;
+}
+
+export interface ListComponentVersionsReply {
+  /** By kind, name and version. */
+  readonly versions: readonly ComponentVersion[];
+}
+
+export interface ComponentVersion {
+  readonly kind: ComponentKind;
+  readonly name: string;
+  readonly version: number;
+  readonly description?:
+    | string
+    | undefined;
+  /** SHA-256 of the component, 32 bytes. */
+  readonly wasmDigest: Buffer;
+  readonly publishedAt:
+    | Timestamp
+    | undefined;
+  /** Whether a State View version is active. */
+  readonly active: boolean;
+  readonly maintenanceMode: MaintenanceMode;
 }
 
 function createBaseStateViewDefinition(): StateViewDefinition {
@@ -2045,6 +2198,1049 @@ export const ExecuteStateChangeReply: MessageFns<ExecuteStateChangeReply> = {
     message.transaction = (object.transaction !== undefined && object.transaction !== null)
       ? TransactReply.fromPartial(object.transaction)
       : undefined;
+    return message;
+  },
+};
+
+function createBasePublishStateViewRequest(): PublishStateViewRequest {
+  return {
+    databaseName: "",
+    stateViewName: "",
+    description: undefined,
+    contentType: "",
+    contentSchema: undefined,
+    eventSelection: undefined,
+    queryTemporality: 0,
+    sourceCodeUri: undefined,
+    wasmBytes: Buffer.alloc(0),
+    presenterName: undefined,
+  };
+}
+
+export const PublishStateViewRequest: MessageFns<PublishStateViewRequest> = {
+  encode(message: PublishStateViewRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.databaseName !== "") {
+      writer.uint32(10).string(message.databaseName);
+    }
+    if (message.stateViewName !== "") {
+      writer.uint32(18).string(message.stateViewName);
+    }
+    if (message.description !== undefined) {
+      writer.uint32(26).string(message.description);
+    }
+    if (message.contentType !== "") {
+      writer.uint32(34).string(message.contentType);
+    }
+    if (message.contentSchema !== undefined) {
+      writer.uint32(42).string(message.contentSchema);
+    }
+    if (message.eventSelection !== undefined) {
+      EventSelection.encode(message.eventSelection, writer.uint32(50).fork()).join();
+    }
+    if (message.queryTemporality !== 0) {
+      writer.uint32(56).int32(message.queryTemporality);
+    }
+    if (message.sourceCodeUri !== undefined) {
+      writer.uint32(66).string(message.sourceCodeUri);
+    }
+    if (message.wasmBytes.length !== 0) {
+      writer.uint32(74).bytes(message.wasmBytes);
+    }
+    if (message.presenterName !== undefined) {
+      writer.uint32(82).string(message.presenterName);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PublishStateViewRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePublishStateViewRequest() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.databaseName = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.stateViewName = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.description = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.contentType = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.contentSchema = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.eventSelection = EventSelection.decode(reader, reader.uint32());
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.queryTemporality = reader.int32() as any;
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.sourceCodeUri = reader.string();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.wasmBytes = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.presenterName = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<PublishStateViewRequest>): PublishStateViewRequest {
+    return PublishStateViewRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<PublishStateViewRequest>): PublishStateViewRequest {
+    const message = createBasePublishStateViewRequest() as any;
+    message.databaseName = object.databaseName ?? "";
+    message.stateViewName = object.stateViewName ?? "";
+    message.description = object.description ?? undefined;
+    message.contentType = object.contentType ?? "";
+    message.contentSchema = object.contentSchema ?? undefined;
+    message.eventSelection = (object.eventSelection !== undefined && object.eventSelection !== null)
+      ? EventSelection.fromPartial(object.eventSelection)
+      : undefined;
+    message.queryTemporality = object.queryTemporality ?? 0;
+    message.sourceCodeUri = object.sourceCodeUri ?? undefined;
+    message.wasmBytes = object.wasmBytes ?? Buffer.alloc(0);
+    message.presenterName = object.presenterName ?? undefined;
+    return message;
+  },
+};
+
+function createBasePublishStateViewReply(): PublishStateViewReply {
+  return { version: 0 };
+}
+
+export const PublishStateViewReply: MessageFns<PublishStateViewReply> = {
+  encode(message: PublishStateViewReply, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.version !== 0) {
+      writer.uint32(8).uint64(message.version);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PublishStateViewReply {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePublishStateViewReply() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.version = longToNumber(reader.uint64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<PublishStateViewReply>): PublishStateViewReply {
+    return PublishStateViewReply.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<PublishStateViewReply>): PublishStateViewReply {
+    const message = createBasePublishStateViewReply() as any;
+    message.version = object.version ?? 0;
+    return message;
+  },
+};
+
+function createBaseActivateStateViewRequest(): ActivateStateViewRequest {
+  return { databaseName: "", stateViewName: "", version: 0, maintenanceMode: 0 };
+}
+
+export const ActivateStateViewRequest: MessageFns<ActivateStateViewRequest> = {
+  encode(message: ActivateStateViewRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.databaseName !== "") {
+      writer.uint32(10).string(message.databaseName);
+    }
+    if (message.stateViewName !== "") {
+      writer.uint32(18).string(message.stateViewName);
+    }
+    if (message.version !== 0) {
+      writer.uint32(24).uint64(message.version);
+    }
+    if (message.maintenanceMode !== 0) {
+      writer.uint32(32).int32(message.maintenanceMode);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ActivateStateViewRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseActivateStateViewRequest() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.databaseName = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.stateViewName = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.version = longToNumber(reader.uint64());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.maintenanceMode = reader.int32() as any;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ActivateStateViewRequest>): ActivateStateViewRequest {
+    return ActivateStateViewRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ActivateStateViewRequest>): ActivateStateViewRequest {
+    const message = createBaseActivateStateViewRequest() as any;
+    message.databaseName = object.databaseName ?? "";
+    message.stateViewName = object.stateViewName ?? "";
+    message.version = object.version ?? 0;
+    message.maintenanceMode = object.maintenanceMode ?? 0;
+    return message;
+  },
+};
+
+function createBaseActivateStateViewReply(): ActivateStateViewReply {
+  return { version: undefined };
+}
+
+export const ActivateStateViewReply: MessageFns<ActivateStateViewReply> = {
+  encode(message: ActivateStateViewReply, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.version !== undefined) {
+      ComponentVersion.encode(message.version, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ActivateStateViewReply {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseActivateStateViewReply() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.version = ComponentVersion.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ActivateStateViewReply>): ActivateStateViewReply {
+    return ActivateStateViewReply.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ActivateStateViewReply>): ActivateStateViewReply {
+    const message = createBaseActivateStateViewReply() as any;
+    message.version = (object.version !== undefined && object.version !== null)
+      ? ComponentVersion.fromPartial(object.version)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseDeactivateStateViewRequest(): DeactivateStateViewRequest {
+  return { databaseName: "", stateViewName: "", version: 0 };
+}
+
+export const DeactivateStateViewRequest: MessageFns<DeactivateStateViewRequest> = {
+  encode(message: DeactivateStateViewRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.databaseName !== "") {
+      writer.uint32(10).string(message.databaseName);
+    }
+    if (message.stateViewName !== "") {
+      writer.uint32(18).string(message.stateViewName);
+    }
+    if (message.version !== 0) {
+      writer.uint32(24).uint64(message.version);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeactivateStateViewRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeactivateStateViewRequest() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.databaseName = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.stateViewName = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.version = longToNumber(reader.uint64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeactivateStateViewRequest>): DeactivateStateViewRequest {
+    return DeactivateStateViewRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DeactivateStateViewRequest>): DeactivateStateViewRequest {
+    const message = createBaseDeactivateStateViewRequest() as any;
+    message.databaseName = object.databaseName ?? "";
+    message.stateViewName = object.stateViewName ?? "";
+    message.version = object.version ?? 0;
+    return message;
+  },
+};
+
+function createBaseDeactivateStateViewReply(): DeactivateStateViewReply {
+  return { version: undefined };
+}
+
+export const DeactivateStateViewReply: MessageFns<DeactivateStateViewReply> = {
+  encode(message: DeactivateStateViewReply, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.version !== undefined) {
+      ComponentVersion.encode(message.version, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeactivateStateViewReply {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeactivateStateViewReply() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.version = ComponentVersion.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeactivateStateViewReply>): DeactivateStateViewReply {
+    return DeactivateStateViewReply.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DeactivateStateViewReply>): DeactivateStateViewReply {
+    const message = createBaseDeactivateStateViewReply() as any;
+    message.version = (object.version !== undefined && object.version !== null)
+      ? ComponentVersion.fromPartial(object.version)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseOfferedContent(): OfferedContent {
+  return { contentType: "", schema: undefined };
+}
+
+export const OfferedContent: MessageFns<OfferedContent> = {
+  encode(message: OfferedContent, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.contentType !== "") {
+      writer.uint32(10).string(message.contentType);
+    }
+    if (message.schema !== undefined) {
+      writer.uint32(18).string(message.schema);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): OfferedContent {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseOfferedContent() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.contentType = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.schema = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<OfferedContent>): OfferedContent {
+    return OfferedContent.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<OfferedContent>): OfferedContent {
+    const message = createBaseOfferedContent() as any;
+    message.contentType = object.contentType ?? "";
+    message.schema = object.schema ?? undefined;
+    return message;
+  },
+};
+
+function createBasePublishPresenterRequest(): PublishPresenterRequest {
+  return {
+    databaseName: "",
+    presenterName: "",
+    description: undefined,
+    offers: [],
+    sourceCodeUri: undefined,
+    wasmBytes: Buffer.alloc(0),
+  };
+}
+
+export const PublishPresenterRequest: MessageFns<PublishPresenterRequest> = {
+  encode(message: PublishPresenterRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.databaseName !== "") {
+      writer.uint32(10).string(message.databaseName);
+    }
+    if (message.presenterName !== "") {
+      writer.uint32(18).string(message.presenterName);
+    }
+    if (message.description !== undefined) {
+      writer.uint32(26).string(message.description);
+    }
+    for (const v of message.offers) {
+      OfferedContent.encode(v!, writer.uint32(34).fork()).join();
+    }
+    if (message.sourceCodeUri !== undefined) {
+      writer.uint32(42).string(message.sourceCodeUri);
+    }
+    if (message.wasmBytes.length !== 0) {
+      writer.uint32(50).bytes(message.wasmBytes);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PublishPresenterRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePublishPresenterRequest() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.databaseName = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.presenterName = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.description = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.offers.push(OfferedContent.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.sourceCodeUri = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.wasmBytes = Buffer.from(reader.bytes());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<PublishPresenterRequest>): PublishPresenterRequest {
+    return PublishPresenterRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<PublishPresenterRequest>): PublishPresenterRequest {
+    const message = createBasePublishPresenterRequest() as any;
+    message.databaseName = object.databaseName ?? "";
+    message.presenterName = object.presenterName ?? "";
+    message.description = object.description ?? undefined;
+    message.offers = object.offers?.map((e) => OfferedContent.fromPartial(e)) || [];
+    message.sourceCodeUri = object.sourceCodeUri ?? undefined;
+    message.wasmBytes = object.wasmBytes ?? Buffer.alloc(0);
+    return message;
+  },
+};
+
+function createBasePublishPresenterReply(): PublishPresenterReply {
+  return { version: 0 };
+}
+
+export const PublishPresenterReply: MessageFns<PublishPresenterReply> = {
+  encode(message: PublishPresenterReply, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.version !== 0) {
+      writer.uint32(8).uint64(message.version);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PublishPresenterReply {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePublishPresenterReply() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.version = longToNumber(reader.uint64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<PublishPresenterReply>): PublishPresenterReply {
+    return PublishPresenterReply.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<PublishPresenterReply>): PublishPresenterReply {
+    const message = createBasePublishPresenterReply() as any;
+    message.version = object.version ?? 0;
+    return message;
+  },
+};
+
+function createBaseListComponentVersionsRequest(): ListComponentVersionsRequest {
+  return { databaseName: "", kind: 0, name: undefined };
+}
+
+export const ListComponentVersionsRequest: MessageFns<ListComponentVersionsRequest> = {
+  encode(message: ListComponentVersionsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.databaseName !== "") {
+      writer.uint32(10).string(message.databaseName);
+    }
+    if (message.kind !== 0) {
+      writer.uint32(16).int32(message.kind);
+    }
+    if (message.name !== undefined) {
+      writer.uint32(26).string(message.name);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListComponentVersionsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListComponentVersionsRequest() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.databaseName = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.kind = reader.int32() as any;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListComponentVersionsRequest>): ListComponentVersionsRequest {
+    return ListComponentVersionsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListComponentVersionsRequest>): ListComponentVersionsRequest {
+    const message = createBaseListComponentVersionsRequest() as any;
+    message.databaseName = object.databaseName ?? "";
+    message.kind = object.kind ?? 0;
+    message.name = object.name ?? undefined;
+    return message;
+  },
+};
+
+function createBaseListComponentVersionsReply(): ListComponentVersionsReply {
+  return { versions: [] };
+}
+
+export const ListComponentVersionsReply: MessageFns<ListComponentVersionsReply> = {
+  encode(message: ListComponentVersionsReply, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.versions) {
+      ComponentVersion.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListComponentVersionsReply {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListComponentVersionsReply() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.versions.push(ComponentVersion.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListComponentVersionsReply>): ListComponentVersionsReply {
+    return ListComponentVersionsReply.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListComponentVersionsReply>): ListComponentVersionsReply {
+    const message = createBaseListComponentVersionsReply() as any;
+    message.versions = object.versions?.map((e) => ComponentVersion.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseComponentVersion(): ComponentVersion {
+  return {
+    kind: 0,
+    name: "",
+    version: 0,
+    description: undefined,
+    wasmDigest: Buffer.alloc(0),
+    publishedAt: undefined,
+    active: false,
+    maintenanceMode: 0,
+  };
+}
+
+export const ComponentVersion: MessageFns<ComponentVersion> = {
+  encode(message: ComponentVersion, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.kind !== 0) {
+      writer.uint32(8).int32(message.kind);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.version !== 0) {
+      writer.uint32(24).uint64(message.version);
+    }
+    if (message.description !== undefined) {
+      writer.uint32(34).string(message.description);
+    }
+    if (message.wasmDigest.length !== 0) {
+      writer.uint32(42).bytes(message.wasmDigest);
+    }
+    if (message.publishedAt !== undefined) {
+      Timestamp.encode(message.publishedAt, writer.uint32(50).fork()).join();
+    }
+    if (message.active !== false) {
+      writer.uint32(56).bool(message.active);
+    }
+    if (message.maintenanceMode !== 0) {
+      writer.uint32(64).int32(message.maintenanceMode);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ComponentVersion {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseComponentVersion() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.kind = reader.int32() as any;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.version = longToNumber(reader.uint64());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.description = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.wasmDigest = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.publishedAt = Timestamp.decode(reader, reader.uint32());
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.active = reader.bool();
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.maintenanceMode = reader.int32() as any;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ComponentVersion>): ComponentVersion {
+    return ComponentVersion.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ComponentVersion>): ComponentVersion {
+    const message = createBaseComponentVersion() as any;
+    message.kind = object.kind ?? 0;
+    message.name = object.name ?? "";
+    message.version = object.version ?? 0;
+    message.description = object.description ?? undefined;
+    message.wasmDigest = object.wasmDigest ?? Buffer.alloc(0);
+    message.publishedAt = (object.publishedAt !== undefined && object.publishedAt !== null)
+      ? Timestamp.fromPartial(object.publishedAt)
+      : undefined;
+    message.active = object.active ?? false;
+    message.maintenanceMode = object.maintenanceMode ?? 0;
     return message;
   },
 };

@@ -52,7 +52,7 @@ export namespace Direction {
 export interface Event {
   /**
    * 1 to 255 bytes, not blank, no control characters. (stream, id) is unique in a database: a taken
-   * id is stored as "{id}~{revision}.{index}".
+   * id is stored as "{id}~{revision}.{index}", with that ending once more while that is taken too.
    */
   readonly id: string;
   /** "1.0". */

@@ -18,6 +18,10 @@ import {
 } from "@grpc/grpc-js";
 import { Empty } from "../../google/protobuf/empty.ts";
 import {
+  ActivateStateViewReply,
+  ActivateStateViewRequest,
+  DeactivateStateViewReply,
+  DeactivateStateViewRequest,
   DefineStateChangeRequest,
   DefineStateChangeResponse,
   DefineStateViewRequest,
@@ -26,10 +30,16 @@ import {
   ExecuteStateChangeRequest,
   FetchStateViewAtRevisionRequest,
   FetchStateViewRequest,
+  ListComponentVersionsReply,
+  ListComponentVersionsRequest,
   ProcessStateChangeReply,
   ProcessStateChangeRequest,
+  PublishPresenterReply,
+  PublishPresenterRequest,
   PublishStateChangeReply,
   PublishStateChangeRequest,
+  PublishStateViewReply,
+  PublishStateViewRequest,
   State,
 } from "./component.ts";
 import {
@@ -233,6 +243,39 @@ export const EventStoreService = {
     responseSerialize: (value: State): Buffer => Buffer.from(State.encode(value).finish()),
     responseDeserialize: (value: Buffer): State => State.decode(value),
   },
+  publishStateView: {
+    path: "/cairn.v1.EventStore/PublishStateView" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: PublishStateViewRequest): Buffer =>
+      Buffer.from(PublishStateViewRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): PublishStateViewRequest => PublishStateViewRequest.decode(value),
+    responseSerialize: (value: PublishStateViewReply): Buffer =>
+      Buffer.from(PublishStateViewReply.encode(value).finish()),
+    responseDeserialize: (value: Buffer): PublishStateViewReply => PublishStateViewReply.decode(value),
+  },
+  activateStateView: {
+    path: "/cairn.v1.EventStore/ActivateStateView" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ActivateStateViewRequest): Buffer =>
+      Buffer.from(ActivateStateViewRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ActivateStateViewRequest => ActivateStateViewRequest.decode(value),
+    responseSerialize: (value: ActivateStateViewReply): Buffer =>
+      Buffer.from(ActivateStateViewReply.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ActivateStateViewReply => ActivateStateViewReply.decode(value),
+  },
+  deactivateStateView: {
+    path: "/cairn.v1.EventStore/DeactivateStateView" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: DeactivateStateViewRequest): Buffer =>
+      Buffer.from(DeactivateStateViewRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): DeactivateStateViewRequest => DeactivateStateViewRequest.decode(value),
+    responseSerialize: (value: DeactivateStateViewReply): Buffer =>
+      Buffer.from(DeactivateStateViewReply.encode(value).finish()),
+    responseDeserialize: (value: Buffer): DeactivateStateViewReply => DeactivateStateViewReply.decode(value),
+  },
   defineStateChange: {
     path: "/cairn.v1.EventStore/DefineStateChange" as const,
     requestStream: false as const,
@@ -277,6 +320,28 @@ export const EventStoreService = {
       Buffer.from(ExecuteStateChangeReply.encode(value).finish()),
     responseDeserialize: (value: Buffer): ExecuteStateChangeReply => ExecuteStateChangeReply.decode(value),
   },
+  publishPresenter: {
+    path: "/cairn.v1.EventStore/PublishPresenter" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: PublishPresenterRequest): Buffer =>
+      Buffer.from(PublishPresenterRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): PublishPresenterRequest => PublishPresenterRequest.decode(value),
+    responseSerialize: (value: PublishPresenterReply): Buffer =>
+      Buffer.from(PublishPresenterReply.encode(value).finish()),
+    responseDeserialize: (value: Buffer): PublishPresenterReply => PublishPresenterReply.decode(value),
+  },
+  listComponentVersions: {
+    path: "/cairn.v1.EventStore/ListComponentVersions" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListComponentVersionsRequest): Buffer =>
+      Buffer.from(ListComponentVersionsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListComponentVersionsRequest => ListComponentVersionsRequest.decode(value),
+    responseSerialize: (value: ListComponentVersionsReply): Buffer =>
+      Buffer.from(ListComponentVersionsReply.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListComponentVersionsReply => ListComponentVersionsReply.decode(value),
+  },
 } as const;
 
 export interface EventStoreServer extends UntypedServiceImplementation {
@@ -297,10 +362,15 @@ export interface EventStoreServer extends UntypedServiceImplementation {
   defineStateView: handleUnaryCall<DefineStateViewRequest, DefineStateViewResponse>;
   fetchStateView: handleUnaryCall<FetchStateViewRequest, State>;
   fetchStateViewAtRevision: handleUnaryCall<FetchStateViewAtRevisionRequest, State>;
+  publishStateView: handleUnaryCall<PublishStateViewRequest, PublishStateViewReply>;
+  activateStateView: handleUnaryCall<ActivateStateViewRequest, ActivateStateViewReply>;
+  deactivateStateView: handleUnaryCall<DeactivateStateViewRequest, DeactivateStateViewReply>;
   defineStateChange: handleUnaryCall<DefineStateChangeRequest, DefineStateChangeResponse>;
   processStateChange: handleUnaryCall<ProcessStateChangeRequest, ProcessStateChangeReply>;
   publishStateChange: handleUnaryCall<PublishStateChangeRequest, PublishStateChangeReply>;
   executeStateChange: handleUnaryCall<ExecuteStateChangeRequest, ExecuteStateChangeReply>;
+  publishPresenter: handleUnaryCall<PublishPresenterRequest, PublishPresenterReply>;
+  listComponentVersions: handleUnaryCall<ListComponentVersionsRequest, ListComponentVersionsReply>;
 }
 
 export interface EventStoreClient extends Client {
@@ -517,6 +587,51 @@ export interface EventStoreClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: State) => void,
   ): ClientUnaryCall;
+  publishStateView(
+    request: PublishStateViewRequest,
+    callback: (error: ServiceError | null, response: PublishStateViewReply) => void,
+  ): ClientUnaryCall;
+  publishStateView(
+    request: PublishStateViewRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: PublishStateViewReply) => void,
+  ): ClientUnaryCall;
+  publishStateView(
+    request: PublishStateViewRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: PublishStateViewReply) => void,
+  ): ClientUnaryCall;
+  activateStateView(
+    request: ActivateStateViewRequest,
+    callback: (error: ServiceError | null, response: ActivateStateViewReply) => void,
+  ): ClientUnaryCall;
+  activateStateView(
+    request: ActivateStateViewRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ActivateStateViewReply) => void,
+  ): ClientUnaryCall;
+  activateStateView(
+    request: ActivateStateViewRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ActivateStateViewReply) => void,
+  ): ClientUnaryCall;
+  deactivateStateView(
+    request: DeactivateStateViewRequest,
+    callback: (error: ServiceError | null, response: DeactivateStateViewReply) => void,
+  ): ClientUnaryCall;
+  deactivateStateView(
+    request: DeactivateStateViewRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: DeactivateStateViewReply) => void,
+  ): ClientUnaryCall;
+  deactivateStateView(
+    request: DeactivateStateViewRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: DeactivateStateViewReply) => void,
+  ): ClientUnaryCall;
   defineStateChange(
     request: DefineStateChangeRequest,
     callback: (error: ServiceError | null, response: DefineStateChangeResponse) => void,
@@ -576,6 +691,36 @@ export interface EventStoreClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ExecuteStateChangeReply) => void,
+  ): ClientUnaryCall;
+  publishPresenter(
+    request: PublishPresenterRequest,
+    callback: (error: ServiceError | null, response: PublishPresenterReply) => void,
+  ): ClientUnaryCall;
+  publishPresenter(
+    request: PublishPresenterRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: PublishPresenterReply) => void,
+  ): ClientUnaryCall;
+  publishPresenter(
+    request: PublishPresenterRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: PublishPresenterReply) => void,
+  ): ClientUnaryCall;
+  listComponentVersions(
+    request: ListComponentVersionsRequest,
+    callback: (error: ServiceError | null, response: ListComponentVersionsReply) => void,
+  ): ClientUnaryCall;
+  listComponentVersions(
+    request: ListComponentVersionsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListComponentVersionsReply) => void,
+  ): ClientUnaryCall;
+  listComponentVersions(
+    request: ListComponentVersionsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListComponentVersionsReply) => void,
   ): ClientUnaryCall;
 }
 
