@@ -24,6 +24,7 @@ import {
   type Persist,
   type RaftState,
   type ReplicaId,
+  type Step,
   step,
 } from '#raft';
 
@@ -74,7 +75,11 @@ export interface History {
   readonly votes: ReadonlyMap<string, ReplicaId>;
 }
 
+/** The core that the replicas run: the shipped one, or one that is broken on purpose. */
+export type Core = (state: RaftState, input: Input, nowMs: number) => Step;
+
 export interface World {
+  readonly core: Core;
   readonly nowMs: number;
   readonly replicas: ReadonlyMap<ReplicaId, Replica>;
   readonly network: readonly Envelope[];
@@ -99,7 +104,7 @@ export interface Beginning {
   readonly entries?: readonly Entry[];
 }
 
-export function worldOf(beginnings: readonly Beginning[]): World {
+export function worldOf(beginnings: readonly Beginning[], core: Core = step): World {
   const replicas = beginnings.map(({ config, membership, hardState, entries }): Replica => {
     const machine = { last: ORIGIN, membership };
     const disk: Disk = {
@@ -112,6 +117,7 @@ export function worldOf(beginnings: readonly Beginning[]): World {
     return opened({ id: config.self, config, disk, machine, ...down }, 0);
   });
   return {
+    core,
     nowMs: 0,
     replicas: new Map(replicas.map((replica) => [replica.id, replica])),
     network: [],
@@ -135,7 +141,7 @@ export function stateOf(world: World, id: ReplicaId): RaftState {
 export function give(world: World, id: ReplicaId, input: Input): Turn {
   const replica = replicaOf(world, id);
   if (replica.state === undefined) return { world, events: [] };
-  const result = step(replica.state, input, world.nowMs);
+  const result = world.core(replica.state, input, world.nowMs);
   checkStep(replica.state, input, result);
   const next = taken({ ...replica, state: result.state }, result.effects);
   const envelopes = result.effects.flatMap((effect): readonly Envelope[] =>
