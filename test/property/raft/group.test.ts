@@ -1,7 +1,8 @@
 // Goal: whatever is lost, doubled, delayed, reordered or forgotten, a group keeps every invariant of #raft and of the
 // group, no read is answered at a state older than what was committed when it was asked, and once the faults end a
 // leader is found, everything settles and all state machines are the same. Method: random schedules over a world of
-// three to five replicas; fast-check prints the seed of a failure and shrinks its schedule.
+// one to five voters among five replicas; fast-check prints the seed of a failure and shrinks its schedule. RAFT_RUNS
+// says how many schedules are tried.
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
