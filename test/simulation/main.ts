@@ -5,6 +5,7 @@
  *   npm run sim -- --seed 7 --faults 3,5 --operations 40    the same with less
  *   npm run sim -- --seeds 200 [--from 1]          many seeds; each failure is made small and printed
  *   npm run sim -- --seeds 200 --until-failure     as above, without making it small; ends at the first
+ *   npm run sim -- --seeds 200 --first 7,8         begins with these
  *
  * Exits with 1 when something is wrong. One seed of a hundred, and the first, runs twice: both runs must be the same.
  */
@@ -22,6 +23,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     seeds: { type: 'string' },
     from: { type: 'string', default: '1' },
+    first: { type: 'string' },
     faults: { type: 'string' },
     operations: { type: 'string' },
     'until-failure': { type: 'boolean', default: false },
@@ -44,9 +46,11 @@ async function one(seed: number): Promise<number> {
 async function many(count: number): Promise<number> {
   const startedMs = realMs();
   const from = Number(values.from);
+  const first = values.first?.split(',').map(Number) ?? [];
+  const seeds = [...first, ...Array.from({ length: count }, (_, place) => from + place)];
   let failures = 0;
   const total = { simulatedUs: 0, operations: 0, events: 0, faults: 0 };
-  for (let seed = from; seed < from + count; seed += 1) {
+  for (const seed of seeds) {
     const result = await runSeed(seed);
     total.simulatedUs += result.simulatedUs;
     total.operations += result.operationCount;
@@ -63,7 +67,7 @@ async function many(count: number): Promise<number> {
   const { user, system } = process.cpuUsage();
   const cpuSeconds = (user + system) / 1e6;
   say(
-    `${count} seeds from ${from}: ${failures} failed; ${total.operations} operations, ${total.faults} faults, ${total.events} events`,
+    `${seeds.length} seeds from ${seeds[0]}: ${failures} failed; ${total.operations} operations, ${total.faults} faults, ${total.events} events`,
   );
   say(
     `${simulated.toFixed(0)} simulated seconds in ${seconds.toFixed(1)} s (${(simulated / seconds).toFixed(1)} to 1), ` +

@@ -44,6 +44,13 @@ export class Inode {
     this.#touch(to, bytes.length);
   }
 
+  /** The disk says that the bytes are there, and they are not. */
+  lose(bytes: Uint8Array, at: number): void {
+    this.#damage();
+    put(this.#truth, bytes, at);
+    this.#touch(at, bytes.length);
+  }
+
   /** The disk loses bits that it had. */
   flip(at: number, mask: number): void {
     this.#damage();

@@ -15,12 +15,14 @@ import { Inode, SECTOR_BYTES } from './inode.ts';
 export type StepKind = 'create' | 'remove' | 'rename' | 'write' | 'sync' | 'sync-directory';
 
 /** What the disk will do to a call. `cut`: the machine, or the process, ends there. */
-export type Mishap = 'cut' | 'error' | 'short' | 'misdirect';
+export type Mishap = 'cut' | 'error' | 'short' | 'misdirect' | 'lose';
 
 export interface Armed {
   readonly mishap: Mishap;
   /** Only calls of these kinds count; absent: all. */
   readonly kinds?: readonly StepKind[];
+  /** Only calls on files whose name contains this count; absent: all. */
+  readonly path?: string;
   /** The calls that go well before. */
   readonly after: number;
 }
@@ -36,6 +38,7 @@ export interface DiskWorld {
 }
 
 const SYNC_US_MEAN = 300;
+const LATE_SECTORS = 8;
 
 export class SimDisk implements Disk {
   readonly #names: Names = new Map();
@@ -50,6 +53,7 @@ export class SimDisk implements Disk {
   capacityBytes: number = Number.POSITIVE_INFINITY;
   /** Bytes of the store, which shares the disk. */
   storeBytes = 0;
+  #hasLost = false;
   /** Calls that failed since somebody last asked. */
   #errors = 0;
   /** The process has ended: what its last call still has on the stack does nothing any more. */
@@ -93,6 +97,7 @@ export class SimDisk implements Disk {
 
   /** The power goes: of what was not synced a share survives; of changed names, those up to some moment. */
   losePower(share: number): void {
+    this.takeLost();
     const count = this.#random.between(0, this.#changes.length);
     for (const change of this.#changes.slice(0, share === 0 ? 0 : count)) change(this.#durableNames);
     this.#changes = [];
@@ -103,14 +108,28 @@ export class SimDisk implements Disk {
 
   /** Flips one bit somewhere in a file whose name contains the part; says where, or that there was none. */
   flip(part: string): string | undefined {
-    const found = this.#random.pickFrom([...this.#names].filter(([path, { size }]) => path.includes(part) && size > 0));
+    const written = [...this.#names].filter(([path, { size }]) => path.includes(part) && size > 0);
+    // What was written last is what a restart still needs.
+    const isLate = this.#random.chance(0.5);
+    const found = isLate ? written.at(-1) : this.#random.pickFrom(written);
     if (found === undefined) return undefined;
     const [path, inode] = found;
     const sectors = writtenSectors(inode);
-    const sector = this.#random.pickFrom(sectors) ?? 0;
+    const sector = this.#random.pickFrom(isLate ? sectors.slice(-LATE_SECTORS) : sectors) ?? 0;
     const at = sector + this.#random.between(0, SECTOR_BYTES - 1);
     inode.flip(at, 1 << this.#random.between(0, 7));
     return `${path} at ${at}`;
+  }
+
+  /**
+   * Whether a write was lost without a word since somebody last asked. If so, the guard's next note of it is durable: a
+   * lost write of which nothing else knows is one that no single node can notice.
+   */
+  takeLost(): boolean {
+    const hasLost = this.#hasLost;
+    this.#hasLost = false;
+    if (hasLost) for (const [path, inode] of this.#names) if (path.endsWith('guard')) inode.sync();
+    return hasLost;
   }
 
   /** Everything that the disk got wrong by itself is put right from a backup. The node is down. */
@@ -171,7 +190,10 @@ export class SimDisk implements Disk {
       throw fileError('ENOSPC', path);
     }
     if (mishap === 'misdirect') inode.misdirect(bytes, at, this.#elsewhere(inode, bytes.length, at));
-    else inode.write(bytes, at);
+    else if (mishap === 'lose') {
+      inode.lose(bytes, at);
+      this.#hasLost = true;
+    } else inode.write(bytes, at);
   }
 
   /** For the files of this disk. */
@@ -207,7 +229,8 @@ export class SimDisk implements Disk {
   #step(kind: StepKind, path: string): Mishap | undefined {
     if (this.#isCut) throw fileError('EIO', path);
     const armed = this.#armed;
-    if (armed === undefined || (armed.plan.kinds !== undefined && !armed.plan.kinds.includes(kind))) return undefined;
+    if (armed === undefined || armed.plan.kinds?.includes(kind) === false) return undefined;
+    if (armed.plan.path !== undefined && !path.includes(armed.plan.path)) return undefined;
     armed.left -= 1;
     if (armed.left >= 0) return undefined;
     this.#armed = undefined;

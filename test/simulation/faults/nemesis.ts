@@ -96,13 +96,28 @@ export class Nemesis {
     node.store.slowness = times;
   }
 
-  #rot({ where, kills, durationUs }: Extract<FaultAction, { readonly kind: 'rot' }>): void {
+  #rot({ where, ending, durationUs }: Extract<FaultAction, { readonly kind: 'rot' }>): void {
     const { node, simulator, onBug } = this.#parts;
     if (where === 'misdirected') node.disk.arm({ mishap: 'misdirect', kinds: ['write'], after: 0 });
+    else if (where === 'lost') this.#lose(simulator.nowUs + durationUs);
     else if (where === 'store') node.store.flip().then((place) => simulator.note(`spoiled: ${place}`), onBug);
     else simulator.note(`spoiled: ${node.disk.flip(where === 'log' ? '.wal' : 'guard')}`);
-    if (kills) this.#later(20_000, 'after rot', () => node.crash({ kind: 'process' }));
+    if (ending !== undefined && where !== 'lost') this.#later(20_000, 'after rot', () => node.crash(ending));
     this.#later(durationUs, 'repair', () => this.#repair());
+  }
+
+  /** A write of the log is lost. The power goes soon afterwards: behind a later batch a gap would show by itself. */
+  #lose(untilUs: number): void {
+    const { node, simulator } = this.#parts;
+    node.disk.arm({ mishap: 'lose', kinds: ['write'], path: '.wal', after: 0 });
+    const look = (): void => {
+      if (node.disk.takeLost()) {
+        simulator.note('a write was lost');
+        // The store loses what it knew of that write, so that only the log itself can tell.
+        node.crash({ kind: 'power', share: 0 });
+      } else if (simulator.nowUs < untilUs) this.#later(1000, 'look for lost', look);
+    };
+    look();
   }
 
   /** The operator stops the node, restores its files, and starts it. */

@@ -43,10 +43,13 @@ export type FaultAction =
   /** The disk spoils what it has and says nothing; after a while it is put right from a backup. */
   | {
       readonly kind: 'rot';
-      readonly where: 'log' | 'guard' | 'store' | 'misdirected';
-      readonly kills: boolean;
+      readonly where: RotPlace;
+      /** How the process ends soon afterwards, if it does. */
+      readonly ending: Ending | undefined;
       readonly durationUs: number;
     };
+
+export type RotPlace = 'log' | 'guard' | 'store' | 'misdirected' | 'lost';
 
 export interface Fault {
   readonly number: number;
@@ -105,8 +108,13 @@ function drawAction(kind: FaultKind, random: Rng): FaultAction {
     case 'drain':
       return { kind };
     case 'rot': {
-      const where = random.pick<'log' | 'guard' | 'store' | 'misdirected'>(['log', 'guard', 'store', 'misdirected']);
-      return { kind, where, kills: random.chance(0.7), durationUs: durationUs + 500_000 };
+      const where = random.pick<RotPlace>(['log', 'log', 'guard', 'store', 'misdirected', 'lost']);
+      return {
+        kind,
+        where,
+        ending: random.chance(0.7) ? drawEnding(random) : undefined,
+        durationUs: durationUs + 500_000,
+      };
     }
   }
 }
@@ -120,8 +128,11 @@ const ALL_STEPS: readonly [StepKind, ...StepKind[]] = ['write', 'sync', 'rename'
 function drawArmed(mishap: Armed['mishap'], random: Rng): Armed {
   const after = random.between(0, 12);
   if (mishap === 'short') return { mishap, kinds: ['write'], after };
-  if (random.chance(0.5)) return { mishap, after };
-  return { mishap, kinds: [random.pick(ALL_STEPS)], after: Math.floor(after / 3) };
+  if (random.chance(0.4)) return { mishap, after };
+  const kind = random.pick(ALL_STEPS);
+  // Names change only when a segment begins or goes.
+  const isUsual = kind === 'write' || kind === 'sync';
+  return { mishap, kinds: [kind], after: isUsual ? Math.floor(after / 2) : after % 2 };
 }
 
 function drawConditions(random: Rng): NetworkConditions {

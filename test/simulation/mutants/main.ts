@@ -46,15 +46,18 @@ function isKilled(mutant: Mutant): boolean {
   }
   writeFileSync(path, parts.join(mutant.replace));
   try {
-    const count = mutant.seeds === undefined ? values.seeds : String(Math.max(mutant.seeds, Number(values.seeds)));
+    const first = mutant.first === undefined ? [] : ['--first', mutant.first.join(',')];
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
-      ['--conditions=source', 'test/simulation/main.ts', '--seeds', count, '--until-failure'],
+      ['--conditions=source', 'test/simulation/main.ts', '--seeds', values.seeds, ...first, '--until-failure'],
       { cwd: copy, encoding: 'utf8', timeout: MINUTES_MAX * 60_000, maxBuffer: 2 ** 26 },
     );
     const lines = `${stdout}${stderr}`.split('\n');
     const found = lines.find((line) => line.startsWith('seed ')) ?? lines.find((line) => line.includes('Error'));
-    report(mutant, status === 0 ? `**survives ${count} seeds**` : (found ?? `exit code ${status}`).slice(0, 160));
+    report(
+      mutant,
+      status === 0 ? `**survives ${values.seeds} seeds**` : (found ?? `exit code ${status}`).slice(0, 160),
+    );
     return status !== 0 && found !== undefined;
   } finally {
     writeFileSync(path, original);

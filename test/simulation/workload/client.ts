@@ -43,6 +43,8 @@ export interface Commons {
 
 interface Known {
   databaseId: string | undefined;
+  /** The instance that had the name before. */
+  formerId: string | undefined;
   revision: number;
 }
 
@@ -83,7 +85,7 @@ export class Client {
 
   async #do(deed: Deed): Promise<void> {
     const name = this.#random.pick(this.#habits.names);
-    const known = this.#known.get(name) ?? { databaseId: undefined, revision: 0 };
+    const known = this.#known.get(name) ?? { databaseId: undefined, formerId: undefined, revision: 0 };
     this.#known.set(name, known);
     switch (deed) {
       case 'transact':
@@ -183,8 +185,9 @@ export class Client {
   }
 
   async #delete(name: string, known: Known): Promise<void> {
-    const byId = this.#random.chance(0.5) ? { databaseId: known.databaseId } : {};
-    const operation = await this.#connection.call('delete', { name, ...byId });
+    const draw = this.#random.share();
+    const databaseId = draw < 0.3 ? known.databaseId : draw < 0.6 ? known.formerId : undefined;
+    const operation = await this.#connection.call('delete', { name, databaseId });
     if (operation.outcome.kind !== 'ok' || this.#random.chance(0.2)) return;
     this.#learn(known, await this.#connection.call('create', { name }));
   }
@@ -205,6 +208,7 @@ export class Client {
     if (operation.outcome.kind !== 'ok') return;
     const { databaseId, revision } = operation.outcome.value;
     const isSame = known.databaseId === databaseId;
+    if (!isSame) known.formerId = known.databaseId;
     known.revision = isSame ? Math.max(known.revision, revision) : revision;
     known.databaseId = databaseId;
   }
