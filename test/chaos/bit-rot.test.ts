@@ -49,6 +49,13 @@ function flip(path: string, at: (length: number) => number): void {
   writeFileSync(path, bytes.fill((bytes[place] ?? 0) ^ 16, place, place + 1));
 }
 
+/** What a node says that ends by itself with 70: before it is ready, if the scrub is the quicker one. */
+async function logOfEnd(dataDir: string): Promise<string> {
+  const started = await start(dataDir).catch(String);
+  if (typeof started === 'string') return started;
+  return `the node ended with ${await started.ended}: ${started.log()}`;
+}
+
 it('a node with a damaged table stops or does not start, and starts again from a whole one', {
   timeout: TIMEOUT_MS,
 }, async () => {
@@ -70,11 +77,11 @@ it('a node with a damaged table stops or does not start, and starts again from a
 
   // A row: found soon after the start, and before the next one.
   flip(table, (length) => Math.floor(length / 2));
-  const node = await start(dir.path);
-  expect(await node.ended).toBe(70);
+  const log = await logOfEnd(dir.path);
   const says = /\.ldb is damaged at offset \d+: found a block of \d+ bytes with checksum 0x\w{8}, expected 0x\w{8}/;
-  expect(node.log()).toMatch(says);
-  expect(node.log()).toContain('"isolate":"scrub"');
+  expect(log).toContain('the node ended with 70');
+  expect(log).toMatch(says);
+  expect(log).toContain('"isolate":"scrub"');
   expect(readFileSync(note, 'utf8')).toMatch(says);
   await expect(start(dir.path)).rejects.toThrow(says);
 
