@@ -152,6 +152,7 @@ async function run(perTurn: number): Promise<number> {
       token: turn * perTurn + at,
       group: GROUP,
       payload,
+      tellsAdmission: false,
     }));
     core.send(unpackCommands(packCommands({ proposals, creates: [], deletes: [], reads: [], follows: false })));
     log.sync();

@@ -4,7 +4,7 @@
  * Proposals travel as one transferred buffer, and when there is nothing else, which is nearly always, that buffer is the
  * whole message. All numbers are little-endian.
  *
- *   proposals   (f64 token | u32 group | u32 length | payload)*
+ *   proposals   (f64 token | u32 group | u32 length | u8 tells admission | payload)*
  */
 import { toGroupId } from '#base';
 import type { Commands, CreateRequest, DeleteRequest, Proposal, ReadRequest } from './link.ts';
@@ -21,7 +21,7 @@ interface FullCommands {
   readonly follows: boolean;
 }
 
-const PROPOSAL_HEADER_BYTES = 16;
+const PROPOSAL_HEADER_BYTES = 17;
 const NOTHING: readonly never[] = [];
 
 export function packCommands({ proposals, reads, creates, deletes, follows }: Commands): CommandMessage {
@@ -53,10 +53,11 @@ function packProposals(proposals: readonly Proposal[]): ArrayBuffer {
   const bytes = new Uint8Array(length);
   const view = new DataView(bytes.buffer);
   let at = 0;
-  for (const { token, group, payload } of proposals) {
+  for (const { token, group, payload, tellsAdmission } of proposals) {
     view.setFloat64(at, token, true);
     view.setUint32(at + 8, group, true);
     view.setUint32(at + 12, payload.length, true);
+    view.setUint8(at + 16, tellsAdmission ? 1 : 0);
     bytes.set(payload, at + PROPOSAL_HEADER_BYTES);
     at += PROPOSAL_HEADER_BYTES + payload.length;
   }
@@ -73,6 +74,7 @@ function unpackProposals(buffer: ArrayBuffer): readonly Proposal[] {
       token: view.getFloat64(at, true),
       group: toGroupId(view.getUint32(at + 8, true)),
       payload: new Uint8Array(buffer, at + PROPOSAL_HEADER_BYTES, length),
+      tellsAdmission: view.getUint8(at + 16) === 1,
     });
     at += PROPOSAL_HEADER_BYTES + length;
   }

@@ -55,6 +55,14 @@ interface Pending {
   readonly kind: 'proposal' | 'read';
   readonly startedMs: number;
   readonly settle: (settlement: Settlement) => void;
+  readonly onAdmitted?: (() => void) | undefined;
+}
+
+/** How a request leaves, and how what comes back becomes its answer. */
+interface Asked<Answer> {
+  readonly add: (token: Token) => void;
+  readonly answer: (settlement: Settlement) => Answer;
+  readonly onAdmitted?: (() => void) | undefined;
 }
 
 export class FrontNode implements Node {
@@ -101,19 +109,22 @@ export class FrontNode implements Node {
   }
 
   createDatabase(name: string): Promise<CreateOutcome> {
-    return this.#ask('proposal', (token) => this.#turn.creates.push({ token, name }), createOutcome);
+    return this.#ask('proposal', { add: (token) => this.#turn.creates.push({ token, name }), answer: createOutcome });
   }
 
   deleteDatabase(name: string, databaseId?: DatabaseId): Promise<DeleteOutcome> {
-    return this.#ask('proposal', (token) => this.#turn.deletes.push({ token, name, databaseId }), deleteOutcome);
+    const add = (token: Token): unknown => this.#turn.deletes.push({ token, name, databaseId });
+    return this.#ask('proposal', { add, answer: deleteOutcome });
   }
 
-  transact(group: GroupId, payload: Uint8Array): Promise<TransactOutcome> {
+  transact(group: GroupId, payload: Uint8Array, onAdmitted?: () => void): Promise<TransactOutcome> {
     if (payload.length > PAYLOAD_BYTES_MAX) {
       return this.#refuse('proposal', payloadTooLarge(payload.length, PAYLOAD_BYTES_MAX));
     }
     const answer = (settlement: Settlement): TransactOutcome => this.#answer(group, transactOutcome(settlement));
-    return this.#ask('proposal', (token) => this.#turn.proposals.push({ token, group, payload }), answer);
+    const tellsAdmission = onAdmitted !== undefined;
+    const add = (token: Token): unknown => this.#turn.proposals.push({ token, group, payload, tellsAdmission });
+    return this.#ask('proposal', { add, answer, onAdmitted });
   }
 
   async latest(group: GroupId): Promise<Revision> {
@@ -170,7 +181,8 @@ export class FrontNode implements Node {
   }
 
   async #read(group: GroupId): Promise<Revision> {
-    const revision = await this.#ask('read', (token) => this.#turn.reads.push({ token, group }), readRevision);
+    const add = (token: Token): unknown => this.#turn.reads.push({ token, group });
+    const revision = await this.#ask('read', { add, answer: readRevision });
     this.#revisions.advance(group, revision);
     return revision;
   }
@@ -181,11 +193,7 @@ export class FrontNode implements Node {
   }
 
   /** Adds a request to this turn's message; resolves or rejects with its settlement. */
-  #ask<Answer>(
-    kind: Pending['kind'],
-    add: (token: Token) => void,
-    answer: (settlement: Settlement) => Answer,
-  ): Promise<Answer> {
+  #ask<Answer>(kind: Pending['kind'], { add, answer, onAdmitted }: Asked<Answer>): Promise<Answer> {
     if (this.#draining !== undefined) return this.#refuse(kind, draining());
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     this.#lastToken += 1;
@@ -194,7 +202,7 @@ export class FrontNode implements Node {
       if (settlement.kind === 'refused') reject(settlement.error);
       else resolve(answer(settlement));
     };
-    this.#pending.set(this.#lastToken, { kind, startedMs: this.#ports.monotonicMs(), settle });
+    this.#pending.set(this.#lastToken, { kind, startedMs: this.#ports.monotonicMs(), settle, onAdmitted });
     add(this.#lastToken);
     this.#schedule();
     return promise;
@@ -223,12 +231,13 @@ export class FrontNode implements Node {
     this.#ports.link.send(commands);
   }
 
-  #take({ catalog, applied, settlements }: Report): void {
+  #take({ catalog, applied, admitted, settlements }: Report): void {
     for (const change of catalog) {
       this.#catalog.apply(change);
       if (change.kind === 'deleted') this.#revisions.remove(change.binding.group);
     }
     for (const { group, revision } of applied) if (this.#catalog.has(group)) this.#revisions.advance(group, revision);
+    for (const token of admitted) this.#pending.get(token)?.onAdmitted?.();
     const nowMs = this.#ports.monotonicMs();
     for (const settlement of settlements) this.#settle(settlement, nowMs);
   }

@@ -46,16 +46,17 @@ export class GroupProposals {
     this.#offered = proposals;
   }
 
-  /** Takes the answer to that input in; returns the proposals that did not become entries. */
-  admit(answer: Proposed): readonly Proposal[] {
+  /** Takes the answer to that input in; returns the proposals that became entries, and the ones that did not. */
+  admit(answer: Proposed): { readonly entered: readonly Proposal[]; readonly refused: readonly Proposal[] } {
     const offered = this.#offered;
     this.#offered = [];
     let index: number = answer.first;
-    for (const { token } of offered.slice(0, answer.accepted)) {
+    const entered = offered.slice(0, answer.accepted);
+    for (const { token } of entered) {
       this.#inFlight.push({ token, index: toLogIndex(index), term: answer.term });
       index += 1;
     }
-    return offered.slice(answer.accepted);
+    return { entered, refused: offered.slice(answer.accepted) };
   }
 
   /** Whose entry this is; undefined when it is nobody's. Called once for each applied entry, in order. */

@@ -17,6 +17,8 @@ export interface Proposal {
   readonly group: GroupId;
   /** The core's own from here on: it stamps the recorded time into it. */
   readonly payload: Uint8Array;
+  /** Whether the report is to say when it has become an entry of the log. */
+  readonly tellsAdmission: boolean;
 }
 
 export interface CreateRequest {
@@ -60,6 +62,8 @@ export interface AppliedRevision {
 export interface Report {
   readonly catalog: readonly CatalogChange[];
   readonly applied: readonly AppliedRevision[];
+  /** Proposals that wanted to be told, and are entries now. Their settlements follow, in this report or a later one. */
+  readonly admitted: readonly Token[];
   readonly settlements: readonly Settlement[];
 }
 

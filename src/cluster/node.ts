@@ -53,9 +53,10 @@ export interface Node {
   /**
    * Decides a transaction. The caller gives the payload away: the leader stamps the recorded time into it. The outcome
    * comes when it is durable; the rows of its revision may follow a moment later (`waitFor`), but for a replay, whose
-   * rows are there.
+   * rows are there. `onAdmitted` is called once when the transaction is an entry of the leader's log, not yet durable,
+   * before its outcome; never when it is refused.
    */
-  transact(group: GroupId, payload: Uint8Array): Promise<TransactOutcome>;
+  transact(group: GroupId, payload: Uint8Array, onAdmitted?: () => void): Promise<TransactOutcome>;
 
   /** The revision that a linearizable read must show: confirmed by the leader after this call, and applied here. */
   latest(group: GroupId): Promise<Revision>;

@@ -57,7 +57,8 @@ export class Intake {
 
   /** Carries out the answer to a `propose` input. */
   onProposed(group: Group, answer: Proposed): void {
-    const refused = group.proposals.admit(answer);
+    const { entered, refused } = group.proposals.admit(answer);
+    for (const { token, tellsAdmission } of entered) if (tellsAdmission) this.#ports.reporter.admitted(token);
     if (answer.refused === undefined) return;
     const tokens = refused.map(({ token }) => token);
     this.#ports.reporter.refuse(tokens, describe(group, answer.refused));
@@ -110,11 +111,13 @@ export class Intake {
     const { clock, random, machines } = this.#ports;
     const createdAtMs = clock.nowMs();
     const databaseId = toDatabaseId(uuidv7(createdAtMs, random.bytes(UUID_RANDOM_BYTES)));
-    return { token, group: CATALOG_GROUP, payload: machines.encodeCreate({ name, databaseId, createdAtMs }) };
+    const payload = machines.encodeCreate({ name, databaseId, createdAtMs });
+    return { token, group: CATALOG_GROUP, payload, tellsAdmission: false };
   }
 
   #deletion({ token, name, databaseId }: DeleteRequest): Proposal {
-    return { token, group: CATALOG_GROUP, payload: this.#ports.machines.encodeDelete({ name, databaseId }) };
+    const payload = this.#ports.machines.encodeDelete({ name, databaseId });
+    return { token, group: CATALOG_GROUP, payload, tellsAdmission: false };
   }
 }
 

@@ -7,12 +7,13 @@
  *
  *   committed   (token | revision | basis | recorded time in ms | event count)*
  *   applied     (group | revision)*
+ *   admitted    token*
  *   syncs       (bytes | elapsed ms)*
  *   writes      (entries | elapsed ms)*
  *   the rest    elections | committed entries | open groups | groups that lead
  */
 import { DatabaseError, type ErrorCode, type ErrorDetails, toGroupId, toRevision } from '#base';
-import type { AppliedRevision, Report, Settlement, Token } from './link.ts';
+import type { Report, Settlement, Token } from './link.ts';
 import type { CatalogChange } from './node.ts';
 import type { Measures } from './observer.ts';
 import type { Outcome } from './outcome.ts';
@@ -45,7 +46,7 @@ type CommittedSettlement = {
   readonly outcome: Extract<Outcome, { readonly kind: 'committed' }>;
 };
 
-const COUNTS = 4;
+const COUNTS = 5;
 const COMMITTED_NUMBERS = 5;
 const PAIR = 2;
 const REST = 4;
@@ -58,7 +59,7 @@ export function packReport(report: Report, measures: Measures): ReportMessage {
     else if (isNumbersOnly(settlement)) committed.push(settlement);
     else others.push(settlement);
   }
-  const numbers = packNumbers(committed, report.applied, measures);
+  const numbers = packNumbers(committed, report, measures);
   return others.length + report.catalog.length === 0
     ? numbers
     : { kind: 'report', numbers, others, catalog: report.catalog };
@@ -73,12 +74,14 @@ export function unpackReport(message: ReportMessage): { readonly report: Report;
 
 function packNumbers(
   committed: readonly CommittedSettlement[],
-  applied: readonly AppliedRevision[],
+  { applied, admitted }: Report,
   { syncs, writes, elections, committed: entries, openGroups, ledGroups }: Measures,
 ): Numbers {
   const pairs = applied.length + syncs.length + writes.length;
-  const numbers = new Float64Array(COUNTS + committed.length * COMMITTED_NUMBERS + pairs * PAIR + REST);
-  numbers.set([committed.length, applied.length, syncs.length, writes.length]);
+  const numbers = new Float64Array(
+    COUNTS + committed.length * COMMITTED_NUMBERS + pairs * PAIR + admitted.length + REST,
+  );
+  numbers.set([committed.length, applied.length, admitted.length, syncs.length, writes.length]);
   let at = COUNTS;
   for (const { token, outcome } of committed) {
     numbers[at] = token;
@@ -89,6 +92,8 @@ function packNumbers(
     at += COMMITTED_NUMBERS;
   }
   for (const { group, revision } of applied) at = putPair(numbers, at, group, revision);
+  numbers.set(admitted, at);
+  at += admitted.length;
   for (const { bytes, elapsedMs } of syncs) at = putPair(numbers, at, bytes, elapsedMs);
   for (const { entryCount, elapsedMs } of writes) at = putPair(numbers, at, entryCount, elapsedMs);
   numbers.set([elections, entries, openGroups, ledGroups], at);
@@ -108,7 +113,8 @@ function unpackNumbers(
   let at = 0;
   const take = (): number => numbers[at++] ?? Number.NaN;
   const rows = <Row>(count: number, row: () => Row): Row[] => Array.from({ length: count }, row);
-  const [committedCount, appliedCount, syncCount, writeCount] = [take(), take(), take(), take()];
+  const [committedCount, appliedCount, admittedCount] = [take(), take(), take()];
+  const [syncCount, writeCount] = [take(), take()];
   const settlements = rows<Settlement>(committedCount, () => ({
     kind: 'outcome',
     token: take(),
@@ -123,10 +129,11 @@ function unpackNumbers(
   }));
   for (const other of others) settlements.push(other);
   const applied = rows(appliedCount, () => ({ group: toGroupId(take()), revision: toRevision(take()) }));
+  const admitted = rows(admittedCount, take);
   const syncs = rows(syncCount, () => ({ bytes: take(), elapsedMs: take() }));
   const writes = rows(writeCount, () => ({ entryCount: take(), elapsedMs: take() }));
   return {
-    report: { catalog: [], applied, settlements },
+    report: { catalog: [], applied, admitted, settlements },
     measures: { syncs, writes, elections: take(), committed: take(), openGroups: take(), ledGroups: take() },
   };
 }

@@ -11,6 +11,7 @@ import type { CatalogChange } from './node.ts';
 export class Reporter {
   #catalog: CatalogChange[] = [];
   #applied = new Map<GroupId, Revision>();
+  #admitted: Token[] = [];
   #settlements: Settlement[] = [];
   #isFollowed = false;
   #listener: ((report: Report) => void) | undefined;
@@ -36,6 +37,10 @@ export class Reporter {
     for (const token of tokens) this.#settlements.push({ kind: 'refused', token, error });
   }
 
+  admitted(token: Token): void {
+    this.#admitted.push(token);
+  }
+
   applied({ group, revision }: AppliedRevision): void {
     this.#applied.set(group, revision);
   }
@@ -47,22 +52,28 @@ export class Reporter {
   /** Sends what was gathered, if there is something that cannot wait. */
   flush(): void {
     const isAwaited = this.#isFollowed && this.#applied.size > 0;
-    if (isAwaited || this.#settlements.length > 0 || this.#catalog.length > 0) this.#send();
+    if (isAwaited || this.#hasAnswers) this.#send();
   }
 
   /** Sends what was gathered, if anything. */
   flushAll(): void {
-    if (this.#applied.size > 0 || this.#settlements.length > 0 || this.#catalog.length > 0) this.#send();
+    if (this.#applied.size > 0 || this.#hasAnswers) this.#send();
+  }
+
+  get #hasAnswers(): boolean {
+    return this.#settlements.length + this.#admitted.length + this.#catalog.length > 0;
   }
 
   #send(): void {
     const report = {
       catalog: this.#catalog,
       applied: Array.from(this.#applied, ([group, revision]) => ({ group, revision })),
+      admitted: this.#admitted,
       settlements: this.#settlements,
     };
     this.#catalog = [];
     this.#applied.clear();
+    this.#admitted = [];
     this.#settlements = [];
     this.#listener?.(report);
   }

@@ -108,8 +108,11 @@ export interface TransactRequest {
   /** What is wrong with options, constraints and events; the service adds its own. Judged after the recorded result. */
   readonly faults: Faults;
   readonly fields: TransactFields;
-  /** Told when the transaction is in the hands of the log: its outcome follows, whoever still waits for it. */
-  readonly onProposed?: (proposed: ProposedTransaction) => void;
+  /**
+   * Told when the transaction is an entry of the log, which is not durable yet: its outcome follows, whoever still waits
+   * for it. Not told of a transaction that is refused for want of room or capacity.
+   */
+  readonly onAdmitted?: (admitted: ProposedTransaction) => void;
 }
 
 /** A transaction that is well-formed and under way; whether it commits is decided when it is applied. */

@@ -35,11 +35,7 @@ export async function transact(context: ServiceContext, request: TransactRequest
   assert(transactionId !== undefined, 'A malformed transaction_id is a fault of the transaction');
   const { options, constraints, events } = request;
   const payload = encodeTransactPayload({ transactionId, origin: request.origin, options, constraints, events });
-  const deciding = context.node.transact(binding.group, payload);
-  if (request.onProposed !== undefined) {
-    const { name: databaseName, databaseId } = binding;
-    request.onProposed({ databaseName, databaseId, transactionId: formatUuid(transactionId) });
-  }
+  const deciding = context.node.transact(binding.group, payload, admissionOf(binding, transactionId, request));
   const outcome = await deciding.catch((failure: unknown) => {
     context.meters.transaction(origin, 'failed');
     throw refusalBy(binding, failure);
@@ -55,6 +51,16 @@ function transactionIdOf(context: ServiceContext, request: TransactRequest): Uin
   const bytes = parseUuid(text);
   if (bytes === undefined) parseTransactionId(text, request.fields.transactionId, request.faults);
   return bytes;
+}
+
+/** What the node is to call when the transaction is an entry of the log, if anybody wants to know. */
+function admissionOf(
+  { name: databaseName, databaseId }: Binding,
+  transactionId: Uint8Array,
+  { onAdmitted }: TransactRequest,
+): (() => void) | undefined {
+  if (onAdmitted === undefined) return undefined;
+  return () => onAdmitted({ databaseName, databaseId, transactionId: formatUuid(transactionId) });
 }
 
 /** Why the transaction cannot be taken, whatever the database holds. */

@@ -110,6 +110,11 @@ describe('a disk that transactions have filled', () => {
       const reply = await fetch(`${node.http}/databases/spare/events`, { method: 'POST', headers, body });
       return reply.ok ? undefined : reply;
     });
+    const refusedLater = await whenFull(refill, async () => {
+      const reply = await fetch(`${node.http}/api/v1/db/spare/async`, { method: 'POST', headers, body });
+      return reply.ok ? undefined : reply;
+    });
+    expect(refusedLater.status).toBe(507);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([507, '5']);
     expect(await refused.json()).toMatchObject({
       error: {

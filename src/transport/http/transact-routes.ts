@@ -79,12 +79,12 @@ function transacting(show: (recorded: RecordedTransaction) => JsonText): Handler
 }
 
 /**
- * Answers 202 as soon as the transaction is handed to the log: it is well-formed, and whether its conditions hold is seen
- * by looking it up.
+ * Answers 202 as soon as the transaction is an entry of the log, or with the refusal if it does not become one. Whether
+ * its conditions hold is seen by looking it up.
  */
 async function transactWithoutWaiting(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
-  const { promise: accepted, resolve: onProposed } = Promise.withResolvers<ProposedTransaction>();
-  const decided = context.service.transact({ ...toTransactRequest(request), onProposed });
+  const { promise: accepted, resolve: onAdmitted } = Promise.withResolvers<ProposedTransaction>();
+  const decided = context.service.transact({ ...toTransactRequest(request), onAdmitted });
   const { databaseName, databaseId, transactionId } = await Promise.race([accepted, decided.then(asProposed)]);
   context.goOn(decided);
   return jsonReply(202, acceptedTransaction({ databaseName, databaseId, transactionId }), {

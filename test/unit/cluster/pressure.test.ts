@@ -3,6 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
+import { toyKit } from '../../support/cluster/machine-kit.ts';
 
 type Limits = ConstructorParameters<typeof CoreWorld>[0];
 
@@ -44,6 +45,26 @@ describe('back-pressure', () => {
     await settle();
     expect(answers.slice(0, 3)).toMatchObject([2, 3, 4].map((revision) => ({ value: { revision } })));
     expect(await world.transact(group, 'x')).toMatchObject({ revision: 5 });
+  });
+
+  it('tells of what became an entry before it is durable, and not of what is refused', async () => {
+    const { world, group } = await started({ uncommittedBytesMax: 30 });
+    const admitted: string[] = [];
+    const propose = (text: string): Promise<unknown> =>
+      world.node.transact(group, toyKit.payload(text), () => admitted.push(text));
+    const answers = watch(['a', 'b', 'c', 'd'].map(propose));
+    await settle();
+    expect([admitted, answers.slice(0, 3)]).toEqual([
+      ['a', 'b', 'c'],
+      [{}, {}, {}],
+    ]);
+    world.log.isAutomatic = true;
+    world.log.sync();
+    await settle();
+    expect(answers.slice(0, 3)).toMatchObject([2, 3, 4].map((revision) => ({ value: { revision } })));
+    world.disk = 'refusing-writes';
+    await expect(propose('e')).rejects.toMatchObject({ code: 'storage_full' });
+    expect(admitted).toEqual(['a', 'b', 'c']);
   });
 
   it('refuses while too many entries are committed and not applied', async () => {

@@ -16,7 +16,9 @@ const group = fc.nat(2 ** 31).map(toGroupId);
 const revision = fc.nat().map(toRevision);
 
 const commands: fc.Arbitrary<Commands> = fc.record({
-  proposals: fc.array(fc.record({ token, group, payload: fc.uint8Array({ maxLength: 50 }) })),
+  proposals: fc.array(
+    fc.record({ token, group, payload: fc.uint8Array({ maxLength: 50 }), tellsAdmission: fc.boolean() }),
+  ),
   reads: fc.array(fc.record({ token, group })),
   creates: fc.array(fc.record({ token, name: fc.string() })),
   deletes: fc.array(fc.record({ token, name: fc.string(), databaseId: fc.constantFrom(ID, undefined) })),
@@ -68,6 +70,7 @@ describe('reports', () => {
   const report: fc.Arbitrary<Report> = fc.record({
     catalog: fc.constantFrom([], [{ kind: 'deleted' as const, binding }]),
     applied: fc.array(fc.record({ group, revision })),
+    admitted: fc.array(token),
     settlements: fc.array(settlement),
   });
 

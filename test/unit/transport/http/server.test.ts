@@ -1,5 +1,6 @@
 // Goal: clients that leave, the end of the server, failures of the node, and what is counted. Method: the server over a
 // node in one thread, whose waits and writes the test holds.
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
@@ -205,6 +206,27 @@ async function damage({ core }: Awaited<ReturnType<typeof startHttpWorld>>): Pro
   }
   await core.kv.write(batch);
 }
+
+describe('a transaction without waiting', () => {
+  it('is 202 as soon as it is an entry of the log, and a refusal when it does not become one', async () => {
+    await using world = await startHttpWorld();
+    const { client, core } = world;
+    const later = (id: string): ReturnType<typeof client.post> =>
+      client.post('/api/v1/db/shop/async', { transaction_id: randomUUID(), events: [cloudEvent(id)] });
+    await client.post('/api/v1/db', { database_name: 'shop' });
+    expect((await client.post('/databases/shop/events', { events: [cloudEvent('a')] })).status).toBe(200);
+    core.log.isAutomatic = false;
+    const accepted = await later('b');
+    expect(accepted.status).toBe(202);
+    core.disk = 'refusing-writes';
+    const refused = await later('c');
+    expect(refused.status).toBe(507);
+    expect(errorOf(refused)).toMatchObject({ details: { reason: 'DiskFull' } });
+    core.log.isAutomatic = true;
+    core.log.sync();
+    expect((await client.get(accepted.headers.get('location') ?? '')).status).toBe(200);
+  });
+});
 
 describe('metrics', () => {
   it('count requests by method, route and code, never by path', async () => {
