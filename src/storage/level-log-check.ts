@@ -22,11 +22,11 @@ import { join } from 'node:path';
 import { maskedCrc32c, readU16, readU32 } from './level-bytes.ts';
 import { StorageFailure } from './storage-failure.ts';
 
-const BLOCK_BYTES = 32 * 1024;
-const HEADER_BYTES = 7;
-const TYPE_FULL = 1;
-const TYPE_FIRST = 2;
-const TYPE_LAST = 4;
+export const BLOCK_BYTES: number = 32 * 1024;
+export const HEADER_BYTES = 7;
+export const TYPE_FULL = 1;
+export const TYPE_FIRST = 2;
+export const TYPE_LAST = 4;
 const TYPE_MAX = TYPE_LAST;
 const LOG_NAME = /^\d+\.log$/;
 
@@ -54,31 +54,9 @@ export function brokenRecord(log: Uint8Array): number | undefined {
     const good = walkBlock(log, block, end);
     if (broken !== undefined && good.count > 0) return broken;
     broken ??= good.brokenAt;
-    if (good.brokenAt !== undefined && hasRecordBehind(log, good.brokenAt + 1, end)) return good.brokenAt;
+    if (good.brokenAt !== undefined && hasRecordIn(log, good.brokenAt + 1, end)) return good.brokenAt;
   }
   return undefined;
-}
-
-/** What a log says, whole record after whole record, up to its end or to the first that is not there whole. */
-export function* wholeRecords(log: Uint8Array): Generator<Uint8Array> {
-  let parts: Uint8Array[] = [];
-  for (let block = 0; block < log.length; block += BLOCK_BYTES) {
-    const end = Math.min(block + BLOCK_BYTES, log.length);
-    for (let at = block; end - at >= HEADER_BYTES; ) {
-      const next = recordEnd(log, at, end);
-      if (next === undefined) return;
-      const type = log[at + 6];
-      if (type === TYPE_FULL || type === TYPE_FIRST) parts = [];
-      parts = [...parts, log.subarray(at + HEADER_BYTES, next)];
-      if (type === TYPE_FULL || type === TYPE_LAST) yield joined(parts);
-      at = next;
-    }
-  }
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const [first] = parts;
-  return parts.length === 1 && first !== undefined ? first : new Uint8Array(Buffer.concat(parts));
 }
 
 interface BlockWalk {
@@ -101,15 +79,15 @@ function walkBlock(log: Uint8Array, from: number, end: number): BlockWalk {
 }
 
 /** Where a good record that begins at `at` ends. */
-function recordEnd(log: Uint8Array, at: number, end: number): number | undefined {
+export function recordEnd(log: Uint8Array, at: number, end: number): number | undefined {
   const type = log[at + 6] ?? 0;
   const next = at + HEADER_BYTES + readU16(log, at + 4);
   if (type === 0 || type > TYPE_MAX || next > end) return undefined;
   return maskedCrc32c(log, at + 6, next) === readU32(log, at) ? next : undefined;
 }
 
-/** A length that is wrong hides where the next record begins, so every place is looked at. */
-function hasRecordBehind(log: Uint8Array, from: number, end: number): boolean {
+/** Whether a good record lies in `[from, end)`. A wrong length hides where the next one begins: every place is tried. */
+export function hasRecordIn(log: Uint8Array, from: number, end: number): boolean {
   for (let at = from; end - at >= HEADER_BYTES; at++) {
     if (recordEnd(log, at, end) !== undefined) return true;
   }

@@ -10,11 +10,12 @@
  *        needs are there.
  *
  * A MANIFEST is a log (level-log-check.ts) of edits, each a row of fields: a tag, then varints or bytes by their length.
+ * LevelDB begins a new one only when it opens, so it grows for as long as a node runs: it is read once, and then on.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ByteReader } from '#base';
-import { brokenRecord, wholeRecords } from './level-log-check.ts';
+import { LevelLogReader } from './level-log-reader.ts';
 import { StorageFailure } from './storage-failure.ts';
 
 export interface LiveTable {
@@ -25,8 +26,6 @@ export interface LiveTable {
 
 export interface LevelManifest {
   readonly path: string;
-  /** How long it was when it was read. */
-  readonly bytes: number;
   readonly tables: readonly LiveTable[];
   /** The first log whose rows are in no table; 0 in a store that was never opened. */
   readonly logNumber: number;
@@ -55,11 +54,75 @@ export function tableName(number: number): string {
   return `${String(number).padStart(NAME_DIGITS, '0')}.ldb`;
 }
 
-/**
- * What is live in the store of the directory; undefined where there is none yet.
- * @throws StorageFailure `corrupt` when CURRENT or the MANIFEST is missing or broken.
- */
-export function readManifest(directory: string): LevelManifest | undefined {
+/** What is live in the store of a directory, while LevelDB has it open or before. */
+export class ManifestReader {
+  readonly #directory: string;
+  #log: LevelLogReader | undefined;
+  #sizes = new Map<number, number>();
+  #logNumber: number | undefined;
+  #manifest: LevelManifest | undefined;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /**
+   * What is live by now; undefined where there is no store yet, and the same object while nothing has changed.
+   * @throws StorageFailure `corrupt` when CURRENT or the MANIFEST is missing or broken.
+   */
+  readOn(): LevelManifest | undefined {
+    const path = manifestPath(this.#directory);
+    if (path === undefined) return undefined;
+    const log = this.#log?.path === path ? this.#log : this.#begin(path);
+    let editCount = 0;
+    const damage = log.readOn((edit) => {
+      this.#readEdit(path, edit);
+      editCount += 1;
+    });
+    if (damage !== undefined) {
+      throw damaged(path, `at offset ${damage.offset}, ${damage.found}`, damage.offset);
+    }
+    if (this.#logNumber === undefined) throw damaged(path, 'it does not say which log is the first');
+    if (this.#manifest === undefined || editCount > 0) {
+      const tables = Array.from(this.#sizes, ([number, bytes]) => ({ number, bytes }));
+      this.#manifest = { path, tables, logNumber: this.#logNumber };
+    }
+    return this.#manifest;
+  }
+
+  #begin(path: string): LevelLogReader {
+    this.#log = new LevelLogReader(path);
+    this.#sizes = new Map();
+    this.#logNumber = undefined;
+    this.#manifest = undefined;
+    return this.#log;
+  }
+
+  #readEdit(path: string, edit: Uint8Array): void {
+    const reader = new ByteReader(edit);
+    while (reader.left > 0 && !reader.failed) {
+      this.#logNumber = readField(reader, this.#sizes) ?? this.#logNumber;
+    }
+    if (reader.failed) throw damaged(path, 'one of its edits cannot be read');
+  }
+}
+
+/** @throws StorageFailure `corrupt` when something that the MANIFEST calls live is not there (W18). */
+export function checkFiles(directory: string, { path, tables, logNumber }: LevelManifest): void {
+  for (const { number } of tables) {
+    const table = join(directory, tableName(number));
+    if (!existsSync(table)) throw missingTable(table, path);
+  }
+  const log = join(directory, `${String(logNumber).padStart(NAME_DIGITS, '0')}.log`);
+  if (logNumber !== 0 && !existsSync(log)) throw damaged(log, `it is missing, and by ${path} it is needed`);
+}
+
+export function missingTable(table: string, manifest: string): StorageFailure {
+  return damaged(table, `it is missing, and ${manifest} calls it live`);
+}
+
+/** The MANIFEST that CURRENT names, if there is a store. */
+function manifestPath(directory: string): string | undefined {
   const current = join(directory, 'CURRENT');
   if (!existsSync(current)) {
     refuseLeftovers(directory, current);
@@ -69,38 +132,13 @@ export function readManifest(directory: string): LevelManifest | undefined {
   if (!MANIFEST_NAME.test(name)) throw damaged(current, `it names ${JSON.stringify(name)} and no MANIFEST`);
   const path = join(directory, name);
   if (!existsSync(path)) throw damaged(path, 'CURRENT names it and it is not there');
-  const bytes = readFileSync(path);
-  const offset = brokenRecord(bytes);
-  if (offset !== undefined) throw damaged(path, `its record at offset ${offset} does not match its checksum`, offset);
-  return { path, bytes: bytes.length, ...readEdits(path, bytes) };
-}
-
-/** @throws StorageFailure `corrupt` when something that the MANIFEST calls live is not there (W18). */
-export function checkFiles(directory: string, { path, tables, logNumber }: LevelManifest): void {
-  for (const { number } of tables) {
-    const table = join(directory, tableName(number));
-    if (!existsSync(table)) throw damaged(table, `it is missing, and ${path} calls it live`);
-  }
-  const log = join(directory, `${String(logNumber).padStart(NAME_DIGITS, '0')}.log`);
-  if (logNumber !== 0 && !existsSync(log)) throw damaged(log, `it is missing, and by ${path} it is needed`);
+  return path;
 }
 
 function refuseLeftovers(directory: string, current: string): void {
   if (!existsSync(directory)) return;
   const left = readdirSync(directory).find((name) => LATER_FILE.test(name));
   if (left !== undefined) throw damaged(current, `it is missing, though the store has files such as ${left}`);
-}
-
-function readEdits(path: string, bytes: Uint8Array): Pick<LevelManifest, 'tables' | 'logNumber'> {
-  const sizes = new Map<number, number>();
-  let logNumber: number | undefined;
-  for (const edit of wholeRecords(bytes)) {
-    const reader = new ByteReader(edit);
-    while (reader.left > 0 && !reader.failed) logNumber = readField(reader, sizes) ?? logNumber;
-    if (reader.failed) throw damaged(path, 'one of its edits cannot be read');
-  }
-  if (logNumber === undefined) throw damaged(path, 'it does not say which log is the first');
-  return { tables: Array.from(sizes, ([number, size]) => ({ number, bytes: size })), logNumber };
 }
 
 /** The log number, where the field is one. */

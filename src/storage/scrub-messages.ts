@@ -8,7 +8,7 @@ export interface ScrubPace {
   readonly roundBytes: number;
   /** From the begin of a round to that of the next one at least. */
   readonly roundMs: number;
-  /** How often new tables are looked for when there is nothing to do. */
+  /** How often new tables are looked for, at most. */
   readonly pollMs: number;
 }
 

@@ -10,6 +10,8 @@ import type { FromScrub, ScrubPace, StartScrub } from './scrub-messages.ts';
 import { type ScrubStep, TableScrub } from './table-scrub.ts';
 
 const MS_PER_SECOND = 1000;
+type TryStep = () => ScrubStep | 'not-now' | undefined;
+
 /** Between two messages about what was verified, while there is something to do. */
 const REPORT_MS = 1000;
 
@@ -21,20 +23,21 @@ port.once('message', (order: StartScrub) => {
 
 async function run({ directory, pace }: StartScrub): Promise<void> {
   const scrub = new TableScrub(directory);
+  const tryStep = stepper(scrub, pace.pollMs);
   for (;;) {
     const endMs = performance.now() + pace.roundMs;
-    while (!(await finish(scrub, pace))) await delay(pace.pollMs);
+    while (!(await finish(tryStep, pace))) await delay(pace.pollMs);
     post({ kind: 'verified', bytes: 0, isWholeRound: true });
     while (performance.now() < endMs) {
       await delay(Math.min(pace.pollMs, endMs - performance.now()));
-      await finish(scrub, pace);
+      await finish(tryStep, pace);
     }
     scrub.beginRound();
   }
 }
 
 /** Verifies what there is to verify, and reports it. False when a file could not be opened and has to be tried again. */
-async function finish(scrub: TableScrub, pace: ScrubPace): Promise<boolean> {
+async function finish(tryStep: TryStep, pace: ScrubPace): Promise<boolean> {
   let bytes = 0;
   let reportedMs = performance.now();
   const report = (): void => {
@@ -42,8 +45,8 @@ async function finish(scrub: TableScrub, pace: ScrubPace): Promise<boolean> {
     bytes = 0;
     reportedMs = performance.now();
   };
-  let step = tryStep(scrub);
-  for (; step !== undefined && step !== 'not-now'; step = tryStep(scrub)) {
+  let step = tryStep();
+  for (; step !== undefined && step !== 'not-now'; step = tryStep()) {
     bytes += step.bytes;
     const rate = step.isFirstLook ? pace.firstLookBytes : pace.roundBytes;
     await delay(Math.ceil((step.bytes / rate) * MS_PER_SECOND));
@@ -53,15 +56,24 @@ async function finish(scrub: TableScrub, pace: ScrubPace): Promise<boolean> {
   return step === undefined;
 }
 
-/** A file that cannot be opened, as when there are no descriptors left, says nothing about what is in it. */
-function tryStep(scrub: TableScrub): ScrubStep | 'not-now' | undefined {
-  try {
-    scrub.refresh();
-    return scrub.step();
-  } catch (failure) {
-    if (failure instanceof Error && 'syscall' in failure) return 'not-now';
-    throw failure;
-  }
+/**
+ * Steps through the tables, and looks for new ones once in `pollMs` at most.
+ * A file that cannot be opened, as when there are no descriptors left, says nothing about what is in it.
+ */
+function stepper(scrub: TableScrub, pollMs: number): TryStep {
+  let nextLookMs = 0;
+  return () => {
+    try {
+      if (performance.now() >= nextLookMs) {
+        scrub.refresh();
+        nextLookMs = performance.now() + pollMs;
+      }
+      return scrub.step();
+    } catch (failure) {
+      if (failure instanceof Error && 'syscall' in failure) return 'not-now';
+      throw failure;
+    }
+  };
 }
 
 function post(message: FromScrub): void {

@@ -6,7 +6,7 @@
  */
 import { join } from 'node:path';
 import { verifyLevelLogs } from './level-log-check.ts';
-import { checkFiles, readManifest, tableName } from './level-manifest.ts';
+import { checkFiles, ManifestReader, tableName } from './level-manifest.ts';
 import { LevelTable } from './level-table.ts';
 import { TableScrub } from './table-scrub.ts';
 
@@ -15,7 +15,7 @@ import { TableScrub } from './table-scrub.ts';
  * @throws StorageFailure `corrupt`, naming the file and the place (W17, W18, W19).
  */
 export function verifyStore(directory: string, isSuspect: boolean): void {
-  const manifest = readManifest(directory);
+  const manifest = new ManifestReader(directory).readOn();
   if (manifest === undefined) return;
   checkFiles(directory, manifest);
   verifyLevelLogs(directory);

@@ -8,9 +8,8 @@
  *
  * It has neither timer nor thread: scrub-worker.ts gives it both.
  */
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkFiles, type LevelManifest, type LiveTable, readManifest, tableName } from './level-manifest.ts';
+import { type LevelManifest, type LiveTable, ManifestReader, missingTable, tableName } from './level-manifest.ts';
 import { type BlockHandle, LevelTable } from './level-table.ts';
 
 /** What one step reads at most, unless a single block is larger. */
@@ -33,6 +32,7 @@ interface OpenTable {
 
 export class TableScrub {
   readonly #directory: string;
+  readonly #reader: ManifestReader;
   readonly #seen = new Set<number>();
   #manifest: LevelManifest | undefined;
   #round: LiveTable[] = [];
@@ -40,6 +40,7 @@ export class TableScrub {
 
   constructor(directory: string) {
     this.#directory = directory;
+    this.#reader = new ManifestReader(directory);
   }
 
   get #live(): readonly LiveTable[] {
@@ -54,8 +55,8 @@ export class TableScrub {
   /** Learns of tables that have come and gone since the last call. */
   refresh(): void {
     const before = this.#manifest;
-    if (before !== undefined && sizeOf(before.path) === before.bytes) return;
-    this.#manifest = readManifest(this.#directory);
+    this.#manifest = this.#reader.readOn();
+    if (this.#manifest === before) return;
     const numbers = new Set(this.#live.map(({ number }) => number));
     for (const number of this.#seen) if (!numbers.has(number)) this.#seen.delete(number);
   }
@@ -92,14 +93,16 @@ export class TableScrub {
     }
   }
 
-  /** Undefined when the table is not live any more. */
-  #tryOpen(live: LiveTable): LevelTable | undefined {
+  /** Undefined when the table is not live any more: LevelDB deletes it only after the MANIFEST has said so. */
+  #tryOpen({ number, bytes }: LiveTable): LevelTable | undefined {
+    const path = join(this.#directory, tableName(number));
     try {
-      return LevelTable.open(join(this.#directory, tableName(live.number)), live.bytes);
+      return LevelTable.open(path, bytes);
     } catch (failure) {
       if (!(failure instanceof Error && 'code' in failure && failure.code === 'ENOENT')) throw failure;
       this.refresh();
-      if (this.#manifest !== undefined) checkFiles(this.#directory, this.#manifest);
+      if (this.#live.some((each) => each.number === number))
+        throw missingTable(path, this.#manifest?.path ?? this.#directory);
       return undefined;
     }
   }
@@ -116,8 +119,4 @@ function sliceOf(blocks: readonly BlockHandle[], from: number): readonly BlockHa
   let to = from + 1;
   while (to < blocks.length && (blocks[to]?.offset ?? 0) - start < SLICE_BYTES) to++;
   return blocks.slice(from, to);
-}
-
-function sizeOf(path: string): number | undefined {
-  return statSync(path, { throwIfNoEntry: false })?.size;
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { openLevelStore } from '#storage';
-import { readManifest, tableName } from '../../../src/storage/level-manifest.ts';
+import { ManifestReader, tableName } from '../../../src/storage/level-manifest.ts';
 import { LevelTable } from '../../../src/storage/level-table.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
@@ -62,7 +62,7 @@ async function written(dir: string, batches: readonly (readonly Step[])[], compr
 
 function rowsOfTables(dir: string): Rows {
   const newest = new Map<string, { readonly sequence: bigint; readonly value: string | undefined }>();
-  for (const { number, bytes } of readManifest(dir)?.tables ?? []) {
+  for (const { number, bytes } of new ManifestReader(dir).readOn()?.tables ?? []) {
     const table = LevelTable.open(join(dir, tableName(number)), bytes);
     table.verify(table.rowBlocks);
     for (const row of table.rowBlocks.flatMap((block) => table.rows(block))) {

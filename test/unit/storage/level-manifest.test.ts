@@ -1,0 +1,154 @@
+// Goal: a MANIFEST is read while LevelDB writes it, each time on from where its last whole record ended, and says the
+// same as one that is read at once (W18). Method: logs of edits, made here, that grow byte by byte or block by block; a
+// store that is opened again.
+import { appendFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { openLevelStore } from '#storage';
+import { maskedCrc32c } from '../../../src/storage/level-bytes.ts';
+import { ManifestReader } from '../../../src/storage/level-manifest.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+
+const BLOCK_BYTES = 32 * 1024;
+const HEADER_BYTES = 7;
+const NAME = 'MANIFEST-000002';
+const NOTHING = new Uint8Array(0);
+const END = Uint8Array.of(0xff);
+/** Of each key of the tables below. */
+const KEY_BYTES = 100;
+
+function varint(value: number): readonly number[] {
+  return value < 128 ? [value] : [(value & 127) | 128, ...varint(value >>> 7)];
+}
+
+/** An edit that deletes the table `number - 2` and adds the table `number`. */
+function edit(number: number): Uint8Array {
+  const key = [KEY_BYTES, ...new Uint8Array(KEY_BYTES).fill(number)];
+  const deleted = number < 3 ? [] : [6, 1, ...varint(number - 2)];
+  return Uint8Array.from([2, ...varint(number), ...deleted, 7, 1, ...varint(number), ...varint(1000), ...key, ...key]);
+}
+
+/** A log as LevelDB writes it. */
+function logOf(records: readonly Uint8Array[]): Uint8Array {
+  const bytes: number[] = [];
+  for (const record of records) {
+    let from = 0;
+    for (let isFirst = true; isFirst || from < record.length; isFirst = false) {
+      const left = BLOCK_BYTES - (bytes.length % BLOCK_BYTES);
+      if (left < HEADER_BYTES) bytes.push(...new Uint8Array(left));
+      const room = left < HEADER_BYTES ? BLOCK_BYTES - HEADER_BYTES : left - HEADER_BYTES;
+      const part = record.subarray(from, from + room);
+      from += part.length;
+      const isLast = from === record.length;
+      const typed = Uint8Array.of(isFirst ? (isLast ? 1 : 2) : isLast ? 4 : 3, ...part);
+      const sum = maskedCrc32c(typed, 0, typed.length);
+      bytes.push(sum & 255, (sum >>> 8) & 255, (sum >>> 16) & 255, sum >>> 24, part.length & 255, part.length >>> 8);
+      bytes.push(...typed);
+    }
+  }
+  return Uint8Array.from(bytes);
+}
+
+function edits(count: number): readonly Uint8Array[] {
+  return Array.from({ length: count }, (_, i) => edit(i + 1));
+}
+
+/** A directory with a CURRENT, and the path of its MANIFEST. */
+function storeWith(manifest: Uint8Array): { readonly dir: string; readonly path: string } {
+  const dir = tempDir();
+  onTestFinished(() => dir[Symbol.dispose]());
+  writeFileSync(join(dir.path, 'CURRENT'), `${NAME}\n`);
+  const path = join(dir.path, NAME);
+  writeFileSync(path, manifest);
+  return { dir: dir.path, path };
+}
+
+test('a MANIFEST that grows is read on, and a record that is not whole yet is waited for (W18)', () => {
+  const log = logOf(edits(400));
+  expect(log.length).toBeGreaterThan(2 * BLOCK_BYTES);
+  const { dir, path } = storeWith(log.subarray(0, 500));
+  const reader = new ManifestReader(dir);
+  const logNumbers = new Set<number>();
+  // Steps of one byte around each border of blocks, and longer ones elsewhere.
+  for (let end = 500; end < log.length; ) {
+    const isNearBorder = (end + 300) % BLOCK_BYTES < 600;
+    const next = Math.min(log.length, end + (isNearBorder ? 1 : 97));
+    appendFileSync(path, log.subarray(end, next));
+    end = next;
+    const { logNumber = 0, tables = [] } = reader.readOn() ?? {};
+    expect(tables.map(({ number }) => number)).toEqual([logNumber - 1, logNumber]);
+    logNumbers.add(logNumber);
+  }
+  expect(logNumbers.size).toBeGreaterThan(300);
+  const tables = [399, 400].map((number) => ({ number, bytes: 1000 }));
+  expect(reader.readOn()).toEqual({ path, tables, logNumber: 400 });
+  expect(new ManifestReader(dir).readOn()).toEqual(reader.readOn());
+});
+
+test('a record that crosses several blocks is read in the pieces in which it comes', () => {
+  const long = Uint8Array.from([...edit(1), 1, ...varint(3 * BLOCK_BYTES), ...new Uint8Array(3 * BLOCK_BYTES)]);
+  const log = logOf([edit(1), long, edit(2), edit(3)]);
+  const { dir, path } = storeWith(log.subarray(0, BLOCK_BYTES + 100));
+  const reader = new ManifestReader(dir);
+  expect(reader.readOn()?.logNumber).toBe(1);
+  appendFileSync(path, log.subarray(BLOCK_BYTES + 100, 2 * BLOCK_BYTES));
+  expect(reader.readOn()?.logNumber).toBe(1);
+  appendFileSync(path, log.subarray(2 * BLOCK_BYTES));
+  expect(reader.readOn()).toMatchObject({ tables: [{ number: 2 }, { number: 3 }], logNumber: 3 });
+});
+
+test('what was read is not read again, and nothing new is the same answer', () => {
+  const log = logOf(edits(300));
+  const { dir, path } = storeWith(log.subarray(0, log.length - 10));
+  const reader = new ManifestReader(dir);
+  const before = reader.readOn();
+  writeFileSync(path, Uint8Array.from(log.subarray(0, log.length - 10)).fill(0xff, 10, 20));
+  expect(reader.readOn()).toBe(before);
+  appendFileSync(path, log.subarray(log.length - 10));
+  expect(reader.readOn()).toMatchObject({ logNumber: 300 });
+  expect(() => new ManifestReader(dir).readOn()).toThrow('is damaged: at offset 0, its record there does not match');
+});
+
+test('a record that was read in part and is broken in front of a good one is damage, in this block or the next', () => {
+  const long = Uint8Array.from([...edit(101), 1, ...varint(BLOCK_BYTES), ...new Uint8Array(BLOCK_BYTES)]);
+  const before = edits(100);
+  for (const behind of [[edit(101), edit(102)], [long]]) {
+    const { length } = logOf(before);
+    const bent = logOf([...before, ...behind]);
+    bent[length + 50] = (bent[length + 50] ?? 0) ^ 1;
+    const { dir, path } = storeWith(bent.subarray(0, length + 60));
+    const reader = new ManifestReader(dir);
+    expect(reader.readOn()?.logNumber).toBe(100);
+    appendFileSync(path, bent.subarray(length + 60));
+    expect(() => reader.readOn()).toThrow(`${path} is damaged: at offset ${length}, its record`);
+  }
+});
+
+test('a MANIFEST that became shorter is damage', () => {
+  const { dir, path } = storeWith(logOf(edits(10)));
+  const reader = new ManifestReader(dir);
+  reader.readOn();
+  const { length } = readFileSync(path);
+  truncateSync(path, 100);
+  expect(() => reader.readOn()).toThrow(`is damaged: at offset 100, it ends there, and was read up to ${length}`);
+});
+
+test('a MANIFEST that CURRENT names anew is read from its begin', async () => {
+  using dir = tempDir();
+  const reader = new ManifestReader(dir.path);
+  const paths = new Set<string>();
+  for (let round = 1; round <= 3; round++) {
+    const store = await openLevelStore(dir.path);
+    onTestFinished(async () => store.close());
+    const batch = store.batch();
+    batch.put(Uint8Array.of(round), NOTHING);
+    await store.write(batch);
+    await store.compact(NOTHING, END);
+    const read = reader.readOn();
+    expect(read).toEqual(new ManifestReader(dir.path).readOn());
+    expect(read?.tables.length).toBeGreaterThan(0);
+    paths.add(read?.path ?? '');
+    await store.close();
+  }
+  expect(paths.size).toBe(3);
+});
