@@ -32,7 +32,7 @@ it.each([
   { call: 'fsync', error: 'EIO', when: 8, says: /store in .* could not be (written|made durable)/ },
 ])(
   'a node whose $call fails with $error at call $when ends with 70 and has lost nothing it answered',
-  { timeout: 90_000 },
+  { timeout: 120_000 },
   async ({ call, error, when, says }) => {
     using dir = tempDir();
     const first = await start(dir.path);

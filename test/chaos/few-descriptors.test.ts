@@ -33,6 +33,15 @@ async function crowd(address: string, count: number): Promise<readonly Socket[]>
   return sockets;
 }
 
+/** Whether the node takes one more connection and answers on it. */
+async function isReachable(address: string): Promise<boolean> {
+  using probe = new StoreClient(address);
+  return await probe.databases().then(
+    () => true,
+    () => false,
+  );
+}
+
 it('a node whose connections take all the files it may open goes on writing, and drains', {
   timeout: TIMEOUT_MS,
 }, async () => {
@@ -52,6 +61,8 @@ it('a node whose connections take all the files it may open goes on writing, and
   await writers.stop();
   expect(writers.refused).toEqual([]);
   for (const socket of sockets) socket.destroy();
+  // Until it has seen these go, it has no room for others.
+  await vi.waitUntil(async () => isReachable(node.grpc), SOON);
   await proof.check(node.grpc);
   node.kill('SIGTERM');
   expect(await node.ended).toBe(0);

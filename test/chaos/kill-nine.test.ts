@@ -6,7 +6,7 @@ import { tempDir } from '../support/temp-dir.ts';
 
 const KILLS = 8;
 
-it('a node that is killed eight times under load keeps what it acknowledged', { timeout: 300_000 }, async () => {
+it('a node that is killed eight times under load keeps what it acknowledged', { timeout: 600_000 }, async () => {
   using dir = tempDir();
   const loadMs = (kill: number): number => 40 * kill;
   const report = await killNine(dir.path, { kills: KILLS, writers: 6, loadMs });

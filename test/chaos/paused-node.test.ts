@@ -12,7 +12,7 @@ const PAUSE_MS = 3000;
 const PAUSES = 2;
 
 it('a node that is stopped twice for three seconds under load answers every writer afterwards', {
-  timeout: 90_000,
+  timeout: 120_000,
 }, async () => {
   using dir = tempDir();
   const node = await startNode({ dataDir: dir.path, settings: ['--wal-segment-bytes=4MiB', '--ballast-bytes=0'] });

@@ -2,8 +2,11 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { tempDir } from '../support/temp-dir.ts';
+
+// A real process on a busy machine takes its time.
+vi.setConfig({ testTimeout: 120_000 });
 
 const MAIN = resolve(import.meta.dirname, '../../examples/git-history/main.ts');
 

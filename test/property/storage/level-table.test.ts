@@ -27,7 +27,7 @@ const value = fc.oneof(
 );
 const step: fc.Arbitrary<Step> = fc.record({ key, value: fc.option(value, { nil: undefined, freq: 4 }) });
 
-it('rows of tables are those that LevelDB reads (W19)', async () => {
+it('rows of tables are those that LevelDB reads (W19)', { timeout: 120_000 }, async () => {
   const history = fc.array(fc.array(step, { minLength: 1, maxLength: 60 }), { minLength: 1, maxLength: 6 });
   await fc.assert(
     fc.asyncProperty(history, fc.boolean(), async (batches, compression) => {

@@ -6,10 +6,13 @@ import { mkdtempSync, readdirSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { EXIT_FATAL, startNode } from '#cluster';
 import { createMetrics, silentLogger } from '#observability';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
+
+// A real process on a busy machine takes its time.
+vi.setConfig({ testTimeout: 120_000 });
 
 const BARE_NODE = join(import.meta.dirname, '../../support/cluster/bare-node.ts');
 let directory = '';

@@ -3,9 +3,12 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { type NodeProcess, startNode } from '../../../chaos/support/node-process.ts';
 import { tempDir } from '../../support/temp-dir.ts';
+
+// A real process on a busy machine takes its time.
+vi.setConfig({ testTimeout: 120_000 });
 
 const MAIN = resolve(import.meta.dirname, '../../../src/main/main.ts');
 

@@ -1,10 +1,13 @@
 // Goal: a node runs with its options of V8 however it was started, and with those of whoever started it.
 // Method: the choice of options as a function; a real process, asked for its command line.
 import { readFileSync } from 'node:fs';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { startNode } from '../../../chaos/support/node-process.ts';
 import { lackingV8Options } from '../../../src/main/v8-options.ts';
 import { tempDir } from '../../support/temp-dir.ts';
+
+// A real process on a busy machine takes its time.
+vi.setConfig({ testTimeout: 120_000 });
 
 test('options that were given stay as they are', () => {
   expect(lackingV8Options(['--conditions=source'])).toHaveLength(3);

@@ -32,7 +32,7 @@ describe('a process whose fdatasync fails', () => {
     { error: 'ENOSPC', when: 31 },
   ])(
     'with $error at call $when ends with 70 and has lost nothing (W7, W10)',
-    { timeout: 60_000 },
+    { timeout: 120_000 },
     async ({ error, when }) => {
       using directory = tempDir();
       const fault = `inject=fdatasync:error=${error}:when=${when}`;
@@ -54,7 +54,7 @@ describe('a process whose fdatasync fails', () => {
 });
 
 describe('a process that is killed', () => {
-  it('has lost nothing that it acknowledged, ten times in a row (W10)', { timeout: 60_000 }, async () => {
+  it('has lost nothing that it acknowledged, ten times in a row (W10)', { timeout: 120_000 }, async () => {
     using directory = tempDir();
     let acknowledged = 0;
     for (let round = 0; round < 10; round++) {
