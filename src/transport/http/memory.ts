@@ -38,7 +38,7 @@ export class HttpMemory {
       reply.raw.shouldKeepAlive = false;
       return this.#refuse();
     }
-    this.#heldBy(reply).body = body;
+    this.#keep(reply, { body });
     return undefined;
   }
 
@@ -53,8 +53,7 @@ export class HttpMemory {
     try {
       const wait = AbortSignal.any([signal, limit]);
       const hold = await this.#budgets.unsent.take(bytes, () => this.#cut(reply), wait);
-      if (reply.raw.destroyed) hold.release();
-      else this.#heldBy(reply).answer = hold;
+      this.#keep(reply, { answer: hold });
     } catch (failure) {
       throw limit.aborted && !signal.aborted ? this.#refuse() : failure;
     }
@@ -75,8 +74,16 @@ export class HttpMemory {
     if (bytes <= UNCOUNTED_BYTES) return undefined;
     const { unsent } = this.#budgets;
     const cut = (): void => this.#cut(reply);
-    held.answer = request.method === 'GET' ? unsent.tryTake(bytes, cut) : unsent.takeAnyway(bytes, cut);
-    return held.answer === undefined ? this.#refuse() : undefined;
+    const answer = request.method === 'GET' ? unsent.tryTake(bytes, cut) : unsent.takeAnyway(bytes, cut);
+    if (answer === undefined) return this.#refuse();
+    this.#keep(reply, { answer });
+    return undefined;
+  }
+
+  /** Until the connection closes. If it has, the answer leaves for nobody, and nothing is held for it (TM1). */
+  #keep(reply: FastifyReply, part: Held): void {
+    if (reply.raw.destroyed) release(part);
+    else Object.assign(this.#heldBy(reply), part);
   }
 
   #heldBy(reply: FastifyReply): Held {

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { type ByteBudgets, createByteBudgets } from '#transport';
 import { PIPELINED_MAX } from '../../../../src/transport/http/limits.ts';
 import { ManualTime, until } from '../../../support/budget-time.ts';
+import { settle } from '../../../support/cluster/core-world.ts';
 import { cloudEvent, errorOf, jsonOf } from '../../../support/http-client.ts';
 import { type HttpWorld, type HttpWorldOptions, startHttpWorld } from '../../../support/http-world.ts';
 import { exchange, parseReplies } from '../../../support/raw-http.ts';
@@ -145,6 +146,24 @@ describe('the bodies of all requests', () => {
 });
 
 describe('the answers of all requests', () => {
+  it('are not held for a client that has gone before its transaction was decided (TM1)', async () => {
+    await using world = await worldOf({});
+    const { log, node } = world.core;
+    expect(await commit(world, cloudEvent('first'))).toBe(1);
+    log.isAutomatic = false;
+    const body = JSON.stringify({ events: Array.from({ length: 1_000 }, (_, n) => cloudEvent(`e${n}`)) });
+    const type = 'Content-Type: application/json\r\n';
+    const head = `POST /databases/shop/events HTTP/1.1\r\nHost: a\r\n${type}Content-Length: ${body.length}\r\n\r\n`;
+    const client = await dial(world, `${head}${body}`);
+    await until(() => log.queuedCount > 0);
+    client.resetAndDestroy();
+    await until(() => world.budgets.requests.used === 0);
+    log.sync();
+    await until(() => node.catalog.list().every(({ group }) => node.answered(group) === 2));
+    await settle();
+    expect([world.budgets.requests.used, world.budgets.unsent.used]).toEqual([0, 0]);
+  });
+
   it('wait for room, and get it from a client that does not read (TM2)', async () => {
     await using world = await worldOf({ unsent: 16_000_000 });
     await fill(world);
