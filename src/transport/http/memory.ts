@@ -111,10 +111,14 @@ function release({ body, answer }: Held): void {
   answer?.release();
 }
 
+/** Whether the headers announce more than the route takes, so that the body is refused without being read. */
+export function isBodyTooLong({ headers, routeOptions }: FastifyRequest): boolean {
+  return Number(headers['content-length'] ?? 0) > (routeOptions.bodyLimit ?? 0);
+}
+
 /** Of a body without a length, as many as the route takes. A longer one than that is refused without being read. */
-function announcedBytes({ headers, routeOptions }: FastifyRequest): number {
-  const max = routeOptions.bodyLimit ?? 0;
-  if (headers['transfer-encoding'] !== undefined) return max;
-  const length = Number(headers['content-length'] ?? 0);
-  return length <= max ? length : 0;
+function announcedBytes(request: FastifyRequest): number {
+  const { headers, routeOptions } = request;
+  if (headers['transfer-encoding'] !== undefined) return routeOptions.bodyLimit ?? 0;
+  return isBodyTooLong(request) ? 0 : Number(headers['content-length'] ?? 0);
 }

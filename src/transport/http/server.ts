@@ -4,7 +4,7 @@
  * fastify's own JSON parser, error bodies, query parser and 503 while closing are switched off, because the API
  * promises lossless JSON, one error body and that a request that was let in is finished.
  */
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { type Clock, DatabaseError } from '#base';
@@ -22,7 +22,7 @@ import {
   PIPELINED_MAX,
   REQUEST_TIMEOUT_MS,
 } from './limits.ts';
-import { HttpMemory } from './memory.ts';
+import { HttpMemory, isBodyTooLong } from './memory.ts';
 import { emptyReply, type HttpReply } from './reply.ts';
 import { HttpRequest, type RoutedRequest } from './request.ts';
 import { headFault, isAboutServer, originForm } from './request-head.ts';
@@ -80,6 +80,8 @@ class HttpFront {
   readonly #memory: HttpMemory;
   readonly #fastify: FastifyInstance;
   readonly #sockets = new Set<Socket>();
+  /** Requests whose client sends the body when it is told to, and was not told yet. */
+  readonly #unsentBodies = new WeakSet<IncomingMessage>();
   #closing = false;
 
   constructor(options: HttpServerOptions) {
@@ -105,7 +107,7 @@ class HttpFront {
         this.#send(request, reply, errorReply(fault));
       } else if (isAboutServer(request)) this.#send(request, reply, emptyReply({ allow: SERVER_METHODS }));
       else if (request.is404) this.#send(request, reply, notFound(request));
-      else done(this.#memory.admitBody(request, reply));
+      else done(this.#admit(request, reply));
     });
     this.#fastify.setErrorHandler((error, request, reply) => this.#fail(error, request, reply));
     for (const route of ROUTES) this.#register(route);
@@ -138,12 +140,30 @@ class HttpFront {
     }
   }
 
+  /** Asks a client that waits for it to send its body, once there is room for it (RFC 9110, section 10.1.1). */
+  #admit(request: FastifyRequest, reply: FastifyReply): DatabaseError | undefined {
+    const refusal = this.#memory.admitBody(request, reply);
+    const isWanted = refusal === undefined && !isBodyTooLong(request);
+    if (isWanted && this.#unsentBodies.delete(request.raw)) reply.raw.writeContinue();
+    return refusal;
+  }
+
+  #createServer(handle: RequestListener): Server {
+    const inTurn = this.#lines.inTurn(handle);
+    const server = createHttpServer(inTurn);
+    // Without a listener Node tells the client to go on before anybody has looked at the request.
+    return server.on('checkContinue', (request, response) => {
+      this.#unsentBodies.add(request);
+      inTurn(request, response);
+    });
+  }
+
   #createFastify(): FastifyInstance {
     const { allowedOrigins } = this.#options;
     return fastify({
       logger: false,
       bodyLimit: BODY_BYTES_MAX,
-      serverFactory: (handle) => createHttpServer(this.#lines.inTurn(handle)),
+      serverFactory: (handle) => this.#createServer(handle),
       forceCloseConnections: 'idle',
       return503OnClosing: false,
       rewriteUrl: ({ url = '' }) => originForm(url),
@@ -187,6 +207,8 @@ class HttpFront {
   #send(request: FastifyRequest, reply: FastifyReply, built: HttpReply): FastifyReply {
     const refusal = this.#memory.send(request, reply, built.body?.length ?? 0);
     const answer = refusal === undefined ? built : errorReply(refusal);
+    // The body may come all the same, or the next request: nobody could tell them apart.
+    if (this.#unsentBodies.has(request.raw)) reply.raw.shouldKeepAlive = false;
     reply.code(answer.status);
     reply.headers(corsHeaders(this.#options.allowedOrigins, request.headers.origin));
     reply.headers(answer.headers);

@@ -122,6 +122,37 @@ describe('the bodies of all requests', () => {
     holder.destroy();
   });
 
+  it('are asked for, where the client waits for that, once they are let in', async () => {
+    await using world = await worldOf({ requests: 100_000 });
+    const expecting = (text: string, more = ''): string =>
+      text.replace('Host: a\r\n', `Host: a\r\n${more}Expect: 100-continue\r\n`);
+    const answerTo = (text: string): Promise<string> => exchange(world.server.address, expecting(text));
+    const holder = await dial(world, `${head(80_000)}{`);
+    await until(() => world.budgets.requests.used === 80_000);
+    const unrouted = head(50_000).replace('/databases/shop/events', '/none');
+    const faulty = head(20).replace('Host: a', 'Host: a/b');
+    for (const [status, text] of [
+      [503, head(50_000)],
+      [413, head(50_000_000)],
+      [404, unrouted],
+      [400, faulty],
+    ] as const) {
+      const [reply] = parseReplies(await answerTo(text));
+      expect([reply?.status, reply?.headers.get('connection')]).toEqual([status, 'close']);
+    }
+    holder.destroy();
+    await until(() => world.budgets.requests.used === 0);
+    const body = JSON.stringify({ events: [cloudEvent('a', { data: 'x'.repeat(50_000) })] });
+    const socket = await dial(world, expecting(head(body.length), END));
+    const heard: string[] = [];
+    socket.resume().on('data', (chunk) => heard.push(String(chunk)));
+    await until(() => heard.length > 0);
+    expect(heard.join('')).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    socket.write(body);
+    await once(socket, 'close');
+    expect(heard.join('')).toContain('HTTP/1.1 200 OK');
+  });
+
   it('are given up when they arrive too slowly and others need the room (TM2)', async () => {
     await using world = await worldOf({ requests: 100_000 });
     const slow = await dial(world, `${head(80_000)}{`);
