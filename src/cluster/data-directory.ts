@@ -6,7 +6,8 @@
  *   <data>/damage  what was found damaged while the node ran (damage-note.ts); mostly not there
  *
  * Identity is minted on the first start and written into the store, then into the log. A log of another store is
- * refused by the log; a log without its store is refused here: its entries would be decided again, over nothing.
+ * refused by the log; a log without its store is refused here, before LevelDB makes a new one: its entries would be
+ * decided again, over nothing.
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -42,6 +43,14 @@ export interface DataDirectoryOptions {
   readonly random: Random;
 }
 
+interface Places {
+  readonly directory: string;
+  readonly storeDirectory: string;
+  readonly logDirectory: string;
+  /** Damage was noted, and every row is to be verified. */
+  readonly isSuspect: boolean;
+}
+
 const UUID_RANDOM_BYTES = 10;
 
 /** Opens the directory for this process, and makes it when it is missing. The caller closes store and guard. */
@@ -50,14 +59,17 @@ export async function openDataDirectory(directory: string, options: DataDirector
   const logDirectory = join(directory, 'log');
   await makeWritableDirectory(directory);
   await makeWritableDirectory(logDirectory);
+  const isSuspect = hasDamageNote(directory);
+  const places = { directory, storeDirectory, logDirectory, isSuspect };
   // First of all: on a full disk its ballast is what lets the store open.
   const guard = DiskGuard.open(directory, options.disk);
   try {
-    const store = await openStore(directory, storeDirectory, options.store).catch((failure: unknown) => {
+    const store = await openStore(places, options.store).catch((failure: unknown) => {
       if (failure instanceof StorageFailure || guard.check().level !== 'read-only') throw failure;
       throw full(directory, guard.report.availableBytes, failure);
     });
     try {
+      if (isSuspect) clearDamageNote(directory);
       const row = store.get(IDENTITY_KEY);
       const identity = row === undefined ? await mintIdentity(store, logDirectory, options) : readIdentity(row);
       return { storeDirectory, logDirectory, store, guard, identity };
@@ -71,24 +83,31 @@ export async function openDataDirectory(directory: string, options: DataDirector
   }
 }
 
-async function openStore(directory: string, storeDirectory: string, options: LevelStoreOptions): Promise<LevelStore> {
+async function openStore(places: Places, options: LevelStoreOptions): Promise<LevelStore> {
+  if (!(await isVerified(places))) await checkLogIsNew(places.logDirectory);
   try {
-    verify(directory, storeDirectory);
+    return await openLevelStore(places.storeDirectory, options);
+  } catch (failure) {
+    throw isLevelLocked(failure) ? inUse(places.directory, failure) : failure;
+  }
+}
+
+/** False when there is no store yet. */
+async function isVerified({ directory, storeDirectory, isSuspect }: Places): Promise<boolean> {
+  try {
+    return verifyStore(storeDirectory, isSuspect);
   } catch (failure) {
     // What another process is writing may look damaged.
     throw (await isLevelStoreInUse(storeDirectory)) ? inUse(directory, failure) : failure;
   }
-  try {
-    return await openLevelStore(storeDirectory, options);
-  } catch (failure) {
-    throw isLevelLocked(failure) ? inUse(directory, failure) : failure;
-  }
 }
 
-function verify(directory: string, storeDirectory: string): void {
-  const isSuspect = hasDamageNote(directory);
-  verifyStore(storeDirectory, isSuspect);
-  if (isSuspect) clearDamageNote(directory);
+/** A store that is new has a log that is new. */
+async function checkLogIsNew(logDirectory: string): Promise<void> {
+  const [file] = await readdir(logDirectory);
+  if (file === undefined) return;
+  const message = `The log in ${logDirectory} has files (${file}) but there is no store beside it, or a new one: the store was lost. Restore the data directory from a backup, or start with an empty one`;
+  throw new DatabaseError('internal', message, { details: { reason: 'StoreMissing' } });
 }
 
 function inUse(directory: string, cause: unknown): DatabaseError {
@@ -101,11 +120,7 @@ async function mintIdentity(
   logDirectory: string,
   { nowMs, random }: DataDirectoryOptions,
 ): Promise<NodeIdentity> {
-  const [file] = await readdir(logDirectory);
-  if (file !== undefined) {
-    const message = `The log in ${logDirectory} has files (${file}) but the store beside it is new: the store was lost. Restore the data directory from a backup, or start with an empty one`;
-    throw new DatabaseError('internal', message, { details: { reason: 'StoreMissing' } });
-  }
+  await checkLogIsNew(logDirectory);
   const mint = (): string => uuidv7(nowMs, random.bytes(UUID_RANDOM_BYTES));
   const identity = { clusterId: mint(), storeId: mint() };
   const batch = store.batch();

@@ -11,16 +11,21 @@ import { LevelTable } from './level-table.ts';
 import { TableScrub } from './table-scrub.ts';
 
 /**
+ * Whether there is a store, which is then whole as far as it was looked at.
  * @param isSuspect Whether to verify the rows of all tables, too.
  * @throws StorageFailure `corrupt`, naming the file and the place (W17, W18, W19).
  */
-export function verifyStore(directory: string, isSuspect: boolean): void {
+export function verifyStore(directory: string, isSuspect: boolean): boolean {
   const manifest = new ManifestReader(directory).readOn();
-  if (manifest === undefined) return;
+  if (manifest === undefined) return false;
   checkFiles(directory, manifest);
   verifyLevelLogs(directory);
   for (const { number, bytes } of manifest.tables) LevelTable.open(join(directory, tableName(number)), bytes).close();
-  if (!isSuspect) return;
+  if (isSuspect) verifyRows(directory);
+  return true;
+}
+
+function verifyRows(directory: string): void {
   const scrub = new TableScrub(directory);
   scrub.refresh();
   while (scrub.step() !== undefined);

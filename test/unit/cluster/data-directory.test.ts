@@ -2,7 +2,7 @@
 // that tries to open the first one's.
 
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -52,9 +52,12 @@ describe('the identity', () => {
     await first.store.close();
     writeFileSync(join(first.logDirectory, '0000000001.wal'), 'x');
     rmSync(first.storeDirectory, { recursive: true });
-    await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject({
-      details: { reason: 'StoreMissing' },
-    });
+    const refused = { details: { reason: 'StoreMissing' } };
+    await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(refused);
+    expect(existsSync(first.storeDirectory)).toBe(false);
+    // Nor in a store that was made anew.
+    await (await openLevelStore(first.storeDirectory)).close();
+    await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(refused);
   });
 
   it('is refused when its row is damaged', async () => {
@@ -72,7 +75,7 @@ describe('the identity', () => {
 });
 
 describe('the lock', () => {
-  it('keeps a second process out, by name, and ends with the first', async () => {
+  it('keeps a second process out, by name and with the note of damage, and ends with the first', async () => {
     const { store } = await openDataDirectory(directory, OPTIONS);
     const script = `
       const { openDataDirectory } = await import(${JSON.stringify(MODULE)});
@@ -84,11 +87,14 @@ describe('the lock', () => {
     const other = (): string =>
       spawnSync(process.execPath, ['--conditions=source', '--input-type=module', '-e', script], { encoding: 'utf8' })
         .stdout;
+    writeFileSync(join(directory, 'damage'), 'a table\n');
     expect(other()).toBe(
       `DataDirectoryInUse The data directory ${directory} is open in another process; stop that one, or choose another directory\n`,
     );
+    expect(existsSync(join(directory, 'damage'))).toBe(true);
     await store.close();
     expect(other()).toBe('opened\n');
+    expect(existsSync(join(directory, 'damage'))).toBe(false);
   });
 });
 
