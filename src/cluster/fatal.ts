@@ -3,7 +3,10 @@
  * broken invariant, an entry of a later release. One line says what and where; the next start recovers.
  */
 import { DatabaseError } from '#base';
+import { isCorruptRecord } from '#database';
 import type { Logger } from '#observability';
+import { StorageFailure } from '#storage';
+import { noteDamage } from './damage-note.ts';
 
 /** The exit code of a process that ended so; EX_SOFTWARE of sysexits. */
 export const EXIT_FATAL = 70;
@@ -11,11 +14,32 @@ export const EXIT_FATAL = 70;
 /** Where it happened: beside the clients, where groups, log and store are, or where tables are looked through. */
 export type Isolate = 'front' | 'core' | 'scrub';
 
+/** What the process leaves behind: a line in its log, and a note in its data directory if rows were damaged. */
+export interface Remains {
+  readonly logger: Logger;
+  readonly dataDirectory: string;
+}
+
 /** Logs the failure and ends the process at once. Nothing that is in flight is answered. */
-export function stopProcess(logger: Logger, isolate: Isolate, failure: unknown): never {
+export function stopProcess({ logger, dataDirectory }: Remains, isolate: Isolate, failure: unknown): never {
   const reason = failure instanceof DatabaseError ? failure.details.reason : undefined;
   const error = failure instanceof Error ? failure : new Error(String(failure));
+  if (isDamage(isolate, failure)) note(dataDirectory, error.message, logger);
   logger.error('fatal', { isolate, exitCode: EXIT_FATAL, ...(reason === undefined ? {} : { reason }), error });
   logger.flush();
   process.exit(EXIT_FATAL);
+}
+
+/** Whether the next start has to look at every row before it believes one (W19). */
+function isDamage(isolate: Isolate, failure: unknown): boolean {
+  return isCorruptRecord(failure) || (isolate === 'scrub' && failure instanceof StorageFailure);
+}
+
+function note(dataDirectory: string, text: string, logger: Logger): void {
+  try {
+    noteDamage(dataDirectory, text);
+  } catch (cause) {
+    // The process ends all the same; its next start finds the damage later.
+    logger.error('damage-not-noted', { error: cause instanceof Error ? cause : new Error(String(cause)) });
+  }
 }

@@ -39,8 +39,9 @@ export interface NodeOptions {
  * Once it has started, whatever cannot go on ends the process (see fatal.ts).
  */
 export async function startNode(options: NodeOptions): Promise<Node> {
-  const { logger, metrics, name, walSegmentBytes = SEGMENT_BYTES_DEFAULT } = options;
-  const { guard, store, identity, ...places } = await openDataDirectory(options.dataDirectory, {
+  const { dataDirectory, logger, metrics, name, walSegmentBytes = SEGMENT_BYTES_DEFAULT } = options;
+  const remains = { logger, dataDirectory };
+  const { guard, store, identity, ...places } = await openDataDirectory(dataDirectory, {
     store: options.store ?? {},
     disk: {
       thresholds: options.disk ?? {},
@@ -49,7 +50,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     nowMs: wallClock.nowMs(),
     random: nativeRandom,
   });
-  const onFatal = (failure: unknown): void => stopProcess(logger, 'core', failure);
+  const onFatal = (failure: unknown): void => stopProcess(remains, 'core', failure);
   const limits = { ...LIMITS, ...options.limits };
   const order = { ...places, identity, limits, store: options.store ?? {}, walSegmentBytes };
   const { core, bindings } = await CoreThread.open(order, { onFatal, onMeasures: observeMeasures(metrics) }).catch(
@@ -63,10 +64,9 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     try {
       look();
     } catch (failure) {
-      stopProcess(logger, 'front', failure);
+      stopProcess(remains, 'front', failure);
     }
   }, DISK_CHECK_MS);
-  const { dataDirectory } = options;
   const scrub = watchTables({ dataDirectory, storeDirectory: places.storeDirectory, logger, metrics });
   return new FrontNode({
     link: core,

@@ -1,7 +1,6 @@
 /** Has the tables of a running node looked through, and ends the process when one is damaged. */
 import type { Logger, Metrics } from '#observability';
-import { ScrubThread, StorageFailure } from '#storage';
-import { noteDamage } from './damage-note.ts';
+import { ScrubThread } from '#storage';
 import { stopProcess } from './fatal.ts';
 
 export interface TableWatchPorts {
@@ -24,17 +23,7 @@ export function watchTables(ports: TableWatchPorts): ScrubThread {
       if (facts.isWholeRound) round.set(Date.now() / MS_PER_SECOND);
     },
     onFailure: (failure) => {
-      if (failure instanceof StorageFailure) note(dataDirectory, failure, logger);
-      stopProcess(logger, 'scrub', failure);
+      stopProcess({ logger, dataDirectory }, 'scrub', failure);
     },
   });
-}
-
-function note(dataDirectory: string, failure: StorageFailure, logger: Logger): void {
-  try {
-    noteDamage(dataDirectory, failure.message);
-  } catch (cause) {
-    // The process ends all the same; its next start finds the damage later.
-    logger.error('damage-not-noted', { error: cause instanceof Error ? cause : new Error(String(cause)) });
-  }
 }

@@ -24,6 +24,7 @@ export type { Applied } from './applied.ts';
 export { type CatalogEntry, encodeCatalogEntry } from './catalog-entry.ts';
 export { type CatalogEntryToApply, CatalogMachine, type CatalogOutcome } from './catalog-machine.ts';
 export type { Binding, CatalogApplied } from './catalog-rows.ts';
+export { isCorruptRecord } from './corruption.ts';
 export {
   DatabaseMachine,
   type EntryToApply,

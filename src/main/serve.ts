@@ -20,8 +20,9 @@ const EXIT_IMPATIENT = 1;
 export async function serve(config: Config): Promise<void> {
   const logger = createLogger({ level: config.logLevel }).with({ node: config.nodeName });
   // Nothing may go on after an error that nobody expected: the log is the truth, and the next start recovers.
-  process.on('uncaughtException', (error) => stopProcess(logger, 'front', error));
-  process.on('unhandledRejection', (reason) => stopProcess(logger, 'front', reason));
+  const remains = { logger, dataDirectory: config.dataDir };
+  process.on('uncaughtException', (error) => stopProcess(remains, 'front', error));
+  process.on('unhandledRejection', (reason) => stopProcess(remains, 'front', reason));
   // From the first moment on: a node that is told to stop while it starts stops as soon as it has started.
   const told = firstSignal(logger);
   const running = await start(config, logger);

@@ -60,7 +60,8 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
     unsentBytesMax: config.unsentMemoryBytes,
   });
   showBudgets(budgets, metrics);
-  const shared = { host: config.host, logger, metrics, budgets };
+  const onFatal = (failure: unknown): void => stopProcess({ logger, dataDirectory: config.dataDir }, 'front', failure);
+  const shared = { host: config.host, logger, metrics, budgets, onFatal };
   const grpc = await startGrpc(config, service, shared);
   starting.defer(() => grpc.drain(config.shutdownGraceMs));
   const http = await startHttp(config, service, shared);
@@ -90,6 +91,7 @@ interface Shared {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly budgets: ByteBudgets;
+  readonly onFatal: (failure: unknown) => void;
 }
 
 function openNode(config: Config, logger: Logger, metrics: Metrics): Promise<Node> {
@@ -119,14 +121,12 @@ function unlessAuto<K extends string>(name: K, value: number | 'auto'): { readon
 }
 
 function startGrpc(config: Config, service: Service, shared: Shared): Promise<GrpcServer> {
-  const onFatal = (failure: unknown): void => stopProcess(shared.logger, 'front', failure);
-  return startGrpcServer({ ...shared, port: config.grpcPort, service, onFatal });
+  return startGrpcServer({ ...shared, port: config.grpcPort, service });
 }
 
 function startHttp(config: Config, service: Service, shared: Shared): Promise<HttpServer> {
-  const onFatal = (failure: unknown): void => stopProcess(shared.logger, 'front', failure);
   const allowedOrigins = config.corsOrigins === '*' ? '*' : config.corsOrigins.split(',');
-  return startHttpServer({ ...shared, port: config.httpPort, service, clock: wallClock, allowedOrigins, onFatal });
+  return startHttpServer({ ...shared, port: config.httpPort, service, clock: wallClock, allowedOrigins });
 }
 
 function hostInUrl(host: string): string {

@@ -16,7 +16,7 @@ const WRITERS = 8;
 const EXIT_REFUSED = 2;
 
 const logger = createLogger({ level: 'info' });
-process.on('uncaughtException', (failure) => stopProcess(logger, 'front', failure));
+process.on('uncaughtException', (failure) => stopProcess({ logger, dataDirectory: directory }, 'front', failure));
 const node = await start();
 const group = await databaseOf(node);
 let next = Number(from);

@@ -1,0 +1,47 @@
+// Goal: a process that ends because rows are damaged leaves a note for its next start, whoever came across them, and no
+// other end does (W19). Method: stopProcess with an exit that only counts.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { DatabaseError } from '#base';
+import { EXIT_FATAL, type Isolate, stopProcess } from '#cluster';
+import { silentLogger } from '#observability';
+import { StorageFailure } from '#storage';
+import { packFailure, unpackFailure } from '../../../src/cluster/core-thread-messages.ts';
+import { corruptRecord } from '../../../src/database/corruption.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+
+const CORRUPT = corruptRecord(Uint8Array.of(1, 2), 'its checksum is wrong');
+
+/** The text of the note that the end leaves, if any. */
+function noteAfter(isolate: Isolate, failure: unknown): string | undefined {
+  using dir = tempDir();
+  const exit = vi.spyOn(process, 'exit').mockImplementation((code) => {
+    throw new Error(`exit ${code}`);
+  });
+  const end = (): never => stopProcess({ logger: silentLogger, dataDirectory: dir.path }, isolate, failure);
+  expect(end).toThrow(`exit ${EXIT_FATAL}`);
+  exit.mockRestore();
+  const note = join(dir.path, 'damage');
+  return existsSync(note) ? readFileSync(note, 'utf8') : undefined;
+}
+
+afterEach(() => vi.restoreAllMocks());
+
+describe('the end of a process', () => {
+  it('leaves a note on a row that a read found corrupt, and on a table that the scrub found damaged', () => {
+    expect(noteAfter('front', CORRUPT)).toContain('The row with key 0102 is corrupt');
+    expect(noteAfter('core', unpackFailure(packFailure(CORRUPT)))).toContain('is corrupt');
+    expect(noteAfter('scrub', new StorageFailure('corrupt', '7.ldb is damaged', { path: '7.ldb' }))).toContain(
+      '7.ldb is damaged',
+    );
+  });
+
+  it('leaves none on anything else', () => {
+    expect(noteAfter('front', new DatabaseError('internal', 'a bug'))).toBeUndefined();
+    expect(
+      noteAfter('core', new StorageFailure('unwritten', 'the log could not be written', { path: '1.wal' })),
+    ).toBeUndefined();
+    expect(noteAfter('scrub', new TypeError('a bug'))).toBeUndefined();
+  });
+});
