@@ -9,6 +9,8 @@ export interface ByteBudgets {
   readonly requests: ByteBudget;
   /** Bytes of replies that have not left yet. */
   readonly unsent: ByteBudget;
+  /** How long a reply waits for room before it is refused. */
+  readonly waitMs: number;
 }
 
 export interface ByteBudgetSizes {
@@ -16,6 +18,7 @@ export interface ByteBudgetSizes {
   readonly unsentBytesMax: number;
   /** How long a client may keep bytes that others wait for. */
   readonly patienceMs?: number;
+  readonly waitMs?: number;
   /** Real time unless a test decides. */
   readonly time?: BudgetTime;
 }
@@ -23,15 +26,19 @@ export interface ByteBudgetSizes {
 /** Slower than one slice or body in this time is slow only while others wait. */
 const PATIENCE_MS = 10_000;
 
+/** Longer than the patience: whoever waits gets what slow clients are made to give back, and is not refused just before. */
+const WAIT_MS: number = PATIENCE_MS + 5_000;
+
 /** When to come again: most of what is held is given back sooner. */
 export const RETRY_AFTER_MS = 1_000;
 
 export function createByteBudgets(sizes: ByteBudgetSizes): ByteBudgets {
-  const { requestBytesMax, unsentBytesMax, patienceMs = PATIENCE_MS, time } = sizes;
+  const { requestBytesMax, unsentBytesMax, patienceMs = PATIENCE_MS, waitMs = WAIT_MS, time } = sizes;
   const shared = { patienceMs, ...(time === undefined ? {} : { time }) };
   return {
     requests: new ByteBudget({ bytesMax: requestBytesMax, ...shared }),
     unsent: new ByteBudget({ bytesMax: unsentBytesMax, ...shared }),
+    waitMs,
   };
 }
 

@@ -8,7 +8,6 @@ import { ALL, collectionQueryFromJson, type EventQuery, Faults, type JsonNode, t
 import { readJsonBody } from './body.ts';
 import { type Cursor, cursorBehind, cursorFrom } from './cursor.ts';
 import { jsonObject, jsonStringIfPresent } from './json-text.ts';
-import { PAGE_ANSWER_BYTES } from './limits.ts';
 import { boundedQuery, type EventPage, eventsJson, type PageQuery, pageLimit, readPage } from './page.ts';
 import { parseInteger } from './query-string.ts';
 import { type HttpReply, jsonReply, nextLink, scopeHeaders } from './reply.ts';
@@ -16,8 +15,8 @@ import type { HttpRequest } from './request.ts';
 import type { Route, RouteContext } from './route.ts';
 
 export const COLLECTION_QUERY_ROUTES: readonly Route[] = [
-  { method: 'GET', path: '/databases/{database}/events', answerBytes: PAGE_ANSWER_BYTES, handle: readLog },
-  { method: 'POST', path: '/databases/{database}/query', answerBytes: PAGE_ANSWER_BYTES, handle: queryByBody },
+  { method: 'GET', path: '/databases/{database}/events', handle: readLog },
+  { method: 'POST', path: '/databases/{database}/query', handle: queryByBody },
 ];
 
 /** The largest revision that something can be behind. */
@@ -69,10 +68,9 @@ interface Walk {
 }
 
 async function walk(request: HttpRequest, { service }: RouteContext, { query, cursor }: Walk): Promise<EventPage> {
-  const read = request.read();
-  if (cursor === undefined) return readPage(service, { ...read, at: 'latest', query });
+  if (cursor === undefined) return readPage(service, request, { at: 'latest', query });
   const { at, after, databaseId } = cursor;
-  return readPage(service, { ...read, at, query: { ...query, after }, databaseId });
+  return readPage(service, request, { at, query: { ...query, after }, databaseId });
 }
 
 function cursorOf({ scope, more }: EventPage): string | undefined {

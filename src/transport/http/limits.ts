@@ -34,14 +34,14 @@ export const PAGE_SIZE_MAX = 1_000;
 /** Bytes of the stored events of a page: it ends before the event that would pass them, unless that is its first. */
 export const PAGE_BYTES_MAX: number = 8 * 1024 * 1024;
 
+/** Bytes that the answer to one transaction or one event may take, as stored and as text. */
+export const ITEM_ANSWER_BYTES: number = 4 * TRANSACTION_BYTES_MAX;
+
 /**
- * Bytes that the answer to a page of events may take, as stored and as text; waited for before the page is read. More
- * where names are long and events short, for which the text itself is counted in the end.
+ * The same of a page of events; waited for before the page is read. More where names are long and events short, for
+ * which the text itself is counted in the end.
  */
 export const PAGE_ANSWER_BYTES: number = 2 * PAGE_BYTES_MAX;
-
-/** The same of one transaction or one event. */
-export const ITEM_ANSWER_BYTES: number = 4 * TRANSACTION_BYTES_MAX;
 
 /** Requests of a connection that wait for the ones before them; one more ends the connection behind the last of them. */
 export const PIPELINED_MAX = 64;

@@ -10,9 +10,6 @@ import { type ByteBudgets, noRoom } from '../byte-budgets.ts';
 /** Bodies and answers up to this size are not counted: the bound on connections bounds them. */
 const UNCOUNTED_BYTES = 16 * 1024;
 
-/** How long a request waits for room before it is refused. */
-const WAIT_MS = 5_000;
-
 interface Held {
   body?: Hold | undefined;
   answer?: Hold | undefined;
@@ -49,7 +46,7 @@ export class HttpMemory {
 
   /** Waits until there is room for an answer that may become so large. */
   async awaitRoom(reply: FastifyReply, bytes: number, signal: AbortSignal): Promise<void> {
-    const limit = AbortSignal.timeout(WAIT_MS);
+    const limit = AbortSignal.timeout(this.#budgets.waitMs);
     try {
       const wait = AbortSignal.any([signal, limit]);
       const hold = await this.#budgets.unsent.take(bytes, () => this.#cut(reply), wait);

@@ -6,15 +6,16 @@ import { type EventQuery, eventToJson } from '#model';
 import type { QueryEventsRequest, ReadScope, Service, StoredEvent } from '#service';
 import { invalidField } from './errors.ts';
 import { type JsonText, jsonArray } from './json-text.ts';
-import { PAGE_BYTES_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from './limits.ts';
+import { ITEM_ANSWER_BYTES, PAGE_ANSWER_BYTES, PAGE_BYTES_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from './limits.ts';
 import type { QueryParameters } from './query-string.ts';
+import type { HttpRequest } from './request.ts';
 
 /** A query that ends with its page. */
 export interface PageQuery extends EventQuery {
   readonly limit: number;
 }
 
-export interface PageRequest extends QueryEventsRequest {
+export interface PageRequest extends Pick<QueryEventsRequest, 'at'> {
   readonly query: PageQuery;
   /** The instance that the page before was read from, when there is one. */
   readonly databaseId?: DatabaseId | undefined;
@@ -27,9 +28,19 @@ export interface EventPage {
   readonly more: StoredEvent | undefined;
 }
 
-export async function readPage(service: Service, { databaseId, ...request }: PageRequest): Promise<EventPage> {
-  const { limit } = request.query;
-  const { chunks, ...scope } = await service.queryEvents({ ...request, query: { ...request.query, limit: limit + 1 } });
+/** Waits until there is room for as large a page as the query can have, and reads it. */
+export async function readPage(
+  service: Service,
+  request: HttpRequest,
+  { databaseId, ...wanted }: PageRequest,
+): Promise<EventPage> {
+  const { limit } = wanted.query;
+  await request.awaitRoom(Math.min(PAGE_ANSWER_BYTES, limit * ITEM_ANSWER_BYTES));
+  const { chunks, ...scope } = await service.queryEvents({
+    ...request.read(),
+    ...wanted,
+    query: { ...wanted.query, limit: limit + 1 },
+  });
   if (databaseId !== undefined && databaseId !== scope.databaseId) throw staleCursor(scope);
   const page = new Page(limit);
   for await (const chunk of chunks) if (!page.takeAll(chunk)) break;

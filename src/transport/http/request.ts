@@ -4,6 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ReadRequest, RevisionFloor } from '#service';
+import type { HttpMemory } from './memory.ts';
 import { parseQueryString, parseRevision, type QueryParameters } from './query-string.ts';
 
 const NO_BODY = new Uint8Array(0);
@@ -14,11 +15,18 @@ export type RoutedRequest = FastifyRequest<{ Params: Readonly<Record<string, str
 export class HttpRequest {
   readonly #request: RoutedRequest;
   readonly #reply: FastifyReply;
+  readonly #memory: HttpMemory;
   #controller: AbortController | undefined;
 
-  constructor(request: RoutedRequest, reply: FastifyReply) {
+  constructor(request: RoutedRequest, reply: FastifyReply, memory: HttpMemory) {
     this.#request = request;
     this.#reply = reply;
+    this.#memory = memory;
+  }
+
+  /** Waits until there is room for an answer that may become so large. Throws `busy` when there is none for too long. */
+  awaitRoom(bytes: number): Promise<void> {
+    return this.#memory.awaitRoom(this.#reply, bytes, this.signal());
   }
 
   /** A segment of the path, percent-decoded. Only names that the route's path declares are asked for. */

@@ -25,6 +25,6 @@ export interface Route {
   readonly handle: Handler;
   /** Bytes of body, when the route takes more than most. */
   readonly bodyBytesMax?: number;
-  /** Bytes that there must be room for before the answer is made, when it may become large. */
+  /** Bytes that there must be room for before the answer is made, when it may become large and is no page of events. */
   readonly answerBytes?: number;
 }

@@ -23,7 +23,6 @@ import type { ReadScope } from '#service';
 import { cursorBehind, cursorFrom } from './cursor.ts';
 import { invalidField } from './errors.ts';
 import { type JsonText, jsonInteger, jsonObject, jsonString, jsonStringIfPresent } from './json-text.ts';
-import { PAGE_ANSWER_BYTES } from './limits.ts';
 import { boundedQuery, type EventPage, eventsJson, pageLimit, readPage } from './page.ts';
 import type { QueryParameters } from './query-string.ts';
 import { type HttpReply, jsonReply, nextLink, redirectReply, scopeHeaders } from './reply.ts';
@@ -35,25 +34,21 @@ export const SCOPED_QUERY_ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: '/db/{database}/{revision}/events',
-    answerBytes: PAGE_ANSWER_BYTES,
     handle: numeric(queryAtRevision),
   },
   {
     method: 'GET',
     path: '/db/{database}/{revision}/streams/{stream}',
-    answerBytes: PAGE_ANSWER_BYTES,
     handle: numeric(eventsOf({ name: 'stream', kind: 'by-stream', parse: parseStreamName })),
   },
   {
     method: 'GET',
     path: '/db/{database}/{revision}/subjects/{subject}',
-    answerBytes: PAGE_ANSWER_BYTES,
     handle: numeric(eventsOf({ name: 'subject', kind: 'by-subject', parse: parseSubject })),
   },
   {
     method: 'GET',
     path: '/db/{database}/{revision}/event-types/{event_type}',
-    answerBytes: PAGE_ANSWER_BYTES,
     handle: numeric(eventsOf({ name: 'event_type', kind: 'by-type', parse: parseEventType })),
   },
 ];
@@ -64,7 +59,7 @@ async function queryAtRevision(request: HttpRequest, context: RouteContext, at: 
   const { query, endAtNow } = queryOf(request.query());
   const bounded = boundedQuery(query, 'q.limit');
   if (endAtNow) return redirectToNow(request, context, { at, query });
-  const page = await readPage(context.service, { ...request.read(), at, query: bounded });
+  const page = await readPage(context.service, request, { at, query: bounded });
   const end = query.effectiveTime?.end;
   const endAt = end === undefined ? undefined : formatInstant(end);
   const next = page.more === undefined ? undefined : { ...query, after: page.more.position };
@@ -119,7 +114,7 @@ function eventsOf({ name, kind, parse }: Attribute): RevisionHandler {
       limit: pageLimit(parameters),
       after: cursor?.after,
     };
-    const page = await readPage(service, { ...request.read(), at, query, databaseId: cursor?.databaseId });
+    const page = await readPage(service, request, { at, query, databaseId: cursor?.databaseId });
     if (page.events.length === 0 && cursor === undefined) throw nothingFound(page.scope, name, value);
     const after = page.more === undefined ? undefined : cursorBehind(page.scope, page.more);
     return pageReply(page, {

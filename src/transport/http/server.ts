@@ -188,8 +188,8 @@ class HttpFront {
         // The router takes an empty segment for a parameter; a path that ends in a slash is not the path without it.
         if (Object.values(request.params).includes('')) return this.#send(request, reply, notFound(request));
         this.#memory.received(reply);
-        const routed = new HttpRequest(request, reply);
-        if (route.answerBytes !== undefined) await this.#memory.awaitRoom(reply, route.answerBytes, routed.signal());
+        const routed = new HttpRequest(request, reply, this.#memory);
+        if (route.answerBytes !== undefined) await routed.awaitRoom(route.answerBytes);
         return this.#send(request, reply, await route.handle(routed, this.#context));
       },
     });

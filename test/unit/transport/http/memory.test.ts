@@ -216,8 +216,26 @@ describe('the answers of all requests', () => {
     expect(bytes).toBeLessThan(answer.text.length);
   });
 
+  it('take no more room than their limit allows, while others are not read', async () => {
+    await using world = await worldOf({ unsent: 16_000_000 });
+    await fill(world);
+    const slow = await dial(world, get('/databases/shop/events'));
+    const { unsent } = world.budgets;
+    await until(() => unsent.used > 0 && unsent.used < unsent.bytesMax);
+    expect((await world.client.get('/databases/shop/events?limit=1')).status).toBe(200);
+    const q = Buffer.from('{"limit":1}').toString('base64url');
+    expect((await world.client.get(`/db/shop/${EVENT_COUNT}/events?q=${q}`)).status).toBe(200);
+    expect((await world.client.post('/databases/shop/query', { limit: 1 })).status).toBe(200);
+    slow.destroy();
+  });
+
+  it('wait longer than a slow reader may keep others waiting', () => {
+    const { waitMs } = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH });
+    expect(waitMs).toBeGreaterThan(10_000);
+  });
+
   it('are refused as busy where none can be had, except of what was committed', async () => {
-    const budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: 1_000 });
+    const budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: 1_000, waitMs: 50 });
     budgets.unsent.takeAnyway(1_000, () => undefined);
     await using world = await startLargeWorld({ budgets });
     const events = Array.from({ length: 1_000 }, (_, n) => cloudEvent(`e${n}`));
