@@ -90,7 +90,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   storeCacheBytes: {
     type: byteSize({ min: MIB, max: 64 * GIB }),
     default: 8 * MIB,
-    help: 'The block cache of the store, used for tables beyond the first 1,000 that are open.',
+    help: 'The block cache of the store. LevelDB fills it only from tables that are open beyond the first 1,000: it stays empty, unless store-mapped-bytes lets more than that be open (by default 64 are).',
   },
   storeWriteBufferBytes: {
     type: byteSize({ min: MIB, max: GIB }),

@@ -26,7 +26,10 @@ import { patientlyAwait } from './descriptors.ts';
 
 /** Sizes of the one LevelDB behind all handles of a directory: the first handle decides. Measured in DESIGN.md. */
 export interface LevelStoreOptions {
-  /** Blocks kept in memory of tables that are not mapped: with more than 1,000 of them, or compressed. Default 8 MiB. */
+  /**
+   * Blocks kept in memory of tables that are compressed, or open beyond the first 1,000, which are mapped. With the
+   * other defaults there are none: 64 tables are open, none compressed. Default 8 MiB.
+   */
   readonly cacheBytes?: number;
   /** Rows gathered in memory before they become a table; up to two of these are held. Default 32 MiB. */
   readonly writeBufferBytes?: number;
