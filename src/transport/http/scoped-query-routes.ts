@@ -79,14 +79,17 @@ function queryOf(parameters: QueryParameters): ScopedQuery {
   return query;
 }
 
-/** Now becomes a time that the URL names, so that the answer can be repeated (SPEC-HTTP-R2). */
+/**
+ * Now becomes a time that the URL names, so that the answer can be repeated (SPEC-HTTP-R2). It is never before what the
+ * revision recorded: a clock that was set back hides no transaction that was answered.
+ */
 async function redirectToNow(
   request: HttpRequest,
   { service, clock }: RouteContext,
   { at, query }: { readonly at: Revision; readonly query: EventQuery },
 ): Promise<HttpReply> {
   const scope = await service.databaseAt({ ...request.read(), at });
-  const end = instantFromMs(clock.nowMs());
+  const end = instantFromMs(Math.max(clock.nowMs(), scope.revisionTimeMs));
   const resolved = queryToParameter({ ...query, effectiveTime: { ...query.effectiveTime, end } });
   const headers = { ...scopeHeaders(scope), 'x-effective-time-end-at': formatInstant(end) };
   return redirectReply('effective_time', `${request.path()}?q=${resolved}`, headers);

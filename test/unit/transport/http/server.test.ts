@@ -296,3 +296,18 @@ describe('a request', () => {
     expect(jsonOf(await world.client.get('/health/detailed'))).toMatchObject({ version: '1.2.3' });
   });
 });
+
+describe('a clock that was set back', () => {
+  it('hides no answered transaction from a query up to now (SPEC-HTTP-R2)', async () => {
+    await using world = await startHttpWorld({ nowMs: Date.UTC(2026, 0, 1, 12) });
+    await world.client.create('shop');
+    await world.client.post('/databases/shop/events', { events: [cloudEvent('a')] });
+    world.core.nowMs -= 3_600_000;
+    const upToNow = JSON.stringify({ range: { effectiveTime: { endAtNow: true } } });
+    const q = Buffer.from(upToNow).toString('base64url');
+    const redirect = await world.client.get(`/db/shop/1/events?q=${q}`);
+    expect(redirect.headers.get('x-effective-time-end-at')).toBe('2026-01-01T12:00:00Z');
+    const page = await world.client.get(redirect.headers.get('location') ?? '');
+    expect(jsonOf(page)).toMatchObject({ events: [{ id: 'a' }] });
+  });
+});
