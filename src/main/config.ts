@@ -89,12 +89,18 @@ function readFlags(args: readonly string[], given: Given, faults: string[]): 'he
   return asked;
 }
 
+/** Edits for each of which a name must have three letters, so that a short name is not taken for every other one. */
+const LETTERS_PER_EDIT = 3;
+const EDITS_MAX = 3;
+
 function nearest(name: string, names: readonly string[], prefix = ''): string {
   const [best] = names
     .map((candidate) => ({ candidate, distance: editDistance(name, candidate) }))
     .toSorted((a, b) => a.distance - b.distance);
-  const close = best !== undefined && best.distance <= 3;
-  return close ? `did you mean ${prefix}${best.candidate}?` : '--help lists all settings.';
+  if (best === undefined) return '--help lists all settings.';
+  const letters = best.candidate.replace(PREFIX, '').length;
+  const isClose = best.distance <= Math.min(EDITS_MAX, Math.floor(letters / LETTERS_PER_EDIT));
+  return isClose ? `did you mean ${prefix}${best.candidate}?` : '--help lists all settings.';
 }
 
 /** Levenshtein's distance; the names are short. */

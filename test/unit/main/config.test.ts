@@ -49,6 +49,9 @@ test.each([
 test.each<[string, readonly string[], Record<string, string>, string]>([
   ['an unknown flag', ['--grpc-prt=1'], {}, '--grpc-prt is not a setting; did you mean --grpc-port?'],
   ['a flag like none', ['--zzzzzzzzz=1'], {}, '--zzzzzzzzz is not a setting; --help lists all settings.'],
+  ['a short flag like none', ['--nope=1'], {}, '--nope is not a setting; --help lists all settings.'],
+  ['a short flag', ['--hst=1'], {}, '--hst is not a setting; did you mean --host?'],
+  ['a variable like none', [], { CAIRN_NOPE: 'x' }, 'there is no such setting; --help lists all settings.'],
   ['a flag without value', ['--host'], {}, '--host has no value; write --host VALUE.'],
   ['a flag given twice', ['--host=a', '--host=b'], {}, '--host is given twice; which one is meant?'],
   ['a stray word', ['serve'], {}, '"serve" is not a flag; settings are given as --name value.'],
