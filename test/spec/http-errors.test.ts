@@ -82,6 +82,22 @@ describe('SPEC-HTTP-ERRORS: unknown routes and methods', () => {
 });
 
 describe('SPEC-HTTP-ERRORS: malformed requests', () => {
+  it.each([
+    ['Host', `GET /health HTTP/1.1\r\n${HOST}${HOST}\r\n`],
+    ['x-batch-id', `POST /api/v1/db/a HTTP/1.1\r\n${HOST}X-Batch-Id: 1\r\nx-batch-id: 1\r\nContent-Length: 0\r\n\r\n`],
+  ])('says that %s must be sent once', async (name, bytes) => {
+    const [reply] = await raw(bytes);
+    expect(rawErrorOf(reply).message).toContain(`${name} must be sent once`);
+  });
+
+  it.each(['a.b-c_d', 'a:', '127.0.0.1:80', '[::1]', '[2001:db8::1]:8080', 'caf%C3%A9', ''])(
+    'do not include a Host %j',
+    async (host) => {
+      const [reply] = await raw(`GET /health HTTP/1.1\r\nHost: ${host}\r\n${CLOSE}\r\n`);
+      expect(reply?.status).toBe(200);
+    },
+  );
+
   it.each(['/db/%zz/1', '/db/%ff/1', '/%', '/db/shop/1/streams/%C3', '/db/shop/1/streams?prefix=%ED%A0%80'])(
     'GET %s answers 400',
     async (path) => {
@@ -128,6 +144,16 @@ describe('SPEC-HTTP-ERRORS: malformed requests', () => {
     ['two equal Hosts', `GET /health HTTP/1.1\r\n${HOST}${HOST}\r\n`],
     ['a Host that is a list', 'GET /health HTTP/1.1\r\nHost: a, b\r\n\r\n'],
     ['a Host with a path', 'GET /health HTTP/1.1\r\nHost: a/b\r\n\r\n'],
+    ['a Host of delimiters', 'GET /health HTTP/1.1\r\nHost: ;;;\r\n\r\n'],
+    ['a Host whose bracket stays open', 'GET /health HTTP/1.1\r\nHost: [::1\r\n\r\n'],
+    ['a Host in brackets that is no address', 'GET /health HTTP/1.1\r\nHost: [1.2]\r\n\r\n'],
+    ['a Host whose port is none', 'GET /health HTTP/1.1\r\nHost: x:99999999\r\n\r\n'],
+    ['a Host of a port alone', 'GET /health HTTP/1.1\r\nHost: :80\r\n\r\n'],
+    ['a URL without host as target', `GET http:///health HTTP/1.1\r\n${HOST}\r\n`],
+    ['a URL with a user as target', `GET http://u@a/health HTTP/1.1\r\n${HOST}\r\n`],
+    ['HTTP/0.9', `GET /health HTTP/0.9\r\n${HOST}\r\n`],
+    ['HTTP/2.0 in the first line', `GET /health HTTP/2.0\r\n${HOST}\r\n`],
+    ['x-min-revision twice', `GET /databases/a HTTP/1.1\r\n${HOST}X-Min-Revision: 1\r\nX-Min-Revision: 1\r\n\r\n`],
     ['the target *', `GET * HTTP/1.1\r\n${HOST}\r\n`],
     ['a fragment', `GET /health#x HTTP/1.1\r\n${HOST}\r\n`],
     ['a target of another scheme', `GET ftp://a/health HTTP/1.1\r\n${HOST}\r\n`],

@@ -70,8 +70,8 @@ function bodyType(request: HttpRequest): BodyType {
   const contentType = request.header('content-type');
   if (contentType === undefined) throw invalidField('Content-Type', 'must be application/json; it is missing');
   const [essence = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
-  const charset = parameters.find((parameter) => parameter.startsWith('charset='));
-  if (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset)) {
+  const charsets = parameters.filter((parameter) => /^charset\s*=/.test(parameter));
+  if (!charsets.every((charset) => /^charset=(?:utf-?8|"utf-?8")$/.test(charset))) {
     throw invalidField('Content-Type', 'must have the charset utf-8 or none', contentType);
   }
   if (essence === CLOUDEVENT) return 'cloudevent';

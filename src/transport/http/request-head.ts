@@ -2,17 +2,22 @@
  * What must be right about a request before its path or body means anything, and what neither Node nor fastify insists on
  * (RFC 9112, sections 3.2, 6.1 and 6.3). Where two readers of the same bytes could disagree, the request is refused.
  */
+import { isIPv6 } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import type { DatabaseError } from '#base';
 import { invalidField } from './errors.ts';
 
-/** Everything that a host and a port may consist of; lists and paths are none. */
-const AUTHORITY = /^[\w.~!$&'()*+;=:%[\]-]*$/;
+/** A name or an address, in brackets that of IPv6, and perhaps a port. The delimiters that a name might have are none. */
+const AUTHORITY = /^(?:\[([\da-f:.]+)\]|(?:[\w.~-]|%[\da-f]{2})+)(?::(\d*))?$/i;
 
-const ABSOLUTE = /^https?:\/\/[^/?#]*/i;
+const PORT_MAX = 65_535;
 
-/** A header with one value, of which Node would keep one and drop the others. */
-const SINGLE_HEADERS = ['host', 'content-type'];
+const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
+
+/** Headers with one value, of which Node would keep one and drop the others, or make a list. */
+const SINGLE_HEADERS: ReadonlyMap<string, string> = new Map(
+  ['Host', 'Content-Type', 'x-batch-id', 'x-min-revision'].map((name) => [name.toLowerCase(), name]),
+);
 
 /** The path and query of a target, which may name the server before them, as it does towards a proxy. */
 export function originForm(target: string): string {
@@ -29,19 +34,40 @@ export function isAboutServer({ method, originalUrl }: FastifyRequest): boolean 
 
 /** What is wrong with request line and headers. */
 export function headFault(request: FastifyRequest): DatabaseError | undefined {
-  return hostFault(request) ?? targetFault(request) ?? framingFault(request) ?? repetitionFault(request);
+  return (
+    versionFault(request) ??
+    hostFault(request) ??
+    targetFault(request) ??
+    framingFault(request) ??
+    repetitionFault(request)
+  );
+}
+
+/** Node's parser takes other versions too, and treats them as one of these. */
+function versionFault({ raw: { httpVersion } }: FastifyRequest): DatabaseError | undefined {
+  if (httpVersion === '1.1' || httpVersion === '1.0') return undefined;
+  return invalidField('HTTP version', 'must be 1.1 or 1.0', httpVersion);
 }
 
 /** HTTP/1.1 demands the header; Node would refuse without a body of ours. */
 function hostFault({ raw: { headers, httpVersion } }: FastifyRequest): DatabaseError | undefined {
   const { host } = headers;
   if (host === undefined) return httpVersion === '1.1' ? invalidField('Host', 'must be sent with HTTP/1.1') : undefined;
-  return AUTHORITY.test(host) ? undefined : invalidField('Host', 'must be a host and, optionally, a port', host);
+  return host === '' || isAuthority(host)
+    ? undefined
+    : invalidField('Host', 'must be a host and, optionally, a port', host);
+}
+
+function isAuthority(text: string): boolean {
+  const [isWhole, address, port] = AUTHORITY.exec(text) ?? [];
+  if (isWhole === undefined || Number(port ?? 0) > PORT_MAX) return false;
+  return address === undefined || isIPv6(address);
 }
 
 function targetFault(request: FastifyRequest): DatabaseError | undefined {
   const { originalUrl: target, url } = request;
-  if ((url.startsWith('/') || isAboutServer(request)) && !target.includes('#')) return undefined;
+  const isPath = url.startsWith('/') && isAuthority(ABSOLUTE.exec(target)?.[1] ?? 'localhost');
+  if ((isPath || isAboutServer(request)) && !target.includes('#')) return undefined;
   return invalidField('request target', 'must be a path without fragment, or an http URL', target);
 }
 
@@ -55,8 +81,8 @@ function framingFault({ raw: { headers, httpVersion } }: FastifyRequest): Databa
 function repetitionFault({ raw: { rawHeaders } }: FastifyRequest): DatabaseError | undefined {
   const seen = new Set<string>();
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at]?.toLowerCase() ?? '';
-    if (!SINGLE_HEADERS.includes(name)) continue;
+    const name = SINGLE_HEADERS.get(rawHeaders[at]?.toLowerCase() ?? '');
+    if (name === undefined) continue;
     if (seen.has(name)) return invalidField(name, 'must be sent once', rawHeaders[at + 1]);
     seen.add(name);
   }
