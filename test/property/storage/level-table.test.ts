@@ -54,10 +54,14 @@ async function written(dir: string, batches: readonly (readonly Step[])[], compr
   }
   await store.compact(NOTHING, END);
   const range = store.range({ gte: NOTHING, lt: END });
-  const rows = await range.next(10_000);
+  const rows = new Map<string, string>();
+  // A slice ends early where its rows are large.
+  for (let slice = await range.next(1000); slice.length > 0; slice = await range.next(1000)) {
+    for (const row of slice) rows.set(hex(row.key), hex(row.value));
+  }
   await range.close();
   await store.close();
-  return new Map(rows.map((row) => [hex(row.key), hex(row.value)]));
+  return rows;
 }
 
 function rowsOfTables(dir: string): Rows {
