@@ -8,6 +8,7 @@ const config: ViteUserConfig = defineConfig({
   ssr: { resolve: { conditions: [SOURCE] } },
   test: {
     include: ['test/**/*.test.ts'],
+    setupFiles: ['test/support/property-seed.ts'],
     environment: 'node',
     pool: 'forks',
     maxWorkers: 2,
