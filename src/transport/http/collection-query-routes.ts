@@ -8,7 +8,7 @@ import { ALL, collectionQueryFromJson, type EventQuery, Faults, type JsonNode, t
 import { readJsonBody } from './body.ts';
 import { type Cursor, cursorBehind, cursorFrom } from './cursor.ts';
 import { jsonObject, jsonStringIfPresent } from './json-text.ts';
-import { boundedQuery, type EventPage, eventsJson, type PageQuery, pageLimit, readPage } from './page.ts';
+import { boundedQuery, type EventPage, type PageQuery, pageLimit, readPage } from './page.ts';
 import { parseInteger } from './query-string.ts';
 import { type HttpReply, jsonReply, nextLink, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
@@ -84,7 +84,7 @@ function cutHeader({ effectiveTime }: EventQuery): Readonly<Record<string, strin
 
 function pageReply(page: EventPage, headers: Readonly<Record<string, string>>): HttpReply {
   const body = jsonObject({
-    events: eventsJson(page.events),
+    events: page.events,
     has_more: String(page.more !== undefined),
     next_cursor: jsonStringIfPresent(cursorOf(page)),
   });

@@ -20,6 +20,7 @@
  *   TH9  A request that was received whole is answered, whatever follows it on its connection and while the server closes,
  *        unless too many others wait before it: then it is not tried, and the connection says that it ends.
  *   TH10 The requests of a connection are handled one after the other, in their order.
+ *   TH11 However many large bodies and answers are worked on, the event loop comes round after a few milliseconds of it.
  */
 export type { AllowedOrigins } from './cors.ts';
 export { type HttpServer, type HttpServerOptions, startHttpServer } from './server.ts';

@@ -6,7 +6,14 @@ import { type EventQuery, eventToJson } from '#model';
 import type { QueryEventsRequest, ReadScope, Service, StoredEvent } from '#service';
 import { invalidField } from './errors.ts';
 import { type JsonText, jsonArray } from './json-text.ts';
-import { ITEM_ANSWER_BYTES, PAGE_ANSWER_BYTES, PAGE_BYTES_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from './limits.ts';
+import {
+  ITEM_ANSWER_BYTES,
+  PAGE_ANSWER_BYTES,
+  PAGE_BYTES_MAX,
+  PAGE_SIZE_DEFAULT,
+  PAGE_SIZE_MAX,
+  PIECE_BYTES,
+} from './limits.ts';
 import type { QueryParameters } from './query-string.ts';
 import type { HttpRequest } from './request.ts';
 
@@ -23,12 +30,14 @@ export interface PageRequest extends Pick<QueryEventsRequest, 'at'> {
 
 export interface EventPage {
   readonly scope: ReadScope;
-  readonly events: readonly StoredEvent[];
+  readonly eventCount: number;
+  /** An array. */
+  readonly events: JsonText;
   /** The last event of the page, when there are more behind it. */
   readonly more: StoredEvent | undefined;
 }
 
-/** Waits until there is room for as large a page as the query can have, and reads it. */
+/** Waits until there is room for as large a page as the query can have, reads it and writes it, piece by piece (TH11). */
 export async function readPage(
   service: Service,
   request: HttpRequest,
@@ -43,14 +52,37 @@ export async function readPage(
   });
   if (databaseId !== undefined && databaseId !== scope.databaseId) throw staleCursor(scope);
   const page = new Page(limit);
-  for await (const chunk of chunks) if (!page.takeAll(chunk)) break;
-  return { scope, events: page.events, more: page.isFull ? page.events.at(-1) : undefined };
+  for await (const chunk of chunks) {
+    const events = page.takeAll(chunk);
+    for (const piece of piecesOf(events)) page.texts.push(...(await request.inTurn(() => piece.map(eventJson))));
+    if (page.isFull) break;
+  }
+  const { last, texts, isFull } = page;
+  return { scope, eventCount: texts.length, events: jsonArray(texts), more: isFull ? last : undefined };
+}
+
+/** Each has one event at least. */
+function* piecesOf(events: readonly StoredEvent[]): Generator<readonly StoredEvent[]> {
+  let start = 0;
+  let byteCount = 0;
+  for (const [place, event] of events.entries()) {
+    byteCount += event.bytes.length;
+    if (byteCount <= PIECE_BYTES || place === start) continue;
+    yield events.slice(start, place);
+    start = place;
+    byteCount = event.bytes.length;
+  }
+  if (start < events.length) yield events.slice(start);
 }
 
 /** Fills up to the limit of events or, with one event at least, the limit of bytes. */
 class Page {
-  readonly events: StoredEvent[] = [];
+  /** The events as they have become JSON. */
+  readonly texts: JsonText[] = [];
+  /** The last event that was taken. */
+  last: StoredEvent | undefined;
   readonly #limit: number;
+  #eventCount = 0;
   #byteCount = 0;
   /** Whether an event was left out. */
   isFull = false;
@@ -59,17 +91,19 @@ class Page {
     this.#limit = limit;
   }
 
-  /** False once an event was left out. */
-  takeAll(chunk: readonly StoredEvent[]): boolean {
-    for (const event of chunk) if (!this.#take(event)) return false;
-    return true;
+  /** The events that there is room for. */
+  takeAll(chunk: readonly StoredEvent[]): readonly StoredEvent[] {
+    const end = chunk.findIndex((event) => !this.#take(event));
+    return end < 0 ? chunk : chunk.slice(0, end);
   }
 
   #take(event: StoredEvent): boolean {
     this.#byteCount += event.bytes.length;
-    this.isFull = this.events.length === this.#limit || (this.#byteCount > PAGE_BYTES_MAX && this.events.length > 0);
-    if (!this.isFull) this.events.push(event);
-    return !this.isFull;
+    this.isFull = this.#eventCount === this.#limit || (this.#byteCount > PAGE_BYTES_MAX && this.#eventCount > 0);
+    if (this.isFull) return false;
+    this.#eventCount++;
+    this.last = event;
+    return true;
   }
 }
 

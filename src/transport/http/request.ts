@@ -6,27 +6,43 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ReadRequest, RevisionFloor } from '#service';
 import type { HttpMemory } from './memory.ts';
 import { parseQueryString, parseRevision, type QueryParameters } from './query-string.ts';
+import type { Turns } from './turns.ts';
 
 const NO_BODY = new Uint8Array(0);
 
 /** fastify's request with path parameters as the router leaves them: percent-decoded strings. */
 export type RoutedRequest = FastifyRequest<{ Params: Readonly<Record<string, string | undefined>> }>;
 
+/** What all requests of the server share. */
+export interface RequestLimits {
+  readonly memory: HttpMemory;
+  readonly turns: Turns;
+}
+
 export class HttpRequest {
   readonly #request: RoutedRequest;
   readonly #reply: FastifyReply;
-  readonly #memory: HttpMemory;
+  readonly #limits: RequestLimits;
   #controller: AbortController | undefined;
 
-  constructor(request: RoutedRequest, reply: FastifyReply, memory: HttpMemory) {
+  constructor(request: RoutedRequest, reply: FastifyReply, limits: RequestLimits) {
     this.#request = request;
     this.#reply = reply;
-    this.#memory = memory;
+    this.#limits = limits;
   }
 
   /** Waits until there is room for an answer that may become so large. Throws `busy` when there is none for too long. */
   awaitRoom(bytes: number): Promise<void> {
-    return this.#memory.awaitRoom(this.#reply, bytes, this.signal());
+    return this.#limits.memory.awaitRoom(this.#reply, bytes, this.signal());
+  }
+
+  /** Does a piece of long work when it is its turn (TH11). Rejects without doing it when the client has gone. */
+  inTurn<Result>(work: () => Result): Promise<Result> {
+    const signal = this.signal();
+    return this.#limits.turns.run(() => {
+      signal.throwIfAborted();
+      return work();
+    });
   }
 
   /** A segment of the path, percent-decoded. Only names that the route's path declares are asked for. */

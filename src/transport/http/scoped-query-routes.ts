@@ -23,7 +23,7 @@ import type { ReadScope } from '#service';
 import { cursorBehind, cursorFrom } from './cursor.ts';
 import { invalidField } from './errors.ts';
 import { type JsonText, jsonInteger, jsonObject, jsonString, jsonStringIfPresent } from './json-text.ts';
-import { boundedQuery, type EventPage, eventsJson, pageLimit, readPage } from './page.ts';
+import { boundedQuery, type EventPage, pageLimit, readPage } from './page.ts';
 import type { QueryParameters } from './query-string.ts';
 import { type HttpReply, jsonReply, nextLink, redirectReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
@@ -118,7 +118,7 @@ function eventsOf({ name, kind, parse }: Attribute): RevisionHandler {
       after: cursor?.after,
     };
     const page = await readPage(service, request, { at, query, databaseId: cursor?.databaseId });
-    if (page.events.length === 0 && cursor === undefined) throw nothingFound(page.scope, name, value);
+    if (page.eventCount === 0 && cursor === undefined) throw nothingFound(page.scope, name, value);
     const after = page.more === undefined ? undefined : cursorBehind(page.scope, page.more);
     return pageReply(page, {
       members: { [name]: jsonString(value) },
@@ -157,7 +157,7 @@ function pageReply({ scope, events }: EventPage, { members, headers, next }: Pag
     database: jsonString(scope.databaseName),
     revision: jsonInteger(scope.revision),
     ...members,
-    events: eventsJson(events),
+    events,
     has_more: String(next !== undefined),
     next: jsonStringIfPresent(next),
   });

@@ -31,6 +31,7 @@ import { RequestMetrics, UNMATCHED_ROUTE } from './request-metrics.ts';
 import type { Route, RouteContext } from './route.ts';
 import { allowedMethods, methodsByPath, ROUTES, SERVER_METHODS } from './routes.ts';
 import { answerClientError, answerUnusualRequests } from './socket-errors.ts';
+import { Turns } from './turns.ts';
 
 export interface HttpServerOptions {
   readonly host: string;
@@ -78,6 +79,7 @@ class HttpFront {
   readonly #metrics: RequestMetrics;
   readonly #lines = new RequestLines(PIPELINED_MAX);
   readonly #memory: HttpMemory;
+  readonly #turns = new Turns();
   readonly #fastify: FastifyInstance;
   readonly #sockets = new Set<Socket>();
   /** Requests whose client sends the body when it is told to, and was not told yet. */
@@ -188,7 +190,7 @@ class HttpFront {
         // The router takes an empty segment for a parameter; a path that ends in a slash is not the path without it.
         if (Object.values(request.params).includes('')) return this.#send(request, reply, notFound(request));
         this.#memory.received(reply);
-        const routed = new HttpRequest(request, reply, this.#memory);
+        const routed = new HttpRequest(request, reply, { memory: this.#memory, turns: this.#turns });
         if (route.answerBytes !== undefined) await routed.awaitRoom(route.answerBytes);
         return this.#send(request, reply, await route.handle(routed, this.#context));
       },

@@ -58,10 +58,11 @@ function eventIndex(query: QueryParameters): number {
 }
 
 /** `nextIndex` is named by a link when the transaction has an event there (decisions 2.6). */
-function eventReply(request: HttpRequest, reply: SingleEventReply, nextIndex?: number): HttpReply {
+async function eventReply(request: HttpRequest, reply: SingleEventReply, nextIndex?: number): Promise<HttpReply> {
   const more = nextIndex !== undefined && nextIndex < reply.eventCount;
   const link = more
     ? { link: `<${request.path()}?${request.query().with('index', String(nextIndex))}>; rel="next"` }
     : {};
-  return jsonReply(200, eventJson(reply.event), { ...scopeHeaders(reply), ...link });
+  const body = await request.inTurn(() => eventJson(reply.event));
+  return jsonReply(200, body, { ...scopeHeaders(reply), ...link });
 }

@@ -32,7 +32,7 @@ import {
 import { type JsonBody, readJsonBody } from './body.ts';
 import { errorReply, invalidField } from './errors.ts';
 import type { JsonText } from './json-text.ts';
-import { ITEM_ANSWER_BYTES, TRANSACT_BODY_BYTES_MAX } from './limits.ts';
+import { ITEM_ANSWER_BYTES, PIECE_BYTES, TRANSACT_BODY_BYTES_MAX } from './limits.ts';
 import { type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import type { Handler, Route, RouteContext } from './route.ts';
@@ -72,7 +72,7 @@ const BODY_NAMES = ['transaction_id', 'events', ...CONSTRAINT_NAMES, ...OPTION_N
 
 function transacting(show: (recorded: RecordedTransaction) => JsonText): Handler {
   return async (request, { service }) => {
-    const reply = await service.transact(toTransactRequest(request));
+    const reply = await service.transact(await readTransaction(request));
     if (reply.kind === 'recorded') return jsonReply(200, show(reply), scopeHeaders(reply));
     return errorReply(refusalError(reply));
   };
@@ -84,7 +84,7 @@ function transacting(show: (recorded: RecordedTransaction) => JsonText): Handler
  */
 async function transactWithoutWaiting(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
   const { promise: accepted, resolve: onAdmitted } = Promise.withResolvers<ProposedTransaction>();
-  const decided = context.service.transact({ ...toTransactRequest(request), onAdmitted });
+  const decided = context.service.transact({ ...(await readTransaction(request)), onAdmitted });
   const { databaseName, databaseId, transactionId } = await Promise.race([accepted, decided.then(asProposed)]);
   context.goOn(decided);
   return jsonReply(202, acceptedTransaction({ databaseName, databaseId, transactionId }), {
@@ -97,6 +97,12 @@ async function transactWithoutWaiting(request: HttpRequest, context: RouteContex
 function asProposed(reply: TransactReply): ProposedTransaction {
   if (reply.kind === 'recorded') return reply;
   throw refusalError(reply);
+}
+
+/** A large one when it is its turn (TH11). */
+async function readTransaction(request: HttpRequest): Promise<TransactRequest> {
+  const isLarge = request.body().length > PIECE_BYTES;
+  return isLarge ? request.inTurn(() => toTransactRequest(request)) : toTransactRequest(request);
 }
 
 function toTransactRequest(request: HttpRequest): TransactRequest {
@@ -193,5 +199,5 @@ function acceptEvents(items: readonly JsonNode[], faults: Faults): Pick<Transact
 
 async function lookUp(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   const reply = await service.fetchTransaction({ ...request.read(), transactionId: request.param('transaction_id') });
-  return jsonReply(200, storedTransaction(reply), scopeHeaders(reply));
+  return jsonReply(200, await request.inTurn(() => storedTransaction(reply)), scopeHeaders(reply));
 }

@@ -1,0 +1,82 @@
+// Goal: long work leaves the event loop to everybody else every few milliseconds (TH11). Method: pieces under a clock that
+// they move themselves; then pages of a server, with the longest turn that was taken while they were made.
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { createByteBudgets } from '#transport';
+import { Turns } from '../../../../src/transport/http/turns.ts';
+import { until } from '../../../support/budget-time.ts';
+import { cloudEvent } from '../../../support/http-client.ts';
+import { startHttpWorld } from '../../../support/http-world.ts';
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('long work', () => {
+  it('is done a few milliseconds a turn, first come first served', async () => {
+    let nowMs = 0;
+    const turns = new Turns(() => nowMs);
+    const done: string[] = [];
+    const pieces = ['a', 'b', 'c', 'd', 'e'].map((name, place) =>
+      turns.run(() => {
+        nowMs += place === 3 ? 100 : 2;
+        done.push(name);
+      }),
+    );
+    const seen: string[] = [];
+    while (done.length < pieces.length) {
+      await turn();
+      seen.push(done.join(''));
+    }
+    expect(seen).toEqual(['abc', 'abcd', 'abcde']);
+  });
+
+  it('gives what it returns and throws, and goes on behind a failure', async () => {
+    const turns = new Turns();
+    const failing = turns.run((): number => {
+      throw new Error('broken');
+    });
+    const following = turns.run(() => 2);
+    await expect(failing).rejects.toThrow('broken');
+    expect(await following).toBe(2);
+    expect(await turns.run(() => 3)).toBe(3);
+  });
+});
+
+const TRANSACTION_COUNT = 8;
+const EVENTS_EACH = 125;
+/** Numbers of an event: what takes longest to look at. */
+const NUMBER_COUNT = 3_500;
+
+describe('a large page', () => {
+  it('lets the event loop come round all the while it is made (TH11)', { timeout: 60_000 }, async () => {
+    const budgets = createByteBudgets({ requestBytesMax: 2 ** 30, unsentBytesMax: 2 ** 30 });
+    await using world = await startHttpWorld({ budgets, holdsWaits: false });
+    await world.client.create('shop');
+    const data = Array.from({ length: NUMBER_COUNT }, () => 1);
+    for (let n = 0; n < TRANSACTION_COUNT; n++) {
+      const events = Array.from({ length: EVENTS_EACH }, (_, place) => cloudEvent(`e${n}-${place}`, { data }));
+      const transactionId = `00000000-0000-4000-8000-00000000000${n}`;
+      await world.client.post('/databases/shop/events', { transaction_id: transactionId, events });
+    }
+    const socket = await dial(world.server.address);
+    const beganAt = performance.now();
+    socket.write(`GET /databases/shop/events?limit=1000 HTTP/1.1\r\nHost: a\r\n\r\n`);
+    let longestMs = 0;
+    let lastAt = beganAt;
+    await until(() => {
+      const nowAt = performance.now();
+      longestMs = Math.max(longestMs, nowAt - lastAt);
+      lastAt = nowAt;
+      return socket.bytesRead > 0;
+    });
+    socket.destroy();
+    expect(longestMs).toBeLessThan((lastAt - beganAt) / 3);
+  });
+});
+
+async function dial(address: string): Promise<Socket> {
+  const { hostname, port } = new URL(address);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  return socket.resume();
+}
