@@ -97,5 +97,5 @@ export class ApplyTurn {
 
 /** What the log would decide again, word for word, should the rows be lost: it may be told before they are written (C2). */
 function isDecision({ kind }: Outcome): boolean {
-  return kind === 'committed' || kind === 'violated';
+  return kind === 'committed' || kind === 'violated' || kind === 'too-broad';
 }

@@ -279,9 +279,13 @@ class Turn implements Commands {
 
 function transactOutcome(settlement: Settlement): TransactOutcome {
   const outcome = outcomeOf(settlement);
-  const isTransact = outcome.kind === 'committed' || outcome.kind === 'replayed' || outcome.kind === 'violated';
-  assert(isTransact, 'A transaction is answered as one', outcome);
+  assert(isTransactOutcome(outcome), 'A transaction is answered as one', outcome);
   return outcome;
+}
+
+function isTransactOutcome(outcome: Outcome): outcome is TransactOutcome {
+  const { kind } = outcome;
+  return kind === 'committed' || kind === 'replayed' || kind === 'violated' || kind === 'too-broad';
 }
 
 function createOutcome(settlement: Settlement): CreateOutcome {

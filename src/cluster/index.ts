@@ -12,9 +12,9 @@
  * Invariants:
  *   C1  What the groups of one turn persist goes to the log as one append, and each completion comes back to its group
  *       with the numbers of its own write.
- *   C2  A proposal that is taken in is answered once, or the process ends. A transaction that is committed or violated is
- *       answered when its entry is durable in the log and applied, perhaps before its rows are in the store; every other
- *       outcome when they are.
+ *   C2  A proposal that is taken in is answered once, or the process ends. A transaction that is committed, violated or
+ *       too broad is answered when its entry is durable in the log and applied, perhaps before its rows are in the store;
+ *       every other outcome when they are.
  *   C3  Entries are applied once, in the order of the log, and their rows are written with the applied row in one batch;
  *       recorded time never goes back within a database.
  *   C4  A deleted database's group is closed in the batch that deletes it: nothing is persisted, applied or answered

@@ -5,7 +5,7 @@
  * For each entry, in log order:
  * ```
  * needs = machine.needs(payload)                      nearly always none
- * if any: flush, await the write, flushed(), answers = await machine.answer(needs)
+ * if any: flush, await the write, flushed(), answers = await machine.answer(needs)      bounded (D13)
  * outcome = machine.apply({index, term, payload, answers})
  * ```
  * and whenever its owner likes: `flushInto(batch)`, write the batch, `flushed()`. An outcome follows from the entries up
@@ -34,7 +34,7 @@ import { KeyFilter } from './key-filter.ts';
 import { KeyHash } from './key-hash.ts';
 import type { HeadKind } from './keys.ts';
 import { type HeadLookup, hasPrefix, latestOf } from './latest.ts';
-import { latestByPrefix } from './latest-by-prefix.ts';
+import { latestByPrefix, PREFIX_LIMITS, type PrefixLimits } from './latest-by-prefix.ts';
 import { LiveHead } from './live-head.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
 import type { TipRow } from './small-rows.ts';
@@ -58,6 +58,13 @@ export type TransactOutcome =
       readonly kind: 'violated';
       readonly revision: Revision;
       readonly violations: readonly ConstraintViolation[];
+    }
+  /** Nothing was committed: what these constraints ask for cannot be found within the limits of a transaction (D13). */
+  | {
+      readonly kind: 'too-broad';
+      readonly revision: Revision;
+      /** Their places in the request, ascending. */
+      readonly constraints: readonly number[];
     };
 
 /** An L that takes a walk over rows to find. Made and answered by the machine. */
@@ -69,7 +76,7 @@ export interface EntryToApply {
   readonly index: LogIndex;
   readonly term: Term;
   readonly payload: Uint8Array;
-  /** What `answer` gave for the `needs` of this payload; left out when there were none. */
+  /** What `answer` gave for the `needs` of this payload, two numbers each; left out when there were none. */
   readonly answers?: readonly number[];
 }
 
@@ -80,6 +87,8 @@ export interface MachineOptions {
   readonly hashBits?: number;
   /** Heads that stay in memory after a flush; fewer only in tests. */
   readonly headsKept?: number;
+  /** What prefixes may make it look at; less only in tests. Replicas with other limits would decide otherwise. */
+  readonly prefixLimits?: PrefixLimits;
 }
 
 /** Room for about 25 million ids, subjects and transaction ids. */
@@ -90,6 +99,7 @@ export class DatabaseMachine {
   readonly #writer: DatabaseWriter;
   readonly #filter: KeyFilter;
   readonly #lookup: HeadLookup;
+  readonly #prefixLimits: PrefixLimits;
   #lastDecoded: DecodedEntry | undefined;
 
   /** Takes up the state that is in the store; undefined when the group has none there. */
@@ -112,6 +122,7 @@ export class DatabaseMachine {
     const hash = new KeyHash((options.hashBits ?? 64) / 2);
     this.#writer = new DatabaseWriter({ reader, applied, filter: this.#filter, hash, headsKept: options.headsKept });
     this.#lookup = lookupOf(this.#writer);
+    this.#prefixLimits = options.prefixLimits ?? PREFIX_LIMITS;
   }
 
   /** How far the state is, flushed or not. */
@@ -142,11 +153,15 @@ export class DatabaseMachine {
     return this.#decoded(payload).needs;
   }
 
-  /** The L of each need. Everything applied must be in the store, and nothing may be applied meanwhile. */
+  /**
+   * Two numbers for each need, which its L lies between; mostly they are equal. Everything applied must be in the store,
+   * and nothing may be applied meanwhile.
+   */
   async answer(needs: readonly RangeNeed[]): Promise<readonly number[]> {
-    const answers: number[] = [];
-    for (const need of needs) answers.push(await latestByPrefix(this.#reader, need.conjunction));
-    return answers;
+    const alternatives = needs.map(({ conjunction }) => conjunction);
+    const question = { alternatives, revision: this.revision, limits: this.#prefixLimits };
+    const found = await latestByPrefix(this.#reader, question);
+    return found.flatMap(({ least, most }) => [least, most]);
   }
 
   /** Notes an entry that changes no state: the leader's own, or one of the group's configuration. */
@@ -163,7 +178,8 @@ export class DatabaseMachine {
     const recorded = this.#writer.recordedRevision(body);
     if (recorded !== undefined) return { kind: 'replayed', revision: toRevision(recorded) };
     const basis = this.revision;
-    const violations = this.#violations(decoded, entry.answers ?? NO_ANSWERS);
+    const { tooBroad, violations } = this.#judge(decoded, entry.answers ?? NO_ANSWERS);
+    if (tooBroad.length > 0) return { kind: 'too-broad', revision: basis, constraints: tooBroad };
     if (violations.length > 0) return { kind: 'violated', revision: basis, violations };
 
     const { revision, recordedTimeMs, eventCount, storedIds } = this.#writer.append(body);
@@ -194,23 +210,40 @@ export class DatabaseMachine {
     return this.#lastDecoded;
   }
 
-  #violations({ constraints, needs }: DecodedEntry, answers: readonly number[]): readonly ConstraintViolation[] {
-    assert(answers.length === needs.length, 'Every need of a payload is answered, and nothing else', answers.length);
-    if (constraints.length === 0) return NO_VIOLATIONS;
+  /** The constraints that do not hold, and those of which that cannot be said. */
+  #judge({ constraints, needs }: DecodedEntry, answers: readonly number[]): Judgement {
+    assert(
+      answers.length === 2 * needs.length,
+      'Every need of a payload is answered, and nothing else',
+      answers.length,
+    );
+    if (constraints.length === 0) return ALL_HOLD;
     const violations: ConstraintViolation[] = [];
+    const tooBroad: number[] = [];
     let answered = 0;
     for (const [index, { constraint, conjunctions }] of constraints.entries()) {
       // Without a selector there are no alternatives, and L is the database's revision.
-      let latest = constraint.selector === undefined ? this.revision : 0;
+      let least = constraint.selector === undefined ? this.revision : 0;
+      let most = least;
       for (const wanted of conjunctions) {
-        const found = hasPrefix(wanted) ? (answers[answered++] ?? 0) : latestOf(wanted, this.#lookup, this.revision);
-        latest = Math.max(latest, found);
+        const isAnswered = hasPrefix(wanted);
+        const found = isAnswered ? (answers[answered] ?? 0) : latestOf(wanted, this.#lookup, this.revision);
+        least = Math.max(least, found);
+        most = Math.max(most, isAnswered ? (answers[answered + 1] ?? 0) : found);
+        if (isAnswered) answered += 2;
       }
-      const violation = decide(constraint, latest);
-      if (violation !== undefined) violations.push({ index, ...violation });
+      const violation = decide(constraint, least);
+      // What a constraint allows is a range, so one that holds at both ends holds between them.
+      if (least < most && (violation !== undefined || decide(constraint, most) !== undefined)) tooBroad.push(index);
+      else if (violation !== undefined) violations.push({ index, ...violation });
     }
-    return violations;
+    return { tooBroad, violations };
   }
+}
+
+interface Judgement {
+  readonly tooBroad: readonly number[];
+  readonly violations: readonly ConstraintViolation[];
 }
 
 interface DecodedConstraint {
@@ -227,7 +260,7 @@ interface DecodedEntry {
 }
 
 const NO_ANSWERS: readonly number[] = [];
-const NO_VIOLATIONS: readonly ConstraintViolation[] = [];
+const ALL_HOLD: Judgement = { tooBroad: [], violations: [] };
 
 function decode(payload: Uint8Array): DecodedEntry {
   const view = readTransactPayload(payload);

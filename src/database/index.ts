@@ -19,6 +19,7 @@
  *   D10 A name is bound to one instance at most; no group and no database_id is used twice.
  *   D11 A gap above a durable point is noticed; every row below it can be made anew from the pages.
  *   D12 What a reader lends is whole until it is released, and nothing that was read before is looked at after that.
+ *   D13 What constraints make apply look at is bounded, and counted in what follows from the log alone.
  */
 export type { Applied } from './applied.ts';
 export { type CatalogEntry, encodeCatalogEntry } from './catalog-entry.ts';

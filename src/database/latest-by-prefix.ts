@@ -1,17 +1,98 @@
 /**
- * L of an alternative with prefixes, from the store: walks the heads that begin with a prefix, in slices.
+ * L of the alternatives with prefixes, from the store, within a bound (D4, D13). No row says what the latest event of a
+ * prefix is, so it is looked for in two ways, each of which is short where the other is long:
  *
- * It reads rows only, so the writer must have flushed before, and must not apply anything until the answer is there. Its
- * cost is the count of heads that begin with the prefix, not the count of their events.
+ *   1  back from the newest event, a little: finds what many events match;
+ *   2  through the heads that begin with the prefixes: finds what few heads match, however old it is;
+ *   3  back from the newest event again, further.
+ *
+ * What has not been found after that is known to lie between two revisions: at or above every match that was seen, and
+ * below every event that was looked at.
+ *
+ * Each step ends after so many events, bytes or rows of all alternatives together. They are counted in what follows from
+ * the log alone (D8), never in pages or time, so every replica ends at the same place. It reads rows only, so the writer
+ * must have flushed before, and must not apply anything until the answer is there.
  */
 import { encodeUtf8 } from '#base';
 import type { Conjunction, TextMatch } from '#model';
 import { type HeadFields, SUBJECT_TIP, TYPE_TIP } from './head.ts';
 import { HEAD_KIND, type HeadKind } from './keys.ts';
 import type { DatabaseReader } from './reader.ts';
+import { type LookBackLimits, RecentEvents } from './recent-events.ts';
 import type { TipRow } from './small-rows.ts';
 import { latestOfSubject, latestOfType } from './tips.ts';
 import { walkHeads } from './walks.ts';
+
+/** What one transaction may make apply look at for its prefixes. A part of the entry's format: see ADR 0021. */
+export interface PrefixLimits {
+  /** Step 1. */
+  readonly near: LookBackLimits;
+  /** Step 2: heads and tip rows. A walk, and a head that is looked up, count as some more. */
+  readonly rows: number;
+  /** Step 3, what step 1 has seen not included. */
+  readonly far: LookBackLimits;
+}
+
+export const PREFIX_LIMITS: PrefixLimits = {
+  near: { comparisons: 16, bytes: 64 * 1024 },
+  rows: 2048,
+  far: { comparisons: 512, bytes: 512 * 1024 },
+};
+
+/** Opening an iterator costs about as much as reading this many rows by it. */
+const WALK_ROWS = 8;
+
+/** L lies between the two, or is both of them. */
+export interface LatestBounds {
+  readonly least: number;
+  readonly most: number;
+}
+
+export interface PrefixQuestion {
+  readonly alternatives: readonly Conjunction[];
+  /** The database's, all of it in the store. */
+  readonly revision: number;
+  readonly limits: PrefixLimits;
+}
+
+/** In the order of the alternatives. */
+export async function latestByPrefix(
+  reader: DatabaseReader,
+  { alternatives, revision, limits }: PrefixQuestion,
+): Promise<readonly LatestBounds[]> {
+  const recent = new RecentEvents(reader, alternatives, revision);
+  recent.lookBack(limits.near);
+  const rows = new RowBudget(limits.rows);
+  const walked: LatestBounds[] = [];
+  for (const [place, wanted] of alternatives.entries()) {
+    const found = recent.found(place);
+    const least = found > 0 ? found : await new PrefixWalk(reader, rows).latest(wanted);
+    walked.push({ least, most: found > 0 || !rows.isSpent ? least : recent.lookedDownTo });
+  }
+  if (!rows.isSpent) return walked;
+  recent.lookBack(limits.far);
+  return walked.map((bounds, place) => {
+    if (bounds.least === bounds.most) return bounds;
+    const found = recent.found(place);
+    return found > 0 ? { least: found, most: found } : { least: bounds.least, most: recent.lookedDownTo };
+  });
+}
+
+/** Rows that may still be read. Once there are too few it is spent for good: what was left out cannot be told apart. */
+class RowBudget {
+  isSpent = false;
+  #left: number;
+
+  constructor(rows: number) {
+    this.#left = rows;
+  }
+
+  take(rows: number): boolean {
+    if (rows > this.#left) this.isSpent = true;
+    if (!this.isSpent) this.#left -= rows;
+    return !this.isSpent;
+  }
+}
 
 /** Ids that an attribute may have. Undefined: any. */
 type IdSet = ReadonlySet<number> | undefined;
@@ -23,69 +104,65 @@ interface SubjectSets {
   readonly types: IdSet;
 }
 
-export async function latestByPrefix(reader: DatabaseReader, wanted: Conjunction): Promise<number> {
-  const { subject } = wanted;
-  if (subject !== undefined && subject.kind !== 'none') return latestOfSubjects(reader, wanted, subject);
-  const ofWanted = (row: TipRow): number => (subject === undefined ? row.lastRevision : row.lastWithoutSubject);
-  if (wanted.source === undefined && wanted.stream === undefined) {
-    return latestAmong(headsOf(reader, HEAD_KIND.TYPE, wanted.type), ofWanted);
+/** The walk for one alternative. With the budget spent it gives the latest of what it has seen. */
+class PrefixWalk {
+  readonly #reader: DatabaseReader;
+  readonly #rows: RowBudget;
+
+  constructor(reader: DatabaseReader, rows: RowBudget) {
+    this.#reader = reader;
+    this.#rows = rows;
   }
-  const lists =
-    wanted.source === undefined
-      ? headsOf(reader, HEAD_KIND.STREAM, wanted.stream)
-      : headsOf(reader, HEAD_KIND.SOURCE, { kind: 'equals', value: wanted.source });
-  if (wanted.type === undefined) return latestAmong(lists, ofWanted);
-  const types = await idsOf(reader, HEAD_KIND.TYPE, wanted.type);
-  return latestAmong(lists, (head) => latestOfTypes(reader, head, types, ofWanted));
-}
 
-async function latestOfSubjects(reader: DatabaseReader, wanted: Conjunction, subject: TextMatch): Promise<number> {
-  const source: TextMatch | undefined =
-    wanted.source === undefined ? undefined : { kind: 'equals', value: wanted.source };
-  const sets = {
-    streams: source === undefined && wanted.stream ? await idsOf(reader, HEAD_KIND.STREAM, wanted.stream) : undefined,
-    sources: source && (await idsOf(reader, HEAD_KIND.SOURCE, source)),
-    types: wanted.type && (await idsOf(reader, HEAD_KIND.TYPE, wanted.type)),
-  };
-  const isAny = sets.streams === undefined && sets.sources === undefined && sets.types === undefined;
-  return latestAmong(headsOf(reader, HEAD_KIND.SUBJECT, subject), (head) =>
-    isAny ? head.lastRevision : latestInSubject(reader, head, sets),
-  );
-}
+  async latest(wanted: Conjunction): Promise<number> {
+    const { subject } = wanted;
+    if (subject !== undefined && subject.kind !== 'none') return this.#latestOfSubjects(wanted, subject);
+    const ofWanted = (row: TipRow): number => (subject === undefined ? row.lastRevision : row.lastWithoutSubject);
+    if (wanted.source === undefined && wanted.stream === undefined) {
+      return this.#latestAmong(HEAD_KIND.TYPE, wanted.type, ofWanted);
+    }
+    const types = wanted.type && (await this.#idsOf(HEAD_KIND.TYPE, wanted.type));
+    const ofList = (head: HeadFields): number =>
+      types === undefined ? ofWanted(head) : this.#latestOfTypes(head, types, ofWanted);
+    if (wanted.source === undefined) return this.#latestAmong(HEAD_KIND.STREAM, wanted.stream, ofList);
+    return this.#latestAmong(HEAD_KIND.SOURCE, { kind: 'equals', value: wanted.source }, ofList);
+  }
 
-async function latestAmong(
-  heads: AsyncIterable<readonly HeadFields[]>,
-  latestOf: (head: HeadFields) => number,
-): Promise<number> {
-  let latest = 0;
-  for await (const slice of heads) for (const head of slice) latest = Math.max(latest, latestOf(head));
-  return latest;
-}
+  async #latestOfSubjects(wanted: Conjunction, subject: TextMatch): Promise<number> {
+    const source: TextMatch | undefined =
+      wanted.source === undefined ? undefined : { kind: 'equals', value: wanted.source };
+    const sets = {
+      streams: source === undefined && wanted.stream ? await this.#idsOf(HEAD_KIND.STREAM, wanted.stream) : undefined,
+      sources: source && (await this.#idsOf(HEAD_KIND.SOURCE, source)),
+      types: wanted.type && (await this.#idsOf(HEAD_KIND.TYPE, wanted.type)),
+    };
+    const isAny = sets.streams === undefined && sets.sources === undefined && sets.types === undefined;
+    return this.#latestAmong(HEAD_KIND.SUBJECT, subject, (head) =>
+      isAny ? head.lastRevision : this.#latestInSubject(head, sets),
+    );
+  }
 
-function latestOfTypes(
-  reader: DatabaseReader,
-  head: HeadFields,
-  types: ReadonlySet<number>,
-  ofWanted: (row: TipRow) => number,
-): number {
-  let latest = 0;
-  if (head.spilled) {
-    const read = (mask: number, ids: readonly number[]): TipRow | undefined => reader.tip(head.name, mask, ids);
-    for (const id of types) latest = Math.max(latest, ofWanted(latestOfType(head, id, read)));
+  #latestOfTypes(head: HeadFields, types: ReadonlySet<number>, ofWanted: (row: TipRow) => number): number {
+    let latest = 0;
+    if (head.spilled) {
+      for (const id of types) {
+        if (!this.#rows.take(1)) break;
+        latest = Math.max(latest, ofWanted(latestOfType(head, id, this.#tipsOf(head))));
+      }
+      return latest;
+    }
+    const { tips } = head;
+    for (let at = 0; at < tips.length; at += TYPE_TIP) {
+      if (!types.has(tips[at] ?? 0)) continue;
+      const row = { lastRevision: tips[at + 1] ?? 0, lastWithoutSubject: tips[at + 2] ?? 0 };
+      latest = Math.max(latest, ofWanted(row));
+    }
     return latest;
   }
-  const { tips } = head;
-  for (let at = 0; at < tips.length; at += TYPE_TIP) {
-    if (!types.has(tips[at] ?? 0)) continue;
-    const row = { lastRevision: tips[at + 1] ?? 0, lastWithoutSubject: tips[at + 2] ?? 0 };
-    latest = Math.max(latest, ofWanted(row));
-  }
-  return latest;
-}
 
-function latestInSubject(reader: DatabaseReader, head: HeadFields, sets: SubjectSets): number {
-  let latest = 0;
-  if (!head.spilled) {
+  #latestInSubject(head: HeadFields, sets: SubjectSets): number {
+    if (head.spilled) return this.#latestInSpilledSubject(head, sets);
+    let latest = 0;
     const { tips } = head;
     for (let at = 0; at < tips.length; at += SUBJECT_TIP) {
       const isIn = (set: IdSet, id: number | undefined): boolean => set === undefined || set.has(id ?? 0);
@@ -94,34 +171,62 @@ function latestInSubject(reader: DatabaseReader, head: HeadFields, sets: Subject
     }
     return latest;
   }
-  const read = (mask: number, ids: readonly number[]): TipRow | undefined => reader.tip(head.name, mask, ids);
-  for (const streamId of sets.streams ?? ANY) {
-    for (const sourceId of sets.sources ?? ANY) {
-      for (const typeId of sets.types ?? ANY) {
-        latest = Math.max(latest, latestOfSubject(head, { streamId, sourceId, typeId }, read));
+
+  #latestInSpilledSubject(head: HeadFields, sets: SubjectSets): number {
+    let latest = 0;
+    const read = this.#tipsOf(head);
+    for (const streamId of sets.streams ?? ANY) {
+      for (const sourceId of sets.sources ?? ANY) {
+        for (const typeId of sets.types ?? ANY) {
+          if (!this.#rows.take(1)) return latest;
+          latest = Math.max(latest, latestOfSubject(head, { streamId, sourceId, typeId }, read));
+        }
+      }
+    }
+    return latest;
+  }
+
+  #tipsOf({ name }: HeadFields): (mask: number, ids: readonly number[]) => TipRow | undefined {
+    return (mask, ids) => this.#reader.tip(name, mask, ids);
+  }
+
+  async #idsOf(kind: HeadKind, match: TextMatch): Promise<ReadonlySet<number>> {
+    const ids = new Set<number>();
+    await this.#visit(kind, match, (head) => ids.add(head.id));
+    return ids;
+  }
+
+  async #latestAmong(
+    kind: HeadKind,
+    match: TextMatch | undefined,
+    latestOf: (head: HeadFields) => number,
+  ): Promise<number> {
+    let latest = 0;
+    await this.#visit(kind, match, (head) => {
+      latest = Math.max(latest, latestOf(head));
+    });
+    return latest;
+  }
+
+  /**
+   * Visits the heads that a match allows, in the order of their terms, until the budget is spent. Each is paid for by
+   * itself, before its tips are: how many a slice has is the store's business, and must not show (D8).
+   */
+  async #visit(kind: HeadKind, match: TextMatch | undefined, visit: (head: HeadFields) => void): Promise<void> {
+    if (!this.#rows.take(WALK_ROWS)) return;
+    const term = encodeUtf8(match?.value ?? '');
+    if (match?.kind === 'equals') {
+      const head = this.#reader.head({ kind, term });
+      if (head !== undefined) visit(head);
+      return;
+    }
+    for await (const slice of walkHeads(this.#reader, { kind, prefix: term, at: Number.MAX_SAFE_INTEGER })) {
+      for (const head of slice) {
+        if (!this.#rows.take(1)) return;
+        visit(head);
       }
     }
   }
-  return latest;
 }
 
 const ANY: readonly number[] = [0];
-
-async function idsOf(reader: DatabaseReader, kind: HeadKind, match: TextMatch): Promise<ReadonlySet<number>> {
-  const ids = new Set<number>();
-  for await (const slice of headsOf(reader, kind, match)) for (const head of slice) ids.add(head.id);
-  return ids;
-}
-
-/** The heads that a match allows. */
-async function* headsOf(
-  reader: DatabaseReader,
-  kind: HeadKind,
-  match: TextMatch | undefined,
-): AsyncGenerator<readonly HeadFields[]> {
-  const term = encodeUtf8(match?.value ?? '');
-  if (match?.kind === 'equals') {
-    const head = reader.head({ kind, term });
-    yield head === undefined ? [] : [head];
-  } else yield* walkHeads(reader, { kind, prefix: term, at: Number.MAX_SAFE_INTEGER });
-}

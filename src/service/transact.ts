@@ -5,16 +5,18 @@
  * decided where the entry is applied. Only a request that would be refused for its size or its faults looks first
  * whether it repeats a recorded one, because then its body does not matter (V3).
  */
-import { assert, type DatabaseError, formatUuid, parseUuid, type Revision, toRevision, uuidv7Bytes } from '#base';
+import { assert, DatabaseError, formatUuid, parseUuid, type Revision, toRevision, uuidv7Bytes } from '#base';
 import type { Binding, TransactOutcome } from '#cluster';
 import {
   checkConstraints,
   encodeTransactPayload,
+  Faults,
   ORIGIN,
   type Origin,
   parseTransactionId,
   transactionTooLarge,
 } from '#model';
+import type { TransactionResult } from '#observability';
 import { eventsOf, type StoredTransaction, transactionAt, transactionById } from '#query';
 import type { ServiceContext } from './context.ts';
 import { findDatabase, refusalBy } from './instance.ts';
@@ -23,6 +25,13 @@ import type { RecordedTransaction, TransactReply, TransactRequest } from './oper
 import { latestRevision, untilAnswered } from './read-scope.ts';
 
 const RANDOM_BYTES = 10;
+
+const RESULTS = {
+  committed: 'committed',
+  replayed: 'replayed',
+  violated: 'conflict',
+  'too-broad': 'too_large',
+} as const satisfies Record<TransactOutcome['kind'], TransactionResult>;
 
 export async function transact(context: ServiceContext, request: TransactRequest): Promise<TransactReply> {
   const origin = meteredOrigin(request.origin);
@@ -134,7 +143,26 @@ function replyOf(context: ServiceContext, decided: Decided): TransactReply | Pro
         violations: outcome.violations,
         constraintsField: request.fields.constraints,
       };
+    case 'too-broad':
+      throw constraintsTooBroad(binding, request, outcome);
   }
+}
+
+function constraintsTooBroad(
+  { databaseId }: Binding,
+  request: TransactRequest,
+  { constraints, revision }: Extract<TransactOutcome, { readonly kind: 'too-broad' }>,
+): DatabaseError {
+  const faults = new Faults();
+  for (const index of constraints) {
+    const field = `${request.fields.constraints}[${index}].selector`;
+    faults.add(field, 'must have a longer prefix, or an equality, that fewer streams, types or subjects match');
+  }
+  const [first] = faults.violations;
+  const more = constraints.length > 1 ? ` (and ${constraints.length - 1} more)` : '';
+  const message = `What ${first?.field}${more} asks for cannot be found within the limits of a transaction`;
+  const details = { reason: 'ConstraintTooBroad', violations: faults.violations, scope: { databaseId, revision } };
+  return new DatabaseError('too_large', message, { details });
 }
 
 function recordedReply(binding: Binding, transactionId: Uint8Array, stored: StoredTransaction): RecordedTransaction {
@@ -159,13 +187,12 @@ export function basisOf(revision: number): Revision {
 
 function count(context: ServiceContext, request: TransactRequest, outcome: TransactOutcome): void {
   const { meters } = context;
-  const result = outcome.kind === 'violated' ? 'conflict' : outcome.kind;
-  meters.transaction(meteredOrigin(request.origin), result);
+  meters.transaction(meteredOrigin(request.origin), RESULTS[outcome.kind]);
   if (outcome.kind === 'committed') {
     meters.transactionEvents.observe(request.eventCount);
     meters.transactionBytes.observe(request.eventBytes);
   }
-  if (outcome.kind === 'replayed' || request.constraints.length === 0) return;
+  if (outcome.kind === 'replayed' || outcome.kind === 'too-broad' || request.constraints.length === 0) return;
   const violated = new Set(outcome.kind === 'violated' ? outcome.violations.map(({ index }) => index) : []);
   for (const [index, { kind }] of request.constraints.entries()) {
     meters.constraint(kind, violated.has(index) ? 'violated' : 'held');

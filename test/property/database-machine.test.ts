@@ -48,6 +48,8 @@ function arbSteps(shape: RequestShape, maxLength: number): fc.Arbitrary<readonly
 
 /** The outcome in the oracle's words. */
 function inOracleWords(outcome: TransactOutcome): OracleOutcome {
+  expect(outcome.kind).not.toBe('too-broad');
+  if (outcome.kind === 'too-broad') return { kind: 'violated', found: [] };
   if (outcome.kind === 'replayed') return { kind: 'replayed', revision: outcome.revision };
   if (outcome.kind === 'violated') {
     return { kind: 'violated', found: outcome.violations.map(({ index, found }) => [index, found]) };
@@ -162,6 +164,50 @@ describe('DatabaseMachine', () => {
     TIMEOUT_MS,
   );
 });
+
+interface TwoReplicas {
+  readonly host: DatabaseHost;
+  /** It flushes at other times. */
+  readonly other: DatabaseHost;
+  readonly oracle: DatabaseOracle;
+}
+
+/** Whether the transaction asked for too much; where it did not, its outcome is the oracle's. */
+async function isRefused({ host, other, oracle }: TwoReplicas, request: OracleRequest): Promise<boolean> {
+  const outcome = await host.apply(payloadOf(request));
+  expect(await other.apply(payloadOf(request))).toEqual(outcome);
+  if (outcome.kind === 'too-broad') return true;
+  expect(inOracleWords(outcome)).toEqual(oracle.apply(request));
+  return false;
+}
+
+describe('DatabaseMachine with little to look through', () => {
+  it(
+    'refuses what it cannot find, and decides the rest as the oracle does (D4, D8, D13)',
+    async () => {
+      let refused = 0;
+      const property = fc.asyncProperty(arbSteps({ variety: 8, eventsMax: 4 }, 60), arbLimits, async (list, limits) => {
+        const options = { prefixLimits: limits };
+        const [host, other] = [new DatabaseHost(options), new DatabaseHost(options)];
+        const oracle = new DatabaseOracle(CREATED_AT_MS);
+        for (const [place, step] of list.entries()) {
+          if (step.kind === 'transact') {
+            const request = { ...step.request, stampedMs: stampMs(place, step.jitter) };
+            if (await isRefused({ host, other, oracle }, request)) refused++;
+          } else if (step.kind === 'reopen') await expectSameOutcomes(host, step.warm);
+          else if (step.kind === 'end-flush') await host.endFlush();
+          else host.beginFlush();
+        }
+      });
+      await expect(fc.assert(property, { numRuns: 60 })).resolves.toBeUndefined();
+      expect(refused).toBeGreaterThan(0);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+const arbLookBack = fc.record({ comparisons: fc.nat(12), bytes: fc.constantFrom(0, 300, 100_000) });
+const arbLimits = fc.record({ near: arbLookBack, rows: fc.nat(40), far: arbLookBack });
 
 /** L of each selector, as a constraint that never holds reports it. */
 async function latestOfAll(host: DatabaseHost, selectors: readonly Selector[]): Promise<readonly number[]> {

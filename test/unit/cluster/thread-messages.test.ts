@@ -53,6 +53,10 @@ describe('reports', () => {
       weight: 1,
       arbitrary: fc.record({ kind: fc.constant('violated' as const), revision, violations: fc.constant([]) }),
     },
+    {
+      weight: 1,
+      arbitrary: fc.record({ kind: fc.constant('too-broad' as const), revision, constraints: fc.constant([0, 3]) }),
+    },
     { weight: 1, arbitrary: fc.constant({ kind: 'created' as const, binding }) },
     { weight: 1, arbitrary: fc.constant({ kind: 'absent' as const }) },
   );

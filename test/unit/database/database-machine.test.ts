@@ -151,7 +151,7 @@ describe('constraints', () => {
     const needs = host.machine.needs(entry.payload);
     expect(needs).toHaveLength(1);
     const answers = await host.machine.answer(needs);
-    expect(answers).toEqual([1]);
+    expect(answers).toEqual([1, 1]);
     expect(() => host.machine.apply(entry)).toThrow('Every need of a payload is answered');
     expect(host.machine.needs(payload({ constraints: [unless(term('by-type', 'placed'))] }))).toEqual([]);
   });

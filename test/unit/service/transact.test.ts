@@ -4,7 +4,7 @@
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
-import { Faults } from '#model';
+import { Faults, or, type Selector, term } from '#model';
 import { eventIdMappings, type RecordedTransaction, refusalError } from '#service';
 import { type Attempt, ServiceWorld } from '../../support/service-world.ts';
 
@@ -143,6 +143,34 @@ describe('a transaction without an id', () => {
     expect(first.transactionId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
     expect([first.revision, second.revision]).toEqual([2, 3]);
   });
+});
+
+describe('constraints that ask for too much (D13)', () => {
+  it('are a transaction that is too large: nothing is committed or recorded, and each is named', async () => {
+    await world.transact('shop');
+    const constraints = [0, 1, 2].map((place) => ({
+      kind: 'max-revision' as const,
+      revision: 0,
+      selector: many(place),
+    }));
+    const attempt = { transactionId: ID, constraints };
+    await expect(world.transact('shop', attempt)).rejects.toMatchObject({
+      code: 'too_large',
+      message: 'What constraints[1].selector (and 1 more) asks for cannot be found within the limits of a transaction',
+      details: {
+        reason: 'ConstraintTooBroad',
+        violations: [1, 2].map((place) => ({ field: `constraints[${place}].selector` })),
+        scope: { revision: 2 },
+      },
+    });
+    expect(await world.metric('cairn_transactions_total{origin="grpc",result="too_large"}')).toBe(1);
+    expect(await outcomeOf('shop', { transactionId: ID })).toBe('committed');
+  });
+
+  /** The walks for 200 prefixes are within the limit, those for 400 are not. */
+  function many(place: number): Selector {
+    return or(Array.from({ length: 200 }, (_, n) => term('by-subject-prefix', `${place}-${100 + n}-`)));
+  }
 });
 
 describe('what is counted', () => {

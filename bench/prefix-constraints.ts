@@ -1,0 +1,132 @@
+/**
+ * What constraints over prefixes cost where they are decided: the time, and the CPU of the machine's process, for which
+ * the group of a database waits while one entry is applied.
+ *
+ *   node --conditions=source bench/prefix-constraints.ts [--subjects 200000] [--repeats 5]
+ *
+ * The database has ten subjects `rare-…` at its begin, then half of the others as `old-…` and half as `new-…`, a thousand
+ * a transaction, and at its end a thousand transactions of one event of `new-…`.
+ */
+import { hash, randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { crc32 } from 'node:zlib';
+import { encodeUtf8, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
+import { DatabaseMachine } from '#database';
+import type { KvStore } from '#kv';
+import {
+  encodeEvent,
+  encodeTransactPayload,
+  NO_OPTIONS,
+  ORIGIN,
+  or,
+  type Selector,
+  SPEC_VERSION,
+  stampPayload,
+  term,
+} from '#model';
+import { openLevelStore } from '#storage';
+
+const { values } = parseArgs({
+  options: { subjects: { type: 'string', default: '200000' }, repeats: { type: 'string', default: '5' } },
+});
+const subjects = Number(values.subjects);
+const repeats = Number(values.repeats);
+const CREATED_AT_MS = 1_767_225_600_000;
+const DATA = encodeUtf8(`{"note":"${'x'.repeat(100)}"}`);
+const EVENTS_OF_TRANSACTION = 1000;
+const ALTERNATIVES = 255;
+
+const old = (end: string): Selector => term('by-subject-prefix', `old-${end}`);
+
+const CASES: readonly (readonly [string, Selector])[] = [
+  ['few and old: 10 subjects', term('by-subject-prefix', 'rare-')],
+  ['many and new: half of all', term('by-subject-prefix', 'new-')],
+  ['many and old: half of all', old('')],
+  [`${ALTERNATIVES} of old-100 … old-354`, or(Array.from({ length: ALTERNATIVES }, (_, n) => old(String(100 + n))))],
+];
+
+let sequence = 0;
+
+function event(subject: string): Uint8Array {
+  sequence++;
+  return encodeEvent({
+    id: `0199a5c8-3c1e-7a2b-9f00-${String(sequence).padStart(12, '0')}`,
+    specVersion: SPEC_VERSION,
+    type: 'com.example.order.placed',
+    source: 'https://shop.example/db/shop/streams/orders',
+    subject,
+    data: DATA,
+    dataKind: 1,
+    dataContentType: 'application/json',
+    extensions: new Map(),
+  });
+}
+
+function payload(names: readonly string[], selector?: Selector): Uint8Array {
+  const bytes = encodeTransactPayload({
+    transactionId: randomBytes(16),
+    origin: ORIGIN.GRPC_TRANSACTION,
+    options: NO_OPTIONS,
+    constraints: selector === undefined ? [] : [{ kind: 'max-revision', revision: 0, selector }],
+    events: names.map(event),
+  });
+  stampPayload(bytes, CREATED_AT_MS + sequence);
+  return bytes;
+}
+
+function sha256(parts: readonly Uint8Array[]): Uint8Array {
+  return hash('sha256', Buffer.concat(parts), 'buffer');
+}
+
+async function fill(kv: KvStore, machine: DatabaseMachine): Promise<void> {
+  let index = 0;
+  const commit = async (names: readonly string[]): Promise<void> => {
+    index++;
+    machine.apply({ index: toLogIndex(index), term: toTerm(1), payload: payload(names) });
+    const batch = kv.batch();
+    machine.flushInto(batch);
+    await kv.write(batch);
+    machine.flushed();
+  };
+  await commit(Array.from({ length: 10 }, (_, n) => `rare-${n}`));
+  for (const kind of ['old', 'new']) {
+    for (let from = 0; from < subjects / 2; from += EVENTS_OF_TRANSACTION) {
+      await commit(Array.from({ length: EVENTS_OF_TRANSACTION }, (_, n) => `${kind}-${from + n}`));
+    }
+  }
+  for (let n = 0; n < 1000; n++) await commit([`new-${n}`]);
+}
+
+async function measure(machine: DatabaseMachine, name: string, selector: Selector): Promise<string> {
+  const ms: number[] = [];
+  const cpuMs: number[] = [];
+  let answer = '';
+  for (let repeat = 0; repeat < repeats; repeat++) {
+    const needs = machine.needs(payload(['x'], selector));
+    const [startedMs, startedCpu] = [performance.now(), process.cpuUsage()];
+    const found = await machine.answer(needs);
+    ms.push(performance.now() - startedMs);
+    const { user, system } = process.cpuUsage(startedCpu);
+    cpuMs.push((user + system) / 1000);
+    answer = `${needs.length} asked, ${found.slice(0, 2).join(' ')} first`;
+  }
+  const median = (list: readonly number[]): string =>
+    (list.toSorted((left, right) => left - right)[Math.floor(list.length / 2)] ?? 0).toFixed(2);
+  return `${name.padEnd(28)} ${median(ms).padStart(10)} ms, ${median(cpuMs).padStart(10)} ms of CPU (${answer})`;
+}
+
+const directory = await mkdtemp(join(tmpdir(), 'cairn-prefix-constraints-'));
+const kv = await openLevelStore(directory);
+try {
+  const source = { kv, group: toGroupId(1), crc32, sha256 };
+  const databaseId = toDatabaseId('0199a5c8-0000-7000-8000-000000000001');
+  const machine = DatabaseMachine.create(source, { databaseId, createdAtMs: CREATED_AT_MS });
+  await fill(kv, machine);
+  for (const [name, selector] of CASES) console.log(await measure(machine, name, selector));
+} finally {
+  await kv.close();
+  await rm(directory, { recursive: true });
+}

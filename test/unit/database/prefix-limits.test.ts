@@ -1,0 +1,129 @@
+// Goal: what a constraint over a prefix makes the machine look at is bounded, and what cannot be found within the bound is
+// refused unless it holds whatever would be found (D13). Method: databases of many subjects on a store that counts rows.
+
+import { describe, expect, it } from 'vitest';
+import type { TransactOutcome } from '#database';
+import { type KvStore, memoryKv } from '#kv';
+import { and, type Constraint, or, type Selector, term } from '#model';
+import { CountingReader } from '../../support/counting-reader.ts';
+import { CREATED_AT_MS, DatabaseHost } from '../../support/database-host.ts';
+import type { OracleEvent } from '../../support/database-oracle.ts';
+import { payloadOf } from '../../support/database-requests.ts';
+
+/** More than a transaction may look at. */
+const MANY = 4000;
+const ROWS_MAX = 2048;
+const ROWS_OF_A_WAIT = 256;
+const EVENTS_MAX = 512 + 16;
+const GETS_OF_A_REVISION = 4;
+const old = term('by-subject-prefix', 'old-');
+
+let nextId = 1;
+
+function transact(
+  host: DatabaseHost,
+  subjects: readonly string[],
+  constraints: readonly Constraint[] = [],
+): Promise<TransactOutcome> {
+  const transactionId = (nextId++).toString(16).padStart(32, '0');
+  const events = subjects.map((subject, index): OracleEvent => {
+    return { id: `e-${index}`, type: 'placed', source: 'orders', stream: 'orders', subject };
+  });
+  return host.apply(payloadOf({ transactionId, stampedMs: CREATED_AT_MS, events, constraints }));
+}
+
+function ask(host: DatabaseHost, ...constraints: readonly Constraint[]): Promise<TransactOutcome> {
+  return transact(host, ['asked'], constraints);
+}
+
+/** Revisions 1 to 4: a thousand subjects `old-…` each. Revisions 5 to 804: one event of `new` each. */
+async function manySubjects(kv: KvStore = memoryKv()): Promise<DatabaseHost> {
+  const host = new DatabaseHost({}, kv);
+  for (let from = 0; from < MANY; from += 1000) {
+    await transact(
+      host,
+      Array.from({ length: 1000 }, (_, n) => `old-${from + n}`),
+    );
+  }
+  for (let n = 0; n < 800; n++) await transact(host, ['new']);
+  await host.flush();
+  return host;
+}
+
+function most(revision: number, selector: Selector = old): Constraint {
+  return { kind: 'max-revision', revision, selector };
+}
+
+function least(revision: number, selector: Selector = old): Constraint {
+  return { kind: 'min-revision', revision, selector };
+}
+
+describe('a prefix of more heads than a transaction may look at, none of them new', () => {
+  it('is refused where the revision decides, with the places of these constraints', async () => {
+    const host = await manySubjects();
+    const never = least(10_000, term('by-subject', 'new'));
+    expect(
+      await ask(host, most(0), never, most(3), { kind: 'revision-range', start: 2, end: 5, selector: old }),
+    ).toEqual({
+      kind: 'too-broad',
+      revision: 804,
+      constraints: [0, 2, 3],
+    });
+    expect(host.machine.revision).toBe(804);
+  });
+
+  it('is decided where every revision that it may have says the same', async () => {
+    const host = await manySubjects();
+    const range = { kind: 'revision-range', start: 1, end: 804, selector: old } as const;
+    for (const constraint of [least(1), most(804), most(700), range]) {
+      expect(await ask(host, constraint)).toMatchObject({ kind: 'committed' });
+    }
+  });
+
+  it('is found when one of its events is among the newest', async () => {
+    const host = await manySubjects();
+    await transact(host, ['old-2']);
+    expect(await ask(host, most(804))).toMatchObject({ kind: 'violated', violations: [{ found: 805 }] });
+    for (let n = 0; n < 300; n++) await transact(host, ['new']);
+    expect(await ask(host, most(804))).toMatchObject({ kind: 'violated', violations: [{ found: 805 }] });
+  });
+
+  it('does not keep a narrow prefix before it from being found', async () => {
+    const host = await manySubjects();
+    const outcome = await ask(host, most(0, term('by-subject-prefix', 'old-399')), least(1));
+    expect(outcome).toMatchObject({ kind: 'violated', violations: [{ index: 0, found: 4 }] });
+  });
+});
+
+describe('what is read for prefixes', () => {
+  it('has a bound, however many alternatives there are and however large the database is', async () => {
+    const store = memoryKv();
+    const reader = new CountingReader(store);
+    const host = await manySubjects(counted(store, reader));
+    const narrow = Array.from({ length: 100 }, (_, n) => term('by-subject-prefix', `old-${100 + n}`));
+    const wide = [old, and([term('by-type-prefix', 'pl'), old])];
+    for (const selector of [...wide, or(narrow)]) {
+      reader.reset();
+      await ask(host, most(0, selector));
+      expect(reader.rows).toBeGreaterThan(ROWS_MAX / 2);
+      expect(reader.rows).toBeLessThanOrEqual(ROWS_MAX + ROWS_OF_A_WAIT);
+      expect(reader.gets).toBeLessThan(GETS_OF_A_REVISION * EVENTS_MAX);
+      expect(reader.openRanges).toBe(0);
+    }
+  });
+});
+
+/** A store whose reads are counted. */
+function counted(store: KvStore, reader: CountingReader): KvStore {
+  return {
+    get: (key) => reader.get(key),
+    release: (value) => reader.release(value),
+    range: (options) => reader.range(options),
+    batch: () => store.batch(),
+    write: (batch, options) => store.write(batch, options),
+    clear: (gte, lt) => store.clear(gte, lt),
+    approximateSize: (gte, lt) => store.approximateSize(gte, lt),
+    compact: (gte, lt) => store.compact(gte, lt),
+    close: () => store.close(),
+  };
+}
