@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util';
 import { toDatabaseId, toGroupId, toLogIndex, toRevision, toTerm } from '#base';
 import { type AppliedMark, type CatalogMachine, CoreRuntime, LIMITS, type Machines, type Outcome } from '#cluster';
 import { memoryKv } from '#kv';
+import { membershipOf, toReplicaId } from '#raft';
 import type { BatchId, LogWriter, PersistedFacts } from '#storage';
 import { packCommands, unpackCommands } from '../src/cluster/command-message.ts';
 import type { MachineEntry } from '../src/cluster/machine.ts';
@@ -38,6 +39,7 @@ const payload = new Uint8Array(Number(values.bytes));
 class CountingMachine implements CatalogMachine {
   applied: AppliedMark = { index: toLogIndex(0), term: toTerm(0), revision: toRevision(0) };
   readonly recordedTimeMs = 0;
+  readonly members = { index: toLogIndex(0), membership: membershipOf([toReplicaId(1)]) };
 
   list(): readonly (typeof BINDING)[] {
     return [BINDING];

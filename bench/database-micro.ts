@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { crc32 } from 'node:zlib';
-import { encodeUtf8, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
+import { encodeUtf8, NO_BYTES, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
 import { DatabaseMachine } from '#database';
 import type { KvStore } from '#kv';
 import {
@@ -142,7 +142,7 @@ class Meter {
 async function measure(kv: KvStore, group: number, it: Case): Promise<string> {
   const source = { kv, group: toGroupId(group), crc32, sha256 };
   const databaseId = toDatabaseId('0199a5c8-0000-7000-8000-000000000001');
-  const machine = DatabaseMachine.create(source, { databaseId, createdAtMs: CREATED_AT_MS });
+  const machine = DatabaseMachine.create(source, { databaseId, createdAtMs: CREATED_AT_MS, membership: NO_BYTES });
   const [apply, flush] = [new Meter(), new Meter()];
   const roundTransactions = Math.max(it.transactionsOfFlush, Math.floor(4000 / it.eventsOfTransaction));
   let writing: Promise<void> = Promise.resolve();

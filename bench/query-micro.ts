@@ -13,7 +13,7 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { crc32 } from 'node:zlib';
-import { encodeUtf8, type Sha256, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
+import { encodeUtf8, NO_BYTES, type Sha256, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
 import { DatabaseMachine, type DatabaseSource } from '#database';
 import {
   ALL,
@@ -83,7 +83,7 @@ function randomText(seed: number, length: number): string {
 
 async function build(store: LevelStore, source: DatabaseSource): Promise<void> {
   const databaseId = toDatabaseId('01968e6a-0000-7000-8000-000000000001');
-  const machine = DatabaseMachine.create(source, { databaseId, createdAtMs: START_MS });
+  const machine = DatabaseMachine.create(source, { databaseId, createdAtMs: START_MS, membership: NO_BYTES });
   const cpuBefore = process.cpuUsage();
   const from = performance.now();
   let machineMs = 0;

@@ -142,8 +142,8 @@ export class ApplyLoop {
   #applyEntry(group: Group): void {
     const answers = group.backlog.answers ?? [];
     const entry = group.backlog.shift();
-    const { index, term, payload } = entry;
-    const outcome = group.machine.apply({ index, term, payload, answers });
+    const { index, term, payload, membership } = entry;
+    const outcome = group.machine.apply({ index, term, payload, answers, membership });
     this.#turn.add(group, entry, outcome);
     if (outcome === undefined || !isChange(outcome)) return;
     this.#turn.changes.push(outcome);

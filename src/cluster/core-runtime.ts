@@ -9,7 +9,7 @@
  */
 import { CATALOG_GROUP, type Clock, type GroupId, type Random } from '#base';
 import type { KvBatch, KvStore } from '#kv';
-import type { Fact, Input } from '#raft';
+import { type Fact, type Input, membershipOf, toReplicaId } from '#raft';
 import type { BatchId, DiskLevel, LogWriter, PersistedFacts, RecoveredLog } from '#storage';
 import { ApplyLoop } from './apply-loop.ts';
 import type { ApplyTurn } from './apply-turn.ts';
@@ -125,7 +125,7 @@ export class CoreRuntime implements CoreLink {
     this.#intake = new Intake({ machines, limits, clock, random, reporter, disk, touch, step });
     this.#reads = new ReadBarrier({ reporter, touch, step });
     this.#handlers = this.#handleEffects();
-    this.#catalog = machines.openCatalog(kv);
+    this.#catalog = machines.openCatalog(kv, membershipOf([toReplicaId(1)]));
   }
 
   /** Every database, as the catalog has it applied. */

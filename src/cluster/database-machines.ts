@@ -1,8 +1,9 @@
 /**
  * The machines of #database in the form in which the runtime drives them (machine.ts).
  */
-import { CATALOG_GROUP, type GroupId } from '#base';
+import { assert, CATALOG_GROUP, type GroupId } from '#base';
 import {
+  type Applied,
   CatalogMachine,
   DatabaseMachine,
   DatabaseReader,
@@ -14,7 +15,15 @@ import {
 } from '#database';
 import { KeyWriter, type KvBatch, type KvReader } from '#kv';
 import { stampPayload } from '#model';
-import type { AppliedMark, CatalogMachine as CatalogPort, Machine, MachineEntry, Machines } from './machine.ts';
+import { decodeMembership, encodeMembership } from '#raft';
+import type {
+  AppliedMark,
+  CatalogMachine as CatalogPort,
+  HeldMembership,
+  Machine,
+  MachineEntry,
+  Machines,
+} from './machine.ts';
 import { nativeCrc32, nativeSha256 } from './native.ts';
 import type { Binding, Outcome } from './outcome.ts';
 
@@ -23,8 +32,12 @@ const GROUP_ROWS = 0x01;
 
 /** The real machines, over the digests of this platform. */
 export const databaseMachines: Machines = {
-  openCatalog: (kv) => new CatalogAdapter(CatalogMachine.open(sourceOf(kv, CATALOG_GROUP))),
-  createDatabase: (kv, binding) => new DatabaseAdapter(DatabaseMachine.create(sourceOf(kv, binding.group), binding)),
+  openCatalog: (kv, founders) =>
+    new CatalogAdapter(CatalogMachine.open(sourceOf(kv, CATALOG_GROUP), encodeMembership(founders))),
+  createDatabase: (kv, binding, founders) => {
+    const database = { ...binding, membership: encodeMembership(founders) };
+    return new DatabaseAdapter(DatabaseMachine.create(sourceOf(kv, binding.group), database));
+  },
   markOf: (kv, group) => new DatabaseReader(sourceOf(kv, group)).applied(),
   openDatabase: (kv, group) => {
     const machine = DatabaseMachine.open(sourceOf(kv, group));
@@ -53,6 +66,10 @@ class DatabaseAdapter implements Machine {
     return this.#machine.applied;
   }
 
+  get members(): HeldMembership {
+    return held(this.#machine.applied.group);
+  }
+
   get recordedTimeMs(): number {
     return this.#machine.recordedTimeMs;
   }
@@ -65,9 +82,9 @@ class DatabaseAdapter implements Machine {
     return this.#machine.answer(needs);
   }
 
-  apply({ index, term, payload, answers }: MachineEntry): Outcome | undefined {
+  apply({ index, term, payload, answers, membership }: MachineEntry): Outcome | undefined {
     if (payload.length > 0) return this.#machine.apply({ index, term, payload, answers });
-    this.#machine.advance(index, term);
+    this.#machine.advance(index, term, membership && encodeMembership(membership));
     return undefined;
   }
 
@@ -97,6 +114,10 @@ class CatalogAdapter implements CatalogPort {
     return this.#machine.applied;
   }
 
+  get members(): HeldMembership {
+    return held(this.#machine.applied.group);
+  }
+
   list(): readonly Binding[] {
     return this.#machine.list();
   }
@@ -109,9 +130,9 @@ class CatalogAdapter implements CatalogPort {
     return [];
   }
 
-  apply({ index, term, payload }: MachineEntry): Outcome | undefined {
+  apply({ index, term, payload, membership }: MachineEntry): Outcome | undefined {
     if (payload.length > 0) return this.#machine.apply({ index, term, payload });
-    this.#machine.advance(index, term);
+    this.#machine.advance(index, term, membership && encodeMembership(membership));
     return undefined;
   }
 
@@ -126,6 +147,12 @@ class CatalogAdapter implements CatalogPort {
   async warm(): Promise<void> {
     // The catalog is in memory as a whole.
   }
+}
+
+function held({ index, membership }: Applied['group']): HeldMembership {
+  const decoded = decodeMembership(membership);
+  assert(typeof decoded !== 'string', 'An applied row holds the membership that was put into it', decoded);
+  return { index, membership: decoded };
 }
 
 function sourceOf(kv: KvReader, group: GroupId): DatabaseSource {

@@ -5,6 +5,9 @@
  *
  * A dormant group is a number in a set; it is opened by the first request that touches it, and asks for leadership at
  * once. A closed group is forgotten: its requests are refused, its rows are trash, its log is ended (C4).
+ *
+ *   C9  Who belongs to a group is written with the entry that says so and, once that is applied, in the applied row; a
+ *       group that is opened begins with what it held last.
  */
 import { assert, CATALOG_GROUP, type GroupId, toLogIndex, toTerm } from '#base';
 import type { KvBatch, KvReader } from '#kv';
@@ -92,7 +95,7 @@ export class Lifecycle {
 
   /** Puts the rows of a new database into the batch that creates it, and knows its group. */
   create(binding: Binding, batch: KvBatch): void {
-    this.#ports.machines.createDatabase(this.#ports.kv, binding).flushInto(batch);
+    this.#ports.machines.createDatabase(this.#ports.kv, binding, membershipOf([SELF])).flushInto(batch);
     this.admit(binding.group);
   }
 
@@ -117,7 +120,8 @@ export class Lifecycle {
     this.#recovered.delete(id);
     const base = { index: machine.applied.index, term: machine.applied.term };
     const clock = { nowMs: monotonicMs(), seed: seed() };
-    const raft = openReplica(config, membershipOf([SELF]), { hardState, base, entries }, clock);
+    const { membership, index: membershipIndex } = machine.members;
+    const raft = openReplica(config, membership, { hardState, base, entries, membershipIndex }, clock);
     const group = new Group(id, raft, machine);
     this.#open.set(id, group);
     opened(group);

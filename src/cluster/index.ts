@@ -35,6 +35,7 @@ export type {
   AppliedMark,
   CatalogMachine,
   DurableMark,
+  HeldMembership,
   KeyRange,
   Machine,
   MachineEntry,

@@ -1,6 +1,6 @@
 /**
  * The way to the log: gathers what the groups of one turn persist into one buffer, and brings each completion back to
- * its group (C1).
+ * its group (C1). What an entry says of the membership goes with it (C9).
  *
  * One `append` carries everything of a turn, whichever groups it is of. The log writes while the next turn gathers;
  * what piles up meanwhile it syncs together.

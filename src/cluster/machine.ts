@@ -4,6 +4,7 @@
  */
 import type { DatabaseId, GroupId, LogIndex, Revision, Term } from '#base';
 import type { KvBatch, KvReader, KvStore } from '#kv';
+import type { Membership } from '#raft';
 import type { Binding, Outcome } from './outcome.ts';
 
 /** Something that a machine must learn from the store to decide an entry, by an asynchronous walk. Its own business. */
@@ -16,6 +17,14 @@ export interface MachineEntry {
   readonly payload: Uint8Array;
   /** What `answer` gave for the `needs` of this payload; empty when there were none. */
   readonly answers: readonly number[];
+  /** Who belongs to the group from this entry on. Only in an entry without payload. */
+  readonly membership?: Membership | undefined;
+}
+
+/** Who belongs to a group, and where the entry stands that said so; 0 when it is what the group began with. */
+export interface HeldMembership {
+  readonly index: LogIndex;
+  readonly membership: Membership;
 }
 
 /** How far a machine is, as its applied row says it. */
@@ -27,6 +36,8 @@ export interface AppliedMark {
 
 export interface Machine {
   readonly applied: AppliedMark;
+  /** As of the last applied entry that had one; in the applied row with what is applied (C9). */
+  readonly members: HeldMembership;
   /** The latest recorded time of its history; the next one is not before it. */
   readonly recordedTimeMs: number;
   /** What must be answered before the payload is applied. Empty for nearly every entry. */
@@ -62,9 +73,9 @@ export interface DurableMark {
 
 /** Makes and mends machines. */
 export interface Machines {
-  /** The catalog as it is in the store; a new one is empty. */
-  openCatalog(kv: KvReader): CatalogMachine;
-  createDatabase(kv: KvReader, binding: Binding): Machine;
+  /** The catalog as it is in the store; a new one is empty, and its group begins with this membership. */
+  openCatalog(kv: KvReader, founders: Membership): CatalogMachine;
+  createDatabase(kv: KvReader, binding: Binding, founders: Membership): Machine;
   /** How far a database is, without opening it; undefined when the store has no such database. */
   markOf(kv: KvReader, group: GroupId): AppliedMark | undefined;
   /** Undefined when the store has no such database. */

@@ -2,14 +2,16 @@
  * The applied row: how far a database is, written in the same batch as everything it counts (D3).
  *
  * ```
- * u8 format = 1 | 16 bytes database_id | varint created_at ms
+ * u8 format = 2 | 16 bytes database_id | varint created_at ms
  * varint raft index | varint term
+ * varint index of the membership's entry | varint length | membership
  * varint revision | 32 bytes chain hash | varint latest recorded time ms | varint total events
  * varint next stream id | varint next type id | varint next source id
  * u32 CRC
  * ```
  */
 import {
+  type ByteReader,
   type ByteWriter,
   type DatabaseId,
   formatUuid,
@@ -25,9 +27,16 @@ import {
 import { copyRange } from './bytes-range.ts';
 import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
 
-const FORMAT = 1;
+const FORMAT = 2;
 export const HASH_BYTES = 32;
 const UUID_BYTES = 16;
+
+/** Who belongs to the Raft group, as of the last applied entry that said so. What the bytes mean is not known here. */
+export interface GroupMark {
+  /** Where that entry stands; 0 for the membership that the group began with. */
+  readonly index: LogIndex;
+  readonly membership: Uint8Array;
+}
 
 export interface Applied {
   readonly databaseId: DatabaseId;
@@ -35,6 +44,7 @@ export interface Applied {
   /** The last log entry that the state includes, and its term. */
   readonly index: LogIndex;
   readonly term: Term;
+  readonly group: GroupMark;
   readonly revision: Revision;
   /** H(revision); see docs/formats/pages.md. */
   readonly chainHash: Uint8Array;
@@ -54,6 +64,7 @@ export function writeApplied(into: ByteWriter, applied: Applied): void {
   into.varint(applied.createdAtMs);
   into.varint(applied.index);
   into.varint(applied.term);
+  writeGroupMark(into, applied.group);
   into.varint(applied.revision);
   into.bytes(applied.chainHash);
   into.varint(applied.recordedTimeMs);
@@ -72,6 +83,7 @@ export function readAppliedRow(key: Uint8Array, value: Uint8Array): Applied {
   const createdAtMs = row.varint();
   const index = row.varint();
   const term = row.varint();
+  const group = readGroupMark(key, row);
   const revision = row.varint();
   const chainHash = copyRange(row.bytes(HASH_BYTES));
   const rest = {
@@ -85,5 +97,19 @@ export function readAppliedRow(key: Uint8Array, value: Uint8Array): Applied {
   if (!isDatabaseId(databaseId) || !isLogIndex(index) || !isTerm(term) || !isRevision(revision)) {
     throw corruptRecord(key, 'it is not an applied row');
   }
-  return { databaseId, createdAtMs, index, term, revision, chainHash, ...rest };
+  return { databaseId, createdAtMs, index, term, group, revision, chainHash, ...rest };
+}
+
+export function writeGroupMark(into: ByteWriter, { index, membership }: GroupMark): void {
+  into.varint(index);
+  into.varint(membership.length);
+  into.bytes(membership);
+}
+
+/** Throws when there is none. */
+export function readGroupMark(key: Uint8Array, row: ByteReader): GroupMark {
+  const index = row.varint();
+  const membership = copyRange(row.bytes(row.varint()));
+  if (!isLogIndex(index)) throw corruptRecord(key, 'it is not an applied row');
+  return { index, membership };
 }

@@ -57,17 +57,20 @@ export class CatalogMachine {
   readonly #changedBlocks = new Set<number>();
   #applied: CatalogApplied;
 
-  /** Takes up the catalog that is in the store; an empty one when there is none. Its group is that of the source. */
-  static open(source: DatabaseSource): CatalogMachine {
-    return new CatalogMachine(source);
+  /**
+   * Takes up the catalog that is in the store; an empty one when there is none, whose group begins with `membership`.
+   * Its group is that of the source.
+   */
+  static open(source: DatabaseSource, membership: Uint8Array): CatalogMachine {
+    return new CatalogMachine(source, membership);
   }
 
-  private constructor(source: DatabaseSource) {
+  private constructor(source: DatabaseSource, membership: Uint8Array) {
     this.#source = source;
     this.#keys = new RowKeys(source.group);
     const key = this.#keys.applied();
     const value = source.kv.get(key);
-    this.#applied = value === undefined ? emptyCatalog(source) : readCatalogApplied(key, value);
+    this.#applied = value === undefined ? emptyCatalog(source, membership) : readCatalogApplied(key, value);
     for (let block = 0; block <= blockOfGroup(this.#applied.nextGroup); block++) this.#readBlock(block);
   }
 
@@ -84,10 +87,10 @@ export class CatalogMachine {
     return [...this.#byName.values()].toSorted((left, right) => left.group - right.group);
   }
 
-  /** Notes an entry that changes no state: the leader's own, or one of the group's configuration. */
-  advance(index: LogIndex, term: Term): void {
+  /** Notes an entry that changes no state: the leader's own, or one that says who belongs to the group from it on. */
+  advance(index: LogIndex, term: Term, membership?: Uint8Array): void {
     assert(index > this.#applied.index, 'Entries are applied in log order', [this.#applied.index, index]);
-    this.#applied = { ...this.#applied, index, term };
+    this.#applied = { ...this.#applied, index, term, ...(membership && { group: { index, membership } }) };
   }
 
   /** Throws for an entry that this release does not know: it stops the node. */
@@ -152,10 +155,11 @@ export class CatalogMachine {
   }
 }
 
-function emptyCatalog({ sha256 }: DatabaseSource): CatalogApplied {
+function emptyCatalog({ sha256 }: DatabaseSource, membership: Uint8Array): CatalogApplied {
   return {
     index: toLogIndex(0),
     term: toTerm(0),
+    group: { index: toLogIndex(0), membership },
     revision: toRevision(0),
     chainHash: sha256([encodeUtf8(GENESIS)]),
     nextGroup: toGroupId(FIRST_GROUP),

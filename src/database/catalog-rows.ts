@@ -3,8 +3,8 @@
  * the applied row says how many groups there have ever been.
  *
  * ```
- * applied row     u8 format = 1 | varint raft index | varint term | varint revision | 32 bytes chain hash
- *                 | varint next group | u32 CRC
+ * applied row     u8 format = 2 | varint raft index | varint term | varint index of the membership's entry
+ *                 | varint length | membership | varint revision | 32 bytes chain hash | varint next group | u32 CRC
  * bindings row    u8 format = 1 | varint count, each varint group | 16 bytes database_id | varint created_at ms
  *                 | varint length | name | u32 CRC
  * ```
@@ -27,10 +27,11 @@ import {
   type Revision,
   type Term,
 } from '#base';
-import { HASH_BYTES } from './applied.ts';
+import { type GroupMark, HASH_BYTES, readGroupMark, writeGroupMark } from './applied.ts';
 import { copyRange } from './bytes-range.ts';
 import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
 
+const APPLIED_FORMAT = 2;
 const FORMAT = 1;
 const UUID_BYTES = 16;
 /** Groups of one bindings row. */
@@ -47,6 +48,7 @@ export interface Binding {
 export interface CatalogApplied {
   readonly index: LogIndex;
   readonly term: Term;
+  readonly group: GroupMark;
   /** Counts the changes of the catalog. */
   readonly revision: Revision;
   /** Over the payloads of the entries that changed it. */
@@ -60,9 +62,10 @@ export function blockOfGroup(group: number): number {
 }
 
 export function writeCatalogApplied(into: ByteWriter, applied: CatalogApplied): void {
-  into.u8(FORMAT);
+  into.u8(APPLIED_FORMAT);
   into.varint(applied.index);
   into.varint(applied.term);
+  writeGroupMark(into, applied.group);
   into.varint(applied.revision);
   into.bytes(applied.chainHash);
   into.varint(applied.nextGroup);
@@ -71,9 +74,10 @@ export function writeCatalogApplied(into: ByteWriter, applied: CatalogApplied): 
 
 /** Throws when the row is corrupt. */
 export function readCatalogApplied(key: Uint8Array, value: Uint8Array): CatalogApplied {
-  const row = openRow(key, value, FORMAT);
+  const row = openRow(key, value, APPLIED_FORMAT);
   const index = row.varint();
   const term = row.varint();
+  const group = readGroupMark(key, row);
   const revision = row.varint();
   const chainHash = copyRange(row.bytes(HASH_BYTES));
   const nextGroup = row.varint();
@@ -81,7 +85,7 @@ export function readCatalogApplied(key: Uint8Array, value: Uint8Array): CatalogA
   if (!isLogIndex(index) || !isTerm(term) || !isRevision(revision) || !isGroupId(nextGroup)) {
     throw corruptRecord(key, 'it is not an applied row of the catalog');
   }
-  return { index, term, revision, chainHash, nextGroup };
+  return { index, term, group, revision, chainHash, nextGroup };
 }
 
 export function writeBindings(into: ByteWriter, bindings: readonly Binding[]): void {

@@ -164,10 +164,11 @@ export class DatabaseMachine {
     return found.flatMap(({ least, most }) => [least, most]);
   }
 
-  /** Notes an entry that changes no state: the leader's own, or one of the group's configuration. */
-  advance(index: LogIndex, term: Term): void {
+  /** Notes an entry that changes no state: the leader's own, or one that says who belongs to the group from it on. */
+  advance(index: LogIndex, term: Term, membership?: Uint8Array): void {
     assert(index > this.appliedIndex, 'Entries are applied in log order', [this.appliedIndex, index]);
     this.#writer.advance(index, term);
+    if (membership !== undefined) this.#writer.adopt(membership);
   }
 
   /** Decides a transaction (decisions 4.4). Throws for an entry that this release does not know: it stops the node. */

@@ -11,7 +11,7 @@
 import { assert, ByteWriter, type LogIndex, type Revision, type Term, toRevision } from '#base';
 import type { KvBatch } from '#kv';
 import type { StoredEventId, TransactionBodyView } from '#model';
-import { type Applied, writeApplied } from './applied.ts';
+import { type Applied, type GroupMark, writeApplied } from './applied.ts';
 import { copyRange } from './bytes-range.ts';
 import { IdGiver } from './id-giver.ts';
 import type { KeyFilter } from './key-filter.ts';
@@ -69,6 +69,7 @@ export class DatabaseWriter {
   readonly #opened: Applied;
   #index: LogIndex;
   #term: Term;
+  #group: GroupMark;
   #revision: Revision;
   #chainHash: Uint8Array;
   #recordedTimeMs: number;
@@ -87,6 +88,7 @@ export class DatabaseWriter {
     this.#opened = applied;
     this.#index = applied.index;
     this.#term = applied.term;
+    this.#group = applied.group;
     this.#revision = applied.revision;
     this.#chainHash = applied.chainHash;
     this.#recordedTimeMs = applied.recordedTimeMs;
@@ -100,6 +102,7 @@ export class DatabaseWriter {
       ...this.heads.nextIds,
       index: this.#index,
       term: this.#term,
+      group: this.#group,
       revision: this.#revision,
       chainHash: this.#chainHash,
       recordedTimeMs: this.#recordedTimeMs,
@@ -128,6 +131,11 @@ export class DatabaseWriter {
   advance(index: LogIndex, term: Term): void {
     this.#index = index;
     this.#term = term;
+  }
+
+  /** Notes who belongs to the group as of the last entry. */
+  adopt(membership: Uint8Array): void {
+    this.#group = { index: this.#index, membership };
   }
 
   /** The revision that the transaction id of the body is recorded at. */

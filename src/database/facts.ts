@@ -27,17 +27,20 @@ export function genesisHash(sha256: Sha256, databaseId: string): Uint8Array {
 export interface NewDatabase {
   readonly databaseId: DatabaseId;
   readonly createdAtMs: number;
+  /** Who belongs to its group at first; not looked into. */
+  readonly membership: Uint8Array;
 }
 
 const FIRST_ID = 1;
 
 /** The state of a database at revision 0. */
-export function newDatabase(sha256: Sha256, { databaseId, createdAtMs }: NewDatabase): Applied {
+export function newDatabase(sha256: Sha256, { databaseId, createdAtMs, membership }: NewDatabase): Applied {
   return {
     databaseId,
     createdAtMs,
     index: toLogIndex(0),
     term: toTerm(0),
+    group: { index: toLogIndex(0), membership },
     revision: toRevision(0),
     chainHash: genesisHash(sha256, databaseId),
     recordedTimeMs: createdAtMs,

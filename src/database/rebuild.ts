@@ -41,7 +41,10 @@ export async function rebuildDerived(store: KvStore, source: DatabaseSource, dur
   await store.clear(above.gte, above.lt);
   const derived = keys.tables(TABLE.TRANSACTION, 0x100);
   await store.clear(derived.gte, derived.lt);
-  await new Rebuild(store, reader, newDatabase(source.sha256, applied)).run(durable);
+  const { databaseId, createdAtMs, group } = applied;
+  // Who belongs to the group was decided for good, even where the state goes back behind that.
+  const start = { ...newDatabase(source.sha256, { databaseId, createdAtMs, membership: group.membership }), group };
+  await new Rebuild(store, reader, start).run(durable);
 }
 
 class Rebuild {

@@ -45,6 +45,7 @@ export type { Input, InputKind, Persisted } from './input.ts';
 export { checkState } from './invariants.ts';
 export { lastId } from './log.ts';
 export { everybody, isJoint, type Membership, membershipOf, type Target } from './membership.ts';
+export { decodeMembership, encodeMembership } from './membership-bytes.ts';
 export type { Message } from './message.ts';
 export type { Progress } from './progress.ts';
 export {

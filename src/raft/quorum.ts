@@ -14,7 +14,7 @@ export function toReplicaId(value: number): ReplicaId {
   return value;
 }
 
-function isReplicaId(value: number): value is ReplicaId {
+export function isReplicaId(value: number): value is ReplicaId {
   return Number.isSafeInteger(value) && value >= 1;
 }
 

@@ -57,13 +57,19 @@ export interface Recovered {
   readonly base: EntryId;
   /** Everything in the log behind `base`. */
   readonly entries: readonly Entry[];
+  /**
+   * Where the entry of the membership that it starts with stands, if it may stand behind `base`: the state machine was
+   * taken back behind it. It is known to be committed.
+   */
+  readonly membershipIndex?: LogIndex;
 }
 
 /**
  * A replica after a start: a follower without a leader, with an election deadline if it may vote.
  *
- * `membership` is the one that held at `base`. Of the memberships in the log all but the last are committed, since no
- * leader appends one before it has committed the one before (R11): so much of the commit index is known at once.
+ * `membership` is the one that held at `base`, or a later one that was applied before. Of the memberships in the log all
+ * but the last are committed, since no leader appends one before it has committed the one before (R11): so much of the
+ * commit index is known at once.
  */
 export function openReplica(
   config: Config,
@@ -71,19 +77,22 @@ export function openReplica(
   recovered: Recovered,
   clock: { readonly nowMs: number; readonly seed: number },
 ): RaftState {
-  const { hardState, base, entries } = recovered;
+  const { hardState, base, entries, membershipIndex = base.index } = recovered;
   const log = recoveredLog(base, entries);
   assert(lastId(log).term <= hardState.term, 'No entry is of a later term than the hard state', recovered);
+  assert(membershipIndex <= lastId(log).index, 'A membership that was applied is in the log', membershipIndex);
   const found = changesIn(entries);
-  const committed = found.at(-2);
+  const known: Change = { index: membershipIndex, membership };
+  const before = found.at(-2);
+  const held = before !== undefined && before.index > known.index ? before : known;
   const state: RaftState = {
     config,
-    membership: committed?.membership ?? membership,
-    changes: found.slice(-1),
+    membership: held.membership,
+    changes: found.slice(-1).filter(({ index }) => index > held.index),
     hardState,
     durable: hardState,
     log,
-    commit: committed?.index ?? base.index,
+    commit: toLogIndex(Math.max(base.index, held.index)),
     applying: base.index,
     applied: base.index,
     installing: undefined,

@@ -16,6 +16,8 @@
  * Whoever encodes a record leaves `crc` and `chain` zero: only the log knows what comes before it in the group, so it
  * seals the records of a batch just before it writes them (see batch-slab.ts).
  *
+ * An entry that carries a membership has a type of its own, and the membership where others have their payload.
+ *
  * This file does not know segments, batches or files, and it does not look into the payload of an entry.
  *
  *   W1  A record that was encoded decodes to the same value; a record that breaks the layout is refused, never guessed.
@@ -26,6 +28,7 @@ import {
   isLogIndex,
   isTerm,
   type LogIndex,
+  NO_BYTES,
   type Revision,
   type Term,
   toGroupId,
@@ -33,6 +36,7 @@ import {
   toRevision,
   toTerm,
 } from '#base';
+import { decodeMembership, encodeMembership, type Membership } from '#raft';
 import { readU64, writeU64 } from './little-endian.ts';
 
 /** The byte that tells records apart. Numbers are never used again for something else. */
@@ -44,6 +48,7 @@ export const RECORD_TYPE = {
   groupTombstone: 5,
   groupSummary: 6,
   tombstones: 7,
+  membership: 8,
 } as const;
 
 export const RECORD_HEADER_BYTES = 36;
@@ -90,6 +95,8 @@ export interface LogEntry {
   readonly index: LogIndex;
   /** Opaque to the log; empty for a leader's own entry. */
   readonly payload: Uint8Array;
+  /** Who belongs to the group once the entry is committed. Only in an entry without payload. */
+  readonly membership?: Membership;
 }
 
 export interface LeveledEntry extends LogEntry {
@@ -139,11 +146,9 @@ export class RecordWriter {
   entry(group: GroupId, entry: LogEntry, level: number = FEATURE_LEVEL): void {
     assert(entry.payload.length <= PAYLOAD_BYTES_MAX, 'A payload fits its limit', entry.payload.length);
     assert(entry.index > 0 && entry.term > 0, 'Entries start at index 1 and term 1', entry);
-    const at = this.#begin(RECORD_TYPE.entry, group, entry.payload.length);
-    this.#bytes[at + RECORD_OFFSET.level] = level;
-    writeU64(this.#view, at + RECORD_OFFSET.term, entry.term);
-    writeU64(this.#view, at + RECORD_OFFSET.index, entry.index);
-    this.#bytes.set(entry.payload, at + RECORD_OFFSET.payload);
+    if (entry.membership === undefined) return this.#entry(RECORD_TYPE.entry, group, entry, level);
+    assert(entry.payload.length === 0, 'An entry with a membership has no payload', entry.payload.length);
+    this.#entry(RECORD_TYPE.membership, group, { ...entry, payload: encodeMembership(entry.membership) }, level);
   }
 
   hardState(group: GroupId, hardState: HardState): void {
@@ -207,6 +212,14 @@ export class RecordWriter {
     return taken;
   }
 
+  #entry(type: number, group: GroupId, { term, index, payload }: LogEntry, level: number): void {
+    const at = this.#begin(type, group, payload.length);
+    this.#bytes[at + RECORD_OFFSET.level] = level;
+    writeU64(this.#view, at + RECORD_OFFSET.term, term);
+    writeU64(this.#view, at + RECORD_OFFSET.index, index);
+    this.#bytes.set(payload, at + RECORD_OFFSET.payload);
+  }
+
   #begin(type: number, group: GroupId, payloadBytes: number): number {
     const at = this.#length;
     const length = RECORD_HEADER_BYTES + payloadBytes;
@@ -243,6 +256,12 @@ export function decodeRecord(bytes: Uint8Array, view: DataView, at: number): Log
     case RECORD_TYPE.entry: {
       const level = view.getUint8(at + RECORD_OFFSET.level);
       return { kind: 'entry', group, level, term, index, payload: bytes.subarray(payloadAt, payloadAt + payloadBytes) };
+    }
+    case RECORD_TYPE.membership: {
+      const membership = decodeMembership(bytes.subarray(payloadAt, payloadAt + payloadBytes));
+      if (typeof membership === 'string') return `a membership that is none: ${membership}`;
+      const level = view.getUint8(at + RECORD_OFFSET.level);
+      return { kind: 'entry', group, level, term, index, payload: NO_BYTES, membership };
     }
     case RECORD_TYPE.hardState:
       return withSafe(readU64(view, payloadAt), (vote) => ({ kind: 'hard-state', group, hardState: { term, vote } }));
@@ -298,6 +317,7 @@ function withSafe(value: number, build: (value: number) => LogRecord): LogRecord
 function payloadFits(type: number, payloadBytes: number): boolean {
   switch (type) {
     case RECORD_TYPE.entry:
+    case RECORD_TYPE.membership:
       return payloadBytes <= PAYLOAD_BYTES_MAX;
     case RECORD_TYPE.hardState:
     case RECORD_TYPE.checkpoint:

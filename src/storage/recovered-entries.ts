@@ -55,10 +55,11 @@ export class RecoveredEntries {
     this.#borrowing.clear();
   }
 
-  #add(group: GroupId, { term, index, level, payload }: LeveledEntry): void {
+  #add(group: GroupId, { term, index, level, payload, membership }: LeveledEntry): void {
+    const entry = { term, index, level, payload, ...(membership && { membership }) };
     const entries = this.#entries.get(group);
-    if (entries === undefined) this.#entries.set(group, [{ term, index, level, payload }]);
-    else entries.push({ term, index, level, payload });
+    if (entries === undefined) this.#entries.set(group, [entry]);
+    else entries.push(entry);
     this.#borrowing.add(group);
   }
 

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { type DatabaseId, type Sha256, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
+import { type DatabaseId, NO_BYTES, type Sha256, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
 import {
   DatabaseMachine,
   DatabaseReader,
@@ -42,7 +42,7 @@ export class DatabaseHost {
     this.#options = options;
     this.machine = DatabaseMachine.create(
       this.source,
-      { databaseId: DATABASE_ID, createdAtMs: CREATED_AT_MS },
+      { databaseId: DATABASE_ID, createdAtMs: CREATED_AT_MS, membership: NO_BYTES },
       options,
     );
   }
@@ -90,10 +90,11 @@ export class DatabaseHost {
    */
   async reopen(warm: boolean): Promise<readonly number[]> {
     this.#batch = undefined;
-    const { databaseId, createdAtMs } = this.machine.applied;
+    const { databaseId, createdAtMs, group } = this.machine.applied;
+    const { membership } = group;
     this.machine =
       DatabaseMachine.open(this.source, this.#options) ??
-      DatabaseMachine.create(this.source, { databaseId, createdAtMs }, this.#options);
+      DatabaseMachine.create(this.source, { databaseId, createdAtMs, membership }, this.#options);
     if (warm) await this.machine.warm();
     const different: number[] = [];
     for (let index = this.machine.appliedIndex + 1; index <= this.#log.length; index++) {

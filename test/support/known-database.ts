@@ -9,6 +9,7 @@ import {
   compareInstants,
   type Instant,
   instantFromMs,
+  NO_BYTES,
   type Sha256,
   toDatabaseId,
   toGroupId,
@@ -57,7 +58,7 @@ export class KnownDatabase {
     this.source = { kv: reader, group, crc32, sha256 };
     this.#machine = DatabaseMachine.create(
       { ...this.source, kv: store },
-      { databaseId: DATABASE_ID, createdAtMs: CREATED_AT_MS },
+      { databaseId: DATABASE_ID, createdAtMs: CREATED_AT_MS, membership: NO_BYTES },
     );
   }
 

@@ -2,9 +2,10 @@
  * The log as the dumbest thing that could be right: a list of records, folded anew whenever somebody asks. Tests hold
  * what the real log recovers against it, and draw random records that a correct user of the log could append.
  */
-import { crc32, toGroupId, toLogIndex, toRevision, toTerm } from '#base';
+import { crc32, NO_BYTES, toGroupId, toLogIndex, toRevision, toTerm } from '#base';
+import { encodeMembership, type Membership, membershipOf, type ReplicaId, toReplicaId } from '#raft';
 import { type EncodedRecords, RecordWriter, type RecoveredLog } from '#storage';
-import type { LogRecord } from '../../src/storage/log-records.ts';
+import type { LeveledEntry, LogRecord } from '../../src/storage/log-records.ts';
 
 interface ModelEntry {
   readonly term: number;
@@ -12,6 +13,8 @@ interface ModelEntry {
   readonly level: number;
   /** Length and checksum: enough to tell two apart, and short enough to be printed. */
   readonly payload: string;
+  /** Who belongs to the group from it on, where it says so. */
+  readonly membership: string;
 }
 
 interface ModelGroup {
@@ -74,9 +77,10 @@ export function stateOf(recovered: RecoveredLog): ModelState {
   return { groups, tombstones: [...recovered.tombstones].toSorted((a, b) => a - b) };
 }
 
-function modelEntry(entry: { term: number; index: number; level: number; payload: Uint8Array }): ModelEntry {
-  const { term, index, level, payload } = entry;
-  return { term, index, level, payload: `${payload.length} bytes, ${crc32(payload)}` };
+function modelEntry(entry: LeveledEntry): ModelEntry {
+  const { term, index, level, payload, membership } = entry;
+  const members = membership === undefined ? '' : encodeMembership(membership).join(' ');
+  return { term, index, level, payload: `${payload.length} bytes, ${crc32(payload)}`, membership: members };
 }
 
 export function encode(records: readonly LogRecord[]): EncodedRecords {
@@ -192,14 +196,19 @@ export class RecordSource {
     group.terms.push(group.term);
     const index = toLogIndex(group.checkpoint + group.terms.length);
     const level = 1 + this.#draw(3);
-    return {
-      kind: 'entry',
-      group: toGroupId(group.id),
-      level,
-      term: toTerm(group.term),
-      index,
-      payload: this.#payload(),
-    };
+    const entry = { kind: 'entry', group: toGroupId(group.id), level, term: toTerm(group.term), index } as const;
+    if (this.#draw(12) === 0) return { ...entry, payload: NO_BYTES, membership: this.#membership() };
+    return { ...entry, payload: this.#payload() };
+  }
+
+  /** One to five voters of random numbers, on their way from others or not, and up to two learners. */
+  #membership(): Membership {
+    const first = 1 + this.#draw(2 ** 30);
+    const replicas = (count: number, from: number): readonly ReplicaId[] =>
+      Array.from({ length: count }, (_, at) => toReplicaId(from + at * 2 ** 20));
+    const { voters, learners } = membershipOf(replicas(1 + this.#draw(5), first), replicas(this.#draw(3), first + 1));
+    const outgoing = this.#draw(2) === 0 ? [] : replicas(1 + this.#draw(3), first + 2);
+    return { voters: { ...voters, outgoing }, learners, learnersNext: outgoing.slice(0, this.#draw(2)) };
   }
 
   /** Random bytes; or zeros, which look like lost sectors; or a single bit in them. */

@@ -111,16 +111,20 @@ function after(group: RecoveredGroup, record: LogRecord): RecoveredGroup {
     case 'hard-state':
       return { ...group, hardState: record.hardState };
     case 'entry': {
-      const { term, index, payload, level } = record;
+      const { term, index, payload, level, membership } = record;
       const last = group.entries.at(-1)?.index ?? group.checkpoint.index;
       assert(index === last + 1, 'Entries are persisted in order', [last, index]);
-      return { ...group, entries: [...group.entries, { term, index, payload, level }] };
+      return {
+        ...group,
+        entries: [...group.entries, { term, index, payload, level, ...(membership && { membership }) }],
+      };
     }
     case 'checkpoint': {
       const { checkpoint } = record;
       return { ...group, checkpoint, entries: group.entries.filter((entry) => entry.index > checkpoint.index) };
     }
     case 'truncate-from':
+      return { ...group, entries: group.entries.filter((entry) => entry.index < record.index) };
     case 'group-tombstone':
     case 'group-summary':
     case 'tombstones':

@@ -21,6 +21,7 @@ import type {
   AppliedMark,
   Binding,
   CatalogMachine,
+  HeldMembership,
   KeyRange,
   Machine,
   MachineEntry,
@@ -28,11 +29,13 @@ import type {
   Outcome,
 } from '#cluster';
 import { KeyWriter, type KvBatch, type KvReader } from '#kv';
+import type { Membership } from '#raft';
 
 const HEADER_BYTES = 9;
 const KIND = { transact: 1, create: 16, delete: 17 } as const;
 
 interface AppliedRow extends AppliedMark {
+  readonly members: HeldMembership;
   readonly recordedTimeMs: number;
   readonly checksum: number;
 }
@@ -43,7 +46,7 @@ interface RevisionRow {
   readonly checksum: number;
 }
 
-const NOTHING: AppliedRow = {
+const NOTHING: Omit<AppliedRow, 'members'> = {
   index: toLogIndex(0),
   term: toTerm(0),
   revision: toRevision(0),
@@ -71,8 +74,9 @@ export function storedRevision(kv: KvReader, group: GroupId): Revision {
 }
 
 export const toyMachines: Machines = {
-  openCatalog: (kv) => new ToyCatalog(kv),
-  createDatabase: (kv, binding) => new ToyDatabase(kv, binding.group, NOTHING),
+  openCatalog: (kv, founders) => new ToyCatalog(kv, founders),
+  createDatabase: (kv, binding, founders) =>
+    new ToyDatabase(kv, binding.group, { ...NOTHING, members: first(founders) }),
   markOf: readApplied,
   openDatabase: (kv, group) => {
     const applied = readApplied(kv, group);
@@ -80,7 +84,8 @@ export const toyMachines: Machines = {
   },
   verify: async (kv, group, durable) => {
     const rows = await historyOf(kv, group);
-    const applied = readApplied(kv, group) ?? NOTHING;
+    const applied = readApplied(kv, group);
+    assert(applied !== undefined, 'What is verified was created', group);
     let checksum = durable.revision === 0 ? 0 : (rows[durable.revision - 1]?.checksum ?? -1);
     for (const row of rows.slice(durable.revision)) {
       checksum = nextChecksum(checksum, row.text);
@@ -92,10 +97,11 @@ export const toyMachines: Machines = {
     const batch = kv.batch();
     const rows = await historyOf(kv, group);
     const last = rows[durable.revision - 1];
+    const members = readApplied(kv, group)?.members;
     const range = kv.range({ ...historyRows(group), gte: revisionKey(group, durable.revision + 1) });
     for (const { key } of await range.next(10_000)) batch.del(key);
     await range.close();
-    batch.put(appliedKey(group), json({ ...NOTHING, ...last, ...durable }));
+    batch.put(appliedKey(group), json({ ...NOTHING, ...last, ...durable, members }));
     await kv.write(batch, { sync: true });
   },
   stamp: (bytes, recordedTimeMs) => {
@@ -130,6 +136,10 @@ class ToyDatabase implements Machine {
     return { index, term, revision };
   }
 
+  get members(): HeldMembership {
+    return this.#applied.members;
+  }
+
   get recordedTimeMs(): number {
     return this.#applied.recordedTimeMs;
   }
@@ -144,9 +154,9 @@ class ToyDatabase implements Machine {
     return needs.map(() => length);
   }
 
-  apply({ index, term, payload: bytes, answers }: MachineEntry): Outcome | undefined {
+  apply({ index, term, payload: bytes, answers, membership }: MachineEntry): Outcome | undefined {
     assert(index === this.#applied.index + 1, 'Entries are applied in order', [this.#applied.index, index]);
-    this.#applied = { ...this.#applied, index, term };
+    this.#applied = { ...this.#applied, index, term, ...(membership && { members: { index, membership } }) };
     if (bytes.length === 0) return undefined;
     if (bytes[0] !== KIND.transact) throw new Error(`Kind ${bytes[0]} is unknown`);
     const text = textOf(bytes);
@@ -159,7 +169,7 @@ class ToyDatabase implements Machine {
     const stored = text === 'count' ? `count ${answers[0]}` : text;
     const revision = toRevision(basis + 1);
     const checksum = nextChecksum(this.#applied.checksum, stored);
-    this.#applied = { index, term, revision, recordedTimeMs, checksum };
+    this.#applied = { ...this.#applied, revision, recordedTimeMs, checksum };
     this.#rows.set(revision, { text: stored, recordedTimeMs, checksum });
     return { kind: 'committed', revision, basis, recordedTimeMs, eventCount: 1, storedIds: [] };
   }
@@ -183,6 +193,7 @@ class ToyDatabase implements Machine {
 }
 
 interface CatalogRow extends AppliedMark {
+  readonly members: HeldMembership;
   readonly nextGroup: number;
   readonly bindings: readonly Binding[];
 }
@@ -196,9 +207,14 @@ interface CatalogRequest {
 class ToyCatalog implements CatalogMachine {
   #row: CatalogRow;
 
-  constructor(kv: KvReader) {
+  constructor(kv: KvReader, founders: Membership) {
     const value = kv.get(appliedKey(toGroupId(0)));
-    this.#row = value === undefined ? { ...NOTHING, nextGroup: 1, bindings: [] } : (parse(value) as CatalogRow);
+    const empty = { ...NOTHING, members: first(founders), nextGroup: 1, bindings: [] };
+    this.#row = value === undefined ? empty : (parse(value) as CatalogRow);
+  }
+
+  get members(): HeldMembership {
+    return this.#row.members;
   }
 
   get applied(): AppliedMark {
@@ -224,9 +240,9 @@ class ToyCatalog implements CatalogMachine {
     return this.#row.bindings;
   }
 
-  apply({ index, term, payload: bytes }: MachineEntry): Outcome | undefined {
+  apply({ index, term, payload: bytes, membership }: MachineEntry): Outcome | undefined {
     assert(index === this.#row.index + 1, 'Entries are applied in order', [this.#row.index, index]);
-    this.#row = { ...this.#row, index, term };
+    this.#row = { ...this.#row, index, term, ...(membership && { members: { index, membership } }) };
     if (bytes.length === 0) return undefined;
     const request = parse(bytes.subarray(HEADER_BYTES)) as CatalogRequest;
     const bound = this.#row.bindings.find(({ name }) => name === request.name);
@@ -252,6 +268,10 @@ class ToyCatalog implements CatalogMachine {
     this.#row = { ...this.#row, bindings: this.#row.bindings.filter((each) => each !== bound) };
     return { kind: 'deleted', binding: bound };
   }
+}
+
+function first(membership: Membership): HeldMembership {
+  return { index: toLogIndex(0), membership };
 }
 
 function payload(kind: number, text: string): Uint8Array {

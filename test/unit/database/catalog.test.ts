@@ -14,7 +14,7 @@ class CatalogHost {
   #index = 0;
 
   open(): CatalogMachine {
-    return CatalogMachine.open(sourceOf(this.kv, CATALOG_GROUP));
+    return CatalogMachine.open(sourceOf(this.kv, CATALOG_GROUP), Uint8Array.of(1, 2, 3));
   }
 
   apply(entry: CatalogEntry): CatalogOutcome {
@@ -66,6 +66,15 @@ describe('CatalogMachine', () => {
     expect(host.apply(creation('shop', 2))).toEqual({ kind: 'exists', binding });
     expect(host.machine.lookup('shop')).toEqual(binding);
     expect(host.machine.applied).toMatchObject({ index: 2, revision: 1, nextGroup: 2 });
+  });
+
+  it('keeps the membership of the last entry that had one, with the index that it is applied to', async () => {
+    const host = new CatalogHost();
+    expect(host.machine.applied.group).toEqual({ index: 0, membership: Uint8Array.of(1, 2, 3) });
+    host.machine.advance(toLogIndex(1), toTerm(1), Uint8Array.of(4));
+    host.machine.advance(toLogIndex(2), toTerm(1));
+    await host.flushAndReopen();
+    expect(host.machine.applied).toMatchObject({ index: 2, group: { index: 1, membership: Uint8Array.of(4) } });
   });
 
   it('deletes by name whatever instance is bound, and says when there is none', () => {

@@ -3,7 +3,8 @@
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toGroupId, toLogIndex, toRevision, toTerm } from '#base';
+import { NO_BYTES, toGroupId, toLogIndex, toRevision, toTerm } from '#base';
+import { membershipOf, toReplicaId } from '#raft';
 import { PAYLOAD_BYTES_MAX, RecordWriter } from '#storage';
 import { decodeRecord, type LogRecord, RECORD_HEADER_BYTES, RECORD_OFFSET } from '../../../src/storage/log-records.ts';
 
@@ -15,6 +16,19 @@ const payload = Uint8Array.of(1, 2, 3);
 const EXAMPLES: readonly LogRecord[] = [
   { kind: 'entry', group, level: 1, term: toTerm(3), index: toLogIndex(42), payload },
   { kind: 'entry', group, level: 255, term: toTerm(3), index: toLogIndex(43), payload: new Uint8Array(0) },
+  {
+    kind: 'entry',
+    group,
+    level: 1,
+    term: toTerm(3),
+    index: toLogIndex(44),
+    payload: NO_BYTES,
+    membership: {
+      voters: { incoming: [toReplicaId(2), toReplicaId(2 ** 53 - 1)], outgoing: [] },
+      learners: [toReplicaId(1)],
+      learnersNext: [],
+    },
+  },
   { kind: 'hard-state', group, hardState },
   { kind: 'truncate-from', group, index: toLogIndex(42) },
   { kind: 'checkpoint', group, checkpoint },
@@ -80,11 +94,39 @@ describe('a log record', () => {
   it.each([
     ['vote', { kind: 'hard-state', group, hardState }, 0],
     ['revision', { kind: 'checkpoint', group, checkpoint }, 0],
-    ['number of a summary', EXAMPLES[6], 24],
+    ['number of a summary', EXAMPLES[7], 24],
   ] as const)('is refused when its %s is beyond 2^53 (W1)', (_name, record, place) => {
     const bytes = encode(record === undefined ? [] : [record]);
     bytes[RECORD_HEADER_BYTES + place + 7] = 1;
     expect(decodeRecord(bytes, new DataView(bytes.buffer), 0)).toMatch(/number \d+/);
+  });
+});
+
+describe('a record with a membership', () => {
+  const membership = membershipOf([toReplicaId(1), toReplicaId(2)]);
+  const record: LogRecord = {
+    kind: 'entry',
+    group,
+    level: 1,
+    term: toTerm(1),
+    index: toLogIndex(1),
+    payload: NO_BYTES,
+    membership,
+  };
+
+  it.each([
+    ['nobody in it', 0, 0, /four lists/],
+    ['a voter twice', 2, 1, /named once/],
+    ['a voter that is 0', 1, 0, /four lists/],
+    ['more lists', 5, 1, /four lists/],
+  ])('is refused with %s (W1)', (_name, place, byte, message) => {
+    const bytes = encode([record]);
+    bytes[RECORD_HEADER_BYTES + place] = byte;
+    expect(decodeRecord(bytes, new DataView(bytes.buffer), 0)).toMatch(message);
+  });
+
+  it('is not written with a payload beside it', () => {
+    expect(() => encode([{ ...record, payload }])).toThrow('An entry with a membership has no payload');
   });
 });
 

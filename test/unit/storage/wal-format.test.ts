@@ -45,7 +45,7 @@ describe('the header of a segment', () => {
     const header = fc.record({ clusterId: id, storeId: id, number: u64, segmentBytes: u64, previous });
     fc.assert(
       fc.property(header, (expected) => {
-        expect(decodeSegmentHeader(encodeSegmentHeader(expected))).toEqual({ ...expected, version: 1 });
+        expect(decodeSegmentHeader(encodeSegmentHeader(expected))).toEqual({ ...expected, version: 2 });
       }),
     );
   });

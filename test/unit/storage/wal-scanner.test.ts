@@ -6,7 +6,8 @@
 // the beginning of the segment too, and must come to the same.
 
 import { describe, expect, it } from 'vitest';
-import { toGroupId, toLogIndex, toTerm } from '#base';
+import { NO_BYTES, toGroupId, toLogIndex, toTerm } from '#base';
+import { membershipOf, toReplicaId } from '#raft';
 import { StorageFailure, Wal } from '#storage';
 import type { LogRecord } from '../../../src/storage/log-records.ts';
 import { decodeBatchHeader, decodeSegmentHeader, type LogEnd, SECTOR_BYTES } from '../../../src/storage/wal-format.ts';
@@ -23,6 +24,7 @@ import { MemoryDisk } from '../../support/memory-disk.ts';
 const SEGMENT_BYTES = 64 * 1024;
 const PATH = 'wal/000000000001.wal';
 const IDENTITY = { clusterId: new Uint8Array(16).fill(1), storeId: new Uint8Array(16).fill(2) };
+const MEMBERSHIP = membershipOf([1, 2, 3].map(toReplicaId));
 const FIRST: LogEnd = { seq: 0, crc: 0, offset: SECTOR_BYTES };
 
 const disk = fullSegment();
@@ -218,12 +220,12 @@ function fullSegment(seed = 42): MemoryDisk {
   const made = new MemoryDisk();
   const { wal } = Wal.open('wal', { identity: IDENTITY, segmentBytes: SEGMENT_BYTES, disk: made });
   const source = new RecordSource(draw, { groups: 3, payloadBytesMax: 1200 });
-  for (let count = 0; count < 24; count++) wal.append([encode(source.batch(1 + draw(8)))]);
+  for (let count = 0; count < 26; count++) wal.append([encode(source.batch(1 + draw(8)))]);
   wal.append([encode(lastRecords(draw))]);
   return made;
 }
 
-/** The last batch is a few sectors long, with text in it and zeros. */
+/** The last batch is a few sectors long, with text in it, zeros, and a membership. */
 function lastRecords(draw: (below: number) => number): readonly LogRecord[] {
   const group = toGroupId(2 ** 20);
   const term = toTerm(1);
@@ -232,6 +234,7 @@ function lastRecords(draw: (below: number) => number): readonly LogRecord[] {
     { kind: 'hard-state', group, hardState: { term, vote: 1 } },
     { kind: 'entry', group, level: 1, term, index: toLogIndex(1), payload: text },
     { kind: 'entry', group, level: 1, term, index: toLogIndex(2), payload: new Uint8Array(1300) },
+    { kind: 'entry', group, level: 1, term, index: toLogIndex(3), payload: NO_BYTES, membership: MEMBERSHIP },
   ];
 }
 

@@ -1,0 +1,45 @@
+/**
+ * A membership as bytes: the one form in which it stands in the log, beside the applied index and in messages.
+ *
+ * ```
+ * membership := members(incoming voters) members(outgoing voters) members(learners) members(learners next)
+ * members    := varint count, (varint replica)*
+ * ```
+ * Whatever was encoded decodes to the same membership; bytes that are none are refused with what is wrong with them.
+ */
+import { ByteReader, ByteWriter } from '#base';
+import { fault, type Membership } from './membership.ts';
+import { isReplicaId, type ReplicaId } from './quorum.ts';
+
+export function encodeMembership({ voters, learners, learnersNext }: Membership): Uint8Array {
+  const bytes = new ByteWriter(32);
+  for (const members of [voters.incoming, voters.outgoing, learners, learnersNext]) {
+    bytes.varint(members.length);
+    for (const member of members) bytes.varint(member);
+  }
+  return bytes.take();
+}
+
+/** The membership; or, as text, why the bytes are none. */
+export function decodeMembership(bytes: Uint8Array): Membership | string {
+  const reader = new ByteReader(bytes);
+  const incoming = readMembers(reader);
+  const outgoing = readMembers(reader);
+  const learners = readMembers(reader);
+  const learnersNext = readMembers(reader);
+  if (reader.failed || reader.left > 0) return `${bytes.length} bytes that are not four lists of replicas`;
+  const membership: Membership = { voters: { incoming, outgoing }, learners, learnersNext };
+  return fault(membership) ?? membership;
+}
+
+/** Sets no bound on the count but the bytes that there are: each member takes one at least. */
+function readMembers(reader: ByteReader): readonly ReplicaId[] {
+  const count = reader.varint();
+  const members: ReplicaId[] = [];
+  while (members.length < count && !reader.failed) {
+    const member = reader.varint();
+    if (isReplicaId(member)) members.push(member);
+    else reader.skip(reader.left + 1);
+  }
+  return members;
+}

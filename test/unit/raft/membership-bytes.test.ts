@@ -1,0 +1,100 @@
+// Goal: a membership survives as bytes, bytes that are none are refused, and a replica that starts holds the membership
+// that was applied, even where its state was taken back behind it (R11). Method: random memberships and bytes, and the
+// places where the entry of a membership can stand.
+
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { NO_BYTES, toLogIndex, toTerm } from '#base';
+import {
+  checkState,
+  decodeMembership,
+  type Entry,
+  encodeMembership,
+  membershipOf,
+  openReplica,
+  REPLICATION,
+  toReplicaId,
+} from '#raft';
+
+const replica = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }).map(toReplicaId);
+
+describe('a membership as bytes', () => {
+  it('is the same when it is read back', () => {
+    const distinct = fc.uniqueArray(replica, { minLength: 1, maxLength: 9 });
+    fc.assert(
+      fc.property(distinct, fc.nat(8), fc.array(replica, { maxLength: 3 }), (ids, learnerCount, outgoing) => {
+        const voters = ids.slice(0, Math.max(1, ids.length - learnerCount));
+        const learners = ids.slice(voters.length).filter((id) => !outgoing.includes(id));
+        const { voters: incoming } = membershipOf(voters, learners);
+        const leaving = [...new Set(outgoing)];
+        const next = leaving.filter((id) => !voters.includes(id)).slice(0, 1);
+        const membership = { voters: { ...incoming, outgoing: leaving }, learners, learnersNext: next };
+        expect(decodeMembership(encodeMembership(membership))).toEqual(membership);
+      }),
+    );
+  });
+
+  it('is refused or whole, whatever the bytes are', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 30 }), (bytes) => {
+        const decoded = decodeMembership(bytes);
+        if (typeof decoded === 'string') return;
+        expect(decodeMembership(encodeMembership(decoded))).toEqual(decoded);
+      }),
+    );
+    expect(decodeMembership(NO_BYTES)).toMatch('four lists');
+    expect(decodeMembership(Uint8Array.of(0, 0, 0, 0))).toBe('a group has at least one voter');
+  });
+});
+
+interface Found {
+  /** Where the entry of the membership that was applied stands, when it is behind the base. */
+  readonly at?: number;
+  readonly last: number;
+}
+
+interface Held {
+  readonly held: number;
+  readonly open: readonly number[];
+  readonly commit: number;
+}
+
+describe('a replica that starts (R11)', () => {
+  const config = {
+    self: toReplicaId(1),
+    electionWindowMs: 1000,
+    electionJitterMs: 100,
+    uncommittedBytesMax: 1000,
+    pendingReadsMax: 10,
+    replication: REPLICATION,
+  };
+  const members = [[], [2], [2, 3]].map((learners) => membershipOf([toReplicaId(1)], learners.map(toReplicaId)));
+
+  /** Entries 4 to 8; those at 5 and 7 carry the second and the third membership. */
+  const entries: readonly Entry[] = [4, 5, 6, 7, 8].map((index) => {
+    const entry = { index: toLogIndex(index), term: toTerm(1), payload: NO_BYTES };
+    const membership = members[(index - 3) / 2];
+    return index % 2 === 1 && membership !== undefined ? { ...entry, membership } : entry;
+  });
+
+  it.each([
+    ['at its base, when nothing newer is known to be committed', { last: 5 }, { held: 0, open: [1], commit: 3 }],
+    ['in the log before the last', { last: 8 }, { held: 1, open: [2], commit: 5 }],
+    ['behind its base, because it was applied before', { at: 5, last: 6 }, { held: 1, open: [], commit: 5 }],
+    ['behind its base, with another that is open', { at: 5, last: 8 }, { held: 1, open: [2], commit: 5 }],
+    ['behind its base and the last of the log', { at: 7, last: 8 }, { held: 2, open: [], commit: 7 }],
+  ] as readonly [string, Found, Held][])('holds the membership %s', (_name, { at, last }, { held, open, commit }) => {
+    const membership = members[((at ?? 3) - 3) / 2] ?? membershipOf([toReplicaId(1)]);
+    const recovered = {
+      hardState: { term: toTerm(1), vote: undefined },
+      base: { index: toLogIndex(3), term: toTerm(1) },
+      entries: entries.filter(({ index }) => index <= last),
+      ...(at !== undefined && { membershipIndex: toLogIndex(at) }),
+    };
+    const state = openReplica(config, membership, recovered, { nowMs: 0, seed: 1 });
+    checkState(state);
+    expect(state.membership).toEqual(members[held]);
+    expect(state.changes.map((change) => members.indexOf(change.membership))).toEqual(open);
+    expect(state.commit).toBe(commit);
+  });
+});
