@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { crc32 } from 'node:zlib';
-import { encodeUtf8, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
+import { encodeUtf8, NO_BYTES, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
 import { DatabaseMachine } from '#database';
 import type { KvStore } from '#kv';
 import {
@@ -123,7 +123,7 @@ const kv = await openLevelStore(directory);
 try {
   const source = { kv, group: toGroupId(1), crc32, sha256 };
   const databaseId = toDatabaseId('0199a5c8-0000-7000-8000-000000000001');
-  const machine = DatabaseMachine.create(source, { databaseId, createdAtMs: CREATED_AT_MS });
+  const machine = DatabaseMachine.create(source, { databaseId, createdAtMs: CREATED_AT_MS, membership: NO_BYTES });
   await fill(kv, machine);
   for (const [name, selector] of CASES) console.log(await measure(machine, name, selector));
 } finally {
