@@ -1,5 +1,5 @@
-// Goal: events are found and shown as the specification says, in both route families: queries, pages, single events,
-// streams, subjects, event types and their listings. Method: a real node with one database of five transactions.
+// Goal: events are found as the specification says, in both route families: queries, the log, pages.
+// Method: a real node with one database of five transactions.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type Answer,
@@ -12,6 +12,7 @@ import {
   q,
   uniqueName,
 } from '../support/http-client.ts';
+import { createHistory, type EventPage, IN_ORDER, idsOf } from '../support/http-history.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
@@ -19,45 +20,10 @@ let api: HttpClient;
 let databaseId: string;
 const name = uniqueName();
 
-interface EventJson {
-  readonly id: string;
-  readonly revision: number;
-  readonly index: number;
-  readonly recordedtime: string;
-}
-
-interface Page {
-  readonly revision?: number;
-  readonly events: readonly EventJson[];
-  readonly has_more: boolean;
-  readonly next?: string;
-  readonly next_cursor?: string;
-}
-
-const ids = (answer: Answer): readonly string[] => (jsonOf(answer) as Page).events.map(({ id }) => id);
-
-/** Revision, then events: ids tell where they are. */
-const HISTORY: readonly (readonly object[])[] = [
-  [cloudEvent('1.0', { subject: 'ada', time: '2024-01-05T00:00:00Z' }), cloudEvent('1.1', { subject: 'bob' })],
-  [cloudEvent('2.0', { source: '/db/shop/streams/carts', type: 'cart.filled', time: '2024-01-01T00:00:00Z' })],
-  [cloudEvent('3.0', { type: 'order.paid', subject: 'ada', time: '2024-01-03T00:00:00+02:00' })],
-  [
-    cloudEvent('4.0', {
-      source: 'carts',
-      type: 'cart.emptied',
-      subject: 'ada lovelace/1',
-      time: '2024-01-02T00:00:00Z',
-    }),
-  ],
-  [0, 1, 2, 3, 4].map((index) => cloudEvent(`5.${index}`, { type: 'order.shipped', data: { index } })),
-];
-const IN_ORDER = ['1.0', '1.1', '2.0', '3.0', '4.0', '5.0', '5.1', '5.2', '5.3', '5.4'];
-
 beforeAll(async () => {
   server = await startTestServer();
   api = new HttpClient(server.http);
-  databaseId = await api.create(name);
-  for (const events of HISTORY) await api.commit(name, ...events);
+  databaseId = await createHistory(api, name);
 });
 
 afterAll(async () => {
@@ -75,7 +41,7 @@ function search(body: unknown): Promise<Answer> {
 describe('SPEC-HTTP-R2: GET /db/{database}/{revision}/events?q=', () => {
   it('answers all events up to the revision without q', async () => {
     const answer = await api.get(`/db/${name}/3/events`);
-    expect(ids(answer)).toEqual(IN_ORDER.slice(0, 4));
+    expect(idsOf(answer)).toEqual(IN_ORDER.slice(0, 4));
     expect(jsonOf(answer)).toMatchObject({ database: name, revision: 3, has_more: false });
     expect(answer.headers.get('x-database-id')).toBe(databaseId);
     expect(answer.headers.get('x-revision')).toBe('3');
@@ -117,12 +83,12 @@ describe('SPEC-HTTP-R2: GET /db/{database}/{revision}/events?q=', () => {
       ['1.0', '3.0', '4.0', '2.0'],
     ],
   ])('answers %j', async (question, expected) => {
-    expect(ids(await query(question))).toEqual(expected);
+    expect(idsOf(await query(question))).toEqual(expected);
   });
 
   it('never shows an event above the revision', async () => {
-    expect(ids(await query({ direction: 'REVERSE' }, 2))).toEqual(['2.0', '1.1', '1.0']);
-    expect(ids(await query({ range: { effectiveTime: { endAt: '2030-01-01T00:00:00Z' } } }, 2))).toEqual([
+    expect(idsOf(await query({ direction: 'REVERSE' }, 2))).toEqual(['2.0', '1.1', '1.0']);
+    expect(idsOf(await query({ range: { effectiveTime: { endAt: '2030-01-01T00:00:00Z' } } }, 2))).toEqual([
       '2.0',
       '1.0',
       '1.1',
@@ -136,22 +102,22 @@ describe('SPEC-HTTP-R2: GET /db/{database}/{revision}/events?q=', () => {
       let path: string | undefined = `/db/${name}/5/events?q=${q(question)}`;
       while (path !== undefined) {
         const answer = await api.get(path);
-        const { has_more, next, events } = jsonOf(answer) as Page;
+        const { has_more, next, events } = jsonOf(answer) as EventPage;
         expect(has_more).toBe(next !== undefined);
         expect(answer.headers.get('link')).toBe(next === undefined ? null : `<${next}>; rel="next"`);
         seen.push(...events.map(({ id }) => id));
         path = next;
       }
       const { limit: _limit, ...whole } = question;
-      expect(seen).toEqual(ids(await query(whole)));
+      expect(seen).toEqual(idsOf(await query(whole)));
     },
   );
 
   it('pages along effective time by their links', async () => {
     const range = { effectiveTime: { endAt: '2024-01-05T00:00:00Z' } };
-    const first = jsonOf(await query({ limit: 2, range })) as Page;
+    const first = jsonOf(await query({ limit: 2, range })) as EventPage;
     expect(first.events.map(({ id }) => id)).toEqual(['2.0', '4.0']);
-    expect(ids(await api.get(first.next ?? ''))).toEqual(['3.0', '1.0']);
+    expect(idsOf(await api.get(first.next ?? ''))).toEqual(['3.0', '1.0']);
   });
 
   it('reports the cut that it applied', async () => {
@@ -169,7 +135,7 @@ describe('SPEC-HTTP-R2: GET /db/{database}/{revision}/events?q=', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store');
     expect(answer.headers.get('x-database-id')).toBe(databaseId);
     const followed = await api.get(answer.headers.get('location') ?? '');
-    expect(ids(followed)).toEqual(['2.0', '4.0']);
+    expect(idsOf(followed)).toEqual(['2.0', '4.0']);
     const cut = followed.headers.get('x-effective-time-end-at') ?? '';
     expect(cut).toBe(answer.headers.get('x-effective-time-end-at'));
     expect(Math.abs(Date.parse(cut) - Date.now())).toBeLessThan(60_000);
@@ -225,11 +191,11 @@ describe('SPEC-HTTP-COLLECTION-QUERY: POST /databases/{database_name}/query', ()
     [{ direction: 'reverse', limit: 2 }, ['5.4', '5.3']],
     [{ after: { revision: 5, index: 2 } }, ['5.3', '5.4']],
   ])('answers %j', async (body, expected) => {
-    expect(ids(await search(body))).toEqual(expected);
+    expect(idsOf(await search(body))).toEqual(expected);
   });
 
   it('gives every event its revision, index and recordedtime', async () => {
-    const { events } = jsonOf(await search({ revision_range: { start: 5, end: 5 } })) as Page;
+    const { events } = jsonOf(await search({ revision_range: { start: 5, end: 5 } })) as EventPage;
     expect(events.map(({ revision, index }) => [revision, index])).toEqual([0, 1, 2, 3, 4].map((index) => [5, index]));
     expect(new Set(events.map(({ recordedtime }) => recordedtime)).size).toBe(1);
   });
@@ -239,15 +205,15 @@ describe('SPEC-HTTP-COLLECTION-QUERY: POST /databases/{database_name}/query', ()
     await api.create(own);
     for (let n = 1; n <= 5; n++) await api.commit(own, cloudEvent(`${n}`, { time: `2024-01-0${9 - n}T00:00:00Z` }));
     for (const body of [{ limit: 2 }, { limit: 2, effective_time_range: {} }, { limit: 2, direction: 'reverse' }]) {
-      const first = jsonOf(await api.post(`/databases/${own}/query`, body)) as Page;
+      const first = jsonOf(await api.post(`/databases/${own}/query`, body)) as EventPage;
       expect(first).toMatchObject({ has_more: true, next_cursor: expect.any(String) });
       const latest = await api.commit(own, cloudEvent('late', { time: '2000-01-01T00:00:00Z' }));
       const second = await api.post(`/databases/${own}/query`, { ...body, after: first.next_cursor });
       expect(second.headers.get('x-revision')).toBe(String(latest - 1));
       const all = jsonOf(
         await api.post(`/databases/${own}/query`, { ...body, limit: 1000, revision_range: { end: latest - 1 } }),
-      ) as Page;
-      const two = [...first.events, ...(jsonOf(second) as Page).events].map(({ id, revision }) => [id, revision]);
+      ) as EventPage;
+      const two = [...first.events, ...(jsonOf(second) as EventPage).events].map(({ id, revision }) => [id, revision]);
       expect(two).toEqual(all.events.slice(0, 4).map(({ id, revision }) => [id, revision]));
     }
   });
@@ -277,31 +243,33 @@ describe('SPEC-HTTP-COLLECTION-QUERY: POST /databases/{database_name}/query', ()
 describe('SPEC-HTTP-COLLECTION-LOG: GET /databases/{database_name}/events', () => {
   it('gives the log, with a cursor when there is more', async () => {
     const first = await api.get(`/databases/${name}/events?limit=4`);
-    expect(ids(first)).toEqual(IN_ORDER.slice(0, 4));
-    const { has_more, next_cursor } = jsonOf(first) as Page;
+    expect(idsOf(first)).toEqual(IN_ORDER.slice(0, 4));
+    const { has_more, next_cursor } = jsonOf(first) as EventPage;
     expect(has_more).toBe(true);
     const rest = await api.get(`/databases/${name}/events?after=${next_cursor}`);
-    expect(ids(rest)).toEqual(IN_ORDER.slice(4));
-    expect(jsonOf(rest) as Page).not.toHaveProperty('next_cursor');
-    expect(ids(await api.get(/<(.*)>/.exec(first.headers.get('link') ?? '')?.[1] ?? ''))).toEqual(IN_ORDER.slice(4, 8));
+    expect(idsOf(rest)).toEqual(IN_ORDER.slice(4));
+    expect(jsonOf(rest) as EventPage).not.toHaveProperty('next_cursor');
+    expect(idsOf(await api.get(/<(.*)>/.exec(first.headers.get('link') ?? '')?.[1] ?? ''))).toEqual(
+      IN_ORDER.slice(4, 8),
+    );
   });
 
   it('goes on inside a transaction', async () => {
-    const first = jsonOf(await api.get(`/databases/${name}/events?limit=7`)) as Page;
-    expect(ids(await api.get(`/databases/${name}/events?after=${first.next_cursor}`))).toEqual(['5.2', '5.3', '5.4']);
+    const first = jsonOf(await api.get(`/databases/${name}/events?limit=7`)) as EventPage;
+    expect(idsOf(await api.get(`/databases/${name}/events?after=${first.next_cursor}`))).toEqual(['5.2', '5.3', '5.4']);
   });
 
   it('takes a revision as after', async () => {
-    expect(ids(await api.get(`/databases/${name}/events?after=3`))).toEqual(IN_ORDER.slice(4));
-    expect(ids(await api.get(`/databases/${name}/events?after=5`))).toEqual([]);
-    expect(ids(await api.get(`/databases/${name}/events?after=900`))).toEqual([]);
+    expect(idsOf(await api.get(`/databases/${name}/events?after=3`))).toEqual(IN_ORDER.slice(4));
+    expect(idsOf(await api.get(`/databases/${name}/events?after=5`))).toEqual([]);
+    expect(idsOf(await api.get(`/databases/${name}/events?after=900`))).toEqual([]);
   });
 
   it('refuses the cursor of a database that was re-created', async () => {
     const own = uniqueName();
     await api.create(own);
     await api.commit(own, cloudEvent('a'), cloudEvent('b'));
-    const { next_cursor } = jsonOf(await api.get(`/databases/${own}/events?limit=1`)) as Page;
+    const { next_cursor } = jsonOf(await api.get(`/databases/${own}/events?limit=1`)) as EventPage;
     await api.delete(`/databases/${own}`);
     await api.create(own);
     await api.commit(own, cloudEvent('c'), cloudEvent('d'));
@@ -330,10 +298,10 @@ describe('SPEC-LIMITS-PAGE: pages', () => {
     await api.commit(own, ...Array.from({ length: 1000 }, (_, n) => cloudEvent(`a${n}`)));
     await api.commit(own, cloudEvent('last'));
     for (const path of [`/db/${own}/2/events`, `/databases/${own}/events`]) {
-      const page = jsonOf(await api.get(path)) as Page;
+      const page = jsonOf(await api.get(path)) as EventPage;
       expect([page.events.length, page.has_more]).toEqual([100, true]);
     }
-    const largest = jsonOf(await api.get(`/databases/${own}/events?limit=1000`)) as Page;
+    const largest = jsonOf(await api.get(`/databases/${own}/events?limit=1000`)) as EventPage;
     expect([largest.events.length, largest.has_more]).toEqual([1000, true]);
   });
 });
@@ -347,173 +315,12 @@ describe('SPEC-LIMITS-PAGE: pages of large events', () => {
     const seen: string[] = [];
     const sizes: number[] = [];
     for (let path: string | undefined = `/db/${own}/12/events`; path !== undefined; ) {
-      const page: Page = jsonOf(await api.get(path)) as Page;
+      const page: EventPage = jsonOf(await api.get(path)) as EventPage;
       seen.push(...page.events.map(({ id }) => id));
       sizes.push(page.events.length);
       path = page.next;
     }
     expect(seen).toEqual(Array.from({ length: 12 }, (_, n) => String(n + 1)));
     expect(sizes).toEqual([9, 3]);
-  });
-});
-
-describe('SPEC-HTTP-SINGLE-EVENT', () => {
-  it.each([`/databases/${name}/events/5`, `/db/${name}/5/events/5`])(
-    '%s is the event at index 0, linked to the next',
-    async (path) => {
-      const answer = await api.get(path);
-      expect(jsonOf(answer)).toMatchObject({ id: '5.0', revision: 5, index: 0, data: { index: 0 } });
-      expect(answer.headers.get('link')).toBe(`<${path}?index=1>; rel="next"`);
-      expect(answer.headers.get('x-revision')).toBe('5');
-      expect(answer.headers.get('x-database-id')).toBe(databaseId);
-    },
-  );
-
-  it('with index is another one, and the last has no link', async () => {
-    const path = `/databases/${name}/events/5`;
-    const third = await api.get(`${path}?index=3`);
-    expect(jsonOf(third)).toMatchObject({ id: '5.3', index: 3 });
-    expect(third.headers.get('link')).toBe(`<${path}?index=4>; rel="next"`);
-    expect((await api.get(`${path}?index=4`)).headers.get('link')).toBeNull();
-    expect((await api.get(`/databases/${name}/events/2`)).headers.get('link')).toBeNull();
-  });
-
-  it('is read at the latest revision in one family and at the revision of the path in the other', async () => {
-    expect((await api.get(`/databases/${name}/events/2`)).headers.get('x-revision')).toBe('5');
-    expect((await api.get(`/db/${name}/3/events/2`)).headers.get('x-revision')).toBe('3');
-    expect(errorOf(await api.get(`/db/${name}/3/events/4`))).toMatchObject(NOT_FOUND);
-  });
-
-  it('is found by stream and stored id', async () => {
-    expect(jsonOf(await api.get(`/db/${name}/5/events/carts/4.0`))).toMatchObject({ id: '4.0', revision: 4, index: 0 });
-    expect(errorOf(await api.get(`/db/${name}/3/events/carts/4.0`))).toMatchObject(NOT_FOUND);
-    expect(errorOf(await api.get(`/db/${name}/5/events/orders/4.0`))).toMatchObject(NOT_FOUND);
-  });
-
-  it('is found by ids that need encoding, and by the id that it was given instead of a taken one', async () => {
-    const own = uniqueName();
-    await api.create(own);
-    await api.commit(
-      own,
-      cloudEvent('a/b ü%'),
-      cloudEvent('a/b ü%'),
-      cloudEvent('x'.repeat(255)),
-      cloudEvent('x'.repeat(255)),
-    );
-    expect(jsonOf(await api.get(`/db/${own}/1/events/orders/a%2Fb%20%C3%BC%25`))).toMatchObject({ index: 0 });
-    expect(jsonOf(await api.get(`/db/${own}/1/events/orders/a%2Fb%20%C3%BC%25~1.1`))).toMatchObject({ index: 1 });
-    expect(jsonOf(await api.get(`/db/${own}/1/events/orders/${'x'.repeat(255)}~1.3`))).toMatchObject({ index: 3 });
-  });
-
-  it.each(['0', '6', '9007199254740991', '5?index=5', '5?index=999', '1?index=2'])(
-    '%s is not there: 404',
-    async (which) => {
-      expect(errorOf(await api.get(`/databases/${name}/events/${which}`))).toMatchObject(NOT_FOUND);
-    },
-  );
-
-  it.each(['x', '-1', '5?index=-1', '5?index=x', '5?index=1e1', '9007199254740992', 'latest'])(
-    '%s is malformed: 400',
-    async (which) => {
-      expect(errorOf(await api.get(`/databases/${name}/events/${which}`))).toMatchObject(INVALID_ARGUMENT);
-    },
-  );
-});
-
-describe('SPEC-HTTP-SINGLE-STREAM, SUBJECT and EVENT-TYPE', () => {
-  it.each([
-    ['streams/carts', { stream: 'carts' }, ['2.0', '4.0']],
-    ['subjects/ada', { subject: 'ada' }, ['1.0', '3.0']],
-    ['subjects/ada%20lovelace%2F1', { subject: 'ada lovelace/1' }, ['4.0']],
-    ['event-types/order.placed', { event_type: 'order.placed' }, ['1.0', '1.1']],
-    ['streams/orders?direction=reverse&limit=2', { stream: 'orders', has_more: true }, ['5.4', '5.3']],
-  ])('%s has its events', async (path, members, expected) => {
-    const answer = await api.get(`/db/${name}/5/${path}`);
-    expect(jsonOf(answer)).toMatchObject({ database: name, revision: 5, ...members });
-    expect(ids(answer)).toEqual(expected);
-  });
-
-  it('pages by links', async () => {
-    const first = jsonOf(await api.get(`/db/${name}/5/streams/orders?limit=6`)) as Page;
-    const second = jsonOf(await api.get(first.next ?? '')) as Page;
-    expect([...first.events, ...second.events].map(({ id }) => id)).toEqual(
-      IN_ORDER.filter((id) => !['2.0', '4.0'].includes(id)),
-    );
-    expect(second).toMatchObject({ has_more: false });
-  });
-
-  it.each(['streams/none', 'subjects/none', 'event-types/none', 'streams/order'])('%s has none: 404', async (path) => {
-    expect(errorOf(await api.get(`/db/${name}/5/${path}`))).toMatchObject(NOT_FOUND);
-  });
-
-  it('is not there before its first event', async () => {
-    expect(errorOf(await api.get(`/db/${name}/1/streams/carts`))).toMatchObject(NOT_FOUND);
-    expect(ids(await api.get(`/db/${name}/2/streams/carts`))).toEqual(['2.0']);
-  });
-
-  it.each([
-    'streams/%00',
-    `subjects/${'s'.repeat(256)}`,
-    'streams/%20',
-    'streams/a?direction=up',
-    'streams/orders?after=1',
-  ])('%s is malformed: 400', async (path) => {
-    expect(errorOf(await api.get(`/db/${name}/5/${path}`))).toMatchObject(INVALID_ARGUMENT);
-  });
-});
-
-describe('SPEC-HTTP-LISTINGS: streams, subjects and event types at a revision', () => {
-  interface Listing {
-    readonly streams?: readonly Named[];
-    readonly subjects?: readonly Named[];
-    readonly event_types?: readonly Named[];
-    readonly has_more: boolean;
-    readonly next?: string;
-  }
-  interface Named {
-    readonly name: string;
-    readonly first_revision: number;
-  }
-
-  it('name what had an event by then, in order', async () => {
-    const streams = await api.get(`/db/${name}/5/streams`);
-    expect(jsonOf(streams)).toEqual({
-      database: name,
-      revision: 5,
-      streams: [
-        { name: 'carts', first_revision: 2 },
-        { name: 'orders', first_revision: 1 },
-      ],
-      has_more: false,
-    });
-    expect(streams.headers.get('x-revision')).toBe('5');
-    expect((jsonOf(await api.get(`/db/${name}/1/streams`)) as Listing).streams).toEqual([
-      { name: 'orders', first_revision: 1 },
-    ]);
-    expect((jsonOf(await api.get(`/db/${name}/0/streams`)) as Listing).streams).toEqual([]);
-    const subjects = (jsonOf(await api.get(`/db/${name}/5/subjects`)) as Listing).subjects;
-    expect(subjects?.map((entry) => entry.name)).toEqual(['ada', 'ada lovelace/1', 'bob']);
-    const types = (jsonOf(await api.get(`/db/${name}/3/event-types`)) as Listing).event_types;
-    expect(types?.map((entry) => entry.name)).toEqual(['cart.filled', 'order.paid', 'order.placed']);
-  });
-
-  it('are cut by prefix, and paged by links', async () => {
-    const prefixed = jsonOf(await api.get(`/db/${name}/5/event-types?prefix=order.&limit=2`)) as Listing;
-    expect(prefixed.event_types?.map((entry) => entry.name)).toEqual(['order.paid', 'order.placed']);
-    expect(prefixed.has_more).toBe(true);
-    const rest = jsonOf(await api.get(prefixed.next ?? '')) as Listing;
-    expect(rest.event_types?.map((entry) => entry.name)).toEqual(['order.shipped']);
-    expect(rest).toMatchObject({ has_more: false });
-  });
-
-  it.each(['limit=0', 'limit=1001', 'prefix=%00', `prefix=${'p'.repeat(256)}`, 'after=%00'])(
-    'answer 400 to ?%s',
-    async (parameters) => {
-      expect(errorOf(await api.get(`/db/${name}/5/streams?${parameters}`))).toMatchObject(INVALID_ARGUMENT);
-    },
-  );
-
-  it('answer 404 beyond the revision', async () => {
-    expect(errorOf(await api.get(`/db/${name}/6/streams`))).toMatchObject(NOT_FOUND);
   });
 });

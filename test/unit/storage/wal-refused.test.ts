@@ -1,0 +1,147 @@
+// Goal: a log that cannot be accounted for is refused when it is opened, with the file and what to do.
+// Method: small logs on a disk in memory, damaged or forged.
+
+import { describe, expect, it } from 'vitest';
+import { toLogIndex, toRevision, toTerm } from '#base';
+import { type EncodedRecords, RecordWriter, type StorageFailure, Wal } from '#storage';
+import { BatchSlab } from '../../../src/storage/batch-slab.ts';
+import { SECTOR_BYTES } from '../../../src/storage/wal-format.ts';
+import { encode } from '../../support/log-model.ts';
+import { MemoryDisk } from '../../support/memory-disk.ts';
+import {
+  entries,
+  entryOf,
+  failureOf,
+  GROUP,
+  IDENTITY,
+  openLog,
+  SEGMENT_BYTES,
+  TERM,
+  twoSegments,
+  vote,
+} from '../../support/small-log.ts';
+
+describe('a log is refused', () => {
+  it.each<readonly [string, (disk: MemoryDisk) => void, Partial<StorageFailure>]>([
+    ['its guard is gone', (disk) => disk.remove('wal/guard'), { kind: 'corrupt', path: 'wal/guard' }],
+    ['its first segment is gone', (disk) => disk.remove('wal/000000000001.wal'), { kind: 'corrupt' }],
+    ['its last segment is gone', (disk) => disk.remove('wal/000000000002.wal'), { kind: 'corrupt' }],
+    [
+      'all segments are gone',
+      (disk) => {
+        disk.remove('wal/000000000001.wal');
+        disk.remove('wal/000000000002.wal');
+      },
+      { kind: 'corrupt', path: 'wal/000000000001.wal' },
+    ],
+    [
+      'a segment has the name of another',
+      (disk) => disk.rename('wal/000000000002.wal', 'wal/000000000003.wal'),
+      { kind: 'corrupt' },
+    ],
+    [
+      'a segment is longer than it was made',
+      (disk) => disk.resize('wal/000000000002.wal', 2 * SEGMENT_BYTES),
+      { kind: 'corrupt' },
+    ],
+    [
+      'the unused end of an earlier segment has a byte in it',
+      (disk) => disk.file('wal/000000000001.wal').fill(1, SEGMENT_BYTES - 1),
+      { kind: 'corrupt', path: 'wal/000000000001.wal' },
+    ],
+    [
+      'an earlier segment ends before the next one begins (W3)',
+      (disk) => eraseLastBatch(disk, 'wal/000000000001.wal'),
+      {
+        kind: 'corrupt',
+        path: 'wal/000000000002.wal',
+        message: expect.stringMatching(/continues batch \d+ at offset/),
+      },
+    ],
+    [
+      'the guard was synced beyond its end',
+      (disk) => eraseLastBatch(disk),
+      { kind: 'corrupt', path: 'wal/000000000002.wal' },
+    ],
+  ])('when %s', (_why, damage, expected) => {
+    const disk = twoSegments();
+    damage(disk);
+    const failure = failureOf(() => openLog(disk));
+    expect(failure).toMatchObject(expected);
+    expect(failure.message).toMatch(/found .*Restore the data directory from a backup/s);
+  });
+
+  it('when it belongs to another store or cluster', () => {
+    const disk = twoSegments();
+    const other = { ...IDENTITY, storeId: new Uint8Array(16).fill(9) };
+    const failure = failureOf(() => Wal.open('wal', { identity: other, segmentBytes: SEGMENT_BYTES, disk }));
+    expect(failure).toMatchObject({ kind: 'foreign', path: 'wal/guard' });
+    disk.remove('wal/guard');
+    disk.rename('wal/000000000001.wal', 'spare/1');
+    disk.rename('wal/000000000002.wal', 'spare/2');
+    Wal.open('wal', { identity: other, segmentBytes: SEGMENT_BYTES, disk });
+    disk.remove('wal/000000000001.wal');
+    disk.rename('spare/1', 'wal/000000000001.wal');
+    const mixed = failureOf(() => Wal.open('wal', { identity: other, segmentBytes: SEGMENT_BYTES, disk }));
+    expect(mixed).toMatchObject({ kind: 'foreign', path: 'wal/000000000001.wal' });
+  });
+
+  it.each([
+    ['a gap', encode([{ ...entryOf(3, 1) }]), /entry 3 of group 7, whose last entry is 0/],
+    ['a term before its hard state', encode([entryOf(1, 1)]), /before its hard state/],
+    ['a summary in the middle', summaryRecord(), /group-summary outside of a summary/],
+  ])('when its checksums are right and its records have %s (W11)', (_what, records, message) => {
+    const disk = new MemoryDisk();
+    openLog(disk);
+    forgeBatch(disk, records);
+    expect(failureOf(() => openLog(disk))).toMatchObject({ kind: 'corrupt', message });
+  });
+
+  it('when a record is not chained to the one before it in its group (W11)', () => {
+    const disk = new MemoryDisk();
+    openLog(disk);
+    forgeBatch(disk, joined(vote(), entries(1, 1)));
+    expect(failureOf(() => openLog(disk))).toMatchObject({
+      kind: 'corrupt',
+      message: /chained to another than its last/,
+    });
+  });
+});
+
+/** Turns the last batch into zeros, as if it had never been written. */
+function eraseLastBatch(disk: MemoryDisk, path = 'wal/000000000002.wal'): void {
+  const bytes = disk.file(path);
+  const last = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).lastIndexOf('CBAT');
+  bytes.fill(0, last);
+}
+
+/** Puts a batch with right checksums behind the summary of the first segment. */
+function forgeBatch(disk: MemoryDisk, records: EncodedRecords): void {
+  const bytes = disk.file('wal/000000000001.wal');
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const slab = new BatchSlab(SEGMENT_BYTES / 2);
+  slab.stage(records, 0);
+  const { bytes: batch } = slab.sealSummary({
+    seq: 1,
+    crc: view.getUint32(SECTOR_BYTES + 4, true),
+    offset: 2 * SECTOR_BYTES,
+  });
+  bytes.set(batch, 2 * SECTOR_BYTES);
+}
+
+function summaryRecord(): EncodedRecords {
+  const writer = new RecordWriter();
+  const zero = { index: toLogIndex(0), term: toTerm(0), revision: toRevision(0) };
+  writer.groupSummary(
+    { group: GROUP, hardState: { term: TERM, vote: 1 }, checkpoint: zero, lastIndex: toLogIndex(0) },
+    0,
+  );
+  return writer.take();
+}
+
+function joined(one: EncodedRecords, other: EncodedRecords): EncodedRecords {
+  const both = new Uint8Array(one.length + other.length);
+  both.set(one);
+  both.set(other, one.length);
+  return both;
+}
