@@ -3,6 +3,7 @@
  * events. Written from the specification and its decisions, not from the code; it shares no logic with #database.
  */
 import type { Constraint, Selector } from '#model';
+import { holds, matches } from './naive-constraints.ts';
 
 export interface OracleEvent {
   readonly id: string;
@@ -93,45 +94,5 @@ export class DatabaseOracle {
     this.transactions.push({ transactionId: request.transactionId, revision, recordedTimeMs, events });
     const renamed = events.filter((event) => event.storedId !== event.id);
     return { kind: 'committed', revision, renamed: renamed.map((event) => [event.index, event.storedId]) };
-  }
-}
-
-/** The table of decisions 4. */
-function holds(constraint: Constraint, latest: number): boolean {
-  const hasSelector = constraint.selector !== undefined;
-  switch (constraint.kind) {
-    case 'min-revision':
-      return hasSelector ? latest >= constraint.revision : latest === constraint.revision;
-    case 'max-revision':
-      return latest <= constraint.revision;
-    case 'revision-range':
-      return hasSelector ? constraint.start <= latest && latest <= constraint.end : constraint.end <= latest;
-  }
-}
-
-function matches(selector: Selector, event: OracleEvent): boolean {
-  switch (selector.kind) {
-    case 'all':
-      return true;
-    case 'no-subject':
-      return event.subject === undefined;
-    case 'and':
-      return selector.selectors.every((part) => matches(part, event));
-    case 'or':
-      return selector.selectors.some((part) => matches(part, event));
-    case 'by-stream':
-      return event.stream === selector.value;
-    case 'by-stream-prefix':
-      return event.stream.startsWith(selector.value);
-    case 'by-type':
-      return event.type === selector.value;
-    case 'by-type-prefix':
-      return event.type.startsWith(selector.value);
-    case 'by-subject':
-      return event.subject === selector.value;
-    case 'by-subject-prefix':
-      return event.subject?.startsWith(selector.value) ?? false;
-    case 'by-source':
-      return event.source === selector.value;
   }
 }

@@ -1,6 +1,7 @@
-/** Random selectors over a few values, so that they often meet; and what they mean, said naively over `Event`. */
+/** Random selectors over a few values, so that they often meet; and what they mean for an `Event`. */
 import * as fc from 'fast-check';
 import { ALL, and, type Event, NO_SUBJECT, or, type Selector, streamOfSource, type TermKind, term } from '#model';
+import { matches } from './naive-constraints.ts';
 
 const STREAMS = ['a', 'ab', 'b'];
 const TYPES = ['t', 't.x', 'u'];
@@ -38,31 +39,7 @@ export const arbSelectable: fc.Arbitrary<Pick<Event, 'source' | 'type' | 'subjec
   subject: fc.constantFrom(...SUBJECTS, undefined),
 });
 
-/** The meaning of each kind in one line. */
+/** Whether the selector selects the event. */
 export function naivelyMatches(selector: Selector, event: Pick<Event, 'source' | 'type' | 'subject'>): boolean {
-  const stream = streamOfSource(event.source) ?? '';
-  switch (selector.kind) {
-    case 'all':
-      return true;
-    case 'and':
-      return selector.selectors.every((part) => naivelyMatches(part, event));
-    case 'or':
-      return selector.selectors.some((part) => naivelyMatches(part, event));
-    case 'no-subject':
-      return event.subject === undefined;
-    case 'by-stream':
-      return stream === selector.value;
-    case 'by-stream-prefix':
-      return stream.startsWith(selector.value);
-    case 'by-type':
-      return event.type === selector.value;
-    case 'by-type-prefix':
-      return event.type.startsWith(selector.value);
-    case 'by-subject':
-      return event.subject === selector.value;
-    case 'by-subject-prefix':
-      return event.subject?.startsWith(selector.value) ?? false;
-    case 'by-source':
-      return event.source === selector.value;
-  }
+  return matches(selector, { ...event, stream: streamOfSource(event.source) ?? '' });
 }

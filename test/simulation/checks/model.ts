@@ -3,6 +3,7 @@
  * specification and its decisions; it shares nothing with the node but the shapes of selectors, constraints and queries.
  */
 import type { Constraint, EventQuery, Selector } from '#model';
+import { holds, matches } from '../../support/naive-constraints.ts';
 import type { EventSeen, EventSketch, TransactionSeen, Violation } from '../history.ts';
 
 export class DatabaseModel {
@@ -34,7 +35,7 @@ export class DatabaseModel {
   /** L: the revision of the latest event that matches at or before the revision; 0 when there is none. */
   latest(selector: Selector | undefined, revision: number): number {
     if (selector === undefined) return revision;
-    for (let at = revision; at > 0; at -= 1) if (this.eventsOf(at).some((event) => matches(selector, event))) return at;
+    for (let at = revision; at > 0; at -= 1) if (this.eventsOf(at).some((event) => selects(selector, event))) return at;
     return 0;
   }
 
@@ -49,7 +50,7 @@ export class DatabaseModel {
   query({ selector, revisions, direction, limit, after }: EventQuery, revision: number): readonly EventSeen[] {
     const { start = 0, end = Number.POSITIVE_INFINITY } = revisions;
     const found = this.events(revision).filter(
-      (event) => event.revision >= start && event.revision <= end && matches(selector, event),
+      (event) => event.revision >= start && event.revision <= end && selects(selector, event),
     );
     const ordered = direction === 'forward' ? found : found.toReversed();
     const isBehind = (event: EventSeen): boolean =>
@@ -76,41 +77,7 @@ export function isAfter(
   return place.revision === other.revision ? place.index > other.index : place.revision > other.revision;
 }
 
-export function matches(selector: Selector, event: EventSketch): boolean {
-  switch (selector.kind) {
-    case 'all':
-      return true;
-    case 'no-subject':
-      return event.subject === undefined;
-    case 'and':
-      return selector.selectors.every((part) => matches(part, event));
-    case 'or':
-      return selector.selectors.some((part) => matches(part, event));
-    case 'by-stream':
-      return event.stream === selector.value;
-    case 'by-stream-prefix':
-      return event.stream.startsWith(selector.value);
-    case 'by-type':
-      return event.type === selector.value;
-    case 'by-type-prefix':
-      return event.type.startsWith(selector.value);
-    case 'by-subject':
-      return event.subject === selector.value;
-    case 'by-subject-prefix':
-      return event.subject?.startsWith(selector.value) ?? false;
-    case 'by-source':
-      return `/streams/${event.stream}` === selector.value;
-  }
-}
-
-function holds(constraint: Constraint, latest: number): boolean {
-  const isSelective = constraint.selector !== undefined;
-  switch (constraint.kind) {
-    case 'min-revision':
-      return isSelective ? latest >= constraint.revision : latest === constraint.revision;
-    case 'max-revision':
-      return latest <= constraint.revision;
-    case 'revision-range':
-      return isSelective ? constraint.start <= latest && latest <= constraint.end : constraint.end <= latest;
-  }
+/** Whether the selector selects the event. The workload writes one source for each stream. */
+export function selects(selector: Selector, event: EventSketch): boolean {
+  return matches(selector, { ...event, source: `/streams/${event.stream}` });
 }

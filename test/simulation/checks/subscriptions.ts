@@ -5,7 +5,7 @@
 import type { EventSeen, Subscription } from '../history.ts';
 import { type Check, forInstances, isSame, shown } from './check.ts';
 import type { Evidence, Instance } from './evidence.ts';
-import { isAfter, matches } from './model.ts';
+import { isAfter, selects } from './model.ts';
 
 export const subscriptionsAreComplete: Check = (evidence) =>
   evidence.history.subscriptions.flatMap((subscription) => {
@@ -46,5 +46,5 @@ export function expectedBehind(
   events: readonly EventSeen[],
   { selector, after }: Pick<Subscription, 'selector' | 'after'>,
 ): readonly EventSeen[] {
-  return events.filter((event) => matches(selector, event) && (after === undefined || isAfter(event, after)));
+  return events.filter((event) => selects(selector, event) && (after === undefined || isAfter(event, after)));
 }

@@ -1,0 +1,53 @@
+/**
+ * What selectors and constraints mean, each kind in one line: for models and oracles, which hold a database against it.
+ * Written from the specification and its decisions; it shares nothing with the code but their shapes.
+ */
+import type { Constraint, Selector } from '#model';
+
+export interface NaiveEvent {
+  readonly source: string;
+  /** That of the source. */
+  readonly stream: string;
+  readonly type: string;
+  readonly subject?: string | undefined;
+}
+
+export function matches(selector: Selector, event: NaiveEvent): boolean {
+  switch (selector.kind) {
+    case 'all':
+      return true;
+    case 'no-subject':
+      return event.subject === undefined;
+    case 'and':
+      return selector.selectors.every((part) => matches(part, event));
+    case 'or':
+      return selector.selectors.some((part) => matches(part, event));
+    case 'by-stream':
+      return event.stream === selector.value;
+    case 'by-stream-prefix':
+      return event.stream.startsWith(selector.value);
+    case 'by-type':
+      return event.type === selector.value;
+    case 'by-type-prefix':
+      return event.type.startsWith(selector.value);
+    case 'by-subject':
+      return event.subject === selector.value;
+    case 'by-subject-prefix':
+      return event.subject?.startsWith(selector.value) ?? false;
+    case 'by-source':
+      return event.source === selector.value;
+  }
+}
+
+/** The table of decisions 4; `latest` is L. */
+export function holds(constraint: Constraint, latest: number): boolean {
+  const hasSelector = constraint.selector !== undefined;
+  switch (constraint.kind) {
+    case 'min-revision':
+      return hasSelector ? latest >= constraint.revision : latest === constraint.revision;
+    case 'max-revision':
+      return latest <= constraint.revision;
+    case 'revision-range':
+      return hasSelector ? constraint.start <= latest && latest <= constraint.end : constraint.end <= latest;
+  }
+}
