@@ -26,7 +26,7 @@ export interface BudgetTime {
   every(periodMs: number, run: () => void): () => void;
 }
 
-const REAL_TIME: BudgetTime = {
+export const REAL_TIME: BudgetTime = {
   nowMs: () => performance.now(),
   every: (periodMs, run) => {
     const timer = setInterval(run, periodMs);
@@ -74,10 +74,14 @@ export class ByteBudget {
     return this.#queue.size;
   }
 
+  /** Whether so many bytes could be taken now. */
+  hasRoom(bytes: number): boolean {
+    return this.#queue.size === 0 && this.#makeRoom(bytes);
+  }
+
   /** The bytes, or undefined when there is no room for them now. */
   tryTake(bytes: number, evict: Evict): Hold | undefined {
-    if (this.#queue.size > 0 || !this.#makeRoom(bytes)) return undefined;
-    return this.#hold(bytes, evict);
+    return this.hasRoom(bytes) ? this.#hold(bytes, evict) : undefined;
   }
 
   /** The bytes in any case: of what cannot be refused any more. */

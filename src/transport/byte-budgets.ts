@@ -2,7 +2,7 @@
  * The two budgets that all transports of a node share, and what a client is told when one of them is used up.
  */
 import { DatabaseError } from '#base';
-import { type BudgetTime, ByteBudget } from './byte-budget.ts';
+import { type BudgetTime, ByteBudget, REAL_TIME } from './byte-budget.ts';
 
 export interface ByteBudgets {
   /** Bytes of requests that arrive or are worked on. */
@@ -11,6 +11,7 @@ export interface ByteBudgets {
   readonly unsent: ByteBudget;
   /** How long a reply waits for room before it is refused. */
   readonly waitMs: number;
+  readonly time: BudgetTime;
 }
 
 export interface ByteBudgetSizes {
@@ -33,12 +34,13 @@ const WAIT_MS: number = PATIENCE_MS + 5_000;
 export const RETRY_AFTER_MS = 1_000;
 
 export function createByteBudgets(sizes: ByteBudgetSizes): ByteBudgets {
-  const { requestBytesMax, unsentBytesMax, patienceMs = PATIENCE_MS, waitMs = WAIT_MS, time } = sizes;
-  const shared = { patienceMs, ...(time === undefined ? {} : { time }) };
+  const { requestBytesMax, unsentBytesMax, patienceMs = PATIENCE_MS, waitMs = WAIT_MS, time = REAL_TIME } = sizes;
+  const shared = { patienceMs, time };
   return {
     requests: new ByteBudget({ bytesMax: requestBytesMax, ...shared }),
     unsent: new ByteBudget({ bytesMax: unsentBytesMax, ...shared }),
     waitMs,
+    time,
   };
 }
 

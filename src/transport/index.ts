@@ -10,7 +10,9 @@
  * Invariants of all transports:
  *   TM1  Requests and replies beyond a few KiB are counted before they are held: on the whole node they hold what the
  *        settings allow, and what one slice, page or reply of a write overshoots.
- *   TM2  A client is cut off for holding bytes only while others wait for them, and not before it had its time.
+ *   TM2  A client is cut off for holding bytes only while others wait for them, and not before it had its time; except a
+ *        body over HTTP that has stopped arriving.
+ *   TM3  What a request announces is not counted: it holds what has arrived of it.
  *
  * Invariants of gRPC:
  *   T1  A call ends exactly once, with one status; what is sent afterwards is dropped, and its signal is aborted.

@@ -8,19 +8,15 @@ import { invalidField } from './errors.ts';
 export interface FailedRequest {
   readonly url: string;
   readonly contentType: string | undefined;
-  readonly bodyBytesMax: number;
 }
 
 type Translation = (request: FailedRequest) => DatabaseError;
 
 /**
- * What fastify can raise while it receives a request. Parsers, schemas and path lengths of its own are not used, so their
+ * What fastify can raise while it receives a request. Bodies, schemas and path lengths are not its business, so their
  * codes cannot occur.
  */
 const TRANSLATIONS: Readonly<Record<string, Translation>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ({ bodyBytesMax }) =>
-    new DatabaseError('too_large', `The body is larger than ${bodyBytesMax} bytes; send less in one request.`),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => invalidField('Content-Length', 'must be the length of the body'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ({ contentType }) =>
     invalidField('Content-Type', 'must be a media type such as application/json', contentType),
   FST_ERR_BAD_URL: ({ url }) => invalidField('path', 'must have percent encodings of UTF-8, such as %C3%A9', url),

@@ -49,6 +49,14 @@ export const PIECE_BYTES: number = 64 * 1024;
 /** Requests of a connection that wait for the ones before them; one more ends the connection behind the last of them. */
 export const PIPELINED_MAX = 64;
 
+/**
+ * A body of more than 16 KiB brings at least so many bytes in so much time, or its request is refused: what it has
+ * brought is held, and not for somebody who has stopped sending. So much any link of today carries, and the largest body
+ * must be much faster to be whole in time; three seconds are a few resends of a packet that was lost.
+ */
+export const BODY_PACE_BYTES: number = 8 * 1024;
+export const BODY_PACE_MS = 3_000;
+
 /** A client that has not sent its whole request by then is answered and dropped. */
 export const REQUEST_TIMEOUT_MS = 60_000;
 

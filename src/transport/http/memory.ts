@@ -8,7 +8,7 @@ import type { Hold } from '../byte-budget.ts';
 import { type ByteBudgets, noRoom } from '../byte-budgets.ts';
 
 /** Bodies and answers up to this size are not counted: the bound on connections bounds them. */
-const UNCOUNTED_BYTES = 16 * 1024;
+export const UNCOUNTED_BYTES: number = 16 * 1024;
 
 interface Held {
   body?: Hold | undefined;
@@ -25,18 +25,32 @@ export class HttpMemory {
     this.#onRefused = onRefused;
   }
 
-  /** Counts the body that the headers announce, before it is read. The error: there is no room for it. */
+  /**
+   * The error: as things are, there is no room for the body that the headers announce, and it is not read. What was
+   * announced is not counted: only what arrives is held (TM3).
+   */
   admitBody(request: FastifyRequest, reply: FastifyReply): DatabaseError | undefined {
     const bytes = announcedBytes(request);
-    if (bytes <= UNCOUNTED_BYTES) return undefined;
-    const body = this.#budgets.requests.tryTake(bytes, () => this.#cut(reply));
-    if (body === undefined) {
-      // Nobody wants to read the rest of it.
-      reply.raw.shouldKeepAlive = false;
-      return this.#refuse();
-    }
-    this.#keep(reply, { body });
-    return undefined;
+    if (bytes <= UNCOUNTED_BYTES || this.#budgets.requests.hasRoom(bytes)) return undefined;
+    // Nobody wants to read the rest of it.
+    reply.raw.shouldKeepAlive = false;
+    return this.#refuse();
+  }
+
+  /** Counts so many bytes of the body, of which more may come. False: there is no room for them. */
+  bodyGrown(reply: FastifyReply, bytes: number): boolean {
+    if (bytes <= UNCOUNTED_BYTES) return true;
+    const known = this.#heldBy(reply).body;
+    if (known?.tryGrow(bytes) === true) return true;
+    const begun = known === undefined ? this.#budgets.requests.tryTake(bytes, () => this.#cut(reply)) : undefined;
+    if (begun === undefined) this.#onRefused();
+    else this.#keep(reply, { body: begun });
+    return begun !== undefined;
+  }
+
+  /** What has arrived of the body is not held any more. */
+  dropBody(reply: FastifyReply): void {
+    this.#held.get(reply.raw)?.body?.release();
   }
 
   /** The body is here; from now on the node works with it. */
@@ -113,9 +127,9 @@ export function isBodyTooLong({ headers, routeOptions }: FastifyRequest): boolea
   return Number(headers['content-length'] ?? 0) > (routeOptions.bodyLimit ?? 0);
 }
 
-/** Of a body without a length, as many as the route takes. A longer one than that is refused without being read. */
+/** Unknown, and taken for none, of a body without a length; one that is too long is refused without being read. */
 function announcedBytes(request: FastifyRequest): number {
-  const { headers, routeOptions } = request;
-  if (headers['transfer-encoding'] !== undefined) return routeOptions.bodyLimit ?? 0;
-  return isBodyTooLong(request) ? 0 : Number(headers['content-length'] ?? 0);
+  const { headers } = request;
+  if (headers['transfer-encoding'] !== undefined || isBodyTooLong(request)) return 0;
+  return Number(headers['content-length'] ?? 0);
 }

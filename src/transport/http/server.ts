@@ -11,6 +11,7 @@ import { type Clock, DatabaseError } from '#base';
 import type { Logger, Metrics } from '#observability';
 import { isFatal, type Service } from '#service';
 import type { ByteBudgets } from '../byte-budgets.ts';
+import { BodyIntake } from './body-intake.ts';
 import { type AllowedOrigins, corsHeaders } from './cors.ts';
 import { errorReply } from './errors.ts';
 import { toDatabaseError } from './framework-errors.ts';
@@ -79,6 +80,7 @@ class HttpFront {
   readonly #metrics: RequestMetrics;
   readonly #lines = new RequestLines(PIPELINED_MAX);
   readonly #memory: HttpMemory;
+  readonly #bodies: BodyIntake;
   readonly #turns = new Turns();
   readonly #fastify: FastifyInstance;
   readonly #sockets = new Set<Socket>();
@@ -97,9 +99,10 @@ class HttpFront {
     this.#memory = new HttpMemory(options.budgets, () => {
       options.metrics.counter('cairn_rejected_total', { reason: 'overload' }).add();
     });
+    this.#bodies = new BodyIntake(this.#memory, options.budgets.time);
     this.#fastify = this.#createFastify();
     this.#fastify.removeAllContentTypeParsers();
-    this.#fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+    this.#fastify.addContentTypeParser('*', (request, payload, done) => this.#bodies.receive(request, payload, done));
     this.#fastify.addHook('onRequest', (request, reply, done) => {
       this.#track(request, reply);
       const fault = headFault(request);
@@ -144,7 +147,7 @@ class HttpFront {
 
   /** Asks a client that waits for it to send its body, once there is room for it (RFC 9110, section 10.1.1). */
   #admit(request: FastifyRequest, reply: FastifyReply): DatabaseError | undefined {
-    const refusal = this.#memory.admitBody(request, reply);
+    const refusal = this.#bodies.admit(request, reply);
     const isWanted = refusal === undefined && !isBodyTooLong(request);
     if (isWanted && this.#unsentBodies.delete(request.raw)) reply.raw.writeContinue();
     return refusal;
@@ -226,7 +229,6 @@ class HttpFront {
     const failure = toDatabaseError(error, {
       url: request.url,
       contentType: request.headers['content-type'],
-      bodyBytesMax: request.routeOptions.bodyLimit ?? BODY_BYTES_MAX,
     });
     if (failure.code === 'internal') {
       const { label = UNMATCHED_ROUTE } = request.routeOptions.config;

@@ -1,10 +1,10 @@
 // Goal: what clients can make the HTTP server hold is bounded: requests of a connection in turn, bodies and answers by a
-// budget of the node (TH10, TM1, TM2). Method: sockets that send and do not read, over a node in one thread.
+// budget of the node (TH10, TM1, TM2, TM3). Method: sockets that send and do not read, over a node in one thread.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { type ByteBudgets, createByteBudgets } from '#transport';
-import { PIPELINED_MAX } from '../../../../src/transport/http/limits.ts';
+import { BODY_PACE_BYTES, BODY_PACE_MS, PIPELINED_MAX } from '../../../../src/transport/http/limits.ts';
 import { ManualTime, until } from '../../../support/budget-time.ts';
 import { settle } from '../../../support/cluster/core-world.ts';
 import { cloudEvent, errorOf, jsonOf } from '../../../support/http-client.ts';
@@ -72,6 +72,25 @@ async function inFlight(world: HttpWorld): Promise<number> {
   return Number(/cairn_inflight_requests\{plane="http"\} (\d+)/.exec(body)?.[1]);
 }
 
+/** How many requests were refused for want of room. */
+async function overloads(world: HttpWorld): Promise<number> {
+  const { body } = await world.metrics.render();
+  return Number(/cairn_rejected_total\{reason="overload"\} (\d+)/.exec(body)?.[1] ?? 0);
+}
+
+/** A connection that reads; `all` is what came on it by its end. */
+async function heardBy(
+  world: HttpWorld,
+  text: string,
+): Promise<{ readonly socket: Socket; readonly all: Promise<string> }> {
+  const socket = await dial(world, text);
+  let heard = '';
+  socket.resume().on('data', (piece) => {
+    heard += String(piece);
+  });
+  return { socket, all: once(socket, 'close').then(() => heard) };
+}
+
 describe('requests that do not await their answers', () => {
   it('are handled one after the other, and answered in their order (TH10)', async () => {
     await using world = await startLargeWorld({});
@@ -111,8 +130,8 @@ describe('the bodies of all requests', () => {
 
   it('are refused before they are read when there is no room for them (TM1)', async () => {
     await using world = await worldOf({ requests: 100_000 });
-    const holder = await dial(world, `${head(80_000)}{`);
-    await until(() => world.budgets.requests.used === 80_000);
+    const holder = await dial(world, `${head(80_000)}${' '.repeat(70_000)}`);
+    await until(() => world.budgets.requests.used === 70_000);
     const [reply] = parseReplies(await exchange(world.server.address, `${head(50_000)}{`));
     expect(reply?.status).toBe(503);
     expect(reply?.headers.get('retry-after')).toBe('1');
@@ -127,8 +146,8 @@ describe('the bodies of all requests', () => {
     const expecting = (text: string, more = ''): string =>
       text.replace('Host: a\r\n', `Host: a\r\n${more}Expect: 100-continue\r\n`);
     const answerTo = (text: string): Promise<string> => exchange(world.server.address, expecting(text));
-    const holder = await dial(world, `${head(80_000)}{`);
-    await until(() => world.budgets.requests.used === 80_000);
+    const holder = await dial(world, `${head(80_000)}${' '.repeat(70_000)}`);
+    await until(() => world.budgets.requests.used === 70_000);
     const unrouted = head(50_000).replace('/databases/shop/events', '/none');
     const faulty = head(20).replace('Host: a', 'Host: a/b');
     for (const [status, text] of [
@@ -153,14 +172,79 @@ describe('the bodies of all requests', () => {
     expect(heard.join('')).toContain('HTTP/1.1 200 OK');
   });
 
+  it('are not counted before they come, however many are announced (TM3)', async () => {
+    await using world = await worldOf({ requests: 100_000 });
+    const idle = await Promise.all(Array.from({ length: 60 }, () => dial(world, `${head(90_000)}{`)));
+    const chunked = head(1).replace('Content-Length: 1', 'Transfer-Encoding: chunked');
+    idle.push(await dial(world, `${chunked}1\r\n{\r\n`));
+    await until(async () => (await inFlight(world)) === idle.length);
+    for (let n = 1; n <= 3; n++) {
+      expect(await commit(world, cloudEvent(`e${n}`, { data: 'x'.repeat(80_000) }))).toBe(n);
+    }
+    expect(world.budgets.requests.used).toBe(0);
+    for (const socket of idle) socket.destroy();
+  });
+
+  it('are refused when they do not keep the pace, with what they brought given back (TM2)', async () => {
+    await using world = await worldOf({ requests: 200_000 });
+    const stalled = exchange(world.server.address, `${head(80_000)}${' '.repeat(30_000)}`);
+    const small = await dial(world, `${head(16_000)}{`);
+    const steady = await dial(world, `${head(80_000)}${' '.repeat(30_000)}`);
+    await until(() => world.budgets.requests.used === 60_000);
+    for (let look = 1; look <= 6; look++) {
+      world.time.advance(PATIENCE_MS);
+      if (look % 3 !== 0) continue;
+      steady.write(' '.repeat(BODY_PACE_BYTES));
+      await until(() => world.budgets.requests.used % 30_000 === (BODY_PACE_BYTES * (look / 3)) % 30_000);
+    }
+    const [reply] = parseReplies(await stalled);
+    expect([reply?.status, reply?.headers.get('connection')]).toEqual([400, 'close']);
+    expect(reply?.body).toContain(`must arrive with at least ${BODY_PACE_BYTES} bytes in every ${BODY_PACE_MS} ms`);
+    expect(await inFlight(world)).toBe(2);
+    expect(world.budgets.requests.used).toBe(30_000 + 2 * BODY_PACE_BYTES);
+    steady.destroy();
+    small.destroy();
+  });
+
+  it('are refused while they arrive, when what is left is not enough for all of them (TM1)', async () => {
+    await using world = await worldOf({ requests: 100_000 });
+    const body = JSON.stringify({ events: [cloudEvent('a', { data: 'x'.repeat(79_000) })] });
+    const announced = head(body.length).replace('Host: a', 'Host: a\r\nConnection: close');
+    const [first, second] = await Promise.all([heardBy(world, announced), heardBy(world, announced)]);
+    await until(async () => (await inFlight(world)) === 2);
+    first.socket.write(body.slice(0, 60_000));
+    await until(() => world.budgets.requests.used === 60_000);
+    second.socket.write(body.slice(0, 60_000));
+    await until(async () => (await overloads(world)) === 1);
+    await until(() => world.budgets.requests.used === 60_000);
+    first.socket.write(body.slice(60_000));
+    expect(parseReplies(await first.all)[0]?.status).toBe(200);
+    second.socket.write(body.slice(60_000));
+    const [refusal] = parseReplies(await second.all);
+    expect([refusal?.status, refusal?.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(world.budgets.requests.used).toBe(0);
+  });
+
+  it('are not waited for once they are refused', async () => {
+    await using world = await worldOf({ requests: 100_000 });
+    const chunked = head(1).replace('Content-Length: 1', 'Transfer-Encoding: chunked');
+    const { socket, all } = await heardBy(world, `${chunked}20000\r\n`);
+    socket.write(' '.repeat(0x10000));
+    await until(() => world.budgets.requests.used === 0x10000);
+    socket.write(' '.repeat(0x10000 - 1));
+    await until(() => world.budgets.requests.used === 0);
+    world.time.advance(PATIENCE_MS);
+    expect(parseReplies(await all)[0]?.status).toBe(503);
+  });
+
   it('are given up when they arrive too slowly and others need the room (TM2)', async () => {
     await using world = await worldOf({ requests: 100_000 });
-    const slow = await dial(world, `${head(80_000)}{`);
+    const slow = await dial(world, `${head(80_000)}${' '.repeat(70_000)}`);
     let isGone = false;
     slow.resume().once('close', () => {
       isGone = true;
     });
-    await until(() => world.budgets.requests.used === 80_000);
+    await until(() => world.budgets.requests.used === 70_000);
     world.time.advance(4 * PATIENCE_MS);
     expect(await world.client.get('/health')).toMatchObject({ status: 200 });
     expect(isGone).toBe(false);

@@ -1,0 +1,164 @@
+/**
+ * Bodies while they arrive: counted as they come, never by what their headers announce, and given up when they do not.
+ *
+ * ```
+ *   arriving ── all of it is here ───────────────────> handled
+ *      ├── longer than the route takes ─────────────> 413
+ *      ├── slower than the pace ────────────────────> 400
+ *      └── no room for more ──> passed over ── the rest came, or a moment has passed ──> 503
+ * ```
+ *
+ * Whoever announces a body and does not send it holds nothing (TM3). Of several that arrive together and do not fit
+ * together, the one that grows first beyond what is left gives back what it has, and the others go on: none waits for
+ * another (TM1). The rest of its bytes is read and dropped, because a client that is still sending would not hear why.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { DatabaseError } from '#base';
+import type { BudgetTime } from '../byte-budget.ts';
+import { noRoom } from '../byte-budgets.ts';
+import { BodyPieces } from './body-pieces.ts';
+import { invalidField } from './errors.ts';
+import { BODY_PACE_BYTES, BODY_PACE_MS } from './limits.ts';
+import { type HttpMemory, isBodyTooLong, UNCOUNTED_BYTES } from './memory.ts';
+
+/** What comes of a body: an error, or its bytes. */
+export type Received = (failure: Error | null, body?: Uint8Array) => void;
+
+/** How many looks at a body there are in the time of its pace: one is always late by a part of it. */
+const LOOKS_PER_PACE = 3;
+
+const LOOK_EVERY_MS = BODY_PACE_MS / LOOKS_PER_PACE;
+
+export class BodyIntake {
+  readonly #memory: HttpMemory;
+  readonly #time: BudgetTime;
+  readonly #replies = new WeakMap<IncomingMessage, FastifyReply>();
+  readonly #arriving = new Set<Arrival>();
+  #stopLooking: (() => void) | undefined;
+
+  constructor(memory: HttpMemory, time: BudgetTime) {
+    this.#memory = memory;
+    this.#time = time;
+  }
+
+  /** The error: a body of the announced length is not worth reading, because there is no room for it now. */
+  admit(request: FastifyRequest, reply: FastifyReply): DatabaseError | undefined {
+    this.#replies.set(request.raw, reply);
+    return this.#memory.admitBody(request, reply);
+  }
+
+  /** Reads the body of a request that was let in. */
+  receive(request: FastifyRequest, payload: IncomingMessage, received: Received): void {
+    const reply = this.#replies.get(request.raw);
+    const bytesMax = request.routeOptions.bodyLimit ?? 0;
+    if (reply === undefined || isBodyTooLong(request)) {
+      received(tooLong(bytesMax));
+      return;
+    }
+    const arrival = new Arrival(payload, {
+      bytesMax,
+      isPaced: Number(request.headers['content-length'] ?? bytesMax) > UNCOUNTED_BYTES,
+      count: (bytes) => this.#memory.bodyGrown(reply, bytes),
+      drop: () => this.#memory.dropBody(reply),
+      received: (failure, body) => {
+        this.#forget(arrival);
+        received(failure, body);
+      },
+    });
+    this.#arriving.add(arrival);
+    this.#stopLooking ??= this.#time.every(LOOK_EVERY_MS, () => this.#look());
+  }
+
+  #look(): void {
+    for (const arrival of this.#arriving) arrival.look();
+  }
+
+  #forget(arrival: Arrival): void {
+    this.#arriving.delete(arrival);
+    if (this.#arriving.size > 0) return;
+    this.#stopLooking?.();
+    this.#stopLooking = undefined;
+  }
+}
+
+interface ArrivalOptions {
+  readonly bytesMax: number;
+  /** Whether it must keep the pace; a small one is bounded by the time of its request alone. */
+  readonly isPaced: boolean;
+  /** False when there is no room for so much of it. */
+  readonly count: (bytes: number) => boolean;
+  /** Its bytes are not held any more. */
+  readonly drop: () => void;
+  /** Called once. */
+  readonly received: Received;
+}
+
+/** One body. */
+class Arrival {
+  readonly #payload: IncomingMessage;
+  readonly #options: ArrivalOptions;
+  readonly #pieces = new BodyPieces();
+  #isPassedOver = false;
+  /** Bytes at the last look that found the pace kept, and looks since. */
+  #pacedBytes = 0;
+  #lookCount = 0;
+
+  constructor(payload: IncomingMessage, options: ArrivalOptions) {
+    this.#payload = payload;
+    this.#options = options;
+    payload.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError).resume();
+  }
+
+  /** Looks whether it keeps the pace. Looks are counted, not time: a node that is late itself finds nobody slow. */
+  look(): void {
+    if (this.#isPassedOver) {
+      this.#finish(noRoom());
+      return;
+    }
+    this.#lookCount++;
+    if (this.#pieces.byteCount - this.#pacedBytes >= BODY_PACE_BYTES) {
+      this.#pacedBytes = this.#pieces.byteCount;
+      this.#lookCount = 0;
+    } else if (this.#options.isPaced && this.#lookCount > LOOKS_PER_PACE) this.#finish(tooSlow());
+  }
+
+  readonly #onData = (piece: Uint8Array): void => {
+    if (this.#isPassedOver) return;
+    const byteCount = this.#pieces.byteCount + piece.length;
+    if (byteCount > this.#options.bytesMax) this.#finish(tooLong(this.#options.bytesMax));
+    else if (this.#options.count(byteCount)) this.#pieces.add(piece);
+    else this.#passOver();
+  };
+
+  readonly #onEnd = (): void => {
+    if (this.#isPassedOver) this.#finish(noRoom());
+    else this.#finish(null, this.#pieces.whole());
+  };
+
+  readonly #onError = (failure: Error): void => this.#finish(failure);
+
+  #passOver(): void {
+    this.#isPassedOver = true;
+    this.#letGo();
+  }
+
+  #finish(failure: Error | null, body?: Uint8Array): void {
+    this.#payload.off('data', this.#onData).off('end', this.#onEnd).off('error', this.#onError);
+    if (failure !== null) this.#letGo();
+    this.#options.received(failure, body);
+  }
+
+  #letGo(): void {
+    this.#pieces.clear();
+    this.#options.drop();
+  }
+}
+
+function tooLong(bytesMax: number): DatabaseError {
+  return new DatabaseError('too_large', `The body is larger than ${bytesMax} bytes; send less in one request.`);
+}
+
+function tooSlow(): DatabaseError {
+  return invalidField('body', `must arrive with at least ${BODY_PACE_BYTES} bytes in every ${BODY_PACE_MS} ms`);
+}
