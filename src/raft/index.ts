@@ -49,6 +49,7 @@ export { decodeMembership, encodeMembership } from './membership-bytes.ts';
 export type { Message } from './message.ts';
 export type { Progress } from './progress.ts';
 export {
+  isReplicaId,
   isVoter,
   members,
   quorumIndex,

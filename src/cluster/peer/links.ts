@@ -1,0 +1,66 @@
+/**
+ * The port by which the core reaches other nodes. It carries frames (frame.ts) and knows nothing of what is in them.
+ *
+ * Frames of a lane to one node arrive in the order in which they were taken, or not at all; lanes do not wait for one
+ * another. Nothing is acknowledged: Raft finds out what is missing.
+ */
+import type { Envelope } from './envelope.ts';
+import type { NodeId, NodePlace } from './place.ts';
+
+/** A connection of its own each, so that a snapshot delays no append, and an append no beat. */
+export type Lane = 'beats' | 'appends' | 'bulk';
+
+export const LANES: readonly Lane[] = ['beats', 'appends', 'bulk'];
+
+export interface Peer extends NodePlace {
+  /** Where it listens for other nodes. */
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface PeerLinks {
+  /**
+   * Takes the frame, which is the link's own from here on, or says no: the lane is not connected, or as much as may
+   * wait in it waits already. What was taken may still be lost.
+   */
+  send(to: NodeId, lane: Lane, frame: Uint8Array): boolean;
+  /** Who is where, all of them; called again whenever that changes. Closes links to whoever is not named any more. */
+  setPeers(peers: readonly Peer[]): void;
+  /**
+   * One listener, set before the first `setPeers`. The frame is the listener's own. Its header has been held against
+   * this node, its content has not been looked at. As long as a promise that it returns is pending, nothing more is read
+   * from the stream that the frame came by.
+   */
+  onFrame(listener: (frame: Uint8Array, lane: Lane) => void | Promise<void>): void;
+  /**
+   * One listener. A node that was reached cannot be reached any more by any lane: what it was sent last may be lost, and
+   * it may have ended. Called once for each such loss, in a turn of its own.
+   */
+  onUnreachable(listener: (node: NodeId) => void): void;
+  /** Gives what was taken a moment to leave, then closes everything. Nothing is taken or heard afterwards. */
+  close(): Promise<void>;
+}
+
+/** Which lane a message takes. Total: a new kind of message does not compile until it is said where it goes. */
+const LANE_OF: Readonly<Record<Envelope['message']['kind'], Lane>> = {
+  'pre-vote-request': 'beats',
+  'pre-vote-reply': 'beats',
+  'vote-request': 'beats',
+  'vote-reply': 'beats',
+  beat: 'beats',
+  'beat-ack': 'beats',
+  'read-request': 'beats',
+  'read-reply': 'beats',
+  'timeout-now': 'beats',
+  'term-notice': 'beats',
+  append: 'appends',
+  'append-ack': 'appends',
+  'append-reject': 'appends',
+  commit: 'appends',
+  // Behind the chunks of its snapshot, which it must not overtake.
+  'install-snapshot': 'bulk',
+};
+
+export function laneOf({ message }: Envelope): Lane {
+  return LANE_OF[message.kind];
+}

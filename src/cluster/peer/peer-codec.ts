@@ -1,0 +1,295 @@
+/**
+ * The messages of all groups as frames between this node and each of the others.
+ *
+ * ```
+ * content   := u8 flags: 1 held, 2 beats, 4 answers
+ *              [name name]     which table of beats, and of answers, the sender holds of the receiver's
+ *              [table]         beats                            repeat-table.ts
+ *              [table]         answers to beats
+ *              envelope*       everything else, to the end
+ * envelope  := varint group, varint from, varint to, message    message-bytes.ts
+ * name      := u64 session, varint seq                          0 and 0: none
+ * ```
+ *
+ * Invariants:
+ *   P1  Decoding never throws. A frame gives the messages that were encoded into it, or one failure and changes nothing:
+ *       what is read is taken only when all of it was right.
+ *   P2  A table that is reconstructed from differences has the rows that were encoded under its name; what cannot be
+ *       reconstructed so is dropped, and the next table is whole.
+ */
+import { assert, type ByteReader, ByteWriter, type Crc32, failure, ok, type Random, type Result } from '#base';
+import { isReplicaId, type Message } from '#raft';
+import type { Envelope } from './envelope.ts';
+import { beginFrame, FRAME_BYTES_MAX, type FrameHeader, openFrame, readFrameHeader, sealFrame } from './frame.ts';
+import { LANES, type Lane, laneOf } from './links.ts';
+import { fail, readGroup, readIndex, readMessage, readTerm, writeMessage } from './message-bytes.ts';
+import type { NodeId, NodePlace, StoreId } from './place.ts';
+import { type ReadTable, type RowShape, type TableName, TableReader, TableWriter } from './repeat-table.ts';
+
+export interface PeerCodecParts {
+  readonly clusterId: string;
+  readonly self: NodePlace;
+  readonly crc32: Crc32;
+  readonly random: Random;
+}
+
+export interface OutgoingFrame {
+  readonly lane: Lane;
+  readonly frame: Uint8Array;
+}
+
+export interface IncomingFrame {
+  readonly from: NodePlace;
+  /** Beats and their answers first, in any order; then the others, in the order in which they were encoded. */
+  readonly messages: readonly Envelope[];
+}
+
+/** A frame that is so long takes no further message: with an append of 256 KiB it has 1 MiB. */
+const FRAME_FULL_BYTES = 768 * 2 ** 10;
+/** Messages in one frame, beside its tables. */
+const MESSAGES_MAX = 2 ** 15;
+/** Nodes whose tables are kept; of more, the longest unheard is forgotten, and its next table is whole. */
+const NODES_MAX = 256;
+const SESSION_BYTES = 7;
+
+const HELD = 1;
+const BEATS = 2;
+const ANSWERS = 4;
+const FLAGS_MAX = HELD + BEATS + ANSWERS;
+
+const BEAT: RowShape<Beat> = {
+  writeFields: (writer, { term, commit, round }) => {
+    writer.varint(term);
+    writer.varint(commit);
+    writer.varint(round);
+  },
+  readFields: (reader) => ({ kind: 'beat', term: readTerm(reader), commit: readIndex(reader), round: reader.varint() }),
+  isSame: (one, other) => one.commit === other.commit && one.term === other.term && one.round === other.round,
+};
+
+const ANSWER: RowShape<BeatAck> = {
+  writeFields: (writer, { term, round }) => {
+    writer.varint(term);
+    writer.varint(round);
+  },
+  readFields: (reader) => ({ kind: 'beat-ack', term: readTerm(reader), round: reader.varint() }),
+  isSame: (one, other) => one.term === other.term && one.round === other.round,
+};
+
+type Beat = Extract<Message, { readonly kind: 'beat' }>;
+type BeatAck = Extract<Message, { readonly kind: 'beat-ack' }>;
+
+/** The tables that this node and another tell each other. */
+interface Correspondent {
+  readonly store: StoreId;
+  readonly beats: TableWriter<Beat>;
+  readonly answers: TableWriter<BeatAck>;
+  readonly itsBeats: TableReader<Beat>;
+  readonly itsAnswers: TableReader<BeatAck>;
+}
+
+/** What one turn has to say, by how it travels. */
+interface Sorted {
+  readonly beats: Envelope<Beat>[];
+  readonly answers: Envelope<BeatAck>[];
+  readonly others: Readonly<Record<Lane, Envelope[]>>;
+}
+
+/** A frame that was read and not taken yet. */
+interface Content {
+  readonly held: { readonly beats: TableName; readonly answers: TableName } | undefined;
+  readonly beats: ReadTable<Beat> | undefined;
+  readonly answers: ReadTable<BeatAck> | undefined;
+  readonly messages: readonly Envelope[];
+}
+
+export class PeerCodec {
+  readonly #parts: PeerCodecParts;
+  readonly #nodes = new Map<NodeId, Correspondent>();
+  readonly #writer = new ByteWriter();
+
+  constructor(parts: PeerCodecParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * What this node has to say to another in one turn. Messages of one lane stay in their order, but for beats and their
+   * answers. A frame that is not sent is a frame that was lost.
+   */
+  encode(to: NodePlace, messages: readonly Envelope[]): readonly OutgoingFrame[] {
+    const { beats, answers, others } = sorted(messages);
+    const header = { clusterId: this.#parts.clusterId, from: this.#parts.self, to };
+    const frames: OutgoingFrame[] = [];
+    for (const lane of LANES) {
+      this.#writer.reset();
+      beginFrame(this.#writer, header);
+      let rest: readonly Envelope[] = others[lane];
+      if (lane === 'beats' && beats.length + answers.length + rest.length > 0) {
+        rest = [...this.#writeTables(to, beats, answers), ...rest];
+      } else {
+        if (rest.length === 0) continue;
+        this.#writer.u8(0);
+      }
+      for (const frame of this.#fill(header, rest)) frames.push({ lane, frame });
+    }
+    return frames;
+  }
+
+  /** The messages of a frame for this node; the failure says what is wrong with it, and then nothing of it was taken. */
+  decode(frame: Uint8Array): Result<IncomingFrame, string> {
+    // A Buffer is a Uint8Array whose slices are its own: what is handed on must not be one.
+    const bytes = new Uint8Array(frame.buffer, frame.byteOffset, frame.length);
+    const header = readFrameHeader(bytes);
+    if (header.kind === 'failure') return header;
+    const { clusterId, from, to } = header.value;
+    const { self } = this.#parts;
+    if (clusterId !== this.#parts.clusterId) return failure(`it is of the cluster ${clusterId}`);
+    if (to.node !== self.node || to.store !== self.store)
+      return failure(`it is for node ${to.node}, store ${to.store}`);
+    const opened = openFrame(bytes, this.#parts.crc32);
+    if (opened.kind === 'failure') return opened;
+    const peer = this.#correspondent(from);
+    const content = readContent(opened.value, peer);
+    if (content === undefined) return failure('its content is malformed');
+    return ok({ from, messages: take(content, peer) });
+  }
+
+  /** The connection to a node broke: what was under way is lost, so the next tables are whole. */
+  forget(node: NodeId): void {
+    const peer = this.#nodes.get(node);
+    peer?.beats.forget();
+    peer?.answers.forget();
+  }
+
+  /** Begins the content of a frame of the lane `beats`. Returns what has no place in a table. */
+  #writeTables(
+    to: NodePlace,
+    beats: readonly Envelope<Beat>[],
+    answers: readonly Envelope<BeatAck>[],
+  ): readonly Envelope[] {
+    const writer = this.#writer;
+    const peer = this.#correspondent(to);
+    const hasBeats = peer.beats.takes(beats);
+    const hasAnswers = peer.answers.takes(answers);
+    writer.u8(HELD + (hasBeats ? BEATS : 0) + (hasAnswers ? ANSWERS : 0));
+    for (const { session, seq } of [peer.itsBeats.held, peer.itsAnswers.held]) {
+      writer.u64le(session);
+      writer.varint(seq);
+    }
+    const otherBeats = hasBeats ? peer.beats.write(writer, beats) : beats;
+    const otherAnswers = hasAnswers ? peer.answers.write(writer, answers) : answers;
+    return [...otherBeats, ...otherAnswers];
+  }
+
+  /** Adds the messages to the frame that was begun, and to others where it becomes full. */
+  #fill(header: FrameHeader, messages: readonly Envelope[]): readonly Uint8Array[] {
+    const writer = this.#writer;
+    const frames: Uint8Array[] = [];
+    let count = 0;
+    for (const { group, from, to, message } of messages) {
+      if (count === MESSAGES_MAX || writer.length >= FRAME_FULL_BYTES) {
+        frames.push(this.#sealed());
+        beginFrame(writer, header);
+        writer.u8(0);
+        count = 0;
+      }
+      writer.varint(group);
+      writer.varint(from);
+      writer.varint(to);
+      writeMessage(writer, message);
+      count += 1;
+    }
+    frames.push(this.#sealed());
+    return frames;
+  }
+
+  #sealed(): Uint8Array {
+    const frame = this.#writer.take();
+    assert(frame.length <= FRAME_BYTES_MAX, 'What is taken into a frame fits into it', frame.length);
+    return sealFrame(frame, this.#parts.crc32);
+  }
+
+  #correspondent({ node, store }: NodePlace): Correspondent {
+    const known = this.#nodes.get(node);
+    this.#nodes.delete(node);
+    const peer = known?.store === store ? known : this.#stranger(store);
+    this.#nodes.set(node, peer);
+    const [longestUnheard] = this.#nodes.keys();
+    if (this.#nodes.size > NODES_MAX && longestUnheard !== undefined) this.#nodes.delete(longestUnheard);
+    return peer;
+  }
+
+  #stranger(store: StoreId): Correspondent {
+    return {
+      store,
+      beats: new TableWriter(BEAT, this.#session()),
+      answers: new TableWriter(ANSWER, this.#session()),
+      itsBeats: new TableReader(BEAT),
+      itsAnswers: new TableReader(ANSWER),
+    };
+  }
+
+  /** 1 to 2^53 - 1, drawn anew for each writer, so that no table has the name of one from before a restart. */
+  #session(): number {
+    const [high = 0, ...low] = this.#parts.random.bytes(SESSION_BYTES);
+    return low.reduce((value, byte) => 0x100 * value + byte, high & 0x1f) || 1;
+  }
+}
+
+function sorted(messages: readonly Envelope[]): Sorted {
+  const beats: Envelope<Beat>[] = [];
+  const answers: Envelope<BeatAck>[] = [];
+  const others: Sorted['others'] = { beats: [], appends: [], bulk: [] };
+  for (const envelope of messages) {
+    if (isOf('beat', envelope)) beats.push(envelope);
+    else if (isOf('beat-ack', envelope)) answers.push(envelope);
+    else others[laneOf(envelope)].push(envelope);
+  }
+  return { beats, answers, others };
+}
+
+function isOf<K extends Message['kind']>(
+  kind: K,
+  envelope: Envelope,
+): envelope is Envelope<Extract<Message, { readonly kind: K }>> {
+  return envelope.message.kind === kind;
+}
+
+/** Reads to the end and changes nothing; undefined when anything is not as it must be. */
+function readContent(reader: ByteReader, peer: Correspondent): Content | undefined {
+  const flags = reader.u8();
+  if (flags > FLAGS_MAX) fail(reader);
+  const held = (flags & HELD) === 0 ? undefined : { beats: readName(reader), answers: readName(reader) };
+  const beats = (flags & BEATS) === 0 ? undefined : peer.itsBeats.read(reader);
+  const answers = (flags & ANSWERS) === 0 ? undefined : peer.itsAnswers.read(reader);
+  const messages: Envelope[] = [];
+  while (reader.left > 0 && !reader.failed) {
+    const envelope = readEnvelope(reader);
+    if (envelope === undefined || messages.length === MESSAGES_MAX) fail(reader);
+    else messages.push(envelope);
+  }
+  return reader.failed ? undefined : { held, beats, answers, messages };
+}
+
+function take({ held, beats, answers, messages }: Content, peer: Correspondent): readonly Envelope[] {
+  if (held !== undefined) {
+    peer.beats.confirm(held.beats);
+    peer.answers.confirm(held.answers);
+  }
+  const allBeats = beats === undefined ? undefined : peer.itsBeats.take(beats);
+  const allAnswers = answers === undefined ? undefined : peer.itsAnswers.take(answers);
+  return [...(allBeats ?? []), ...(allAnswers ?? []), ...messages];
+}
+
+function readEnvelope(reader: ByteReader): Envelope | undefined {
+  const group = readGroup(reader);
+  const from = reader.varint();
+  const to = reader.varint();
+  const message = readMessage(reader);
+  if (message === undefined || !isReplicaId(from) || !isReplicaId(to)) return undefined;
+  return { group, from, to, message };
+}
+
+function readName(reader: ByteReader): TableName {
+  return { session: reader.u64le(), seq: reader.varint() };
+}

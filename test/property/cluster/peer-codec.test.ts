@@ -1,0 +1,263 @@
+// Goal: P1 and P2. What is encoded for a node is what it decodes, whatever the messages are; whatever else arrives is one
+// failure that changes nothing; and beats of which repeats are left out are reconstructed exactly, however frames are
+// lost, doubled and reordered and whoever restarts. Method: random messages of every kind, random bytes, real frames that
+// are cut, flipped or made valid again after a change, and random histories of two nodes against a list of what was said.
+
+import { isDeepStrictEqual } from 'node:util';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { toLogIndex, toTerm } from '#base';
+import { nativeCrc32 } from '#cluster';
+import type { Envelope } from '../../../src/cluster/peer/envelope.ts';
+import { sealFrame } from '../../../src/cluster/peer/frame.ts';
+import { LANES, laneOf } from '../../../src/cluster/peer/links.ts';
+import type { PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
+import { envelopeOf, envelopes, KINDS } from '../../support/cluster/peer-messages.ts';
+import { codecOf, NORTH, SOUTH, say } from '../../support/cluster/peer-pair.ts';
+
+const RUNS = Number(process.env['PEER_RUNS'] ?? '300');
+
+function decoded(codec: PeerCodec, frame: Uint8Array): readonly Envelope[] {
+  const result = codec.decode(frame);
+  if (result.kind === 'failure') throw new Error(result.reason);
+  expect(result.value.from).toEqual(NORTH);
+  return result.value.messages;
+}
+
+/** Beats and their answers may come in any order, and before the others. */
+function inOrder(messages: readonly Envelope[]): readonly unknown[] {
+  const text = ({ group, from, to, message }: Envelope): string => JSON.stringify([group, from, to, message]);
+  const isRepeated = ({ message }: Envelope): boolean => message.kind === 'beat' || message.kind === 'beat-ack';
+  return [messages.filter(isRepeated).map(text).toSorted(), messages.filter((each) => !isRepeated(each))];
+}
+
+describe('a frame', () => {
+  it.each(KINDS)('carries any %s there as it is', (kind) => {
+    fc.assert(
+      fc.property(envelopeOf(kind), (envelope) => {
+        const frames = codecOf(NORTH).encode(SOUTH, [envelope]);
+        expect(frames.map(({ lane }) => lane)).toEqual([laneOf(envelope)]);
+        const receiver = codecOf(SOUTH);
+        expect(frames.flatMap(({ frame }) => decoded(receiver, frame))).toEqual([envelope]);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('carries all messages of a turn, each lane in its order, and again with the next turn', () => {
+    fc.assert(
+      fc.property(fc.array(envelopes, { maxLength: 4 }), (turns) => {
+        const [sender, receiver] = [codecOf(NORTH), codecOf(SOUTH)];
+        for (const messages of turns) {
+          const frames = sender.encode(SOUTH, messages);
+          for (const lane of LANES) {
+            const arrived = frames
+              .filter((frame) => frame.lane === lane)
+              .flatMap(({ frame }) => decoded(receiver, frame));
+            expect(inOrder(arrived)).toEqual(inOrder(messages.filter((each) => laneOf(each) === lane)));
+          }
+        }
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});
+
+describe('what is no frame', () => {
+  it('is one failure, if it is random bytes, and if it is a frame that was cut or has a bit flipped', () => {
+    fc.assert(
+      fc.property(envelopes, fc.nat(), fc.uint8Array({ maxLength: 200 }), (messages, place, noise) => {
+        expect(codecOf(SOUTH).decode(noise).kind).toBe('failure');
+        for (const { frame } of codecOf(NORTH).encode(SOUTH, messages)) {
+          expect(codecOf(SOUTH).decode(frame.subarray(0, place % frame.length)).kind).toBe('failure');
+          const flipped = Uint8Array.from(frame);
+          const at = place % frame.length;
+          flipped[at] = (flipped[at] ?? 0) ^ (1 << (place % 8));
+          expect(codecOf(SOUTH).decode(flipped).kind).toBe('failure');
+        }
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('never throws nor takes a part, even where its checksum is right: what follows is decoded as if it had not come', () => {
+    const change = fc.record({ at: fc.nat(), value: fc.nat(255), cut: fc.boolean() });
+    fc.assert(
+      fc.property(envelopes, fc.array(change, { minLength: 1, maxLength: 6 }), (messages, changes) => {
+        const [sender, receiver] = [codecOf(NORTH), codecOf(SOUTH)];
+        for (const { frame } of sender.encode(SOUTH, messages)) {
+          const bad = forged(frame, changes);
+          const before = sender.encode(SOUTH, messages);
+          const result = receiver.decode(bad);
+          if (result.kind === 'ok') expectSendable(result.value.messages);
+          // Decoded or not, the codec goes on: a whole table is understood whatever came before.
+          sender.forget(SOUTH.node);
+          const after = sender.encode(SOUTH, messages).flatMap((each) => decoded(receiver, each.frame));
+          expect(after.length).toBe(before.flatMap((each) => decoded(codecOf(SOUTH), each.frame)).length);
+        }
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});
+
+/** A replica could have said these: they travel on as they are. */
+function expectSendable(messages: readonly Envelope[]): void {
+  const receiver = codecOf(SOUTH);
+  const arrived = codecOf(NORTH)
+    .encode(SOUTH, messages)
+    .flatMap(({ frame }) => decoded(receiver, frame));
+  for (const lane of LANES) {
+    const ofLane = (all: readonly Envelope[]): readonly unknown[] =>
+      inOrder(all.filter((each) => laneOf(each) === lane));
+    expect(ofLane(arrived)).toEqual(ofLane(messages));
+  }
+}
+
+/** The frame with bytes of its content changed or its end cut off, and a checksum that says that it is right. */
+function forged(frame: Uint8Array, changes: readonly { at: number; value: number; cut: boolean }[]): Uint8Array {
+  const HEADER = 76;
+  let bad = Uint8Array.from(frame);
+  for (const { at, value, cut } of changes) {
+    const place = HEADER + (at % Math.max(1, bad.length - HEADER));
+    if (cut && place > HEADER) bad = bad.slice(0, place);
+    else bad[place] = value;
+  }
+  return sealFrame(bad, nativeCrc32);
+}
+
+type Action =
+  | { readonly kind: 'turn'; readonly groups: readonly number[]; readonly rises: readonly number[] }
+  | { readonly kind: 'partial'; readonly group: number }
+  | { readonly kind: 'deliver'; readonly which: number; readonly twice: boolean }
+  | { readonly kind: 'lose'; readonly which: number }
+  | { readonly kind: 'restart'; readonly side: 'sender' | 'receiver' }
+  | { readonly kind: 'forget' };
+
+const GROUPS = 12;
+const action: fc.Arbitrary<Action> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('turn'),
+      groups: fc.uniqueArray(fc.nat(GROUPS), { minLength: 3, maxLength: GROUPS }),
+      rises: fc.array(fc.nat(GROUPS), { maxLength: 3 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('partial'), group: fc.nat(GROUPS) }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({ kind: fc.constant('deliver'), which: fc.nat(), twice: fc.boolean() }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('lose'), which: fc.nat() }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('restart'), side: fc.constantFrom('sender', 'receiver') }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('forget') }) },
+);
+
+interface Sent {
+  readonly frame: Uint8Array;
+  readonly toSouth: boolean;
+  readonly said: readonly Envelope[];
+}
+
+/** North leads groups and beats for them, South answers what arrives; the network does what it likes. */
+class History {
+  #north = codecOf(NORTH);
+  #south = codecOf(SOUTH);
+  readonly #underway: Sent[] = [];
+  readonly #commits = new Map<number, number>();
+  /** Lengths of the frames with beats, in the order in which they were sent. */
+  readonly lengths: number[] = [];
+  /** Beats that South was handed. */
+  arrived = 0;
+
+  run(next: Action): void {
+    switch (next.kind) {
+      case 'turn':
+        for (const group of next.rises) this.#commits.set(group, (this.#commits.get(group) ?? 0) + 1);
+        this.beat(next.groups, 0);
+        break;
+      case 'partial':
+        this.beat([next.group], 1);
+        break;
+      case 'deliver':
+        this.deliver(next.which, next.twice);
+        break;
+      case 'lose':
+        this.#take(next.which);
+        break;
+      case 'restart':
+        if (next.side === 'sender') this.#north = codecOf(NORTH);
+        else this.#south = codecOf(SOUTH);
+        break;
+      case 'forget':
+        this.#north.forget(SOUTH.node);
+        break;
+    }
+  }
+
+  beat(groups: readonly number[], round: number): void {
+    const term = toTerm(1);
+    const said = groups.map((group) =>
+      say(group, { kind: 'beat', term, commit: toLogIndex(this.#commits.get(group) ?? 0), round }),
+    );
+    for (const { frame } of this.#north.encode(SOUTH, said)) {
+      this.lengths.push(frame.length);
+      this.#underway.push({ frame, toSouth: true, said });
+    }
+  }
+
+  deliver(which: number, twice: boolean): void {
+    const sent = this.#take(which);
+    if (sent === undefined) return;
+    this.#arrive(sent);
+    if (twice) this.#arrive(sent);
+  }
+
+  /** Everything arrives in order, and what it is answered with. */
+  settle(): void {
+    while (this.#underway.length > 0) this.deliver(0, false);
+  }
+
+  #take(which: number): Sent | undefined {
+    return this.#underway.splice(which % Math.max(1, this.#underway.length), 1)[0];
+  }
+
+  #arrive({ frame, toSouth, said }: Sent): void {
+    const result = (toSouth ? this.#south : this.#north).decode(frame);
+    if (result.kind === 'failure') throw new Error(result.reason);
+    const { messages } = result.value;
+    const isAsSaid = messages.length === 0 || isDeepStrictEqual(inOrder(messages), inOrder(said));
+    if (!isAsSaid) throw new Error(`${JSON.stringify(messages)} arrived instead of ${JSON.stringify(said)}`);
+    if (!toSouth || messages.length === 0) return;
+    this.arrived += messages.length;
+    const answers = messages.map(({ group, message }) =>
+      say(group, { kind: 'beat-ack', term: message.term, round: message.kind === 'beat' ? message.round : 0 }),
+    );
+    for (const answer of this.#south.encode(NORTH, answers)) {
+      this.#underway.push({ frame: answer.frame, toSouth: false, said: answers });
+    }
+  }
+}
+
+describe('beats of which repeats are left out', () => {
+  it('arrive as they were said or not at all, and are short again after any history (P2)', () => {
+    fc.assert(
+      fc.property(fc.array(action, { maxLength: 60 }), (actions) => {
+        const history = new History();
+        for (const next of actions) history.run(next);
+        const everybody = Array.from({ length: GROUPS }, (_, group) => group);
+        for (let times = 0; times < 4; times++) {
+          history.settle();
+          history.beat(everybody, 0);
+        }
+        history.arrived = 0;
+        history.settle();
+        expect(history.arrived).toBe(GROUPS);
+        const HEADER_AND_NAMES = 76 + 1 + 2 * 10 + 12;
+        expect(history.lengths.at(-1)).toBeLessThanOrEqual(HEADER_AND_NAMES);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});

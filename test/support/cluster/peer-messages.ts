@@ -1,0 +1,109 @@
+// Random messages of Raft between replicas, for the codec of frames: any that a replica could send.
+import * as fc from 'fast-check';
+import { type LogIndex, type Term, toGroupId, toLogIndex, toTerm } from '#base';
+import { type Entry, type EntryId, type Membership, type Message, type ReplicaId, toReplicaId } from '#raft';
+import type { Envelope } from '../../../src/cluster/peer/envelope.ts';
+
+type Kind = Message['kind'];
+
+const MAX = Number.MAX_SAFE_INTEGER;
+
+/** Small ones mostly, with every length of a varint. */
+const count: fc.Arbitrary<number> = fc.oneof(
+  fc.nat(300),
+  fc.tuple(fc.nat(52), fc.nat(3)).map(([power, more]) => 2 ** power + more),
+  fc.constant(MAX),
+);
+const index: fc.Arbitrary<LogIndex> = count.map(toLogIndex);
+const term: fc.Arbitrary<Term> = count.map(toTerm);
+const replica: fc.Arbitrary<ReplicaId> = count.map((value) => toReplicaId(Math.max(1, value)));
+const id: fc.Arbitrary<EntryId> = fc.record({ index, term });
+
+const membership: fc.Arbitrary<Membership> = fc
+  .tuple(fc.uniqueArray(replica, { minLength: 4, maxLength: 9 }), fc.boolean())
+  .map(([[first, second, third, ...others], isJoint]) => {
+    const named = [first, second, third].filter((each) => each !== undefined);
+    const outgoing = isJoint ? [...named.slice(1), ...others.slice(0, 1)] : [];
+    return {
+      voters: { incoming: named, outgoing },
+      learners: others.slice(2),
+      learnersNext: isJoint ? others.slice(0, 1) : [],
+    };
+  });
+
+/** What stands behind an entry: by how much the term rises, and what it holds. */
+const behind: fc.Arbitrary<{ readonly rise: number; readonly held: Uint8Array | Membership }> = fc.record({
+  rise: fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, fc.nat(1000)),
+  held: fc.oneof({ weight: 5, arbitrary: fc.uint8Array({ maxLength: 400 }) }, membership),
+});
+
+const append: fc.Arbitrary<Message> = fc
+  .record({
+    previous: fc.record({ index: fc.nat(2 ** 40).map(toLogIndex), term: fc.nat(2 ** 40).map(toTerm) }),
+    followers: fc.array(behind, { maxLength: 12 }),
+    commit: index,
+    later: fc.nat(100),
+  })
+  .map(({ previous, followers, commit, later }) => {
+    const entries: Entry[] = [];
+    let last = previous;
+    for (const { rise, held } of followers) {
+      last = { index: toLogIndex(last.index + 1), term: toTerm(last.term + rise) };
+      entries.push(
+        held instanceof Uint8Array
+          ? { ...last, payload: held }
+          : { ...last, payload: new Uint8Array(0), membership: held },
+      );
+    }
+    return { kind: 'append', term: toTerm(last.term + later), previous, entries, commit };
+  });
+
+/** Total: a new kind of message does not compile until it is drawn. */
+const MESSAGES: Readonly<Record<Kind, fc.Arbitrary<Message>>> = {
+  'pre-vote-request': fc.record({ kind: fc.constant('pre-vote-request'), term, last: id, commit: id }),
+  'pre-vote-reply': fc.record({ kind: fc.constant('pre-vote-reply'), term, isGranted: fc.boolean(), commit: id }),
+  'vote-request': fc.record({
+    kind: fc.constant('vote-request'),
+    term,
+    last: id,
+    commit: id,
+    isTransfer: fc.boolean(),
+  }),
+  'vote-reply': fc.record({ kind: fc.constant('vote-reply'), term, isGranted: fc.boolean(), commit: id }),
+  append,
+  'append-ack': fc.record({ kind: fc.constant('append-ack'), term, match: index }),
+  'append-reject': fc.record({ kind: fc.constant('append-reject'), term, rejected: index, hint: id }),
+  commit: fc.record({ kind: fc.constant('commit'), term, commit: index }),
+  beat: fc.record({ kind: fc.constant('beat'), term, commit: index, round: count }),
+  'beat-ack': fc.record({ kind: fc.constant('beat-ack'), term, round: count }),
+  'read-request': fc.record({ kind: fc.constant('read-request'), term, id: count }),
+  'read-reply': fc.record({
+    kind: fc.constant('read-reply'),
+    term,
+    id: count,
+    index: fc.option(index, { nil: undefined }),
+  }),
+  'timeout-now': fc.record({ kind: fc.constant('timeout-now'), term }),
+  'install-snapshot': fc.record({
+    kind: fc.constant('install-snapshot'),
+    term,
+    snapshot: fc.record({ last: id, membership }),
+  }),
+  'term-notice': fc.record({ kind: fc.constant('term-notice'), term }),
+};
+
+export const KINDS: readonly Kind[] = Object.keys(MESSAGES).filter((name): name is Kind => name in MESSAGES);
+
+export function envelopeOf(kind: Kind): fc.Arbitrary<Envelope> {
+  return fc.record({
+    group: fc.oneof(fc.nat(200), fc.nat(2 ** 32 - 1)).map(toGroupId),
+    from: replica,
+    to: replica,
+    message: MESSAGES[kind],
+  });
+}
+
+export const envelopes: fc.Arbitrary<readonly Envelope[]> = fc.array(
+  fc.constantFrom(...KINDS).chain((kind) => envelopeOf(kind)),
+  { maxLength: 30 },
+);

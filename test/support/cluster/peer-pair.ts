@@ -1,0 +1,32 @@
+// Two nodes of one cluster and the codecs by which they talk, with sessions from a seed.
+import { type Random, toGroupId } from '#base';
+import { nativeCrc32 } from '#cluster';
+import { type Message, toReplicaId } from '#raft';
+import type { Envelope } from '../../../src/cluster/peer/envelope.ts';
+import { PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
+import { type NodePlace, toNodeId, toStoreId } from '../../../src/cluster/peer/place.ts';
+
+export const CLUSTER = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';
+export const NORTH: NodePlace = { node: toNodeId(1), store: toStoreId('0199a5c8-3c1e-7a2b-9f00-000000000001') };
+export const SOUTH: NodePlace = { node: toNodeId(2), store: toStoreId('0199a5c8-3c1e-7a2b-9f00-000000000002') };
+
+let drawn = 0;
+
+/** A codec whose sessions are never those of another, unless the first of them is given. */
+export function codecOf(self: NodePlace, clusterId: string = CLUSTER, session?: number): PeerCodec {
+  let next = session;
+  const random: Random = {
+    bytes: (length) => {
+      drawn += 1;
+      const value = next ?? drawn;
+      if (next !== undefined) next += 1;
+      return Uint8Array.from({ length }, (_, at) => Math.floor(value / 256 ** (length - 1 - at)));
+    },
+  };
+  return new PeerCodec({ clusterId, self, crc32: nativeCrc32, random });
+}
+
+/** Says that it leads, or answers that, for a group: everything else follows from the numbers. */
+export function say(group: number, message: Message): Envelope {
+  return { group: toGroupId(group), from: toReplicaId(group + 1), to: toReplicaId(group + 2), message };
+}

@@ -1,0 +1,224 @@
+// Goal: docs/formats/peer-frames.md shows what the code writes; frames of others are refused by name; the bounds hold; and
+// the corners of tables that chance seldom finds. Method: the hexadecimal digits of the page, tables of wrong frames, and
+// scripts of two codecs.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { concatBytes, toHex, toLogIndex, toTerm } from '#base';
+import { nativeCrc32 } from '#cluster';
+import { type Message, membershipOf, toReplicaId } from '#raft';
+import type { Envelope } from '../../../src/cluster/peer/envelope.ts';
+import { FRAME_BYTES_MAX, readFrameHeader, sealFrame } from '../../../src/cluster/peer/frame.ts';
+import type { PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
+import { isNodeId, isStoreId, type NodePlace, toNodeId } from '../../../src/cluster/peer/place.ts';
+import { TABLE_ROWS_MAX } from '../../../src/cluster/peer/repeat-table.ts';
+import { CLUSTER, codecOf, NORTH, SOUTH, say } from '../../support/cluster/peer-pair.ts';
+
+const PAGE = join(import.meta.dirname, '../../../docs/formats/peer-frames.md');
+const MEBIBYTE = 2 ** 20;
+
+function beat(commit: number, round = 0): Message {
+  return { kind: 'beat', term: toTerm(3), commit: toLogIndex(commit), round };
+}
+
+function answer(round = 0): Message {
+  return { kind: 'beat-ack', term: toTerm(3), round };
+}
+
+function append(payload: Uint8Array, term = 3): Message {
+  const previous = { index: toLogIndex(6), term: toTerm(2) };
+  const entry = { index: toLogIndex(7), term: toTerm(3), payload };
+  return { kind: 'append', term: toTerm(term), previous, entries: [entry], commit: toLogIndex(6) };
+}
+
+function single(codec: PeerCodec, to: NodePlace, messages: readonly Envelope[]): Uint8Array {
+  const [only, ...others] = codec.encode(to, messages);
+  if (only === undefined || others.length > 0) throw new Error(`${others.length + 1} frames instead of one`);
+  return only.frame;
+}
+
+function messagesOf(codec: PeerCodec, frame: Uint8Array): readonly Envelope[] {
+  const result = codec.decode(frame);
+  if (result.kind === 'failure') throw new Error(result.reason);
+  return result.value.messages;
+}
+
+function reasonOf(codec: PeerCodec, frame: Uint8Array): string {
+  const result = codec.decode(frame);
+  return result.kind === 'failure' ? result.reason : 'decoded';
+}
+
+describe('docs/formats/peer-frames.md', () => {
+  it('shows the bytes of its example', () => {
+    const blocks = readFileSync(PAGE, 'utf8').split('## Example')[1]?.split('```') ?? [];
+    const shown = blocks
+      .filter((_, at) => at % 2 === 1)
+      .map((block) =>
+        block
+          .split('\n')
+          .map((line) => (/^((?:[0-9a-f]{2} ?)+)/.exec(line)?.[1] ?? '').replaceAll(' ', ''))
+          .join(''),
+      );
+    const codec = codecOf(NORTH, CLUSTER, 0xc0ffee);
+    const membership = membershipOf([toReplicaId(8), toReplicaId(9)]);
+    const entries = [
+      { index: toLogIndex(7), term: toTerm(3), payload: Uint8Array.of(0x68, 0x69) },
+      { index: toLogIndex(8), term: toTerm(3), payload: new Uint8Array(0), membership },
+    ];
+    const message = { ...append(new Uint8Array(0)), entries };
+    const turn = [say(7, beat(6)), say(300, beat(41, 2)), say(7, message)];
+    expect(codec.encode(SOUTH, turn).map(({ frame }) => toHex(frame))).toEqual(shown);
+  });
+});
+
+describe('a frame that is not for this node, or none', () => {
+  const frame = single(codecOf(NORTH), SOUTH, [say(1, append(Uint8Array.of(1)))]);
+  const elsewhere = { node: SOUTH.node, store: NORTH.store };
+
+  it.each([
+    ['another cluster', codecOf(SOUTH, NORTH.store), frame, 'it is of the cluster 0199'],
+    ['another node', codecOf({ ...SOUTH, node: toNodeId(3) }), frame, 'it is for node 2, store 0199'],
+    ['another store', codecOf(elsewhere), frame, 'it is for node 2, store 0199'],
+    ['nothing', codecOf(SOUTH), new Uint8Array(0), '0 bytes; a frame has at least 76'],
+    ['a part of a header', codecOf(SOUTH), frame.subarray(0, 75), '75 bytes; a frame has at least 76'],
+    ['a header alone', codecOf(SOUTH), sealed(frame.subarray(0, 76)), 'its content is malformed'],
+    ['too much', codecOf(SOUTH), new Uint8Array(FRAME_BYTES_MAX + 1), 'a frame has at most 4194304'],
+    ['other bytes', codecOf(SOUTH), new Uint8Array(100), 'do not begin with CPFR'],
+    ['a later format', codecOf(SOUTH), changed(frame, 8, 2), 'format 2 is unknown here'],
+    ['other content', codecOf(SOUTH), changed(frame, 9, 2), 'content of kind 2 is unknown here'],
+    ['no node', codecOf(SOUTH), changed(frame, 28, 0), 'a node id is an integer from 1 to 2^53 - 1'],
+    ['a node beyond 2^53', codecOf(SOUTH), changed(frame, 35, 1), 'a node id is an integer from 1 to 2^53 - 1'],
+    ['damage', codecOf(SOUTH), damaged(frame), 'its checksum is '],
+  ])('is refused by what it is: %s', (_name, codec, bytes, reason) => {
+    expect(reasonOf(codec, bytes)).toContain(reason);
+  });
+
+  it('says in its header who sent it', () => {
+    expect(readFrameHeader(frame)).toEqual({ kind: 'ok', value: { clusterId: CLUSTER, from: NORTH, to: SOUTH } });
+    expect([isNodeId(0), isNodeId(1.5), isNodeId(1), isStoreId('here'), isStoreId(CLUSTER)]).toEqual([
+      false,
+      false,
+      true,
+      false,
+      true,
+    ]);
+  });
+});
+
+describe('an append', () => {
+  it('of a later entry than its term is malformed: no leader has one', () => {
+    const frame = single(codecOf(NORTH), SOUTH, [say(1, append(Uint8Array.of(1), 2))]);
+    expect(reasonOf(codecOf(SOUTH), frame)).toBe('its content is malformed');
+  });
+
+  it('of the largest entry fits into a frame behind others, and frames end where 1 MiB may be passed', () => {
+    const large = append(new Uint8Array(2 * MEBIBYTE));
+    const usual = Array.from({ length: 12 }, (_, group) => say(group, append(new Uint8Array(256 * 1024))));
+    const frames = codecOf(NORTH).encode(SOUTH, [...usual, say(99, large)]);
+    expect(frames.map(({ frame }) => frame.length >> 10)).toEqual([768, 768, 768, 768, 2048]);
+    const receiver = codecOf(SOUTH);
+    expect(frames.flatMap(({ frame }) => messagesOf(receiver, frame))).toEqual([...usual, say(99, large)]);
+  });
+
+  it('does not keep the whole frame in memory for a small part of it', () => {
+    const small = say(1, append(new Uint8Array(300)));
+    const large = say(2, append(new Uint8Array(200_000)));
+    const kept = messagesOf(codecOf(SOUTH), single(codecOf(NORTH), SOUTH, [small, large])).map(({ message }) =>
+      message.kind === 'append' ? message.entries[0]?.payload.buffer.byteLength : 0,
+    );
+    expect(kept).toEqual([300, 200_000 + 300 + 76 + 1 + 2 * 10 + 3 + 2]);
+  });
+});
+
+describe('tables of beats', () => {
+  it('say nothing twice once the other end has said what it holds, and all again when it may be lost', () => {
+    const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
+    const beats = Array.from({ length: 100 }, (_, group) => say(group, beat(group)));
+    const answers = beats.map(({ group }) => say(group, answer()));
+    const lengths = [0, 1, 2].map(() => {
+      const frame = single(north, SOUTH, beats);
+      expect(messagesOf(south, frame)).toEqual(beats);
+      messagesOf(north, single(south, NORTH, answers));
+      return frame.length;
+    });
+    expect(lengths.map((length) => length > 300)).toEqual([true, false, false]);
+    north.forget(SOUTH.node);
+    expect(single(north, SOUTH, beats).length).toBeGreaterThan(300);
+  });
+
+  it('are not mistaken for those of a codec from before a restart', () => {
+    const [before, after, south] = [codecOf(NORTH), codecOf(NORTH), codecOf(SOUTH)];
+    const late = single(before, SOUTH, [say(1, beat(1)), say(2, beat(2))]);
+    messagesOf(south, single(after, SOUTH, [say(1, beat(8)), say(3, beat(8))]));
+    messagesOf(after, single(south, NORTH, [say(1, answer()), say(3, answer())]));
+    messagesOf(south, late);
+    // A difference to a table of the same number, in another session.
+    expect(messagesOf(south, single(after, SOUTH, [say(1, beat(8)), say(3, beat(9))]))).toEqual([]);
+  });
+
+  it('are left alone by beats of a few groups, which travel one by one', () => {
+    const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
+    const beats = Array.from({ length: 100 }, (_, group) => say(group, beat(group)));
+    messagesOf(south, single(north, SOUTH, beats));
+    messagesOf(north, single(south, NORTH, [say(1, answer())]));
+    const reads = [say(5, beat(5, 1)), say(6, beat(6, 1))];
+    expect(messagesOf(south, single(north, SOUTH, reads))).toEqual(reads);
+    const frame = single(north, SOUTH, beats);
+    expect(frame.length).toBeLessThan(150);
+    expect(messagesOf(south, frame)).toEqual(beats);
+  });
+
+  it('have a bound: beats of more groups, and a second one of a group, travel one by one', () => {
+    const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
+    const beats = Array.from({ length: TABLE_ROWS_MAX + 5 }, (_, group) => say(group, beat(group)));
+    const said = [...beats, say(7, beat(9, 1))];
+    const arrived = north.encode(SOUTH, said).flatMap(({ frame }) => messagesOf(south, frame));
+    expect(arrived).toEqual(said);
+  });
+
+  it('of a writer that has more rows than any of ours are forgotten', () => {
+    const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
+    const half = Array.from({ length: TABLE_ROWS_MAX }, (_, group) => say(group, beat(group)));
+    messagesOf(south, single(north, SOUTH, half));
+    messagesOf(north, single(south, NORTH, [say(1, answer())]));
+    const difference = single(
+      north,
+      SOUTH,
+      half.map(({ group }) => say(group + TABLE_ROWS_MAX, beat(1))),
+    );
+    expect(messagesOf(south, withoutLeavers(difference))).toEqual([]);
+  });
+
+  it('of nodes beyond the bound are forgotten, the longest unheard first', () => {
+    const south = codecOf(SOUTH);
+    for (let node = 10; node < 1000; node++) {
+      const place = { node: toNodeId(node), store: NORTH.store };
+      expect(messagesOf(south, single(codecOf(place), SOUTH, [say(1, beat(node))]))).toHaveLength(1);
+    }
+  });
+});
+
+function sealed(bytes: Uint8Array): Uint8Array {
+  return sealFrame(Uint8Array.from(bytes), nativeCrc32);
+}
+
+function changed(frame: Uint8Array, at: number, value: number): Uint8Array {
+  const bytes = Uint8Array.from(frame);
+  bytes[at] = value;
+  return sealed(bytes);
+}
+
+function damaged(frame: Uint8Array): Uint8Array {
+  const bytes = Uint8Array.from(frame);
+  bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;
+  return bytes;
+}
+
+/** The frame whose difference names nobody who left: the count 16,384 and so many groups are taken out. */
+function withoutLeavers(frame: Uint8Array): Uint8Array {
+  // Behind the header: flags, two names, session, seq, "a difference".
+  const from = 76 + 1 + 2 * 9 + 8 + 1 + 1;
+  const groups = 128 + 2 * (TABLE_ROWS_MAX - 128);
+  return sealed(concatBytes([frame.subarray(0, from), Uint8Array.of(0), frame.subarray(from + 3 + groups)]));
+}
