@@ -66,6 +66,7 @@ export {
 } from './json.ts';
 export {
   inside,
+  isPresent,
   item,
   itemsFrom,
   type JsonPlace,

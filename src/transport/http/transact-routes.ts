@@ -9,6 +9,7 @@ import {
   type Constraint,
   constraintsFromJson,
   Faults,
+  isPresent,
   itemsFrom,
   type JsonNode,
   type JsonObject,
@@ -109,7 +110,7 @@ function toTransactRequest(request: HttpRequest): TransactRequest {
   const faults = new Faults();
   const body = readJsonBody(request, { raw: RAW_DATA });
   const parts = body.type === 'json' ? partsOf(body.node, faults) : { ...BARE, items: bareEvents(body) };
-  const id = idOf(parts.transactionId, request.header('x-batch-id'), faults);
+  const id = idOf(parts, request.header('x-batch-id'));
   return {
     databaseName: request.param('database'),
     floor: request.floor(),
@@ -124,20 +125,23 @@ function toTransactRequest(request: HttpRequest): TransactRequest {
   };
 }
 
-/** The id of the body, or of the header that means the same; both may be given when they are equal. */
+/**
+ * The id of the body, or of the header that means the same. Throws when they differ, also from a recorded id: which of
+ * the two transactions is asked for, nobody could say (ADR 0024).
+ */
 function idOf(
-  inBody: string | undefined,
+  { namesId, transactionId }: Pick<TransactionParts, 'namesId' | 'transactionId'>,
   inHeader: string | undefined,
-  faults: Faults,
 ): { readonly value: string | undefined; readonly field: string } {
-  if (inBody === undefined && inHeader !== undefined) return { value: inHeader, field: 'x-batch-id' };
-  if (inBody !== undefined && inHeader !== undefined && inBody.toLowerCase() !== inHeader.toLowerCase()) {
-    faults.add('x-batch-id', 'must be the transaction_id of the body where both are given', inHeader);
-  }
-  return { value: inBody, field: 'transaction_id' };
+  if (inHeader === undefined) return { value: transactionId, field: 'transaction_id' };
+  if (!namesId) return { value: inHeader, field: 'x-batch-id' };
+  if (transactionId?.toLowerCase() === inHeader.toLowerCase()) return { value: transactionId, field: 'transaction_id' };
+  throw invalidField('x-batch-id', 'must be the transaction_id of the body where both are given', inHeader);
 }
 
 interface TransactionParts extends Pick<TransactRequest, 'transactionId' | 'options' | 'constraints'> {
+  /** Whether the body gives a transaction_id, if only a malformed one. */
+  readonly namesId: boolean;
   /** The events, not yet judged. */
   readonly items: readonly JsonNode[];
   /** How this body calls its constraints. */
@@ -148,6 +152,7 @@ const NO_CONSTRAINTS: readonly Constraint[] = [];
 
 /** A body of CloudEvents alone says nothing else. */
 const BARE = {
+  namesId: false,
   transactionId: undefined,
   options: NO_OPTIONS,
   constraints: NO_CONSTRAINTS,
@@ -165,6 +170,7 @@ function partsOf(node: JsonNode, faults: Faults): TransactionParts {
   refuseOthers(node, BODY_NAMES, { field: '', faults });
   const constraintsField = CONSTRAINT_NAMES.find((spelling) => node.members.has(spelling)) ?? 'constraints';
   return {
+    namesId: isPresent(node.members.get('transaction_id')),
     transactionId: transactionIdFrom(node, faults),
     items: listFrom(node, faults),
     constraints: constraintsFrom(node, constraintsField, faults),
