@@ -9,6 +9,8 @@
  *
  *   W17  A store is opened only when no record of its logs is broken in front of a good one.
  *
+ * A log may be of any length, and is read a block at a time.
+ *
  * A log is a row of blocks; a record does not cross a block, and fewer than seven bytes at the end of one are unused:
  * ```
  *  0            4        6      7             7 + length
@@ -17,7 +19,7 @@
  *  +------------+--------+------+----- ... ---+     type: 1 full, 2 first, 3 middle, 4 last
  * ```
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { maskedCrc32c, readU16, readU32 } from './level-bytes.ts';
 import { StorageFailure } from './storage-failure.ts';
@@ -35,7 +37,7 @@ export function verifyLevelLogs(directory: string): void {
   if (!existsSync(directory)) return;
   for (const name of readdirSync(directory).filter((file) => LOG_NAME.test(file))) {
     const path = join(directory, name);
-    const offset = brokenRecord(readFileSync(path));
+    const offset = brokenRecord(logBlocks(path));
     if (offset === undefined) continue;
     throw new StorageFailure(
       'corrupt',
@@ -46,15 +48,41 @@ export function verifyLevelLogs(directory: string): void {
   }
 }
 
-/** The offset of the first record that is broken in front of a good one. */
-export function brokenRecord(log: Uint8Array): number | undefined {
+/** The blocks of a log, all in the same buffer: each is valid until the next is asked for. Only the last may be shorter. */
+export function* logBlocks(path: string): Generator<Uint8Array> {
+  const file = openSync(path, 'r');
+  try {
+    const buffer = new Uint8Array(BLOCK_BYTES);
+    for (let offset = 0, length = BLOCK_BYTES; length === BLOCK_BYTES; offset += BLOCK_BYTES) {
+      length = readUpTo(file, buffer, offset);
+      if (length > 0) yield buffer.subarray(0, length);
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Fills the buffer from the offset on, as far as the file goes. */
+export function readUpTo(file: number, buffer: Uint8Array, offset: number): number {
+  let length = 0;
+  for (let count = -1; count !== 0 && length < buffer.length; length += count) {
+    count = readSync(file, buffer, length, buffer.length - length, offset + length);
+  }
+  return length;
+}
+
+/** The offset of the first record that is broken in front of a good one, in a log that is given block by block. */
+export function brokenRecord(blocks: Iterable<Uint8Array>): number | undefined {
   let broken: number | undefined;
-  for (let block = 0; block < log.length; block += BLOCK_BYTES) {
-    const end = Math.min(block + BLOCK_BYTES, log.length);
-    const good = walkBlock(log, block, end);
-    if (broken !== undefined && good.count > 0) return broken;
-    broken ??= good.brokenAt;
-    if (good.brokenAt !== undefined && hasRecordIn(log, good.brokenAt + 1, end)) return good.brokenAt;
+  let start = 0;
+  for (const block of blocks) {
+    const { count, brokenAt } = walkBlock(block);
+    if (broken !== undefined && count > 0) return broken;
+    if (brokenAt !== undefined) {
+      broken ??= start + brokenAt;
+      if (hasRecordIn(block, brokenAt + 1, block.length)) return broken;
+    }
+    start += BLOCK_BYTES;
   }
   return undefined;
 }
@@ -65,16 +93,16 @@ interface BlockWalk {
   readonly brokenAt: number | undefined;
 }
 
-function walkBlock(log: Uint8Array, from: number, end: number): BlockWalk {
+function walkBlock(block: Uint8Array): BlockWalk {
   let count = 0;
-  let at = from;
-  while (end - at >= HEADER_BYTES) {
-    const next = recordEnd(log, at, end);
+  let at = 0;
+  while (block.length - at >= HEADER_BYTES) {
+    const next = recordEnd(block, at, block.length);
     if (next === undefined) return { count, brokenAt: at };
     at = next;
     count += 1;
   }
-  const isPadding = log.subarray(at, end).every((byte) => byte === 0);
+  const isPadding = block.subarray(at).every((byte) => byte === 0);
   return { count, brokenAt: isPadding ? undefined : at };
 }
 

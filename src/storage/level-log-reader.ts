@@ -5,11 +5,12 @@
  *
  * An end that is cut off is no fault: LevelDB is just writing it, or a power loss left it. The next call looks again.
  */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync } from 'node:fs';
 import {
   BLOCK_BYTES,
   HEADER_BYTES,
   hasRecordIn,
+  readUpTo,
   recordEnd,
   TYPE_FIRST,
   TYPE_FULL,
@@ -88,13 +89,4 @@ export class LevelLogReader {
     take(this.#parts.length === 1 ? part : new Uint8Array(Buffer.concat(this.#parts)));
     this.#parts = [];
   }
-}
-
-/** Fills the buffer from the offset on, as far as the file goes. */
-function readUpTo(file: number, buffer: Uint8Array, offset: number): number {
-  let length = 0;
-  for (let count = -1; count !== 0 && length < buffer.length; length += count) {
-    count = readSync(file, buffer, length, buffer.length - length, offset + length);
-  }
-  return length;
 }

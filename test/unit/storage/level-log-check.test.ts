@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { crc32c } from '#base';
 import { openLevelStore, StorageFailure } from '#storage';
-import { brokenRecord, verifyLevelLogs } from '../../../src/storage/level-log-check.ts';
+import { BLOCK_BYTES, brokenRecord, logBlocks, verifyLevelLogs } from '../../../src/storage/level-log-check.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 /** Writes `batches` batches and hands back the log that holds them, and where it is. */
@@ -21,6 +21,10 @@ async function writtenLog(dir: string, batches: number): Promise<{ readonly path
   return { path: join(dir, name), bytes: readFileSync(join(dir, name)) };
 }
 
+function* blocksOf(log: Uint8Array): Generator<Uint8Array> {
+  for (let from = 0; from < log.length; from += BLOCK_BYTES) yield log.subarray(from, from + BLOCK_BYTES);
+}
+
 test('CRC-32C is that of its published check value', () => {
   expect(crc32c(Buffer.from('123456789'))).toBe(0xe3069283);
 });
@@ -29,9 +33,9 @@ test('logs as LevelDB writes them are whole, also over many blocks, and however 
   using dir = tempDir();
   const { bytes } = await writtenLog(dir.path, 1000);
   expect(bytes.length).toBeGreaterThan(3 * 32 * 1024);
-  expect(brokenRecord(bytes)).toBeUndefined();
+  expect(brokenRecord(blocksOf(bytes))).toBeUndefined();
   for (let length = 0; length < bytes.length; length += 97)
-    expect(brokenRecord(bytes.subarray(0, length))).toBeUndefined();
+    expect(brokenRecord(blocksOf(bytes.subarray(0, length)))).toBeUndefined();
 });
 
 test('every bit in front of the last record is guarded (W17)', async () => {
@@ -41,7 +45,7 @@ test('every bit in front of the last record is guarded (W17)', async () => {
   for (let bit = 0; bit < lastRecord * 8; bit++) {
     const damaged = Buffer.from(bytes);
     damaged.writeUInt8(damaged.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
-    expect(brokenRecord(damaged)).toBeLessThanOrEqual(bit >> 3);
+    expect(brokenRecord(blocksOf(damaged))).toBeLessThanOrEqual(bit >> 3);
   }
 });
 
@@ -53,6 +57,24 @@ test('a damaged log is refused with its file and its place before it is opened (
   writeFileSync(path, bytes);
   expect(() => verifyLevelLogs(dir.path)).toThrow(StorageFailure);
   expect(() => verifyLevelLogs(dir.path)).toThrow(path);
+});
+
+test('a large log is read a block at a time, and damage near its end is found (W17)', async () => {
+  using dir = tempDir();
+  const { path, bytes } = await writtenLog(dir.path, 1000);
+  const blocks = 1000;
+  const large = Buffer.concat(Array.from({ length: blocks }, () => bytes.subarray(0, BLOCK_BYTES)));
+  writeFileSync(path, large);
+  const read = Array.from(logBlocks(path), ({ buffer, length }) => ({ buffer, length }));
+  expect(read.map(({ length }) => length)).toEqual(Array.from({ length: blocks }, () => BLOCK_BYTES));
+  expect(new Set(read.map(({ buffer }) => buffer)).size).toBe(1);
+  expect(read[0]?.buffer.byteLength).toBe(BLOCK_BYTES);
+  expect(() => verifyLevelLogs(dir.path)).not.toThrow();
+
+  const at = (blocks - 2) * BLOCK_BYTES + 20;
+  large.writeUInt8(large.readUInt8(at) ^ 1, at);
+  writeFileSync(path, large);
+  expect(() => verifyLevelLogs(dir.path)).toThrow(`${path} is damaged at offset ${(blocks - 2) * BLOCK_BYTES}`);
 });
 
 test('a directory that is not there yet has no logs to be damaged', () => {
