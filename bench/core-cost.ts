@@ -114,7 +114,7 @@ const seen = { settled: 0 };
 const core = await opened();
 core.onReport((report) => {
   seen.settled += report.settlements.length;
-  packReport(report, gatherer.take(core.leadership));
+  packReport(report, gatherer.take(core.levels));
 });
 console.log(`payload ${payload.length} B, load ${loadavg()[0]?.toFixed(2)}`);
 for (const perTurn of [1, 16, 64]) {

@@ -23,9 +23,10 @@ import type { Commands, CoreLink, Report } from './link.ts';
 import { LogFeed } from './log-feed.ts';
 import type { CatalogMachine, Machines } from './machine.ts';
 import type { CatalogChange } from './node.ts';
-import type { CoreObserver } from './observer.ts';
+import type { CoreLevels, CoreObserver } from './observer.ts';
 import type { Binding } from './outcome.ts';
 import { Intake } from './proposals.ts';
+import { RaftTotals } from './raft-totals.ts';
 import { ReadBarrier } from './read-barrier.ts';
 import { checkCatalog, checkUnlogged, recoverDatabases } from './recovery.ts';
 import { Reporter } from './reporter.ts';
@@ -60,6 +61,7 @@ export class CoreRuntime implements CoreLink {
   readonly #catalog: CatalogMachine;
   readonly #reporter = new Reporter();
   readonly #elections = new Elections();
+  readonly #totals = new RaftTotals();
   readonly #warmer = new Warmer();
   readonly #feed: LogFeed;
   readonly #apply: ApplyLoop;
@@ -140,10 +142,10 @@ export class CoreRuntime implements CoreLink {
     return Number.isFinite(first) ? first : undefined;
   }
 
-  /** How many groups are open, and how many of those lead. */
-  get leadership(): { readonly open: number; readonly led: number } {
+  /** How many groups are open, how many of those lead, and how far they are. */
+  get levels(): CoreLevels {
     const { openCount } = this.#lifecycle;
-    return { open: openCount, led: openCount - this.#elections.count };
+    return { openGroups: openCount, ledGroups: openCount - this.#elections.count, ...this.#totals.levels };
   }
 
   onReport(listener: (report: Report) => void): void {
@@ -215,6 +217,7 @@ export class CoreRuntime implements CoreLink {
 
   #opened(group: Group): void {
     this.#elections.watch(group);
+    this.#totals.opened(group.raft);
     this.#warmer.add(group);
   }
 
@@ -235,7 +238,10 @@ export class CoreRuntime implements CoreLink {
   /** Every change of a group's Raft state goes through here. A closed group has none any more (C4). */
   #step(group: Group, input: Input): void {
     if (!group.isOpen) return;
-    carryOut(group, group.step(input, this.#ports.monotonicMs()), this.#handlers);
+    const before = group.raft;
+    const effects = group.step(input, this.#ports.monotonicMs());
+    this.#totals.moved(before, group.raft);
+    carryOut(group, effects, this.#handlers);
   }
 
   #note(group: Group, fact: Fact): void {
@@ -256,7 +262,9 @@ export class CoreRuntime implements CoreLink {
     if (change.kind === 'created') return this.#lifecycle.create(change.binding, batch);
     this.#trash.mark(batch, group);
     const closed = this.#lifecycle.remove(group);
-    if (closed !== undefined) this.#elections.forget(closed);
+    if (closed === undefined) return;
+    this.#elections.forget(closed);
+    this.#totals.closed(closed.raft);
   }
 
   /** A batch is in the store: tells everybody who waits for its rows. */

@@ -47,7 +47,7 @@ async function start(order: CoreOrder): Promise<void> {
   const core = await CoreRuntime.open(ports, recovered);
   core.onFailure(fail);
   core.onReport((report) => {
-    post(packReport(report, gatherer.take(core.leadership)));
+    post(packReport(report, gatherer.take(core.levels)));
   });
   const ticking = setInterval(() => core.tick(), TICK_MS);
   port.on('message', (message: ToCore) => {

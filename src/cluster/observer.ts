@@ -6,6 +6,7 @@
 import type { DatabaseError } from '#base';
 import type { Metrics } from '#observability';
 import type { PersistedFacts } from '#storage';
+import type { RaftLevels } from './raft-totals.ts';
 
 /** What the core counts and times. None of it may throw. */
 export interface CoreObserver {
@@ -36,7 +37,12 @@ export interface Measures {
   readonly committed: number;
   readonly syncs: readonly PersistedFacts[];
   readonly writes: readonly WrittenFacts[];
-  /** Groups that are open, and of those the ones that lead: as they are now. */
+  readonly levels: CoreLevels;
+}
+
+/** How things are in the core now. */
+export interface CoreLevels extends RaftLevels {
+  /** Groups that are open, and of those the ones that lead. */
   readonly openGroups: number;
   readonly ledGroups: number;
 }
@@ -79,14 +85,13 @@ export class MeasureGatherer implements CoreObserver {
   }
 
   /** Everything gathered since the last call. */
-  take(leadership: { readonly open: number; readonly led: number }): Measures {
+  take(levels: CoreLevels): Measures {
     const measures: Measures = {
       elections: this.#elections,
       committed: this.#committed,
       syncs: this.#syncs,
       writes: this.#writes,
-      openGroups: leadership.open,
-      ledGroups: leadership.led,
+      levels,
     };
     this.#elections = 0;
     this.#committed = 0;
@@ -130,6 +135,10 @@ export function observeMeasures(metrics: Metrics): (measures: Measures) => void 
   const writes = metrics.histogram('cairn_store_commit_duration_seconds', {});
   const hasLeader = metrics.gauge('cairn_raft_has_leader', {});
   const isLeader = metrics.gauge('cairn_raft_is_leader', {});
+  const term = metrics.gauge('cairn_raft_term', {});
+  const lastIndex = metrics.gauge('cairn_raft_last_index', {});
+  const committedIndex = metrics.gauge('cairn_raft_committed_index', {});
+  const appliedIndex = metrics.gauge('cairn_raft_applied_index', {});
   return (measures) => {
     elections.add(measures.elections);
     leaderChanges.add(measures.elections);
@@ -143,7 +152,12 @@ export function observeMeasures(metrics: Metrics): (measures: Measures) => void 
       writes.observe(elapsedMs / MS_PER_SECOND);
       if (elapsedMs > SLOW_APPLY_MS) slowApplies.add();
     }
-    hasLeader.set(measures.ledGroups);
-    isLeader.set(measures.ledGroups);
+    const { levels } = measures;
+    hasLeader.set(levels.ledGroups);
+    isLeader.set(levels.ledGroups);
+    term.set(levels.term);
+    lastIndex.set(levels.lastIndex);
+    committedIndex.set(levels.committedIndex);
+    appliedIndex.set(levels.appliedIndex);
   };
 }

@@ -11,11 +11,12 @@
  *   syncs       (bytes | elapsed ms)*
  *   writes      (entries | elapsed ms)*
  *   the rest    elections | committed entries | open groups | groups that lead
+ *               term | last index | committed index | applied index
  */
 import { DatabaseError, type ErrorCode, type ErrorDetails, toGroupId, toRevision } from '#base';
 import type { Report, Settlement, Token } from './link.ts';
 import type { CatalogChange } from './node.ts';
-import type { Measures } from './observer.ts';
+import type { CoreLevels, Measures } from './observer.ts';
 import type { Outcome } from './outcome.ts';
 
 type Numbers = Float64Array<ArrayBuffer>;
@@ -49,7 +50,7 @@ type CommittedSettlement = {
 const COUNTS = 5;
 const COMMITTED_NUMBERS = 5;
 const PAIR = 2;
-const REST = 4;
+const REST = 8;
 
 export function packReport(report: Report, measures: Measures): ReportMessage {
   const committed: CommittedSettlement[] = [];
@@ -75,7 +76,7 @@ export function unpackReport(message: ReportMessage): { readonly report: Report;
 function packNumbers(
   committed: readonly CommittedSettlement[],
   { applied, admitted }: Report,
-  { syncs, writes, elections, committed: entries, openGroups, ledGroups }: Measures,
+  { syncs, writes, elections, committed: entries, levels }: Measures,
 ): Numbers {
   const pairs = applied.length + syncs.length + writes.length;
   const numbers = new Float64Array(
@@ -96,7 +97,8 @@ function packNumbers(
   at += admitted.length;
   for (const { bytes, elapsedMs } of syncs) at = putPair(numbers, at, bytes, elapsedMs);
   for (const { entryCount, elapsedMs } of writes) at = putPair(numbers, at, entryCount, elapsedMs);
-  numbers.set([elections, entries, openGroups, ledGroups], at);
+  const { openGroups, ledGroups, term, lastIndex, committedIndex, appliedIndex } = levels;
+  numbers.set([elections, entries, openGroups, ledGroups, term, lastIndex, committedIndex, appliedIndex], at);
   return numbers;
 }
 
@@ -134,8 +136,13 @@ function unpackNumbers(
   const writes = rows(writeCount, () => ({ entryCount: take(), elapsedMs: take() }));
   return {
     report: { catalog: [], applied, admitted, settlements },
-    measures: { syncs, writes, elections: take(), committed: take(), openGroups: take(), ledGroups: take() },
+    measures: { syncs, writes, elections: take(), committed: take(), levels: takeLevels(take) },
   };
+}
+
+function takeLevels(take: () => number): CoreLevels {
+  const [openGroups, ledGroups] = [take(), take()];
+  return { openGroups, ledGroups, term: take(), lastIndex: take(), committedIndex: take(), appliedIndex: take() };
 }
 
 function isNumbersOnly(settlement: Settlement): settlement is Settlement & CommittedSettlement {

@@ -72,6 +72,13 @@ export const GAUGES: Table<GaugeLabels> = {
   cairn_unsent_memory_bytes: { help: 'Bytes of replies that clients have not read yet.', labels: NONE },
   cairn_raft_has_leader: { help: 'Groups on this node that have a leader.', labels: NONE },
   cairn_raft_is_leader: { help: 'Groups that this node leads.', labels: NONE },
+  cairn_raft_term: { help: 'Highest term that a group on this node has been in.', labels: NONE },
+  cairn_raft_last_index: { help: 'Last log index, summed over the groups that are open.', labels: NONE },
+  cairn_raft_committed_index: { help: 'Committed log index, summed over the groups that are open.', labels: NONE },
+  cairn_raft_applied_index: {
+    help: 'Applied log index with its rows in the store, summed over the groups that are open.',
+    labels: NONE,
+  },
   cairn_raft_proposals_pending: { help: 'Proposals that wait to be committed and applied.', labels: NONE },
   cairn_store_size_bytes: {
     help: 'Bytes on disk, by kind of file.',

@@ -44,6 +44,10 @@ export interface GaugeLabels {
   readonly cairn_unsent_memory_bytes: NoLabels;
   readonly cairn_raft_has_leader: NoLabels;
   readonly cairn_raft_is_leader: NoLabels;
+  readonly cairn_raft_term: NoLabels;
+  readonly cairn_raft_last_index: NoLabels;
+  readonly cairn_raft_committed_index: NoLabels;
+  readonly cairn_raft_applied_index: NoLabels;
   readonly cairn_raft_proposals_pending: NoLabels;
   readonly cairn_store_size_bytes: { readonly kind: 'wal' | 'leveldb' | 'ballast' };
   readonly cairn_store_scrub_round_timestamp_seconds: NoLabels;

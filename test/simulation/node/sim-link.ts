@@ -32,7 +32,7 @@ export class SimLink implements CoreLink {
     this.#toCore = front.channelTo(coreThread, latencyUs);
     this.#toFront = coreThread.channelTo(front, latencyUs);
     core.onReport((report) => {
-      const message = structuredClone(packReport(report, gatherer.take(core.leadership)));
+      const message = structuredClone(packReport(report, gatherer.take(core.levels)));
       this.#toFront('report', () => this.#onReport(unpackReport(message).report));
     });
   }

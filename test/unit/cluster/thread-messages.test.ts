@@ -84,8 +84,14 @@ describe('reports', () => {
     committed: fc.nat(),
     syncs: fc.array(fc.record({ bytes: fc.nat(), elapsedMs })),
     writes: fc.array(fc.record({ entryCount: fc.nat(), elapsedMs })),
-    openGroups: fc.nat(),
-    ledGroups: fc.nat(),
+    levels: fc.record({
+      openGroups: fc.nat(),
+      ledGroups: fc.nat(),
+      term: fc.nat(),
+      lastIndex: fc.nat(),
+      committedIndex: fc.nat(),
+      appliedIndex: fc.nat(),
+    }),
   });
 
   it('arrive as they were sent, each token with its answer, and what was measured', () => {
@@ -124,18 +130,18 @@ describe('failures', () => {
 describe('measures', () => {
   it('are given once', () => {
     const gatherer = new MeasureGatherer();
+    const levels = { openGroups: 4, ledGroups: 2, term: 3, lastIndex: 9, committedIndex: 8, appliedIndex: 7 };
     gatherer.elected();
     gatherer.committed(3);
     gatherer.synced({ bytes: 10, elapsedMs: 2 });
     gatherer.written({ entryCount: 3, elapsedMs: 1 });
-    expect(gatherer.take({ open: 4, led: 2 })).toEqual({
+    expect(gatherer.take(levels)).toEqual({
       elections: 1,
       committed: 3,
       syncs: [{ bytes: 10, elapsedMs: 2 }],
       writes: [{ entryCount: 3, elapsedMs: 1 }],
-      openGroups: 4,
-      ledGroups: 2,
+      levels,
     });
-    expect(gatherer.take({ open: 4, led: 2 })).toMatchObject({ elections: 0, committed: 0, syncs: [], writes: [] });
+    expect(gatherer.take(levels)).toMatchObject({ elections: 0, committed: 0, syncs: [], writes: [] });
   });
 });
