@@ -10,10 +10,18 @@
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { toDatabaseId, toGroupId, toLogIndex, toRevision, toTerm } from '#base';
-import { type AppliedMark, type CatalogMachine, CoreRuntime, LIMITS, type Machines, type Outcome } from '#cluster';
+import { replicaOf, toDatabaseId, toGroupId, toLogIndex, toNodeId, toRevision, toTerm } from '#base';
+import {
+  type AppliedMark,
+  type CatalogMachine,
+  CoreRuntime,
+  clusterOf,
+  LIMITS,
+  type Machines,
+  type Outcome,
+} from '#cluster';
 import { memoryKv } from '#kv';
-import { membershipOf, toReplicaId } from '#raft';
+import { membershipOf } from '#raft';
 import type { BatchId, LogWriter, PersistedFacts } from '#storage';
 import { packCommands, unpackCommands } from '../src/cluster/command-message.ts';
 import type { MachineEntry } from '../src/cluster/machine.ts';
@@ -27,11 +35,13 @@ const { values } = parseArgs({
   },
 });
 const GROUP = toGroupId(1);
+const NODE = toNodeId(1);
 const BINDING = {
   name: 'bench',
   databaseId: toDatabaseId('0199a5c8-3c1e-7a2b-9f00-0123456789ab'),
   group: GROUP,
   createdAtMs: 0,
+  replicas: [replicaOf(NODE)],
 };
 const payload = new Uint8Array(Number(values.bytes));
 
@@ -39,7 +49,7 @@ const payload = new Uint8Array(Number(values.bytes));
 class CountingMachine implements CatalogMachine {
   applied: AppliedMark = { index: toLogIndex(0), term: toTerm(0), revision: toRevision(0) };
   readonly recordedTimeMs = 0;
-  readonly members = { index: toLogIndex(0), membership: membershipOf([toReplicaId(1)]) };
+  readonly members = { index: toLogIndex(0), membership: membershipOf(BINDING.replicas) };
 
   list(): readonly (typeof BINDING)[] {
     return [BINDING];
@@ -125,6 +135,7 @@ for (const perTurn of [1, 16, 64]) {
 async function opened(): Promise<CoreRuntime> {
   const opening = CoreRuntime.open(
     {
+      ...clusterOf([NODE], NODE),
       kv: memoryKv(),
       syncStore: async () => undefined,
       log,

@@ -12,6 +12,7 @@
  *   B2  ERROR_CODES is the whole set of codes; a DatabaseError carries one of them and never a wire code.
  *   B3  What a ByteWriter wrote a ByteReader reads back; a reader never throws and never reads past its end. The same
  *       holds of protobuf fields and the ProtoReader, whatever the bytes are.
+ *   B5  A replica id is given once, and tells its node.
  *   B4  Of an instant, a UUID and base64 there is one canonical spelling, and it is parsed back to the same value.
  */
 export { assert, BrokenInvariant, unreachable } from './assert.ts';
@@ -75,6 +76,16 @@ export {
   writeTextField,
   writeVarintField,
 } from './proto-writer.ts';
+export {
+  isNodeId,
+  isReplicaId,
+  type NodeId,
+  nodeOf,
+  type ReplicaId,
+  replicaOf,
+  toNodeId,
+  toReplicaId,
+} from './replica.ts';
 export { type Failure, failure, type Ok, ok, type Result } from './result.ts';
 export { decodeUtf8, encodeUtf8, encodeUtf8Into } from './utf8.ts';
 export { codePointAt, indexOfIllFormed, sequenceLength, utf8Length } from './utf8-scan.ts';

@@ -9,7 +9,7 @@
  */
 import { CATALOG_GROUP, type Clock, type GroupId, type Random } from '#base';
 import type { KvBatch, KvStore } from '#kv';
-import { type Fact, type Input, membershipOf, toReplicaId } from '#raft';
+import type { Fact, Input } from '#raft';
 import type { BatchId, DiskLevel, LogWriter, PersistedFacts, RecoveredLog } from '#storage';
 import { ApplyLoop } from './apply-loop.ts';
 import type { ApplyTurn } from './apply-turn.ts';
@@ -25,6 +25,7 @@ import type { CatalogMachine, Machines } from './machine.ts';
 import type { CatalogChange } from './node.ts';
 import type { CoreLevels, CoreObserver } from './observer.ts';
 import type { Binding } from './outcome.ts';
+import type { ClusterPorts } from './placement.ts';
 import { Intake } from './proposals.ts';
 import { RaftTotals } from './raft-totals.ts';
 import { ReadBarrier } from './read-barrier.ts';
@@ -33,7 +34,7 @@ import { Reporter } from './reporter.ts';
 import { Trash } from './trash.ts';
 import { Warmer } from './warmer.ts';
 
-export interface CorePorts {
+export interface CorePorts extends ClusterPorts {
   readonly kv: KvStore;
   /** Makes every write of the store that has resolved durable. */
   readonly syncStore: () => Promise<void>;
@@ -87,7 +88,7 @@ export class CoreRuntime implements CoreLink {
   }
 
   private constructor(ports: CorePorts, recovered: RecoveredLog) {
-    const { kv, limits, machines, clock, random, syncStore, monotonicMs } = ports;
+    const { node, kv, limits, machines, clock, random, placement, syncStore, monotonicMs } = ports;
     const disk = (): DiskLevel => this.#disk;
     const reporter = this.#reporter;
     const step = (group: Group, input: Input): void => this.#step(group, input);
@@ -121,13 +122,13 @@ export class CoreRuntime implements CoreLink {
       sliceRows: limits.trashSliceRows,
     });
     this.#lifecycle = new Lifecycle(
-      { kv, machines, limits, reporter, monotonicMs, seed, step, opened },
+      { node, kv, machines, limits, reporter, monotonicMs, seed, step, opened },
       recovered.groups,
     );
-    this.#intake = new Intake({ machines, limits, clock, random, reporter, disk, touch, step });
+    this.#intake = new Intake({ machines, limits, clock, random, placement, reporter, disk, touch, step });
     this.#reads = new ReadBarrier({ reporter, touch, step });
     this.#handlers = this.#handleEffects();
-    this.#catalog = machines.openCatalog(kv, membershipOf([toReplicaId(1)]));
+    this.#catalog = machines.openCatalog(kv, ports.founders);
   }
 
   /** Every database, as the catalog has it applied. */
@@ -200,11 +201,13 @@ export class CoreRuntime implements CoreLink {
     log.onPersisted((through, facts) => this.#turn(() => this.#persisted(through, facts)));
     log.onFatal((failure) => this.#fail(failure));
     checkCatalog(this.#catalog, recovered);
-    for (const { group } of this.bindings) this.#lifecycle.admit(group);
+    for (const binding of this.bindings) this.#lifecycle.admit(binding);
     const catalog = this.#open(() => this.#lifecycle.openCatalog(this.#catalog));
     await this.#until(() => catalog.isReady);
     const plan = await recoverDatabases(this.#ports, recovered, (group) => this.#lifecycle.isKnown(group));
-    const unlogged = this.bindings.map(({ group }) => group).filter((group) => !recovered.groups.has(group));
+    const unlogged = this.bindings
+      .map(({ group }) => group)
+      .filter((group) => this.#lifecycle.isHere(group) && !recovered.groups.has(group));
     checkUnlogged(machines, kv, unlogged);
     // A delete that the catalog has only now applied has ended its group itself; a group ends once.
     for (const group of plan.orphans) if (this.#lifecycle.isUntouched(group)) this.#feed.tombstone(group);

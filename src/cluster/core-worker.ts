@@ -13,6 +13,7 @@ import { nativeRandom, wallClock } from './native.ts';
 import type { NodeIdentity } from './node.ts';
 import { uuidBytes } from './node-rows.ts';
 import { MeasureGatherer } from './observer.ts';
+import { clusterOf } from './placement.ts';
 import { packReport } from './report-message.ts';
 
 /** How late a deadline of the core may be noticed. */
@@ -33,6 +34,7 @@ async function start(order: CoreOrder): Promise<void> {
   });
   const gatherer = new MeasureGatherer();
   const ports: CorePorts = {
+    ...clusterOf([identity.node], identity.node),
     kv: store,
     syncStore: () => store.checkpointFiles(),
     log,

@@ -11,7 +11,7 @@
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseError, type Random, uuidv7 } from '#base';
+import { DatabaseError, type Random, toNodeId, uuidv7 } from '#base';
 import {
   DiskGuard,
   type DiskGuardOptions,
@@ -52,6 +52,8 @@ interface Places {
 }
 
 const UUID_RANDOM_BYTES = 10;
+/** Whoever begins a cluster is its first node. */
+const FIRST_NODE = toNodeId(1);
 
 /** Opens the directory for this process, and makes it when it is missing. The caller closes store and guard. */
 export async function openDataDirectory(directory: string, options: DataDirectoryOptions): Promise<DataDirectory> {
@@ -122,7 +124,7 @@ async function mintIdentity(
 ): Promise<NodeIdentity> {
   await checkLogIsNew(logDirectory);
   const mint = (): string => uuidv7(nowMs, random.bytes(UUID_RANDOM_BYTES));
-  const identity = { clusterId: mint(), storeId: mint() };
+  const identity = { clusterId: mint(), storeId: mint(), node: FIRST_NODE };
   const batch = store.batch();
   batch.put(IDENTITY_KEY, writeIdentity(identity));
   await store.write(batch, { sync: true });

@@ -9,18 +9,20 @@
  *   C9  Who belongs to a group is written with the entry that says so and, once that is applied, in the applied row; a
  *       group that is opened begins with what it held last.
  */
-import { assert, CATALOG_GROUP, type GroupId, toLogIndex, toTerm } from '#base';
-import type { KvBatch, KvReader } from '#kv';
 import {
-  type Entry,
-  type HardState,
-  type Input,
-  membershipOf,
-  openReplica,
-  REPLICATION,
+  assert,
+  CATALOG_GROUP,
+  type GroupId,
+  type NodeId,
+  nodeOf,
   type ReplicaId,
+  replicaOf,
+  toLogIndex,
   toReplicaId,
-} from '#raft';
+  toTerm,
+} from '#base';
+import type { KvBatch, KvReader } from '#kv';
+import { type Entry, type HardState, type Input, membershipOf, openReplica, REPLICATION } from '#raft';
 import type { RecoveredGroup } from '#storage';
 import { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
@@ -29,10 +31,8 @@ import type { Binding } from './outcome.ts';
 import { noSuchGroup } from './refusals.ts';
 import type { Reporter } from './reporter.ts';
 
-/** The only replica that a group has until there are more nodes. */
-const SELF: ReplicaId = toReplicaId(1);
-
 export interface LifecyclePorts {
+  readonly node: NodeId;
   readonly kv: KvReader;
   readonly machines: Machines;
   readonly limits: CoreLimits;
@@ -48,7 +48,10 @@ export class Lifecycle {
   readonly #ports: LifecyclePorts;
   /** What the log holds of groups that are not open yet. */
   readonly #recovered: Map<GroupId, RecoveredGroup>;
-  readonly #dormant = new Set<GroupId>();
+  /** Not open, and the replica that this node holds. */
+  readonly #dormant = new Map<GroupId, ReplicaId>();
+  /** Databases of the catalog that other nodes hold, and this one does not. */
+  readonly #elsewhere = new Set<GroupId>();
   readonly #open = new Map<GroupId, Group>();
 
   constructor(ports: LifecyclePorts, recovered: ReadonlyMap<GroupId, RecoveredGroup>) {
@@ -65,16 +68,25 @@ export class Lifecycle {
   }
 
   openCatalog(machine: CatalogMachine): Group {
-    return this.#openWith(CATALOG_GROUP, machine);
+    // Every node holds the catalog, once and for all its life.
+    return this.#openWith(CATALOG_GROUP, replicaOf(this.#ports.node), machine);
   }
 
   /** Knows a database's group from here on, without opening it. */
-  admit(id: GroupId): void {
-    assert(!this.#open.has(id), 'A group is admitted once', id);
-    this.#dormant.add(id);
+  admit({ group: id, replicas }: Binding): void {
+    assert(!this.isKnown(id), 'A group is admitted once', id);
+    const own = this.#own(replicas);
+    if (own === undefined) this.#elsewhere.add(id);
+    else this.#dormant.set(id, own);
   }
 
+  /** Whether the catalog has the group, on whichever nodes. */
   isKnown(id: GroupId): boolean {
+    return this.isHere(id) || this.#elsewhere.has(id);
+  }
+
+  /** Whether this node holds a replica of the group. */
+  isHere(id: GroupId): boolean {
     return this.#open.has(id) || this.#dormant.has(id);
   }
 
@@ -86,23 +98,26 @@ export class Lifecycle {
   /** The group, opened if it was dormant; undefined when it is not on this node. */
   touch(id: GroupId): Group | undefined {
     const open = this.#open.get(id);
-    if (open !== undefined || !this.#dormant.has(id)) return open;
+    const own = this.#dormant.get(id);
+    if (open !== undefined || own === undefined) return open;
     const machine = this.#ports.machines.openDatabase(this.#ports.kv, id);
     assert(machine !== undefined, 'A database of the catalog has its applied row', id);
     this.#dormant.delete(id);
-    return this.#openWith(id, machine);
+    return this.#openWith(id, own, machine);
   }
 
   /** Puts the rows of a new database into the batch that creates it, and knows its group. */
   create(binding: Binding, batch: KvBatch): void {
-    this.#ports.machines.createDatabase(this.#ports.kv, binding, membershipOf([SELF])).flushInto(batch);
-    this.admit(binding.group);
+    this.admit(binding);
+    if (!this.isHere(binding.group)) return;
+    this.#ports.machines.createDatabase(this.#ports.kv, binding, membershipOf(binding.replicas)).flushInto(batch);
   }
 
   /** Forgets a group: refuses whoever waits for it. Returns it if it was open; it is stepped no more. */
   remove(id: GroupId): Group | undefined {
     const group = this.#open.get(id);
     this.#dormant.delete(id);
+    this.#elsewhere.delete(id);
     this.#open.delete(id);
     this.#recovered.delete(id);
     if (group === undefined) return undefined;
@@ -111,11 +126,16 @@ export class Lifecycle {
     return group;
   }
 
-  #openWith(id: GroupId, machine: Machine): Group {
+  /** The replica of this node among these. */
+  #own(replicas: readonly ReplicaId[]): ReplicaId | undefined {
+    return replicas.find((replica) => nodeOf(replica) === this.#ports.node);
+  }
+
+  #openWith(id: GroupId, self: ReplicaId, machine: Machine): Group {
     const { limits, monotonicMs, seed, step, opened } = this.#ports;
     const { uncommittedBytesMax, pendingReadsMax, electionWindowMs, electionJitterMs } = limits;
     const windows = { electionWindowMs, electionJitterMs };
-    const config = { self: SELF, uncommittedBytesMax, pendingReadsMax, ...windows, replication: REPLICATION };
+    const config = { self, uncommittedBytesMax, pendingReadsMax, ...windows, replication: REPLICATION };
     const { hardState, entries } = inLog(this.#recovered.get(id), machine.applied);
     this.#recovered.delete(id);
     const base = { index: machine.applied.index, term: machine.applied.term };

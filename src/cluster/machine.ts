@@ -2,7 +2,7 @@
  * The replicated state machines as the runtime drives them: the catalog's and a database's. What an entry means is
  * their business; here they take entries in order and say what came of each.
  */
-import type { DatabaseId, GroupId, LogIndex, Revision, Term } from '#base';
+import type { DatabaseId, GroupId, LogIndex, ReplicaId, Revision, Term } from '#base';
 import type { KvBatch, KvReader, KvStore } from '#kv';
 import type { Membership } from '#raft';
 import type { Binding, Outcome } from './outcome.ts';
@@ -93,6 +93,7 @@ export interface Machines {
     readonly name: string;
     readonly databaseId: DatabaseId;
     readonly createdAtMs: number;
+    readonly replicas: readonly ReplicaId[];
   }): Uint8Array;
   encodeDelete(request: { readonly name: string; readonly databaseId: DatabaseId | undefined }): Uint8Array;
   /** Every row of a group, as a key range. */

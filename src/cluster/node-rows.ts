@@ -2,7 +2,7 @@
  * The rows of the store that belong to the node and not to a group.
  *
  * ```
- * 00 00            identity: u8 format = 1 | 16 bytes cluster_id | 16 bytes store_id | u32 CRC (little-endian)
+ * 00 00            identity: u8 format = 2 | 16 bytes cluster_id | 16 bytes store_id | u32 node | u32 CRC (little-endian)
  * 00 01 group(4)   trash: u8 format = 1 | u32 CRC; the rows of this group are being cleared
  * ```
  */
@@ -17,30 +17,34 @@ import {
   parseUuid,
   toGroupId,
   toHex,
+  toNodeId,
 } from '#base';
 import { KeyWriter, prefixEnd, readU32 } from '#kv';
 import type { KeyRange } from './machine.ts';
 import type { NodeIdentity } from './node.ts';
 
-const FORMAT = 1;
+const IDENTITY_FORMAT = 2;
+const TRASH_FORMAT = 1;
 const CRC_BYTES = 4;
 const UUID_BYTES = 16;
 const TRASH_PREFIX = new KeyWriter().u8(0x00).u8(0x01).key();
 
 export const IDENTITY_KEY: Uint8Array = new KeyWriter().u8(0x00).u8(0x00).key();
 
-export function writeIdentity({ clusterId, storeId }: NodeIdentity): Uint8Array {
-  return sealed((row) => {
+export function writeIdentity({ clusterId, storeId, node }: NodeIdentity): Uint8Array {
+  return sealed(IDENTITY_FORMAT, (row) => {
     row.bytes(uuidBytes(clusterId));
     row.bytes(uuidBytes(storeId));
+    row.u32le(node);
   });
 }
 
 /** Throws when the row is corrupt. */
 export function readIdentity(value: Uint8Array): NodeIdentity {
-  const row = opened(IDENTITY_KEY, value);
+  const row = opened(IDENTITY_KEY, value, IDENTITY_FORMAT);
   const clusterId = formatUuid(row.bytes(UUID_BYTES));
-  return { clusterId, storeId: formatUuid(row.bytes(UUID_BYTES)) };
+  const storeId = formatUuid(row.bytes(UUID_BYTES));
+  return { clusterId, storeId, node: toNodeId(row.u32le()) };
 }
 
 export function trashKey(group: GroupId): Uint8Array {
@@ -48,12 +52,12 @@ export function trashKey(group: GroupId): Uint8Array {
 }
 
 export function writeTrash(): Uint8Array {
-  return sealed(() => undefined);
+  return sealed(TRASH_FORMAT, () => undefined);
 }
 
 /** Whose trash row this is. Throws when the row is corrupt. */
 export function readTrash(key: Uint8Array, value: Uint8Array): GroupId {
-  opened(key, value);
+  opened(key, value, TRASH_FORMAT);
   return toGroupId(readU32(key, TRASH_PREFIX.length));
 }
 
@@ -64,21 +68,21 @@ export function trashRows(): KeyRange {
   return { gte: TRASH_PREFIX, lt };
 }
 
-function sealed(write: (row: ByteWriter) => void): Uint8Array {
+function sealed(format: number, write: (row: ByteWriter) => void): Uint8Array {
   const row = new ByteWriter();
-  row.u8(FORMAT);
+  row.u8(format);
   write(row);
   row.u32le(crc32(row.view()));
   return row.take();
 }
 
-function opened(key: Uint8Array, value: Uint8Array): ByteReader {
+function opened(key: Uint8Array, value: Uint8Array, format: number): ByteReader {
   const end = value.length - CRC_BYTES;
   if (end < 1) throw corrupt(key, `${value.length} bytes are too few for a format and a checksum`);
   const stored = new ByteReader(value, end).u32le();
   const found = crc32(value.subarray(0, end));
   if (stored !== found) throw corrupt(key, `its checksum is ${stored}, its content gives ${found}`);
-  if (value[0] !== FORMAT) throw corrupt(key, `format ${value[0]} is unknown here, ${FORMAT} would be known`);
+  if (value[0] !== format) throw corrupt(key, `format ${value[0]} is unknown here, ${format} would be known`);
   return new ByteReader(value, 1, end);
 }
 

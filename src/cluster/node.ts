@@ -4,7 +4,7 @@
  *
  * Everything here lives in the front isolate. The groups themselves run in the core isolate (see DESIGN.md).
  */
-import type { DatabaseId, GroupId, LeaderAddress, Revision } from '#base';
+import type { DatabaseId, GroupId, LeaderAddress, NodeId, Revision } from '#base';
 import type { KvReader } from '#kv';
 import type { DiskLevel } from '#storage';
 import type { Binding, CreateOutcome, DeleteOutcome, Outcome, TransactOutcome } from './outcome.ts';
@@ -33,6 +33,7 @@ export interface NodeHealth {
 }
 
 export interface NodeIdentity {
+  readonly node: NodeId;
   readonly clusterId: string;
   readonly storeId: string;
 }

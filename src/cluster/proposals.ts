@@ -11,6 +11,7 @@ import type { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
 import type { Commands, CreateRequest, DeleteRequest, Proposal } from './link.ts';
 import type { Machines } from './machine.ts';
+import type { Placement } from './placement.ts';
 import { backlogFull, diskFull, draining, noLeader, noSuchGroup, uncommittedFull, waitingFull } from './refusals.ts';
 import type { Reporter } from './reporter.ts';
 
@@ -19,6 +20,7 @@ export interface IntakePorts {
   readonly limits: CoreLimits;
   readonly clock: Clock;
   readonly random: Random;
+  readonly placement: Placement;
   readonly reporter: Reporter;
   readonly disk: () => DiskLevel;
   /** The group, opened if need be; undefined when it is not on this node. */
@@ -106,12 +108,12 @@ export class Intake {
     return level === 'open' || level === worst ? undefined : diskFull(level);
   }
 
-  /** Identity and time of a new database are minted here, once, and replicated with the entry. */
+  /** Identity, time and place of a new database are chosen here, once, and replicated with the entry. */
   #creation({ token, name }: CreateRequest): Proposal {
-    const { clock, random, machines } = this.#ports;
+    const { clock, random, machines, placement } = this.#ports;
     const createdAtMs = clock.nowMs();
     const databaseId = toDatabaseId(uuidv7(createdAtMs, random.bytes(UUID_RANDOM_BYTES)));
-    const payload = machines.encodeCreate({ name, databaseId, createdAtMs });
+    const payload = machines.encodeCreate({ name, databaseId, createdAtMs, replicas: placement.replicas() });
     return { token, group: CATALOG_GROUP, payload, tellsAdmission: false };
   }
 

@@ -3,7 +3,8 @@
  *
  * ```
  * u8 format = 1 | u8 kind | …
- * kind 16  create database:  16 bytes database_id | u64 LE created_at ms | varint length | name
+ * kind 16  create database:  16 bytes database_id | u64 LE created_at ms | varint count, each varint replica
+ *                            | varint length | name
  * kind 17  delete database:  u8 has id | [16 bytes database_id] | varint length | name
  * ```
  * A format or kind that is not known here was written by a later release: guessing at it would make replicas differ, so
@@ -17,7 +18,9 @@ import {
   encodeUtf8,
   formatUuid,
   isDatabaseId,
+  isReplicaId,
   parseUuid,
+  type ReplicaId,
 } from '#base';
 import { PAYLOAD_FORMAT } from '#model';
 
@@ -25,7 +28,14 @@ const ENTRY_KIND = { CREATE_DATABASE: 16, DELETE_DATABASE: 17 } as const;
 const UUID_BYTES = 16;
 
 export type CatalogEntry =
-  | { readonly kind: 'create'; readonly name: string; readonly databaseId: DatabaseId; readonly createdAtMs: number }
+  | {
+      readonly kind: 'create';
+      readonly name: string;
+      readonly databaseId: DatabaseId;
+      readonly createdAtMs: number;
+      /** The voters that its group begins with. At least one. */
+      readonly replicas: readonly ReplicaId[];
+    }
   | { readonly kind: 'delete'; readonly name: string; readonly databaseId?: DatabaseId };
 
 export function encodeCatalogEntry(entry: CatalogEntry): Uint8Array {
@@ -35,6 +45,7 @@ export function encodeCatalogEntry(entry: CatalogEntry): Uint8Array {
     payload.u8(ENTRY_KIND.CREATE_DATABASE);
     payload.bytes(bytesOfUuid(entry.databaseId));
     payload.u64le(entry.createdAtMs);
+    writeReplicas(payload, entry.replicas);
   } else {
     payload.u8(ENTRY_KIND.DELETE_DATABASE);
     payload.u8(entry.databaseId === undefined ? 0 : 1);
@@ -56,11 +67,30 @@ export function readCatalogEntry(payload: Uint8Array): CatalogEntry {
   const hasId = kind === ENTRY_KIND.CREATE_DATABASE || reader.u8() === 1;
   const databaseId = hasId ? readDatabaseId(reader) : undefined;
   const createdAtMs = kind === ENTRY_KIND.CREATE_DATABASE ? reader.u64le() : 0;
+  const replicas = kind === ENTRY_KIND.CREATE_DATABASE ? readReplicas(reader) : [];
   const name = reader.utf8(reader.varint());
   if (reader.failed || reader.left !== 0 || name === '') throw unknownEntry('it is cut short or malformed');
   if (kind === ENTRY_KIND.DELETE_DATABASE) return { kind: 'delete', name, ...(databaseId && { databaseId }) };
   if (databaseId === undefined) throw unknownEntry('its database_id is not a UUIDv7');
-  return { kind: 'create', name, databaseId, createdAtMs };
+  if (replicas.length === 0) throw unknownEntry('it names no replica that holds the database');
+  return { kind: 'create', name, databaseId, createdAtMs, replicas };
+}
+
+export function writeReplicas(into: ByteWriter, replicas: readonly ReplicaId[]): void {
+  into.varint(replicas.length);
+  for (const replica of replicas) into.varint(replica);
+}
+
+/** The reader has failed when something else stands there. */
+export function readReplicas(reader: ByteReader): readonly ReplicaId[] {
+  const count = reader.varint();
+  const replicas: ReplicaId[] = [];
+  while (replicas.length < count && !reader.failed) {
+    const replica = reader.varint();
+    if (isReplicaId(replica)) replicas.push(replica);
+    else reader.skip(reader.left + 1);
+  }
+  return replicas;
 }
 
 function openEntry(payload: Uint8Array): ByteReader {

@@ -120,8 +120,8 @@ export class CatalogMachine {
   #create(entry: CatalogEntry & { readonly kind: 'create' }): CatalogOutcome {
     const taken = this.#byName.get(entry.name);
     if (taken !== undefined) return { kind: 'exists', binding: taken };
-    const { name, databaseId, createdAtMs } = entry;
-    const binding = { name, databaseId, createdAtMs, group: this.#takeGroup() };
+    const { name, databaseId, createdAtMs, replicas } = entry;
+    const binding = { name, databaseId, createdAtMs, replicas, group: this.#takeGroup() };
     this.#byName.set(name, binding);
     return { kind: 'created', binding };
   }

@@ -5,8 +5,8 @@
  * ```
  * applied row     u8 format = 2 | varint raft index | varint term | varint index of the membership's entry
  *                 | varint length | membership | varint revision | 32 bytes chain hash | varint next group | u32 CRC
- * bindings row    u8 format = 1 | varint count, each varint group | 16 bytes database_id | varint created_at ms
- *                 | varint length | name | u32 CRC
+ * bindings row    u8 format = 2 | varint count, each varint group | 16 bytes database_id | varint created_at ms
+ *                 | varint count, each varint replica | varint length | name | u32 CRC
  * ```
  */
 import {
@@ -24,15 +24,16 @@ import {
   type LogIndex,
   NO_BYTES,
   parseUuid,
+  type ReplicaId,
   type Revision,
   type Term,
 } from '#base';
 import { type GroupMark, HASH_BYTES, readGroupMark, writeGroupMark } from './applied.ts';
 import { copyRange } from './bytes-range.ts';
+import { readReplicas, writeReplicas } from './catalog-entry.ts';
 import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
 
-const APPLIED_FORMAT = 2;
-const FORMAT = 1;
+const FORMAT = 2;
 const UUID_BYTES = 16;
 /** Groups of one bindings row. */
 const BLOCK_GROUPS = 64;
@@ -43,6 +44,8 @@ export interface Binding {
   readonly databaseId: DatabaseId;
   readonly group: GroupId;
   readonly createdAtMs: number;
+  /** The voters that its group began with. */
+  readonly replicas: readonly ReplicaId[];
 }
 
 export interface CatalogApplied {
@@ -62,7 +65,7 @@ export function blockOfGroup(group: number): number {
 }
 
 export function writeCatalogApplied(into: ByteWriter, applied: CatalogApplied): void {
-  into.u8(APPLIED_FORMAT);
+  into.u8(FORMAT);
   into.varint(applied.index);
   into.varint(applied.term);
   writeGroupMark(into, applied.group);
@@ -74,7 +77,7 @@ export function writeCatalogApplied(into: ByteWriter, applied: CatalogApplied): 
 
 /** Throws when the row is corrupt. */
 export function readCatalogApplied(key: Uint8Array, value: Uint8Array): CatalogApplied {
-  const row = openRow(key, value, APPLIED_FORMAT);
+  const row = openRow(key, value, FORMAT);
   const index = row.varint();
   const term = row.varint();
   const group = readGroupMark(key, row);
@@ -91,10 +94,11 @@ export function readCatalogApplied(key: Uint8Array, value: Uint8Array): CatalogA
 export function writeBindings(into: ByteWriter, bindings: readonly Binding[]): void {
   into.u8(FORMAT);
   into.varint(bindings.length);
-  for (const { group, databaseId, createdAtMs, name } of bindings) {
+  for (const { group, databaseId, createdAtMs, replicas, name } of bindings) {
     into.varint(group);
     into.bytes(parseUuid(databaseId) ?? NO_BYTES);
     into.varint(createdAtMs);
+    writeReplicas(into, replicas);
     const text = encodeUtf8(name);
     into.varint(text.length);
     into.bytes(text);
@@ -117,7 +121,8 @@ function readBinding(key: Uint8Array, row: ByteReader): Binding {
   const id = row.bytes(UUID_BYTES);
   const databaseId = id.length === UUID_BYTES ? formatUuid(id) : '';
   const createdAtMs = row.varint();
+  const replicas = readReplicas(row);
   const name = row.utf8(row.varint());
   if (!isGroupId(group) || !isDatabaseId(databaseId)) throw corruptRecord(key, 'it does not hold bindings');
-  return { name, databaseId, group, createdAtMs };
+  return { name, databaseId, group, createdAtMs, replicas };
 }

@@ -7,9 +7,8 @@
  * ```
  * Whatever was encoded decodes to the same membership; bytes that are none are refused with what is wrong with them.
  */
-import { ByteReader, ByteWriter } from '#base';
+import { ByteReader, ByteWriter, isReplicaId, type ReplicaId } from '#base';
 import { fault, type Membership } from './membership.ts';
-import { isReplicaId, type ReplicaId } from './quorum.ts';
 
 export function encodeMembership({ voters, learners, learnersNext }: Membership): Uint8Array {
   const bytes = new ByteWriter(32);

@@ -4,19 +4,9 @@
  * A voter set has two halves. Outside a membership change `outgoing` is empty; during one (joint consensus) every
  * decision needs a majority of both. A half without members agrees to anything, so that one formula serves both.
  */
-import { assert, type Brand, type LogIndex, toLogIndex } from '#base';
+import { assert, type LogIndex, type ReplicaId, toLogIndex } from '#base';
 
-/** One copy of one group: given once, never to another copy, never again. 1 or more. */
-export type ReplicaId = Brand<number, 'ReplicaId'>;
-
-export function toReplicaId(value: number): ReplicaId {
-  assert(isReplicaId(value), 'A replica id is an integer from 1 to 2^53 - 1', value);
-  return value;
-}
-
-export function isReplicaId(value: number): value is ReplicaId {
-  return Number.isSafeInteger(value) && value >= 1;
-}
+export { isReplicaId, type ReplicaId, toReplicaId } from '#base';
 
 export interface VoterSet {
   /** Those who vote now, or will alone once the change is complete. Not empty, no repetitions. */

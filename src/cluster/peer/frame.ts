@@ -72,7 +72,7 @@ export function readFrameHeader(frame: Uint8Array): Result<FrameHeader, string> 
   const clusterId = formatUuid(reader.bytes(UUID_BYTES));
   const from = readPlace(reader);
   const to = readPlace(reader);
-  if (from === undefined || to === undefined) return failure('a node id is an integer from 1 to 2^53 - 1');
+  if (from === undefined || to === undefined) return failure('a node id is an integer from 1 to 2^32 - 1');
   return ok({ clusterId, from, to });
 }
 

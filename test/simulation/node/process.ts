@@ -2,11 +2,12 @@
  * One process of a simulated node, from its start to its end: the real parts, put together as `startNode` and the threads
  * do it, over simulated threads, disk, store, clocks and randomness.
  */
-import { type GroupId, type Revision, toRevision } from '#base';
+import { type GroupId, type Revision, toNodeId, toRevision } from '#base';
 import {
   type CoreLimits,
   type CorePorts,
   CoreRuntime,
+  clusterOf,
   FrontNode,
   LIMITS,
   type Node,
@@ -60,7 +61,8 @@ const DIRECTORY = 'data';
 const TICK_US = 50_000;
 const DISK_CHECK_US = 250_000;
 const IDENTITY = { clusterId: new Uint8Array(16).fill(1), storeId: new Uint8Array(16).fill(2) };
-const IDENTITY_TEXT = { clusterId: '01', storeId: '02' };
+const NODE = toNodeId(1);
+const IDENTITY_TEXT = { clusterId: '01', storeId: '02', node: NODE };
 
 export class NodeProcess {
   readonly front: Isolate;
@@ -164,6 +166,7 @@ export class NodeProcess {
     const kv = store.openIn(this.core);
     const bytes = random.split('core');
     return {
+      ...clusterOf([NODE], NODE),
       kv,
       syncStore: kv.syncFiles,
       log,

@@ -2,12 +2,14 @@
  * One node in one thread, on a disk that forgets: the core over the log and the store in memory, the front over the
  * core, and crashes between any two moments.
  */
-import { type Clock, type GroupId, toGroupId } from '#base';
-import { type CoreLimits, type CorePorts, CoreRuntime, FrontNode, LIMITS } from '#cluster';
+import { type Clock, type GroupId, toGroupId, toNodeId } from '#base';
+import { type CoreLimits, type CorePorts, CoreRuntime, clusterOf, FrontNode, LIMITS } from '#cluster';
 import type { DiskLevel } from '#storage';
 import { LossyKv } from './lossy-kv.ts';
 import { type MachineKit, toyKit } from './machine-kit.ts';
 import { MemoryLog } from './memory-log.ts';
+
+const NODE = toNodeId(1);
 
 export class CoreWorld {
   log: MemoryLog;
@@ -55,6 +57,7 @@ export class CoreWorld {
     const { log, kv } = this;
     const clock: Clock = { nowMs: () => this.nowMs };
     const ports: CorePorts = {
+      ...clusterOf([NODE], NODE),
       kv,
       syncStore: () => kv.checkpointFiles(),
       log,
@@ -72,7 +75,7 @@ export class CoreWorld {
     this.#node = new FrontNode({
       link: core,
       reader: kv,
-      identity: { clusterId: '', storeId: '' },
+      identity: { clusterId: '', storeId: '', node: NODE },
       name: 'test',
       bindings: core.bindings,
       disk: () => this.disk,

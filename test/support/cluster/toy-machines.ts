@@ -10,6 +10,7 @@ import {
   assert,
   encodeUtf8,
   type GroupId,
+  type ReplicaId,
   type Revision,
   toDatabaseId,
   toGroupId,
@@ -202,6 +203,7 @@ interface CatalogRequest {
   readonly name: string;
   readonly databaseId?: string;
   readonly createdAtMs?: number;
+  readonly replicas?: readonly ReplicaId[];
 }
 
 class ToyCatalog implements CatalogMachine {
@@ -255,9 +257,9 @@ class ToyCatalog implements CatalogMachine {
 
   #create(request: CatalogRequest, bound: Binding | undefined): Outcome {
     if (bound !== undefined) return { kind: 'exists', binding: bound };
-    const { name, databaseId = '', createdAtMs = 0 } = request;
+    const { name, databaseId = '', createdAtMs = 0, replicas = [] } = request;
     const group = toGroupId(this.#row.nextGroup);
-    const binding = { name, databaseId: toDatabaseId(databaseId), group, createdAtMs };
+    const binding = { name, databaseId: toDatabaseId(databaseId), group, createdAtMs, replicas };
     this.#row = { ...this.#row, nextGroup: group + 1, bindings: [...this.#row.bindings, binding] };
     return { kind: 'created', binding };
   }

@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { toGroupId } from '#base';
+import { toGroupId, toNodeId } from '#base';
 import { openLevelStore } from '#storage';
 import { openDataDirectory } from '../../../src/cluster/data-directory.ts';
 import { nativeRandom } from '../../../src/cluster/native.ts';
@@ -102,6 +102,7 @@ describe('the rows of the node', () => {
   const identity = {
     clusterId: '0199a5c8-3c1e-7a2b-9f00-0123456789ab',
     storeId: '0199a5c8-3c1e-7a2b-9f00-ba9876543210',
+    node: toNodeId(2 ** 32 - 1),
   };
 
   it('read back as they were written', () => {

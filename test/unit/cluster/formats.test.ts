@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { toGroupId, toHex } from '#base';
+import { toGroupId, toHex, toNodeId } from '#base';
 import { IDENTITY_KEY, trashKey, writeIdentity, writeTrash } from '../../../src/cluster/node-rows.ts';
 
 const PAGE = join(import.meta.dirname, '../../../docs/formats/node.md');
@@ -15,6 +15,7 @@ it('docs/formats/node.md shows the rows of the node', () => {
   const identity = {
     clusterId: '0199a5c8-3c1e-7a2b-9f00-0123456789ab',
     storeId: '0199a5c8-3c1e-7a2b-9f00-ba9876543210',
+    node: toNodeId(3),
   };
   const rows = [IDENTITY_KEY, writeIdentity(identity), trashKey(toGroupId(77)), writeTrash()];
   expect(shown.join('')).toBe(rows.map(toHex).join(''));

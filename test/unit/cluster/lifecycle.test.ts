@@ -2,7 +2,7 @@
 // Method: the core in one thread; what the log and the store hold afterwards is read back.
 
 import { describe, expect, it } from 'vitest';
-import { type GroupId, toGroupId } from '#base';
+import { type GroupId, replicaOf, toGroupId, toNodeId } from '#base';
 import type { KvReader } from '#kv';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
 import { historyOf, toyMachines } from '../../support/cluster/toy-machines.ts';
@@ -184,7 +184,7 @@ describe('many databases', () => {
     world.log.isAutomatic = true;
     world.log.sync();
     expect(await write).toMatchObject({ kind: 'committed', revision: 1 });
-    expect(world.log.recover().groups.get(group)?.hardState).toEqual({ term: 1, vote: 1 });
+    expect(world.log.recover().groups.get(group)?.hardState).toEqual({ term: 1, vote: replicaOf(toNodeId(1)) });
   });
 
   it('take turns when one of them has much to apply', async () => {

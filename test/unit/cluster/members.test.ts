@@ -29,7 +29,7 @@ describe.each([
   ['the real machines', databaseKit],
 ] as const)('who belongs to a group, with %s (C9)', (_name, { machines, payload }) => {
   function created(kv: KvStore): Machine {
-    const binding = { name: 'shop', databaseId, group, createdAtMs: 0 };
+    const binding = { name: 'shop', databaseId, group, createdAtMs: 0, replicas: founders.voters.incoming };
     return machines.createDatabase(kv, binding, founders);
   }
 

@@ -87,8 +87,8 @@ describe('a frame that is not for this node, or none', () => {
     ['other bytes', codecOf(SOUTH), new Uint8Array(100), 'do not begin with CPFR'],
     ['a later format', codecOf(SOUTH), changed(frame, 8, 2), 'format 2 is unknown here'],
     ['other content', codecOf(SOUTH), changed(frame, 9, 2), 'content of kind 2 is unknown here'],
-    ['no node', codecOf(SOUTH), changed(frame, 28, 0), 'a node id is an integer from 1 to 2^53 - 1'],
-    ['a node beyond 2^53', codecOf(SOUTH), changed(frame, 35, 1), 'a node id is an integer from 1 to 2^53 - 1'],
+    ['no node', codecOf(SOUTH), changed(frame, 28, 0), 'a node id is an integer from 1 to 2^32 - 1'],
+    ['a node beyond 2^32', codecOf(SOUTH), changed(frame, 32, 1), 'a node id is an integer from 1 to 2^32 - 1'],
     ['damage', codecOf(SOUTH), damaged(frame), 'its checksum is '],
   ])('is refused by what it is: %s', (_name, codec, bytes, reason) => {
     expect(reasonOf(codec, bytes)).toContain(reason);

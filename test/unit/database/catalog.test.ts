@@ -3,10 +3,14 @@
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, type DatabaseId, toDatabaseId, toLogIndex, toTerm } from '#base';
+import { CATALOG_GROUP, type DatabaseId, replicaOf, toDatabaseId, toLogIndex, toNodeId, toTerm } from '#base';
 import { type CatalogEntry, CatalogMachine, type CatalogOutcome, encodeCatalogEntry } from '#database';
 import { type KvStore, memoryKv } from '#kv';
 import { sourceOf } from '../../support/database-host.ts';
+
+const REPLICAS = [1, 2, 2 ** 32 - 1].map((node) => replicaOf(toNodeId(node), 7));
+
+const ID_AND_TIME = Array<number>(24).fill(0).with(6, 0x70).with(8, 0x80);
 
 class CatalogHost {
   readonly kv: KvStore = memoryKv();
@@ -55,13 +59,13 @@ function idOf(n: number): DatabaseId {
 }
 
 function creation(name: string, n: number): CatalogEntry {
-  return { kind: 'create', name, databaseId: idOf(n), createdAtMs: 1000 + n };
+  return { kind: 'create', name, databaseId: idOf(n), createdAtMs: 1000 + n, replicas: REPLICAS };
 }
 
 describe('CatalogMachine', () => {
   it('binds a free name and refuses a taken one with its binding', () => {
     const host = new CatalogHost();
-    const binding = { name: 'shop', databaseId: idOf(1), group: 1, createdAtMs: 1001 };
+    const binding = { name: 'shop', databaseId: idOf(1), group: 1, createdAtMs: 1001, replicas: REPLICAS };
     expect(host.apply(creation('shop', 1))).toEqual({ kind: 'created', binding });
     expect(host.apply(creation('shop', 2))).toEqual({ kind: 'exists', binding });
     expect(host.machine.lookup('shop')).toEqual(binding);
@@ -148,7 +152,8 @@ describe('CatalogMachine', () => {
     ['a cut', [1, 17, 0, 5, 0x61], 'cut short'],
     ['a tail', [1, 17, 0, 1, 0x61, 0], 'cut short or malformed'],
     ['no name', [1, 17, 0, 0], 'cut short or malformed'],
-    ['an id that is no UUIDv7', [1, 16, ...Array<number>(24).fill(0), 1, 0x61], 'not a UUIDv7'],
+    ['no replica', [1, 16, ...ID_AND_TIME, 0, 1, 0x61], 'names no replica'],
+    ['an id that is no UUIDv7', [1, 16, ...Array<number>(24).fill(0), 1, 1, 1, 0x61], 'not a UUIDv7'],
   ])('stops at an entry with %s (D9)', (_name, payload, fault) => {
     const host = new CatalogHost();
     expect(() => host.applyPayload(Uint8Array.from(payload))).toThrow(fault);

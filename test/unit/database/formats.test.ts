@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { encodeUtf8, parseHex, toGroupId, toHex } from '#base';
+import { encodeUtf8, parseHex, replicaOf, toGroupId, toHex, toNodeId } from '#base';
 import { encodeCatalogEntry, HEAD_KIND, RowKeys } from '#database';
 import { DATA_KIND, encodeTransactPayload, ORIGIN, stampPayload, term } from '#model';
 import { DATABASE_ID, DatabaseHost } from '../../support/database-host.ts';
@@ -78,7 +78,13 @@ describe('docs/formats', () => {
   it('entries.md shows entries of the catalog', () => {
     const createdAtMs = Date.UTC(2025, 11, 7);
     const entries = [
-      encodeCatalogEntry({ kind: 'create', name: 'shop', databaseId: DATABASE_ID, createdAtMs }),
+      encodeCatalogEntry({
+        kind: 'create',
+        name: 'shop',
+        databaseId: DATABASE_ID,
+        createdAtMs,
+        replicas: [replicaOf(toNodeId(1))],
+      }),
       encodeCatalogEntry({ kind: 'delete', name: 'shop', databaseId: DATABASE_ID }),
     ];
     expect(exampleOf('entries.md')).toBe(entries.map(toHex).join(''));

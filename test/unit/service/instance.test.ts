@@ -9,6 +9,7 @@ const BINDING = {
   databaseId: toDatabaseId('0193a1b2-c3d4-7e5f-8a9b-100000000000'),
   group: toGroupId(7),
   createdAtMs: 0,
+  replicas: [],
 };
 
 describe('refusalBy (V6)', () => {

@@ -1,0 +1,26 @@
+/**
+ * Where the copies of a new database go. The leader of the catalog asks once, when it proposes the creation; the answer
+ * goes into the entry and is the same on every node.
+ */
+import { type NodeId, type ReplicaId, replicaOf } from '#base';
+import { type Membership, membershipOf } from '#raft';
+
+export interface Placement {
+  /** The voters of a new group: at least one, each on a node of its own. */
+  replicas(): readonly ReplicaId[];
+}
+
+/** What a core is told of the cluster that it belongs to. */
+export interface ClusterPorts {
+  /** Which node this is: its replicas are those whose ids name it. */
+  readonly node: NodeId;
+  /** Who the catalog's group begins with, when the store holds none yet. */
+  readonly founders: Membership;
+  readonly placement: Placement;
+}
+
+/** A cluster of these nodes: each holds the catalog and every database. */
+export function clusterOf(nodes: readonly NodeId[], node: NodeId): ClusterPorts {
+  const replicas = nodes.map((each) => replicaOf(each));
+  return { node, founders: membershipOf(replicas), placement: { replicas: () => replicas } };
+}
