@@ -1,0 +1,46 @@
+// Goal: a database by time answers by recorded times, and now is never before what was answered, also when the clock of the
+// node was set back (ADR 0026). Method: one node in one thread, whose clock the test sets.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { instantFromMs } from '#base';
+import { NEVER, ServiceWorld } from '../../support/service-world.ts';
+
+const HOUR_MS = 3_600_000;
+const beganMs = Date.UTC(2026, 0);
+
+let world: ServiceWorld;
+
+/** Three revisions, an hour from one to the next. */
+beforeEach(async () => {
+  world = await new ServiceWorld().start();
+  world.core.nowMs = beganMs;
+  await world.database('shop');
+  for (let n = 1; n <= 3; n++) {
+    world.core.nowMs = beganMs + n * HOUR_MS;
+    await world.transact('shop', { events: [{ id: `e${n}` }] });
+  }
+});
+
+async function revisionAt(timeMs: number): Promise<number> {
+  const timestamp = instantFromMs(timeMs);
+  return (await world.service.databaseAtTimestamp({ databaseName: 'shop', timestamp, signal: NEVER })).revision;
+}
+
+describe('a database by time', () => {
+  it('is at the last revision that was recorded by then', async () => {
+    const hours = [0, 1, 1.5, 2.999, 3, 9];
+    const revisions = [];
+    for (const hour of hours) revisions.push(await revisionAt(beganMs + hour * HOUR_MS));
+    expect(revisions).toEqual([0, 1, 1, 2, 3, 3]);
+    await expect(revisionAt(beganMs - 1)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('is at the latest revision now, though the clock was set back', async () => {
+    for (const hour of [1.5, -5]) {
+      world.core.nowMs = beganMs + hour * HOUR_MS;
+      for (const laterMs of [-1_000, 0, HOUR_MS]) expect(await revisionAt(world.core.nowMs + laterMs)).toBe(3);
+    }
+    await expect(revisionAt(world.core.nowMs - HOUR_MS)).rejects.toMatchObject({ code: 'not_found' });
+    world.core.nowMs = beganMs + 2.5 * HOUR_MS;
+    expect(await revisionAt(beganMs + 1.5 * HOUR_MS)).toBe(1);
+  });
+});
