@@ -5,13 +5,19 @@
  * again: without the note it would answer from the damaged table again until it is found once more. With the note the
  * next start verifies every row of every table before it answers anything.
  */
-import { closeSync, existsSync, fsyncSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, statSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseError } from '#base';
 
 const NAME = 'damage';
 
+/** @throws DatabaseError when there is something else in its place. */
 export function hasDamageNote(dataDirectory: string): boolean {
-  return existsSync(join(dataDirectory, NAME));
+  const path = join(dataDirectory, NAME);
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined || found.isFile()) return found !== undefined;
+  const message = `${path} must be a file, the note of damaged tables that a node leaves there, and is something else; move it away`;
+  throw new DatabaseError('invalid_argument', message, { details: { reason: 'DataDirectoryUnusable' } });
 }
 
 /** Writes the text into the note, behind what is there. */

@@ -26,6 +26,7 @@ import {
 import { clearDamageNote, hasDamageNote } from './damage-note.ts';
 import type { NodeIdentity } from './node.ts';
 import { IDENTITY_KEY, readIdentity, writeIdentity } from './node-rows.ts';
+import { clockBeforeEpoch } from './refusals.ts';
 import { makeWritableDirectory } from './writable-directory.ts';
 
 export interface DataDirectory {
@@ -57,6 +58,7 @@ const FIRST_NODE = toNodeId(1);
 
 /** Opens the directory for this process, and makes it when it is missing. The caller closes store and guard. */
 export async function openDataDirectory(directory: string, options: DataDirectoryOptions): Promise<DataDirectory> {
+  if (options.nowMs < 0) throw clockBeforeEpoch(options.nowMs);
   const storeDirectory = join(directory, 'store');
   const logDirectory = join(directory, 'log');
   await makeWritableDirectory(directory);

@@ -12,7 +12,16 @@ import type { CoreLimits } from './limits.ts';
 import type { Commands, CreateRequest, DeleteRequest, Proposal } from './link.ts';
 import type { Machines } from './machine.ts';
 import type { Placement } from './placement.ts';
-import { backlogFull, diskFull, draining, noLeader, noSuchGroup, uncommittedFull, waitingFull } from './refusals.ts';
+import {
+  backlogFull,
+  clockBeforeEpoch,
+  diskFull,
+  draining,
+  noLeader,
+  noSuchGroup,
+  uncommittedFull,
+  waitingFull,
+} from './refusals.ts';
 import type { Reporter } from './reporter.ts';
 
 export interface IntakePorts {
@@ -46,7 +55,7 @@ export class Intake {
   take({ proposals, creates, deletes }: Commands): void {
     const admitted = new Map<Group, Proposal[]>();
     for (const proposal of proposals) this.#admit(proposal, this.#diskAllows('open'), admitted);
-    for (const request of creates) this.#admit(this.#creation(request), this.#diskAllows('open'), admitted);
+    for (const request of creates) this.#create(request, admitted);
     for (const request of deletes) this.#admit(this.#deletion(request), this.#diskAllows('refusing-writes'), admitted);
     for (const [group, theirs] of admitted) this.#propose(group, theirs);
   }
@@ -108,10 +117,16 @@ export class Intake {
     return level === 'open' || level === worst ? undefined : diskFull(level);
   }
 
+  #create(request: CreateRequest, admitted: Map<Group, Proposal[]>): void {
+    const { clock, reporter } = this.#ports;
+    const nowMs = clock.nowMs();
+    if (nowMs < 0) reporter.refuse([request.token], clockBeforeEpoch(nowMs));
+    else this.#admit(this.#creation(request, nowMs), this.#diskAllows('open'), admitted);
+  }
+
   /** Identity, time and place of a new database are chosen here, once, and replicated with the entry. */
-  #creation({ token, name }: CreateRequest): Proposal {
-    const { clock, random, machines, placement } = this.#ports;
-    const createdAtMs = clock.nowMs();
+  #creation({ token, name }: CreateRequest, createdAtMs: number): Proposal {
+    const { random, machines, placement } = this.#ports;
     const databaseId = toDatabaseId(uuidv7(createdAtMs, random.bytes(UUID_RANDOM_BYTES)));
     const payload = machines.encodeCreate({ name, databaseId, createdAtMs, replicas: placement.replicas() });
     return { token, group: CATALOG_GROUP, payload, tellsAdmission: false };

@@ -25,6 +25,12 @@ export function diskFull(level: DiskLevel): DatabaseError {
   return new DatabaseError('storage_full', message, { details });
 }
 
+/** Times and ids are counted from 1970 on. */
+export function clockBeforeEpoch(nowMs: number): DatabaseError {
+  const message = `The clock of this node says ${new Date(nowMs).toISOString()}, before 1970; set it right first`;
+  return new DatabaseError('unavailable', message, { details: { reason: 'ClockBeforeEpoch' } });
+}
+
 export function payloadTooLarge(bytes: number, bytesMax: number): DatabaseError {
   const message = `The transaction takes ${bytes} bytes in the log; at most ${bytesMax} fit`;
   return new DatabaseError('too_large', message, { details: { reason: 'EntryTooLarge' } });

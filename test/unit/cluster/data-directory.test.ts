@@ -2,7 +2,7 @@
 // that tries to open the first one's.
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -36,6 +36,25 @@ beforeEach(() => {
 });
 
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+describe('the directory', () => {
+  it('is not touched while the clock says that it is before 1970', async () => {
+    const path = join(directory, 'new');
+    await expect(openDataDirectory(path, { ...OPTIONS, nowMs: -1 })).rejects.toMatchObject({
+      message: expect.stringContaining('1969-12-31T23:59:59.999Z, before 1970'),
+      details: { reason: 'ClockBeforeEpoch' },
+    });
+    expect(existsSync(path)).toBe(false);
+  });
+
+  it('is refused when the place of the note of damage is taken by something else', async () => {
+    mkdirSync(join(directory, 'damage'));
+    await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject({
+      message: expect.stringMatching(/damage must be a file.* move it away/),
+      details: { reason: 'DataDirectoryUnusable' },
+    });
+  });
+});
 
 describe('the identity', () => {
   it('is minted on the first start and kept', async () => {

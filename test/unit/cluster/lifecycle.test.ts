@@ -40,6 +40,18 @@ describe('a database', () => {
     expect(changes).toEqual(['created shop', 'deleted shop']);
   });
 
+  it('is not created while the clock says that it is before 1970', async () => {
+    const world = await started();
+    const { nowMs } = world;
+    world.nowMs = -1;
+    await expect(world.node.createDatabase('shop')).rejects.toMatchObject({
+      code: 'unavailable',
+      details: { reason: 'ClockBeforeEpoch' },
+    });
+    world.nowMs = nowMs;
+    expect(await world.node.createDatabase('shop')).toMatchObject({ kind: 'created' });
+  });
+
   it('exists once, however many create it at the same time', async () => {
     const world = await started();
     const outcomes = await Promise.all([1, 2, 3].map(() => world.node.createDatabase('shop')));
