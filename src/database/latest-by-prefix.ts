@@ -34,9 +34,9 @@ export interface PrefixLimits {
 }
 
 export const PREFIX_LIMITS: PrefixLimits = {
-  near: { comparisons: 16, bytes: 64 * 1024 },
+  near: { comparisons: 16, bytes: 128 * 1024 },
   rows: 2048,
-  far: { comparisons: 512, bytes: 512 * 1024 },
+  far: { comparisons: 512, bytes: 2 * 1024 * 1024 },
 };
 
 /** Opening an iterator costs about as much as reading this many rows by it. */

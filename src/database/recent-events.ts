@@ -8,7 +8,7 @@ import { copyRange, equalsRange } from './bytes-range.ts';
 import { EventSkim } from './event-skim.ts';
 import type { DatabaseReader } from './reader.ts';
 
-/** How far to look. Only whole transactions are looked at, none that one of the limits ends in. */
+/** How far to look: not at a transaction that goes beyond `bytes`, and at the first events of one beyond `comparisons`. */
 export interface LookBackLimits {
   /** Events times alternatives. */
   readonly comparisons: number;
@@ -52,18 +52,21 @@ export class RecentEvents {
     for (; this.#lookedDownTo > 0 && this.#openCount > 0; this.#lookedDownTo--) {
       const revision = this.#lookedDownTo;
       const { start, end, eventCount } = this.#reader.pageOf(revision).record(revision);
+      const affordable = Math.min(eventCount, Math.floor(comparisons / this.#alternatives.length));
       comparisons -= eventCount * this.#alternatives.length;
       bytes -= end - start;
-      if (comparisons < 0 || bytes < 0) return;
-      this.#lookAt(revision);
+      if (affordable === 0 || bytes < 0) return;
+      this.#lookAt(revision, affordable);
+      // What matches one event of it has its L; what matches none may match another.
+      if (affordable < eventCount) return;
     }
   }
 
-  #lookAt(revision: number): void {
+  #lookAt(revision: number, eventCount: number): void {
     const { bytes, view } = this.#reader.transaction(revision);
     const { eventStarts, eventEnds } = view.body;
     const skim = new EventSkim(bytes);
-    for (let index = 0; index < eventStarts.length; index++) {
+    for (let index = 0; index < eventCount; index++) {
       const start = eventStarts[index] ?? 0;
       assert(skim.read(start, eventEnds[index] ?? 0), 'A stored event is in canonical form', start);
       this.#lookAtEvent(bytes, skim, revision);

@@ -88,6 +88,14 @@ describe('a prefix of more heads than a transaction may look at, none of them ne
     expect(await ask(host, most(804))).toMatchObject({ kind: 'violated', violations: [{ found: 805 }] });
   });
 
+  it('is found among the first events of a transaction that is too large to be looked at as a whole', async () => {
+    const host = await manySubjects();
+    await transact(host, ['old-2', ...Array.from({ length: 900 }, () => 'new')]);
+    expect(await ask(host, most(804))).toMatchObject({ kind: 'violated', violations: [{ found: 805 }] });
+    await transact(host, [...Array.from({ length: 900 }, () => 'new'), 'old-3']);
+    expect(await ask(host, most(805))).toMatchObject({ kind: 'too-broad', constraints: [0] });
+  });
+
   it('does not keep a narrow prefix before it from being found', async () => {
     const host = await manySubjects();
     const outcome = await ask(host, most(0, term('by-subject-prefix', 'old-399')), least(1));
