@@ -4,6 +4,7 @@ import { renderHelp } from './config-reference.ts';
 import { RELEASE } from './release.ts';
 import { serve } from './serve.ts';
 
+const EXIT_CANNOT_SAY = 1;
 const EXIT_USAGE = 2;
 
 export async function runCommand(): Promise<void> {
@@ -15,13 +16,23 @@ export async function runCommand(): Promise<void> {
   }
   switch (invocation.value.kind) {
     case 'help':
-      process.stdout.write(renderHelp());
+      say(renderHelp());
       break;
     case 'version':
-      process.stdout.write(`${RELEASE}\n`);
+      say(`${RELEASE}\n`);
       break;
     case 'run':
       await serve(invocation.value.config);
       break;
   }
+}
+
+/** Answers on stdout. A reader that has gone has read enough. */
+function say(text: string): void {
+  process.stdout.once('error', (error: Error) => {
+    if ('code' in error && error.code === 'EPIPE') return;
+    process.stderr.write(`cairn: stdout cannot be written: ${error.message}\n`);
+    process.exitCode = EXIT_CANNOT_SAY;
+  });
+  process.stdout.write(text);
 }

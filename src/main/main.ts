@@ -2,7 +2,7 @@
 /**
  * The command `cairn`: reads its settings, then runs one node until it is told to stop.
  *
- * For: the way in from a shell. v8-options.ts and thread-pool.ts see to what must be set before anything is loaded;
+ * For: the way in from a shell. permissions.ts, v8-options.ts and thread-pool.ts see to what must be set before anything is loaded;
  * command.ts does what was asked, with the settings that config.ts reads; servers.ts puts the parts of a node together,
  * serve.ts takes it from its ready line to its end.
  *
@@ -14,9 +14,11 @@
  *   N2  stdout carries one line, when the node is ready; everything else goes to stderr.
  *   N3  Told to stop, a node answers what it has taken in before it closes.
  */
+import { refusePermissionModel } from './permissions.ts';
 import { widenThreadPool } from './thread-pool.ts';
 import { ensureV8Options } from './v8-options.ts';
 
+refusePermissionModel();
 ensureV8Options();
 widenThreadPool(process.env);
 const { runCommand } = await import('./command.ts');

@@ -12,6 +12,7 @@ import { createLogger, type Logger } from '#observability';
 import { StorageFailure } from '#storage';
 import { type RunningNode, startServers } from './servers.ts';
 import type { Config } from './settings.ts';
+import { ownLackingV8Options } from './v8-options.ts';
 
 const EXIT_CANNOT_START = 1;
 const EXIT_IMPATIENT = 1;
@@ -23,6 +24,10 @@ export async function serve(config: Config): Promise<void> {
   const remains = { logger, dataDirectory: config.dataDir };
   process.on('uncaughtException', (error) => stopProcess(remains, 'front', error));
   process.on('unhandledRejection', (reason) => stopProcess(remains, 'front', reason));
+  // Whoever reads stdout may have gone. The line is in the log, too.
+  process.stdout.on('error', ({ message }: Error) => logger.warn('stdout-lost', { message }));
+  const lacking = ownLackingV8Options();
+  if (lacking.length > 0) logger.warn('v8-options-lacking', { lacking });
   // From the first moment on: a node that is told to stop while it starts stops as soon as it has started.
   const told = firstSignal(logger);
   const running = await start(config, logger);

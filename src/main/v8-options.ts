@@ -14,13 +14,21 @@ const OPTIONS: ReadonlyMap<string, number> = new Map([
   ['--heap-growing-percent', 50],
 ]);
 
-/** Starts the process anew with the options that it lacks; returns when there are none, or when this Node cannot. */
+/**
+ * Starts the process anew with the options that it lacks; returns when there are none, or when this Node cannot. Then it
+ * runs without them, and says so in its log.
+ */
 export function ensureV8Options(): void {
-  const { NODE_OPTIONS: variable = '' } = process.env;
-  const lacking = lackingV8Options([...process.execArgv, ...variable.split(/\s+/)]);
+  const lacking = ownLackingV8Options();
   if (lacking.length === 0 || typeof process.execve !== 'function') return;
   const args = [process.execPath, ...lacking, ...process.execArgv, ...process.argv.slice(1)];
   process.execve(process.execPath, args, process.env);
+}
+
+/** The options that this process runs without. */
+export function ownLackingV8Options(): readonly string[] {
+  const { NODE_OPTIONS: variable = '' } = process.env;
+  return lackingV8Options([...process.execArgv, ...variable.split(/\s+/)]);
 }
 
 /** The options that are not among those given; one that was given, whatever its value, stays as it is. */

@@ -1,7 +1,8 @@
 // Goal: the command starts, says where it is, drains and ends as an operator expects (N1 to N3).
 // Method: the real process on free loopback ports, its output and its exit code.
-import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type NodeProcess, startNode } from '../../../chaos/support/node-process.ts';
@@ -49,6 +50,45 @@ test('malformed settings are all reported on stderr, and nothing is opened (N1)'
 test('--help and --version answer on stdout', () => {
   expect(run('--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('--data-dir VALUE') });
   expect(run('--version')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+});
+
+test('the permission model of Node, under which nothing can be synced, is refused in one line', () => {
+  using dir = tempDir();
+  const rights = ['--permission', '--allow-fs-read=*', '--allow-fs-write=*'];
+  const args = [...rights, '--conditions=source', MAIN, `--data-dir=${dir.path}/data`];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env: { PATH: '' } });
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+  expect(stderr).toMatch(/^cairn: cannot run under the permission model.* without --permission\n$/);
+  expect(existsSync(join(dir.path, 'data'))).toBe(false);
+});
+
+test('a node whose stdout nobody reads goes on, and says so in its log', async () => {
+  using dir = tempDir();
+  const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0', '--ballast-bytes=0', '--wal-segment-bytes=4MiB'];
+  const args = ['--conditions=source', MAIN, `--data-dir=${dir.path}`, ...ports];
+  const child = spawn(process.execPath, args, { env: { PATH: '' }, stdio: ['ignore', 'pipe', 'pipe'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const ended = once(child, 'exit');
+  child.stdout.destroy();
+  let log = '';
+  child.stderr.on('data', (piece) => {
+    log += String(piece);
+  });
+  await vi.waitUntil(() => child.exitCode !== null || log.includes('stdout-lost'), { timeout: 60_000 });
+  const http = /"http":"([^"]+)"/.exec(log)?.[1] ?? '';
+  expect(await (await fetch(`${http}/health`)).text()).toBe('OK');
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
+  for (const line of log.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('event');
+});
+
+test('--version to a stdout that takes nothing is an error in one line', () => {
+  const full = openSync('/dev/full', 'w');
+  const args = ['--conditions=source', MAIN, '--version'];
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', full, 'pipe'] });
+  closeSync(full);
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/^cairn: stdout cannot be written: ENOSPC[^\n]*\n$/);
 });
 
 test('a node says in one line where it is, and answers there (N2)', async () => {
