@@ -139,6 +139,18 @@ describe('SPEC-HTTP-ERRORS: malformed requests', () => {
     expect(more).toEqual([]);
   });
 
+  it('are told how many headers a request may have', async () => {
+    const request = (count: number): string => {
+      const others = Array.from({ length: count - 2 }, (_, n) => `x${n}: 1\r\n`).join('');
+      return `GET /health HTTP/1.1\r\n${HOST}Connection: close\r\n${others}\r\n`;
+    };
+    const [accepted] = parseReplies(await exchange(server.http, request(1_000)));
+    expect(accepted?.status).toBe(200);
+    const [refused] = parseReplies(await exchange(server.http, request(1_001)));
+    expect(refused?.status).toBe(400);
+    expect(refused?.body).toContain('headers must be at most 1000, and at most 131072 bytes, request line included');
+  });
+
   it.each([
     ['two Hosts', `GET /health HTTP/1.1\r\n${HOST}Host: b\r\n\r\n`],
     ['two equal Hosts', `GET /health HTTP/1.1\r\n${HOST}${HOST}\r\n`],

@@ -27,6 +27,9 @@ export const BODY_BYTES_MAX: number = 512 * 1024;
 /** Bytes of request line and headers together, so that `q` can carry the largest selector in a URL. */
 export const HEADER_BYTES_MAX: number = 128 * 1024;
 
+/** Headers of a request. Node says no more than that one of the two limits was passed. */
+export const HEADERS_MAX = 1_000;
+
 /** Events or names of a page when the request names no limit, and the largest limit. */
 export const PAGE_SIZE_DEFAULT = 100;
 export const PAGE_SIZE_MAX = 1_000;

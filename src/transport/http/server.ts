@@ -19,6 +19,7 @@ import {
   BODY_BYTES_MAX,
   CONNECTIONS_MAX,
   HEADER_BYTES_MAX,
+  HEADERS_MAX,
   KEEP_ALIVE_TIMEOUT_MS,
   PIPELINED_MAX,
   REQUEST_TIMEOUT_MS,
@@ -262,7 +263,9 @@ function createHttpServer(listener: RequestListener): Server {
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
   };
-  return createServer(options, listener);
+  const server = createServer(options, listener);
+  server.maxHeadersCount = HEADERS_MAX;
+  return server;
 }
 
 /** `/db/{database}` as fastify writes it. */

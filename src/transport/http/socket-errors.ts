@@ -11,7 +11,7 @@ import type { Duplex } from 'node:stream';
 import { DatabaseError } from '#base';
 import { type AllowedOrigins, corsHeaders } from './cors.ts';
 import { errorReply, invalidField } from './errors.ts';
-import { HEADER_BYTES_MAX, REQUEST_TIMEOUT_MS } from './limits.ts';
+import { HEADER_BYTES_MAX, HEADERS_MAX, REQUEST_TIMEOUT_MS } from './limits.ts';
 import type { RequestLines } from './request-line.ts';
 
 export interface SocketErrorOptions {
@@ -57,7 +57,8 @@ export function answerUnusualRequests(server: Server, allowedOrigins: AllowedOri
 function toClientError(error: Error): DatabaseError {
   const code = errorCode(error);
   if (code === 'HPE_HEADER_OVERFLOW') {
-    return invalidField('headers', `must be at most ${HEADER_BYTES_MAX} bytes, request line included`);
+    const limits = `must be at most ${HEADERS_MAX}, and at most ${HEADER_BYTES_MAX} bytes, request line included`;
+    return invalidField('headers', limits);
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return invalidField('request', `must arrive whole within ${REQUEST_TIMEOUT_MS} ms`);

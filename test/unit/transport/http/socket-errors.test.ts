@@ -27,7 +27,7 @@ const OPTIONS = { allowedOrigins: '*', lines: new RequestLines(1) } as const;
 describe('a connection that fails', () => {
   it.each([
     ['ERR_HTTP_REQUEST_TIMEOUT', 'request must arrive whole within 60000 ms'],
-    ['HPE_HEADER_OVERFLOW', 'headers must be at most 131072 bytes'],
+    ['HPE_HEADER_OVERFLOW', 'headers must be at most 1000, and at most 131072 bytes'],
     ['HPE_INVALID_METHOD', 'request must be well-formed HTTP/1.1'],
   ])('by %s is answered and ended', async (code, message) => {
     const carried = await carriedAfter((socket) => answerClientError(failure(code), socket, OPTIONS));
