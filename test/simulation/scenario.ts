@@ -46,8 +46,10 @@ const NODE = 'node-1';
 const SECOND_US = 1_000_000;
 const UP_US_MAX = 60 * SECOND_US;
 const SETTLE_US_MAX = 30 * SECOND_US;
-/** A write or a read on a healed node is answered within so long. */
-/** A sync that was begun on a disk a thousand times slower, just before it healed, goes on for seconds. */
+/**
+ * A write or a read on a healed node is answered within so many attempts. A sync that was begun on a disk a thousand
+ * times slower, just before it healed, goes on for seconds.
+ */
 const ATTEMPTS_MAX = 15;
 
 export function runSeed(seed: number, options: RunOptions = {}): Promise<RunResult> {
