@@ -61,8 +61,9 @@ export type {
   TransactOutcome,
 } from './outcome.ts';
 export type { Envelope } from './peer/envelope.ts';
-export { FRAME_BYTES_MAX, type FrameHeader, readFrameHeader } from './peer/frame.ts';
+export { beginFrame, FRAME_BYTES_MAX, type FrameHeader, readFrameHeader } from './peer/frame.ts';
 export { LANES, type Lane, type Peer, type PeerLinks } from './peer/links.ts';
+export type { PeerNote, PeerObserver } from './peer/observer.ts';
 export { type IncomingFrame, type OutgoingFrame, PeerCodec, type PeerCodecParts } from './peer/peer-codec.ts';
 export { isNodeId, isStoreId, type NodeId, type NodePlace, type StoreId, toNodeId, toStoreId } from './peer/place.ts';
 export { type ClusterPorts, clusterOf, type Placement } from './placement.ts';

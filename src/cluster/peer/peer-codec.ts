@@ -44,8 +44,8 @@ export interface IncomingFrame {
   readonly messages: readonly Envelope[];
 }
 
-/** A frame that is so long takes no further message: with an append of 256 KiB it has 1 MiB. */
-const FRAME_FULL_BYTES = 768 * 2 ** 10;
+/** A frame that is so long takes no further message. Longer ones cost more a byte (bench/peer-links.ts). */
+const FRAME_FULL_BYTES = 60 * 2 ** 10;
 /** Messages in one frame, beside its tables. */
 const MESSAGES_MAX = 2 ** 15;
 /** Nodes whose tables are kept; of more, the longest unheard is forgotten, and its next table is whole. */

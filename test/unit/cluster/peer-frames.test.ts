@@ -112,13 +112,15 @@ describe('an append', () => {
     expect(reasonOf(codecOf(SOUTH), frame)).toBe('its content is malformed');
   });
 
-  it('of the largest entry fits into a frame behind others, and frames end where 1 MiB may be passed', () => {
+  it('of the largest entry fits into a frame behind others, and frames end with the message that fills them', () => {
     const large = append(new Uint8Array(2 * MEBIBYTE));
-    const usual = Array.from({ length: 12 }, (_, group) => say(group, append(new Uint8Array(256 * 1024))));
-    const frames = codecOf(NORTH).encode(SOUTH, [...usual, say(99, large)]);
-    expect(frames.map(({ frame }) => frame.length >> 10)).toEqual([768, 768, 768, 768, 2048]);
+    const [small, usual] = [20, 256].map((kib) => append(new Uint8Array(kib * 1024)));
+    if (small === undefined || usual === undefined) throw new Error('There are two sizes');
+    const said = [small, small, small, small, usual, usual, small, small, large].map((each, at) => say(at, each));
+    const frames = codecOf(NORTH).encode(SOUTH, said);
+    expect(frames.map(({ frame }) => frame.length >> 10)).toEqual([60, 276, 256, 2088]);
     const receiver = codecOf(SOUTH);
-    expect(frames.flatMap(({ frame }) => messagesOf(receiver, frame))).toEqual([...usual, say(99, large)]);
+    expect(frames.flatMap(({ frame }) => messagesOf(receiver, frame))).toEqual(said);
   });
 
   it('does not keep the whole frame in memory for a small part of it', () => {

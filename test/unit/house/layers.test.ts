@@ -40,6 +40,8 @@ const CLEAN = {
     "import { raft } from '#raft'; import { error } from '#base'; export const storage = [raft, error];",
   'src/service/ring-b.ts': "import type { a } from './ring-a.ts'; export type b = 1;",
   'src/transport/http/http.ts': "import fastify from 'fastify'; export const http = fastify;",
+  'src/transport/peer/index.ts': 'export const links = 1;',
+  'src/main/core-worker.ts': "await import('#transport/peer');",
   'src/stray/a.ts': 'export {};',
   'test/support/a.ts': 'export {};',
 };

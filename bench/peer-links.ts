@@ -1,0 +1,118 @@
+/**
+ * What frames between two nodes cost over real connections on this machine, both ends in one thread.
+ *
+ *   node --conditions=source bench/peer-links.ts [--seconds 3]
+ *
+ * For each size: as many frames as the lane takes, and the CPU time of the process for one, both ends and the kernel's part
+ * included. Then how long a beat of 300 bytes takes, alone and while another lane is kept full: 200 of them, one after the
+ * other, at percentiles. On a busy machine only the CPU times mean much.
+ */
+import { loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { ByteWriter } from '#base';
+import {
+  type FrameHeader,
+  type Lane,
+  type NodePlace,
+  nativeCrc32,
+  type PeerObserver,
+  toNodeId,
+  toStoreId,
+} from '#cluster';
+import { type OpenPeerLinks, openPeerLinks } from '#transport/peer';
+import { beginFrame, sealFrame } from '../src/cluster/peer/frame.ts';
+
+const { values } = parseArgs({ options: { seconds: { type: 'string', default: '3' } } });
+const ms = 1000 * Number(values.seconds);
+const BEATS = 200;
+const KIB = 1024;
+const NORTH: NodePlace = { node: toNodeId(1), store: toStoreId('0199a5c8-3c1e-7a2b-9f00-000000000001') };
+const SOUTH: NodePlace = { node: toNodeId(2), store: toStoreId('0199a5c8-3c1e-7a2b-9f00-000000000002') };
+const HEADER: FrameHeader = { clusterId: '0199a5c8-3c1e-7a2b-9f00-0123456789ab', from: NORTH, to: SOUTH };
+const nothing = (): void => undefined;
+const observer: PeerObserver = {
+  sent: nothing,
+  sendFailed: nothing,
+  received: nothing,
+  receiveFailed: nothing,
+  active: nothing,
+  roundTrip: nothing,
+  note: nothing,
+};
+
+function frameOf(bytes: number): Uint8Array {
+  const writer = new ByteWriter();
+  beginFrame(writer, HEADER);
+  writer.bytes(new Uint8Array(bytes));
+  return sealFrame(writer.take(), nativeCrc32);
+}
+
+function open(self: NodePlace): Promise<OpenPeerLinks> {
+  return openPeerLinks({ clusterId: HEADER.clusterId, self, host: '127.0.0.1', port: 0, observer });
+}
+
+const pause = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, 1));
+
+const LARGE = frameOf(256 * KIB);
+const [north, south] = await Promise.all([open(NORTH), open(SOUTH)]);
+let arrived = 0;
+let onBeat: () => void = nothing;
+south.onFrame((_frame: Uint8Array, lane: Lane) => {
+  if (lane === 'beats') onBeat();
+  else arrived += 1;
+});
+north.setPeers([{ ...SOUTH, host: '127.0.0.1', port: south.port }]);
+while (!(['beats', 'appends', 'bulk'] as const).every((lane) => north.send(SOUTH.node, lane, frameOf(0))))
+  await pause();
+
+console.log(`load average ${loadavg()[0]?.toFixed(1)}, Node ${process.version}`);
+for (const bytes of [KIB, 16 * KIB, 60 * KIB, 128 * KIB, 256 * KIB, KIB * KIB]) await throughput(bytes);
+await latency('beats alone', nothing);
+await latency('beats beside a full lane', () => {
+  while (north.send(SOUTH.node, 'bulk', LARGE));
+});
+
+async function throughput(bytes: number): Promise<void> {
+  const frame = frameOf(bytes);
+  const before = arrived;
+  const cpu = process.cpuUsage();
+  const startedMs = performance.now();
+  while (performance.now() - startedMs < ms) {
+    while (north.send(SOUTH.node, 'appends', frame));
+    await pause();
+  }
+  const seconds = (performance.now() - startedMs) / 1000;
+  const count = arrived - before;
+  const { user, system } = process.cpuUsage(cpu);
+  const rate = Math.round(count / seconds)
+    .toString()
+    .padStart(7);
+  const volume = ((count * frame.length) / seconds / 2 ** 20).toFixed(0).padStart(5);
+  const each = ((user + system) / count).toFixed(0).padStart(6);
+  console.log(
+    `${String(bytes / KIB).padStart(5)} KiB a frame ${rate} frames/s ${volume} MiB/s ${each} µs of CPU a frame`,
+  );
+}
+
+async function latency(name: string, fill: () => void): Promise<void> {
+  const beat = frameOf(300);
+  const delays: number[] = [];
+  const filling = setInterval(fill, 1);
+  for (let left = BEATS; left > 0; left--) {
+    await pause();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    onBeat = resolve;
+    const startedMs = performance.now();
+    north.send(SOUTH.node, 'beats', beat);
+    await promise;
+    delays.push(performance.now() - startedMs);
+  }
+  clearInterval(filling);
+  const sorted = delays.toSorted((a, b) => a - b);
+  const [half, most, worst] = [0.5, 0.95, 1].map((part) => sorted[Math.min(BEATS - 1, Math.floor(BEATS * part))] ?? 0);
+  console.log(
+    `${name.padEnd(26)} p50 ${half?.toFixed(2)} ms, p95 ${most?.toFixed(2)} ms, longest ${worst?.toFixed(2)} ms`,
+  );
+}
+
+await Promise.all([north.close(), south.close()]);

@@ -1,0 +1,38 @@
+/** Every bound of the links between nodes. */
+import { FRAME_BYTES_MAX, type Lane } from '#cluster';
+
+export interface PeerLimits {
+  /** Bytes of frames to one node that wait in a lane; 32 MiB for a node in all. */
+  readonly laneBytesMax: Readonly<Record<Lane, number>>;
+  /** Longest message of gRPC: a frame, and what stands around it. */
+  readonly messageBytesMax: number;
+  /** Every connection is pinged so often, and given up when it does not answer for so long. */
+  readonly pingEveryMs: number;
+  readonly pingTimeoutMs: number;
+  /** A connection on which nothing was heard by then is given up. */
+  readonly silentMs: number;
+  /** Pauses between attempts to connect: the first, growing to the last, each with some chance in it. */
+  readonly backoffFirstMs: number;
+  readonly backoffLastMs: number;
+  /** How long what was taken may take to leave when the links are closed. */
+  readonly flushMs: number;
+  /** Streams that others may have open to this node at a time. */
+  readonly streamsMax: number;
+  /** Of the same kind about the same node, one note in this time. */
+  readonly noteEveryMs: number;
+}
+
+const MEBIBYTE = 2 ** 20;
+
+export const PEER_LIMITS: PeerLimits = {
+  laneBytesMax: { beats: 4 * MEBIBYTE, appends: 20 * MEBIBYTE, bulk: 8 * MEBIBYTE },
+  messageBytesMax: FRAME_BYTES_MAX + 64,
+  pingEveryMs: 5_000,
+  pingTimeoutMs: 5_000,
+  silentMs: 5_000,
+  backoffFirstMs: 100,
+  backoffLastMs: 3_000,
+  flushMs: 500,
+  streamsMax: 1_024,
+  noteEveryMs: 60_000,
+};

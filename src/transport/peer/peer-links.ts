@@ -1,0 +1,213 @@
+/**
+ * The links of one node to all others, over gRPC: it listens, and it dials each of the others, one connection a lane.
+ */
+import {
+  LANES,
+  type Lane,
+  type NodeId,
+  type NodePlace,
+  type Peer,
+  type PeerLinks,
+  type PeerNote,
+  type PeerObserver,
+} from '#cluster';
+import { LaneLink } from './lane-link.ts';
+import { PEER_LIMITS, type PeerLimits } from './limits.ts';
+import { PeerServer } from './peer-server.ts';
+import { SilentConnections } from './silent-connections.ts';
+
+export interface PeerLinksOptions {
+  readonly clusterId: string;
+  readonly self: NodePlace;
+  /** Where this node listens for the others; port 0 picks a free one. */
+  readonly host: string;
+  readonly port: number;
+  readonly observer: PeerObserver;
+  readonly limits?: Partial<PeerLimits>;
+  /** From 0 up to 1, for the pauses between attempts. */
+  readonly draw?: () => number;
+}
+
+export interface OpenPeerLinks extends PeerLinks {
+  /** The port that was bound. */
+  readonly port: number;
+}
+
+interface Link {
+  readonly peer: Peer;
+  readonly lanes: Readonly<Record<Lane, LaneLink>>;
+  isReached: boolean;
+}
+
+/** Kinds of notes about nodes that are remembered, so that they are not repeated; strangers could name any node. */
+const NOTES_MAX = 1_000;
+
+/**
+ * Listens when the promise resolves; dials nobody before `setPeers`.
+ * @throws DatabaseError `unavailable` when the address cannot be had.
+ */
+export async function openPeerLinks(options: PeerLinksOptions): Promise<OpenPeerLinks> {
+  const links = new GrpcPeerLinks(options);
+  await links.listen(options);
+  return links;
+}
+
+class GrpcPeerLinks implements OpenPeerLinks {
+  readonly #options: PeerLinksOptions;
+  readonly #limits: PeerLimits;
+  readonly #server: PeerServer;
+  readonly #links = new Map<NodeId, Link>();
+  readonly #closing = new Set<Promise<unknown>>();
+  readonly #noted = new Map<string, number>();
+  readonly #pinging: NodeJS.Timeout;
+  readonly #silent: SilentConnections;
+  #onFrame: (frame: Uint8Array, lane: Lane) => void | Promise<void> = () => undefined;
+  #onUnreachable: (node: NodeId) => void = () => undefined;
+  #port = 0;
+
+  constructor(options: PeerLinksOptions) {
+    const { clusterId, self, observer } = options;
+    this.#options = options;
+    this.#limits = { ...PEER_LIMITS, ...options.limits };
+    this.#server = new PeerServer({
+      clusterId,
+      self,
+      limits: this.#limits,
+      storeOf: (node) => this.#links.get(node)?.peer.store,
+      onFrame: (frame, lane, from) => {
+        observer.received(from.node, frame.length);
+        return this.#onFrame(frame, lane);
+      },
+      onRefused: (node, reason) => {
+        observer.receiveFailed(node);
+        this.#note({ event: 'peer-refused', node, reason });
+      },
+    });
+    const isPeer = (port: number): boolean => [...this.#links.values()].some(({ peer }) => peer.port === port);
+    this.#silent = new SilentConnections(isPeer, this.#limits.silentMs);
+    this.#pinging = setInterval(() => this.#ping(), this.#limits.pingEveryMs);
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  async listen(address: { readonly host: string; readonly port: number }): Promise<void> {
+    try {
+      this.#port = await this.#server.listen(address);
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  send(to: NodeId, lane: Lane, frame: Uint8Array): boolean {
+    const isTaken = this.#links.get(to)?.lanes[lane].send(frame) ?? false;
+    if (!isTaken) this.#options.observer.sendFailed(to);
+    return isTaken;
+  }
+
+  setPeers(peers: readonly Peer[]): void {
+    const others = new Map(
+      peers.filter(({ node }) => node !== this.#options.self.node).map((peer) => [peer.node, peer]),
+    );
+    for (const [node, link] of this.#links) {
+      const peer = others.get(node);
+      if (peer === undefined || !isSame(peer, link.peer)) this.#drop(link);
+    }
+    for (const [node, peer] of others) if (!this.#links.has(node)) this.#links.set(node, this.#dial(peer));
+  }
+
+  onFrame(listener: (frame: Uint8Array, lane: Lane) => void | Promise<void>): void {
+    this.#onFrame = listener;
+  }
+
+  onUnreachable(listener: (node: NodeId) => void): void {
+    this.#onUnreachable = listener;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#pinging);
+    this.#onFrame = () => undefined;
+    this.#onUnreachable = () => undefined;
+    for (const link of this.#links.values()) this.#drop(link);
+    await Promise.all(this.#closing);
+    this.#silent[Symbol.dispose]();
+    this.#server.close();
+  }
+
+  #dial(peer: Peer): Link {
+    const { clusterId, self, observer, draw = Math.random } = this.#options;
+    const { node, store, host, port } = peer;
+    const target = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+    const open = (lane: Lane): LaneLink =>
+      new LaneLink({
+        target,
+        lane,
+        header: { clusterId, from: self, to: { node, store } },
+        limits: this.#limits,
+        draw,
+        listeners: {
+          opened: () => this.#opened(link),
+          lost: (reason) => this.#lost(link, reason),
+          refused: (reason) => this.#note({ event: 'peer-refuses', node, reason: `${target}: ${reason}` }),
+          sent: (bytes) => observer.sent(node, bytes),
+          dropped: () => observer.sendFailed(node),
+        },
+      });
+    const lanes = { beats: open('beats'), appends: open('appends'), bulk: open('bulk') };
+    const link: Link = { peer, lanes, isReached: false };
+    observer.active(node, false);
+    return link;
+  }
+
+  #opened(link: Link): void {
+    if (link.isReached) return;
+    link.isReached = true;
+    const { node, host, port } = link.peer;
+    this.#options.observer.active(node, true);
+    this.#note({ event: 'peer-reached', node, reason: `${host}:${port}` });
+  }
+
+  #lost(link: Link, reason: string): void {
+    const { node } = link.peer;
+    if (this.#links.get(node) !== link || LANES.some((lane) => link.lanes[lane].isOpen)) return;
+    link.isReached = false;
+    this.#options.observer.active(node, false);
+    this.#note({ event: 'peer-lost', node, reason });
+    this.#onUnreachable(node);
+  }
+
+  /** Closes the lanes; whoever is still named gets others. */
+  #drop(link: Link): void {
+    this.#links.delete(link.peer.node);
+    if (link.isReached) this.#options.observer.active(link.peer.node, false);
+    const closing = Promise.all(LANES.map((lane) => link.lanes[lane].close()));
+    this.#closing.add(closing);
+    void closing.finally(() => this.#closing.delete(closing));
+  }
+
+  #ping(): void {
+    for (const { peer, lanes } of this.#links.values()) void this.#measure(peer.node, lanes.beats);
+  }
+
+  async #measure(node: NodeId, lane: LaneLink): Promise<void> {
+    const elapsedMs = await lane.ping();
+    if (elapsedMs !== undefined) this.#options.observer.roundTrip(node, elapsedMs);
+  }
+
+  /** Of the same kind and node, one in a while. */
+  #note(note: PeerNote): void {
+    const kind = `${note.event} ${note.node ?? ''}`;
+    const nowMs = performance.now();
+    const last = this.#noted.get(kind);
+    if (last !== undefined && nowMs < last + this.#limits.noteEveryMs) return;
+    if (this.#noted.size >= NOTES_MAX) this.#noted.clear();
+    this.#noted.set(kind, nowMs);
+    this.#options.observer.note(note);
+  }
+}
+
+function isSame(one: Peer, other: Peer): boolean {
+  return one.store === other.store && one.host === other.host && one.port === other.port;
+}

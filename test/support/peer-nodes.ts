@@ -1,0 +1,210 @@
+// Nodes that have nothing but links to each other, over loopback, and a wire between them that can be cut and held.
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { ByteReader, ByteWriter } from '#base';
+import {
+  beginFrame,
+  type FrameHeader,
+  type Lane,
+  type NodeId,
+  type NodePlace,
+  nativeCrc32,
+  type Peer,
+  type PeerNote,
+  type PeerObserver,
+  toNodeId,
+  toStoreId,
+} from '#cluster';
+import { type OpenPeerLinks, openPeerLinks, type PeerLimits } from '#transport/peer';
+import { sealFrame } from '../../src/cluster/peer/frame.ts';
+
+export const CLUSTER = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';
+export const OTHER_CLUSTER = '0199a5c8-3c1e-7a2b-9f00-ffffffffffff';
+
+/** Bounds with which nothing takes long. */
+export const QUICK: Partial<PeerLimits> = { backoffFirstMs: 10, backoffLastMs: 40 };
+
+export function placeOf(node: number, store: number = node): NodePlace {
+  return { node: toNodeId(node), store: toStoreId(`0199a5c8-3c1e-7a2b-9f00-${String(store).padStart(12, '0')}`) };
+}
+
+const HEADER_BYTES = 76;
+
+/** A frame whose content is a number and so many bytes more. */
+export function numbered(header: FrameHeader, number: number, bytes = 0): Uint8Array {
+  const writer = new ByteWriter();
+  beginFrame(writer, header);
+  writer.u64le(number);
+  writer.bytes(new Uint8Array(bytes));
+  return sealFrame(writer.take(), nativeCrc32);
+}
+
+export function numberIn(frame: Uint8Array): number {
+  return new ByteReader(frame, HEADER_BYTES).u64le();
+}
+
+export interface Arrival {
+  readonly lane: Lane;
+  readonly number: number;
+}
+
+interface Both {
+  sent: number;
+  received: number;
+}
+
+/** What a node is told about its links. */
+export class Observed implements PeerObserver {
+  readonly bytes: Both = { sent: 0, received: 0 };
+  readonly failed: Both = { sent: 0, received: 0 };
+  readonly trips: number[] = [];
+  readonly notes: PeerNote[] = [];
+  readonly reached: Map<NodeId, boolean> = new Map();
+
+  sent(_node: NodeId, bytes: number): void {
+    this.bytes.sent += bytes;
+  }
+
+  sendFailed(): void {
+    this.failed.sent += 1;
+  }
+
+  received(_node: NodeId, bytes: number): void {
+    this.bytes.received += bytes;
+  }
+
+  receiveFailed(): void {
+    this.failed.received += 1;
+  }
+
+  active(node: NodeId, isActive: boolean): void {
+    this.reached.set(node, isActive);
+  }
+
+  roundTrip(_node: NodeId, elapsedMs: number): void {
+    this.trips.push(elapsedMs);
+  }
+
+  note(note: PeerNote): void {
+    this.notes.push(note);
+  }
+}
+
+export interface NodeOptions {
+  readonly clusterId?: string;
+  readonly limits?: Partial<PeerLimits>;
+  readonly port?: number;
+}
+
+export class LinkedNode {
+  readonly place: NodePlace;
+  readonly clusterId: string;
+  readonly links: OpenPeerLinks;
+  readonly observed: Observed;
+  readonly arrived: Arrival[] = [];
+  readonly unreachable: NodeId[] = [];
+  /** What is done with each frame, beside remembering it. */
+  onFrame: (frame: Uint8Array, lane: Lane) => void | Promise<void> = () => undefined;
+
+  static async open(place: NodePlace, options: NodeOptions = {}): Promise<LinkedNode> {
+    const { clusterId = CLUSTER, limits = QUICK, port = 0 } = options;
+    const observed = new Observed();
+    const parts = { clusterId, self: place, host: '127.0.0.1', port, observer: observed, limits };
+    return new LinkedNode(place, clusterId, await openPeerLinks(parts), observed);
+  }
+
+  private constructor(place: NodePlace, clusterId: string, links: OpenPeerLinks, observed: Observed) {
+    this.place = place;
+    this.clusterId = clusterId;
+    this.links = links;
+    this.observed = observed;
+    links.onFrame((frame, lane) => {
+      this.arrived.push({ lane, number: numberIn(frame) });
+      return this.onFrame(frame, lane);
+    });
+    links.onUnreachable((node) => this.unreachable.push(node));
+  }
+
+  get peer(): Peer {
+    return { ...this.place, host: '127.0.0.1', port: this.links.port };
+  }
+
+  send(to: NodePlace, lane: Lane, number: number, bytes = 0): boolean {
+    const header = { clusterId: this.clusterId, from: this.place, to };
+    return this.links.send(to.node, lane, numbered(header, number, bytes));
+  }
+
+  numbersOf(lane: Lane): readonly number[] {
+    return this.arrived.filter((each) => each.lane === lane).map(({ number }) => number);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.links.close();
+  }
+}
+
+/** Carries connections to another port of this machine, until it is told not to. */
+export class Wire {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  #isHeld = false;
+  /** Connections so far. */
+  dialled = 0;
+
+  static async to(port: number): Promise<Wire> {
+    const wire = new Wire(port);
+    wire.#server.listen(0, '127.0.0.1');
+    await once(wire.#server, 'listening');
+    return wire;
+  }
+
+  private constructor(port: number) {
+    this.#server = createServer((near) => {
+      this.dialled += 1;
+      const far = connect(port, '127.0.0.1');
+      for (const [one, other] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        this.#sockets.add(one);
+        one.on('data', (chunk) => {
+          if (!this.#isHeld) other.write(chunk);
+        });
+        one.on('error', () => other.destroy());
+        one.on('close', () => {
+          this.#sockets.delete(one);
+          other.destroy();
+        });
+      }
+    });
+  }
+
+  get port(): number {
+    const address: AddressInfo | string | null = this.#server.address();
+    if (address === null || typeof address === 'string') throw new Error('The wire is not there');
+    return address.port;
+  }
+
+  get connectionCount(): number {
+    return this.#sockets.size / 2;
+  }
+
+  /** Every connection breaks; new ones are carried. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
+  /** Nothing passes any more, and nobody is told. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  release(): void {
+    this.#isHeld = false;
+  }
+
+  [Symbol.dispose](): void {
+    this.cut();
+    this.#server.close();
+  }
+}

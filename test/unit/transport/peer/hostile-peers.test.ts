@@ -1,0 +1,168 @@
+// Goal: TP3 and TP4 against those who break the rules: streams without a greeting, frames that are none or for others,
+// messages beyond the bound, more streams than there may be; and a process that is killed. Method: clients of grpc-js that
+// write any bytes, and a child process.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Client, type ClientWritableStream, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { type FrameHeader, LANES, toNodeId } from '#cluster';
+import { DELIVER, greeting, readNothing, readRequest, writeRequest } from '../../../../src/transport/peer/exchange.ts';
+import { CLUSTER, LinkedNode, numbered, OTHER_CLUSTER, placeOf, QUICK } from '../../../support/peer-nodes.ts';
+
+const NORTH = placeOf(1);
+const SOUTH = placeOf(2);
+const TO_SOUTH: FrameHeader = { clusterId: CLUSTER, from: NORTH, to: SOUTH };
+const CHILD = join(import.meta.dirname, '../../../support/peer-child.ts');
+const stack: AsyncDisposable[] = [];
+
+afterEach(async () => {
+  await using ending = new AsyncDisposableStack();
+  for (const each of stack.splice(0)) ending.use(each);
+});
+
+async function openSouth(streamsMax = 100): Promise<LinkedNode> {
+  const south = await LinkedNode.open(SOUTH, { limits: { ...QUICK, streamsMax } });
+  stack.push(south);
+  south.links.setPeers([{ ...placeOf(7, 70), host: '127.0.0.1', port: 1 }]);
+  return south;
+}
+
+interface Stranger {
+  readonly call: ClientWritableStream<Uint8Array>;
+  readonly ended: Promise<ServiceError | null>;
+}
+
+/** A stream of whoever likes; what is written to it is the message itself. */
+function strangerAt(node: LinkedNode, metadata: Metadata): Stranger {
+  const client = new Client(`127.0.0.1:${node.links.port}`, credentials.createInsecure(), {
+    'grpc.use_local_subchannel_pool': 1,
+    'grpc.max_send_message_length': -1,
+  });
+  const { promise: ended, resolve } = Promise.withResolvers<ServiceError | null>();
+  const asItIs = (bytes: Uint8Array): Buffer => Buffer.from(bytes);
+  const call = client.makeClientStreamRequest(DELIVER, asItIs, readNothing, metadata, resolve);
+  stack.push({
+    [Symbol.asyncDispose]: async () => {
+      call.cancel();
+      client.close();
+    },
+  });
+  return { call, ended };
+}
+
+const hello = (header = TO_SOUTH): Metadata => greeting({ header, lane: 'appends' });
+
+function withLane(lane: string): Metadata {
+  const metadata = hello();
+  metadata.set('cairn-lane', lane);
+  return metadata;
+}
+
+describe('a stream', () => {
+  it.each([
+    ['no greeting', new Metadata(), 'the metadata cairn-hello-bin is missing'],
+    ['a lane that there is not', withLane('express'), 'the metadata cairn-lane is one of beats, appends, bulk'],
+    ['another cluster', hello({ ...TO_SOUTH, clusterId: OTHER_CLUSTER }), `it is of the cluster ${OTHER_CLUSTER}`],
+    ['another node', hello({ ...TO_SOUTH, to: placeOf(3) }), 'it is for node 3, store'],
+    ['a sender with another store', hello({ ...TO_SOUTH, from: placeOf(7) }), 'node 7 has store'],
+  ])('is refused by what is wrong with its greeting: %s (TP3)', async (_name, metadata, reason) => {
+    const south = await openSouth();
+    const error = await strangerAt(south, metadata).ended;
+    expect([error?.code, error?.details]).toEqual([status.FAILED_PRECONDITION, expect.stringContaining(reason)]);
+    expect(south.observed.failed.received).toBe(1);
+  });
+
+  it('is refused when there are as many as there may be, and taken again when there are less', async () => {
+    const south = await openSouth(2);
+    const [first, second] = [strangerAt(south, hello()), strangerAt(south, hello())];
+    await Promise.all([once(first.call, 'metadata'), once(second.call, 'metadata')]);
+    expect((await strangerAt(south, hello()).ended)?.details).toContain('2 streams are open');
+    first.call.cancel();
+    await vi.waitFor(async () => {
+      const another = strangerAt(south, hello());
+      await Promise.race([
+        once(another.call, 'metadata'),
+        another.ended.then((error) => Promise.reject(new Error(error?.details))),
+      ]);
+    });
+  });
+
+  it('drops what is no frame for this node, counts it, notes it once, and goes on with what is (TP3)', async () => {
+    const south = await openSouth();
+    const { call } = strangerAt(south, hello());
+    const foreign = { ...TO_SOUTH, clusterId: OTHER_CLUSTER };
+    const bad = [
+      Uint8Array.of(),
+      Uint8Array.of(0xff),
+      Uint8Array.of(0x0a, 0xff, 0xff, 0xff),
+      Uint8Array.of(0x0a, 0x00),
+      Uint8Array.from({ length: 500 }, (_, at) => (at * 31) % 256),
+      writeRequest(new Uint8Array(100)),
+      writeRequest(numbered(TO_SOUTH, 1).subarray(0, 70)),
+      writeRequest(numbered(foreign, 2)),
+      writeRequest(numbered({ ...TO_SOUTH, to: placeOf(2, 9) }, 3)),
+      writeRequest(numbered({ ...TO_SOUTH, from: placeOf(7) }, 4)),
+    ];
+    for (const message of bad) call.write(message);
+    call.write(Buffer.concat([writeRequest(numbered(TO_SOUTH, 5)), Uint8Array.of(0x10, 0x01)]));
+    await vi.waitFor(() => expect(south.arrived).toEqual([{ lane: 'appends', number: 5 }]));
+    expect(south.observed.failed.received).toBe(bad.length);
+    expect(south.observed.notes.map(({ event, node }) => [event, node])).toEqual([
+      ['peer-refused', undefined],
+      ['peer-refused', NORTH.node],
+      ['peer-refused', toNodeId(7)],
+    ]);
+  });
+
+  it('ends with a message beyond the bound, and no other stream does', async () => {
+    const south = await openSouth();
+    const north = await LinkedNode.open(NORTH);
+    stack.push(north);
+    north.links.setPeers([south.peer]);
+    await vi.waitFor(() => expect(LANES.every((lane) => north.send(SOUTH, lane, 1))).toBe(true));
+    const { call, ended } = strangerAt(south, hello());
+    call.write(new Uint8Array(5 * 2 ** 20));
+    expect((await ended)?.code).toBe(status.RESOURCE_EXHAUSTED);
+    expect(north.send(SOUTH, 'appends', 2)).toBe(true);
+    await vi.waitFor(() => expect(south.numbersOf('appends')).toEqual([1, 2]));
+    expect(north.unreachable).toEqual([]);
+  });
+});
+
+it('a DeliverRequest carries a frame of any length', () => {
+  for (const length of [1, 127, 128, 16_384, 2 ** 21]) {
+    const frame = new Uint8Array(length).fill(7);
+    expect(Buffer.compare(readRequest(writeRequest(frame)), frame)).toBe(0);
+  }
+});
+
+describe('a process that is killed', () => {
+  it('is reported within moments, and reached again when another has its place (TP4)', async () => {
+    const north = await LinkedNode.open(NORTH);
+    stack.push(north);
+    for (let times = 1; times <= 2; times++) {
+      const child = spawn(process.execPath, ['--conditions=source', CHILD, '2', '1', String(north.links.port)], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      stack.push({ [Symbol.asyncDispose]: async () => void child.kill('SIGKILL') });
+      const [line] = await once(createInterface({ input: child.stdout }), 'line');
+      const { port }: { port: number } = JSON.parse(String(line));
+      north.links.setPeers([{ ...SOUTH, host: '127.0.0.1', port }]);
+      await vi.waitFor(
+        () => {
+          north.send(SOUTH, 'beats', times);
+          expect(north.numbersOf('beats')).toContain(times);
+        },
+        { timeout: 10_000 },
+      );
+      expect(north.unreachable).toHaveLength(times - 1);
+      child.kill('SIGKILL');
+      const killedMs = performance.now();
+      await vi.waitFor(() => expect(north.unreachable).toHaveLength(times), { interval: 1, timeout: 5000 });
+      expect(performance.now() - killedMs).toBeLessThan(1000);
+    }
+  });
+});

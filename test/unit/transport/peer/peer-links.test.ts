@@ -1,0 +1,284 @@
+// Goal: TP1 to TP4. Frames arrive in the order of their lane or are lost with a connection, which is told at once; what
+// waits is bounded and no lane waits for another; nobody is taken for somebody else; and links come back by themselves.
+// Method: real nodes over loopback, on wires that are cut and held, and clients of grpc-js that break the rules.
+
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { DatabaseError } from '#base';
+import { LANES, type Lane, toNodeId } from '#cluster';
+import {
+  CLUSTER,
+  LinkedNode,
+  type NodeOptions,
+  numbered,
+  OTHER_CLUSTER,
+  placeOf,
+  QUICK,
+  Wire,
+} from '../../../support/peer-nodes.ts';
+
+const stack: (AsyncDisposable | Disposable)[] = [];
+const NORTH = placeOf(1);
+const SOUTH = placeOf(2);
+const MEBIBYTE = 2 ** 20;
+
+afterEach(async () => {
+  await using ending = new AsyncDisposableStack();
+  for (const each of stack.splice(0)) ending.use(each);
+});
+
+async function open(place = NORTH, options: NodeOptions = {}): Promise<LinkedNode> {
+  const node = await LinkedNode.open(place, options);
+  stack.push(node);
+  return node;
+}
+
+async function wireTo(port: number): Promise<Wire> {
+  const wire = await Wire.to(port);
+  stack.push(wire);
+  return wire;
+}
+
+/** All lanes of both, there and back. */
+async function pair(options: NodeOptions = {}): Promise<{ north: LinkedNode; south: LinkedNode }> {
+  const [north, south] = await Promise.all([open(NORTH, options), open(SOUTH, options)]);
+  north.links.setPeers([north.peer, south.peer]);
+  south.links.setPeers([north.peer, south.peer]);
+  await vi.waitFor(() => {
+    for (const lane of LANES) {
+      expect(north.send(SOUTH, lane, 0)).toBe(true);
+      expect(south.send(NORTH, lane, 0)).toBe(true);
+    }
+  });
+  await vi.waitFor(() => {
+    for (const each of [north, south]) expect(new Set(each.arrived.map(({ lane }) => lane)).size).toBe(LANES.length);
+  });
+  return { north, south };
+}
+
+function countTo(count: number): readonly number[] {
+  return Array.from({ length: count }, (_, at) => at + 1);
+}
+
+/** The numbers above 0, which only says that a lane is open. */
+function beyondZero(numbers: readonly number[]): readonly number[] {
+  return numbers.filter((number) => number > 0);
+}
+
+describe('links between two nodes that dial each other', () => {
+  it('carry the frames of each lane in order, both ways at once (TP1)', async () => {
+    const { north, south } = await pair();
+    for (const number of countTo(200)) {
+      for (const lane of LANES) {
+        expect(north.send(SOUTH, lane, number, number * 50)).toBe(true);
+        expect(south.send(NORTH, lane, number, 20)).toBe(true);
+      }
+    }
+    await vi.waitFor(() => expect(south.arrived.length + north.arrived.length).toBeGreaterThanOrEqual(1200));
+    for (const lane of LANES) {
+      expect(beyondZero(south.numbersOf(lane))).toEqual(countTo(200));
+      expect(beyondZero(north.numbersOf(lane))).toEqual(countTo(200));
+    }
+    expect(north.observed.bytes.sent).toBe(south.observed.bytes.received);
+  });
+
+  it('carry frames of 4 MiB', async () => {
+    const { north, south } = await pair();
+    expect(north.send(SOUTH, 'appends', 1, 4 * MEBIBYTE - 84)).toBe(true);
+    await vi.waitFor(() => expect(beyondZero(south.numbersOf('appends'))).toEqual([1]));
+  });
+
+  it('take nothing for a node that is not known, not this node, or not reached yet', async () => {
+    const north = await open();
+    const south = await open(SOUTH);
+    expect(north.send(SOUTH, 'beats', 1)).toBe(false);
+    north.links.setPeers([north.peer, south.peer]);
+    expect(north.send(SOUTH, 'beats', 1)).toBe(false);
+    expect(north.send(NORTH, 'beats', 1)).toBe(false);
+    expect(north.observed.failed.sent).toBe(3);
+  });
+
+  it('measure the way there and back', async () => {
+    const { north } = await pair({ limits: { ...QUICK, pingEveryMs: 50 } });
+    await vi.waitFor(() => expect(north.observed.trips.length).toBeGreaterThan(2));
+    expect(Math.min(...north.observed.trips)).toBeGreaterThan(0);
+  });
+
+  it('give what was taken a moment to leave when they are closed', async () => {
+    const { north, south } = await pair();
+    for (const number of countTo(50)) expect(north.send(SOUTH, 'appends', number, 10_000)).toBe(true);
+    await north.links.close();
+    await vi.waitFor(() => expect(beyondZero(south.numbersOf('appends'))).toEqual(countTo(50)));
+    expect(north.send(SOUTH, 'appends', 51)).toBe(false);
+    expect(north.unreachable).toEqual([]);
+  });
+});
+
+describe('a connection that breaks', () => {
+  it('is told at once and once, and comes back by itself; what arrives stays in order (TP1, TP4)', async () => {
+    const [north, south] = [await open(), await open(SOUTH)];
+    const wire = await wireTo(south.links.port);
+    north.links.setPeers([{ ...SOUTH, host: '127.0.0.1', port: wire.port }]);
+    await vi.waitFor(() => expect(wire.connectionCount).toBe(3));
+    await vi.waitFor(() => expect(north.send(SOUTH, 'appends', 0)).toBe(true));
+    let number = 0;
+    for (let times = 1; times <= 5; times++) {
+      for (let left = 20; left > 0; left--) north.send(SOUTH, 'appends', ++number, 1000);
+      wire.cut();
+      const cutMs = performance.now();
+      await vi.waitFor(() => expect(north.unreachable).toHaveLength(times), { interval: 1 });
+      expect(performance.now() - cutMs).toBeLessThan(500);
+      await vi.waitFor(() => expect(north.send(SOUTH, 'appends', ++number)).toBe(true), { timeout: 5000 });
+      await vi.waitFor(() => expect(north.observed.reached.get(SOUTH.node)).toBe(true));
+      await vi.waitFor(() => expect(wire.connectionCount).toBe(3), { timeout: 5000 });
+      await vi.waitFor(() => expect(LANES.every((lane) => north.send(SOUTH, lane, 0))).toBe(true));
+    }
+    const numbers = beyondZero(south.numbersOf('appends'));
+    expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+    expect(new Set(numbers).size).toBe(numbers.length);
+    expect(north.unreachable).toEqual(Array.from({ length: 5 }, () => SOUTH.node));
+  });
+
+  it('without a word is noticed by pings', async () => {
+    const [north, south] = [
+      await open(NORTH, { limits: { ...QUICK, pingEveryMs: 100, pingTimeoutMs: 100 } }),
+      await open(SOUTH),
+    ];
+    const wire = await wireTo(south.links.port);
+    north.links.setPeers([{ ...SOUTH, host: '127.0.0.1', port: wire.port }]);
+    await vi.waitFor(() => expect(LANES.every((lane) => north.send(SOUTH, lane, 0))).toBe(true));
+    wire.hold();
+    await vi.waitFor(() => expect(north.unreachable).toEqual([SOUTH.node]), { timeout: 5000 });
+    expect(north.send(SOUTH, 'beats', 1)).toBe(false);
+  });
+
+  it('before a word was heard does not keep the lane from being dialled again', async () => {
+    const [north, south] = [await open(NORTH, { limits: { ...QUICK, silentMs: 50 } }), await open(SOUTH)];
+    const wire = await wireTo(south.links.port);
+    wire.hold();
+    north.links.setPeers([{ ...SOUTH, host: '127.0.0.1', port: wire.port }]);
+    await vi.waitFor(() => expect(wire.dialled).toBeGreaterThan(6), { timeout: 5000 });
+    wire.release();
+    await vi.waitFor(() => expect(LANES.every((lane) => north.send(SOUTH, lane, 1))).toBe(true), { timeout: 5000 });
+    expect(north.unreachable).toEqual([]);
+  });
+
+  it('is dialled again where the node is now, and not at all when it is gone', async () => {
+    const { north, south } = await pair();
+    await south.links.close();
+    await vi.waitFor(() => expect(north.unreachable).toEqual([SOUTH.node]));
+    const again = await open(SOUTH);
+    north.links.setPeers([again.peer]);
+    await vi.waitFor(() => expect(north.send(SOUTH, 'beats', 7)).toBe(true));
+    await vi.waitFor(() => expect(again.numbersOf('beats')).toContain(7));
+    north.links.setPeers([]);
+    expect(north.send(SOUTH, 'beats', 8)).toBe(false);
+    expect(north.observed.reached.get(SOUTH.node)).toBe(false);
+    expect(north.unreachable).toEqual([SOUTH.node]);
+  });
+});
+
+describe('a node that takes its time', () => {
+  it('is sent no more than may wait, loses nothing of that, and holds up no other lane (TP2)', async () => {
+    const { north, south } = await pair();
+    const held = Promise.withResolvers<void>();
+    south.onFrame = (_frame, lane): Promise<void> | undefined => (lane === 'bulk' ? held.promise : undefined);
+    const KIB_512 = MEBIBYTE / 2;
+    let taken = 0;
+    // Until it has refused for so long that nothing moves any more.
+    await vi.waitFor(
+      () => {
+        const before = taken;
+        while (north.send(SOUTH, 'bulk', taken + 1, KIB_512)) taken += 1;
+        expect(taken).toBe(before);
+      },
+      { interval: 200, timeout: 10_000 },
+    );
+    // What waits here, what one stream of grpc-js reads ahead there (16 messages), and what the sockets hold.
+    expect(taken * KIB_512).toBeLessThan(8 * MEBIBYTE + 18 * KIB_512 + 12 * MEBIBYTE);
+    expect(beyondZero(south.numbersOf('bulk'))).toEqual([1]);
+
+    const delays = await beatsThere(north, south, 100);
+    expect(delays.toSorted((a, b) => a - b)[94]).toBeLessThan(100);
+    held.resolve();
+    await vi.waitFor(() => expect(beyondZero(south.numbersOf('bulk'))).toEqual(countTo(taken)), { timeout: 10_000 });
+    await vi.waitFor(() => expect(north.send(SOUTH, 'bulk', 0)).toBe(true));
+  });
+
+  it('holds up no beat with bulk that flows as fast as it can (TP2)', async () => {
+    const { north, south } = await pair();
+    const flow = { goesOn: true, sent: 0 };
+    const frame = numbered({ clusterId: CLUSTER, from: NORTH, to: SOUTH }, 1, MEBIBYTE / 4);
+    const fill = (): void => {
+      while (north.links.send(SOUTH.node, 'bulk', frame)) flow.sent += 1;
+      if (flow.goesOn) setImmediate(fill);
+    };
+    fill();
+    const delays: number[] = [];
+    while (flow.sent < 200 || delays.length < 100) delays.push(...(await beatsThere(north, south, 20)));
+    flow.goesOn = false;
+    expect(delays.toSorted((a, b) => a - b)[Math.floor(0.95 * delays.length)]).toBeLessThan(250);
+  });
+});
+
+/** Milliseconds that so many beats take, one after the other. */
+async function beatsThere(north: LinkedNode, south: LinkedNode, count: number): Promise<readonly number[]> {
+  const delays: number[] = [];
+  const previous = south.onFrame;
+  for (let number = 1; number <= count; number++) {
+    const there = Promise.withResolvers<void>();
+    south.onFrame = (frame, lane): void | Promise<void> => {
+      if (lane === 'beats') there.resolve();
+      return previous(frame, lane);
+    };
+    const startedMs = performance.now();
+    expect(north.send(SOUTH, 'beats', number, 300)).toBe(true);
+    await there.promise;
+    delays.push(performance.now() - startedMs);
+  }
+  return delays;
+}
+
+describe('whoever is not who is meant', () => {
+  it.each([
+    ['a node of another cluster', SOUTH, OTHER_CLUSTER, 'it is of the cluster'],
+    [
+      'a node with another store',
+      placeOf(2, 99),
+      undefined,
+      'it is for node 2, store 0199a5c8-3c1e-7a2b-9f00-000000000002',
+    ],
+    ['another node', placeOf(3), undefined, 'it is for node 2, store'],
+  ])('gets nothing and is not reached: %s (TP3)', async (_name, place, clusterId, reason) => {
+    const north = await open();
+    const stranger = await open(place, clusterId === undefined ? {} : { clusterId });
+    north.links.setPeers([{ ...SOUTH, host: '127.0.0.1', port: stranger.links.port }]);
+    await vi.waitFor(() => expect(stranger.observed.failed.received).toBeGreaterThan(6), { timeout: 10_000 });
+    expect(LANES.some((lane: Lane) => north.send(SOUTH, lane, 1))).toBe(false);
+    expect(stranger.arrived).toEqual([]);
+    expect(north.observed.reached.get(SOUTH.node)).toBe(false);
+    // Each side says so once, however often it is tried.
+    expect(north.observed.notes.map(({ event, node }) => [event, node])).toEqual([['peer-refuses', SOUTH.node]]);
+    expect(stranger.observed.notes.map(({ event, node }) => [event, node])).toEqual([['peer-refused', NORTH.node]]);
+    expect(stranger.observed.notes[0]?.reason).toContain(reason);
+  });
+
+  it('is not heard: a node whose store is known to be another (TP3)', async () => {
+    const north = await open(placeOf(1, 77));
+    const south = await open(SOUTH);
+    south.links.setPeers([{ ...NORTH, host: '127.0.0.1', port: 1 }]);
+    north.links.setPeers([south.peer]);
+    await vi.waitFor(() => expect(south.observed.failed.received).toBeGreaterThan(0));
+    expect(south.observed.notes[0]?.reason).toContain('node 1 has store');
+    expect(south.arrived).toEqual([]);
+  });
+});
+
+describe('the address', () => {
+  it('that is taken already is refused with what it is', async () => {
+    const north = await open();
+    const opening = LinkedNode.open(SOUTH, { port: north.links.port });
+    await expect(opening).rejects.toThrow(DatabaseError);
+    await expect(opening).rejects.toThrow(`Cannot listen for peers on 127.0.0.1:${north.links.port}`);
+    expect(toNodeId(2)).toBe(SOUTH.node);
+  });
+});
