@@ -58,7 +58,6 @@ export class BodyIntake {
     }
     const arrival = new Arrival(payload, {
       bytesMax,
-      isPaced: Number(request.headers['content-length'] ?? bytesMax) > UNCOUNTED_BYTES,
       count: (bytes) => this.#memory.bodyGrown(reply, bytes),
       drop: () => this.#memory.dropBody(reply),
       received: (failure, body) => {
@@ -66,6 +65,8 @@ export class BodyIntake {
         received(failure, body);
       },
     });
+    // A small one is bounded by the time of its request alone.
+    if (Number(request.headers['content-length'] ?? bytesMax) <= UNCOUNTED_BYTES) return;
     this.#arriving.add(arrival);
     this.#stopLooking ??= this.#time.every(LOOK_EVERY_MS, () => this.#look());
   }
@@ -75,8 +76,7 @@ export class BodyIntake {
   }
 
   #forget(arrival: Arrival): void {
-    this.#arriving.delete(arrival);
-    if (this.#arriving.size > 0) return;
+    if (!this.#arriving.delete(arrival) || this.#arriving.size > 0) return;
     this.#stopLooking?.();
     this.#stopLooking = undefined;
   }
@@ -84,8 +84,6 @@ export class BodyIntake {
 
 interface ArrivalOptions {
   readonly bytesMax: number;
-  /** Whether it must keep the pace; a small one is bounded by the time of its request alone. */
-  readonly isPaced: boolean;
   /** False when there is no room for so much of it. */
   readonly count: (bytes: number) => boolean;
   /** Its bytes are not held any more. */
@@ -120,7 +118,7 @@ class Arrival {
     if (this.#pieces.byteCount - this.#pacedBytes >= BODY_PACE_BYTES) {
       this.#pacedBytes = this.#pieces.byteCount;
       this.#lookCount = 0;
-    } else if (this.#options.isPaced && this.#lookCount > LOOKS_PER_PACE) this.#finish(tooSlow());
+    } else if (this.#lookCount > LOOKS_PER_PACE) this.#finish(tooSlow());
   }
 
   readonly #onData = (piece: Uint8Array): void => {

@@ -6,8 +6,8 @@
  * connection needs. (TH11)
  *
  * ```
- *   run ──> queue, first come first served ── a turn has time left ──> the piece runs
- *                └────────── the turn is over ──> sockets and timers are served, then the next turn
+ *   run ── nobody waits, and the turn has time left ──> done at once
+ *    └──> queue, first come first served ── the next turn, while it has time left ──> done
  * ```
  */
 
@@ -17,6 +17,10 @@ const WORK_MS_PER_TURN = 5;
 export class Turns {
   readonly #pieces: (() => void)[] = [];
   readonly #nowMs: () => number;
+  /** What is left of the turn. */
+  #leftMs = WORK_MS_PER_TURN;
+  /** Whether the next turn is awaited, in which the time begins anew. */
+  #isTurning = false;
 
   constructor(nowMs: () => number = () => performance.now()) {
     this.#nowMs = nowMs;
@@ -24,22 +28,41 @@ export class Turns {
 
   /** Does the work when it is its turn, and gives what it returns or throws. */
   async run<Result>(work: () => Result): Promise<Result> {
+    this.#awaitTurn();
+    if (this.#pieces.length === 0 && this.#leftMs > 0) return this.#timed(work);
     const ended = await new Promise<() => Result>((resolve) => {
-      const piece = (): void => resolve(attempt(work));
-      if (this.#pieces.push(piece) === 1) setImmediate(() => this.#work());
+      this.#pieces.push(() => resolve(attempt(work)));
     });
     return ended();
   }
 
-  #work(): void {
-    const endMs = this.#nowMs() + WORK_MS_PER_TURN;
+  #awaitTurn(): void {
+    if (this.#isTurning) return;
+    this.#isTurning = true;
+    setImmediate(() => this.#turn());
+  }
+
+  #turn(): void {
+    this.#isTurning = false;
+    this.#leftMs = WORK_MS_PER_TURN;
     let doneCount = 0;
-    do {
-      this.#pieces[doneCount]?.();
+    for (const piece of this.#pieces) {
+      if (this.#leftMs <= 0) break;
+      this.#timed(piece);
       doneCount++;
-    } while (doneCount < this.#pieces.length && this.#nowMs() < endMs);
+    }
+    if (doneCount === 0) return;
     this.#pieces.splice(0, doneCount);
-    if (this.#pieces.length > 0) setImmediate(() => this.#work());
+    this.#awaitTurn();
+  }
+
+  #timed<Result>(work: () => Result): Result {
+    const beganMs = this.#nowMs();
+    try {
+      return work();
+    } finally {
+      this.#leftMs -= this.#nowMs() - beganMs;
+    }
   }
 }
 

@@ -22,12 +22,13 @@ describe('long work', () => {
         done.push(name);
       }),
     );
-    const seen: string[] = [];
+    const seen = [done.join('')];
     while (done.length < pieces.length) {
       await turn();
       seen.push(done.join(''));
     }
     expect(seen).toEqual(['abc', 'abcd', 'abcde']);
+    await Promise.all(pieces);
   });
 
   it('gives what it returns and throws, and goes on behind a failure', async () => {
