@@ -22,6 +22,7 @@ import { encodeUtf8, type GroupId } from '#base';
 import { type Node, startNode } from '#cluster';
 import { type Constraint, encodeEvent, encodeTransactPayload, NO_OPTIONS, ORIGIN } from '#model';
 import { createLogger, createMetrics, type Metrics } from '#observability';
+import { CORE_WORKER } from '../src/main/core-worker-url.ts';
 import { widenThreadPool } from '../src/main/thread-pool.ts';
 import { Latencies } from './support/latencies.ts';
 
@@ -52,7 +53,7 @@ const writes: number[] = [];
 const metrics = recording(createMetrics({ runtime: false }));
 try {
   const logger = createLogger({ level: 'warn' });
-  const node = await startNode({ dataDirectory: directory, name: 'bench', logger, metrics });
+  const node = await startNode({ coreWorker: CORE_WORKER, dataDirectory: directory, name: 'bench', logger, metrics });
   const groups = await Promise.all(Array.from({ length: databaseCount }, (_, at) => created(node, `bench-${at}`)));
   console.log(
     `event ${eventBytes} B, ${databaseCount} database(s), fdatasync per batch, load ${loadavg()[0]?.toFixed(2)}`,

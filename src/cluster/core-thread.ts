@@ -11,9 +11,6 @@ import type { Measures } from './observer.ts';
 import type { Binding } from './outcome.ts';
 import { type ReportMessage, unpackReport } from './report-message.ts';
 
-/** The worker stands beside this file, under the same extension: `.ts` from source, `.js` when built. */
-const WORKER = new URL(import.meta.url.replace(/core-thread(\.[jt]s)$/, 'core-worker$1'));
-
 export interface CoreThreadListeners {
   /** The core, or its log, can go on no more; called once, after `open` has resolved. */
   readonly onFatal: (failure: Error) => void;
@@ -43,12 +40,13 @@ export class CoreThread implements CoreLink {
     });
   }
 
-  /** Starts the thread, which recovers the node. Rejects with the reason when it refuses to. */
+  /** Starts the thread by a file that calls `runCore`; it recovers the node. Rejects with the reason when it refuses to. */
   static async open(
+    worker: URL,
     order: CoreOrder,
     listeners: CoreThreadListeners,
   ): Promise<{ readonly core: CoreThread; readonly bindings: readonly Binding[] }> {
-    const core = new CoreThread(new Worker(WORKER, { name: 'core' }), listeners);
+    const core = new CoreThread(new Worker(worker, { name: 'core' }), listeners);
     core.#worker.postMessage(order, []);
     return { core, bindings: await core.#opened.promise };
   }

@@ -1,6 +1,8 @@
 /**
  * The thread of the core: opens log and store, runs the core over them, and carries its messages. See core-thread.ts
  * for the other side. Nothing is decided here.
+ *
+ * Who starts the thread composes it: the file that it runs is of #main, and calls `runCore`.
  */
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { assert } from '#base';
@@ -19,13 +21,16 @@ import { packReport } from './report-message.ts';
 /** How late a deadline of the core may be noticed. */
 const TICK_MS = 50;
 
-assert(parentPort !== null, 'The core worker is started as a thread');
-const port: MessagePort = parentPort;
-port.once('message', (order: CoreOrder) => {
-  start(order).catch(fail);
-});
+/** Runs the core in this thread, which was started for it. */
+export function runCore(): void {
+  const port = parentPort;
+  assert(port !== null, 'The core is started as a thread');
+  port.once('message', (order: CoreOrder) => {
+    start(port, order).catch((failure: unknown) => fail(port, failure));
+  });
+}
 
-async function start(order: CoreOrder): Promise<void> {
+async function start(port: MessagePort, order: CoreOrder): Promise<void> {
   const { identity, limits, walSegmentBytes } = order;
   const store = await openLevelStore(order.storeDirectory, order.store);
   const { log, recovered } = await LogThread.open(order.logDirectory, {
@@ -47,24 +52,24 @@ async function start(order: CoreOrder): Promise<void> {
     later: setImmediate,
   };
   const core = await CoreRuntime.open(ports, recovered);
-  core.onFailure(fail);
+  core.onFailure((failure) => fail(port, failure));
   core.onReport((report) => {
-    post(packReport(report, gatherer.take(core.levels)));
+    post(port, packReport(report, gatherer.take(core.levels)));
   });
   const ticking = setInterval(() => core.tick(), TICK_MS);
   port.on('message', (message: ToCore) => {
     if (message instanceof ArrayBuffer || message.kind === 'commands') core.send(unpackCommands(message));
     else if (message.kind === 'disk') core.reportDisk(message.level);
-    else drain().catch(fail);
+    else drain().catch((failure: unknown) => fail(port, failure));
   });
-  post({ kind: 'opened', bindings: core.bindings });
+  post(port, { kind: 'opened', bindings: core.bindings });
 
   async function drain(): Promise<void> {
     await core.drain();
     clearInterval(ticking);
     await log.close();
     await store.close();
-    post({ kind: 'drained' });
+    post(port, { kind: 'drained' });
     port.close();
   }
 }
@@ -74,10 +79,10 @@ function identityBytes({ clusterId, storeId }: NodeIdentity): WalIdentity {
 }
 
 /** The front ends the process when it hears of it. Nothing that was not reported is acknowledged. */
-function fail(failure: unknown): void {
-  post({ kind: 'failed', failure: packFailure(failure) });
+function fail(port: MessagePort, failure: unknown): void {
+  post(port, { kind: 'failed', failure: packFailure(failure) });
 }
 
-function post(message: FromCore): void {
+function post(port: MessagePort, message: FromCore): void {
   port.postMessage(message, []);
 }

@@ -28,6 +28,7 @@
  *   C8  A deleted database stays marked as trash until none of its rows can come back.
  */
 export { type CorePorts, CoreRuntime } from './core-runtime.ts';
+export { runCore } from './core-worker.ts';
 export { EXIT_FATAL, type Isolate, stopProcess } from './fatal.ts';
 export { FrontNode, type FrontPorts } from './front-node.ts';
 export { type CoreLimits, LIMITS } from './limits.ts';

@@ -21,6 +21,8 @@ import { watchTables } from './table-watch.ts';
 const DISK_CHECK_MS = 250;
 
 export interface NodeOptions {
+  /** The file that the thread of the core runs: it calls `runCore`. */
+  readonly coreWorker: URL;
   readonly dataDirectory: string;
   /** What this node is called towards clients. */
   readonly name: string;
@@ -53,12 +55,13 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const onFatal = (failure: unknown): void => stopProcess(remains, 'core', failure);
   const limits = { ...LIMITS, ...options.limits };
   const order = { ...places, identity, limits, store: options.store ?? {}, walSegmentBytes };
-  const { core, bindings } = await CoreThread.open(order, { onFatal, onMeasures: observeMeasures(metrics) }).catch(
-    async (failure: unknown) => {
-      await Promise.all([store.close(), guard.close()]);
-      throw failure;
-    },
-  );
+  const { core, bindings } = await CoreThread.open(options.coreWorker, order, {
+    onFatal,
+    onMeasures: observeMeasures(metrics),
+  }).catch(async (failure: unknown) => {
+    await Promise.all([store.close(), guard.close()]);
+    throw failure;
+  });
   const look = watchDisk({ guard, link: core, logger, metrics });
   const looking = setInterval(() => {
     try {

@@ -16,6 +16,7 @@ import {
   startHttpServer,
 } from '#transport';
 import { boundConnections, connectionsMax, openFilesMax } from './connection-bound.ts';
+import { CORE_WORKER } from './core-worker-url.ts';
 import { showBudgets, showNode } from './node-gauges.ts';
 import { PACKAGE_DIR, RELEASE } from './release.ts';
 import type { Config } from './settings.ts';
@@ -96,6 +97,7 @@ interface Shared {
 
 function openNode(config: Config, logger: Logger, metrics: Metrics): Promise<Node> {
   return startNode({
+    coreWorker: CORE_WORKER,
     dataDirectory: config.dataDir,
     name: config.nodeName,
     logger,

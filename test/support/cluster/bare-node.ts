@@ -9,6 +9,7 @@
 import { DatabaseError, type GroupId } from '#base';
 import { type Node, startNode, stopProcess } from '#cluster';
 import { createLogger, createMetrics } from '#observability';
+import { CORE_WORKER } from '../../../src/main/core-worker-url.ts';
 import { databaseKit } from './machine-kit.ts';
 
 const [directory = '', from = '0', count = 'Infinity'] = process.argv.slice(2);
@@ -31,7 +32,14 @@ say('drained');
 async function start(): Promise<Node> {
   const metrics = createMetrics({ runtime: false });
   try {
-    return await startNode({ dataDirectory: directory, name: 'bare', logger, metrics, disk: { ballastBytes: 0 } });
+    return await startNode({
+      coreWorker: CORE_WORKER,
+      dataDirectory: directory,
+      name: 'bare',
+      logger,
+      metrics,
+      disk: { ballastBytes: 0 },
+    });
   } catch (failure) {
     say(`refused ${failure instanceof DatabaseError ? failure.details.reason : String(failure)}`);
     process.exit(EXIT_REFUSED);

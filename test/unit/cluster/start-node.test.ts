@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { EXIT_FATAL, startNode } from '#cluster';
 import { createMetrics, silentLogger } from '#observability';
+import { CORE_WORKER } from '../../../src/main/core-worker-url.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
 
 // A real process on a busy machine takes its time.
@@ -74,6 +75,7 @@ class BareNode {
 
 async function open(): ReturnType<typeof startNode> {
   return startNode({
+    coreWorker: CORE_WORKER,
     dataDirectory: directory,
     name: 'test',
     logger: silentLogger,
@@ -112,6 +114,7 @@ describe('a node', () => {
   it('counts what it does', async () => {
     const metrics = createMetrics({ runtime: false });
     const node = await startNode({
+      coreWorker: CORE_WORKER,
       dataDirectory: directory,
       name: 'test',
       logger: silentLogger,
