@@ -18,6 +18,7 @@ import {
   clusterOf,
   LIMITS,
   type Machines,
+  noPeers,
   type Outcome,
 } from '#cluster';
 import { memoryKv } from '#kv';
@@ -139,6 +140,7 @@ async function opened(): Promise<CoreRuntime> {
       kv: memoryKv(),
       syncStore: async () => undefined,
       log,
+      peers: noPeers,
       machines,
       limits: LIMITS,
       clock: { nowMs: () => 0 },

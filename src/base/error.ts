@@ -7,6 +7,7 @@
  *
  * A message says what is wrong, with which value, and what would be right.
  */
+import type { NodeId } from './replica.ts';
 
 /** Every code, in the order of docs/errors.md. The list is closed: adding one fails to compile in every transport. */
 export const ERROR_CODES = [
@@ -70,6 +71,8 @@ export interface ErrorDetails {
   /** Path of the list that `constraints` count in, in the request's own words. */
   readonly constraintsField?: string;
   readonly leader?: LeaderAddress;
+  /** The node that leads, for whoever knows where it is. */
+  readonly leaderNode?: NodeId;
   /** Absent when the request came to no instance. */
   readonly scope?: ErrorScope;
   readonly retryAfterMs?: number;

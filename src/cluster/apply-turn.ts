@@ -9,6 +9,7 @@ import type { Settlement } from './link.ts';
 import type { AppliedMark } from './machine.ts';
 import type { CatalogChange } from './node.ts';
 import type { Outcome } from './outcome.ts';
+import { notCommitted } from './refusals.ts';
 
 export class ApplyTurn {
   readonly batch: KvBatch;
@@ -47,7 +48,7 @@ export class ApplyTurn {
   /** Whether somebody waits until its rows are in the store. */
   get isAwaited(): boolean {
     if (this.settlements.length + this.changes.length > 0) return true;
-    for (const group of this.groups) if (!group.isReady || group.reads.count > 0) return true;
+    for (const group of this.groups) if (group.isOpening || group.reads.count > 0) return true;
     return false;
   }
 
@@ -68,11 +69,12 @@ export class ApplyTurn {
 
   /** Counts an applied entry, and keeps its outcome for whoever proposed it. */
   add(group: Group, entry: Entry, outcome: Outcome | undefined): void {
-    const token = group.proposals.settle(entry);
+    const { token, superseded } = group.proposals.settle(entry);
     if (outcome !== undefined && token !== undefined) {
       const answers = isDecision(outcome) ? this.#told : this.settlements;
       answers.push({ kind: 'outcome', token, outcome });
     }
+    for (const lost of superseded) this.#told.push({ kind: 'refused', token: lost, error: notCommitted(group.id) });
     this.#entryCount += 1;
     this.#bytes += entry.payload.length;
     this.#bytesOf.set(group, this.bytesOf(group) + entry.payload.length);

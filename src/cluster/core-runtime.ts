@@ -7,7 +7,7 @@
  * Every way in ends its turn the same way: what is to be persisted goes to the log as one append, what is ready is
  * applied, the front gets one report, and the next batch of the store is written.
  */
-import { CATALOG_GROUP, type Clock, type GroupId, type Random } from '#base';
+import { CATALOG_GROUP, type Clock, type DatabaseError, type GroupId, type NodeId, type Random } from '#base';
 import type { KvBatch, KvStore } from '#kv';
 import type { Fact, Input } from '#raft';
 import type { BatchId, DiskLevel, LogWriter, PersistedFacts, RecoveredLog } from '#storage';
@@ -15,9 +15,10 @@ import { ApplyLoop } from './apply-loop.ts';
 import type { ApplyTurn } from './apply-turn.ts';
 import { Checkpointer } from './checkpoint.ts';
 import { carryOut, type EffectHandlers } from './effects.ts';
-import { Elections } from './elections.ts';
 import type { Group } from './group.ts';
-import { Lifecycle } from './group-lifecycle.ts';
+import { type AppliedTail, Lifecycle } from './group-lifecycle.ts';
+import { GroupTimers } from './group-timers.ts';
+import { Leadership } from './leadership.ts';
 import type { CoreLimits } from './limits.ts';
 import type { Commands, CoreLink, Report } from './link.ts';
 import { LogFeed } from './log-feed.ts';
@@ -25,11 +26,14 @@ import type { CatalogMachine, Machines } from './machine.ts';
 import type { CatalogChange } from './node.ts';
 import type { CoreLevels, CoreObserver } from './observer.ts';
 import type { Binding } from './outcome.ts';
+import type { Envelope } from './peer/envelope.ts';
+import type { Peers } from './peers.ts';
 import type { ClusterPorts } from './placement.ts';
 import { Intake } from './proposals.ts';
 import { RaftTotals } from './raft-totals.ts';
 import { ReadBarrier } from './read-barrier.ts';
 import { checkCatalog, checkUnlogged, recoverDatabases } from './recovery.ts';
+import { Replication } from './replication.ts';
 import { Reporter } from './reporter.ts';
 import { Trash } from './trash.ts';
 import { Warmer } from './warmer.ts';
@@ -39,6 +43,7 @@ export interface CorePorts extends ClusterPorts {
   /** Makes every write of the store that has resolved durable. */
   readonly syncStore: () => Promise<void>;
   readonly log: LogWriter;
+  readonly peers: Peers;
   readonly machines: Machines;
   readonly limits: CoreLimits;
   readonly clock: Clock;
@@ -61,16 +66,18 @@ export class CoreRuntime implements CoreLink {
   readonly #ports: CorePorts;
   readonly #catalog: CatalogMachine;
   readonly #reporter = new Reporter();
-  readonly #elections = new Elections();
+  readonly #timers = new GroupTimers();
   readonly #totals = new RaftTotals();
   readonly #warmer = new Warmer();
   readonly #feed: LogFeed;
+  readonly #replication: Replication;
   readonly #apply: ApplyLoop;
   readonly #checkpointer: Checkpointer;
   readonly #trash: Trash;
   readonly #lifecycle: Lifecycle;
   readonly #intake: Intake;
   readonly #reads: ReadBarrier;
+  readonly #leadership: Leadership;
   readonly #handlers: EffectHandlers;
   #waiters: readonly Waiter[] = [];
   #clearing: Promise<void> | undefined;
@@ -94,9 +101,11 @@ export class CoreRuntime implements CoreLink {
     const step = (group: Group, input: Input): void => this.#step(group, input);
     const touch = (id: GroupId): Group | undefined => this.#lifecycle.touch(id);
     const seed = (): number => random.bytes(SEED_BYTES).reduce((value, byte) => (value << 8) | byte, 0);
-    const opened = (group: Group): void => this.#opened(group);
+    const absence = (id: GroupId): DatabaseError => this.#lifecycle.absence(id);
+    const opened = (group: Group, tail: AppliedTail): void => this.#opened(group, tail);
     this.#ports = ports;
     this.#feed = new LogFeed(ports.log);
+    this.#replication = new Replication({ peers: ports.peers, limits, timers: this.#timers, touch, step });
     this.#apply = new ApplyLoop({
       kv,
       limits,
@@ -125,8 +134,10 @@ export class CoreRuntime implements CoreLink {
       { node, kv, machines, limits, reporter, monotonicMs, seed, step, opened },
       recovered.groups,
     );
-    this.#intake = new Intake({ machines, limits, clock, random, placement, reporter, disk, touch, step });
-    this.#reads = new ReadBarrier({ reporter, touch, step });
+    const requests = { reporter, touch, absence, monotonicMs, step };
+    this.#intake = new Intake({ machines, limits, clock, random, placement, disk, ...requests });
+    this.#reads = new ReadBarrier(requests);
+    this.#leadership = new Leadership({ limits, reporter, monotonicMs, timers: this.#timers, reads: this.#reads });
     this.#handlers = this.#handleEffects();
     this.#catalog = machines.openCatalog(kv, ports.founders);
   }
@@ -138,7 +149,7 @@ export class CoreRuntime implements CoreLink {
 
   /** When `tick` is next worth calling; undefined when nothing waits for time to pass. */
   get deadlineMs(): number | undefined {
-    const deadlines = [this.#checkpointer.deadlineMs, this.#elections.deadlineMs, this.#trash.deadlineMs];
+    const deadlines = [this.#checkpointer.deadlineMs, this.#timers.deadlineMs, this.#trash.deadlineMs];
     const first = Math.min(...deadlines.filter((deadline) => deadline !== undefined));
     return Number.isFinite(first) ? first : undefined;
   }
@@ -146,7 +157,12 @@ export class CoreRuntime implements CoreLink {
   /** How many groups are open, how many of those lead, and how far they are. */
   get levels(): CoreLevels {
     const { openCount } = this.#lifecycle;
-    return { openGroups: openCount, ledGroups: openCount - this.#elections.count, ...this.#totals.levels };
+    return { openGroups: openCount, ledGroups: this.#leadership.ledCount, ...this.#totals.levels };
+  }
+
+  /** Whether this node leads the group and can take writes. */
+  leads(id: GroupId): boolean {
+    return this.#lifecycle.find(id)?.isReady ?? false;
   }
 
   onReport(listener: (report: Report) => void): void {
@@ -170,11 +186,25 @@ export class CoreRuntime implements CoreLink {
     this.#turn(() => {
       this.#apply.hurry();
       const nowMs = this.#ports.monotonicMs();
-      for (const group of this.#elections.due(nowMs)) this.#step(group, { kind: 'tick' });
+      this.#replication.campaign(nowMs);
+      for (const group of this.#timers.due(nowMs)) this.#step(group, { kind: 'tick' });
+      this.#leadership.expire(nowMs);
       if (this.#checkpointer.isDue(nowMs)) this.#keep(this.#checkpoint());
       this.#clearTrash(nowMs);
     });
     if (this.#failure === undefined) this.#reporter.flushAll();
+  }
+
+  /** Messages of another node have arrived, all that came together. What is not for a replica of this node is dropped. */
+  receive(from: NodeId, messages: readonly Envelope[]): void {
+    this.#turn(() => {
+      for (const envelope of messages) this.#replication.deliver(from, envelope);
+    });
+  }
+
+  /** A node cannot be reached any more: what it was sent last may be lost, and it may have ended. */
+  unreachable(node: NodeId): void {
+    this.#turn(() => this.#replication.unreachable(node));
   }
 
   reportDisk(level: DiskLevel): void {
@@ -203,7 +233,7 @@ export class CoreRuntime implements CoreLink {
     checkCatalog(this.#catalog, recovered);
     for (const binding of this.bindings) this.#lifecycle.admit(binding);
     const catalog = this.#open(() => this.#lifecycle.openCatalog(this.#catalog));
-    await this.#until(() => catalog.isReady);
+    await this.#until(() => isSettled(catalog));
     const plan = await recoverDatabases(this.#ports, recovered, (group) => this.#lifecycle.isKnown(group));
     const unlogged = this.bindings
       .map(({ group }) => group)
@@ -211,15 +241,19 @@ export class CoreRuntime implements CoreLink {
     checkUnlogged(machines, kv, unlogged);
     // A delete that the catalog has only now applied has ended its group itself; a group ends once.
     for (const group of plan.orphans) if (this.#lifecycle.isUntouched(group)) this.#feed.tombstone(group);
-    if (plan.ahead.length > 0) await this.#ports.syncStore();
-    for (const { group, mark } of plan.ahead) this.#feed.checkpoint(group, mark);
-    const behind = this.#open(() => plan.behind.map((group) => this.#lifecycle.touch(group)));
-    await this.#until(() => behind.every((group) => group === undefined || group.isReady));
+    const shared = new Set(this.bindings.filter(({ replicas }) => replicas.length > 1).map(({ group }) => group));
+    // A group with other members has something to apply as soon as it is led, and until then they may lack its entries.
+    const ahead = plan.ahead.filter(({ group }) => !shared.has(group));
+    if (ahead.length > 0) await this.#ports.syncStore();
+    for (const { group, mark } of ahead) this.#feed.checkpoint(group, mark);
+    const behind = this.#open(() => [...shared, ...plan.behind].map((group) => this.#lifecycle.touch(group)));
+    await this.#until(() => behind.every((group) => group === undefined || isSettled(group)));
     await this.#trash.recover(this.#ports.monotonicMs());
   }
 
-  #opened(group: Group): void {
-    this.#elections.watch(group);
+  #opened(group: Group, tail: AppliedTail): void {
+    this.#timers.review(group);
+    this.#replication.opened(group, tail);
     this.#totals.opened(group.raft);
     this.#warmer.add(group);
   }
@@ -230,10 +264,14 @@ export class CoreRuntime implements CoreLink {
       proposed: (group, effect) => this.#intake.onProposed(group, effect),
       apply: (group, entries) => {
         this.#ports.observer.committed(entries.length);
+        this.#replication.tails.add(group, entries);
         this.#apply.onApply(group, entries);
       },
       readReady: (group, effect) => this.#reads.onReady(group, effect),
       readRefused: (group, id, refusal) => this.#reads.onRefused(group, id, refusal),
+      send: (group, to, message) => this.#replication.post(group, to, message),
+      loadEntries: (group, effect) => this.#replication.loadEntries(group, effect),
+      sendSnapshot: (group, to) => this.#replication.sendSnapshot(group, to),
       fact: (group, fact) => this.#note(group, fact),
     };
   }
@@ -248,10 +286,8 @@ export class CoreRuntime implements CoreLink {
   }
 
   #note(group: Group, fact: Fact): void {
-    if (fact.kind === 'became-leader') {
-      this.#elections.forget(group);
-      this.#ports.observer.elected();
-    }
+    if (fact.kind === 'became-leader') this.#ports.observer.elected();
+    this.#leadership.note(group, fact);
   }
 
   #persisted(through: BatchId, facts: PersistedFacts): void {
@@ -266,7 +302,8 @@ export class CoreRuntime implements CoreLink {
     this.#trash.mark(batch, group);
     const closed = this.#lifecycle.remove(group);
     if (closed === undefined) return;
-    this.#elections.forget(closed);
+    this.#leadership.forget(closed);
+    this.#replication.closed(closed);
     this.#totals.closed(closed.raft);
   }
 
@@ -277,7 +314,10 @@ export class CoreRuntime implements CoreLink {
     this.#reporter.catalog(turn.changes);
     for (const group of turn.groups) this.#afterApply(group, turn.bytesOf(group), nowMs);
     this.#reporter.settle(turn.settlements);
-    for (const change of turn.changes) if (change.kind === 'deleted') this.#bury(change.binding.group, nowMs);
+    for (const { kind, binding } of turn.changes) {
+      if (kind === 'deleted') this.#bury(binding.group, nowMs);
+      else this.#replication.begin(binding, nowMs);
+    }
     this.#endTurn();
   }
 
@@ -331,7 +371,7 @@ export class CoreRuntime implements CoreLink {
   #isIdle(): boolean {
     if (!this.#apply.isIdle) return false;
     for (const group of this.#lifecycle.openGroups) {
-      if (!group.isReady || group.proposals.count > 0 || group.reads.count > 0) return false;
+      if (!isSettled(group) || group.proposals.count > 0 || group.reads.count > 0) return false;
     }
     return true;
   }
@@ -355,7 +395,10 @@ export class CoreRuntime implements CoreLink {
 
   #endTurn(): void {
     if (this.#failure !== undefined) return;
+    this.#leadership.settle();
+    this.#replication.answer();
     this.#feed.flush();
+    this.#replication.flush();
     this.#apply.apply();
     // Whoever waits for an outcome has it before the rows are put together.
     this.#reporter.flush();
@@ -388,4 +431,9 @@ export class CoreRuntime implements CoreLink {
     this.#waiters = [];
     this.#onFailure(this.#failure);
   }
+}
+
+/** Whether a group needs nothing more to go on: it leads, or others may. */
+function isSettled(group: Group): boolean {
+  return group.isReady || !group.isAlone;
 }

@@ -15,6 +15,7 @@ import { nativeRandom, wallClock } from './native.ts';
 import type { NodeIdentity } from './node.ts';
 import { uuidBytes } from './node-rows.ts';
 import { MeasureGatherer } from './observer.ts';
+import { noPeers } from './peers.ts';
 import { clusterOf } from './placement.ts';
 import { packReport } from './report-message.ts';
 
@@ -43,6 +44,7 @@ async function start(port: MessagePort, order: CoreOrder): Promise<void> {
     kv: store,
     syncStore: () => store.checkpointFiles(),
     log,
+    peers: noPeers,
     machines: databaseMachines,
     limits,
     clock: wallClock,

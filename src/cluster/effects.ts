@@ -2,8 +2,8 @@
  * The loop over the effects of one step: who carries out what. Each handler lives in a module of its own and only
  * queues; none of them steps a group, so effects are never carried out inside effects.
  */
-import { assert, unreachable } from '#base';
-import type { Effect, Fact, Persist, Proposed, Refusal } from '#raft';
+import { assert, type ReplicaId, unreachable } from '#base';
+import type { Effect, Fact, LoadEntries, Message, Persist, Proposed, Refusal } from '#raft';
 import type { Group } from './group.ts';
 
 type ApplyEffect = Extract<Effect, { readonly kind: 'apply' }>;
@@ -15,6 +15,9 @@ export interface EffectHandlers {
   apply(group: Group, entries: ApplyEffect['entries']): void;
   readReady(group: Group, effect: ReadReady): void;
   readRefused(group: Group, id: number, refusal: Refusal): void;
+  send(group: Group, to: ReplicaId, message: Message): void;
+  loadEntries(group: Group, effect: LoadEntries): void;
+  sendSnapshot(group: Group, to: ReplicaId): void;
   fact(group: Group, fact: Fact): void;
 }
 
@@ -40,12 +43,18 @@ export function carryOut(group: Group, effects: readonly Effect[], handlers: Eff
         handlers.fact(group, effect.fact);
         break;
       case 'send':
+        handlers.send(group, effect.to, effect.message);
+        break;
       case 'load-entries':
+        handlers.loadEntries(group, effect);
+        break;
       case 'send-snapshot':
+        handlers.sendSnapshot(group, effect.to);
+        break;
       case 'install-snapshot':
       case 'membership-answered':
       case 'membership-refused':
-        assert(false, 'A group of one member has nobody to send to, and nobody changes it', effect);
+        assert(false, 'Nobody sends a snapshot, and nobody changes a membership', effect);
         break;
       default:
         unreachable(effect);

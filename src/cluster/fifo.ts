@@ -18,6 +18,11 @@ export class Fifo<Item> {
     return this.#items[this.#head];
   }
 
+  /** The item at this place, 0 for the first. */
+  at(place: number): Item | undefined {
+    return place < 0 ? undefined : this.#items[this.#head + place];
+  }
+
   shift(): Item | undefined {
     const item = this.#items[this.#head];
     if (this.length === 0) return undefined;

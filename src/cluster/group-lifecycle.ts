@@ -3,8 +3,8 @@
  *
  *   (catalog: created) --> dormant --> open --> closed (catalog: deleted)
  *
- * A dormant group is a number in a set; it is opened by the first request that touches it, and asks for leadership at
- * once. A closed group is forgotten: its requests are refused, its rows are trash, its log is ended (C4).
+ * A dormant group is a number in a map; it is opened by the first request or message that touches it. One that is alone
+ * asks for leadership at once; one with other members is opened as soon as it is known, and waits for a leader. A closed group is forgotten: its requests are refused, its rows are trash, its log is ended (C4).
  *
  *   C9  Who belongs to a group is written with the entry that says so and, once that is applied, in the applied row; a
  *       group that is opened begins with what it held last.
@@ -12,6 +12,7 @@
 import {
   assert,
   CATALOG_GROUP,
+  type DatabaseError,
   type GroupId,
   type NodeId,
   nodeOf,
@@ -22,13 +23,22 @@ import {
   toTerm,
 } from '#base';
 import type { KvBatch, KvReader } from '#kv';
-import { type Entry, type HardState, type Input, membershipOf, openReplica, REPLICATION } from '#raft';
+import {
+  type Entry,
+  type EntryId,
+  type HardState,
+  type Input,
+  membershipOf,
+  ORIGIN,
+  openReplica,
+  REPLICATION,
+} from '#raft';
 import type { RecoveredGroup } from '#storage';
 import { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
 import type { AppliedMark, CatalogMachine, Machine, Machines } from './machine.ts';
 import type { Binding } from './outcome.ts';
-import { noSuchGroup } from './refusals.ts';
+import { noSuchGroup, notHere } from './refusals.ts';
 import type { Reporter } from './reporter.ts';
 
 export interface LifecyclePorts {
@@ -40,8 +50,14 @@ export interface LifecyclePorts {
   readonly monotonicMs: () => number;
   readonly seed: () => number;
   readonly step: (group: Group, input: Input) => void;
-  /** A group was opened, and has no leader yet. */
-  readonly opened: (group: Group) => void;
+  /** A group was opened, and has no leader yet. Its log held these entries that are applied, behind this one. */
+  readonly opened: (group: Group, applied: AppliedTail) => void;
+}
+
+/** What the log still held of what is applied. */
+export interface AppliedTail {
+  readonly base: EntryId;
+  readonly entries: readonly Entry[];
 }
 
 export class Lifecycle {
@@ -51,7 +67,7 @@ export class Lifecycle {
   /** Not open, and the replica that this node holds. */
   readonly #dormant = new Map<GroupId, ReplicaId>();
   /** Databases of the catalog that other nodes hold, and this one does not. */
-  readonly #elsewhere = new Set<GroupId>();
+  readonly #elsewhere = new Map<GroupId, readonly NodeId[]>();
   readonly #open = new Map<GroupId, Group>();
 
   constructor(ports: LifecyclePorts, recovered: ReadonlyMap<GroupId, RecoveredGroup>) {
@@ -67,6 +83,11 @@ export class Lifecycle {
     return this.#open.values();
   }
 
+  /** The group, if it is open. */
+  find(id: GroupId): Group | undefined {
+    return this.#open.get(id);
+  }
+
   openCatalog(machine: CatalogMachine): Group {
     // Every node holds the catalog, once and for all its life.
     return this.#openWith(CATALOG_GROUP, replicaOf(this.#ports.node), machine);
@@ -76,7 +97,7 @@ export class Lifecycle {
   admit({ group: id, replicas }: Binding): void {
     assert(!this.isKnown(id), 'A group is admitted once', id);
     const own = this.#own(replicas);
-    if (own === undefined) this.#elsewhere.add(id);
+    if (own === undefined) this.#elsewhere.set(id, replicas.map(nodeOf));
     else this.#dormant.set(id, own);
   }
 
@@ -88,6 +109,12 @@ export class Lifecycle {
   /** Whether this node holds a replica of the group. */
   isHere(id: GroupId): boolean {
     return this.#open.has(id) || this.#dormant.has(id);
+  }
+
+  /** Why a group is not on this node. */
+  absence(id: GroupId): DatabaseError {
+    const nodes = this.#elsewhere.get(id);
+    return nodes === undefined ? noSuchGroup(id) : notHere(id, nodes);
   }
 
   /** Whether the log holds something of a group that was neither opened nor removed since the start. */
@@ -136,7 +163,7 @@ export class Lifecycle {
     const { uncommittedBytesMax, pendingReadsMax, electionWindowMs, electionJitterMs } = limits;
     const windows = { electionWindowMs, electionJitterMs };
     const config = { self, uncommittedBytesMax, pendingReadsMax, ...windows, replication: REPLICATION };
-    const { hardState, entries } = inLog(this.#recovered.get(id), machine.applied);
+    const { hardState, entries, tail } = inLog(this.#recovered.get(id), machine.applied);
     this.#recovered.delete(id);
     const base = { index: machine.applied.index, term: machine.applied.term };
     const clock = { nowMs: monotonicMs(), seed: seed() };
@@ -144,9 +171,9 @@ export class Lifecycle {
     const raft = openReplica(config, membership, { hardState, base, entries, membershipIndex }, clock);
     const group = new Group(id, raft, machine);
     this.#open.set(id, group);
-    opened(group);
+    opened(group, tail);
     // Nobody else can lead: no need to wait for the election deadline.
-    step(group, { kind: 'campaign' });
+    if (group.isAlone) step(group, { kind: 'campaign' });
     return group;
   }
 }
@@ -155,10 +182,10 @@ export class Lifecycle {
 function inLog(
   recovered: RecoveredGroup | undefined,
   applied: AppliedMark,
-): { readonly hardState: HardState; readonly entries: readonly Entry[] } {
+): { readonly hardState: HardState; readonly entries: readonly Entry[]; readonly tail: AppliedTail } {
   if (recovered === undefined) {
     assert(applied.index === 0, 'The log holds every group that has applied something', applied);
-    return { hardState: { term: toTerm(0), vote: undefined }, entries: [] };
+    return { hardState: { term: toTerm(0), vote: undefined }, entries: [], tail: { base: ORIGIN, entries: [] } };
   }
   const { hardState, checkpoint, entries } = recovered;
   const last = toLogIndex(entries.at(-1)?.index ?? checkpoint.index);
@@ -168,5 +195,9 @@ function inLog(
   return {
     hardState: { term, vote: vote === 0 ? undefined : toReplicaId(vote) },
     entries: entries.filter((entry) => entry.index > applied.index),
+    tail: {
+      base: { index: checkpoint.index, term: checkpoint.term },
+      entries: entries.filter((entry) => entry.index <= applied.index),
+    },
   };
 }

@@ -1,7 +1,7 @@
 /**
  * The linearizable reads of one group that nobody has an answer for yet.
  *
- *   waiting (group not ready) --> asked (read index requested) --> parked (index known, not applied) --> answered
+ *   waiting (nobody to ask) --> asked (read index requested) --> parked (index known, not applied) --> answered
  *
  * Reads that arrive in one turn share one read index. A read never joins one that was asked for before it arrived.
  */
@@ -12,10 +12,16 @@ export interface ParkedRead {
   readonly tokens: readonly Token[];
   readonly index: LogIndex;
   readonly term: Term;
+  readonly sinceMs: number;
+}
+
+interface WaitingRead {
+  readonly tokens: readonly Token[];
+  readonly sinceMs: number;
 }
 
 export class GroupReads {
-  #waiting: Token[] = [];
+  #waiting: readonly WaitingRead[] = [];
   readonly #asked = new Map<number, readonly Token[]>();
   #parked: readonly ParkedRead[] = [];
   #lastId = 0;
@@ -24,12 +30,12 @@ export class GroupReads {
     return this.#waiting.length + this.#asked.size + this.#parked.length;
   }
 
-  wait(tokens: readonly Token[]): void {
-    this.#waiting.push(...tokens);
+  wait(tokens: readonly Token[], nowMs: number): void {
+    this.#waiting = [...this.#waiting, { tokens, sinceMs: nowMs }];
   }
 
   takeWaiting(): readonly Token[] {
-    const tokens = this.#waiting;
+    const tokens = this.#waiting.flatMap((read) => read.tokens);
     this.#waiting = [];
     return tokens;
   }
@@ -58,6 +64,15 @@ export class GroupReads {
     const ready = this.#parked.filter((read) => read.index <= index);
     this.#parked = this.#parked.filter((read) => read.index > index);
     return ready;
+  }
+
+  /** Takes out the reads that wait for somebody to ask, or for their index, since then or longer. */
+  takeLate(sinceMs: number): readonly Token[] {
+    if (this.#waiting.length + this.#parked.length === 0) return [];
+    const late = [...this.#waiting, ...this.#parked].filter((read) => read.sinceMs <= sinceMs);
+    this.#waiting = this.#waiting.filter((read) => read.sinceMs > sinceMs);
+    this.#parked = this.#parked.filter((read) => read.sinceMs > sinceMs);
+    return late.flatMap((read) => read.tokens);
   }
 
   /** Gives every read up: the group is gone. */

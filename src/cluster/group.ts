@@ -2,8 +2,8 @@
  * One group on this node: its Raft state, its state machine, and the requests that wait for it. It has no loop of its
  * own; the runtime steps it and carries its effects out.
  */
-import type { GroupId } from '#base';
-import { type Effect, type Input, type RaftState, step } from '#raft';
+import type { GroupId, ReplicaId } from '#base';
+import { type Effect, everybody, type Input, type RaftState, step } from '#raft';
 import { Backlog } from './backlog.ts';
 import { GroupProposals } from './group-proposals.ts';
 import { GroupReads } from './group-reads.ts';
@@ -40,6 +40,33 @@ export class Group {
   /** False once the database is deleted: it is stepped no more (C4). */
   get isOpen(): boolean {
     return this.#isOpen;
+  }
+
+  /** The replica that this node holds of the group. */
+  get self(): ReplicaId {
+    return this.#raft.config.self;
+  }
+
+  get leads(): boolean {
+    return this.#raft.role.kind === 'leader';
+  }
+
+  /** Who leads, as far as is known here. */
+  get leader(): ReplicaId | undefined {
+    const { role } = this.#raft;
+    if (role.kind === 'leader') return this.self;
+    return role.kind === 'follower' ? role.leader : undefined;
+  }
+
+  /** Whether nobody else belongs to the group: then nobody else can lead it. */
+  get isAlone(): boolean {
+    const [first, ...others] = everybody(this.#raft.membership);
+    return first === this.self && others.length === 0 && this.#raft.changes.length === 0;
+  }
+
+  /** Whether it leads, and has not applied everything of earlier terms yet. */
+  get isOpening(): boolean {
+    return this.leads && !this.isReady;
   }
 
   /** Whether it leads and has applied everything of earlier terms: only then is its latest recorded time known. */

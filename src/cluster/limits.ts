@@ -28,6 +28,14 @@ export interface CoreLimits {
   readonly trashDelayMs: number;
   /** Rows of a deleted database that are cleared in one go. */
   readonly trashSliceRows: number;
+  /** Bytes of applied entries that are kept in memory for members that lack them, of all groups together. */
+  readonly tailBytesMax: number;
+  /** How long a request waits for a group of several replicas to have a leader. */
+  readonly leaderWaitMs: number;
+  /** How long a leader that lost the lead waits to learn what became of its entries. */
+  readonly outcomeWaitMs: number;
+  /** After a group was created on several nodes, one of them asks for its lead: the others should have it by then. */
+  readonly firstCampaignMs: number;
   readonly electionWindowMs: number;
   readonly electionJitterMs: number;
 }
@@ -51,6 +59,10 @@ export const LIMITS: CoreLimits = {
   checkpointBytes: 16 * MEBIBYTE,
   trashDelayMs: 10_000,
   trashSliceRows: 1000,
+  tailBytesMax: 64 * MEBIBYTE,
+  leaderWaitMs: 5000,
+  outcomeWaitMs: 5000,
+  firstCampaignMs: 100,
   electionWindowMs: 2500,
   electionJitterMs: 1000,
 };

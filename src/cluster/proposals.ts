@@ -2,9 +2,19 @@
  * The intake: decides which proposals may become entries, stamps them, and proposes those of one group together.
  *
  * Refused before anything is appended: requests while draining, for groups that are gone, user writes on a nearly full
- * disk, and what would pile up beyond a bound. What is taken in is answered, unless the process ends first (C2).
+ * disk, and what would pile up beyond a bound; and what another node is to take in, because it leads. What is taken in is
+ * answered, unless the process ends first (C2).
  */
-import { CATALOG_GROUP, type Clock, type DatabaseError, type Random, toDatabaseId, unreachable, uuidv7 } from '#base';
+import {
+  CATALOG_GROUP,
+  type Clock,
+  type DatabaseError,
+  nodeOf,
+  type Random,
+  toDatabaseId,
+  unreachable,
+  uuidv7,
+} from '#base';
 import type { Input, Proposed, Refusal } from '#raft';
 import type { DiskLevel } from '#storage';
 import type { Group } from './group.ts';
@@ -18,7 +28,7 @@ import {
   diskFull,
   draining,
   noLeader,
-  noSuchGroup,
+  notLeader,
   uncommittedFull,
   waitingFull,
 } from './refusals.ts';
@@ -34,6 +44,9 @@ export interface IntakePorts {
   readonly disk: () => DiskLevel;
   /** The group, opened if need be; undefined when it is not on this node. */
   readonly touch: (id: Proposal['group']) => Group | undefined;
+  /** Why it is not. */
+  readonly absence: (id: Proposal['group']) => DatabaseError;
+  readonly monotonicMs: () => number;
   readonly step: (group: Group, input: Input) => void;
 }
 
@@ -78,13 +91,20 @@ export class Intake {
   #admit(proposal: Proposal, fault: DatabaseError | undefined, admitted: Map<Group, Proposal[]>): void {
     const group = this.#ports.touch(proposal.group);
     const refusal = this.#isOpen ? fault : draining();
-    if (group === undefined) return this.#refuse(proposal, refusal ?? noSuchGroup(proposal.group));
+    if (group === undefined) return this.#refuse(proposal, refusal ?? this.#ports.absence(proposal.group));
     const error = refusal ?? this.#pressure(group, proposal);
     if (error !== undefined) return this.#refuse(proposal, error);
-    if (!group.isReady) return group.proposals.wait(proposal);
+    if (!group.isReady) return this.#wait(group, proposal);
     const others = admitted.get(group);
     if (others === undefined) admitted.set(group, [proposal]);
     else others.push(proposal);
+  }
+
+  /** Until it leads, or somebody else does: then it is theirs to take. */
+  #wait(group: Group, proposal: Proposal): void {
+    const { leader } = group;
+    if (leader === undefined || group.leads) return group.proposals.wait(proposal, this.#ports.monotonicMs());
+    this.#refuse(proposal, notLeader(group.id, nodeOf(leader)));
   }
 
   #propose(group: Group, proposals: readonly Proposal[]): void {
@@ -143,6 +163,7 @@ function describe(group: Group, refusal: Refusal): DatabaseError {
     case 'uncommitted-full':
       return uncommittedFull(refusal.bytesMax);
     case 'not-leader':
+      return refusal.leader === undefined ? noLeader(group.id) : notLeader(group.id, nodeOf(refusal.leader));
     case 'transferring':
     case 'no-answer':
     case 'reads-full':

@@ -1,18 +1,22 @@
 /**
  * The read barrier: answers `latest` with the revision that a linearizable read must show.
  *
- * A read asks the group's leader how far it must see (its read index), waits until that is applied and written, and is
- * answered with the revision of that moment, if the same leadership still stands; otherwise it asks again (C5).
+ * A read asks the group's leader how far it must see (its read index), on whichever node that is, waits until that is
+ * applied and written here, and is answered with the revision of that moment, if the term is still the same; otherwise it
+ * asks again (C5).
  */
+import type { DatabaseError } from '#base';
 import type { Effect, Input, Refusal } from '#raft';
 import type { Group } from './group.ts';
 import type { ReadRequest, Settlement, Token } from './link.ts';
-import { draining, noLeader, noSuchGroup, readsFull } from './refusals.ts';
+import { draining, noLeader, readsFull } from './refusals.ts';
 import type { Reporter } from './reporter.ts';
 
 export interface ReadBarrierPorts {
   readonly reporter: Reporter;
   readonly touch: (id: ReadRequest['group']) => Group | undefined;
+  readonly absence: (id: ReadRequest['group']) => DatabaseError;
+  readonly monotonicMs: () => number;
   readonly step: (group: Group, input: Input) => void;
 }
 
@@ -36,22 +40,27 @@ export class ReadBarrier {
     for (const { token, group: id } of reads) {
       const group = this.#ports.touch(id);
       if (!this.#isOpen) this.#ports.reporter.refuse([token], draining());
-      else if (group === undefined) this.#ports.reporter.refuse([token], noSuchGroup(id));
+      else if (group === undefined) this.#ports.reporter.refuse([token], this.#ports.absence(id));
       else tokens.set(group, [...(tokens.get(group) ?? []), token]);
     }
     for (const [group, theirs] of tokens) {
-      if (group.isReady) this.#ask(group, theirs);
-      else group.reads.wait(theirs);
+      if (canAsk(group)) this.#ask(group, theirs);
+      else this.#wait(group, theirs);
     }
   }
 
   /** Goes on with the reads of a group that has just applied something. */
   release(group: Group): void {
     for (const { tokens, term } of group.reads.takeApplied(group.written.index)) {
-      if (leads(group, term)) this.#answer(group, tokens);
-      else group.reads.wait(tokens);
+      if (group.raft.hardState.term === term) this.#answer(group, tokens);
+      else this.#wait(group, tokens);
     }
-    if (!group.isReady) return;
+    this.askAll(group);
+  }
+
+  /** Asks for the reads that wait for somebody to ask, if there is somebody now. */
+  askAll(group: Group): void {
+    if (!canAsk(group)) return;
     const waiting = group.reads.takeWaiting();
     if (waiting.length > 0) this.#ask(group, waiting);
   }
@@ -60,13 +69,20 @@ export class ReadBarrier {
   onReady(group: Group, { id, index, term }: ReadReady): void {
     const tokens = group.reads.answered(id);
     if (group.written.index >= index) this.#answer(group, tokens);
-    else group.reads.park({ tokens, index, term });
+    else group.reads.park({ tokens, index, term, sinceMs: this.#ports.monotonicMs() });
   }
 
   /** Carries out a `read-refused` effect. */
   onRefused(group: Group, id: number, refusal: Refusal): void {
+    const tokens = group.reads.answered(id);
+    // The leader is another one, or not known yet: the read asks again.
+    if (refusal.kind === 'not-leader') return this.#wait(group, tokens);
     const error = refusal.kind === 'reads-full' ? readsFull(refusal.countMax) : noLeader(group.id);
-    this.#ports.reporter.refuse(group.reads.answered(id), error);
+    this.#ports.reporter.refuse(tokens, error);
+  }
+
+  #wait(group: Group, tokens: readonly Token[]): void {
+    group.reads.wait(tokens, this.#ports.monotonicMs());
   }
 
   #ask(group: Group, tokens: readonly Token[]): void {
@@ -79,6 +95,7 @@ export class ReadBarrier {
   }
 }
 
-function leads(group: Group, term: number): boolean {
-  return group.raft.role.kind === 'leader' && group.raft.hardState.term === term;
+/** A leader answers when it has applied its own no-op; a follower asks its leader. */
+function canAsk(group: Group): boolean {
+  return group.isReady || (!group.leads && group.leader !== undefined);
 }

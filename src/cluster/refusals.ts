@@ -2,7 +2,7 @@
  * Why the runtime takes something not in: each refusal with its stable name in `details.reason`, what was found, and
  * when to try again. A refused proposal was not appended anywhere.
  */
-import { DatabaseError, type GroupId } from '#base';
+import { DatabaseError, type GroupId, type NodeId } from '#base';
 import type { DiskLevel } from '#storage';
 
 /** About one sync: what waits now has mostly been written by then. */
@@ -54,6 +54,32 @@ export function waitingFull(bytesMax: number): DatabaseError {
 export function readsFull(countMax: number): DatabaseError {
   const message = `${countMax} reads of this database already wait for its leader to be confirmed; send again`;
   return refused('PendingReads', message, RETRY_AFTER_MS);
+}
+
+/** Another node leads, and takes what was asked for. */
+export function notLeader(group: GroupId, leader: NodeId): DatabaseError {
+  const message = `This node does not lead group ${group}; node ${leader} does, send there`;
+  return new DatabaseError('not_leader', message, { details: { reason: 'NotLeader', leaderNode: leader } });
+}
+
+/** This node holds no replica of the group. */
+export function notHere(group: GroupId, nodes: readonly NodeId[]): DatabaseError {
+  const message = `This node holds no replica of group ${group}; nodes ${nodes.join(', ')} do, send there`;
+  return new DatabaseError('not_leader', message, { details: { reason: 'NotReplica' } });
+}
+
+/** It became an entry, and then its leader lost the lead: nobody here can tell what became of it. */
+export function outcomeUnknown(group: GroupId): DatabaseError {
+  const message = `Group ${group} changed its leader before this was answered: it may be committed or not. Repeat it with the same transaction_id, and the answer is the recorded one if there is one`;
+  return new DatabaseError('unavailable', message, { details: { reason: 'OutcomeUnknown' } });
+}
+
+/** It was an entry, and another one was committed in its place. */
+export function notCommitted(group: GroupId): DatabaseError {
+  const message = `Group ${group} changed its leader, and the new one has written something else in the place of this: it is not committed; send again`;
+  return new DatabaseError('unavailable', message, {
+    details: { reason: 'NotCommitted', retryAfterMs: RETRY_AFTER_MS },
+  });
 }
 
 export function noLeader(group: GroupId): DatabaseError {

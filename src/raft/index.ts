@@ -41,7 +41,7 @@ export type {
   Refusal,
 } from './effect.ts';
 export { type Entry, type EntryId, ORIGIN, type Snapshot } from './entry.ts';
-export type { Input, InputKind, Persisted } from './input.ts';
+export type { EntriesLoaded, Input, InputKind, Persisted } from './input.ts';
 export { checkState } from './invariants.ts';
 export { lastId } from './log.ts';
 export { everybody, isJoint, type Membership, membershipOf, type Target } from './membership.ts';

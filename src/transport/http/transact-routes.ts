@@ -127,7 +127,7 @@ function toTransactRequest(request: HttpRequest): TransactRequest {
 
 /**
  * The id of the body, or of the header that means the same. Throws when they differ, also from a recorded id: which of
- * the two transactions is asked for, nobody could say (ADR 0025).
+ * the two transactions is asked for, nobody could say (ADR 0024).
  */
 function idOf(
   { namesId, transactionId }: Pick<TransactionParts, 'namesId' | 'transactionId'>,

@@ -13,6 +13,7 @@ import {
   type Node,
   nativeCrc32,
   nativeSha256,
+  noPeers,
 } from '#cluster';
 import { DatabaseReader } from '#database';
 import type { KvReader } from '#kv';
@@ -170,6 +171,7 @@ export class NodeProcess {
       kv,
       syncStore: kv.syncFiles,
       log,
+      peers: noPeers,
       machines: databaseMachines,
       limits: { ...LIMITS, ...settings.limits },
       clock,

@@ -3,7 +3,7 @@
  * core, and crashes between any two moments.
  */
 import { type Clock, type GroupId, toGroupId, toNodeId } from '#base';
-import { type CoreLimits, type CorePorts, CoreRuntime, clusterOf, FrontNode, LIMITS } from '#cluster';
+import { type CoreLimits, type CorePorts, CoreRuntime, clusterOf, FrontNode, LIMITS, noPeers } from '#cluster';
 import type { DiskLevel } from '#storage';
 import { LossyKv } from './lossy-kv.ts';
 import { type MachineKit, toyKit } from './machine-kit.ts';
@@ -61,6 +61,7 @@ export class CoreWorld {
       kv,
       syncStore: () => kv.checkpointFiles(),
       log,
+      peers: noPeers,
       machines: this.#kit.machines,
       limits: this.#limits,
       clock,

@@ -1,0 +1,91 @@
+/**
+ * What follows for requests when a group of several replicas has another leader, or none.
+ *
+ *   requests that wait     another node leads: proposals are refused with its name, reads are asked there
+ *                          nobody leads for too long: refused, they were never entries
+ *
+ * It is told of roles while effects are carried out, and acts on them when no step is under way.
+ *
+ *   C11  What a leader had proposed when it lost the lead is answered with its outcome, as not committed when another
+ *        entry is committed at its index, or as unknown; never as failed.
+ *   C12  Who does not lead a group adds no entries to it, and names who does.
+ */
+import { nodeOf, type ReplicaId } from '#base';
+import type { Fact } from '#raft';
+import type { Group } from './group.ts';
+import type { GroupTimers } from './group-timers.ts';
+import type { CoreLimits } from './limits.ts';
+import type { ReadBarrier } from './read-barrier.ts';
+import { noLeader, notLeader, outcomeUnknown } from './refusals.ts';
+import type { Reporter } from './reporter.ts';
+
+export interface LeadershipPorts {
+  readonly limits: CoreLimits;
+  readonly reporter: Reporter;
+  readonly timers: GroupTimers;
+  readonly reads: ReadBarrier;
+  readonly monotonicMs: () => number;
+}
+
+export class Leadership {
+  readonly #ports: LeadershipPorts;
+  readonly #leading = new Set<Group>();
+  /** Groups that have a new leader since the last turn. */
+  #led = new Set<Group>();
+
+  constructor(ports: LeadershipPorts) {
+    this.#ports = ports;
+  }
+
+  /** Groups that this node leads. */
+  get ledCount(): number {
+    return this.#leading.size;
+  }
+
+  /** Takes note of what has happened in a step. */
+  note(group: Group, fact: Fact): void {
+    if (fact.kind === 'became-leader') this.#leading.add(group);
+    else if (fact.kind === 'became-follower') this.#follow(group, fact.leader);
+    else if (fact.kind !== 'membership-changed') return;
+    this.#ports.timers.review(group);
+  }
+
+  forget(group: Group): void {
+    this.#leading.delete(group);
+    this.#led.delete(group);
+    this.#ports.timers.forget(group);
+  }
+
+  /** Goes on with what waited for a leader that is known now. */
+  settle(): void {
+    if (this.#led.size === 0) return;
+    const led = this.#led;
+    this.#led = new Set();
+    for (const group of led) {
+      const { leader } = group;
+      if (!group.isOpen || leader === undefined || group.leads) continue;
+      const tokens = group.proposals.takeWaiting().map(({ token }) => token);
+      this.#ports.reporter.refuse(tokens, notLeader(group.id, nodeOf(leader)));
+      this.#ports.reads.askAll(group);
+    }
+  }
+
+  /** Gives up what has waited for too long. */
+  expire(nowMs: number): void {
+    const { limits, reporter, timers } = this.#ports;
+    for (const group of timers.groups) {
+      if (group.isAlone || group.proposals.count + group.reads.count === 0) continue;
+      const lateMs = nowMs - limits.leaderWaitMs;
+      const late = [...group.proposals.takeLate(lateMs), ...group.reads.takeLate(lateMs)];
+      reporter.refuse(late, noLeader(group.id));
+      const unknown = group.proposals.takeUnknown(nowMs - limits.outcomeWaitMs);
+      reporter.refuse(unknown, outcomeUnknown(group.id));
+    }
+  }
+
+  #follow(group: Group, leader: ReplicaId | undefined): void {
+    this.#leading.delete(group);
+    group.proposals.doubt(this.#ports.monotonicMs());
+    if (leader !== undefined) this.#led.add(group);
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * What the groups of this node have to say to other nodes, gathered over a turn: each node gets all of it at once, so
+ * that the beats of all groups to one node travel together (C10).
+ */
+import { type NodeId, nodeOf, type ReplicaId } from '#base';
+import type { Message } from '#raft';
+import type { Group } from './group.ts';
+import type { Envelope } from './peer/envelope.ts';
+import type { Peers } from './peers.ts';
+
+export class Outbox {
+  readonly #peers: Peers;
+  #letters = new Map<NodeId, Envelope[]>();
+
+  constructor(peers: Peers) {
+    this.#peers = peers;
+  }
+
+  /** Carries out a `send` effect. */
+  post(group: Group, to: ReplicaId, message: Message): void {
+    const envelope = { group: group.id, from: group.self, to, message };
+    const node = nodeOf(to);
+    const letters = this.#letters.get(node);
+    if (letters === undefined) this.#letters.set(node, [envelope]);
+    else letters.push(envelope);
+  }
+
+  flush(): void {
+    if (this.#letters.size === 0) return;
+    const letters = this.#letters;
+    this.#letters = new Map();
+    for (const [node, messages] of letters) this.#peers.send(node, messages);
+  }
+}

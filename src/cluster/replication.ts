@@ -1,0 +1,114 @@
+/**
+ * What groups with members on other nodes need beside what every group needs: their messages in and out, the ends of
+ * their logs for members that lack something, and a first leader.
+ *
+ *   C10  What a turn has to say to a node leaves in one hand-over, behind what the turn persists. A message reaches only
+ *        the replica that it names, on the node that holds it, from the node that its sender's id tells. After this
+ *        thread stood still, what has arrived is heard before time counts.
+ */
+import { type NodeId, nodeOf, type ReplicaId } from '#base';
+import { everybody, type Input, type LoadEntries, type Message } from '#raft';
+import { Fifo } from './fifo.ts';
+import type { Group } from './group.ts';
+import type { AppliedTail } from './group-lifecycle.ts';
+import type { GroupTimers } from './group-timers.ts';
+import type { CoreLimits } from './limits.ts';
+import { LogTails } from './log-tails.ts';
+import { Outbox } from './outbox.ts';
+import type { Binding } from './outcome.ts';
+import type { Envelope } from './peer/envelope.ts';
+import type { Peers } from './peers.ts';
+
+export interface ReplicationPorts {
+  readonly peers: Peers;
+  readonly limits: CoreLimits;
+  readonly timers: GroupTimers;
+  readonly touch: (id: Group['id']) => Group | undefined;
+  readonly step: (group: Group, input: Input) => void;
+}
+
+export class Replication {
+  readonly #ports: ReplicationPorts;
+  readonly #outbox: Outbox;
+  readonly tails: LogTails;
+  /** What storage answers to the steps of this turn. */
+  readonly #answers = new Fifo<{ readonly group: Group; readonly input: Input }>();
+  /** When groups that were just created ask for their lead. */
+  readonly #firstCampaigns = new Map<Group, number>();
+
+  constructor(ports: ReplicationPorts) {
+    this.#ports = ports;
+    this.#outbox = new Outbox(ports.peers);
+    this.tails = new LogTails(ports.limits.tailBytesMax);
+  }
+
+  /** Carries out a `send` effect. */
+  post(group: Group, to: ReplicaId, message: Message): void {
+    this.#outbox.post(group, to, message);
+  }
+
+  /** Carries out a `load-entries` effect; the answer is stepped when no other step is under way. */
+  loadEntries(group: Group, effect: LoadEntries): void {
+    this.#answers.push({ group, input: this.tails.load(group, effect) });
+  }
+
+  /**
+   * Carries out a `send-snapshot` effect: there are no snapshots yet, so none arrives. The member stays behind, and is
+   * asked where it stands with every beat that it answers.
+   */
+  sendSnapshot(group: Group, replica: ReplicaId): void {
+    this.#answers.push({ group, input: { kind: 'snapshot-sent', replica, index: undefined } });
+  }
+
+  /** Steps what storage has answered. */
+  answer(): void {
+    for (let next = this.#answers.shift(); next !== undefined; next = this.#answers.shift()) {
+      this.#ports.step(next.group, next.input);
+    }
+  }
+
+  flush(): void {
+    this.#outbox.flush();
+  }
+
+  opened(group: Group, { base, entries }: AppliedTail): void {
+    if (!group.isAlone) this.tails.begin(group, base, entries);
+  }
+
+  closed(group: Group): void {
+    this.tails.end(group);
+    this.#firstCampaigns.delete(group);
+  }
+
+  /** Hands a message to the replica that it is for. */
+  deliver(node: NodeId, { group: id, from, to, message }: Envelope): void {
+    // Nobody can send a snapshot yet, and nobody here could install one.
+    if (nodeOf(from) !== node || message.kind === 'install-snapshot') return;
+    const group = this.#ports.touch(id);
+    if (group?.self === to) this.#ports.step(group, { kind: 'receive', from, message });
+  }
+
+  unreachable(node: NodeId): void {
+    for (const group of this.#ports.timers.groups) {
+      for (const replica of everybody(group.raft.membership)) {
+        if (nodeOf(replica) === node) this.#ports.step(group, { kind: 'unreachable', replica });
+      }
+    }
+  }
+
+  /** Opens a new group that has members on other nodes. One of them is to lead it, another one for every group. */
+  begin({ group: id, replicas }: Binding, nowMs: number): void {
+    const group = replicas.length > 1 ? this.#ports.touch(id) : undefined;
+    if (group === undefined || replicas[id % replicas.length] !== group.self) return;
+    this.#firstCampaigns.set(group, nowMs + this.#ports.limits.firstCampaignMs);
+  }
+
+  /** Who was chosen to lead a new group does not wait for its election deadline. */
+  campaign(nowMs: number): void {
+    for (const [group, atMs] of this.#firstCampaigns) {
+      if (atMs > nowMs) continue;
+      this.#firstCampaigns.delete(group);
+      if (group.leader === undefined) this.#ports.step(group, { kind: 'campaign' });
+    }
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * A network between cores: frames are encoded, delayed, lost, doubled and cut off, and decoded at the other end.
+ *
+ * It has neither time nor chance of its own: whoever builds it says when work runs and draws its numbers, so that a test
+ * in one thread and a simulation under a virtual clock can both use it.
+ */
+import type { Crc32, NodeId } from '#base';
+import type { Envelope, Peers } from '#cluster';
+import { PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
+import { type NodePlace, toStoreId } from '../../../src/cluster/peer/place.ts';
+import type { Draw } from '../log-model.ts';
+
+export interface NetworkPorts {
+  /** Runs the work after so many milliseconds. */
+  readonly after: (delayMs: number, work: () => void) => void;
+  readonly draw: Draw;
+  readonly crc32: Crc32;
+}
+
+/** Who gets the messages: a core. */
+export interface Receiver {
+  receive(from: NodeId, messages: readonly Envelope[]): void;
+  unreachable(node: NodeId): void;
+}
+
+interface Station {
+  readonly place: NodePlace;
+  readonly codec: PeerCodec;
+  readonly receiver: Receiver;
+}
+
+const CLUSTER = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';
+const PERCENT = 100;
+
+export class MemoryNetwork {
+  lossPercent = 0;
+  doublePercent = 0;
+  delayMsMax = 2;
+  /** How many messages left in how many sends. */
+  readonly counts = { sends: 0, messages: 0 };
+  readonly #ports: NetworkPorts;
+  readonly #stations = new Map<NodeId, Station>();
+  readonly #cut = new Set<string>();
+
+  constructor(ports: NetworkPorts) {
+    this.#ports = ports;
+  }
+
+  /** The port of a process of that node, which takes the place of the process before it. */
+  connect(node: NodeId, receiver: Receiver): void {
+    const store = toStoreId(`0199a5c8-3c1e-7a2b-9f01-${node.toString(16).padStart(12, '0')}`);
+    const place = { node, store };
+    const { draw, crc32 } = this.#ports;
+    const random = { bytes: (count: number) => Uint8Array.from({ length: count }, () => draw(256)) };
+    const codec = new PeerCodec({ clusterId: CLUSTER, self: place, crc32, random });
+    this.#stations.set(node, { place, codec, receiver });
+  }
+
+  /** The process of that node has ended: whoever has a connection to it notices. */
+  disconnect(node: NodeId): void {
+    this.#stations.delete(node);
+    for (const { receiver, codec } of this.#stations.values()) {
+      codec.forget(node);
+      receiver.unreachable(node);
+    }
+  }
+
+  /** What a node sends by, as long as `isAlive` says that its process runs. */
+  portOf(node: NodeId, isAlive: () => boolean): Peers {
+    return {
+      send: (to, messages) => {
+        if (isAlive()) this.#send(node, to, messages);
+      },
+    };
+  }
+
+  /** Nothing passes between the two any more, in either direction. */
+  cut(one: NodeId, other: NodeId): void {
+    this.cutWay(one, other);
+    this.cutWay(other, one);
+  }
+
+  /** Nothing passes this way any more; the other way is open. */
+  cutWay(from: NodeId, to: NodeId): void {
+    this.#cut.add(`${from} ${to}`);
+  }
+
+  heal(): void {
+    this.#cut.clear();
+  }
+
+  #send(from: NodeId, to: NodeId, messages: readonly Envelope[]): void {
+    this.counts.sends += 1;
+    this.counts.messages += messages.length;
+    const sender = this.#stations.get(from);
+    const receiver = this.#stations.get(to);
+    if (sender === undefined || receiver === undefined) return;
+    for (const { frame } of sender.codec.encode(receiver.place, messages)) {
+      const times = this.#happens(this.lossPercent) ? 0 : this.#happens(this.doublePercent) ? 2 : 1;
+      for (let time = 0; time < times; time += 1) {
+        this.#ports.after(1 + this.#ports.draw(this.delayMsMax), () => this.#arrive(from, to, frame));
+      }
+    }
+  }
+
+  #arrive(from: NodeId, to: NodeId, frame: Uint8Array): void {
+    const station = this.#stations.get(to);
+    if (station === undefined || this.#cut.has(`${from} ${to}`)) return;
+    const decoded = station.codec.decode(frame.slice());
+    // The process that it was for has ended: the next one has another store in no case, but may know other tables.
+    if (decoded.kind === 'failure') throw new Error(`A frame does not decode: ${decoded.reason}`);
+    station.receiver.receive(from, decoded.value.messages);
+  }
+
+  #happens(percent: number): boolean {
+    return this.#ports.draw(PERCENT) < percent;
+  }
+}

@@ -1,0 +1,246 @@
+/**
+ * Several nodes in one thread, each with a core, a front, a log and a store that forget, over a network that loses: time
+ * is passed by the test, and between two moments of it everything that can run does.
+ */
+import { type GroupId, type NodeId, toNodeId } from '#base';
+import {
+  type ClusterPorts,
+  type CoreLimits,
+  type CorePorts,
+  CoreRuntime,
+  clusterOf,
+  FrontNode,
+  LIMITS,
+  nativeCrc32,
+  type TransactOutcome,
+} from '#cluster';
+import { type Draw, seededDraw } from '../log-model.ts';
+import { LossyKv } from './lossy-kv.ts';
+import { type MachineKit, toyKit } from './machine-kit.ts';
+import { MemoryLog } from './memory-log.ts';
+import { MemoryNetwork } from './memory-network.ts';
+
+export interface ReplicaWorldOptions {
+  readonly kit?: MachineKit;
+  readonly seed?: number;
+  readonly limits?: Partial<CoreLimits>;
+  /** What the cores are told of their cluster; every node holds everything unless it says otherwise. */
+  readonly cluster?: (nodes: readonly NodeId[], node: NodeId) => ClusterPorts;
+}
+
+interface Due {
+  readonly atMs: number;
+  readonly work: () => void;
+}
+
+interface Process {
+  readonly core: CoreRuntime;
+  readonly front: FrontNode;
+}
+
+const STEP_MS = 10;
+const TICK_MS = 50;
+
+export class ReplicaWorld {
+  readonly network: MemoryNetwork;
+  readonly nodes: readonly NodeId[];
+  readonly kit: MachineKit;
+  readonly draw: Draw;
+  readonly failures: Error[] = [];
+  nowMs = 1_000_000;
+  readonly #options: ReplicaWorldOptions;
+  readonly #members: ReadonlyMap<NodeId, WorldNode>;
+  #due: Due[] = [];
+  #tickMs = 0;
+
+  constructor(count: number, options: ReplicaWorldOptions = {}) {
+    this.#options = options;
+    this.kit = options.kit ?? toyKit;
+    this.draw = seededDraw(options.seed ?? 1);
+    this.network = new MemoryNetwork({
+      after: (delayMs, work) => this.#due.push({ atMs: this.nowMs + delayMs, work }),
+      draw: this.draw,
+      crc32: nativeCrc32,
+    });
+    this.nodes = Array.from({ length: count }, (_, at) => toNodeId(at + 1));
+    this.#members = new Map(this.nodes.map((node) => [node, new WorldNode(this, node)]));
+  }
+
+  static async started(count: number, options: ReplicaWorldOptions = {}): Promise<ReplicaWorld> {
+    const world = new ReplicaWorld(count, options);
+    for (const node of world.nodes) await world.at(node).start();
+    return world;
+  }
+
+  at(node: NodeId): WorldNode {
+    const found = this.#members.get(node);
+    if (found === undefined) throw new Error(`There is no node ${node}`);
+    return found;
+  }
+
+  get up(): readonly WorldNode[] {
+    return [...this.#members.values()].filter((member) => member.isUp);
+  }
+
+  /** What the core of a node is told, and its bounds. */
+  portsOf(node: NodeId): Pick<CorePorts, 'node' | 'founders' | 'placement' | 'limits'> {
+    const { cluster = clusterOf, limits } = this.#options;
+    return { ...cluster(this.nodes, node), limits: { ...LIMITS, ...limits } };
+  }
+
+  /** The node that leads the group, as the others say too; undefined while they disagree. */
+  leaderOf(group: GroupId): WorldNode | undefined {
+    const leaders = this.up.filter((member) => member.leads(group));
+    return leaders.length === 1 ? leaders[0] : undefined;
+  }
+
+  /** Lets time pass in small steps, each with what is due then. */
+  async pass(ms: number): Promise<void> {
+    const endMs = this.nowMs + ms;
+    while (this.nowMs < endMs) {
+      this.nowMs = Math.min(endMs, this.nowMs + STEP_MS);
+      await this.#step();
+    }
+  }
+
+  /** Lets time pass until the condition holds, at most so long. */
+  async until(isDone: () => boolean, whatFor: string, msMax = 20_000): Promise<void> {
+    const endMs = this.nowMs + msMax;
+    while (!isDone()) {
+      if (this.nowMs >= endMs) throw new Error(`After ${msMax} ms there is still not: ${whatFor}`);
+      await this.pass(STEP_MS);
+    }
+  }
+
+  /** The answer to a request, however much time must pass for it. */
+  async answer<Answer>(asked: Promise<Answer>): Promise<Answer> {
+    let isDone = false;
+    const done = asked.finally(() => {
+      isDone = true;
+    });
+    done.catch(() => undefined);
+    await this.until(() => isDone, 'an answer');
+    return done;
+  }
+
+  /** Waits for a leader of the group that takes writes. */
+  async leader(group: GroupId): Promise<WorldNode> {
+    await this.until(() => this.leaderOf(group) !== undefined, `a leader of group ${group}`);
+    const leader = this.leaderOf(group);
+    if (leader === undefined) throw new Error('There was a leader a moment ago');
+    return leader;
+  }
+
+  async #step(): Promise<void> {
+    const due = this.#due.filter(({ atMs }) => atMs <= this.nowMs).toSorted((one, other) => one.atMs - other.atMs);
+    this.#due = this.#due.filter(({ atMs }) => atMs > this.nowMs);
+    for (const { work } of due) work();
+    if (this.nowMs >= this.#tickMs) {
+      this.#tickMs = this.nowMs + TICK_MS;
+      for (const member of this.up) member.core.tick();
+    }
+    await quiet();
+  }
+}
+
+export class WorldNode {
+  readonly node: NodeId;
+  log: MemoryLog = new MemoryLog();
+  kv: LossyKv = new LossyKv();
+  readonly #world: ReplicaWorld;
+  #process: Process | undefined;
+
+  constructor(world: ReplicaWorld, node: NodeId) {
+    this.#world = world;
+    this.node = node;
+  }
+
+  get isUp(): boolean {
+    return this.#process !== undefined;
+  }
+
+  get core(): CoreRuntime {
+    return this.#running.core;
+  }
+
+  get front(): FrontNode {
+    return this.#running.front;
+  }
+
+  leads(group: GroupId): boolean {
+    return this.#process?.core.leads(group) ?? false;
+  }
+
+  async start(): Promise<void> {
+    const { kv, log, node } = this;
+    const { network, kit, draw, failures } = this.#world;
+    const isAlive = (): boolean => this.log === log && this.isUp;
+    const ports: CorePorts = {
+      ...this.#world.portsOf(node),
+      kv,
+      syncStore: () => kv.checkpointFiles(),
+      log,
+      peers: network.portOf(node, isAlive),
+      machines: kit.machines,
+      clock: { nowMs: () => this.#world.nowMs },
+      monotonicMs: () => this.#world.nowMs,
+      random: { bytes: (count) => Uint8Array.from({ length: count }, () => draw(256)) },
+      observer: { elected: noted, committed: noted, synced: noted, written: noted },
+      later: setImmediate,
+    };
+    const core = await CoreRuntime.open(ports, log.recover());
+    core.onFailure((failure) => failures.push(failure));
+    const front = new FrontNode({
+      link: core,
+      reader: kv,
+      identity: { clusterId: '', storeId: '', node },
+      name: `node-${node}`,
+      bindings: core.bindings,
+      disk: () => 'open',
+      storedRevision: (group) => kit.storedRevision(kv, group),
+      schedule: queueMicrotask,
+      monotonicMs: () => this.#world.nowMs,
+      observer: { proposed: noted, refused: noted, read: noted },
+      close: async () => undefined,
+    });
+    this.#process = { core, front };
+    network.connect(node, core);
+  }
+
+  /** The process dies, and what the disks had not synced is kept or not; `start` begins the next one. */
+  async crash(kept: { readonly torn?: number; readonly survives?: (unsynced: number) => boolean } = {}): Promise<void> {
+    this.#process = undefined;
+    this.log = this.log.crash(kept.torn ?? 0);
+    this.kv = await this.kv.crash(kept.survives ?? (() => true));
+    this.#world.network.disconnect(this.node);
+  }
+
+  /** Lets what is appended wait for its sync from here on, or go on. */
+  holdDisk(isHeld: boolean): void {
+    this.log.isAutomatic = !isHeld;
+    if (!isHeld) this.log.sync();
+  }
+
+  transact(group: GroupId, text: string): Promise<TransactOutcome> {
+    return this.front.transact(group, this.#world.kit.payload(text));
+  }
+
+  /** The texts of a database as this node has them in its store, with everything that it has answered. */
+  async history(group: GroupId): Promise<readonly string[]> {
+    const { front } = this;
+    await this.#world.answer(front.waitFor(group, front.answered(group), new AbortController().signal));
+    return this.#world.kit.history(this.kv, group);
+  }
+
+  get #running(): Process {
+    if (this.#process === undefined) throw new Error(`Node ${this.node} is down`);
+    return this.#process;
+  }
+}
+
+function noted(): void {}
+
+/** Lets everything that is ready to run do so. */
+async function quiet(): Promise<void> {
+  for (let round = 0; round < 4; round += 1) await new Promise((resolve) => setImmediate(resolve));
+}
