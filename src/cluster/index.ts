@@ -66,6 +66,7 @@ export { beginFrame, FRAME_BYTES_MAX, type FrameHeader, readFrameHeader } from '
 export { LANES, type Lane, type Peer, type PeerLinks } from './peer/links.ts';
 export type { PeerNote, PeerObserver } from './peer/observer.ts';
 export { type IncomingFrame, type OutgoingFrame, PeerCodec, type PeerCodecParts } from './peer/peer-codec.ts';
+export { PeerMail, type PeerMailParts, type PeerReceiver } from './peer/peer-mail.ts';
 export { isNodeId, isStoreId, type NodeId, type NodePlace, type StoreId, toNodeId, toStoreId } from './peer/place.ts';
 export { noPeers, type Peers } from './peers.ts';
 export { type ClusterPorts, clusterOf, type Placement } from './placement.ts';

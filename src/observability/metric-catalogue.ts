@@ -22,6 +22,7 @@ export interface MetricDefinition<L = Readonly<Record<string, string>>> {
 type Table<T> = { readonly [N in keyof T]: MetricDefinition<T[N]> };
 
 const NONE = {};
+const PEER = { peer: 64 };
 const GRPC_METHOD = { grpc_type: ['unary', 'server_stream'], grpc_service: 8, grpc_method: 64 };
 
 export const COUNTERS: Table<CounterLabels> = {
@@ -64,6 +65,16 @@ export const COUNTERS: Table<CounterLabels> = {
     labels: { kind: ['min_revision', 'max_revision', 'revision_range'], result: ['held', 'violated'] },
   },
   cairn_query_events_returned_total: { help: 'Events returned by reads.', labels: NONE },
+  cairn_peer_sent_bytes_total: { help: 'Bytes of frames sent to another node.', labels: PEER },
+  cairn_peer_received_bytes_total: { help: 'Bytes of frames received from another node.', labels: PEER },
+  cairn_peer_sent_failures_total: {
+    help: 'Frames for another node that were refused (it is not reached, or too much waits for it) or lost with their connection.',
+    labels: PEER,
+  },
+  cairn_peer_received_failures_total: {
+    help: 'Streams and frames of another node that were refused: of another cluster, for another node or store, or malformed.',
+    labels: PEER,
+  },
 };
 
 export const GAUGES: Table<GaugeLabels> = {
@@ -97,6 +108,7 @@ export const GAUGES: Table<GaugeLabels> = {
     help: 'Streaming reads that are open.',
     labels: { op: ['query', 'query_batches', 'scan', 'scan_batches', 'subscribe'] },
   },
+  cairn_peer_active: { help: 'Whether another node is reached: 1 or 0.', labels: PEER },
   cairn_build_info: { help: 'Always 1; the release is in the labels.', labels: { version: 2, node: 2 } },
 };
 
@@ -155,6 +167,11 @@ export const HISTOGRAMS: Table<HistogramLabels> = {
     help: 'Revisions between a live tail and its database, seen at each wake-up.',
     labels: NONE,
     buckets: [0, 1, 10, 100, 1000, 10_000, 100_000],
+  },
+  cairn_peer_round_trip_time_seconds: {
+    help: 'Time of a ping to another node and back, every 5 s.',
+    labels: PEER,
+    buckets: REQUEST_SECONDS,
   },
 };
 

@@ -12,6 +12,9 @@ export type GrpcMethodLabels = {
   readonly grpc_method: string;
 };
 
+/** Another node, by its number; `unknown` for whoever does not say who it is. */
+type PeerLabels = { readonly peer: string };
+
 export type TransactionResult = 'committed' | 'replayed' | 'conflict' | 'invalid' | 'too_large' | 'failed';
 
 export interface CounterLabels {
@@ -36,6 +39,10 @@ export interface CounterLabels {
     readonly result: 'held' | 'violated';
   };
   readonly cairn_query_events_returned_total: NoLabels;
+  readonly cairn_peer_sent_bytes_total: PeerLabels;
+  readonly cairn_peer_received_bytes_total: PeerLabels;
+  readonly cairn_peer_sent_failures_total: PeerLabels;
+  readonly cairn_peer_received_failures_total: PeerLabels;
 }
 
 export interface GaugeLabels {
@@ -57,6 +64,7 @@ export interface GaugeLabels {
   readonly cairn_databases: NoLabels;
   readonly cairn_database_revision: { readonly database: string };
   readonly cairn_streams_open: { readonly op: 'query' | 'query_batches' | 'scan' | 'scan_batches' | 'subscribe' };
+  readonly cairn_peer_active: PeerLabels;
   readonly cairn_build_info: { readonly version: string; readonly node: string };
 }
 
@@ -75,6 +83,7 @@ export interface HistogramLabels {
   readonly cairn_transaction_bytes: NoLabels;
   readonly cairn_query_duration_seconds: { readonly op: string };
   readonly cairn_catchup_lag_revisions: NoLabels;
+  readonly cairn_peer_round_trip_time_seconds: PeerLabels;
 }
 
 export type CounterName = keyof CounterLabels;

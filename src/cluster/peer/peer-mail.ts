@@ -1,0 +1,80 @@
+/**
+ * The way from the groups of this node to those of others and back: messages of a turn become frames, frames messages.
+ *
+ * ```
+ *   core ── send ──> PeerMail ── PeerCodec ── frames ──> PeerLinks ──> other nodes
+ *   core <── receive, unreachable ── PeerMail <── frames ── PeerLinks
+ * ```
+ * What cannot be sent is lost, as on any network; Raft finds out by the next beat.
+ */
+import type { Envelope } from './envelope.ts';
+import type { Peer, PeerLinks } from './links.ts';
+import type { PeerObserver } from './observer.ts';
+import type { PeerCodec } from './peer-codec.ts';
+import type { NodeId, NodePlace } from './place.ts';
+
+/** Who the messages are for: the core. */
+export interface PeerReceiver {
+  receive(from: NodeId, messages: readonly Envelope[]): void;
+  /** No way leads to the node any more; what it was sent last may be lost. */
+  unreachable(node: NodeId): void;
+}
+
+export interface PeerMailParts {
+  readonly codec: PeerCodec;
+  readonly links: PeerLinks;
+  readonly observer: PeerObserver;
+}
+
+export class PeerMail {
+  readonly #parts: PeerMailParts;
+  /** Whoever is known. */
+  readonly #places = new Map<NodeId, NodePlace>();
+
+  constructor(parts: PeerMailParts) {
+    this.#parts = parts;
+  }
+
+  /** Nothing is heard before. */
+  open(receiver: PeerReceiver): void {
+    const { links, codec } = this.#parts;
+    links.onFrame((frame) => this.#take(frame, receiver));
+    links.onUnreachable((node) => {
+      codec.forget(node);
+      receiver.unreachable(node);
+    });
+  }
+
+  setPeers(peers: readonly Peer[]): void {
+    this.#places.clear();
+    for (const { node, store } of peers) this.#places.set(node, { node, store });
+    this.#parts.links.setPeers(peers);
+  }
+
+  /** Takes what this node has to say to another in one turn, in order. What was taken may be lost. */
+  send(to: NodeId, messages: readonly Envelope[]): void {
+    const { codec, links, observer } = this.#parts;
+    const place = this.#places.get(to);
+    if (place === undefined) {
+      observer.sendFailed(to);
+      return;
+    }
+    for (const { lane, frame } of codec.encode(place, messages)) links.send(to, lane, frame);
+  }
+
+  close(): Promise<void> {
+    return this.#parts.links.close();
+  }
+
+  #take(frame: Uint8Array, receiver: PeerReceiver): void {
+    const decoded = this.#parts.codec.decode(frame);
+    if (decoded.kind === 'ok') {
+      const { from, messages } = decoded.value;
+      if (messages.length > 0) receiver.receive(from.node, messages);
+    } else {
+      const { observer } = this.#parts;
+      observer.receiveFailed(undefined);
+      observer.note({ event: 'peer-refused', node: undefined, reason: decoded.reason });
+    }
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * What links count, time and note: gathered where they run, beside the core, and shown by the front, which has the
+ * metrics and the log.
+ */
+import type { Logger, Metrics } from '#observability';
+import type { PeerNote, PeerObserver } from './observer.ts';
+import type { NodeId } from './place.ts';
+
+/** Of one node, since the last time. */
+interface NodeMeasures {
+  sentBytes: number;
+  sentFailures: number;
+  receivedBytes: number;
+  receivedFailures: number;
+  /** As it is now; undefined when nobody has said. */
+  isActive: boolean | undefined;
+  readonly roundTripsMs: number[];
+}
+
+/** A message to the front. */
+export interface PeerMeasures {
+  /** Undefined: of nodes that did not say who they are, or of more than are told apart. */
+  readonly nodes: ReadonlyMap<NodeId | undefined, Readonly<NodeMeasures>>;
+  readonly notes: readonly PeerNote[];
+}
+
+/** Strangers may name any node. */
+const NODES_MAX = 256;
+const NOTES_MAX = 100;
+const MS_PER_SECOND = 1000;
+const UNKNOWN = 'unknown';
+
+/** Gathers in the core's isolate. */
+export class PeerMeasureGatherer implements PeerObserver {
+  #nodes = new Map<NodeId | undefined, NodeMeasures>();
+  #notes: PeerNote[] = [];
+
+  sent(node: NodeId, bytes: number): void {
+    this.#of(node).sentBytes += bytes;
+  }
+
+  sendFailed(node: NodeId): void {
+    this.#of(node).sentFailures += 1;
+  }
+
+  received(node: NodeId, bytes: number): void {
+    this.#of(node).receivedBytes += bytes;
+  }
+
+  receiveFailed(node: NodeId | undefined): void {
+    this.#of(node).receivedFailures += 1;
+  }
+
+  active(node: NodeId, isActive: boolean): void {
+    this.#of(node).isActive = isActive;
+  }
+
+  roundTrip(node: NodeId, elapsedMs: number): void {
+    this.#of(node).roundTripsMs.push(elapsedMs);
+  }
+
+  note(note: PeerNote): void {
+    if (this.#notes.length < NOTES_MAX) this.#notes.push(note);
+  }
+
+  /** Everything gathered since the last call; undefined when that is nothing. */
+  take(): PeerMeasures | undefined {
+    if (this.#nodes.size === 0 && this.#notes.length === 0) return undefined;
+    const measures = { nodes: this.#nodes, notes: this.#notes };
+    this.#nodes = new Map();
+    this.#notes = [];
+    return measures;
+  }
+
+  #of(node: NodeId | undefined): NodeMeasures {
+    const known = this.#nodes.get(node);
+    if (known !== undefined) return known;
+    if (node !== undefined && this.#nodes.size >= NODES_MAX) return this.#of(undefined);
+    const measures = {
+      sentBytes: 0,
+      sentFailures: 0,
+      receivedBytes: 0,
+      receivedFailures: 0,
+      isActive: undefined,
+      roundTripsMs: [],
+    };
+    this.#nodes.set(node, measures);
+    return measures;
+  }
+}
+
+/** Shows in the front what was gathered. */
+export function observePeers(metrics: Metrics, logger: Logger): (measures: PeerMeasures) => void {
+  return ({ nodes, notes }) => {
+    for (const [node, measures] of nodes) show(metrics, node === undefined ? UNKNOWN : String(node), measures);
+    for (const { event, node, reason } of notes) {
+      const fields = { ...(node === undefined ? {} : { peer: node }), reason };
+      if (event === 'peer-reached') logger.info(event, fields);
+      else logger.warn(event, fields);
+    }
+  };
+}
+
+function show(metrics: Metrics, peer: string, measures: Readonly<NodeMeasures>): void {
+  metrics.counter('cairn_peer_sent_bytes_total', { peer }).add(measures.sentBytes);
+  metrics.counter('cairn_peer_received_bytes_total', { peer }).add(measures.receivedBytes);
+  metrics.counter('cairn_peer_sent_failures_total', { peer }).add(measures.sentFailures);
+  metrics.counter('cairn_peer_received_failures_total', { peer }).add(measures.receivedFailures);
+  if (measures.isActive !== undefined) metrics.gauge('cairn_peer_active', { peer }).set(measures.isActive ? 1 : 0);
+  const trips = metrics.histogram('cairn_peer_round_trip_time_seconds', { peer });
+  for (const elapsedMs of measures.roundTripsMs) trips.observe(elapsedMs / MS_PER_SECOND);
+}

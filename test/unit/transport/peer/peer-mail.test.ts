@@ -1,0 +1,172 @@
+// Goal: what the groups of one node say arrives at those of another, over real connections: beats that repeat, votes and
+// appends; nodes that are lost and come back; and what links count and note becomes metrics and lines of the log. Method:
+// two nodes without cores, each a PeerMail over the links of grpc-js.
+
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { toGroupId, toLogIndex, toTerm } from '#base';
+import { type Envelope, type NodeId, type NodePlace, nativeCrc32, nativeRandom, PeerCodec, PeerMail } from '#cluster';
+import { createMetrics, type LogFields, type Logger, silentLogger } from '#observability';
+import { toReplicaId } from '#raft';
+import { type OpenPeerLinks, openPeerLinks } from '#transport/peer';
+import { observePeers, PeerMeasureGatherer } from '../../../../src/cluster/peer/peer-measures.ts';
+import { CLUSTER, numbered, placeOf, QUICK } from '../../../support/peer-nodes.ts';
+
+const NORTH = placeOf(1);
+const SOUTH = placeOf(2);
+const TERM = toTerm(4);
+const stack: PostedNode[] = [];
+
+afterEach(async () => {
+  await Promise.all(stack.splice(0).map((node) => node.mail.close()));
+});
+
+class PostedNode {
+  readonly gatherer: PeerMeasureGatherer;
+  readonly links: OpenPeerLinks;
+  readonly mail: PeerMail;
+  readonly heard: Envelope[] = [];
+  readonly lost: NodeId[] = [];
+
+  static async open(self: NodePlace): Promise<PostedNode> {
+    const gatherer = new PeerMeasureGatherer();
+    const limits = { ...QUICK, pingEveryMs: 50 };
+    const parts = { clusterId: CLUSTER, self, host: '127.0.0.1', port: 0, observer: gatherer, limits };
+    const node = new PostedNode(self, gatherer, await openPeerLinks(parts));
+    stack.push(node);
+    return node;
+  }
+
+  private constructor(self: NodePlace, gatherer: PeerMeasureGatherer, links: OpenPeerLinks) {
+    this.gatherer = gatherer;
+    this.links = links;
+    const codec = new PeerCodec({ clusterId: CLUSTER, self, crc32: nativeCrc32, random: nativeRandom });
+    this.mail = new PeerMail({ codec, links, observer: gatherer });
+    this.mail.open({
+      receive: (_from, messages) => this.heard.push(...messages),
+      unreachable: (node) => this.lost.push(node),
+    });
+  }
+}
+
+function say(group: number, message: Envelope['message']): Envelope {
+  return { group: toGroupId(group), from: toReplicaId(group + 1), to: toReplicaId(group + 2), message };
+}
+
+function beats(commit: number): readonly Envelope[] {
+  return Array.from({ length: 50 }, (_, group) =>
+    say(group, { kind: 'beat', term: TERM, commit: toLogIndex(commit), round: 0 }),
+  );
+}
+
+async function pair(): Promise<{ readonly north: PostedNode; readonly south: PostedNode }> {
+  const [north, south] = await Promise.all([PostedNode.open(NORTH), PostedNode.open(SOUTH)]);
+  const peers = [
+    { ...NORTH, host: '127.0.0.1', port: north.links.port },
+    { ...SOUTH, host: '127.0.0.1', port: south.links.port },
+  ];
+  for (const { mail } of [north, south]) mail.setPeers(peers);
+  await reached(north, SOUTH);
+  await reached(south, NORTH);
+  return { north, south };
+}
+
+/** Until all lanes are open. */
+async function reached({ links }: PostedNode, to: NodePlace): Promise<void> {
+  await vi.waitFor(() => {
+    for (const lane of ['beats', 'appends', 'bulk'] as const) {
+      expect(links.send(to.node, lane, numbered({ clusterId: CLUSTER, from: to, to }, 0))).toBe(true);
+    }
+  });
+}
+
+describe('the messages of two nodes', () => {
+  it('arrive as they were said, also where only what changed is sent', async () => {
+    const { north, south } = await pair();
+    for (let commit = 1; commit <= 5; commit++) {
+      north.mail.send(SOUTH.node, beats(commit));
+      await vi.waitFor(() => expect(south.heard).toEqual(beats(commit)));
+      const answers = south.heard.splice(0).map(({ group }) => say(group, { kind: 'beat-ack', term: TERM, round: 0 }));
+      south.mail.send(NORTH.node, answers);
+      await vi.waitFor(() => expect(north.heard.splice(0)).toEqual(answers));
+    }
+    const previous = { index: toLogIndex(7), term: TERM };
+    const entry = { index: toLogIndex(8), term: TERM, payload: new Uint8Array(1000) };
+    const append = say(3, { kind: 'append', term: TERM, previous, entries: [entry], commit: previous.index });
+    north.mail.send(SOUTH.node, [append]);
+    await vi.waitFor(() => expect(south.heard).toEqual([append]));
+  });
+
+  it('are heard again after the other node was lost, and started anew', async () => {
+    const { north, south } = await pair();
+    north.mail.send(SOUTH.node, beats(1));
+    await vi.waitFor(() => expect(south.heard).toHaveLength(50));
+    south.mail.send(NORTH.node, [say(1, { kind: 'beat-ack', term: TERM, round: 0 })]);
+    await vi.waitFor(() => expect(north.heard).toHaveLength(1));
+    await south.mail.close();
+    await vi.waitFor(() => expect(north.lost).toEqual([SOUTH.node]));
+    const again = await PostedNode.open(SOUTH);
+    north.mail.setPeers([{ ...SOUTH, host: '127.0.0.1', port: again.links.port }]);
+    await reached(north, SOUTH);
+    // The first beat, although the one before it had been answered.
+    north.mail.send(SOUTH.node, beats(1));
+    await vi.waitFor(() => expect(again.heard).toEqual(beats(1)));
+  });
+
+  it('to nobody who is known are counted as lost', async () => {
+    const north = await PostedNode.open(NORTH);
+    north.mail.send(SOUTH.node, beats(1));
+    expect(north.gatherer.take()?.nodes.get(SOUTH.node)?.sentFailures).toBe(1);
+    expect(north.gatherer.take()).toBeUndefined();
+  });
+});
+
+describe('what links tell', () => {
+  it('becomes metrics by node, and lines of the log', async () => {
+    const { north, south } = await pair();
+    const metrics = createMetrics({ runtime: false });
+    const lines: [string, LogFields | undefined][] = [];
+    const line = (event: string, fields?: LogFields): number => lines.push([event, fields]);
+    const logger: Logger = { ...silentLogger, info: line, warn: line };
+    const showNorth = observePeers(metrics, logger);
+    north.mail.send(SOUTH.node, beats(1));
+    await vi.waitFor(() => expect(south.heard).toHaveLength(50));
+    south.mail.send(NORTH.node, [say(1, { kind: 'beat-ack', term: TERM, round: 0 })]);
+    await vi.waitFor(() => expect(north.heard).toHaveLength(1));
+    const read = async (): Promise<(name: string) => number> => {
+      const { body } = await metrics.render();
+      return (name) => Number(new RegExp(`^${name.replaceAll(/[{}]/g, '\\$&')} (.+)$`, 'm').exec(body)?.[1]);
+    };
+    await vi.waitFor(async () => {
+      const measures = north.gatherer.take();
+      if (measures !== undefined) showNorth(structuredClone(measures));
+      const value = await read();
+      expect(value('cairn_peer_round_trip_time_seconds_count{peer="2"}')).toBeGreaterThan(0);
+    });
+    const value = await read();
+    expect(value('cairn_peer_active{peer="2"}')).toBe(1);
+    expect(value('cairn_peer_sent_bytes_total{peer="2"}')).toBeGreaterThan(400);
+    expect(value('cairn_peer_received_bytes_total{peer="2"}')).toBeGreaterThan(76);
+    expect(value('cairn_peer_sent_failures_total{peer="2"}')).toBeGreaterThanOrEqual(0);
+    // Frames that said to be from the one they were for, and so were not decoded: `reached` sent them.
+    expect(value('cairn_peer_received_failures_total{peer="unknown"}')).toBeGreaterThan(0);
+    expect(lines).toContainEqual(['peer-reached', { peer: SOUTH.node, reason: `127.0.0.1:${south.links.port}` }]);
+
+    await south.mail.close();
+    await vi.waitFor(() => expect(north.lost).toEqual([SOUTH.node]));
+    const measures = north.gatherer.take();
+    expect(measures?.notes.map(({ event }) => event)).toEqual(['peer-lost']);
+    if (measures !== undefined) showNorth(measures);
+    expect((await read())('cairn_peer_active{peer="2"}')).toBe(0);
+    expect(lines.at(-1)?.[0]).toBe('peer-lost');
+  });
+
+  it('of more nodes than are told apart is counted together', () => {
+    const gatherer = new PeerMeasureGatherer();
+    for (let node = 1; node <= 1000; node++) gatherer.receiveFailed(placeOf(node).node);
+    for (let times = 0; times < 1000; times++) gatherer.note({ event: 'peer-refused', node: undefined, reason: 'x' });
+    const measures = gatherer.take();
+    expect(measures?.nodes.size).toBeLessThanOrEqual(257);
+    expect(measures?.nodes.get(undefined)?.receivedFailures).toBe(1000 - 256);
+    expect(measures?.notes).toHaveLength(100);
+  });
+});
