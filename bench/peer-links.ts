@@ -15,11 +15,12 @@ import {
   type Lane,
   type NodePlace,
   nativeCrc32,
+  type OpenPeerLinks,
   type PeerObserver,
   toNodeId,
   toStoreId,
 } from '#cluster';
-import { type OpenPeerLinks, openPeerLinks } from '#transport/peer';
+import { openPeerLinks } from '#transport/peer';
 import { beginFrame, sealFrame } from '../src/cluster/peer/frame.ts';
 
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '3' } } });

@@ -8,6 +8,8 @@ import type { CommandMessage } from './command-message.ts';
 import type { CoreLimits } from './limits.ts';
 import type { NodeIdentity } from './node.ts';
 import type { Binding } from './outcome.ts';
+import type { Peer } from './peer/links.ts';
+import type { PeerMeasures } from './peer/peer-measures.ts';
 import type { ReportMessage } from './report-message.ts';
 
 /** Everything that the thread needs to open the node. */
@@ -18,12 +20,23 @@ export interface CoreOrder {
   readonly limits: CoreLimits;
   readonly store: LevelStoreOptions;
   readonly walSegmentBytes: number;
+  /** Without it nothing that links need is loaded, and nobody reaches this node. */
+  readonly links: LinksOrder | undefined;
+}
+
+/** How other nodes reach this one, and which there are. */
+export interface LinksOrder {
+  readonly host: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  readonly peers: readonly Peer[];
 }
 
 export type ToCore = CommandMessage | { readonly kind: 'disk'; readonly level: DiskLevel } | { readonly kind: 'drain' };
 
 export type FromCore =
-  | { readonly kind: 'opened'; readonly bindings: readonly Binding[] }
+  | { readonly kind: 'opened'; readonly bindings: readonly Binding[]; readonly peerPort: number | undefined }
+  | { readonly kind: 'peers'; readonly measures: PeerMeasures }
   | ReportMessage
   | { readonly kind: 'drained' }
   | { readonly kind: 'failed'; readonly failure: SentFailure };

@@ -9,19 +9,28 @@ import { type CoreOrder, type FromCore, type ToCore, unpackFailure } from './cor
 import type { Commands, CoreLink, Report } from './link.ts';
 import type { Measures } from './observer.ts';
 import type { Binding } from './outcome.ts';
+import type { PeerMeasures } from './peer/peer-measures.ts';
 import { type ReportMessage, unpackReport } from './report-message.ts';
 
 export interface CoreThreadListeners {
   /** The core, or its log, can go on no more; called once, after `open` has resolved. */
   readonly onFatal: (failure: Error) => void;
   readonly onMeasures: (measures: Measures) => void;
+  readonly onPeers: (measures: PeerMeasures) => void;
+}
+
+/** What a core that has recovered says first. */
+interface Opened {
+  readonly bindings: readonly Binding[];
+  /** Where other nodes reach it; undefined when they cannot. */
+  readonly peerPort: number | undefined;
 }
 
 export class CoreThread implements CoreLink {
   readonly #worker: Worker;
   readonly #listeners: CoreThreadListeners;
   readonly #exited: Promise<void>;
-  readonly #opened = Promise.withResolvers<readonly Binding[]>();
+  readonly #opened = Promise.withResolvers<Opened>();
   #onReport: (report: Report) => void = () => undefined;
   #drained: (() => void) | undefined;
   #isOpen = false;
@@ -45,10 +54,10 @@ export class CoreThread implements CoreLink {
     worker: URL,
     order: CoreOrder,
     listeners: CoreThreadListeners,
-  ): Promise<{ readonly core: CoreThread; readonly bindings: readonly Binding[] }> {
+  ): Promise<{ readonly core: CoreThread } & Opened> {
     const core = new CoreThread(new Worker(worker, { name: 'core' }), listeners);
     core.#worker.postMessage(order, []);
-    return { core, bindings: await core.#opened.promise };
+    return { core, ...(await core.#opened.promise) };
   }
 
   send(commands: Commands): void {
@@ -78,7 +87,10 @@ export class CoreThread implements CoreLink {
     switch (message.kind) {
       case 'opened':
         this.#isOpen = true;
-        this.#opened.resolve(message.bindings);
+        this.#opened.resolve({ bindings: message.bindings, peerPort: message.peerPort });
+        break;
+      case 'peers':
+        this.#listeners.onPeers(message.measures);
         break;
       case 'drained':
         this.#isEnded = true;

@@ -28,7 +28,8 @@
  *   C8  A deleted database stays marked as trash until none of its rows can come back.
  */
 export { type CorePorts, CoreRuntime } from './core-runtime.ts';
-export { runCore } from './core-worker.ts';
+export type { LinksOrder } from './core-thread-messages.ts';
+export { type CoreParts, runCore } from './core-worker.ts';
 export { EXIT_FATAL, type Isolate, stopProcess } from './fatal.ts';
 export { FrontNode, type FrontPorts } from './front-node.ts';
 export { type CoreLimits, LIMITS } from './limits.ts';
@@ -63,7 +64,14 @@ export type {
 } from './outcome.ts';
 export type { Envelope } from './peer/envelope.ts';
 export { beginFrame, FRAME_BYTES_MAX, type FrameHeader, readFrameHeader } from './peer/frame.ts';
-export { LANES, type Lane, type Peer, type PeerLinks } from './peer/links.ts';
+export {
+  LANES,
+  type Lane,
+  type OpenPeerLinks,
+  type Peer,
+  type PeerLinks,
+  type PeerLinksOptions,
+} from './peer/links.ts';
 export type { PeerNote, PeerObserver } from './peer/observer.ts';
 export { type IncomingFrame, type OutgoingFrame, PeerCodec, type PeerCodecParts } from './peer/peer-codec.ts';
 export { PeerMail, type PeerMailParts, type PeerReceiver } from './peer/peer-mail.ts';

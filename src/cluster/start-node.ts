@@ -8,6 +8,7 @@ import type { KvReader } from '#kv';
 import type { Logger, Metrics } from '#observability';
 import { compactionBytesMax, type DiskThresholds, type LevelStoreOptions, SEGMENT_BYTES_DEFAULT } from '#storage';
 import { CoreThread } from './core-thread.ts';
+import type { LinksOrder } from './core-thread-messages.ts';
 import { openDataDirectory } from './data-directory.ts';
 import { watchDisk } from './disk-watch.ts';
 import { stopProcess } from './fatal.ts';
@@ -16,6 +17,7 @@ import { type CoreLimits, LIMITS } from './limits.ts';
 import { nativeCrc32, nativeRandom, nativeSha256, wallClock } from './native.ts';
 import type { Node } from './node.ts';
 import { observeFront, observeMeasures } from './observer.ts';
+import { observePeers } from './peer/peer-measures.ts';
 import { watchTables } from './table-watch.ts';
 
 const DISK_CHECK_MS = 250;
@@ -31,6 +33,8 @@ export interface NodeOptions {
   readonly limits?: Partial<CoreLimits>;
   readonly store?: LevelStoreOptions;
   readonly walSegmentBytes?: number;
+  /** How other nodes reach this one; without it they cannot, and nothing is loaded or opened for it. */
+  readonly links?: LinksOrder;
   /** Free space below which writes, or all appends, are refused; by default shares of the disk. */
   readonly disk?: Partial<DiskThresholds>;
 }
@@ -54,14 +58,14 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   });
   const onFatal = (failure: unknown): void => stopProcess(remains, 'core', failure);
   const limits = { ...LIMITS, ...options.limits };
-  const order = { ...places, identity, limits, store: options.store ?? {}, walSegmentBytes };
-  const { core, bindings } = await CoreThread.open(options.coreWorker, order, {
-    onFatal,
-    onMeasures: observeMeasures(metrics),
-  }).catch(async (failure: unknown) => {
-    await Promise.all([store.close(), guard.close()]);
-    throw failure;
-  });
+  const order = { ...places, identity, limits, store: options.store ?? {}, walSegmentBytes, links: options.links };
+  const listeners = { onFatal, onMeasures: observeMeasures(metrics), onPeers: observePeers(metrics, logger) };
+  const { core, bindings } = await CoreThread.open(options.coreWorker, order, listeners).catch(
+    async (failure: unknown) => {
+      await Promise.all([store.close(), guard.close()]);
+      throw failure;
+    },
+  );
   const look = watchDisk({ guard, link: core, logger, metrics });
   const looking = setInterval(() => {
     try {

@@ -1,4 +1,12 @@
-/** What the thread of the core runs. It is composed here, because #cluster does not know how nodes reach each other. */
+/**
+ * What the thread of the core runs. It is composed here, because #cluster does not know how nodes reach each other; and
+ * what that takes is loaded only when there are others to reach.
+ */
 import { runCore } from '#cluster';
 
-runCore();
+runCore({
+  openLinks: async (options) => {
+    const { openPeerLinks } = await import('#transport/peer');
+    return openPeerLinks(options);
+  },
+});

@@ -9,13 +9,14 @@ import {
   type NodeId,
   type NodePlace,
   nativeCrc32,
+  type OpenPeerLinks,
   type Peer,
   type PeerNote,
   type PeerObserver,
   toNodeId,
   toStoreId,
 } from '#cluster';
-import { type OpenPeerLinks, openPeerLinks, type PeerLimits } from '#transport/peer';
+import { openPeerLinks, type PeerLimits } from '#transport/peer';
 import { sealFrame } from '../../src/cluster/peer/frame.ts';
 
 export const CLUSTER = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';

@@ -5,6 +5,7 @@
  * another. Nothing is acknowledged: Raft finds out what is missing.
  */
 import type { Envelope } from './envelope.ts';
+import type { PeerObserver } from './observer.ts';
 import type { NodeId, NodePlace } from './place.ts';
 
 /** A connection of its own each, so that a snapshot delays no append, and an append no beat. */
@@ -39,6 +40,21 @@ export interface PeerLinks {
   onUnreachable(listener: (node: NodeId) => void): void;
   /** Gives what was taken a moment to leave, then closes everything. Nothing is taken or heard afterwards. */
   close(): Promise<void>;
+}
+
+/** What links need to be opened. */
+export interface PeerLinksOptions {
+  readonly clusterId: string;
+  readonly self: NodePlace;
+  /** Where this node listens for the others; port 0 picks a free one. */
+  readonly host: string;
+  readonly port: number;
+  readonly observer: PeerObserver;
+}
+
+export interface OpenPeerLinks extends PeerLinks {
+  /** The port that was bound. */
+  readonly port: number;
 }
 
 /** Which lane a message takes. Total: a new kind of message does not compile until it is said where it goes. */

@@ -7,6 +7,7 @@
  * ```
  * What cannot be sent is lost, as on any network; Raft finds out by the next beat.
  */
+import type { Peers } from '../peers.ts';
 import type { Envelope } from './envelope.ts';
 import type { Peer, PeerLinks } from './links.ts';
 import type { PeerObserver } from './observer.ts';
@@ -26,7 +27,7 @@ export interface PeerMailParts {
   readonly observer: PeerObserver;
 }
 
-export class PeerMail {
+export class PeerMail implements Peers {
   readonly #parts: PeerMailParts;
   /** Whoever is known. */
   readonly #places = new Map<NodeId, NodePlace>();

@@ -12,4 +12,4 @@
  *        do not answer a ping.
  */
 export type { PeerLimits } from './limits.ts';
-export { type OpenPeerLinks, openPeerLinks } from './peer-links.ts';
+export { openPeerLinks } from './peer-links.ts';

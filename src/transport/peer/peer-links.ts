@@ -5,32 +5,20 @@ import {
   LANES,
   type Lane,
   type NodeId,
-  type NodePlace,
+  type OpenPeerLinks,
   type Peer,
-  type PeerLinks,
+  type PeerLinksOptions,
   type PeerNote,
-  type PeerObserver,
 } from '#cluster';
 import { LaneLink } from './lane-link.ts';
 import { PEER_LIMITS, type PeerLimits } from './limits.ts';
 import { PeerServer } from './peer-server.ts';
 import { SilentConnections } from './silent-connections.ts';
 
-export interface PeerLinksOptions {
-  readonly clusterId: string;
-  readonly self: NodePlace;
-  /** Where this node listens for the others; port 0 picks a free one. */
-  readonly host: string;
-  readonly port: number;
-  readonly observer: PeerObserver;
+export interface LinksOptions extends PeerLinksOptions {
   readonly limits?: Partial<PeerLimits>;
   /** From 0 up to 1, for the pauses between attempts. */
   readonly draw?: () => number;
-}
-
-export interface OpenPeerLinks extends PeerLinks {
-  /** The port that was bound. */
-  readonly port: number;
 }
 
 interface Link {
@@ -46,14 +34,14 @@ const NOTES_MAX = 1_000;
  * Listens when the promise resolves; dials nobody before `setPeers`.
  * @throws DatabaseError `unavailable` when the address cannot be had.
  */
-export async function openPeerLinks(options: PeerLinksOptions): Promise<OpenPeerLinks> {
+export async function openPeerLinks(options: LinksOptions): Promise<OpenPeerLinks> {
   const links = new GrpcPeerLinks(options);
   await links.listen(options);
   return links;
 }
 
 class GrpcPeerLinks implements OpenPeerLinks {
-  readonly #options: PeerLinksOptions;
+  readonly #options: LinksOptions;
   readonly #limits: PeerLimits;
   readonly #server: PeerServer;
   readonly #links = new Map<NodeId, Link>();
@@ -65,7 +53,7 @@ class GrpcPeerLinks implements OpenPeerLinks {
   #onUnreachable: (node: NodeId) => void = () => undefined;
   #port = 0;
 
-  constructor(options: PeerLinksOptions) {
+  constructor(options: LinksOptions) {
     const { clusterId, self, observer } = options;
     this.#options = options;
     this.#limits = { ...PEER_LIMITS, ...options.limits };

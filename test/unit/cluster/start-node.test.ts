@@ -7,10 +7,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { EXIT_FATAL, startNode } from '#cluster';
+import { CATALOG_GROUP, replicaOf, toLogIndex, toTerm } from '#base';
+import {
+  type Envelope,
+  EXIT_FATAL,
+  type NodeOptions,
+  nativeCrc32,
+  nativeRandom,
+  PeerCodec,
+  PeerMail,
+  startNode,
+  toStoreId,
+} from '#cluster';
 import { createMetrics, silentLogger } from '#observability';
 import { CORE_WORKER } from '../../../src/main/core-worker-url.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
+import { LinkedNode, placeOf } from '../../support/peer-nodes.ts';
 
 // A real process on a busy machine takes its time.
 vi.setConfig({ testTimeout: 120_000 });
@@ -73,7 +85,13 @@ class BareNode {
   }
 }
 
-async function open(): ReturnType<typeof startNode> {
+async function freePorts(): Promise<readonly [number, number]> {
+  await using one = await LinkedNode.open(placeOf(8));
+  await using other = await LinkedNode.open(placeOf(9));
+  return [one.links.port, other.links.port];
+}
+
+async function open(options: Partial<NodeOptions> = {}): ReturnType<typeof startNode> {
   return startNode({
     coreWorker: CORE_WORKER,
     dataDirectory: directory,
@@ -81,6 +99,7 @@ async function open(): ReturnType<typeof startNode> {
     logger: silentLogger,
     metrics: createMetrics({ runtime: false }),
     disk: { ballastBytes: 0 },
+    ...options,
   });
 }
 
@@ -109,6 +128,45 @@ describe('a node', () => {
     expect(await second.deleteDatabase('shop')).toEqual({ kind: 'deleted', binding });
     await expect(second.transact(binding.group, databaseKit.payload('e'))).rejects.toMatchObject({ code: 'not_found' });
     await second.drain();
+  });
+
+  it('hears and answers another node beside the core, where that node is (TP3)', async () => {
+    const [port, otherPort] = await freePorts();
+    const metrics = createMetrics({ runtime: false });
+    const peers = [{ ...placeOf(2), host: '127.0.0.1', port: otherPort }];
+    const node = await open({ metrics, links: { host: '127.0.0.1', port, peers } });
+    const { clusterId, storeId, node: number } = node.identity;
+    const self = { node: number, store: toStoreId(storeId) };
+    const other = await LinkedNode.open(placeOf(2), { clusterId, port: otherPort });
+    const heard: Envelope[] = [];
+    const parts = { clusterId, self: other.place, crc32: nativeCrc32, random: nativeRandom };
+    const mail = new PeerMail({ codec: new PeerCodec(parts), links: other.links, observer: other.observed });
+    mail.open({ receive: (_from, messages) => heard.push(...messages), unreachable: () => undefined });
+    mail.setPeers([{ ...self, host: '127.0.0.1', port }]);
+    const [from, to] = [replicaOf(other.place.node), replicaOf(number)];
+    const nothing = { index: toLogIndex(0), term: toTerm(0) };
+    const question = { kind: 'pre-vote-request', term: toTerm(0), last: nothing, commit: nothing } as const;
+    await vi.waitFor(
+      () => {
+        mail.send(number, [{ group: CATALOG_GROUP, from, to, message: question }]);
+        expect(heard[0]).toMatchObject({ group: CATALOG_GROUP, from: to, to: from });
+      },
+      { timeout: 10_000, interval: 100 },
+    );
+    expect(heard[0]?.message).toMatchObject({ kind: 'pre-vote-reply', isGranted: false });
+    await vi.waitFor(async () => expect((await metrics.render()).body).toContain('cairn_peer_active{peer="2"} 1'), {
+      timeout: 10_000,
+      interval: 100,
+    });
+    await node.drain();
+    await vi.waitFor(() => expect(other.observed.notes.map(({ event }) => event)).toContain('peer-lost'));
+    await mail.close();
+  });
+
+  it('refuses to start where others cannot reach it', async () => {
+    await using other = await LinkedNode.open(placeOf(2));
+    const opening = open({ links: { host: '127.0.0.1', port: other.links.port, peers: [] } });
+    await expect(opening).rejects.toThrow('Cannot listen for peers on');
   });
 
   it('counts what it does', async () => {
@@ -147,7 +205,7 @@ describe('a node', () => {
     expect((await metrics.render()).body).toContain('cairn_rejected_total{reason="draining"} 1');
   });
 
-  it('loses nothing that it answered when it is killed, again and again (C2)', async () => {
+  it('loses nothing that it answered when it is killed, other and other (C2)', async () => {
     const answered = new Map<number, string>();
     // Starting is what takes the time. The third node has what two kills left, the last one reads it all.
     for (let round = 0; round < 3; round += 1) {

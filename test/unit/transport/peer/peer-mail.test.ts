@@ -4,10 +4,19 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { toGroupId, toLogIndex, toTerm } from '#base';
-import { type Envelope, type NodeId, type NodePlace, nativeCrc32, nativeRandom, PeerCodec, PeerMail } from '#cluster';
+import {
+  type Envelope,
+  type NodeId,
+  type NodePlace,
+  nativeCrc32,
+  nativeRandom,
+  type OpenPeerLinks,
+  PeerCodec,
+  PeerMail,
+} from '#cluster';
 import { createMetrics, type LogFields, type Logger, silentLogger } from '#observability';
 import { toReplicaId } from '#raft';
-import { type OpenPeerLinks, openPeerLinks } from '#transport/peer';
+import { openPeerLinks } from '#transport/peer';
 import { observePeers, PeerMeasureGatherer } from '../../../../src/cluster/peer/peer-measures.ts';
 import { CLUSTER, numbered, placeOf, QUICK } from '../../../support/peer-nodes.ts';
 
