@@ -69,12 +69,13 @@ export class ApplyTurn {
 
   /** Counts an applied entry, and keeps its outcome for whoever proposed it. */
   add(group: Group, entry: Entry, outcome: Outcome | undefined): void {
-    const { token, superseded } = group.proposals.settle(entry);
+    const token = group.proposals.settle(entry);
     if (outcome !== undefined && token !== undefined) {
       const answers = isDecision(outcome) ? this.#told : this.settlements;
       answers.push({ kind: 'outcome', token, outcome });
     }
-    for (const lost of superseded) this.#told.push({ kind: 'refused', token: lost, error: notCommitted(group.id) });
+    for (const lost of group.proposals.takeSuperseded())
+      this.#told.push({ kind: 'refused', token: lost, error: notCommitted(group.id) });
     this.#entryCount += 1;
     this.#bytes += entry.payload.length;
     this.#bytesOf.set(group, this.bytesOf(group) + entry.payload.length);

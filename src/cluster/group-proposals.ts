@@ -32,13 +32,7 @@ interface Waiting {
   readonly sinceMs: number;
 }
 
-/** Whose an applied entry is, and whose it would have been, had another leader not written it. */
-interface Settled {
-  readonly token: Token | undefined;
-  readonly superseded: readonly Token[];
-}
-
-const NOBODYS: Settled = { token: undefined, superseded: [] };
+const NOBODY: readonly Token[] = [];
 
 export class GroupProposals {
   readonly #waiting = new Fifo<Waiting>();
@@ -46,6 +40,7 @@ export class GroupProposals {
   #offered: readonly Proposal[] = [];
   readonly #inFlight = new Fifo<InFlight>();
   #doubtful: readonly Doubtful[] = [];
+  #superseded: readonly Token[] = NOBODY;
 
   get count(): number {
     return this.#waiting.length + this.#inFlight.length + this.#doubtful.length;
@@ -112,12 +107,21 @@ export class GroupProposals {
     return unknown.map(({ token }) => token);
   }
 
-  /** Whose this entry is. Called once for each applied entry, in order. */
-  settle(entry: Entry): Settled {
-    if (this.#doubtful.length > 0) return this.#settleDoubtful(entry);
+  /** Whose this entry is; undefined when it is nobody's. Called once for each applied entry, in order. */
+  settle(entry: Entry): Token | undefined {
+    const doubtful = this.#doubtful.length > 0 ? this.#settleDoubtful(entry) : undefined;
     const first = this.#inFlight.peek();
-    if (first === undefined || first.index > entry.index) return NOBODYS;
-    return { token: this.#settleFirst(first, entry), superseded: NOBODYS.superseded };
+    if (first === undefined || first.index > entry.index) return doubtful;
+    assert(first.index === entry.index, 'No proposal in flight is passed over', [first.index, entry.index]);
+    assert(first.term === entry.term, 'What a leader has proposed is committed as it is', [first.term, entry.term]);
+    return this.#inFlight.shift()?.token;
+  }
+
+  /** Takes out those at whose index another entry than theirs was settled. */
+  takeSuperseded(): readonly Token[] {
+    const superseded = this.#superseded;
+    this.#superseded = NOBODY;
+    return superseded;
   }
 
   /** Gives every proposal up: the group is gone. */
@@ -127,21 +131,14 @@ export class GroupProposals {
     return [...entered, ...this.takeWaiting().map(({ token }) => token)];
   }
 
-  #settleFirst(first: InFlight, entry: Entry): Token {
-    assert(first.index === entry.index, 'No proposal in flight is passed over', [first.index, entry.index]);
-    assert(first.term === entry.term, 'What a leader has proposed is committed as it is', [first.term, entry.term]);
-    this.#inFlight.shift();
-    return first.token;
-  }
-
   /** Those of earlier leaderships may stand at the index of one that is in flight; their order says nothing. */
-  #settleDoubtful(entry: Entry): Settled {
+  #settleDoubtful(entry: Entry): Token | undefined {
     const here = this.#doubtful.filter(({ index }) => index === entry.index);
-    if (here.length > 0) this.#doubtful = this.#doubtful.filter(({ index }) => index !== entry.index);
+    if (here.length === 0) return undefined;
+    this.#doubtful = this.#doubtful.filter(({ index }) => index !== entry.index);
     const own = here.find(({ term }) => term === entry.term);
     const superseded = here.filter((each) => each !== own).map(({ token }) => token);
-    const first = this.#inFlight.peek();
-    const isFirst = first !== undefined && first.index <= entry.index;
-    return { token: isFirst ? this.#settleFirst(first, entry) : own?.token, superseded };
+    this.#superseded = [...this.#superseded, ...superseded];
+    return own?.token;
   }
 }

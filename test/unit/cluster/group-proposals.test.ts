@@ -14,8 +14,14 @@ function propose(proposals: GroupProposals, term: number, first: number, tokens:
   proposals.admit({ ...answer, accepted: tokens.length });
 }
 
-function apply(proposals: GroupProposals, index: number, term: number): ReturnType<GroupProposals['settle']> {
-  return proposals.settle({ index: toLogIndex(index), term: toTerm(term), payload: NO_BYTES });
+interface Settled {
+  readonly token: number | undefined;
+  readonly superseded: readonly number[];
+}
+
+function apply(proposals: GroupProposals, index: number, term: number): Settled {
+  const token = proposals.settle({ index: toLogIndex(index), term: toTerm(term), payload: NO_BYTES });
+  return { token, superseded: proposals.takeSuperseded() };
 }
 
 describe('proposals in flight', () => {

@@ -9,7 +9,9 @@ import {
   NO_BYTES,
   nodeOf,
   replicaOf,
+  toGroupId,
   toLogIndex,
+  toNodeId,
   toRevision,
   toTerm,
 } from '#base';
@@ -151,6 +153,24 @@ describe('three nodes', () => {
     expect(sends - before.sends).toBeLessThanOrEqual(3 * 2 * 2);
   });
 
+  it('listen to nobody but the replica that a message names as its sender, and only for their own (C10)', async () => {
+    const world = await ReplicaWorld.started(3);
+    const [first, second] = world.nodes.map((node) => world.at(node));
+    if (first === undefined || second === undefined) throw new Error('There are three nodes');
+    await withDatabase(world);
+    const { term } = first.core.levels;
+    const entry = { index: toLogIndex(9), term: toTerm(9) };
+    const message = { kind: 'vote-request', term: toTerm(9), last: entry, commit: entry, isTransfer: true } as const;
+    const [own, other] = [replicaOf(first.node), replicaOf(second.node)];
+    const ask = { group: CATALOG_GROUP, from: other, to: own, message };
+    first.core.receive(second.node, [{ ...ask, to: replicaOf(first.node, 1) }]);
+    first.core.receive(toNodeId(3), [ask]);
+    first.core.receive(second.node, [{ ...ask, group: toGroupId(77) }]);
+    expect(first.core.levels.term).toBe(term);
+    first.core.receive(second.node, [ask]);
+    expect(first.core.levels.term).toBe(9);
+  });
+
   it('hear what has arrived before time counts, when they stood still (C10)', async () => {
     const world = await ReplicaWorld.started(3);
     const { others } = await withDatabase(world);
@@ -220,6 +240,8 @@ describe('a node that the log makes a learner of the catalog (C9)', () => {
     const { binding } = await world.answer(first.front.createDatabase('shop'));
     await world.pass(1000);
     expect(second.front.catalog.lookup('shop')).toEqual(binding);
+    const written = second.log.durable.flatMap((record) => (record.kind === 'entry' ? (record.membership ?? []) : []));
+    expect(written).toEqual([membership]);
     for (const node of [first, second]) await node.crash();
     for (const node of [first, second]) await node.start();
     await world.answer(first.front.createDatabase('later'));
