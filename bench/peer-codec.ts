@@ -10,9 +10,9 @@
 import { loadavg } from 'node:os';
 import { threadCpuUsage } from 'node:process';
 import { parseArgs } from 'node:util';
-import { toGroupId, toLogIndex, toTerm } from '#base';
+import { replicaOf, toGroupId, toLogIndex, toTerm } from '#base';
 import { nativeCrc32, nativeRandom } from '#cluster';
-import { type Message, toReplicaId } from '#raft';
+import type { Message } from '#raft';
 import type { Envelope } from '../src/cluster/peer/envelope.ts';
 import { PeerCodec } from '../src/cluster/peer/peer-codec.ts';
 import { type NodePlace, toNodeId, toStoreId } from '../src/cluster/peer/place.ts';
@@ -68,13 +68,9 @@ function send(from: PeerCodec, to: PeerCodec, messages: readonly Envelope[], cos
 let north = codecOf(NORTH);
 let south = codecOf(SOUTH);
 
-function say(group: number, message: Message): Envelope {
-  return {
-    group: toGroupId(group),
-    from: toReplicaId(1 + (group % 3)),
-    to: toReplicaId(1 + ((group + 1) % 3)),
-    message,
-  };
+function say(group: number, message: Message, isAnswer = false): Envelope {
+  const [from, to] = isAnswer ? [SOUTH, NORTH] : [NORTH, SOUTH];
+  return { group: toGroupId(group), from: replicaOf(from.node), to: replicaOf(to.node), message };
 }
 
 function beats(commitOf: (group: number) => number): readonly Envelope[] {
@@ -84,7 +80,7 @@ function beats(commitOf: (group: number) => number): readonly Envelope[] {
 }
 
 function answersTo(messages: readonly Envelope[]): readonly Envelope[] {
-  return messages.map(({ group, message }) => say(group, { kind: 'beat-ack', term: message.term, round: 17 }));
+  return messages.map(({ group, message }) => say(group, { kind: 'beat-ack', term: message.term, round: 17 }, true));
 }
 
 function measure(name: string, turn: (round: number, beatCost: Cost, answerCost: Cost) => void): void {

@@ -77,6 +77,9 @@ export {
   writeVarintField,
 } from './proto-writer.ts';
 export {
+  copyOf,
+  hasNode,
+  isCopy,
   isNodeId,
   isReplicaId,
   type NodeId,

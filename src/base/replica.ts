@@ -40,8 +40,22 @@ export function toReplicaId(value: number): ReplicaId {
 
 /** The id of the copy number `copy` that the node holds of a group; 0 is its first. */
 export function replicaOf(node: NodeId, copy = 0): ReplicaId {
-  assert(Number.isInteger(copy) && copy >= 0 && copy < COPIES, 'A node holds at most 2^20 copies of a group', copy);
+  assert(isCopy(copy), 'A node holds at most 2^20 copies of a group', copy);
   return toReplicaId(node * COPIES + copy);
+}
+
+/** Whether the id tells a node: whoever did not make it himself asks before `nodeOf`. */
+export function hasNode(replica: ReplicaId): boolean {
+  return isNodeId(Math.floor(replica / COPIES));
+}
+
+/** Which copy of the group it is on its node. */
+export function copyOf(replica: ReplicaId): number {
+  return replica % COPIES;
+}
+
+export function isCopy(value: number): boolean {
+  return Number.isInteger(value) && value >= 0 && value < COPIES;
 }
 
 /** The node that holds the replica. */

@@ -1,7 +1,8 @@
 /**
- * One message of Raft as bytes.
+ * One message of Raft as bytes, and between which replicas it goes.
  *
  * ```
+ * route     := varint group, varint copy on the node that sends, varint copy on the node that it is for
  * message   := u8 tag, varint term, fields of its kind in the order of the table below
  * entry id  := varint index, varint term
  * entries   := varint count, head*, payload*
@@ -18,17 +19,32 @@ import {
   type ByteReader,
   type ByteWriter,
   CATALOG_GROUP,
+  copyOf,
   type GroupId,
+  hasNode,
+  isCopy,
   isGroupId,
   isLogIndex,
   isTerm,
   type LogIndex,
   NO_BYTES,
+  type NodeId,
+  nodeOf,
+  type ReplicaId,
+  replicaOf,
   type Term,
   toLogIndex,
   toTerm,
 } from '#base';
-import { decodeMembership, type Entry, type EntryId, encodeMembership, type Membership, type Message } from '#raft';
+import {
+  decodeMembership,
+  type Entry,
+  type EntryId,
+  encodeMembership,
+  everybody,
+  type Membership,
+  type Message,
+} from '#raft';
 
 /** Entries in one append; more cannot come together with payloads of 256 KiB in all. */
 const ENTRIES_MAX = 2 ** 18 + 2 ** 10;
@@ -165,7 +181,7 @@ const FIELDS: { readonly [K in Kind]: Fields<MessageOf<K>> } = {
       return {
         kind: 'install-snapshot',
         term,
-        snapshot: { last, membership: readMembership(reader, reader.varint()) },
+        snapshot: { last, membership: membershipIn(reader, reader.bytes(reader.varint())) },
       };
     },
   },
@@ -267,10 +283,7 @@ function readHead(reader: ByteReader, before: Term): Head {
 function entryOf(reader: ByteReader, id: EntryId, payload: Uint8Array, hasMembership: boolean): Entry {
   const { index, term } = id;
   if (!hasMembership) return { index, term, payload };
-  const membership = decodeMembership(payload);
-  if (typeof membership !== 'string') return { index, term, payload: NO_BYTES, membership };
-  fail(reader);
-  return { index, term, payload };
+  return { index, term, payload: NO_BYTES, membership: membershipIn(reader, payload) };
 }
 
 /**
@@ -282,9 +295,10 @@ function ownBytes(reader: ByteReader, count: number): Uint8Array {
   return 2 * count >= reader.source.length ? found : new Uint8Array(found);
 }
 
-function readMembership(reader: ByteReader, length: number): Membership {
-  const membership = decodeMembership(reader.bytes(length));
-  if (typeof membership !== 'string') return membership;
+/** A membership whose members are all on some node; with `failed`, none. */
+function membershipIn(reader: ByteReader, bytes: Uint8Array): Membership {
+  const membership = decodeMembership(bytes);
+  if (typeof membership !== 'string' && everybody(membership).every(hasNode)) return membership;
   fail(reader);
   return NOBODY;
 }
@@ -309,6 +323,38 @@ export function readIndex(reader: ByteReader): LogIndex {
 export function readTerm(reader: ByteReader): Term {
   const value = reader.varint();
   return isTerm(value) ? value : NO_TERM;
+}
+
+/** The two nodes of a frame: every message in it is from a replica of the one to a replica of the other. */
+export interface Ends {
+  readonly from: NodeId;
+  readonly to: NodeId;
+}
+
+/** Which group, and which of its replicas. */
+export interface Route {
+  readonly group: GroupId;
+  readonly from: ReplicaId;
+  readonly to: ReplicaId;
+}
+
+export function writeRoute(writer: ByteWriter, { group, from, to }: Route, ends: Ends): void {
+  assert(nodeOf(from) === ends.from && nodeOf(to) === ends.to, 'A frame is between the replicas of its nodes', from);
+  writer.varint(group);
+  writer.varint(copyOf(from));
+  writer.varint(copyOf(to));
+}
+
+/** With `failed`, any. */
+export function readRoute(reader: ByteReader, ends: Ends): Route {
+  return { group: readGroup(reader), from: readReplica(reader, ends.from), to: readReplica(reader, ends.to) };
+}
+
+function readReplica(reader: ByteReader, node: NodeId): ReplicaId {
+  const copy = reader.varint();
+  if (isCopy(copy)) return replicaOf(node, copy);
+  fail(reader);
+  return replicaOf(node);
 }
 
 /** A group; with `failed`, any. */

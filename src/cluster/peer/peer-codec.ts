@@ -7,7 +7,7 @@
  *              [table]         beats                            repeat-table.ts
  *              [table]         answers to beats
  *              envelope*       everything else, to the end
- * envelope  := varint group, varint from, varint to, message    message-bytes.ts
+ * envelope  := route, message                                   message-bytes.ts
  * name      := u64 session, varint seq                          0 and 0: none
  * ```
  *
@@ -18,11 +18,20 @@
  *       reconstructed so is dropped, and the next table is whole.
  */
 import { assert, type ByteReader, ByteWriter, type Crc32, failure, ok, type Random, type Result } from '#base';
-import { isReplicaId, type Message } from '#raft';
+import type { Message } from '#raft';
 import type { Envelope } from './envelope.ts';
 import { beginFrame, FRAME_BYTES_MAX, type FrameHeader, openFrame, readFrameHeader, sealFrame } from './frame.ts';
 import { LANES, type Lane, laneOf } from './links.ts';
-import { fail, readGroup, readIndex, readMessage, readTerm, writeMessage } from './message-bytes.ts';
+import {
+  type Ends,
+  fail,
+  readIndex,
+  readMessage,
+  readRoute,
+  readTerm,
+  writeMessage,
+  writeRoute,
+} from './message-bytes.ts';
 import type { NodeId, NodePlace, StoreId } from './place.ts';
 import { type ReadTable, type RowShape, type TableName, TableReader, TableWriter } from './repeat-table.ts';
 
@@ -149,7 +158,7 @@ export class PeerCodec {
     const opened = openFrame(bytes, this.#parts.crc32);
     if (opened.kind === 'failure') return opened;
     const peer = this.#correspondent(from);
-    const content = readContent(opened.value, peer);
+    const content = readContent(opened.value, peer, { from: from.node, to: to.node });
     if (content === undefined) return failure('its content is malformed');
     return ok({ from, messages: take(content, peer) });
   }
@@ -169,6 +178,7 @@ export class PeerCodec {
   ): readonly Envelope[] {
     const writer = this.#writer;
     const peer = this.#correspondent(to);
+    const ends = { from: this.#parts.self.node, to: to.node };
     const hasBeats = peer.beats.takes(beats);
     const hasAnswers = peer.answers.takes(answers);
     writer.u8(HELD + (hasBeats ? BEATS : 0) + (hasAnswers ? ANSWERS : 0));
@@ -176,8 +186,8 @@ export class PeerCodec {
       writer.u64le(session);
       writer.varint(seq);
     }
-    const otherBeats = hasBeats ? peer.beats.write(writer, beats) : beats;
-    const otherAnswers = hasAnswers ? peer.answers.write(writer, answers) : answers;
+    const otherBeats = hasBeats ? peer.beats.write(writer, beats, ends) : beats;
+    const otherAnswers = hasAnswers ? peer.answers.write(writer, answers, ends) : answers;
     return [...otherBeats, ...otherAnswers];
   }
 
@@ -186,17 +196,16 @@ export class PeerCodec {
     const writer = this.#writer;
     const frames: Uint8Array[] = [];
     let count = 0;
-    for (const { group, from, to, message } of messages) {
+    const ends = { from: header.from.node, to: header.to.node };
+    for (const envelope of messages) {
       if (count === MESSAGES_MAX || writer.length >= FRAME_FULL_BYTES) {
         frames.push(this.#sealed());
         beginFrame(writer, header);
         writer.u8(0);
         count = 0;
       }
-      writer.varint(group);
-      writer.varint(from);
-      writer.varint(to);
-      writeMessage(writer, message);
+      writeRoute(writer, envelope, ends);
+      writeMessage(writer, envelope.message);
       count += 1;
     }
     frames.push(this.#sealed());
@@ -256,17 +265,18 @@ function isOf<K extends Message['kind']>(
 }
 
 /** Reads to the end and changes nothing; undefined when anything is not as it must be. */
-function readContent(reader: ByteReader, peer: Correspondent): Content | undefined {
+function readContent(reader: ByteReader, peer: Correspondent, ends: Ends): Content | undefined {
   const flags = reader.u8();
   if (flags > FLAGS_MAX) fail(reader);
   const held = (flags & HELD) === 0 ? undefined : { beats: readName(reader), answers: readName(reader) };
-  const beats = (flags & BEATS) === 0 ? undefined : peer.itsBeats.read(reader);
-  const answers = (flags & ANSWERS) === 0 ? undefined : peer.itsAnswers.read(reader);
+  const beats = (flags & BEATS) === 0 ? undefined : peer.itsBeats.read(reader, ends);
+  const answers = (flags & ANSWERS) === 0 ? undefined : peer.itsAnswers.read(reader, ends);
   const messages: Envelope[] = [];
   while (reader.left > 0 && !reader.failed) {
-    const envelope = readEnvelope(reader);
-    if (envelope === undefined || messages.length === MESSAGES_MAX) fail(reader);
-    else messages.push(envelope);
+    const route = readRoute(reader, ends);
+    const message = readMessage(reader);
+    if (message === undefined || messages.length === MESSAGES_MAX) fail(reader);
+    else messages.push({ ...route, message });
   }
   return reader.failed ? undefined : { held, beats, answers, messages };
 }
@@ -279,15 +289,6 @@ function take({ held, beats, answers, messages }: Content, peer: Correspondent):
   const allBeats = beats === undefined ? undefined : peer.itsBeats.take(beats);
   const allAnswers = answers === undefined ? undefined : peer.itsAnswers.take(answers);
   return [...(allBeats ?? []), ...(allAnswers ?? []), ...messages];
-}
-
-function readEnvelope(reader: ByteReader): Envelope | undefined {
-  const group = readGroup(reader);
-  const from = reader.varint();
-  const to = reader.varint();
-  const message = readMessage(reader);
-  if (message === undefined || !isReplicaId(from) || !isReplicaId(to)) return undefined;
-  return { group, from, to, message };
 }
 
 function readName(reader: ByteReader): TableName {

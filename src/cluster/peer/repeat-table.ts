@@ -19,15 +19,15 @@
  * ```
  * table   := u64 session, varint seq, u8 is a difference,
  *            if it is one: varint count, (varint group)*                    groups that are not in it any more
- *            varint count, (varint group, varint from, varint to, fields)*  rows that are new or differ; or all
+ *            varint count, (route, fields)*                                 rows that are new or differ; or all
  * fields  := varint term, varint commit, varint round                       of a beat
  *          | varint term, varint round                                      of an answer to one
  * ```
  */
 import type { ByteReader, ByteWriter, GroupId } from '#base';
-import { isReplicaId, type Message } from '#raft';
+import type { Message } from '#raft';
 import type { Envelope } from './envelope.ts';
-import { fail, readGroup } from './message-bytes.ts';
+import { type Ends, fail, readGroup, readRoute, writeRoute } from './message-bytes.ts';
 
 type Repeated = Extract<Message, { readonly kind: 'beat' | 'beat-ack' }>;
 
@@ -102,7 +102,7 @@ export class TableWriter<M extends Repeated> {
   }
 
   /** Makes these the next table and writes it. Returns what has no place in it. */
-  write(writer: ByteWriter, envelopes: readonly Envelope<M>[]): readonly Envelope<M>[] {
+  write(writer: ByteWriter, envelopes: readonly Envelope<M>[], ends: Ends): readonly Envelope<M>[] {
     const isDifference = this.#seq > 0 && this.#confirmed === this.#seq;
     this.#seq += 1;
     const { differing, gone, rest } = this.#compare(envelopes);
@@ -113,10 +113,10 @@ export class TableWriter<M extends Repeated> {
       writer.varint(gone.length);
       for (const group of gone) writer.varint(group);
       writer.varint(differing.length);
-      for (const envelope of differing) this.#writeRow(writer, envelope);
+      for (const envelope of differing) this.#writeRow(writer, envelope, ends);
     } else {
       writer.varint(this.#rows.size);
-      for (const { envelope } of this.#rows.values()) this.#writeRow(writer, envelope);
+      for (const { envelope } of this.#rows.values()) this.#writeRow(writer, envelope, ends);
     }
     return rest;
   }
@@ -150,11 +150,9 @@ export class TableWriter<M extends Repeated> {
     return one.from === other.from && one.to === other.to && this.#shape.isSame(one.message, other.message);
   }
 
-  #writeRow(writer: ByteWriter, { group, from, to, message }: Envelope<M>): void {
-    writer.varint(group);
-    writer.varint(from);
-    writer.varint(to);
-    this.#shape.writeFields(writer, message);
+  #writeRow(writer: ByteWriter, envelope: Envelope<M>, ends: Ends): void {
+    writeRoute(writer, envelope, ends);
+    this.#shape.writeFields(writer, envelope.message);
   }
 }
 
@@ -180,7 +178,7 @@ export class TableReader<M extends Repeated> {
   }
 
   /** Reads a table and changes nothing. With `reader.failed` what it returns means nothing. */
-  read(reader: ByteReader): ReadTable<M> {
+  read(reader: ByteReader, ends: Ends): ReadTable<M> {
     const session = reader.u64le();
     const seq = reader.varint();
     const difference = reader.u8();
@@ -191,8 +189,7 @@ export class TableReader<M extends Repeated> {
     }
     const rows: Envelope<M>[] = [];
     for (let left = countOf(reader); left > 0 && !reader.failed; left--) {
-      const row = this.#readRow(reader);
-      if (row !== undefined) rows.push(row);
+      rows.push({ ...readRoute(reader, ends), message: this.#shape.readFields(reader) });
     }
     return { session, seq, isDifference: difference === 1, gone, rows };
   }
@@ -211,16 +208,6 @@ export class TableReader<M extends Repeated> {
     }
     this.#held = { session, seq };
     return [...this.#rows.values()];
-  }
-
-  #readRow(reader: ByteReader): Envelope<M> | undefined {
-    const group = readGroup(reader);
-    const from = reader.varint();
-    const to = reader.varint();
-    const message = this.#shape.readFields(reader);
-    if (isReplicaId(from) && isReplicaId(to)) return { group, from, to, message };
-    fail(reader);
-    return undefined;
   }
 }
 

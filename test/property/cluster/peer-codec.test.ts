@@ -13,7 +13,7 @@ import { sealFrame } from '../../../src/cluster/peer/frame.ts';
 import { LANES, laneOf } from '../../../src/cluster/peer/links.ts';
 import type { PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
 import { envelopeOf, envelopes, KINDS } from '../../support/cluster/peer-messages.ts';
-import { codecOf, NORTH, SOUTH, say } from '../../support/cluster/peer-pair.ts';
+import { codecOf, NORTH, reply, SOUTH, say } from '../../support/cluster/peer-pair.ts';
 
 const RUNS = Number(process.env['PEER_RUNS'] ?? '300');
 
@@ -232,7 +232,7 @@ class History {
     if (!toSouth || messages.length === 0) return;
     this.arrived += messages.length;
     const answers = messages.map(({ group, message }) =>
-      say(group, { kind: 'beat-ack', term: message.term, round: message.kind === 'beat' ? message.round : 0 }),
+      reply(group, { kind: 'beat-ack', term: message.term, round: message.kind === 'beat' ? message.round : 0 }),
     );
     for (const answer of this.#south.encode(NORTH, answers)) {
       this.#underway.push({ frame: answer.frame, toSouth: false, said: answers });

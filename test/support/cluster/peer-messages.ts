@@ -1,7 +1,17 @@
 // Random messages of Raft between replicas, for the codec of frames: any that a replica could send.
 import * as fc from 'fast-check';
-import { type LogIndex, type Term, toGroupId, toLogIndex, toTerm } from '#base';
-import { type Entry, type EntryId, type Membership, type Message, type ReplicaId, toReplicaId } from '#raft';
+import {
+  type LogIndex,
+  type NodeId,
+  type ReplicaId,
+  replicaOf,
+  type Term,
+  toGroupId,
+  toLogIndex,
+  toNodeId,
+  toTerm,
+} from '#base';
+import { type Entry, type EntryId, type Membership, type Message } from '#raft';
 import type { Envelope } from '../../../src/cluster/peer/envelope.ts';
 
 type Kind = Message['kind'];
@@ -16,7 +26,10 @@ const count: fc.Arbitrary<number> = fc.oneof(
 );
 const index: fc.Arbitrary<LogIndex> = count.map(toLogIndex);
 const term: fc.Arbitrary<Term> = count.map(toTerm);
-const replica: fc.Arbitrary<ReplicaId> = count.map((value) => toReplicaId(Math.max(1, value)));
+const COPIES = 2 ** 20;
+const copy: fc.Arbitrary<number> = fc.oneof(fc.nat(3), fc.nat(COPIES - 1));
+const node: fc.Arbitrary<NodeId> = fc.oneof(fc.nat(9), fc.nat(2 ** 32 - 2)).map((number) => toNodeId(number + 1));
+const replica: fc.Arbitrary<ReplicaId> = fc.tuple(node, copy).map(([place, number]) => replicaOf(place, number));
 const id: fc.Arbitrary<EntryId> = fc.record({ index, term });
 
 const membership: fc.Arbitrary<Membership> = fc
@@ -94,11 +107,12 @@ const MESSAGES: Readonly<Record<Kind, fc.Arbitrary<Message>>> = {
 
 export const KINDS: readonly Kind[] = Object.keys(MESSAGES).filter((name): name is Kind => name in MESSAGES);
 
+/** From a replica of node 1 to one of node 2. */
 export function envelopeOf(kind: Kind): fc.Arbitrary<Envelope> {
   return fc.record({
     group: fc.oneof(fc.nat(200), fc.nat(2 ** 32 - 1)).map(toGroupId),
-    from: replica,
-    to: replica,
+    from: copy.map((number) => replicaOf(toNodeId(1), number)),
+    to: copy.map((number) => replicaOf(toNodeId(2), number)),
     message: MESSAGES[kind],
   });
 }

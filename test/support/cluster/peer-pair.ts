@@ -1,7 +1,7 @@
 // Two nodes of one cluster and the codecs by which they talk, with sessions from a seed.
-import { type Random, toGroupId } from '#base';
+import { type Random, replicaOf, toGroupId } from '#base';
 import { nativeCrc32 } from '#cluster';
-import { type Message, toReplicaId } from '#raft';
+import type { Message } from '#raft';
 import type { Envelope } from '../../../src/cluster/peer/envelope.ts';
 import { PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
 import { type NodePlace, toNodeId, toStoreId } from '../../../src/cluster/peer/place.ts';
@@ -26,7 +26,18 @@ export function codecOf(self: NodePlace, clusterId: string = CLUSTER, session?: 
   return new PeerCodec({ clusterId, self, crc32: nativeCrc32, random });
 }
 
-/** Says that it leads, or answers that, for a group: everything else follows from the numbers. */
+/** From a replica of North to one of South; which ones follows from the group. */
 export function say(group: number, message: Message): Envelope {
-  return { group: toGroupId(group), from: toReplicaId(group + 1), to: toReplicaId(group + 2), message };
+  return {
+    group: toGroupId(group),
+    from: replicaOf(NORTH.node, group % 7),
+    to: replicaOf(SOUTH.node, group % 5),
+    message,
+  };
+}
+
+/** The other way. */
+export function reply(group: number, message: Message): Envelope {
+  const { from: to, to: from } = say(group, message);
+  return { group: toGroupId(group), from, to, message };
 }

@@ -2,7 +2,7 @@
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { nodeOf, replicaOf, toNodeId } from '#base';
+import { copyOf, hasNode, isCopy, nodeOf, replicaOf, toNodeId, toReplicaId } from '#base';
 
 const NODE_MAX = 2 ** 32 - 1;
 const COPY_MAX = 2 ** 20 - 1;
@@ -15,6 +15,13 @@ describe('a replica id (B5)', () => {
     fc.assert(fc.property(node, copy, (on, of) => nodeOf(replicaOf(on, of)) === on));
     expect(nodeOf(replicaOf(toNodeId(NODE_MAX), COPY_MAX))).toBe(NODE_MAX);
     expect(replicaOf(toNodeId(1))).toBe(2 ** 20);
+  });
+
+  it('tells which copy it is, and whether it has a node at all', () => {
+    fc.assert(fc.property(node, copy, (on, of) => copyOf(replicaOf(on, of)) === of && hasNode(replicaOf(on, of))));
+    const nowhere = [1, COPY_MAX, (NODE_MAX + 1) * 2 ** 20, Number.MAX_SAFE_INTEGER].map(toReplicaId);
+    expect(nowhere.some(hasNode)).toBe(false);
+    expect([-1, 0.5, COPY_MAX + 1].some(isCopy)).toBe(false);
   });
 
   it('is another for every node and every copy', () => {

@@ -5,15 +5,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { concatBytes, toHex, toLogIndex, toTerm } from '#base';
+import { concatBytes, type ReplicaId, replicaOf, toHex, toLogIndex, toReplicaId, toTerm } from '#base';
 import { nativeCrc32 } from '#cluster';
-import { type Message, membershipOf, toReplicaId } from '#raft';
+import { type Entry, type Message, membershipOf } from '#raft';
 import type { Envelope } from '../../../src/cluster/peer/envelope.ts';
 import { FRAME_BYTES_MAX, readFrameHeader, sealFrame } from '../../../src/cluster/peer/frame.ts';
 import type { PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
 import { isNodeId, isStoreId, type NodePlace, toNodeId } from '../../../src/cluster/peer/place.ts';
 import { TABLE_ROWS_MAX } from '../../../src/cluster/peer/repeat-table.ts';
-import { CLUSTER, codecOf, NORTH, SOUTH, say } from '../../support/cluster/peer-pair.ts';
+import { CLUSTER, codecOf, NORTH, reply, SOUTH, say } from '../../support/cluster/peer-pair.ts';
 
 const PAGE = join(import.meta.dirname, '../../../docs/formats/peer-frames.md');
 const MEBIBYTE = 2 ** 20;
@@ -30,6 +30,12 @@ function append(payload: Uint8Array, term = 3): Message {
   const previous = { index: toLogIndex(6), term: toTerm(2) };
   const entry = { index: toLogIndex(7), term: toTerm(3), payload };
   return { kind: 'append', term: toTerm(term), previous, entries: [entry], commit: toLogIndex(6) };
+}
+
+/** An entry with a membership of one. */
+function entriesOf(voter: ReplicaId): readonly Entry[] {
+  const membership = membershipOf([voter]);
+  return [{ index: toLogIndex(7), term: toTerm(3), payload: new Uint8Array(0), membership }];
 }
 
 function single(codec: PeerCodec, to: NodePlace, messages: readonly Envelope[]): Uint8Array {
@@ -61,7 +67,7 @@ describe('docs/formats/peer-frames.md', () => {
           .join(''),
       );
     const codec = codecOf(NORTH, CLUSTER, 0xc0ffee);
-    const membership = membershipOf([toReplicaId(8), toReplicaId(9)]);
+    const membership = membershipOf([replicaOf(NORTH.node), replicaOf(SOUTH.node)]);
     const entries = [
       { index: toLogIndex(7), term: toTerm(3), payload: Uint8Array.of(0x68, 0x69) },
       { index: toLogIndex(8), term: toTerm(3), payload: new Uint8Array(0), membership },
@@ -112,6 +118,13 @@ describe('an append', () => {
     expect(reasonOf(codecOf(SOUTH), frame)).toBe('its content is malformed');
   });
 
+  it('of a membership of whom no node holds is malformed: nobody could be sent anything there', () => {
+    const nowhere = { ...append(new Uint8Array(0)), entries: entriesOf(toReplicaId(5)) };
+    expect(reasonOf(codecOf(SOUTH), single(codecOf(NORTH), SOUTH, [say(1, nowhere)]))).toBe('its content is malformed');
+    const somewhere = { ...append(new Uint8Array(0)), entries: entriesOf(replicaOf(NORTH.node)) };
+    expect(reasonOf(codecOf(SOUTH), single(codecOf(NORTH), SOUTH, [say(1, somewhere)]))).toBe('decoded');
+  });
+
   it('of the largest entry fits into a frame behind others, and frames end with the message that fills them', () => {
     const large = append(new Uint8Array(2 * MEBIBYTE));
     const [small, usual] = [20, 256].map((kib) => append(new Uint8Array(kib * 1024)));
@@ -137,7 +150,7 @@ describe('tables of beats', () => {
   it('say nothing twice once the other end has said what it holds, and all again when it may be lost', () => {
     const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
     const beats = Array.from({ length: 100 }, (_, group) => say(group, beat(group)));
-    const answers = beats.map(({ group }) => say(group, answer()));
+    const answers = beats.map(({ group }) => reply(group, answer()));
     const lengths = [0, 1, 2].map(() => {
       const frame = single(north, SOUTH, beats);
       expect(messagesOf(south, frame)).toEqual(beats);
@@ -153,7 +166,7 @@ describe('tables of beats', () => {
     const [before, after, south] = [codecOf(NORTH), codecOf(NORTH), codecOf(SOUTH)];
     const late = single(before, SOUTH, [say(1, beat(1)), say(2, beat(2))]);
     messagesOf(south, single(after, SOUTH, [say(1, beat(8)), say(3, beat(8))]));
-    messagesOf(after, single(south, NORTH, [say(1, answer()), say(3, answer())]));
+    messagesOf(after, single(south, NORTH, [reply(1, answer()), reply(3, answer())]));
     messagesOf(south, late);
     // A difference to a table of the same number, in another session.
     expect(messagesOf(south, single(after, SOUTH, [say(1, beat(8)), say(3, beat(9))]))).toEqual([]);
@@ -163,7 +176,7 @@ describe('tables of beats', () => {
     const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
     const beats = Array.from({ length: 100 }, (_, group) => say(group, beat(group)));
     messagesOf(south, single(north, SOUTH, beats));
-    messagesOf(north, single(south, NORTH, [say(1, answer())]));
+    messagesOf(north, single(south, NORTH, [reply(1, answer())]));
     const reads = [say(5, beat(5, 1)), say(6, beat(6, 1))];
     expect(messagesOf(south, single(north, SOUTH, reads))).toEqual(reads);
     const frame = single(north, SOUTH, beats);
@@ -183,7 +196,7 @@ describe('tables of beats', () => {
     const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
     const half = Array.from({ length: TABLE_ROWS_MAX }, (_, group) => say(group, beat(group)));
     messagesOf(south, single(north, SOUTH, half));
-    messagesOf(north, single(south, NORTH, [say(1, answer())]));
+    messagesOf(north, single(south, NORTH, [reply(1, answer())]));
     const difference = single(
       north,
       SOUTH,
@@ -196,7 +209,8 @@ describe('tables of beats', () => {
     const south = codecOf(SOUTH);
     for (let node = 10; node < 1000; node++) {
       const place = { node: toNodeId(node), store: NORTH.store };
-      expect(messagesOf(south, single(codecOf(place), SOUTH, [say(1, beat(node))]))).toHaveLength(1);
+      const said = { ...say(1, beat(node)), from: replicaOf(place.node) };
+      expect(messagesOf(south, single(codecOf(place), SOUTH, [said]))).toEqual([said]);
     }
   });
 });

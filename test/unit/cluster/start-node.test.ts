@@ -205,7 +205,7 @@ describe('a node', () => {
     expect((await metrics.render()).body).toContain('cairn_rejected_total{reason="draining"} 1');
   });
 
-  it('loses nothing that it answered when it is killed, other and other (C2)', async () => {
+  it('loses nothing that it answered when it is killed, again and again (C2)', async () => {
     const answered = new Map<number, string>();
     // Starting is what takes the time. The third node has what two kills left, the last one reads it all.
     for (let round = 0; round < 3; round += 1) {

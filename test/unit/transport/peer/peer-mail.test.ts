@@ -3,7 +3,7 @@
 // two nodes without cores, each a PeerMail over the links of grpc-js.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { toGroupId, toLogIndex, toTerm } from '#base';
+import { toLogIndex, toTerm } from '#base';
 import {
   type Envelope,
   type NodeId,
@@ -15,9 +15,9 @@ import {
   PeerMail,
 } from '#cluster';
 import { createMetrics, type LogFields, type Logger, silentLogger } from '#observability';
-import { toReplicaId } from '#raft';
 import { openPeerLinks } from '#transport/peer';
 import { observePeers, PeerMeasureGatherer } from '../../../../src/cluster/peer/peer-measures.ts';
+import { reply, say } from '../../../support/cluster/peer-pair.ts';
 import { CLUSTER, numbered, placeOf, QUICK } from '../../../support/peer-nodes.ts';
 
 const NORTH = placeOf(1);
@@ -57,10 +57,6 @@ class PostedNode {
   }
 }
 
-function say(group: number, message: Envelope['message']): Envelope {
-  return { group: toGroupId(group), from: toReplicaId(group + 1), to: toReplicaId(group + 2), message };
-}
-
 function beats(commit: number): readonly Envelope[] {
   return Array.from({ length: 50 }, (_, group) =>
     say(group, { kind: 'beat', term: TERM, commit: toLogIndex(commit), round: 0 }),
@@ -94,7 +90,9 @@ describe('the messages of two nodes', () => {
     for (let commit = 1; commit <= 5; commit++) {
       north.mail.send(SOUTH.node, beats(commit));
       await vi.waitFor(() => expect(south.heard).toEqual(beats(commit)));
-      const answers = south.heard.splice(0).map(({ group }) => say(group, { kind: 'beat-ack', term: TERM, round: 0 }));
+      const answers = south.heard
+        .splice(0)
+        .map(({ group }) => reply(group, { kind: 'beat-ack', term: TERM, round: 0 }));
       south.mail.send(NORTH.node, answers);
       await vi.waitFor(() => expect(north.heard.splice(0)).toEqual(answers));
     }
@@ -109,7 +107,7 @@ describe('the messages of two nodes', () => {
     const { north, south } = await pair();
     north.mail.send(SOUTH.node, beats(1));
     await vi.waitFor(() => expect(south.heard).toHaveLength(50));
-    south.mail.send(NORTH.node, [say(1, { kind: 'beat-ack', term: TERM, round: 0 })]);
+    south.mail.send(NORTH.node, [reply(1, { kind: 'beat-ack', term: TERM, round: 0 })]);
     await vi.waitFor(() => expect(north.heard).toHaveLength(1));
     await south.mail.close();
     await vi.waitFor(() => expect(north.lost).toEqual([SOUTH.node]));
@@ -139,7 +137,7 @@ describe('what links tell', () => {
     const showNorth = observePeers(metrics, logger);
     north.mail.send(SOUTH.node, beats(1));
     await vi.waitFor(() => expect(south.heard).toHaveLength(50));
-    south.mail.send(NORTH.node, [say(1, { kind: 'beat-ack', term: TERM, round: 0 })]);
+    south.mail.send(NORTH.node, [reply(1, { kind: 'beat-ack', term: TERM, round: 0 })]);
     await vi.waitFor(() => expect(north.heard).toHaveLength(1));
     const read = async (): Promise<(name: string) => number> => {
       const { body } = await metrics.render();
