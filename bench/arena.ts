@@ -6,7 +6,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type CairnNode, startCairn } from './peers/cairn.ts';
+import { type Build, type CairnNode, startCairn } from './peers/cairn.ts';
 import { type Etcd, etcdVersion, startEtcd } from './peers/etcd.ts';
 import { type Postgres, postgresBin, startPostgres } from './peers/postgres.ts';
 
@@ -24,10 +24,10 @@ export class Arena implements AsyncDisposable {
   }
 
   /** A node of its own for each name. */
-  cairn(name = 'cairn'): Promise<CairnNode> {
+  cairn(name = 'cairn', build?: Build): Promise<CairnNode> {
     const known = this.#cairns.get(name);
     if (known !== undefined) return known;
-    const started = this.#keep(startCairn(join(this.dir, name)));
+    const started = this.#keep(startCairn(join(this.dir, name), build));
     this.#cairns.set(name, started);
     return started;
   }

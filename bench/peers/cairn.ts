@@ -29,14 +29,26 @@ export const QUERY_EVENTS: string = `${SERVICE}QueryEvents`;
 export const SCAN_LOG: string = `${SERVICE}ScanDatabaseLog`;
 export const SCAN_LOG_BATCHES: string = `${SERVICE}ScanLogBatches`;
 
+export interface Build {
+  /** A checkout with its compiled server. */
+  readonly root: string;
+  /** Options of Node; the server adds those that it lacks. */
+  readonly nodeOptions: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const THIS_BUILD: Build = { root: ROOT, nodeOptions: [], env: {} };
+
 /** Starts the compiled server (npm run build) on free ports. */
-export async function startCairn(dataDir: string, settings: readonly string[] = []): Promise<CairnNode> {
+export async function startCairn(dataDir: string, build: Build = THIS_BUILD): Promise<CairnNode> {
   const began = performance.now();
-  const entry = resolve(ROOT, 'dist/src/main/main.js');
+  const entry = resolve(build.root, 'dist/src/main/main.js');
   // The ballast is made once, in the first minutes of a node's life; its writes would be measured with everything else.
   const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0', '--ballast-bytes=0'];
-  const child: ChildProcess = spawn(process.execPath, [entry, `--data-dir=${dataDir}`, ...ports, ...settings], {
+  const args = [...build.nodeOptions, entry, `--data-dir=${dataDir}`, ...ports];
+  const child: ChildProcess = spawn(process.execPath, args, {
     stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...build.env },
   });
   const ready = await readyLine(child);
   const [host = '127.0.0.1', port = ''] = ready.grpc.split(/:(?=\d+$)/);

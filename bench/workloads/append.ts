@@ -1,6 +1,6 @@
 /** Appends: conditional transactions of one event or many, by one client or many, against etcd and PostgreSQL. */
 import type { Arena } from '../arena.ts';
-import { appendRequests, createDatabase, TRANSACT } from '../peers/cairn.ts';
+import { appendRequests, type CairnNode, createDatabase, TRANSACT } from '../peers/cairn.ts';
 import { ETCD_TXN, etcdConditionalPut } from '../peers/etcd.ts';
 import { appendScript, pgbench, postgresBin } from '../peers/postgres.ts';
 import { grpcJsLoop } from '../support/grpc-js-loop.ts';
@@ -8,9 +8,10 @@ import { h2load } from '../support/h2load.ts';
 import { grpcHeaders } from '../support/http2-connection.ts';
 import { measured, measuredRun } from '../support/measured.ts';
 import { cpuSeconds, processTree } from '../support/process-cpu.ts';
-import type { Contender, Workload } from '../support/sample.ts';
+import type { Contender, Sample, Workload } from '../support/sample.ts';
 
 const DURABLE = 'fdatasync before the answer';
+const WARM_UP_CALLERS = 16;
 /** The grpc-js client makes its own. */
 const NO_HEADERS = Buffer.alloc(0);
 
@@ -87,25 +88,35 @@ export async function constraintWorkload(arena: Arena, load: AppendLoad): Promis
 }
 
 async function cairnAppend(arena: Arena, load: AppendLoad & { readonly conditional: boolean }): Promise<Contender> {
-  const node = await arena.cairn();
+  return nodeAppend(arena, await arena.cairn(), load);
+}
+
+/** The load against one node, in a database of its own. */
+export async function nodeAppend(
+  arena: Arena,
+  node: CairnNode,
+  load: AppendLoad & { readonly conditional: boolean },
+): Promise<Contender> {
   const database = `${load.name}-${load.conditional ? 'conditional' : 'plain'}`;
   await createDatabase(node, database);
   const template = appendRequests({ ...load, database }, arena.numbers());
   const headers = grpcHeaders(TRANSACT);
+  const by = (clients: number, seconds: number): Promise<Sample> =>
+    measured(
+      { pids: [node.pid], eventsPerCall: load.events },
+      { address: node.address, headers, clients, seconds, request: () => template.next() },
+    );
+  return { peer: 'cairn', durability: DURABLE, ...byCallers(by, load.clients) };
+}
+
+/** Measured with the callers of the load, warmed up with at least `WARM_UP_CALLERS`. */
+function byCallers(
+  by: (clients: number, seconds: number) => Promise<Sample>,
+  clients: number,
+): Pick<Contender, 'run' | 'warmUp'> {
   return {
-    peer: 'cairn',
-    durability: DURABLE,
-    run: (seconds) =>
-      measured(
-        { pids: [node.pid], eventsPerCall: load.events },
-        {
-          address: node.address,
-          headers,
-          clients: load.clients,
-          seconds,
-          request: () => template.next(),
-        },
-      ),
+    run: (seconds) => by(clients, seconds),
+    warmUp: (seconds) => by(Math.max(clients, WARM_UP_CALLERS), seconds),
   };
 }
 
@@ -114,18 +125,12 @@ async function etcdAppend(arena: Arena, load: AppendLoad): Promise<readonly Cont
   if (etcd === undefined) return [];
   const template = etcdConditionalPut(load.eventBytes, arena.numbers());
   const headers = grpcHeaders(ETCD_TXN);
-  const run: Contender['run'] = (seconds) =>
+  const by = (clients: number, seconds: number): Promise<Sample> =>
     measured(
       { pids: [etcd.pid], eventsPerCall: 1 },
-      {
-        address: etcd.address,
-        headers,
-        clients: load.clients,
-        seconds,
-        request: () => template.next(),
-      },
+      { address: etcd.address, headers, clients, seconds, request: () => template.next() },
     );
-  return [{ peer: 'etcd', durability: DURABLE, run }];
+  return [{ peer: 'etcd', durability: DURABLE, ...byCallers(by, load.clients) }];
 }
 
 async function postgresAppend(arena: Arena, load: AppendLoad): Promise<readonly Contender[]> {

@@ -12,6 +12,7 @@ import {
   type GroupId,
   type LeaderAddress,
   type Revision,
+  Slots,
   toRevision,
 } from '#base';
 import type { KvReader } from '#kv';
@@ -69,14 +70,11 @@ export class FrontNode implements Node {
   readonly #ports: FrontPorts;
   readonly #catalog: LiveCatalog;
   readonly #revisions: Revisions;
-  readonly #pending = new Map<Token, Pending>();
-  /** Reads of this turn: later ones of the same turn join them, for the message has not left yet. */
-  readonly #reads = new Map<GroupId, Promise<Revision>>();
+  readonly #pending = new Slots<Pending>();
   #turn: Turn = new Turn();
   #isScheduled = false;
   /** Whether the core knows that somebody waits for rows. */
   #isFollowing = false;
-  #lastToken: Token = 0;
   #pendingProposals = 0;
   #address = '';
   #draining: Promise<void> | undefined;
@@ -128,10 +126,11 @@ export class FrontNode implements Node {
   }
 
   async latest(group: GroupId): Promise<Revision> {
-    const shared = this.#reads.get(group);
+    const shared = this.#turn.sharedReads?.get(group);
     if (shared !== undefined) return shared;
     const read = this.#read(group);
-    this.#reads.set(group, read);
+    this.#turn.sharedReads ??= new Map();
+    this.#turn.sharedReads.set(group, read);
     return read;
   }
 
@@ -196,14 +195,12 @@ export class FrontNode implements Node {
   #ask<Answer>(kind: Pending['kind'], { add, answer, onAdmitted }: Asked<Answer>): Promise<Answer> {
     if (this.#draining !== undefined) return this.#refuse(kind, draining());
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    this.#lastToken += 1;
     if (kind === 'proposal') this.#pendingProposals += 1;
     const settle = (settlement: Settlement): void => {
       if (settlement.kind === 'refused') reject(settlement.error);
       else resolve(answer(settlement));
     };
-    this.#pending.set(this.#lastToken, { kind, startedMs: this.#ports.monotonicMs(), settle, onAdmitted });
-    add(this.#lastToken);
+    add(this.#pending.add({ kind, startedMs: this.#ports.monotonicMs(), settle, onAdmitted }));
     this.#schedule();
     return promise;
   }
@@ -227,7 +224,6 @@ export class FrontNode implements Node {
     const commands = this.#turn;
     commands.follows = follows;
     this.#turn = new Turn();
-    this.#reads.clear();
     this.#ports.link.send(commands);
   }
 
@@ -243,9 +239,8 @@ export class FrontNode implements Node {
   }
 
   #settle(settlement: Settlement, nowMs: number): void {
-    const pending = this.#pending.get(settlement.token);
+    const pending = this.#pending.remove(settlement.token);
     assert(pending !== undefined, 'A request is answered once', settlement.token);
-    this.#pending.delete(settlement.token);
     const elapsedMs = nowMs - pending.startedMs;
     if (pending.kind === 'proposal') this.#pendingProposals -= 1;
     if (settlement.kind === 'refused') this.#noteRefusal(pending.kind, settlement.error);
@@ -270,6 +265,8 @@ class Turn implements Commands {
   readonly creates: CreateRequest[] = [];
   readonly deletes: DeleteRequest[] = [];
   readonly reads: ReadRequest[] = [];
+  /** Later reads of a group join the one of the same turn, for the message has not left yet. */
+  sharedReads: Map<GroupId, Promise<Revision>> | undefined;
   follows = false;
 
   get isEmpty(): boolean {

@@ -2,16 +2,28 @@
  * The options of V8 that a node runs with. V8 takes them on its command line only, before the first line of a program,
  * so a process that was started without them becomes one that was: same process id, same arguments, same output.
  *
- * None of them is a limit at which anything ends. They say how early V8 collects what nobody holds any more; what is
- * held grows as it must. Why these, and what they cost: docs/adr/0017-memory-is-bounded.md.
+ * None of them is a limit at which anything ends. They say how V8 collects what nobody holds any more; what is held grows
+ * as it must. Why these, and what they cost: docs/adr/0017-memory-is-bounded.md, 0029-what-dies-young.md.
  */
-const OPTIONS: ReadonlyMap<string, number> = new Map([
+import { availableParallelism } from 'node:os';
+
+/** Pools of malloc that the threads share; by itself glibc makes eight for each processor, and each keeps what it had. */
+const ARENAS_MAX = '2';
+
+/** What Node takes by itself. */
+const POOL_THREADS_MAX = 4;
+
+const OPTIONS: ReadonlyMap<string, string> = new Map([
   // MiB of one half of the young generation of each thread. By itself V8 goes to 64, and comes down from there late.
-  ['--max-semi-space-size', 4],
+  ['--max-semi-space-size', '=8'],
   // MiB of a thread's old generation at which it is first collected as a whole; by itself hundreds.
-  ['--initial-old-space-size', 24],
+  ['--initial-old-space-size', '=24'],
   // And again whenever it has grown by so many percent since; by itself up to 300.
-  ['--heap-growing-percent', 50],
+  ['--heap-growing-percent', '=50'],
+  // What a place in the code allocates is young, however long the first of it lived.
+  ['--no-allocation-site-pretenuring', ''],
+  // Threads that collect and compile beside those that work: as many as there are processors left.
+  ['--v8-pool-size', `=${Math.min(Math.max(availableParallelism() - 1, 1), POOL_THREADS_MAX)}`],
 ]);
 
 /**
@@ -22,7 +34,7 @@ export function ensureV8Options(): void {
   const lacking = ownLackingV8Options();
   if (lacking.length === 0 || typeof process.execve !== 'function') return;
   const args = [process.execPath, ...lacking, ...process.execArgv, ...process.argv.slice(1)];
-  process.execve(process.execPath, args, process.env);
+  process.execve(process.execPath, args, { MALLOC_ARENA_MAX: ARENAS_MAX, ...process.env });
 }
 
 /** The options that this process runs without. */
@@ -34,10 +46,10 @@ export function ownLackingV8Options(): readonly string[] {
 /** The options that are not among those given; one that was given, whatever its value, stays as it is. */
 export function lackingV8Options(given: readonly string[]): readonly string[] {
   const names = new Set(given.map(optionName));
-  return [...OPTIONS].filter(([name]) => !names.has(name)).map(([name, value]) => `${name}=${value}`);
+  return [...OPTIONS].filter(([name]) => !names.has(optionName(name))).map(([name, value]) => name + value);
 }
 
-/** V8 takes `--a_b=1` and `--a-b=1` alike. */
+/** V8 takes `--a_b=1` and `--a-b=1` alike, and `--no-c` says something about `--c`. */
 function optionName(option: string): string {
-  return (option.split('=')[0] ?? '').replaceAll('_', '-');
+  return (option.split('=')[0] ?? '').replaceAll('_', '-').replace(/^--no-/, '--');
 }

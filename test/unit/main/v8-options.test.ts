@@ -10,8 +10,9 @@ import { tempDir } from '../../support/temp-dir.ts';
 vi.setConfig({ testTimeout: 120_000 });
 
 test('options that were given stay as they are', () => {
-  expect(lackingV8Options(['--conditions=source'])).toHaveLength(3);
-  expect(lackingV8Options(['--max_semi_space_size=64', '--heap-growing-percent=10'])).toEqual([
+  expect(lackingV8Options(['--conditions=source'])).toHaveLength(5);
+  const given = ['--max_semi_space_size=64', '--heap-growing-percent=10', '--allocation-site-pretenuring'];
+  expect(lackingV8Options([...given, '--v8-pool-size=3'])).toEqual([
     expect.stringMatching(/^--initial-old-space-size=\d+$/),
   ]);
   expect(lackingV8Options(lackingV8Options([]))).toEqual([]);

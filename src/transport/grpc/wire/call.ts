@@ -47,6 +47,8 @@ const COPIES = 2;
 
 export class Call {
   readonly method: MethodName;
+  /** For the server: where it keeps the call, once it is accepted. */
+  place: number | undefined;
   readonly #surface: Surface;
   readonly #meter: MethodMeter;
   readonly #peer: PeerStream | undefined;

@@ -12,6 +12,7 @@
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { Slots } from '#base';
 import type { ByteBudget, Hold } from '../../byte-budget.ts';
 
 export interface PeerStreamsOptions {
@@ -41,12 +42,11 @@ const SWEEP_EVERY_MS = 1_000;
 
 export class PeerStreams {
   readonly #options: PeerStreamsOptions;
-  readonly #streams = new Map<string, PeerStream>();
+  readonly #streams = new Slots<PeerStream>();
   readonly #onCreated = (message: unknown): void => this.#created(message);
   readonly #sweeping: NodeJS.Timeout;
   /** Streams of other servers of the process are none of this one's. */
   #port: number | undefined;
-  #last = 0;
 
   constructor(options: PeerStreamsOptions) {
     this.#options = options;
@@ -67,7 +67,7 @@ export class PeerStreams {
   /** The stream of a call, by its metadata. */
   of(metadata: { get(name: string): readonly unknown[] }): PeerStream | undefined {
     const [mark] = metadata.get(MARK);
-    return typeof mark === 'string' ? this.#streams.get(mark) : undefined;
+    return typeof mark === 'string' ? this.#streams.get(Number(mark)) : undefined;
   }
 
   #created(message: unknown): void {
@@ -79,14 +79,12 @@ export class PeerStreams {
       stream.close(constants.NGHTTP2_REFUSED_STREAM);
       return;
     }
-    this.#last += 1;
-    const mark = String(this.#last);
-    headers[MARK] = mark;
     const isBounded = this.#options.isBounded(headers[':path'] ?? '');
     const peer = new PeerStream(stream, this.#options, isBounded);
-    this.#streams.set(mark, peer);
+    const mark = this.#streams.add(peer);
+    headers[MARK] = String(mark);
     stream.once('close', () => {
-      this.#streams.delete(mark);
+      this.#streams.remove(mark);
       peer.release();
     });
   }

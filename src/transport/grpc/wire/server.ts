@@ -15,7 +15,7 @@ import {
   ServerCredentials,
   type ServerOptions,
 } from '@grpc/grpc-js';
-import { DatabaseError } from '#base';
+import { DatabaseError, Slots } from '#base';
 import type { ByteBudget } from '../../byte-budget.ts';
 import { Call, type Surface } from './call.ts';
 import { asSerialised, type OutgoingFrames } from './framing.ts';
@@ -79,7 +79,7 @@ const asItIs = (bytes: Buffer): Uint8Array => bytes;
 export class WireServer {
   readonly #parts: WireServerParts;
   readonly #server: Server;
-  readonly #calls = new Set<Call>();
+  readonly #calls = new Slots<Call>();
   readonly #peers: PeerStreams;
   #draining = false;
   #onIdle: (() => void) | undefined;
@@ -132,7 +132,7 @@ export class WireServer {
     const closed = new Promise<void>((resolve) => {
       this.#server.tryShutdown(() => resolve());
     });
-    for (const call of this.#calls)
+    for (const call of this.#calls.values())
       if (call.method.kind === 'server_stream') call.finish(this.#parts.refusals.draining);
     const force = (): void => this.#server.forceShutdown();
     const timers = [setTimeout(force, graceMs)];
@@ -151,8 +151,8 @@ export class WireServer {
     });
   }
 
-  #ended(call: Call): void {
-    this.#calls.delete(call);
+  #ended({ place }: Call): void {
+    if (place !== undefined) this.#calls.remove(place);
     if (this.#calls.size === 0) this.#onIdle?.();
   }
 
@@ -180,14 +180,14 @@ export class WireServer {
   #accept(surface: Surface, method: MethodName, meter: MethodMeter): Call | undefined {
     const peer = this.#peers.of(surface.call.metadata);
     const { unsent, refusals } = this.#parts;
-    const shared = { unsent, noRoom: refusals.noRoom, onEnded: () => this.#ended(call) };
+    const shared = { unsent, noRoom: refusals.noRoom, onEnded: (ended: Call) => this.#ended(ended) };
     const call = new Call({ surface, method, meter, peer, ...shared });
     const refusal = this.#refusal(peer?.deliver(surface.call.request.length) ?? true);
     if (refusal !== undefined) {
       call.finish(refusal);
       return undefined;
     }
-    this.#calls.add(call);
+    call.place = this.#calls.add(call);
     return call;
   }
 
