@@ -84,6 +84,8 @@ export class CoreRuntime implements CoreLink {
   #warming: Promise<void> | undefined;
   #disk: DiskLevel = 'open';
   #isAgain = false;
+  /** Log and store may be closed: whatever other nodes still say comes too late. */
+  #isDrained = false;
   #failure: Error | undefined;
   #onFailure: (failure: Error) => void = () => undefined;
 
@@ -137,7 +139,14 @@ export class CoreRuntime implements CoreLink {
     const requests = { reporter, touch, absence, monotonicMs, step };
     this.#intake = new Intake({ machines, limits, clock, random, placement, disk, ...requests });
     this.#reads = new ReadBarrier(requests);
-    this.#leadership = new Leadership({ limits, reporter, monotonicMs, timers: this.#timers, reads: this.#reads });
+    this.#leadership = new Leadership({
+      limits,
+      reporter,
+      monotonicMs,
+      timers: this.#timers,
+      reads: this.#reads,
+      step,
+    });
     this.#handlers = this.#handleEffects();
     this.#catalog = machines.openCatalog(kv, ports.founders);
   }
@@ -211,7 +220,10 @@ export class CoreRuntime implements CoreLink {
     this.#disk = level;
   }
 
-  /** Takes nothing more, answers what it has, and makes all of it durable. Log and store stay open. */
+  /**
+   * Takes nothing more, answers what it has, hands over the lead of groups with other members, and makes everything
+   * durable. Log and store stay open, and nothing is written to them afterwards.
+   */
   async drain(): Promise<void> {
     this.#turn(() => {
       // The front asks for nothing any more: what is applied is written, and told, at once.
@@ -222,8 +234,12 @@ export class CoreRuntime implements CoreLink {
       this.#warmer.close();
     });
     await this.#until(() => this.#isIdle());
+    const handOverMs = this.#ports.monotonicMs() + this.#ports.limits.handOverMs;
+    this.#turn(() => this.#leadership.handOver());
+    await this.#until(() => !this.#leadership.leadsOthers || this.#ports.monotonicMs() >= handOverMs);
     await Promise.all([this.#clearing, this.#warming]);
     while (this.#checkpointer.isDirty) await this.#checkpoint();
+    this.#isDrained = true;
   }
 
   async #recover(recovered: RecoveredLog): Promise<void> {
@@ -384,7 +400,7 @@ export class CoreRuntime implements CoreLink {
 
   /** One way in. What it throws is a broken invariant or broken data: the core stops. */
   #turn(work: () => void): void {
-    if (this.#failure !== undefined) return;
+    if (this.#failure !== undefined || this.#isDrained) return;
     try {
       work();
       this.#endTurn();

@@ -11,7 +11,7 @@
  *   C12  Who does not lead a group adds no entries to it, and names who does.
  */
 import { nodeOf, type ReplicaId } from '#base';
-import type { Fact } from '#raft';
+import { type Fact, type Input, isVoter } from '#raft';
 import type { Group } from './group.ts';
 import type { GroupTimers } from './group-timers.ts';
 import type { CoreLimits } from './limits.ts';
@@ -25,6 +25,7 @@ export interface LeadershipPorts {
   readonly timers: GroupTimers;
   readonly reads: ReadBarrier;
   readonly monotonicMs: () => number;
+  readonly step: (group: Group, input: Input) => void;
 }
 
 export class Leadership {
@@ -40,6 +41,20 @@ export class Leadership {
   /** Groups that this node leads. */
   get ledCount(): number {
     return this.#leading.size;
+  }
+
+  /** Whether this node leads a group that others could lead. */
+  get leadsOthers(): boolean {
+    for (const group of this.#leading) if (successorOf(group) !== undefined) return true;
+    return false;
+  }
+
+  /** Asks others to take the lead of whatever this node leads: it is about to end. */
+  handOver(): void {
+    const led = Array.from(this.#leading, (group) => ({ group, to: successorOf(group) }));
+    for (const { group, to } of led) {
+      if (to !== undefined) this.#ports.step(group, { kind: 'transfer-leadership', to });
+    }
   }
 
   /** Takes note of what has happened in a step. */
@@ -88,4 +103,12 @@ export class Leadership {
     group.proposals.doubt(this.#ports.monotonicMs());
     if (leader !== undefined) this.#led.add(group);
   }
+}
+
+/** The other voter that lacks the least; undefined when there is none. */
+function successorOf({ raft, self }: Group): ReplicaId | undefined {
+  const { role, membership } = raft;
+  if (role.kind !== 'leader') return undefined;
+  const voters = [...role.peers].filter(([id]) => id !== self && isVoter(membership.voters, id));
+  return voters.toSorted(([, one], [, other]) => other.progress.match - one.progress.match)[0]?.[0];
 }

@@ -36,6 +36,8 @@ export interface CoreLimits {
   readonly outcomeWaitMs: number;
   /** After a group was created on several nodes, one of them asks for its lead: the others should have it by then. */
   readonly firstCampaignMs: number;
+  /** How long a node that drains waits for others to take the lead of its groups. */
+  readonly handOverMs: number;
   readonly electionWindowMs: number;
   readonly electionJitterMs: number;
 }
@@ -63,6 +65,7 @@ export const LIMITS: CoreLimits = {
   leaderWaitMs: 5000,
   outcomeWaitMs: 5000,
   firstCampaignMs: 100,
+  handOverMs: 2500,
   electionWindowMs: 2500,
   electionJitterMs: 1000,
 };

@@ -4,6 +4,7 @@
  */
 import { assert, type GroupId, toLogIndex, toRevision, toTerm, unreachable } from '#base';
 import type { BatchId, EncodedRecords, LogWriter, PersistedFacts, RecoveredGroup, RecoveredLog } from '#storage';
+import { GroupLedger } from '../../../src/storage/group-ledger.ts';
 import { decodeRecord, type LogRecord } from '../../../src/storage/log-records.ts';
 
 type Listener = (through: BatchId, facts: PersistedFacts) => void;
@@ -19,7 +20,7 @@ export class MemoryLog implements LogWriter {
   /** How often `sync` made something durable. */
   syncCount = 0;
   readonly #durable: LogRecord[];
-  readonly #ended = new Set<GroupId>();
+  readonly #ledger = new GroupLedger();
   #queued: { readonly batch: BatchId; readonly records: readonly LogRecord[] }[] = [];
   #lastBatch: BatchId = 0;
   #onPersisted: Listener = () => undefined;
@@ -83,11 +84,10 @@ export class MemoryLog implements LogWriter {
     return new MemoryLog([...this.#durable, ...this.#queued.slice(0, torn).flatMap(({ records }) => records)]);
   }
 
-  /** As the log on disk does it: nothing follows a tombstone, and least of all another one. */
+  /** As the log on disk does it (W11): a record that does not continue what the log holds of its group is a bug. */
   #admit(record: LogRecord): void {
-    assert(record.kind !== 'group-summary' && record.kind !== 'tombstones', 'The core writes no summaries');
-    assert(!this.#ended.has(record.group), 'Nothing is written for a group that ended', record.group);
-    if (record.kind === 'group-tombstone') this.#ended.add(record.group);
+    const fault = this.#ledger.admit(record, { segment: 1, crc: 0 });
+    assert(fault === undefined, 'A record continues what the log holds of its group', fault);
   }
 
   recover(): RecoveredLog {

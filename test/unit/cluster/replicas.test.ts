@@ -81,6 +81,49 @@ describe('three nodes', () => {
     expect(world.failures).toEqual([]);
   });
 
+  it('hand over the lead before they drain, so that nobody waits for an election', async () => {
+    const world = await ReplicaWorld.started(3);
+    const { group, leader, others } = await withDatabase(world);
+    await world.answer(leader.transact(group, 'a'));
+    await world.answer(leader.front.drain());
+    expect(leader.leads(group)).toBe(false);
+    await world.until(() => others.some((other) => other.leads(group)), 'another leader', 200);
+    const next = await world.leader(group);
+    expect(await world.answer(next.transact(group, 'b'))).toMatchObject({ kind: 'committed', revision: 2 });
+    await world.pass(1000);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('drain in the end even when nobody can take the lead', async () => {
+    const world = await ReplicaWorld.started(3);
+    const { leader, others } = await withDatabase(world);
+    for (const other of others) await other.crash();
+    await world.answer(leader.front.drain());
+    expect(world.failures).toEqual([]);
+  });
+
+  it('delete a database everywhere, and take its name again', async () => {
+    const world = await ReplicaWorld.started(3);
+    const { group, leader } = await withDatabase(world);
+    await world.answer(leader.transact(group, 'old'));
+    const catalog = await world.leader(CATALOG_GROUP);
+    await world.answer(catalog.front.deleteDatabase('shop'));
+    await world.pass(1000);
+    for (const member of world.up) {
+      expect(member.front.catalog.list()).toEqual([]);
+      expect(await refusal(world, member.transact(group, 'x'))).toMatchObject({ code: 'not_found' });
+    }
+    const { binding } = await world.answer(catalog.front.createDatabase('shop'));
+    const next = await world.leader(binding.group);
+    expect(await world.answer(next.transact(binding.group, 'new'))).toMatchObject({ revision: 1 });
+    await world.pass(15_000);
+    for (const member of world.up) {
+      expect(await member.history(binding.group)).toEqual(['new']);
+      expect(await world.kit.history(member.kv, group)).toEqual([]);
+    }
+    expect(world.failures).toEqual([]);
+  });
+
   it('come to the same chain hash at every revision', async () => {
     const world = await ReplicaWorld.started(3, { kit: databaseKit });
     const { group, leader } = await withDatabase(world);
