@@ -27,10 +27,14 @@ export interface PeerMailParts {
   readonly observer: PeerObserver;
 }
 
+const STRANGERS_MAX = 64;
+
 export class PeerMail implements Peers {
   readonly #parts: PeerMailParts;
   /** Whoever is known. */
   readonly #places = new Map<NodeId, NodePlace>();
+  /** Whoever has written and is not known, the last of them: they are answered. */
+  readonly #strangers = new Map<NodeId, NodePlace>();
 
   constructor(parts: PeerMailParts) {
     this.#parts = parts;
@@ -48,14 +52,17 @@ export class PeerMail implements Peers {
 
   setPeers(peers: readonly Peer[]): void {
     this.#places.clear();
-    for (const { node, store } of peers) this.#places.set(node, { node, store });
+    for (const { node, store } of peers) {
+      this.#places.set(node, { node, store });
+      this.#strangers.delete(node);
+    }
     this.#parts.links.setPeers(peers);
   }
 
   /** Takes what this node has to say to another in one turn, in order. What was taken may be lost. */
   send(to: NodeId, messages: readonly Envelope[]): void {
     const { codec, links, observer } = this.#parts;
-    const place = this.#places.get(to);
+    const place = this.#places.get(to) ?? this.#strangers.get(to);
     if (place === undefined) {
       observer.sendFailed(to);
       return;
@@ -67,10 +74,17 @@ export class PeerMail implements Peers {
     return this.#parts.links.close();
   }
 
+  #meet(stranger: NodePlace): void {
+    const [first] = this.#strangers.keys();
+    if (this.#strangers.size >= STRANGERS_MAX && first !== undefined) this.#strangers.delete(first);
+    this.#strangers.set(stranger.node, stranger);
+  }
+
   #take(frame: Uint8Array, receiver: PeerReceiver): void {
     const decoded = this.#parts.codec.decode(frame);
     if (decoded.kind === 'ok') {
       const { from, messages } = decoded.value;
+      if (!this.#places.has(from.node)) this.#meet(from);
       if (messages.length > 0) receiver.receive(from.node, messages);
     } else {
       const { observer } = this.#parts;

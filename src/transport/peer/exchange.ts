@@ -10,15 +10,24 @@ export const PING = '/cairn.peer.v1.PeerExchange/Ping';
 
 const HELLO = 'cairn-hello-bin';
 const LANE = 'cairn-lane';
+const ADDRESS = 'cairn-address';
 
 /** Field 1, length-delimited. */
 const FRAME_TAG = 0x0a;
 const FRAME_HEAD_BYTES = 6;
+const PORT_MAX = 65_535;
 
 /** What a stream says before anything else. */
 export interface Hello {
   readonly header: FrameHeader;
   readonly lane: Lane;
+  /** Where whoever greets listens for other nodes; undefined when it is not said. */
+  readonly address: PeerAddress | undefined;
+}
+
+export interface PeerAddress {
+  readonly host: string;
+  readonly port: number;
 }
 
 /** A DeliverRequest. */
@@ -49,12 +58,18 @@ export const writeNothing = (): Buffer => Buffer.alloc(0);
 export const readNothing = (): Nothing => NOTHING;
 export type Nothing = Readonly<Record<string, never>>;
 
-export function greeting({ header, lane }: Hello): Metadata {
+/** host:port, an IPv6 address in brackets. */
+export function formatAddress({ host, port }: PeerAddress): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+export function greeting({ header, lane, address }: Hello): Metadata {
   const writer = new ByteWriter();
   beginFrame(writer, header);
   const metadata = new Metadata();
   metadata.set(HELLO, Buffer.from(writer.view()));
   metadata.set(LANE, lane);
+  if (address !== undefined) metadata.set(ADDRESS, formatAddress(address));
   return metadata;
 }
 
@@ -66,5 +81,14 @@ export function readGreeting(metadata: Metadata): Result<Hello, string> {
   const lane = LANES.find((each) => each === name);
   if (lane === undefined) return failure(`the metadata ${LANE} is one of ${LANES.join(', ')}`);
   const header = readFrameHeader(hello);
-  return header.kind === 'failure' ? header : ok({ header: header.value, lane });
+  return header.kind === 'failure' ? header : ok({ header: header.value, lane, address: readAddress(metadata) });
+}
+
+function readAddress(metadata: Metadata): PeerAddress | undefined {
+  const [text] = metadata.get(ADDRESS);
+  const [, bracketed, plain, digits] =
+    /^(?:\[([\da-f:.]{2,45})\]|([\w.-]{1,255})):(\d{1,5})$/i.exec(String(text)) ?? [];
+  const host = bracketed ?? plain;
+  const port = Number(digits);
+  return host !== undefined && port >= 1 && port <= PORT_MAX ? { host, port } : undefined;
 }

@@ -10,6 +10,8 @@
  *        is dropped and counted; nobody else is taken for a node that is reached.
  *   TP4  A node that was reached and is not any more, by any lane, is reported once, as soon as the connections break or
  *        do not answer a ping.
+ *   TP5  Whoever may send to this node is answered: a sender that is not known is dialled where it says that it listens, as
+ *        long as it sends.
  */
 export type { PeerLimits } from './limits.ts';
 export { openPeerLinks } from './peer-links.ts';

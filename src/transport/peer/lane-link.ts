@@ -23,6 +23,7 @@ import {
   greeting,
   type Hello,
   NOTHING,
+  type PeerAddress,
   PING,
   readGreeting,
   readNothing,
@@ -46,6 +47,8 @@ export interface LaneLinkOptions {
   /** host:port */
   readonly target: string;
   readonly lane: Lane;
+  /** Where this node listens itself, if others can dial that. */
+  readonly address: PeerAddress | undefined;
   /** From this node to the other. */
   readonly header: FrameHeader;
   readonly limits: PeerLimits;

@@ -5,11 +5,13 @@ import {
   LANES,
   type Lane,
   type NodeId,
+  type NodePlace,
   type OpenPeerLinks,
   type Peer,
   type PeerLinksOptions,
   type PeerNote,
 } from '#cluster';
+import { formatAddress, type PeerAddress } from './exchange.ts';
 import { LaneLink } from './lane-link.ts';
 import { PEER_LIMITS, type PeerLimits } from './limits.ts';
 import { PeerServer } from './peer-server.ts';
@@ -29,6 +31,9 @@ interface Link {
 
 /** Kinds of notes about nodes that are remembered, so that they are not repeated; strangers could name any node. */
 const NOTES_MAX = 1_000;
+/** Nodes that are dialled although nobody has named them. */
+const GUESTS_MAX = 16;
+const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 /**
  * Listens when the promise resolves; dials nobody before `setPeers`.
@@ -46,6 +51,10 @@ class GrpcPeerLinks implements OpenPeerLinks {
   readonly #server: PeerServer;
   readonly #links = new Map<NodeId, Link>();
   readonly #closing = new Set<Promise<unknown>>();
+  /** Whom the last `setPeers` named. */
+  #named: ReadonlyMap<NodeId, Peer> = new Map();
+  /** Streams that others have open to this node. */
+  readonly #streams = new Map<NodeId, number>();
   readonly #noted = new Map<string, number>();
   readonly #pinging: NodeJS.Timeout;
   readonly #silent: SilentConnections;
@@ -61,7 +70,8 @@ class GrpcPeerLinks implements OpenPeerLinks {
       clusterId,
       self,
       limits: this.#limits,
-      storeOf: (node) => this.#links.get(node)?.peer.store,
+      storeOf: (node) => this.#named.get(node)?.store,
+      onStream: (caller, address) => this.#hear(caller, address),
       onFrame: (frame, lane, from) => {
         observer.received(from.node, frame.length);
         return this.#onFrame(frame, lane);
@@ -101,8 +111,10 @@ class GrpcPeerLinks implements OpenPeerLinks {
     );
     for (const [node, link] of this.#links) {
       const peer = others.get(node);
-      if (peer === undefined || !isSame(peer, link.peer)) this.#drop(link);
+      const isGuest = peer === undefined && !this.#named.has(node);
+      if (!isGuest && (peer === undefined || !isSame(peer, link.peer))) this.#drop(link);
     }
+    this.#named = others;
     for (const [node, peer] of others) if (!this.#links.has(node)) this.#links.set(node, this.#dial(peer));
   }
 
@@ -127,11 +139,12 @@ class GrpcPeerLinks implements OpenPeerLinks {
   #dial(peer: Peer): Link {
     const { clusterId, self, observer, draw = Math.random } = this.#options;
     const { node, store, host, port } = peer;
-    const target = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+    const target = formatAddress({ host, port });
     const open = (lane: Lane): LaneLink =>
       new LaneLink({
         target,
         lane,
+        address: this.#address(),
         header: { clusterId, from: self, to: { node, store } },
         limits: this.#limits,
         draw,
@@ -147,6 +160,32 @@ class GrpcPeerLinks implements OpenPeerLinks {
     const link: Link = { peer, lanes, isReached: false };
     observer.active(node, false);
     return link;
+  }
+
+  /** What others are told: not an address that means every one of this machine. */
+  #address(): PeerAddress | undefined {
+    const { host } = this.#options;
+    return EVERY_ADDRESS.has(host) ? undefined : { host, port: this.#port };
+  }
+
+  /**
+   * Somebody sends. Whoever is not named is dialled where it says that it listens, for as long as it sends (TP5): it may
+   * have joined while this node was away, and this node learns of it only from what it sends and is answered.
+   */
+  #hear(caller: NodePlace, address: PeerAddress | undefined): () => void {
+    const { node } = caller;
+    this.#streams.set(node, (this.#streams.get(node) ?? 0) + 1);
+    const isGuest = !this.#links.has(node) && node !== this.#options.self.node;
+    if (isGuest && address !== undefined && this.#links.size < this.#named.size + GUESTS_MAX) {
+      this.#links.set(node, this.#dial({ ...caller, ...address }));
+    }
+    return () => {
+      const left = (this.#streams.get(node) ?? 0) - 1;
+      if (left > 0) this.#streams.set(node, left);
+      else this.#streams.delete(node);
+      const link = this.#links.get(node);
+      if (left === 0 && link !== undefined && !this.#named.has(node)) this.#drop(link);
+    };
   }
 
   #opened(link: Link): void {

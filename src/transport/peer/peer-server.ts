@@ -18,9 +18,11 @@ import { DatabaseError, type Result } from '#base';
 import { type FrameHeader, type Lane, type NodeId, type NodePlace, readFrameHeader, type StoreId } from '#cluster';
 import {
   DELIVER,
+  formatAddress,
   greeting,
   NOTHING,
   type Nothing,
+  type PeerAddress,
   PING,
   readGreeting,
   readNothing,
@@ -36,6 +38,8 @@ export interface PeerServerOptions {
   /** The store that a node is known to have. */
   readonly storeOf: (node: NodeId) => StoreId | undefined;
   readonly onFrame: (frame: Uint8Array, lane: Lane, from: NodePlace) => void | Promise<void>;
+  /** A stream was accepted. What is returned is called when it has ended. */
+  readonly onStream: (caller: NodePlace, address: PeerAddress | undefined) => () => void;
   /** A stream or a frame was refused. */
   readonly onRefused: (node: NodeId | undefined, reason: string) => void;
 }
@@ -71,7 +75,7 @@ export class PeerServer {
    * @throws DatabaseError `unavailable` when the address cannot be had.
    */
   listen({ host, port }: { readonly host: string; readonly port: number }): Promise<number> {
-    const target = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+    const target = formatAddress({ host, port });
     return new Promise((resolve, reject) => {
       this.#server.bindAsync(target, ServerCredentials.createInsecure(), (cause, bound) => {
         if (cause === null) resolve(bound);
@@ -97,10 +101,12 @@ export class PeerServer {
       this.#options.onRefused(caller?.node, reason);
       return reason;
     }
-    const { lane } = hello.value;
+    const { lane, address } = hello.value;
+    const ended = this.#options.onStream(caller, address);
     this.#streamCount += 1;
     call.once('close', () => {
       this.#streamCount -= 1;
+      ended();
     });
     // A stream that breaks off ends; its sender opens another.
     call.on('error', () => undefined);
@@ -111,7 +117,7 @@ export class PeerServer {
 
   #answerTo(caller: NodePlace, lane: Lane): Metadata {
     const { clusterId, self } = this.#options;
-    return greeting({ header: { clusterId, from: self, to: caller }, lane });
+    return greeting({ header: { clusterId, from: self, to: caller }, lane, address: undefined });
   }
 
   #crowded(): string | undefined {

@@ -9,7 +9,14 @@ import { createInterface } from 'node:readline';
 import { Client, type ClientWritableStream, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type FrameHeader, LANES, toNodeId } from '#cluster';
-import { DELIVER, greeting, readNothing, readRequest, writeRequest } from '../../../../src/transport/peer/exchange.ts';
+import {
+  DELIVER,
+  greeting,
+  readGreeting,
+  readNothing,
+  readRequest,
+  writeRequest,
+} from '../../../../src/transport/peer/exchange.ts';
 import { CLUSTER, LinkedNode, numbered, OTHER_CLUSTER, placeOf, QUICK } from '../../../support/peer-nodes.ts';
 
 const NORTH = placeOf(1);
@@ -53,7 +60,7 @@ function strangerAt(node: LinkedNode, metadata: Metadata): Stranger {
   return { call, ended };
 }
 
-const hello = (header = TO_SOUTH): Metadata => greeting({ header, lane: 'appends' });
+const hello = (header = TO_SOUTH): Metadata => greeting({ header, lane: 'appends', address: undefined });
 
 function withLane(lane: string): Metadata {
   const metadata = hello();
@@ -130,6 +137,24 @@ describe('a stream', () => {
     await vi.waitFor(() => expect(south.numbersOf('appends')).toEqual([1, 2]));
     expect(north.unreachable).toEqual([]);
   });
+});
+
+it.each([
+  ['127.0.0.1:50052', { host: '127.0.0.1', port: 50_052 }],
+  ['cairn-2.cairn.default.svc:50052', { host: 'cairn-2.cairn.default.svc', port: 50_052 }],
+  ['[fd00::1]:1', { host: 'fd00::1', port: 1 }],
+  ['127.0.0.1:0', undefined],
+  ['127.0.0.1:65536', undefined],
+  ['127.0.0.1', undefined],
+  ['dns:///elsewhere:1', undefined],
+  ['unix:/tmp/socket:1', undefined],
+  ['', undefined],
+])('a greeting says %s, or nothing that could be dialled', (text, address) => {
+  const metadata = hello();
+  metadata.set('cairn-address', text);
+  const greeted = readGreeting(metadata);
+  expect(greeted).toMatchObject({ kind: 'ok', value: { lane: 'appends' } });
+  expect(greeted.kind === 'ok' ? greeted.value.address : 'none').toEqual(address);
 });
 
 it('a DeliverRequest carries a frame of any length', () => {

@@ -119,6 +119,27 @@ describe('the messages of two nodes', () => {
     await vi.waitFor(() => expect(again.heard).toEqual(beats(1)));
   });
 
+  it('are answered although only one side knows the other, for as long as it sends (TP5)', async () => {
+    const [north, south] = await Promise.all([PostedNode.open(NORTH), PostedNode.open(SOUTH)]);
+    north.mail.setPeers([{ ...SOUTH, host: '127.0.0.1', port: south.links.port }]);
+    south.mail.setPeers([]);
+    const answer = [reply(1, { kind: 'beat-ack', term: TERM, round: 0 })];
+    await vi.waitFor(() => {
+      north.mail.send(SOUTH.node, beats(1));
+      expect(south.heard.length).toBeGreaterThan(0);
+      south.mail.send(NORTH.node, answer);
+      expect(north.heard).toEqual(answer);
+    });
+    // Whoever is named knows no more of it than before.
+    south.mail.setPeers([{ ...placeOf(3), host: '127.0.0.1', port: 1 }]);
+    expect(south.links.send(NORTH.node, 'beats', numbered({ clusterId: CLUSTER, from: SOUTH, to: NORTH }, 0))).toBe(
+      true,
+    );
+    await north.mail.close();
+    const gone = numbered({ clusterId: CLUSTER, from: SOUTH, to: NORTH }, 0);
+    await vi.waitFor(() => expect(south.links.send(NORTH.node, 'beats', gone)).toBe(false));
+  });
+
   it('to nobody who is known are counted as lost', async () => {
     const north = await PostedNode.open(NORTH);
     north.mail.send(SOUTH.node, beats(1));
