@@ -213,7 +213,7 @@ export class CoreRuntime implements CoreLink {
 
   /** A node cannot be reached any more: what it was sent last may be lost, and it may have ended. */
   unreachable(node: NodeId): void {
-    this.#turn(() => this.#replication.unreachable(node));
+    this.#turn(() => this.#replication.unreachable(node, this.#ports.monotonicMs()));
   }
 
   reportDisk(level: DiskLevel): void {

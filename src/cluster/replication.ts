@@ -7,7 +7,7 @@
  *        thread stood still, what has arrived is heard before time counts.
  */
 import { type NodeId, nodeOf, type ReplicaId } from '#base';
-import { everybody, type Input, type LoadEntries, type Message } from '#raft';
+import { everybody, type Input, type LoadEntries, type Message, members } from '#raft';
 import { Fifo } from './fifo.ts';
 import type { Group } from './group.ts';
 import type { AppliedTail } from './group-lifecycle.ts';
@@ -33,8 +33,8 @@ export class Replication {
   readonly tails: LogTails;
   /** What storage answers to the steps of this turn. */
   readonly #answers = new Fifo<{ readonly group: Group; readonly input: Input }>();
-  /** When groups that were just created ask for their lead. */
-  readonly #firstCampaigns = new Map<Group, number>();
+  /** When groups that were just created, or whose leader has ended, ask for their lead. */
+  readonly #campaigns = new Map<Group, number>();
 
   constructor(ports: ReplicationPorts) {
     this.#ports = ports;
@@ -77,7 +77,7 @@ export class Replication {
 
   closed(group: Group): void {
     this.tails.end(group);
-    this.#firstCampaigns.delete(group);
+    this.#campaigns.delete(group);
   }
 
   /** Hands a message to the replica that it is for. */
@@ -88,26 +88,40 @@ export class Replication {
     if (group?.self === to) this.#ports.step(group, { kind: 'receive', from, message });
   }
 
-  unreachable(node: NodeId): void {
+  /**
+   * A node has ended, as it seems. Whoever followed it asks for the lead without waiting for its election deadline, one
+   * after the other; if the node is there after all, those who still hear of it keep them from it.
+   */
+  unreachable(node: NodeId, nowMs: number): void {
     for (const group of this.#ports.timers.groups) {
       for (const replica of everybody(group.raft.membership)) {
-        if (nodeOf(replica) === node) this.#ports.step(group, { kind: 'unreachable', replica });
+        if (nodeOf(replica) !== node) continue;
+        if (group.leader === replica) this.#forget(group, replica, nowMs);
+        this.#ports.step(group, { kind: 'unreachable', replica });
       }
     }
+  }
+
+  #forget(group: Group, leader: ReplicaId, nowMs: number): void {
+    this.#ports.step(group, { kind: 'forget-leader' });
+    const others = members(group.raft.membership.voters).filter((voter) => voter !== leader);
+    // Another one is the first in every group, so that the groups of a node that has ended do not all go to one.
+    const rank = (others.indexOf(group.self) + group.id) % Math.max(1, others.length);
+    this.#campaigns.set(group, nowMs + rank * this.#ports.limits.firstCampaignMs);
   }
 
   /** Opens a new group that has members on other nodes. One of them is to lead it, another one for every group. */
   begin({ group: id, replicas }: Binding, nowMs: number): void {
     const group = replicas.length > 1 ? this.#ports.touch(id) : undefined;
     if (group === undefined || replicas[id % replicas.length] !== group.self) return;
-    this.#firstCampaigns.set(group, nowMs + this.#ports.limits.firstCampaignMs);
+    this.#campaigns.set(group, nowMs + this.#ports.limits.firstCampaignMs);
   }
 
-  /** Who was chosen to lead a new group does not wait for its election deadline. */
+  /** Has those ask for the lead who need not wait for their election deadline. */
   campaign(nowMs: number): void {
-    for (const [group, atMs] of this.#firstCampaigns) {
+    for (const [group, atMs] of this.#campaigns) {
       if (atMs > nowMs) continue;
-      this.#firstCampaigns.delete(group);
+      this.#campaigns.delete(group);
       if (group.leader === undefined) this.#ports.step(group, { kind: 'campaign' });
     }
   }

@@ -94,6 +94,27 @@ describe('three nodes', () => {
     expect(world.failures).toEqual([]);
   });
 
+  it('do not wait for an election deadline when the node of the leader ends', async () => {
+    const world = await ReplicaWorld.started(3);
+    const { group, leader, others } = await withDatabase(world);
+    await leader.crash();
+    await world.until(() => others.some((other) => other.leads(group)), 'another leader', 500);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('stay with a leader that others still hear of, when one of them has lost it', async () => {
+    const world = await ReplicaWorld.started(3);
+    const { group, leader, others } = await withDatabase(world);
+    const [other] = others;
+    const { term } = leader.core.levels;
+    other?.core.unreachable(leader.node);
+    await world.pass(3000);
+    expect([leader.leads(group), leader.core.levels.term]).toEqual([true, term]);
+    expect(await refusal(world, other?.transact(group, 'x') ?? Promise.resolve())).toMatchObject({
+      details: { leaderNode: leader.node },
+    });
+  });
+
   it('drain in the end even when nobody can take the lead', async () => {
     const world = await ReplicaWorld.started(3);
     const { leader, others } = await withDatabase(world);
