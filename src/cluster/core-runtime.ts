@@ -166,7 +166,8 @@ export class CoreRuntime implements CoreLink {
   /** How many groups are open, how many of those lead, and how far they are. */
   get levels(): CoreLevels {
     const { openCount } = this.#lifecycle;
-    return { openGroups: openCount, ledGroups: this.#leadership.ledCount, ...this.#totals.levels };
+    const { ledCount: ledGroups, followedCount: followedGroups } = this.#leadership;
+    return { openGroups: openCount, ledGroups, followedGroups, ...this.#totals.levels };
   }
 
   /** Whether this node leads the group and can take writes. */
@@ -303,6 +304,7 @@ export class CoreRuntime implements CoreLink {
 
   #note(group: Group, fact: Fact): void {
     if (fact.kind === 'became-leader') this.#ports.observer.elected();
+    if (fact.kind === 'became-follower' && fact.leader !== undefined) this.#ports.observer.followed();
     this.#leadership.note(group, fact);
   }
 

@@ -31,6 +31,7 @@ export interface LeadershipPorts {
 export class Leadership {
   readonly #ports: LeadershipPorts;
   readonly #leading = new Set<Group>();
+  readonly #following = new Set<Group>();
   /** Groups that have a new leader since the last turn. */
   #led = new Set<Group>();
 
@@ -41,6 +42,11 @@ export class Leadership {
   /** Groups that this node leads. */
   get ledCount(): number {
     return this.#leading.size;
+  }
+
+  /** Groups that other nodes lead. */
+  get followedCount(): number {
+    return this.#following.size;
   }
 
   /** Whether this node leads a group that others could lead. */
@@ -60,6 +66,7 @@ export class Leadership {
   /** Takes note of what has happened in a step. */
   note(group: Group, fact: Fact): void {
     if (fact.kind === 'became-leader') this.#leading.add(group);
+    else if (fact.kind === 'became-candidate' || fact.kind === 'became-pre-candidate') this.#following.delete(group);
     else if (fact.kind === 'became-follower') this.#follow(group, fact.leader);
     else if (fact.kind !== 'membership-changed') return;
     this.#ports.timers.review(group);
@@ -67,6 +74,7 @@ export class Leadership {
 
   forget(group: Group): void {
     this.#leading.delete(group);
+    this.#following.delete(group);
     this.#led.delete(group);
     this.#ports.timers.forget(group);
   }
@@ -101,7 +109,12 @@ export class Leadership {
   #follow(group: Group, leader: ReplicaId | undefined): void {
     this.#leading.delete(group);
     group.proposals.doubt(this.#ports.monotonicMs());
-    if (leader !== undefined) this.#led.add(group);
+    if (leader === undefined) {
+      this.#following.delete(group);
+      return;
+    }
+    this.#following.add(group);
+    this.#led.add(group);
   }
 }
 

@@ -10,7 +10,9 @@ import type { RaftLevels } from './raft-totals.ts';
 
 /** What the core counts and times. None of it may throw. */
 export interface CoreObserver {
+  /** A group of this node got a leader: this node, or another one. */
   elected(): void;
+  followed(): void;
   committed(entryCount: number): void;
   synced(facts: PersistedFacts): void;
   written(facts: WrittenFacts): void;
@@ -34,6 +36,7 @@ export interface FrontObserver {
 /** What the core has counted since the last report. */
 export interface Measures {
   readonly elections: number;
+  readonly followings: number;
   readonly committed: number;
   readonly syncs: readonly PersistedFacts[];
   readonly writes: readonly WrittenFacts[];
@@ -42,9 +45,10 @@ export interface Measures {
 
 /** How things are in the core now. */
 export interface CoreLevels extends RaftLevels {
-  /** Groups that are open, and of those the ones that lead. */
+  /** Groups that are open, and of those the ones that lead, and the ones that another node leads. */
   readonly openGroups: number;
   readonly ledGroups: number;
+  readonly followedGroups: number;
 }
 
 const MS_PER_SECOND = 1000;
@@ -64,12 +68,17 @@ const REJECTIONS = {
 /** Gathers in the core's isolate. */
 export class MeasureGatherer implements CoreObserver {
   #elections = 0;
+  #followings = 0;
   #committed = 0;
   #syncs: PersistedFacts[] = [];
   #writes: WrittenFacts[] = [];
 
   elected(): void {
     this.#elections += 1;
+  }
+
+  followed(): void {
+    this.#followings += 1;
   }
 
   committed(entryCount: number): void {
@@ -88,12 +97,14 @@ export class MeasureGatherer implements CoreObserver {
   take(levels: CoreLevels): Measures {
     const measures: Measures = {
       elections: this.#elections,
+      followings: this.#followings,
       committed: this.#committed,
       syncs: this.#syncs,
       writes: this.#writes,
       levels,
     };
     this.#elections = 0;
+    this.#followings = 0;
     this.#committed = 0;
     this.#syncs = [];
     this.#writes = [];
@@ -125,7 +136,6 @@ export function observeFront(metrics: Metrics): FrontObserver {
 /** Counts what a report of the core brings. */
 export function observeMeasures(metrics: Metrics): (measures: Measures) => void {
   const elections = metrics.counter('cairn_raft_election_total', { result: 'won' });
-  // A group of one voter has no other leader than the one that was elected here.
   const leaderChanges = metrics.counter('cairn_raft_leader_changes_total', {});
   const slowApplies = metrics.counter('cairn_raft_slow_apply_total', {});
   const committed = metrics.counter('cairn_raft_proposals_committed_total', {});
@@ -141,7 +151,7 @@ export function observeMeasures(metrics: Metrics): (measures: Measures) => void 
   const appliedIndex = metrics.gauge('cairn_raft_applied_index', {});
   return (measures) => {
     elections.add(measures.elections);
-    leaderChanges.add(measures.elections);
+    leaderChanges.add(measures.elections + measures.followings);
     committed.add(measures.committed);
     for (const { bytes, elapsedMs } of measures.syncs) {
       walBytes.add(bytes);
@@ -153,7 +163,7 @@ export function observeMeasures(metrics: Metrics): (measures: Measures) => void 
       if (elapsedMs > SLOW_APPLY_MS) slowApplies.add();
     }
     const { levels } = measures;
-    hasLeader.set(levels.ledGroups);
+    hasLeader.set(levels.ledGroups + levels.followedGroups);
     isLeader.set(levels.ledGroups);
     term.set(levels.term);
     lastIndex.set(levels.lastIndex);

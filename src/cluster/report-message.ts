@@ -10,7 +10,7 @@
  *   admitted    token*
  *   syncs       (bytes | elapsed ms)*
  *   writes      (entries | elapsed ms)*
- *   the rest    elections | committed entries | open groups | groups that lead
+ *   the rest    elections | leaders followed | committed entries | open groups | groups that lead | groups that follow
  *               term | last index | committed index | applied index
  */
 import { DatabaseError, type ErrorCode, type ErrorDetails, toGroupId, toRevision } from '#base';
@@ -50,7 +50,7 @@ type CommittedSettlement = {
 const COUNTS = 5;
 const COMMITTED_NUMBERS = 5;
 const PAIR = 2;
-const REST = 8;
+const REST = 10;
 
 export function packReport(report: Report, measures: Measures): ReportMessage {
   const committed: CommittedSettlement[] = [];
@@ -76,7 +76,7 @@ export function unpackReport(message: ReportMessage): { readonly report: Report;
 function packNumbers(
   committed: readonly CommittedSettlement[],
   { applied, admitted }: Report,
-  { syncs, writes, elections, committed: entries, levels }: Measures,
+  { syncs, writes, elections, followings, committed: entries, levels }: Measures,
 ): Numbers {
   const pairs = applied.length + syncs.length + writes.length;
   const numbers = new Float64Array(
@@ -97,8 +97,9 @@ function packNumbers(
   at += admitted.length;
   for (const { bytes, elapsedMs } of syncs) at = putPair(numbers, at, bytes, elapsedMs);
   for (const { entryCount, elapsedMs } of writes) at = putPair(numbers, at, entryCount, elapsedMs);
-  const { openGroups, ledGroups, term, lastIndex, committedIndex, appliedIndex } = levels;
-  numbers.set([elections, entries, openGroups, ledGroups, term, lastIndex, committedIndex, appliedIndex], at);
+  const { openGroups, ledGroups, followedGroups, term, lastIndex, committedIndex, appliedIndex } = levels;
+  const groups = [openGroups, ledGroups, followedGroups];
+  numbers.set([elections, followings, entries, ...groups, term, lastIndex, committedIndex, appliedIndex], at);
   return numbers;
 }
 
@@ -136,13 +137,20 @@ function unpackNumbers(
   const writes = rows(writeCount, () => ({ entryCount: take(), elapsedMs: take() }));
   return {
     report: { catalog: [], applied, admitted, settlements },
-    measures: { syncs, writes, elections: take(), committed: take(), levels: takeLevels(take) },
+    measures: {
+      syncs,
+      writes,
+      elections: take(),
+      followings: take(),
+      committed: take(),
+      levels: takeLevels(take),
+    },
   };
 }
 
 function takeLevels(take: () => number): CoreLevels {
-  const [openGroups, ledGroups] = [take(), take()];
-  return { openGroups, ledGroups, term: take(), lastIndex: take(), committedIndex: take(), appliedIndex: take() };
+  const groups = { openGroups: take(), ledGroups: take(), followedGroups: take() };
+  return { ...groups, term: take(), lastIndex: take(), committedIndex: take(), appliedIndex: take() };
 }
 
 function isNumbersOnly(settlement: Settlement): settlement is Settlement & CommittedSettlement {

@@ -67,7 +67,7 @@ export class CoreWorld {
       clock,
       monotonicMs: () => this.nowMs,
       random: { bytes: (count) => this.#bytes(count) },
-      observer: { elected: noted, committed: noted, synced: noted, written: noted },
+      observer: { elected: noted, followed: noted, committed: noted, synced: noted, written: noted },
       later: setImmediate,
     };
     const core = await CoreRuntime.open(ports, log.recover());

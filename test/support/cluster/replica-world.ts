@@ -185,7 +185,7 @@ export class WorldNode {
       clock: { nowMs: () => this.#world.nowMs },
       monotonicMs: () => this.#world.nowMs,
       random: { bytes: (count) => Uint8Array.from({ length: count }, () => draw(256)) },
-      observer: { elected: noted, committed: noted, synced: noted, written: noted },
+      observer: { elected: noted, followed: noted, committed: noted, synced: noted, written: noted },
       later: setImmediate,
     };
     const core = await CoreRuntime.open(ports, log.recover());

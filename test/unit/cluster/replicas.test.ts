@@ -52,6 +52,10 @@ describe('three nodes', () => {
       expect(error).toMatchObject({ code: 'not_leader', details: { reason: 'NotLeader', leaderNode: leader.node } });
     }
     expect(await world.answer(leader.transact(group, 'x'))).toMatchObject({ kind: 'committed', revision: 1 });
+    for (const { core } of world.up) {
+      const { openGroups, ledGroups, followedGroups } = core.levels;
+      expect([openGroups, ledGroups + followedGroups]).toEqual([2, 2]);
+    }
   });
 
   it('have the same history, and the followers show what the leader has answered (C5)', async () => {

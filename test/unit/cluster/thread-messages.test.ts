@@ -81,12 +81,14 @@ describe('reports', () => {
   const elapsedMs = fc.double({ min: 0, noNaN: true });
   const anyMeasures: fc.Arbitrary<Measures> = fc.record({
     elections: fc.nat(),
+    followings: fc.nat(),
     committed: fc.nat(),
     syncs: fc.array(fc.record({ bytes: fc.nat(), elapsedMs })),
     writes: fc.array(fc.record({ entryCount: fc.nat(), elapsedMs })),
     levels: fc.record({
       openGroups: fc.nat(),
       ledGroups: fc.nat(),
+      followedGroups: fc.nat(),
       term: fc.nat(),
       lastIndex: fc.nat(),
       committedIndex: fc.nat(),
@@ -130,18 +132,28 @@ describe('failures', () => {
 describe('measures', () => {
   it('are given once', () => {
     const gatherer = new MeasureGatherer();
-    const levels = { openGroups: 4, ledGroups: 2, term: 3, lastIndex: 9, committedIndex: 8, appliedIndex: 7 };
+    const levels = {
+      openGroups: 4,
+      ledGroups: 2,
+      followedGroups: 1,
+      term: 3,
+      lastIndex: 9,
+      committedIndex: 8,
+      appliedIndex: 7,
+    };
     gatherer.elected();
+    for (let time = 0; time < 2; time += 1) gatherer.followed();
     gatherer.committed(3);
     gatherer.synced({ bytes: 10, elapsedMs: 2 });
     gatherer.written({ entryCount: 3, elapsedMs: 1 });
     expect(gatherer.take(levels)).toEqual({
       elections: 1,
+      followings: 2,
       committed: 3,
       syncs: [{ bytes: 10, elapsedMs: 2 }],
       writes: [{ entryCount: 3, elapsedMs: 1 }],
       levels,
     });
-    expect(gatherer.take(levels)).toMatchObject({ elections: 0, committed: 0, syncs: [], writes: [] });
+    expect(gatherer.take(levels)).toMatchObject({ elections: 0, followings: 0, committed: 0, syncs: [], writes: [] });
   });
 });
