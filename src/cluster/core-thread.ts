@@ -41,6 +41,8 @@ export class CoreThread implements CoreLink {
     this.#listeners = listeners;
     worker.on('message', (message: FromCore) => this.#take(message));
     worker.on('error', (error: Error) => this.#fail(error));
+    // It may fail before anybody has asked it to open.
+    this.#opened.promise.catch(() => undefined);
     this.#exited = new Promise((resolve) => {
       worker.on('exit', (code) => {
         this.#fail(new Error(`The thread of the core ended by itself, with exit code ${code}`));
@@ -49,15 +51,21 @@ export class CoreThread implements CoreLink {
     });
   }
 
-  /** Starts the thread by a file that calls `runCore`; it recovers the node. Rejects with the reason when it refuses to. */
-  static async open(
-    worker: URL,
-    order: CoreOrder,
-    listeners: CoreThreadListeners,
-  ): Promise<{ readonly core: CoreThread } & Opened> {
-    const core = new CoreThread(new Worker(worker, { name: 'core' }), listeners);
-    core.#worker.postMessage(order, []);
-    return { core, ...(await core.#opened.promise) };
+  /** Starts the thread by a file that calls `runCore`. It loads what it takes, and waits for `open` or `abandon`. */
+  static start(worker: URL, listeners: CoreThreadListeners): CoreThread {
+    return new CoreThread(new Worker(worker, { name: 'core' }), listeners);
+  }
+
+  /** Has it recover the node. Rejects with the reason when it refuses to. */
+  open(order: CoreOrder): Promise<Opened> {
+    this.#worker.postMessage(order, []);
+    return this.#opened.promise;
+  }
+
+  /** Ends a thread that has not opened the node, or could not. */
+  async abandon(): Promise<void> {
+    this.#isEnded = true;
+    await this.#worker.terminate();
   }
 
   send(commands: Commands): void {

@@ -40,15 +40,21 @@ export interface CoreParts {
 export function runCore(parts: CoreParts): void {
   const port = parentPort;
   assert(port !== null, 'The core is started as a thread');
+  const log = LogThread.start();
   port.once('message', (order: CoreOrder) => {
-    start(port, order, parts).catch((failure: unknown) => fail(port, failure));
+    start(port, order, { ...parts, log }).catch((failure: unknown) => fail(port, failure));
   });
 }
 
-async function start(port: MessagePort, order: CoreOrder, parts: CoreParts): Promise<void> {
+async function start(
+  port: MessagePort,
+  order: CoreOrder,
+  parts: CoreParts & { readonly log: LogThread },
+): Promise<void> {
   const { identity, limits, walSegmentBytes } = order;
   const store = await openLevelStore(order.storeDirectory, order.store);
-  const { log, recovered } = await LogThread.open(order.logDirectory, {
+  const { log } = parts;
+  const recovered = await log.open(order.logDirectory, {
     identity: identityBytes(identity),
     segmentBytes: walSegmentBytes,
   });

@@ -9,7 +9,7 @@ import type { Logger, Metrics } from '#observability';
 import { compactionBytesMax, type DiskThresholds, type LevelStoreOptions, SEGMENT_BYTES_DEFAULT } from '#storage';
 import { CoreThread } from './core-thread.ts';
 import type { LinksOrder } from './core-thread-messages.ts';
-import { openDataDirectory } from './data-directory.ts';
+import { type DataDirectory, openDataDirectory } from './data-directory.ts';
 import { watchDisk } from './disk-watch.ts';
 import { stopProcess } from './fatal.ts';
 import { FrontNode } from './front-node.ts';
@@ -37,6 +37,8 @@ export interface NodeOptions {
   readonly links?: LinksOrder;
   /** Free space below which writes, or all appends, are refused; by default shares of the disk. */
   readonly disk?: Partial<DiskThresholds>;
+  /** Called when the thread of the core begins to recover: the caller's has nothing to do until it is done. */
+  readonly onRecovering?: () => void;
 }
 
 /**
@@ -46,32 +48,31 @@ export interface NodeOptions {
  */
 export async function startNode(options: NodeOptions): Promise<Node> {
   const { dataDirectory, logger, metrics, name, walSegmentBytes = SEGMENT_BYTES_DEFAULT } = options;
-  const remains = { logger, dataDirectory };
-  const { guard, store, identity, ...places } = await openDataDirectory(dataDirectory, {
-    store: options.store ?? {},
-    disk: {
-      thresholds: options.disk ?? {},
-      needs: { segmentBytes: walSegmentBytes, compactionBytes: compactionBytesMax(options.store) },
-    },
-    nowMs: wallClock.nowMs(),
-    random: nativeRandom,
-  });
-  const onFatal = (failure: unknown): void => stopProcess(remains, 'core', failure);
-  const limits = { ...LIMITS, ...options.limits };
-  const order = { ...places, identity, limits, store: options.store ?? {}, walSegmentBytes, links: options.links };
+  const onFatal = (failure: unknown): void => stopProcess({ logger, dataDirectory }, 'core', failure);
   const listeners = { onFatal, onMeasures: observeMeasures(metrics), onPeers: observePeers(metrics, logger) };
-  const { core, bindings } = await CoreThread.open(options.coreWorker, order, listeners).catch(
+  // It loads its modules while the directory is looked at here.
+  const core = CoreThread.start(options.coreWorker, listeners);
+  const { guard, store, identity, ...places } = await openDirectory(options, walSegmentBytes).catch(
     async (failure: unknown) => {
-      await Promise.all([store.close(), guard.close()]);
+      await core.abandon();
       throw failure;
     },
   );
+  const limits = { ...LIMITS, ...options.limits };
+  const order = { ...places, identity, limits, store: options.store ?? {}, walSegmentBytes, links: options.links };
+  const opening = core.open(order);
+  options.onRecovering?.();
+  const { bindings } = await opening.catch(async (failure: unknown) => {
+    await core.abandon();
+    await Promise.all([store.close(), guard.close()]);
+    throw failure;
+  });
   const look = watchDisk({ guard, link: core, logger, metrics });
   const looking = setInterval(() => {
     try {
       look();
     } catch (failure) {
-      stopProcess(remains, 'front', failure);
+      stopProcess({ logger, dataDirectory }, 'front', failure);
     }
   }, DISK_CHECK_MS);
   const scrub = watchTables({ dataDirectory, storeDirectory: places.storeDirectory, logger, metrics });
@@ -91,6 +92,18 @@ export async function startNode(options: NodeOptions): Promise<Node> {
       await scrub.close();
       await Promise.all([store.close(), guard.close()]);
     },
+  });
+}
+
+function openDirectory(options: NodeOptions, segmentBytes: number): Promise<DataDirectory> {
+  return openDataDirectory(options.dataDirectory, {
+    store: options.store ?? {},
+    disk: {
+      thresholds: options.disk ?? {},
+      needs: { segmentBytes, compactionBytes: compactionBytesMax(options.store) },
+    },
+    nowMs: wallClock.nowMs(),
+    random: nativeRandom,
   });
 }
 

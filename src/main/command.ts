@@ -2,7 +2,7 @@
 import { readInvocation } from './config.ts';
 import { renderHelp } from './config-reference.ts';
 import { RELEASE } from './release.ts';
-import { serve } from './serve.ts';
+import type { Config } from './settings.ts';
 
 const EXIT_CANNOT_SAY = 1;
 const EXIT_USAGE = 2;
@@ -22,9 +22,15 @@ export async function runCommand(): Promise<void> {
       say(`${RELEASE}\n`);
       break;
     case 'run':
-      await serve(invocation.value.config);
+      await run(invocation.value.config);
       break;
   }
+}
+
+/** Loads the server only here: who asks for help is not to wait for it. */
+async function run(config: Config): Promise<void> {
+  const { serve } = await import('./serve.ts');
+  await serve(config);
 }
 
 /** Answers on stdout. A reader that has gone has read enough. */

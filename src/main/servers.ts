@@ -6,15 +6,8 @@
 import { join } from 'node:path';
 import { type Node, nativeCrc32, nativeRandom, nativeSha256, startNode, stopProcess, wallClock } from '#cluster';
 import { createMetrics, type Logger, type Metrics, startMetricsServer } from '#observability';
-import { createService, type Service } from '#service';
-import {
-  type ByteBudgets,
-  createByteBudgets,
-  type GrpcServer,
-  type HttpServer,
-  startGrpcServer,
-  startHttpServer,
-} from '#transport';
+import { createService } from '#service';
+import type { HttpServerOptions } from '#transport';
 import { boundConnections, connectionsMax, openFilesMax } from './connection-bound.ts';
 import { CORE_WORKER } from './core-worker-url.ts';
 import { showBudgets, showNode } from './node-gauges.ts';
@@ -39,7 +32,10 @@ export interface RunningNode {
   drain(): Promise<void>;
 }
 
-/** @throws DatabaseError when the data directory or an address cannot be had. */
+/**
+ * What serves clients is loaded while the core recovers, on its thread.
+ * @throws DatabaseError when the data directory or an address cannot be had.
+ */
 export async function startServers(config: Config, logger: Logger): Promise<RunningNode> {
   const metrics = createMetrics({ runtime: true });
   metrics.gauge('cairn_build_info', { version: RELEASE, node: process.version }).set(1);
@@ -50,22 +46,23 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
     starting.defer(boundConnections(connectionsMax(filesMax), closed));
   }
   const node = await openNode(config, logger, metrics);
+  const transport = await import('#transport');
   showNode(node, metrics);
   starting.defer(() => node.drain());
   const digests = { crc32: nativeCrc32, sha256: nativeSha256 };
   const limits = { readWaitMs: config.readWaitMs };
   const world = { clock: wallClock, random: nativeRandom };
   const service = createService({ node, digests, metrics, release: RELEASE, limits, ...world });
-  const budgets = createByteBudgets({
+  const budgets = transport.createByteBudgets({
     requestBytesMax: config.requestMemoryBytes,
     unsentBytesMax: config.unsentMemoryBytes,
   });
   showBudgets(budgets, metrics);
   const onFatal = (failure: unknown): void => stopProcess({ logger, dataDirectory: config.dataDir }, 'front', failure);
   const shared = { host: config.host, logger, metrics, budgets, onFatal };
-  const grpc = await startGrpc(config, service, shared);
+  const grpc = await transport.startGrpcServer({ ...shared, port: config.grpcPort, service });
   starting.defer(() => grpc.drain(config.shutdownGraceMs));
-  const http = await startHttp(config, service, shared);
+  const http = await transport.startHttpServer({ ...shared, ...httpOptions(config), service, clock: wallClock });
   starting.defer(() => http.close(config.shutdownGraceMs));
   const scrape = await startMetricsServer({ host: config.host, logger, metrics, port: config.metricsPort });
   node.advertise(grpc.address);
@@ -87,14 +84,6 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   };
 }
 
-interface Shared {
-  readonly host: string;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly budgets: ByteBudgets;
-  readonly onFatal: (failure: unknown) => void;
-}
-
 function openNode(config: Config, logger: Logger, metrics: Metrics): Promise<Node> {
   return startNode({
     coreWorker: CORE_WORKER,
@@ -102,6 +91,7 @@ function openNode(config: Config, logger: Logger, metrics: Metrics): Promise<Nod
     name: config.nodeName,
     logger,
     metrics,
+    onRecovering: loadTransport,
     walSegmentBytes: config.walSegmentBytes,
     store: {
       cacheBytes: config.storeCacheBytes,
@@ -116,19 +106,19 @@ function openNode(config: Config, logger: Logger, metrics: Metrics): Promise<Nod
   });
 }
 
+/** Most of what a start loads. Whoever needs it awaits it, and hears of a failure. */
+function loadTransport(): void {
+  import('#transport').catch(() => undefined);
+}
+
 function unlessAuto<K extends string>(name: K, value: number | 'auto'): { readonly [N in K]?: number } {
   const given: { [N in K]?: number } = {};
   if (value !== 'auto') given[name] = value;
   return given;
 }
 
-function startGrpc(config: Config, service: Service, shared: Shared): Promise<GrpcServer> {
-  return startGrpcServer({ ...shared, port: config.grpcPort, service });
-}
-
-function startHttp(config: Config, service: Service, shared: Shared): Promise<HttpServer> {
-  const allowedOrigins = config.corsOrigins === '*' ? '*' : config.corsOrigins.split(',');
-  return startHttpServer({ ...shared, port: config.httpPort, service, clock: wallClock, allowedOrigins });
+function httpOptions(config: Config): Pick<HttpServerOptions, 'port' | 'allowedOrigins'> {
+  return { port: config.httpPort, allowedOrigins: config.corsOrigins === '*' ? '*' : config.corsOrigins.split(',') };
 }
 
 function hostInUrl(host: string): string {

@@ -37,15 +37,24 @@ export class LogThread implements LogWriter {
     });
   }
 
-  /** Starts the thread, which opens the log in `directory`. Rejects with the reason when the log refuses. */
-  static async open(
-    directory: string,
-    options: Omit<WalOptions, 'disk'>,
-  ): Promise<{ readonly log: LogThread; readonly recovered: RecoveredLog }> {
+  /** Starts the thread. It loads what it takes, and waits for `open`. */
+  static start(): LogThread {
+    return new LogThread(new Worker(WORKER, { name: 'log' }));
+  }
+
+  /** Has the thread open the log in `directory`, once. Rejects with the reason when the log refuses. */
+  open(directory: string, options: Omit<WalOptions, 'disk'>): Promise<RecoveredLog> {
     const { identity, segmentBytes = SEGMENT_BYTES_DEFAULT } = options;
     const order: OpenLog = { directory, identity, segmentBytes };
-    const log = new LogThread(new Worker(WORKER, { name: 'log' }));
-    return { log, recovered: await log.#open(order) };
+    return new Promise((resolve, reject) => {
+      this.onFatal(reject);
+      this.#worker.on('message', (message: FromLogThread) => {
+        if (message.kind === 'opened') resolve(message.recovered);
+        else if (message.kind === 'persisted') this.#onPersisted?.(message.through, message.facts);
+        else this.#fail(fromFailureMessage(message.failure));
+      });
+      this.#worker.postMessage(order, []);
+    });
   }
 
   append(records: EncodedRecords): BatchId {
@@ -72,18 +81,6 @@ export class LogThread implements LogWriter {
     this.#worker.postMessage(message, []);
     await this.#exited;
     if (this.#failure !== undefined) throw this.#failure;
-  }
-
-  async #open(order: OpenLog): Promise<RecoveredLog> {
-    return new Promise((resolve, reject) => {
-      this.#onFatal = reject;
-      this.#worker.on('message', (message: FromLogThread) => {
-        if (message.kind === 'opened') resolve(message.recovered);
-        else if (message.kind === 'persisted') this.#onPersisted?.(message.through, message.facts);
-        else this.#fail(fromFailureMessage(message.failure));
-      });
-      this.#worker.postMessage(order, []);
-    });
   }
 
   /** Only the first failure counts: the others follow from it. */

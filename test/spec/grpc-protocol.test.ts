@@ -16,8 +16,8 @@ import {
 } from '../../src/transport/grpc/gen/grpc/health/v1/health.ts';
 import {
   ServerReflectionClient,
-  type ServerReflectionRequest,
-  type ServerReflectionResponse,
+  ServerReflectionRequest,
+  ServerReflectionResponse,
 } from '../../src/transport/grpc/gen/grpc/reflection/v1/reflection.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { event, minRevision, transaction, uniqueName } from '../support/grpc-requests.ts';
@@ -39,6 +39,10 @@ const UNIMPLEMENTED = [
   'PublishPresenter',
   'ListComponentVersions',
 ].map((method) => `/cairn.v1.EventStore/${method}`);
+
+const LIST_SERVICES: ServerReflectionRequest = { host: '', messageRequest: { $case: 'listServices', value: '' } };
+
+const FRAME_HEADER_BYTES = 5;
 
 let server: TestServer;
 let raw: RawGrpc;
@@ -143,6 +147,19 @@ describe('SPEC-GRPC-REFLECTION', () => {
       found.messageResponse?.$case === 'fileDescriptorResponse' ? found.messageResponse.value.fileDescriptorProto : [];
     expect(files.some((file) => Buffer.from(file).includes('TransactRequest'))).toBe(true);
     client.close();
+  });
+
+  it.each(['v1', 'v1alpha'])('answers each request of a stream, and refuses what is none, over %s', async (version) => {
+    const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
+    const list = framed(ServerReflectionRequest.encode(LIST_SERVICES).finish());
+    const answered = await raw.call({ path, pieces: [list, list] });
+    expect(answered.status).toBe(0);
+    const half = answered.body.length / 2;
+    expect(answered.body.subarray(half)).toEqual(answered.body.subarray(0, half));
+    const { messageResponse } = ServerReflectionResponse.decode(answered.body.subarray(FRAME_HEADER_BYTES, half));
+    expect(messageResponse?.$case).toBe('listServicesResponse');
+    const refused = await raw.call({ path, pieces: [framed(Buffer.from([0xff, 0xff]))] });
+    expect(refused.status).toBe(13);
   });
 });
 

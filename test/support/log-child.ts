@@ -23,7 +23,8 @@ const group = toGroupId(1);
 await main().catch(die);
 
 async function main(): Promise<void> {
-  const { log, recovered } = await LogThread.open(directory, { identity, segmentBytes: 64 * 1024 });
+  const log = LogThread.start();
+  const recovered = await log.open(directory, { identity, segmentBytes: 64 * 1024 });
   log.onFatal(die);
   const held = recovered.groups.get(group);
   const first = (held?.entries.at(-1)?.index ?? held?.checkpoint.index ?? 0) + 1;

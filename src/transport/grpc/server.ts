@@ -10,7 +10,7 @@ import { createHealthService } from './health.ts';
 import { GRPC_LIMITS } from './limits.ts';
 import { LeaderTrailers } from './metadata.ts';
 import { methodMeters } from './meters.ts';
-import { createReflectionService } from './reflection.ts';
+import { addReflection } from './reflection.ts';
 import { transactionMethods } from './transactions.ts';
 import { unimplementedMethods } from './unimplemented.ts';
 import { type Refusals, type WireLimits, WireServer } from './wire/server.ts';
@@ -85,7 +85,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     },
     extend: (grpc) => {
       health.addTo(grpc);
-      createReflectionService().addToServer(grpc);
+      addReflection(grpc, (error) => logger.error('grpc-call-failed', { error }));
     },
   });
   const port = await server.listen({ host, port: options.port });

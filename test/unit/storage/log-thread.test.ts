@@ -4,7 +4,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { toGroupId, toLogIndex, toTerm } from '#base';
-import { DirectLog, type EncodedRecords, LogThread, type LogWriter, StorageFailure } from '#storage';
+import { DirectLog, type EncodedRecords, LogThread, type LogWriter, type RecoveredLog, StorageFailure } from '#storage';
 import { encode, stateOf } from '../../support/log-model.ts';
 import { fileError, MemoryDisk } from '../../support/memory-disk.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -77,10 +77,18 @@ describe('the log on the thread of its caller', () => {
   });
 });
 
+async function openThread(
+  directory: string,
+  options: typeof OPTIONS,
+): Promise<{ readonly log: LogThread; readonly recovered: RecoveredLog }> {
+  const log = LogThread.start();
+  return { log, recovered: await log.open(directory, options) };
+}
+
 describe('the log on a thread of its own', () => {
   it('makes batches durable in order, several by one sync, and recovers them all (W14)', async () => {
     using directory = tempDir();
-    const { log, recovered } = await LogThread.open(`${directory.path}/wal`, OPTIONS);
+    const { log, recovered } = await openThread(`${directory.path}/wal`, OPTIONS);
     expect(stateOf(recovered)).toEqual({ groups: {}, tombstones: [] });
     const reported: number[] = [];
     const done = persisted(log, 501, reported);
@@ -90,7 +98,7 @@ describe('the log on a thread of its own', () => {
     expect(reported).toEqual(reported.toSorted((a, b) => a - b));
     expect(reported.length).toBeLessThan(400);
     await log.close();
-    const again = await LogThread.open(`${directory.path}/wal`, OPTIONS);
+    const again = await openThread(`${directory.path}/wal`, OPTIONS);
     const entries = again.recovered.groups.get(GROUP)?.entries ?? [];
     expect(entries.map(({ index, payload }) => [index, payload[0], payload.length])).toEqual(
       Array.from({ length: 500 }, (_, place) => [place + 1, (place + 1) % 251, 300]),
@@ -100,7 +108,7 @@ describe('the log on a thread of its own', () => {
 
   it('takes the buffer over, so that nobody writes into it behind its back', async () => {
     using directory = tempDir();
-    const { log } = await LogThread.open(`${directory.path}/wal`, OPTIONS);
+    const { log } = await openThread(`${directory.path}/wal`, OPTIONS);
     const records = vote();
     log.append(records);
     expect(records.buffer.byteLength).toBe(0);
@@ -109,29 +117,29 @@ describe('the log on a thread of its own', () => {
 
   it('writes what is queued before it closes', async () => {
     using directory = tempDir();
-    const { log } = await LogThread.open(`${directory.path}/wal`, OPTIONS);
+    const { log } = await openThread(`${directory.path}/wal`, OPTIONS);
     log.append(vote());
     for (let index = 1; index <= 50; index++) log.append(entry(index));
     await log.close();
     expect(() => log.append(entry(51))).toThrow('closing');
-    const again = await LogThread.open(`${directory.path}/wal`, OPTIONS);
+    const again = await openThread(`${directory.path}/wal`, OPTIONS);
     expect(again.recovered.groups.get(GROUP)?.entries).toHaveLength(50);
     await again.log.close();
   });
 
   it('is not opened when the log refuses, and says why in the same words', async () => {
     using directory = tempDir();
-    const { log } = await LogThread.open(`${directory.path}/wal`, OPTIONS);
+    const { log } = await openThread(`${directory.path}/wal`, OPTIONS);
     await log.close();
     const other = { ...OPTIONS, identity: { ...OPTIONS.identity, storeId: new Uint8Array(16) } };
-    const refused = LogThread.open(`${directory.path}/wal`, other);
+    const refused = openThread(`${directory.path}/wal`, other);
     await expect(refused).rejects.toBeInstanceOf(StorageFailure);
     await expect(refused).rejects.toMatchObject({ kind: 'foreign', path: `${directory.path}/wal/guard` });
   });
 
   it('reports a record that breaks the rules of its group as fatal (W14)', async () => {
     using directory = tempDir();
-    const { log } = await LogThread.open(`${directory.path}/wal`, OPTIONS);
+    const { log } = await openThread(`${directory.path}/wal`, OPTIONS);
     const failure = new Promise<Error>((resolve) => log.onFatal(resolve));
     log.append(entry(5));
     expect((await failure).message).toContain('entry 5 of group 1, whose last entry is 0');
