@@ -2,7 +2,7 @@
 // appends; nodes that are lost and come back; and what links count and note becomes metrics and lines of the log. Method:
 // two nodes without cores, each a PeerMail over the links of grpc-js.
 
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { toLogIndex, toTerm } from '#base';
 import {
   type Envelope,
@@ -18,6 +18,7 @@ import { createMetrics, type LogFields, type Logger, silentLogger } from '#obser
 import { openPeerLinks } from '#transport/peer';
 import { observePeers, PeerMeasureGatherer } from '../../../../src/cluster/peer/peer-measures.ts';
 import { reply, say } from '../../../support/cluster/peer-pair.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { CLUSTER, numbered, placeOf, QUICK } from '../../../support/peer-nodes.ts';
 
 const NORTH = placeOf(1);
@@ -77,7 +78,7 @@ async function pair(): Promise<{ readonly north: PostedNode; readonly south: Pos
 
 /** Until all lanes are open. */
 async function reached({ links }: PostedNode, to: NodePlace): Promise<void> {
-  await vi.waitFor(() => {
+  await eventually(() => {
     for (const lane of ['beats', 'appends', 'bulk'] as const) {
       expect(links.send(to.node, lane, numbered({ clusterId: CLUSTER, from: to, to }, 0))).toBe(true);
     }
@@ -89,34 +90,34 @@ describe('the messages of two nodes', () => {
     const { north, south } = await pair();
     for (let commit = 1; commit <= 5; commit++) {
       north.mail.send(SOUTH.node, beats(commit));
-      await vi.waitFor(() => expect(south.heard).toEqual(beats(commit)));
+      await eventually(() => expect(south.heard).toEqual(beats(commit)));
       const answers = south.heard
         .splice(0)
         .map(({ group }) => reply(group, { kind: 'beat-ack', term: TERM, round: 0 }));
       south.mail.send(NORTH.node, answers);
-      await vi.waitFor(() => expect(north.heard.splice(0)).toEqual(answers));
+      await eventually(() => expect(north.heard.splice(0)).toEqual(answers));
     }
     const previous = { index: toLogIndex(7), term: TERM };
     const entry = { index: toLogIndex(8), term: TERM, payload: new Uint8Array(1000) };
     const append = say(3, { kind: 'append', term: TERM, previous, entries: [entry], commit: previous.index });
     north.mail.send(SOUTH.node, [append]);
-    await vi.waitFor(() => expect(south.heard).toEqual([append]));
+    await eventually(() => expect(south.heard).toEqual([append]));
   });
 
   it('are heard again after the other node was lost, and started anew', async () => {
     const { north, south } = await pair();
     north.mail.send(SOUTH.node, beats(1));
-    await vi.waitFor(() => expect(south.heard).toHaveLength(50));
+    await eventually(() => expect(south.heard).toHaveLength(50));
     south.mail.send(NORTH.node, [reply(1, { kind: 'beat-ack', term: TERM, round: 0 })]);
-    await vi.waitFor(() => expect(north.heard).toHaveLength(1));
+    await eventually(() => expect(north.heard).toHaveLength(1));
     await south.mail.close();
-    await vi.waitFor(() => expect(north.lost).toEqual([SOUTH.node]));
+    await eventually(() => expect(north.lost).toEqual([SOUTH.node]));
     const again = await PostedNode.open(SOUTH);
     north.mail.setPeers([{ ...SOUTH, host: '127.0.0.1', port: again.links.port }]);
     await reached(north, SOUTH);
     // The first beat, although the one before it had been answered.
     north.mail.send(SOUTH.node, beats(1));
-    await vi.waitFor(() => expect(again.heard).toEqual(beats(1)));
+    await eventually(() => expect(again.heard).toEqual(beats(1)));
   });
 
   it('are answered although only one side knows the other, for as long as it sends (TP5)', async () => {
@@ -124,7 +125,7 @@ describe('the messages of two nodes', () => {
     north.mail.setPeers([{ ...SOUTH, host: '127.0.0.1', port: south.links.port }]);
     south.mail.setPeers([]);
     const answer = [reply(1, { kind: 'beat-ack', term: TERM, round: 0 })];
-    await vi.waitFor(() => {
+    await eventually(() => {
       north.mail.send(SOUTH.node, beats(1));
       expect(south.heard.length).toBeGreaterThan(0);
       south.mail.send(NORTH.node, answer);
@@ -137,7 +138,7 @@ describe('the messages of two nodes', () => {
     );
     await north.mail.close();
     const gone = numbered({ clusterId: CLUSTER, from: SOUTH, to: NORTH }, 0);
-    await vi.waitFor(() => expect(south.links.send(NORTH.node, 'beats', gone)).toBe(false));
+    await eventually(() => expect(south.links.send(NORTH.node, 'beats', gone)).toBe(false));
   });
 
   it('to nobody who is known are counted as lost', async () => {
@@ -157,14 +158,14 @@ describe('what links tell', () => {
     const logger: Logger = { ...silentLogger, info: line, warn: line };
     const showNorth = observePeers(metrics, logger);
     north.mail.send(SOUTH.node, beats(1));
-    await vi.waitFor(() => expect(south.heard).toHaveLength(50));
+    await eventually(() => expect(south.heard).toHaveLength(50));
     south.mail.send(NORTH.node, [reply(1, { kind: 'beat-ack', term: TERM, round: 0 })]);
-    await vi.waitFor(() => expect(north.heard).toHaveLength(1));
+    await eventually(() => expect(north.heard).toHaveLength(1));
     const read = async (): Promise<(name: string) => number> => {
       const { body } = await metrics.render();
       return (name) => Number(new RegExp(`^${name.replaceAll(/[{}]/g, '\\$&')} (.+)$`, 'm').exec(body)?.[1]);
     };
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const measures = north.gatherer.take();
       if (measures !== undefined) showNorth(structuredClone(measures));
       const value = await read();
@@ -180,7 +181,7 @@ describe('what links tell', () => {
     expect(lines).toContainEqual(['peer-reached', { peer: SOUTH.node, reason: `127.0.0.1:${south.links.port}` }]);
 
     await south.mail.close();
-    await vi.waitFor(() => expect(north.lost).toEqual([SOUTH.node]));
+    await eventually(() => expect(north.lost).toEqual([SOUTH.node]));
     const measures = north.gatherer.take();
     expect(measures?.notes.map(({ event }) => event)).toEqual(['peer-lost']);
     if (measures !== undefined) showNorth(measures);
