@@ -13,8 +13,9 @@ const config: ViteUserConfig = defineConfig({
     pool: 'forks',
     maxWorkers: 2,
     execArgv: [`--conditions=${SOURCE}`],
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    // Only a test that hangs should end so, on however busy a machine.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     teardownTimeout: 10_000,
     passWithNoTests: false,
     allowOnly: false,

@@ -64,6 +64,11 @@ export class PeerStreams {
     clearInterval(this.#sweeping);
   }
 
+  /** Ends every connection that still has a stream, with all that is on it. */
+  cutConnections(): void {
+    for (const peer of this.#streams.values()) peer.cutConnection();
+  }
+
   /** The stream of a call, by its metadata. */
   of(metadata: { get(name: string): readonly unknown[] }): PeerStream | undefined {
     const [mark] = metadata.get(MARK);
@@ -119,11 +124,9 @@ export class PeerStream {
     this.#stream = stream;
     this.#options = options;
     this.#dueMs = isBounded ? performance.now() + options.receiveMs : Number.POSITIVE_INFINITY;
-    // Not before grpc-js listens, which pauses the stream at once: what one listener is given, another does not get.
-    stream.once('pause', () => {
-      stream.on('data', (piece: Uint8Array) => {
-        if (!this.#count(this.#received + piece.length)) this.#refuse();
-      });
+    // Not `on`, which would make the stream flow: what comes before grpc-js listens, grpc-js would not get.
+    stream.prependListener('data', (piece: Uint8Array) => {
+      if (!this.#count(this.#received + piece.length)) this.#refuse();
     });
   }
 
@@ -156,6 +159,11 @@ export class PeerStream {
   reset(): void {
     this.#stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     this.release();
+  }
+
+  /** For the registry. */
+  cutConnection(): void {
+    this.#stream.session?.destroy();
   }
 
   /** For the registry: gives back all that is held for it. */

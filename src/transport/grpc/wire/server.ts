@@ -134,7 +134,11 @@ export class WireServer {
     });
     for (const call of this.#calls.values())
       if (call.method.kind === 'server_stream') call.finish(this.#parts.refusals.draining);
-    const force = (): void => this.#server.forceShutdown();
+    const force = (): void => {
+      this.#server.forceShutdown();
+      // Without channelz grpc-js does not know its connections, and would leave open what is still in use.
+      this.#peers.cutConnections();
+    };
     const timers = [setTimeout(force, graceMs)];
     // Calls of the services beside ours, such as a watched health, would otherwise use up the time of grace.
     void this.#idle().then(() => timers.push(setTimeout(force, Math.min(FLUSH_MS, graceMs))));

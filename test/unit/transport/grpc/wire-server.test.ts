@@ -321,6 +321,24 @@ describe('the end of a call (T1)', () => {
     at = await start();
   });
 
+  it('comes with the end of the connection for whatever a drained server cannot end in time', async () => {
+    const unread = at.raw.session.request({
+      ':method': 'POST',
+      ':path': '/test.Service/Fill',
+      'content-type': 'application/grpc',
+    });
+    unread.on('error', () => undefined);
+    unread.pause();
+    unread.end(frame(MESSAGE));
+    const unanswered = at.raw.call({ path: '/test.Service/Wait', pieces: [frame(MESSAGE)] }).catch(() => 'lost');
+    await until(() => at.written.chunks > 0 && at.waiting.length === 1);
+    const lost = new Promise((resolve) => at.raw.session.on('close', resolve));
+    await at.server.drain(200);
+    await Promise.all([lost, unanswered]);
+    expect(at.server.callCount).toBe(0);
+    at = await start();
+  });
+
   it('comes at once when too many calls are in flight', async () => {
     await at.raw.close();
     await at.server.drain(0);
