@@ -5,10 +5,12 @@
  * them together, and the process ends with exit code 2 (the caller's job): a node never runs with settings other
  * than the ones that were meant.
  */
-import { parseArgs } from 'node:util';
 import { failure, ok, type Result } from '#base';
 import { flagName, readSetting, variableName } from './setting.ts';
 import { buildConfig, type Config, SETTINGS } from './settings.ts';
+
+// An import of it would also load what it offers lazily, such as the comparison of texts for tests.
+const { parseArgs } = process.getBuiltinModule('node:util');
 
 export type Invocation =
   | { readonly kind: 'run'; readonly config: Config }

@@ -2,11 +2,14 @@
  * The scrape endpoint: `GET /metrics` on a port of its own, so that a busy or shut client port never hides a node
  * from its operators.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { DatabaseError } from '#base';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
+
+// An import of it would also load what it offers lazily: a client for the web.
+const { createServer } = process.getBuiltinModule('node:http');
 
 export interface MetricsServer {
   readonly address: AddressInfo;

@@ -4,7 +4,7 @@
  * fastify's own JSON parser, error bodies, query parser and 503 while closing are switched off, because the API
  * promises lossless JSON, one error body and that a request that was let in is finished.
  */
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { type Clock, DatabaseError } from '#base';
@@ -34,6 +34,9 @@ import type { Route, RouteContext } from './route.ts';
 import { allowedMethods, methodsByPath, ROUTES, SERVER_METHODS } from './routes.ts';
 import { answerClientError, answerUnusualRequests } from './socket-errors.ts';
 import { Turns } from './turns.ts';
+
+// An import of it would also load what it offers lazily: a client for the web.
+const { createServer } = process.getBuiltinModule('node:http');
 
 export interface HttpServerOptions {
   readonly host: string;
@@ -168,6 +171,7 @@ class HttpFront {
     const { allowedOrigins } = this.#options;
     return fastify({
       logger: false,
+      schemaController: { compilersFactory: NO_SCHEMAS },
       bodyLimit: BODY_BYTES_MAX,
       serverFactory: (handle) => this.#createServer(handle),
       forceCloseConnections: 'idle',
@@ -254,6 +258,13 @@ class HttpFront {
       });
     });
   }
+}
+
+/** No route has a schema. fastify would load its compilers all the same, which are larger than itself. */
+const NO_SCHEMAS = { buildValidator: unwanted, buildSerializer: unwanted };
+
+function unwanted(): never {
+  throw new TypeError('A route has a schema, and nothing that compiles it is loaded');
 }
 
 function createHttpServer(listener: RequestListener): Server {

@@ -5,7 +5,7 @@
  * What is written here ends the connection: after a parser error nobody knows where the next request would begin.
  * A request that was received whole before the broken bytes is answered first; it may be a write that commits.
  */
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { DatabaseError } from '#base';
@@ -13,6 +13,9 @@ import { type AllowedOrigins, corsHeaders } from './cors.ts';
 import { errorReply, invalidField } from './errors.ts';
 import { HEADER_BYTES_MAX, HEADERS_MAX, REQUEST_TIMEOUT_MS } from './limits.ts';
 import type { RequestLines } from './request-line.ts';
+
+// An import of it would also load what it offers lazily: a client for the web.
+const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 export interface SocketErrorOptions {
   readonly allowedOrigins: AllowedOrigins;

@@ -2,38 +2,73 @@
 // Method: a process of its own imports what the command does first, and the server; then Node says what it has loaded.
 
 import { execFileSync } from 'node:child_process';
-import { resolve } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { tempDir } from '../../support/temp-dir.ts';
 
-const ROOT = resolve(import.meta.dirname, '../../..');
+const SOURCE = new URL('../../../src', import.meta.url).href;
 
 describe('what is loaded', () => {
   it('is no server for a command that starts none', () => {
-    const packages = packagesOf('src/main/command.ts');
+    const packages = packagesOf('main/command.ts');
     for (const name of ['@grpc/grpc-js', 'fastify', 'classic-level']) expect(packages).not.toContain(name);
   });
 
   it('is nothing that serves clients before the core recovers', () => {
-    const packages = packagesOf('src/main/serve.ts');
+    const packages = packagesOf('main/serve.ts');
     expect(packages).toContain('classic-level');
     for (const name of ['@grpc/grpc-js', 'fastify']) expect(packages).not.toContain(name);
   });
 
   it('is nothing that only few calls need', () => {
-    const packages = packagesOf('src/transport/index.ts');
+    const packages = packagesOf('transport/index.ts');
     expect(packages).toContain('@grpc/grpc-js');
     expect(packages).not.toContain('@grpc/reflection');
   });
+
+  it('is for a running node neither a compiler of schemas nor a client of the web', () => {
+    using directory = tempDir();
+    const { packages, builtins } = loadedBy(runNode(directory.path));
+    expect(packages).toContain('fastify');
+    expect(packages.filter((name) => name.includes('ajv'))).toEqual([]);
+    expect(builtins).toContain('NativeModule http2');
+    expect(builtins.filter((name) => name.includes('undici'))).toEqual([]);
+  });
 });
+
+/** Starts and stops a node, on free ports. */
+function runNode(dataDir: string): string {
+  const flags = [`--data-dir=${dataDir}`, '--grpc-port=0', '--http-port=0', '--metrics-port=0', '--ballast-bytes=0'];
+  return `const { readInvocation } = await import('${SOURCE}/main/config.ts');
+    const { startServers } = await import('${SOURCE}/main/servers.ts');
+    const { silentLogger } = await import('${SOURCE}/observability/index.ts');
+    const node = await startServers(readInvocation(${JSON.stringify(flags)}, {}).value.config, silentLogger);
+    await node.drain();`;
+}
+
+interface Loaded {
+  readonly packages: readonly string[];
+  /** Modules of Node itself. */
+  readonly builtins: readonly string[];
+}
 
 /** The packages of which files are loaded once the module is. */
 function packagesOf(module: string): readonly string[] {
-  const program = `import { createRequire } from 'node:module';
-    await import('./${module}');
-    console.log(JSON.stringify(Object.keys(createRequire(process.cwd() + '/').cache)));`;
-  const args = ['--conditions=source', '--input-type=module', '--eval', program];
-  const output = execFileSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' });
-  const files: readonly string[] = JSON.parse(output);
+  return loadedBy(`await import('${SOURCE}/${module}');`).packages;
+}
+
+function loadedBy(work: string): Loaded {
+  using directory = tempDir();
+  const program = join(directory.path, 'program.mjs');
+  writeFileSync(
+    program,
+    `${work}
+    const { cache } = process.getBuiltinModule('node:module').createRequire(import.meta.url);
+    process.stdout.write(JSON.stringify({ files: Object.keys(cache), builtins: process.moduleLoadList }));`,
+  );
+  const output = execFileSync(process.execPath, ['--conditions=source', program], { encoding: 'utf8' });
+  const { files, builtins }: { files: readonly string[]; builtins: readonly string[] } = JSON.parse(output);
   const names = files.map((file) => /node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*node_modules)/.exec(file)?.[1]);
-  return Array.from(new Set(names.filter((name) => name !== undefined)));
+  return { packages: Array.from(new Set(names.filter((name) => name !== undefined))), builtins };
 }
