@@ -6,6 +6,7 @@ import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts
 import { Proof } from '../../chaos/support/proof.ts';
 import { StoreClient } from '../../chaos/support/store-client.ts';
 import { type Ledger, Writers } from '../../chaos/support/writers.ts';
+import { lacksTool } from '../support/needed-tools.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const SETTINGS = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--store-write-buffer-bytes=1MiB'];
@@ -25,7 +26,7 @@ function failing(call: string, error: string, when: number): readonly string[] {
   return ['strace', ...quiet, '-e', `trace=${call}`, '-e', `inject=${call}:error=${error}:when=${when}+`];
 }
 
-it.each([
+it.skipIf(lacksTool('strace')).each([
   { call: 'fdatasync', error: 'EIO', when: 12, says: /could not be written \(EIO/ },
   { call: 'fdatasync', error: 'EIO', when: 40, says: /could not be written \(EIO/ },
   { call: 'fdatasync', error: 'ENOSPC', when: 25, says: /no space left/ },

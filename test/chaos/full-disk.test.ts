@@ -12,6 +12,7 @@ import { type Ledger, Writers } from '../../chaos/support/writers.ts';
 import type { ScanDatabaseLogRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
 import { Direction, Event } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
 import { failureOf, GrpcFailure, TestClient } from '../support/grpc-client.ts';
+import { lacksTool } from '../support/needed-tools.ts';
 
 const MIB = 2 ** 20;
 const TIMEOUT_MS = 120_000;
@@ -86,7 +87,7 @@ async function healthOf(node: NodeProcess): Promise<{ readonly storage: { readon
   return health;
 }
 
-describe('a disk that transactions have filled', () => {
+describe.skipIf(lacksTool('unshare', 'nsenter'))('a disk that transactions have filled', () => {
   it('refuses writes, serves reads, and takes writes again after a delete (W15)', {
     timeout: TIMEOUT_MS,
   }, async () => {
@@ -141,7 +142,7 @@ describe('a disk that transactions have filled', () => {
   });
 });
 
-describe('a disk that somebody else has filled', () => {
+describe.skipIf(lacksTool('unshare', 'nsenter'))('a disk that somebody else has filled', () => {
   it('under load is answered with refusals, and writes go on when it is emptied', { timeout: TIMEOUT_MS }, async () => {
     await using disk = await SmallDisk.mount(DISK_BYTES);
     const node = await start(disk);

@@ -35,7 +35,13 @@ const CASES: readonly Case[] = [
       'it.skipIf(ci)(',
       'xit(',
     ],
-    passed: ["it('skips what is known', () => {", 'transit(1)', 'it.each(', 'iterator.skip(1)'],
+    passed: [
+      "it('skips what is known', () => {",
+      'transit(1)',
+      'it.each(',
+      'iterator.skip(1)',
+      "it.skipIf(lacksTool('strace'))(",
+    ],
   },
   {
     rule: exceptionsHaveReasons,

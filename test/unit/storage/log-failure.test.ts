@@ -8,6 +8,7 @@ import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { toGroupId } from '#base';
 import { Wal } from '#storage';
+import { lacksTool } from '../../support/needed-tools.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 const CHILD = resolve(import.meta.dirname, '../../support/log-child.ts');
@@ -22,7 +23,7 @@ interface ChildEnd {
   readonly stderr: string;
 }
 
-describe('a process whose fdatasync fails', () => {
+describe.skipIf(lacksTool('strace'))('a process whose fdatasync fails', () => {
   it.each([
     { error: 'EIO', when: 1 },
     { error: 'EIO', when: 6 },

@@ -1,0 +1,54 @@
+/**
+ * Tools that a few tests need beside git, Node and npm. Where one is missing or not allowed, those tests are skipped and
+ * a line says so; with CAIRN_TEST_REQUIRES=all, as .ci/run sets it, they fail instead.
+ */
+import { spawnSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
+
+interface Tool {
+  /** Does in small what the tests do with it: a tool that is there may still not be allowed to work. */
+  readonly trial: readonly [command: string, ...args: string[]];
+  readonly advice: string;
+}
+
+type ToolName = 'strace' | 'unshare' | 'nsenter';
+
+const TOOLS: Readonly<Record<ToolName, Tool>> = {
+  strace: {
+    trial: ['strace', '--follow-forks', '--quiet=all', '--output=/dev/null', 'true'],
+    advice: 'the package strace has it, and it needs the right to trace its own children',
+  },
+  unshare: {
+    trial: ['unshare', '--mount', '--user', '--map-root-user', 'mount', '-t', 'tmpfs', 'cairn', tmpdir()],
+    advice: 'the package util-linux has it, mount is in the package mount, and the kernel has to allow user namespaces',
+  },
+  nsenter: {
+    trial: ['nsenter', '--version'],
+    advice: 'the package util-linux has it',
+  },
+};
+
+/**
+ * Whether one of the tools does not work here; then it has been said on standard error.
+ *
+ * @throws Error when it does not work and CAIRN_TEST_REQUIRES is `all`.
+ */
+export function lacksTool(...names: readonly ToolName[]): boolean {
+  const complaints = names.map(complaintOf).filter((complaint) => complaint !== undefined);
+  if (complaints.length === 0) return false;
+  if (process.env['CAIRN_TEST_REQUIRES'] === 'all') {
+    throw new Error(`CAIRN_TEST_REQUIRES=all asks for every test, but ${complaints.join('; ')}.`);
+  }
+  process.stderr.write(`Tests are skipped: ${complaints.join('; ')}.\n`);
+  return true;
+}
+
+/** Undefined when the tool works. */
+function complaintOf(name: ToolName): string | undefined {
+  const { trial, advice } = TOOLS[name];
+  const [command, ...args] = trial;
+  const { error, status, stderr } = spawnSync(command, args, { encoding: 'utf8' });
+  if (error === undefined && status === 0) return undefined;
+  const reason = error?.message ?? stderr.trim();
+  return `${name} does not work here (${reason}): ${advice}`;
+}
