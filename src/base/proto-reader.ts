@@ -3,6 +3,7 @@
  *
  * It never throws. Reading past the end, a varint of more than ten bytes or beyond 2^53 - 1 sets `failed`, returns 0 and
  * stays at the end, so that a loop over fields ends by itself; whoever reads checks `failed` once, after the loop.
+ * Only `uint64()` takes what lies beyond, as 2^53 - 1, and sets `saturated`.
  * `overlong` tells that some varint was longer than it had to be: valid protobuf, but not the canonical form.
  */
 
@@ -22,6 +23,7 @@ export class ProtoReader {
   end: number;
   failed = false;
   overlong = false;
+  saturated = false;
 
   constructor(bytes: Uint8Array, from: number = 0, to: number = bytes.length) {
     this.bytes = bytes;
@@ -57,6 +59,22 @@ export class ProtoReader {
       return first;
     }
     return this.#longVarint();
+  }
+
+  /**
+   * A protobuf uint64 of a request, in which a revision from 2^53 on means the same as 2^53 - 1: one that no database
+   * reaches. Not for what is stored and given back.
+   */
+  uint64(): number {
+    const first = this.bytes[this.at] ?? 0;
+    if (first <= 0x7f && this.at < this.end) {
+      this.at++;
+      return first;
+    }
+    const value = this.#anyVarint();
+    if (Number.isSafeInteger(value)) return value;
+    this.saturated = true;
+    return Number.MAX_SAFE_INTEGER;
   }
 
   /** A signed 64-bit varint (protobuf int32 and int64); fails outside the safe integers. */
@@ -141,6 +159,11 @@ export class ProtoReader {
   }
 
   #longVarint(): number {
+    return this.#safe(this.#anyVarint());
+  }
+
+  /** Not exact from 2^53 on, and never below it then. */
+  #anyVarint(): number {
     let low = 0;
     for (let shift = 0; shift < 28; shift += 7) {
       const byte = this.#byte();
@@ -153,13 +176,16 @@ export class ProtoReader {
       const byte = this.#byte();
       high += (byte & 0x7f) * scale;
       scale *= 0x80;
-      if (byte <= 0x7f) return this.#shortest(byte, this.#safe(high * TWO_28 + low));
+      if (byte <= 0x7f) return this.#shortest(byte, high * TWO_28 + low);
     }
     return this.fail();
   }
 
   #shortest(lastByte: number, value: number): number {
-    if (lastByte === 0) this.overlong = true;
+    if (lastByte !== 0) return value;
+    // So does a varint end that the bytes break off.
+    if (this.failed) return 0;
+    this.overlong = true;
     return value;
   }
 

@@ -124,10 +124,10 @@ function readKind(bytes: Uint8Array, selectorField: number, { field, faults }: P
     if (tag === selectorField * 8 + 2) {
       const start = reader.lengthDelimited();
       message = concatBytes([message ?? NO_BYTES, bytes.subarray(start, reader.at)]);
-    } else if (tag % 8 === 0 && tag < selectorField * 8) numbers.set(tag / 8, reader.varint());
+    } else if (tag % 8 === 0 && tag < selectorField * 8) numbers.set(tag / 8, reader.uint64());
     else reader.skipField(tag);
   }
-  if (reader.failed) return faults.add(field, 'must be a protobuf message with revisions below 2^53');
+  if (reader.failed) return faults.add(field, 'must be a protobuf message of that kind of constraint');
   if (message === undefined) return { numbers, selector: undefined };
   const selector = decodeSelector(message, `${field}.selector`, faults);
   return selector === undefined ? undefined : { numbers, selector };

@@ -66,8 +66,8 @@ function readRevisionBounds(reader: ProtoReader): RevisionBounds {
   let end: number | undefined;
   while (!reader.done) {
     const tag = reader.tag();
-    if (tag === 0x08) start = reader.varint();
-    else if (tag === 0x10) end = reader.varint();
+    if (tag === 0x08) start = reader.uint64();
+    else if (tag === 0x10) end = reader.uint64();
     else reader.skipField(tag);
   }
   return { start, end };
@@ -120,7 +120,7 @@ function readPositionFields(reader: ProtoReader): Position {
   let index = 0;
   while (!reader.done) {
     const tag = reader.tag();
-    if (tag === 0x08) revision = reader.varint();
+    if (tag === 0x08) revision = reader.uint64();
     else if (tag === 0x10) index = reader.varint();
     else reader.skipField(tag);
   }

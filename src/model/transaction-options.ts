@@ -51,6 +51,8 @@ export function decodeTransactionOptions(
   const draft: Draft = { principalAttributes: new Map() };
   while (!reader.done) readOption(reader, draft, { field, faults });
   if (reader.failed) return faults.add(field, 'must be a protobuf message of cairn.v1.TransactionOptions');
+  // It is given back as it was sent, so that it cannot be taken for another number.
+  if (reader.saturated) addFault({ field, faults }, 'last_read_revision', 'must be at most 2^53 - 1', '2^53 or more');
   checkTransactionOptions(draft, { field, faults });
   return faults.count === countBefore ? draft : undefined;
 }
@@ -66,7 +68,7 @@ interface Place {
 
 function readOption(reader: ProtoReader, draft: Draft, place: Place): void {
   const tag = reader.tag();
-  if (tag === 0x08) draft.lastReadRevision = reader.varint();
+  if (tag === 0x08) draft.lastReadRevision = reader.uint64();
   else if (tag === 0x12) readPrincipalAttribute(reader, draft, place);
   else if (tag === 0x1a) draft.commitMessage = readText(reader, 'commit_message', place);
   else if (tag === 0x22) draft.correlationId = readText(reader, 'correlation_id', place);

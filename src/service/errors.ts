@@ -20,7 +20,9 @@ export function databaseExists(name: string): DatabaseError {
 }
 
 export function revisionNotFound(scope: ReadScope, revision: number): DatabaseError {
-  const message = `The database ${JSON.stringify(scope.databaseName)} has no revision ${revision}; its latest is ${scope.revision}`;
+  // A request may have named any number from there on (decisions 6.1).
+  const asked = revision === Number.MAX_SAFE_INTEGER ? '2^53 - 1 or beyond' : revision;
+  const message = `The database ${JSON.stringify(scope.databaseName)} has no revision ${asked}; its latest is ${scope.revision}`;
   return new DatabaseError('not_found', message, { details: { reason: 'RevisionNotFound', scope: where(scope) } });
 }
 

@@ -209,8 +209,10 @@ describe('SPEC-HTTP-READ-DATABASE: GET /db/{database}/{revision}', () => {
   it('answers 404 RevisionNotFound beyond the latest revision', async () => {
     const name = uniqueName();
     await api.create(name);
-    const { details } = errorOf(await api.get(`/db/${name}/1`), NOT_FOUND);
-    expect(details?.reason).toBe('RevisionNotFound');
+    for (const revision of ['1', '9007199254740992', '18446744073709551615']) {
+      const { details } = errorOf(await api.get(`/db/${name}/${revision}`), NOT_FOUND);
+      expect(details?.reason).toBe('RevisionNotFound');
+    }
   });
 
   it.each(['-1', '1.5', '01', 'newest', '1e3', '%20', '٣', '18446744073709551616', 'LATEST'])(

@@ -76,14 +76,20 @@ describe('SPEC-HTTP-SINGLE-EVENT', () => {
     expect(jsonOf(await api.get(`/db/${own}/1/events/orders/${'x'.repeat(255)}~1.3`))).toMatchObject({ index: 3 });
   });
 
-  it.each(['0', '6', '9007199254740991', '5?index=5', '5?index=999', '1?index=2'])(
-    '%s is not there: 404',
-    async (which) => {
-      expect(errorOf(await api.get(`/databases/${name}/events/${which}`))).toMatchObject(NOT_FOUND);
-    },
-  );
+  it.each([
+    '0',
+    '6',
+    '9007199254740991',
+    '9007199254740992',
+    '18446744073709551615',
+    '5?index=5',
+    '5?index=999',
+    '1?index=2',
+  ])('%s is not there: 404', async (which) => {
+    expect(errorOf(await api.get(`/databases/${name}/events/${which}`))).toMatchObject(NOT_FOUND);
+  });
 
-  it.each(['x', '-1', '5?index=-1', '5?index=x', '5?index=1e1', '9007199254740992', 'latest'])(
+  it.each(['x', '-1', '5?index=-1', '5?index=x', '5?index=1e1', '18446744073709551616', 'latest'])(
     '%s is malformed: 400',
     async (which) => {
       expect(errorOf(await api.get(`/databases/${name}/events/${which}`))).toMatchObject(INVALID_ARGUMENT);

@@ -55,7 +55,7 @@ export function parseQueryRequest(bytes: Uint8Array): QueryRequest {
   walkFields(bytes, 'QueryEventsRequest', (reader, tag) => {
     if (tag === DATABASE_NAME) draft.databaseName = readText(reader, 'database_name', faults);
     else if (tag === QUERY_TAG.QUERY) draft.query = decodeEventQuery(readMessage(reader), 'query', faults);
-    else if (tag === QUERY_TAG.AT_REVISION) draft.at = toRevision(reader.varint());
+    else if (tag === QUERY_TAG.AT_REVISION) draft.at = toRevision(reader.uint64());
     else reader.skipField(tag);
   });
   faults.throwIfAny('The request is malformed');
@@ -67,7 +67,7 @@ export function parseScanRequest(bytes: Uint8Array): ScanRequest {
   const draft = { databaseName: '', startRevision: toRevision(0), direction: 0, limit: 0 };
   walkFields(bytes, 'ScanDatabaseLogRequest', (reader, tag) => {
     if (tag === DATABASE_NAME) draft.databaseName = readText(reader, 'database_name', faults);
-    else if (tag === SCAN_TAG.START) draft.startRevision = toRevision(reader.varint());
+    else if (tag === SCAN_TAG.START) draft.startRevision = toRevision(reader.uint64());
     else if (tag === SCAN_TAG.DIRECTION) draft.direction = reader.varint();
     else if (tag === SCAN_TAG.LIMIT) draft.limit = reader.varint();
     else reader.skipField(tag);

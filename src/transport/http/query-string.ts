@@ -54,6 +54,17 @@ export function parseRevision(field: string, text: string): Revision {
   return toRevision(parseInteger(field, text, { min: 0, max: Number.MAX_SAFE_INTEGER }));
 }
 
+const UINT64_DIGITS = /^(?:0|[1-9][0-9]{0,19})$/;
+const UINT64_MAX = 2n ** 64n - 1n;
+
+/** A revision of the path, any uint64. From 2^53 on it is taken for 2^53 - 1, which no database reaches either. */
+export function parsePathRevision(field: string, text: string): Revision {
+  if (!UINT64_DIGITS.test(text) || BigInt(text) > UINT64_MAX) {
+    throw invalidField(field, 'must be an integer from 0 to 2^64 - 1', text);
+  }
+  return toRevision(Math.min(Number(text), Number.MAX_SAFE_INTEGER));
+}
+
 const NO_PARAMETERS: QueryParameters = new QueryParameters(new Map());
 
 /** Reads the part of a URL after `?`. `+` is a space, as forms and URLSearchParams write it. */

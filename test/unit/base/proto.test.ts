@@ -86,6 +86,18 @@ describe('protobuf fields', () => {
 
 describe('ProtoReader (B3)', () => {
   it.each([
+    ['0', '00', 0, false],
+    ['300', 'ac02', 300, false],
+    ['2^53 - 1', 'ffffffffffffff0f', Number.MAX_SAFE_INTEGER, false],
+    ['2^53', '8080808080808010', Number.MAX_SAFE_INTEGER, true],
+    ['2^64 - 1', 'ffffffffffffffffff01', Number.MAX_SAFE_INTEGER, true],
+  ] as const)('reads the uint64 %s as the nearest safe integer', (_what, hex, value, saturated) => {
+    const reader = new ProtoReader(bytes(hex));
+    expect(reader.uint64()).toBe(value);
+    expect(reader).toMatchObject({ done: true, failed: false, saturated });
+  });
+
+  it.each([
     ['a varint that ends in the middle', '80', (r: ProtoReader) => r.varint()],
     ['a varint of eleven bytes', '8080808080808080808001', (r: ProtoReader) => r.varint()],
     ['a varint of 2^53', '8080808080808010', (r: ProtoReader) => r.varint()],
@@ -97,6 +109,8 @@ describe('ProtoReader (B3)', () => {
     ['a tag of field 0', '02', (r: ProtoReader) => r.tag()],
     ['a tag beyond 32 bits', '8080808010', (r: ProtoReader) => r.tag()],
     ['nothing', '', (r: ProtoReader) => r.varint()],
+    ['a uint64 that ends in the middle', 'ffffffff', (r: ProtoReader) => r.uint64()],
+    ['a uint64 of eleven bytes', '8080808080808080808001', (r: ProtoReader) => r.uint64()],
   ] as const)('fails on %s and stays at the end', (_what, hex, read) => {
     const reader = new ProtoReader(bytes(hex));
     expect(read(reader)).toBe(0);

@@ -238,11 +238,19 @@ describe('the options of a transaction', () => {
     ['half a message', '1a05'],
     ['a message that is no UTF-8', '1a01ff'],
     ['half an attribute', '12020a05'],
-    ['a revision beyond 2^53', '088080808080808010'],
+    ['half a revision', '0880'],
   ])('are refused for %s', (_what, bytes) => {
     const faults = new Faults();
     expect(decodeTransactionOptions(hex(bytes), 'options', faults)).toBeUndefined();
     expect(faults.none).toBe(false);
+  });
+
+  it('name the revision that is beyond 2^53 - 1', () => {
+    const faults = new Faults();
+    expect(decodeTransactionOptions(hex('088080808080808010'), 'options', faults)).toBeUndefined();
+    expect(faults.violations).toMatchObject([
+      { field: 'options.last_read_revision', description: 'must be at most 2^53 - 1' },
+    ]);
   });
 
   it('name every origin as the specification does', () => {

@@ -16,6 +16,7 @@ import {
   SubscribeEventsRequest,
 } from '../../../../src/transport/grpc/gen/cairn/v1/database.ts';
 import { Direction } from '../../../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { Timestamp } from '../../../../src/transport/grpc/gen/google/protobuf/timestamp.ts';
 import { decodeRequest } from '../../../../src/transport/grpc/messages.ts';
 
 describe('parseQueryRequest', () => {
@@ -114,9 +115,21 @@ describe('any bytes (T7)', () => {
     expect(() => decodeRequest(QueryEventsRequest, 'QueryEventsRequest', bytes)).toThrow('a string is not UTF-8');
   });
 
-  it('are refused by the generated code when a number is beyond 2^53', () => {
+  it('name 2^53 - 1 when a number is beyond it, by the generated code and by the walks', () => {
     const bytes = Uint8Array.of(0x18, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1);
-    expect(() => decodeRequest(QueryEventsRequest, 'QueryEventsRequest', bytes)).toThrow(/MAX_SAFE_INTEGER/);
+    const most = Number.MAX_SAFE_INTEGER;
+    expect(decodeRequest(QueryEventsRequest, 'QueryEventsRequest', bytes).atRevision).toBe(most);
+    expect(parseQueryRequest(bytes).at).toBe(most);
+    expect(parseScanRequest(bytes.with(0, 0x10)).startRevision).toBe(most);
+  });
+
+  it('keep 64-bit numbers up to 2^53 - 1 exact, and signed ones in their range', () => {
+    const revision = 2 ** 53 - 2;
+    const bytes = QueryEventsRequest.encode(QueryEventsRequest.fromPartial({ atRevision: revision })).finish();
+    expect(decodeRequest(QueryEventsRequest, 'QueryEventsRequest', bytes).atRevision).toBe(revision);
+    // Field 1 of 2: the least int64.
+    const least = Uint8Array.of(0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1);
+    expect(decodeRequest(Timestamp, 'Timestamp', least).seconds).toBe(-Number.MAX_SAFE_INTEGER);
   });
 });
 

@@ -67,7 +67,7 @@ export interface QueryEventsRequest {
   readonly query:
     | EventQuery
     | undefined;
-  /** The revision to read at. Absent: the latest. */
+  /** The revision to read at. Absent: the latest. Beyond the latest, up to UINT64_MAX: NOT_FOUND. */
   readonly atRevision?: number | undefined;
 }
 
@@ -111,6 +111,7 @@ export interface FetchLatestDatabaseRequest {
 
 export interface FetchDatabaseAtRevisionRequest {
   readonly databaseName: string;
+  /** Beyond the latest, up to UINT64_MAX: NOT_FOUND with the reason RevisionNotFound. */
   readonly revision: number;
 }
 

@@ -138,7 +138,7 @@ export interface EventSelection {
   readonly selectors: readonly EventSelector[];
 }
 
-/** Revisions start to end, both inclusive. */
+/** Revisions start to end, both inclusive. Any uint64 is valid: UINT64_MAX as `end` is an open end. */
 export interface RevisionRange {
   /** Absent: from the first. */
   readonly start?:

@@ -47,7 +47,10 @@ export interface Constraint {
     | undefined;
 }
 
-/** With a selector: L >= revision. Without: the database's revision is exactly `revision`. */
+/**
+ * Any uint64 is valid in a constraint; one from 2^53 on is beyond every revision.
+ * With a selector: L >= revision. Without: the database's revision is exactly `revision`.
+ */
 export interface MinRevision {
   readonly revision: number;
   readonly selector: EventSelector | undefined;
@@ -78,6 +81,7 @@ export interface Transaction {
 
 /** What is stored beside the events. */
 export interface TransactionOptions {
+  /** At most 2^53 - 1. */
   readonly lastReadRevision?: number | undefined;
   readonly principalAttributes: { [key: string]: string };
   readonly commitMessage?: string | undefined;
