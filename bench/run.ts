@@ -9,7 +9,7 @@
  * Prints Markdown; what was seen on which machine is kept in RESULTS.md.
  */
 import { cpus, release, totalmem } from 'node:os';
-import { parseArgs } from 'node:util';
+import { readNumber, readOptions, refuse } from '../scripts/support/command-line.ts';
 import { Arena } from './arena.ts';
 import { etcdVersion } from './peers/etcd.ts';
 import { postgresBin, postgresVersion } from './peers/postgres.ts';
@@ -23,25 +23,16 @@ import { scaleWorkloads } from './workloads/scale.ts';
 const EVENT_BYTES = 256;
 const SCALE = 10;
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '3' },
-    'warm-up': { type: 'string', default: '5' },
-    events: { type: 'string', default: '1000000' },
-  },
-});
+const values = readOptions({ only: undefined, rounds: '5', seconds: '3', 'warm-up': '5', events: '1000000' });
 const plan: Plan = {
-  rounds: Number(values.rounds),
-  seconds: Number(values.seconds),
-  warmUpSeconds: Number(values['warm-up']),
+  rounds: readNumber('rounds', values.rounds, { min: 1, isWhole: true }),
+  seconds: readNumber('seconds', values.seconds, { min: 0.1, isWhole: false }),
+  warmUpSeconds: readNumber('warm-up', values['warm-up'], { min: 0, isWhole: false }),
 };
+const events = readNumber('events', values.events, { min: 1, isWhole: true });
 const only = values.only?.split(',');
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
-await using arena = new Arena();
-const events = Number(values.events);
 let loading: Promise<LoadedNode> | undefined;
 const loaded = (): Promise<LoadedNode> => {
   loading ??= loadedNode(arena, events);
@@ -88,7 +79,11 @@ const workloads: Readonly<Record<string, () => Promise<readonly Workload[]>>> = 
   scale: async () => scaleWorkloads(arena, await loaded(), await loadedNode(arena, events * SCALE)),
 };
 const DEFAULT = Object.keys(workloads).filter((name) => name !== 'scale');
+const names = [...Object.keys(workloads), 'footprint'];
+const unknown = only?.find((name) => !names.includes(name));
+if (unknown !== undefined) refuse(`--only ${JSON.stringify(unknown)} is no workload; there are ${names.join(', ')}`);
 
+await using arena = new Arena();
 print(machine());
 for (const [name, prepare] of Object.entries(workloads)) {
   if (!(only ?? DEFAULT).includes(name)) continue;

@@ -1,7 +1,8 @@
 /**
  * Kills a node with SIGKILL under load, again and again, and checks after every restart that nothing that was
  * acknowledged is lost, nothing is there twice, the history is an unbroken chain, databases are created and deleted as
- * they were acknowledged, and a subscriber got every event once. See chaos/support for each of these.
+ * they were acknowledged, and a subscriber got every event once. No kill comes before the node has acknowledged something
+ * new since its start: a node that only starts and ends has nothing to lose. See chaos/support for each of these.
  *
  *   npm run chaos -- [--kills 200] [--writers 16] [--seed 1]
  */
@@ -9,7 +10,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { readNumber, readOptions } from '../scripts/support/command-line.ts';
 import { CatalogChurn, type ChurnSummary } from './support/catalog-churn.ts';
 import { Follower } from './support/follower.ts';
 import { type NodeProcess, startNode } from './support/node-process.ts';
@@ -20,7 +21,7 @@ import { type Ledger, Writers } from './support/writers.ts';
 const DATABASE = 'chaos';
 const CATCH_UP_MS = 20_000;
 const EARLY_EVERY = 4;
-const ANSWER_MS_MAX = 10_000;
+const PROGRESS_MS_MAX = 30_000;
 
 export interface KillReport extends ProofSummary, ChurnSummary {
   readonly kills: number;
@@ -31,7 +32,10 @@ export interface KillReport extends ProofSummary, ChurnSummary {
 export interface KillPlan {
   readonly kills: number;
   readonly writers: number;
-  /** Milliseconds of load before the kill number `kill`; one of `EARLY_EVERY` comes before anything is answered. */
+  /**
+   * Milliseconds of load before the kill number `kill`, once something new was acknowledged; one of `EARLY_EVERY` comes
+   * at once then.
+   */
   loadMs(kill: number): number;
   report?(line: string): void;
 }
@@ -53,11 +57,12 @@ export async function killNine(dir: string, plan: KillPlan): Promise<KillReport>
   try {
     for (let kill = 1; kill <= plan.kills; kill++) {
       const isEarly = kill % EARLY_EVERY === 0;
-      await loadAndKill(node, world, { writers: plan.writers, loadMs: plan.loadMs(kill), isEarly });
+      const before = proof.revision;
+      await loadAndKill(node, world, { kill, writers: plan.writers, loadMs: isEarly ? 0 : plan.loadMs(kill) });
       node = await startNode({ dataDir: dir });
       world.follower.check(await proof.check(node.grpc));
       await world.churn.check(node.grpc);
-      plan.report?.(`kill ${kill}: ${proof.revision} revisions, nothing lost`);
+      plan.report?.(`kill ${kill}: ${proof.revision} revisions, ${proof.revision - before} of them new, nothing lost`);
     }
     await catchUp(node, world);
     return { kills: plan.kills, ...proof.summary(), ...world.churn.summary, delivered: world.follower.count };
@@ -70,19 +75,20 @@ export async function killNine(dir: string, plan: KillPlan): Promise<KillReport>
 async function loadAndKill(
   node: NodeProcess,
   { ledger, churn, follower }: World,
-  load: { readonly writers: number; readonly loadMs: number; readonly isEarly: boolean },
+  load: { readonly kill: number; readonly writers: number; readonly loadMs: number },
 ): Promise<void> {
   const writers = new Writers({ address: node.grpc, database: DATABASE }, ledger);
   follower.start(node.grpc);
   churn.start(node.grpc);
   writers.start(load.writers);
-  if (!load.isEarly) await Promise.race([writers.answered, delay(ANSWER_MS_MAX)]);
-  await delay(load.loadMs);
+  const stall = await writers.stall(PROGRESS_MS_MAX);
+  if (stall === undefined) await delay(load.loadMs);
   node.kill('SIGKILL');
   await node.ended;
   await Promise.all([writers.stop(), churn.stop(), follower.stop()]);
   const [refusal] = [...writers.refused, ...churn.refusals];
   if (refusal !== undefined) throw new Error(`a writer was refused: ${refusal.message}`);
+  if (stall !== undefined) throw new Error(`kill ${load.kill} would prove nothing: ${stall}`);
 }
 
 /** The subscriber gets everything that is stored, in the end. */
@@ -113,19 +119,16 @@ function seeded(seed: number): () => number {
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({
-    options: {
-      kills: { type: 'string', default: '200' },
-      writers: { type: 'string', default: '16' },
-      seed: { type: 'string', default: '1' },
-    },
-  });
-  const random = seeded(Number(values.seed));
+  const values = readOptions({ kills: '200', writers: '16', seed: '1' });
+  const kills = readNumber('kills', values.kills, { min: 1, isWhole: true });
+  const writers = readNumber('writers', values.writers, { min: 1, isWhole: true });
+  const seed = readNumber('seed', values.seed, { min: 0, isWhole: true });
+  const random = seeded(seed);
   const dir = mkdtempSync(join(tmpdir(), 'cairn-chaos-'));
   try {
     const report = await killNine(dir, {
-      kills: Number(values.kills),
-      writers: Number(values.writers),
+      kills,
+      writers,
       loadMs: () => 20 + random() * 400,
       report: (line) => process.stderr.write(`${line}\n`),
     });

@@ -3,6 +3,7 @@
  * which revision, and which were left without an answer.
  */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ServiceError } from '@grpc/grpc-js';
 import { Event } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
 import type { TransactRequest } from '../../src/transport/grpc/gen/cairn/v1/transaction.ts';
@@ -57,9 +58,21 @@ export class Writers {
     return this.#refused;
   }
 
-  /** Resolves with the first acknowledgement. */
+  /** Resolves with the first acknowledgement of a transaction that was not sent before: the history has grown. */
   get answered(): Promise<void> {
     return this.#answered.promise;
+  }
+
+  /**
+   * Waits until the node has acknowledged something new; answers what is wrong when it does not within `waitMs`, or
+   * when every writer has ended before it did.
+   */
+  async stall(waitMs: number): Promise<string | undefined> {
+    return Promise.race([
+      this.answered.then(() => undefined),
+      this.ended.then(() => 'every writer ended before anything new was acknowledged'),
+      delay(waitMs, `nothing new was acknowledged in ${waitMs} ms`, { ref: false }),
+    ]);
   }
 
   /** Resolves when no writer writes any more: the node has gone, or refused all of them. */
@@ -87,6 +100,7 @@ export class Writers {
       const attempt = newAttempt(isLarge ? LARGE_EVENTS : 1 + ((writer + n) % 3));
       this.#ledger.set(attempt.transactionId, attempt);
       if (!(await this.#send(attempt))) return;
+      this.#answered.resolve();
     }
   }
 
@@ -96,7 +110,6 @@ export class Writers {
     try {
       const reply = await this.#client.transact(requestOf(database, attempt, fillerBytes));
       attempt.outcome = { kind: 'acknowledged', revision: reply.revision };
-      this.#answered.resolve();
       return true;
     } catch (error) {
       if (!StoreClient.isServiceError(error)) throw error;
