@@ -19,5 +19,6 @@ export interface ServiceContext {
   readonly tails: TailFeeds;
   readonly meters: ServiceMeters;
   readonly release: string;
+  /** By `timers`, which no step of the clock moves. */
   readonly startedAtMs: number;
 }

@@ -9,7 +9,7 @@ export function health(context: ServiceContext): HealthReply {
     status: isWhole ? 'ok' : 'degraded',
     version: context.release,
     storage: { adapter: 'leveldb', status: disk },
-    uptimeSeconds: Math.floor((context.clock.nowMs() - context.startedAtMs) / 1000),
+    uptimeSeconds: Math.floor((context.timers.monotonicMs() - context.startedAtMs) / 1000),
     writable: isWhole,
   };
 }

@@ -40,19 +40,20 @@ export interface ServiceParts {
 }
 
 export function createService(parts: ServiceParts): Service {
+  const { timers = systemTimers } = parts;
   const limits = { ...SERVICE_LIMITS, ...parts.limits };
   const context: ServiceContext = {
     node: parts.node,
     reads: new Reads(parts.node, parts.digests),
     clock: parts.clock,
     random: new RandomPool(parts.random),
-    timers: parts.timers ?? systemTimers,
+    timers,
     limits,
     streams: new OpenStreams(limits.streamsMax),
     tails: new TailFeeds(limits),
     meters: new ServiceMeters(parts.metrics),
     release: parts.release,
-    startedAtMs: parts.clock.nowMs(),
+    startedAtMs: timers.monotonicMs(),
   };
   return {
     createDatabase: (request) => createDatabase(context, request),

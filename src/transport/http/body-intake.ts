@@ -4,7 +4,7 @@
  * ```
  *   arriving ── all of it is here ───────────────────> handled
  *      ├── longer than the route takes ─────────────> 413
- *      ├── slower than the pace ────────────────────> 400
+ *      ├── slower than the pace, or in crumbs ──────> 400
  *      └── no room for more ──> passed over ── the rest came, or a moment has passed ──> 503
  * ```
  *
@@ -19,7 +19,7 @@ import type { BudgetTime } from '../byte-budget.ts';
 import { noRoom } from '../byte-budgets.ts';
 import { BodyPieces } from './body-pieces.ts';
 import { invalidField } from './errors.ts';
-import { BODY_PACE_BYTES, BODY_PACE_MS } from './limits.ts';
+import { BODY_PACE_BYTES, BODY_PACE_MS, BODY_PIECE_BYTES, BODY_SMALL_PIECES_MAX } from './limits.ts';
 import { type HttpMemory, isBodyTooLong, UNCOUNTED_BYTES } from './memory.ts';
 
 /** What comes of a body: an error, or its bytes. */
@@ -97,6 +97,7 @@ class Arrival {
   readonly #payload: IncomingMessage;
   readonly #options: ArrivalOptions;
   readonly #pieces = new BodyPieces();
+  #pieceCount = 0;
   #isPassedOver = false;
   /** Bytes at the last look that found the pace kept, and looks since. */
   #pacedBytes = 0;
@@ -124,7 +125,9 @@ class Arrival {
   readonly #onData = (piece: Uint8Array): void => {
     if (this.#isPassedOver) return;
     const byteCount = this.#pieces.byteCount + piece.length;
+    this.#pieceCount++;
     if (byteCount > this.#options.bytesMax) this.#finish(tooLong(this.#options.bytesMax));
+    else if (isCrumbled(this.#pieceCount, byteCount)) this.#finish(crumbled());
     else if (this.#options.count(byteCount)) this.#pieces.add(piece);
     else this.#passOver();
   };
@@ -155,6 +158,16 @@ class Arrival {
 
 function tooLong(bytesMax: number): DatabaseError {
   return new DatabaseError('too_large', `The body is larger than ${bytesMax} bytes; send less in one request.`);
+}
+
+/** Each chunk of the sender's is a call of ours, however small it is. */
+function isCrumbled(pieceCount: number, byteCount: number): boolean {
+  return pieceCount > BODY_SMALL_PIECES_MAX && byteCount < pieceCount * BODY_PIECE_BYTES;
+}
+
+function crumbled(): DatabaseError {
+  const bound = `must come in chunks of at least ${BODY_PIECE_BYTES} bytes on average`;
+  return invalidField('body', `${bound} when there are more than ${BODY_SMALL_PIECES_MAX}`);
 }
 
 function tooSlow(): DatabaseError {

@@ -68,3 +68,9 @@ export const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
 /** Connections at a time, idle ones included; one more is closed as it comes. */
 export const CONNECTIONS_MAX = 4_096;
+/**
+ * More chunks of a body than this have so many bytes on average, or the request is refused: a chunk of one byte costs six
+ * on the wire and as much work as one of a thousand.
+ */
+export const BODY_SMALL_PIECES_MAX = 1_024;
+export const BODY_PIECE_BYTES = 16;

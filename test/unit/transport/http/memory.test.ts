@@ -4,7 +4,13 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { type ByteBudgets, createByteBudgets } from '#transport';
-import { BODY_PACE_BYTES, BODY_PACE_MS, PIPELINED_MAX } from '../../../../src/transport/http/limits.ts';
+import {
+  BODY_PACE_BYTES,
+  BODY_PACE_MS,
+  BODY_PIECE_BYTES,
+  BODY_SMALL_PIECES_MAX,
+  PIPELINED_MAX,
+} from '../../../../src/transport/http/limits.ts';
 import { ManualTime, until } from '../../../support/budget-time.ts';
 import { settle } from '../../../support/cluster/core-world.ts';
 import { cloudEvent, errorOf, jsonOf } from '../../../support/http-client.ts';
@@ -204,6 +210,23 @@ describe('the bodies of all requests', () => {
     expect(world.budgets.requests.used).toBe(30_000 + 2 * BODY_PACE_BYTES);
     steady.destroy();
     small.destroy();
+  });
+
+  it('are refused in crumbs, each of which is as much work as a whole chunk', async () => {
+    await using world = await worldOf({});
+    const chunked = head(1).replace('Content-Length: 1', 'Transfer-Encoding: chunked\r\nConnection: close');
+    const body = JSON.stringify({ events: [cloudEvent('a', { data: 'x'.repeat(40_000) })] });
+    const inChunksOf = (size: number): string => {
+      const pieces = body.match(new RegExp(`.{1,${size}}`, 'g')) ?? [];
+      return `${pieces.map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`).join('')}0\r\n\r\n`;
+    };
+    const statuses: (number | undefined)[] = [];
+    for (const size of [2 * BODY_PIECE_BYTES, BODY_PIECE_BYTES - 1]) {
+      const [reply] = parseReplies(await exchange(world.server.address, `${chunked}${inChunksOf(size)}`));
+      statuses.push(reply?.status);
+    }
+    expect(body.length / (2 * BODY_PIECE_BYTES)).toBeGreaterThan(BODY_SMALL_PIECES_MAX);
+    expect(statuses).toEqual([200, 400]);
   });
 
   it('are refused while they arrive, when what is left is not enough for all of them (TM1)', async () => {
