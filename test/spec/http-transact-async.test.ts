@@ -130,12 +130,31 @@ describe('SPEC-HTTP-R8: x-batch-id', () => {
       [7, ID],
     ] as const) {
       const answer = await api.post(path, { ...body, transaction_id: inBody }, { 'x-batch-id': inHeader });
-      expect(errorOf(answer, INVALID_ARGUMENT).details?.field).toBe('x-batch-id');
+      const { details } = errorOf(answer, INVALID_ARGUMENT);
+      expect(details?.violations?.map(({ field }) => field)).toContain('x-batch-id');
     }
     const bare = { events: [cloudEvent('b')] };
     expect(errorOf(await api.post(path, bare, { 'x-batch-id': '7' }), INVALID_ARGUMENT).details?.field).toBe(
       'x-batch-id',
     );
     expect(await revision()).toBe(1);
+  });
+
+  it('is refused together with everything else that is wrong', async () => {
+    const body = {
+      transaction_id: 'zz',
+      events: [{ ...cloudEvent('a'), type: '' }],
+      conditions: [{}],
+      commit_message: 5,
+    };
+    const { details } = errorOf(await api.post(`/api/v1/db/${name}`, body, { 'x-batch-id': 'foo' }), INVALID_ARGUMENT);
+    expect(details?.violations?.map(({ field }) => field).toSorted()).toEqual([
+      'commit_message',
+      'conditions[0]',
+      'events[0].type',
+      'transaction_id',
+      'x-batch-id',
+      'x-batch-id',
+    ]);
   });
 });

@@ -4,9 +4,11 @@
  * What is wrong with the members of a body is collected, not thrown: the service judges it only after it has seen
  * whether the transaction_id is recorded already and whether the transaction is too large (decisions 4.4).
  */
+import type { DatabaseError } from '#base';
 import {
   acceptJsonEvent,
   type Constraint,
+  checkConstraints,
   constraintsFromJson,
   Faults,
   isPresent,
@@ -18,6 +20,7 @@ import {
   OPTION_NAMES,
   ORIGIN,
   optionsFromJson,
+  parseTransactionId,
   RAW_DATA,
   refuseOthers,
   TRANSACTION_EVENTS_MAX,
@@ -110,7 +113,9 @@ function toTransactRequest(request: HttpRequest): TransactRequest {
   const faults = new Faults();
   const body = readJsonBody(request, { raw: RAW_DATA });
   const parts = body.type === 'json' ? partsOf(body.node, faults) : { ...BARE, items: bareEvents(body) };
+  const events = acceptEvents(parts.items, faults);
   const id = idOf(parts, request.header('x-batch-id'));
+  if (id === undefined) throw bothIds(parts, request.header('x-batch-id') ?? '', faults);
   return {
     databaseName: request.param('database'),
     floor: request.floor(),
@@ -119,24 +124,38 @@ function toTransactRequest(request: HttpRequest): TransactRequest {
     options: parts.options,
     constraints: parts.constraints,
     eventCount: parts.items.length,
-    ...acceptEvents(parts.items, faults),
+    ...events,
     faults,
     fields: { transactionId: id.field, events: 'events', constraints: parts.constraintsField },
   };
 }
 
-/**
- * The id of the body, or of the header that means the same. Throws when they differ, also from a recorded id: which of
- * the two transactions is asked for, nobody could say (ADR 0024).
- */
+/** The id of the body, or of the header that means the same; undefined when they differ. */
 function idOf(
   { namesId, transactionId }: Pick<TransactionParts, 'namesId' | 'transactionId'>,
   inHeader: string | undefined,
-): { readonly value: string | undefined; readonly field: string } {
+): { readonly value: string | undefined; readonly field: string } | undefined {
   if (inHeader === undefined) return { value: transactionId, field: 'transaction_id' };
   if (!namesId) return { value: inHeader, field: 'x-batch-id' };
   if (transactionId?.toLowerCase() === inHeader.toLowerCase()) return { value: transactionId, field: 'transaction_id' };
-  throw invalidField('x-batch-id', 'must be the transaction_id of the body where both are given', inHeader);
+  return undefined;
+}
+
+/**
+ * Two ids that differ, with everything else that is wrong. The service is not asked, also when one of them is recorded:
+ * which of the two transactions is meant, nobody could say (ADR 0024).
+ */
+function bothIds(
+  { transactionId, items, constraints, constraintsField }: TransactionParts,
+  inHeader: string,
+  faults: Faults,
+): DatabaseError {
+  faults.add('x-batch-id', 'must be the transaction_id of the body where both are given', inHeader);
+  parseTransactionId(inHeader, 'x-batch-id', faults);
+  if (transactionId !== undefined) parseTransactionId(transactionId, 'transaction_id', faults);
+  if (items.length === 0) faults.add('events', 'must be at least one event');
+  checkConstraints(constraints, constraintsField, faults);
+  return faults.toError('The transaction is malformed');
 }
 
 interface TransactionParts extends Pick<TransactRequest, 'transactionId' | 'options' | 'constraints'> {
