@@ -6,11 +6,11 @@
 import { basename, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
-import { status } from '@grpc/grpc-js';
+import { type ServiceError, status } from '@grpc/grpc-js';
 import { Api } from './api.ts';
 import { History } from './history.ts';
 import { importRepository } from './import.ts';
-import { answer, HELP } from './prompt.ts';
+import { answer, HELP, RefusedQuestion } from './prompt.ts';
 
 const USAGE = `Usage: node --conditions=source examples/git-history/main.ts [option]... [REPOSITORY]
 
@@ -66,8 +66,13 @@ function readInvocation(): Invocation | undefined {
 
 function complaintOf(error: unknown, server: string): string {
   if (!(error instanceof Error)) return String(error);
-  if (!('code' in error) || error.code !== status.UNAVAILABLE) return error.message;
+  if (!isServiceError(error)) return error.message;
+  if (error.code !== status.UNAVAILABLE) return error.details;
   return `No node answers at ${server}: start one with npm start, or say with --server host:port where one is.`;
+}
+
+function isServiceError(error: unknown): error is ServiceError {
+  return error instanceof Error && 'code' in error && typeof error.code === 'number' && 'details' in error;
 }
 
 async function run({ server, database, ask, repository }: Invocation): Promise<void> {
@@ -76,11 +81,29 @@ async function run({ server, database, ask, repository }: Invocation): Promise<v
   const { commits, events, revision } = await importRepository(api, source, process.stderr);
   process.stderr.write(`${commits} commits and ${events} events are in revision ${revision}.\n`);
   const history = new History(api, database);
-  for (const question of ask) process.stdout.write((await answer(history, question)) ?? '');
-  if (ask.length === 0) await converse(history);
+  for (const question of ask) {
+    const { text, isRefused } = await answerOrRefusal(history, question, server);
+    (isRefused ? process.stderr : process.stdout).write(text ?? '');
+    if (isRefused) process.exitCode = EXIT_FAILED;
+  }
+  if (ask.length === 0) await converse(history, server);
 }
 
-async function converse(history: History): Promise<void> {
+/** A question that is refused, here or by the node, does not end those that follow. */
+async function answerOrRefusal(
+  history: History,
+  question: string,
+  server: string,
+): Promise<{ readonly text: string | undefined; readonly isRefused: boolean }> {
+  try {
+    return { text: await answer(history, question), isRefused: false };
+  } catch (error) {
+    if (!(error instanceof RefusedQuestion || isServiceError(error))) throw error;
+    return { text: `${complaintOf(error, server)}\n`, isRefused: true };
+  }
+}
+
+async function converse(history: History, server: string): Promise<void> {
   process.stdout.write(HELP);
   const lines = createInterface({ input: process.stdin, output: process.stdout, prompt: '> ' });
   let isOpen = true;
@@ -89,7 +112,7 @@ async function converse(history: History): Promise<void> {
   });
   lines.prompt();
   for await (const line of lines) {
-    const text = await answer(history, line);
+    const { text } = await answerOrRefusal(history, line, server);
     if (text === undefined) break;
     process.stdout.write(text);
     // Questions from a pipe may all have been read while the first is being answered.

@@ -10,7 +10,13 @@ quit                     ends
 A path may hold spaces. In quotes it is read as a string of JSON: who "notes 2024" 12
 `;
 
-/** The answer to one line; nothing when the line asks to end. */
+/** A question that cannot be answered as it is asked; the message says what would be right. */
+export class RefusedQuestion extends Error {}
+
+/**
+ * The answer to one line; nothing when the line asks to end.
+ * @throws RefusedQuestion; ServiceError when the node refuses.
+ */
 export async function answer(history: History, line: string): Promise<string | undefined> {
   const [, command = '', rest = ''] = /^\s*(\S*)\s*(.*?)\s*$/s.exec(line) ?? [];
   switch (command) {
@@ -26,7 +32,7 @@ export async function answer(history: History, line: string): Promise<string | u
     case 'help':
       return HELP;
     default:
-      return `Unknown question ${JSON.stringify(command)}; help lists what can be asked.\n`;
+      throw new RefusedQuestion(`Unknown question ${JSON.stringify(command)}; help lists what can be asked.`);
   }
 }
 
@@ -37,9 +43,9 @@ async function who(history: History, asked: string): Promise<string> {
   const path = parsePath(before ?? asked);
   const revision = argument === undefined ? latest : parseRevision(argument);
   if (path === undefined || path === '' || revision === undefined) {
-    return 'Ask: who PATH [REVISION], with a revision such as 12.\n';
+    throw new RefusedQuestion('Ask: who PATH [REVISION], with a revision such as 12.');
   }
-  if (revision > latest) return `There is no revision ${revision}; the latest is ${latest}.\n`;
+  requireRevision(revision, latest);
   const last = await history.lastChange(path, revision);
   if (last === undefined) return `No commit up to revision ${revision} touches ${path}.\n`;
   const [subject = ''] = last.message.split('\n');
@@ -52,8 +58,9 @@ async function tree(history: History, asked: string): Promise<string> {
   const [, when = '', quoted = ''] = /^(\S*)\s*(.*)$/s.exec(asked) ?? [];
   const prefix = parsePath(quoted);
   const files = prefix === undefined ? undefined : await treeAt(history, when);
-  if (prefix === undefined || files === undefined)
-    return 'Ask: tree DATE or tree @REVISION, such as tree 2024-05-01 or tree @12.\n';
+  if (prefix === undefined || files === undefined) {
+    throw new RefusedQuestion('Ask: tree DATE or tree @REVISION, such as tree 2024-05-01 or tree @12.');
+  }
   const paths = Array.from(files.keys()).filter((path) => path.startsWith(prefix));
   const lines = paths
     .toSorted()
@@ -64,10 +71,16 @@ async function tree(history: History, asked: string): Promise<string> {
 async function treeAt(history: History, when: string): Promise<ReadonlyMap<string, TreeEntry> | undefined> {
   if (when.startsWith('@')) {
     const revision = parseRevision(when.slice(1));
-    return revision === undefined ? undefined : history.treeAtRevision(revision);
+    if (revision === undefined) return undefined;
+    requireRevision(revision, await history.latestRevision());
+    return history.treeAtRevision(revision);
   }
   const time = new Date(when);
   return Number.isNaN(time.getTime()) ? undefined : history.treeAtTime(time);
+}
+
+function requireRevision(revision: number, latest: number): void {
+  if (revision > latest) throw new RefusedQuestion(`There is no revision ${revision}; the latest is ${latest}.`);
 }
 
 /** A path as it stands, or in the quotes of JSON; nothing when those are not closed. */

@@ -123,9 +123,10 @@ describe('the history of a made repository', () => {
     expect(await answer(history, String.raw`who "line\nbreak"`)).toContain('changed by Grace');
     expect(await answer(history, String.raw`who qu"ote`)).toContain('changed by Grace');
     expect(await answer(history, 'tree @1 with sp')).toMatch(/^1 files\n {2}100644 [0-9a-f]{10} with space\.txt\n$/);
-    expect(await answer(history, 'who notes 2024')).toMatch(/There is no revision 2024/);
-    expect(await answer(history, 'who "open')).toMatch(/^Ask: who PATH/);
-    expect(await answer(history, 'tree never')).toMatch(/^Ask: tree DATE/);
+    await expect(answer(history, 'who notes 2024')).rejects.toThrow(/There is no revision 2024/);
+    await expect(answer(history, 'tree @2024')).rejects.toThrow(/There is no revision 2024/);
+    await expect(answer(history, 'who "open')).rejects.toThrow(/^Ask: who PATH/);
+    await expect(answer(history, 'tree never')).rejects.toThrow(/^Ask: tree DATE/);
   });
 });
 
@@ -164,13 +165,27 @@ describe('main.ts', () => {
       /^with space\.txt: changed by Alan .*\n3 files\n(?: {2}100644 [0-9a-f]{10} .*\n){3}$/s,
     );
 
-    const again = await converse(args, 'who "notes 2024"\nnonsense\ntree @1 kept\nquit\nwho never reached\n');
+    const again = await converse(
+      args,
+      'who "notes 2024"\nnonsense\ntree @99999\ntree @1 kept\nquit\nwho never reached\n',
+    );
     expect(again.code).toBe(0);
     expect(again.stderr.split('\n').at(-2)).toBe(first.stderr.split('\n').at(-2));
     expect(again.stdout).toMatch(
-      /who PATH \[REVISION\].*notes 2024: changed by Ada.*Unknown question "nonsense".*1 files/s,
+      /who PATH \[REVISION\].*notes 2024: changed by Ada.*Unknown question "nonsense".*\nThere is no revision 99999; the latest is \d+\.\n.*1 files/s,
     );
     expect(again.stdout).not.toContain('reached');
+  });
+
+  it('goes on after a question of --ask that was refused, and ends with 1', { timeout: TIMEOUT_MS }, async () => {
+    using repository = madeRepository();
+    await using server = await startTestServer();
+    const args = [...NODE_OPTIONS, MAIN, '--server', server.grpc, repository.dir];
+    const questions = ['--ask', 'tree @99999', '--ask', 'tree @1 kept'];
+    const { code, stdout, stderr } = await converse([...args, ...questions], '');
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^1 files\n[^\n]* kept\.txt\n$/);
+    expect(stderr).toMatch(/ are in revision \d+\.\nThere is no revision 99999; the latest is \d+\.\n$/);
   });
 
   it('says what is wrong in one line, and ends with 1', { timeout: TIMEOUT_MS }, async () => {
