@@ -78,7 +78,8 @@ function readKeyed(object: JsonObject, place: JsonPlace): Constraint | undefined
   const [only, more] = [...object.members];
   const kind = only === undefined ? undefined : kindOf(only[0]);
   if (only === undefined || more !== undefined || kind === undefined) {
-    return place.faults.add(place.field, `must have exactly one of ${KNOWN}`, [...object.members.keys()].join(', '));
+    const found = only === undefined ? undefined : [...object.members.keys()].join(', ');
+    return place.faults.add(place.field, `must have exactly one of ${KNOWN}`, found);
   }
   const inner = inside(place, only[0]);
   const message = objectFrom(only[1], inner);

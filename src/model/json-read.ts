@@ -28,6 +28,11 @@ export function member(object: JsonObject, spellings: readonly string[], place: 
   return present[0] === undefined ? undefined : object.members.get(present[0]);
 }
 
+/** The spelling that the object uses for a member, for the path of a fault. */
+export function spellingIn(object: JsonObject, spellings: readonly string[]): string {
+  return spellings.find((name) => isPresent(object.members.get(name))) ?? spellings[0] ?? '';
+}
+
 export function isPresent(node: JsonNode | undefined): node is JsonNode {
   return node !== undefined && node.kind !== 'null';
 }
@@ -60,11 +65,24 @@ export function booleanFrom(node: JsonNode, { field, faults }: JsonPlace): boole
 
 /** An integer of 0 or more below 2^53; as a string too, since JSON of 64-bit numbers is written so by protobuf. */
 export function countFrom(node: JsonNode, { field, faults }: JsonPlace): number | undefined {
+  return countOf(node) ?? faults.add(field, 'must be an integer from 0 to 2^53 - 1', describe(node));
+}
+
+/** The same between two bounds, both inclusive. */
+export function integerFrom(
+  node: JsonNode,
+  { min, max }: { readonly min: number; readonly max: number },
+  { field, faults }: JsonPlace,
+): number | undefined {
+  const value = countOf(node);
+  if (value !== undefined && value >= min && value <= max) return value;
+  return faults.add(field, `must be an integer from ${min} to ${max}`, describe(node));
+}
+
+function countOf(node: JsonNode): number | undefined {
   const text = node.kind === 'number' ? node.text : node.kind === 'string' ? node.value : '';
   const value = /^(?:0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN;
-  return Number.isSafeInteger(value)
-    ? value
-    : faults.add(field, 'must be an integer from 0 to 2^53 - 1', describe(node));
+  return Number.isSafeInteger(value) ? value : undefined;
 }
 
 export function instantFrom(node: JsonNode, place: JsonPlace): Instant | undefined {

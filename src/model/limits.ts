@@ -8,6 +8,9 @@ export const TRANSACTION_EVENTS_MAX = 1000;
 /** Specification, Limits (1 MB): the sum of the canonical bytes of the events. */
 export const TRANSACTION_BYTES_MAX = 1_000_000;
 
+/** Events of one page over HTTP, where queries are JSON. */
+export const QUERY_LIMIT_MAX = 1000;
+
 export const CONSTRAINTS_MAX = 1000;
 /** Alternatives that the selectors of all constraints of a transaction come to: apply looks at each of them. */
 export const CONSTRAINT_CONJUNCTIONS_MAX = 4096;

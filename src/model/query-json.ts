@@ -16,7 +16,7 @@
  * Names may be written in snake case or camel case. An effective-time range of the first family must have exactly one
  * cut: `endAt`, or `endAtNow: true`.
  */
-import { decodeUtf8, encodeUtf8, formatInstant, fromBase64Url, type Instant, toBase64Url } from '#base';
+import { encodeUtf8, formatInstant, fromBase64Url, type Instant, toBase64Url } from '#base';
 import type { Faults } from './faults.ts';
 import { type JsonNode, type JsonObject, parseJson } from './json.ts';
 import {
@@ -24,12 +24,15 @@ import {
   countFrom,
   inside,
   instantFrom,
+  integerFrom,
   type JsonPlace,
   member,
   objectFrom,
   refuseOthers,
+  spellingIn,
   textFrom,
 } from './json-read.ts';
+import { QUERY_LIMIT_MAX } from './limits.ts';
 import {
   checkBounds,
   type Direction,
@@ -48,14 +51,12 @@ export interface ScopedQuery {
   readonly endAtNow: boolean;
 }
 
-const LIMIT_MAX = 2 ** 32 - 1;
-
 /** The query of a `q` parameter, or undefined with faults added. */
 export function queryFromParameter(q: string, faults: Faults): ScopedQuery | undefined {
   const bytes = fromBase64Url(q);
   if (bytes === undefined) return faults.add('q', 'must be URL-safe base64 without padding', q);
   const node = parseJson(bytes);
-  if (node.kind === 'fault') return faults.add('q', `must hold JSON: ${node.message}`, decodeUtf8(bytes));
+  if (node.kind === 'fault') return faults.add('q', `must hold JSON: ${node.message}`);
   return scopedQueryFromJson(node, 'q', faults);
 }
 
@@ -121,15 +122,13 @@ function readDirection(node: JsonNode, place: JsonPlace): Direction {
   const text = textFrom(node, place);
   const direction = text?.toLowerCase();
   if (text !== undefined && direction !== 'forward' && direction !== 'reverse') {
-    place.faults.add(place.field, 'must be FORWARD or REVERSE', text);
+    place.faults.add(place.field, 'must be forward or reverse, in letters of either case', text);
   }
   return direction === 'reverse' ? 'reverse' : 'forward';
 }
 
 function readLimit(node: JsonNode, place: JsonPlace): number | undefined {
-  const limit = countFrom(node, place);
-  if (limit === undefined || (limit > 0 && limit <= LIMIT_MAX)) return limit;
-  return place.faults.add(place.field, `must be from 1 to ${LIMIT_MAX}; leave it out for the default`, String(limit));
+  return integerFrom(node, { min: 1, max: QUERY_LIMIT_MAX }, place);
 }
 
 function readPosition(node: JsonNode, place: JsonPlace): Position | undefined {
@@ -182,8 +181,8 @@ function readRevisions(node: JsonNode, place: JsonPlace): RevisionBounds {
   const start = member(object, START_NAMES, place);
   const end = member(object, END_NAMES, place);
   return {
-    start: start === undefined ? undefined : countFrom(start, inside(place, 'start')),
-    end: end === undefined ? undefined : countFrom(end, inside(place, 'end')),
+    start: start === undefined ? undefined : countFrom(start, inside(place, spellingIn(object, START_NAMES))),
+    end: end === undefined ? undefined : countFrom(end, inside(place, spellingIn(object, END_NAMES))),
   };
 }
 
@@ -196,7 +195,7 @@ function readTimes(node: JsonNode, place: JsonPlace): EffectiveTimeBounds {
 
 function readTime(object: JsonObject, spellings: readonly string[], place: JsonPlace): Instant | undefined {
   const node = member(object, spellings, place);
-  return node === undefined ? undefined : instantFrom(node, inside(place, spellings[0] ?? ''));
+  return node === undefined ? undefined : instantFrom(node, inside(place, spellingIn(object, spellings)));
 }
 
 /** Exactly one of an end and `endAtNow: true`. */

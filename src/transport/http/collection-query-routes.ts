@@ -48,7 +48,7 @@ async function queryByBody(request: HttpRequest, context: RouteContext): Promise
   const faults = new Faults();
   const query = collectionQueryFromJson(rest, faults);
   if (query === undefined) throw faults.toError('The query is malformed');
-  const page = await walk(request, context, { query: boundedQuery(query, 'limit'), cursor });
+  const page = await walk(request, context, { query: boundedQuery(query), cursor });
   return pageReply(page, cutHeader(query));
 }
 

@@ -1,7 +1,7 @@
 /**
  * The numbers that bound a request over HTTP, and why they are what they are.
  */
-import { TRANSACTION_BYTES_MAX, TRANSACTION_EVENTS_MAX } from '#model';
+import { QUERY_LIMIT_MAX, TRANSACTION_BYTES_MAX, TRANSACTION_EVENTS_MAX } from '#model';
 
 /** JSON spells one byte of a string with at most six (`\u0000`). */
 const JSON_BYTES_PER_BYTE_MAX = 6;
@@ -32,7 +32,7 @@ export const HEADERS_MAX = 1_000;
 
 /** Events or names of a page when the request names no limit, and the largest limit. */
 export const PAGE_SIZE_DEFAULT = 100;
-export const PAGE_SIZE_MAX = 1_000;
+export const PAGE_SIZE_MAX: number = QUERY_LIMIT_MAX;
 
 /** Bytes of the stored events of a page: it ends before the event that would pass them, unless that is its first. */
 export const PAGE_BYTES_MAX: number = 8 * 1024 * 1024;

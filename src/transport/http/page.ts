@@ -4,7 +4,6 @@
 import { DatabaseError, type DatabaseId } from '#base';
 import { type EventQuery, eventToJson } from '#model';
 import type { QueryEventsRequest, ReadScope, Service, StoredEvent } from '#service';
-import { invalidField } from './errors.ts';
 import { type JsonText, jsonArray } from './json-text.ts';
 import {
   ITEM_ANSWER_BYTES,
@@ -112,11 +111,9 @@ export function pageLimit(query: QueryParameters): number {
   return query.integer('limit', { min: 1, max: PAGE_SIZE_MAX }) ?? PAGE_SIZE_DEFAULT;
 }
 
-/** A limit that a query names, under its path in the request. */
-export function boundedQuery(query: EventQuery, field: string): PageQuery {
-  const { limit = PAGE_SIZE_DEFAULT } = query;
-  if (limit <= PAGE_SIZE_MAX) return { ...query, limit };
-  throw invalidField(field, `must be an integer from 1 to ${PAGE_SIZE_MAX}`, String(limit));
+/** The query with the limit that it names, or that of a page. */
+export function boundedQuery(query: EventQuery): PageQuery {
+  return { ...query, limit: query.limit ?? PAGE_SIZE_DEFAULT };
 }
 
 export function eventJson(event: StoredEvent): JsonText {

@@ -57,7 +57,7 @@ const EVERYTHING: ScopedQuery = { query: { selector: ALL, revisions: {}, directi
 
 async function queryAtRevision(request: HttpRequest, context: RouteContext, at: Revision): Promise<HttpReply> {
   const { query, endAtNow } = queryOf(request.query());
-  const bounded = boundedQuery(query, 'q.limit');
+  const bounded = boundedQuery(query);
   if (endAtNow) return redirectToNow(request, context, { at, query });
   const page = await readPage(context.service, request, { at, query: bounded });
   const end = query.effectiveTime?.end;

@@ -90,6 +90,7 @@ describe('a constraint in JSON', () => {
     ['{"type":"min_revisions","revision":1}', 'constraints[0].type must be one of min_revision,'],
     ['{"type":7,"revision":1}', 'constraints[0].type must be a string'],
     ['{"__proto__":{"revision":1}}', 'constraints[0] must have exactly one of'],
+    ['{}', '"constraints[0] must have exactly one of min_revision, max_revision, revision_range"'],
   ])('must not be %s', (json, expected) => {
     expect(JSON.stringify(read(json))).toContain(expected);
   });
@@ -147,11 +148,12 @@ describe('a query of the revision-scoped family', () => {
     ['[]', 'q must be an object'],
     ['{"selectors":[]}', 'q.selectors is unknown; known are selector, range, direction, limit, after'],
     ['{"selector":{"stream":""}}', 'q.selector.stream must not be empty'],
-    ['{"direction":"BACKWARD"}', 'q.direction must be FORWARD or REVERSE'],
+    ['{"direction":"BACKWARD"}', 'q.direction must be forward or reverse, in letters of either case'],
     ['{"direction":1}', 'q.direction must be a string'],
-    ['{"limit":0}', 'q.limit must be from 1 to 4294967295'],
+    ['{"limit":0}', 'q.limit must be an integer from 1 to 1000'],
     ['{"limit":-1}', 'q.limit must be an integer'],
-    ['{"limit":4294967296}', 'q.limit must be from 1 to 4294967295'],
+    ['{"limit":1001}', 'q.limit must be an integer from 1 to 1000'],
+    ['{"range":{"revision":{"startAt":"x"}}}', 'q.range.revision.startAt must be an integer from 0 to 2^53 - 1'],
     ['{"after":5}', 'q.after must be an object'],
     ['{"after":{}}', 'q.after.revision is required'],
     ['{"after":{"revision":1,"idx":0}}', 'q.after.idx is unknown'],
@@ -238,9 +240,12 @@ describe('a query of the collection-style family', () => {
     ['{"selectors":{}}', 'selectors must be an array'],
     ['{"selectors":[{"stream":""}]}', 'selectors[0].stream must not be empty'],
     ['{"revision_range":{"start":9,"end":1}}', 'revision_range must have its start at or before its end'],
-    ['{"effective_time_range":{"start":"x"}}', 'effective_time_range.startAt must be a time of RFC 3339'],
+    ['{"effective_time_range":{"start":"x"}}', 'effective_time_range.start must be a time of RFC 3339'],
     ['{"revision_range":{},"revisionRange":{}}', 'must have only one of revision_range, revisionRange'],
-    ['{"limit":"x"}', 'limit must be an integer'],
+    ['{"effective_time_range":{"end_at":"x"}}', 'effective_time_range.end_at must be a time of RFC 3339'],
+    ['{"limit":"x"}', 'limit must be an integer from 1 to 1000'],
+    ['{"limit":0}', 'limit must be an integer from 1 to 1000'],
+    ['{"direction":"sideways"}', 'direction must be forward or reverse, in letters of either case'],
   ])('must not be %s', (json, expected) => {
     expect(JSON.stringify(read(json))).toContain(expected);
   });
