@@ -73,6 +73,7 @@ export {
   member,
   objectFrom,
   refuseOthers,
+  spellingIn,
   textFrom,
 } from './json-read.ts';
 export { isWellFormedJson } from './json-scan.ts';

@@ -20,10 +20,19 @@ export function databaseExists(name: string): DatabaseError {
 }
 
 export function revisionNotFound(scope: ReadScope, revision: number): DatabaseError {
-  // A request may have named any number from there on (decisions 6.1).
-  const asked = revision === Number.MAX_SAFE_INTEGER ? '2^53 - 1 or beyond' : revision;
-  const message = `The database ${JSON.stringify(scope.databaseName)} has no revision ${asked}; its latest is ${scope.revision}`;
+  const message = `The database ${JSON.stringify(scope.databaseName)} has no revision ${spelled(revision)}; its latest is ${scope.revision}`;
   return new DatabaseError('not_found', message, { details: { reason: 'RevisionNotFound', scope: where(scope) } });
+}
+
+/** The database, read at the revision of the scope, does not reach the one that was asked for. */
+export function revisionNotYet(scope: ReadScope, revision: number): DatabaseError {
+  const message = `The database ${JSON.stringify(scope.databaseName)} at revision ${scope.revision} has no revision ${spelled(revision)}; read at that revision or later`;
+  return new DatabaseError('not_found', message, { details: { reason: 'RevisionNotFound', scope: where(scope) } });
+}
+
+/** A request may have named any number from 2^53 - 1 on (decisions 6.1). */
+function spelled(revision: number): string {
+  return revision === Number.MAX_SAFE_INTEGER ? '2^53 - 1 or beyond' : String(revision);
 }
 
 export function transactionNotFound(scope: ReadScope, transactionId: string): DatabaseError {

@@ -1,6 +1,6 @@
 import { eventAt, eventById, type StoredEvent, transactionAt } from '#query';
 import type { ServiceContext } from './context.ts';
-import { eventNotFound, revisionNotFound } from './errors.ts';
+import { eventNotFound, revisionNotFound, revisionNotYet } from './errors.ts';
 import { type ReadView, scopeOf } from './instance.ts';
 import type { SingleEventReply, SingleEventRequest } from './operations.ts';
 import { openView } from './read-scope.ts';
@@ -11,19 +11,24 @@ type Wanted = SingleEventRequest['event'];
 export async function singleEvent(context: ServiceContext, request: SingleEventRequest): Promise<SingleEventReply> {
   const view = await openView(context, request, request.at);
   return context.reads.read(view.binding, () => {
-    const event = find(context, view, request.event);
+    const event = find(context, view, request);
     const { eventCount } = transactionAt(context.reads.source(view.binding), event.position.revision);
     return { ...scopeOf(view), event, eventCount };
   });
 }
 
-function find(context: ServiceContext, view: ReadView, wanted: Wanted): StoredEvent {
-  return wanted.kind === 'id' ? findById(context, view, wanted) : findAt(context, view, wanted);
+function find(context: ServiceContext, view: ReadView, { at, event }: SingleEventRequest): StoredEvent {
+  if (event.kind === 'id') return findById(context, view, event);
+  const { revision } = event.position;
+  if (revision <= view.revision) return findAt(context, view, event);
+  // At a number, later revisions may exist: they are not part of what was asked.
+  throw at === 'latest' || at === 'cached'
+    ? revisionNotFound(scopeOf(view), revision)
+    : revisionNotYet(scopeOf(view), revision);
 }
 
 function findAt(context: ServiceContext, view: ReadView, wanted: Extract<Wanted, { kind: 'position' }>): StoredEvent {
   const { revision, index } = wanted.position;
-  if (revision > view.revision) throw revisionNotFound(scopeOf(view), revision);
   const found = revision === 0 ? undefined : eventAt(context.reads.source(view.binding), wanted.position);
   if (found === undefined) throw eventNotFound(scopeOf(view), `${index} at revision ${revision}`);
   return found;

@@ -124,7 +124,14 @@ describe('SPEC-HTTP-COLLECTION-DATABASES: /databases', () => {
     expect(answer.status).toBe(201);
     expect(jsonOf(answer) as CollectionObject).toMatchObject({ name, latest_revision: 0, event_count: 0 });
     expect(errorOf(await api.post('/databases', { name }))).toMatchObject(ALREADY_EXISTS);
-    expect(errorOf(await api.post('/databases', { name: 'No' }))).toMatchObject(INVALID_ARGUMENT);
+    for (const [body, field] of [
+      [{ name: 'No' }, 'name'],
+      [{ name: 7 }, 'name'],
+      [{}, 'name'],
+      [{ database_name: 'No' }, 'database_name'],
+    ] as const) {
+      expect(errorOf(await api.post('/databases', body), INVALID_ARGUMENT).details?.field).toBe(field);
+    }
   });
 
   it('GET lists the databases as objects', async () => {

@@ -2,7 +2,7 @@
  * Databases: the revision-scoped family, the variant path that creates one by its URL, and the collection-style family.
  */
 import type { Revision } from '#base';
-import { Faults, type JsonObject, member, textFrom } from '#model';
+import { Faults, type JsonObject, member, parseDatabaseName, spellingIn, textFrom } from '#model';
 import type { DatabaseDescription } from '#service';
 import { readJsonObject, readOptionalJsonObject } from './body.ts';
 import { databaseMetadata, databaseObject, singleDatabaseObject } from './database-json.ts';
@@ -25,11 +25,13 @@ export const DATABASE_ROUTES: readonly Route[] = [
   { method: 'DELETE', path: '/databases/{database}', handle: deleteDatabase },
 ];
 
-/** The members under which a body may name the database, one for each family. */
-const NAME_MEMBERS = ['database_name', 'name'];
+/** The members under which a body may name the database, one for each family; each family takes either. */
+const SCOPED_NAME = 'database_name';
+const COLLECTION_NAME = 'name';
+const NAME_MEMBERS = [SCOPED_NAME, COLLECTION_NAME];
 
 async function createByBody(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
-  const database = await create(context, requiredName(readJsonObject(request, NAME_MEMBERS)));
+  const database = await create(context, requiredName(readJsonObject(request, NAME_MEMBERS), SCOPED_NAME));
   return createdReply(database, databaseMetadata(database), `/db/${database.databaseName}/latest`);
 }
 
@@ -45,7 +47,7 @@ async function createByPath(request: HttpRequest, context: RouteContext): Promis
 }
 
 async function createInCollection(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
-  const database = await create(context, requiredName(readJsonObject(request, NAME_MEMBERS)));
+  const database = await create(context, requiredName(readJsonObject(request, NAME_MEMBERS), COLLECTION_NAME));
   return createdReply(database, databaseObject(database), `/databases/${database.databaseName}`);
 }
 
@@ -57,18 +59,26 @@ function createdReply(database: DatabaseDescription, body: JsonText, location: s
   return jsonReply(201, body, { ...scopeHeaders(database), location });
 }
 
-function requiredName(body: JsonObject): string {
+/** A well-formed name; `field` is what the family calls it when the body has none. */
+function requiredName(body: JsonObject, field: string): string {
   const name = nameFrom(body);
-  if (name === undefined) throw invalidField('database_name', 'is missing');
+  if (name === undefined) throw invalidField(field, 'is missing');
+  const faults = new Faults();
+  parseDatabaseName(name, nameMember(body), faults);
+  faults.throwIfAny('The database name is malformed');
   return name;
 }
 
 function nameFrom(body: JsonObject): string | undefined {
-  const place = { field: 'database_name', faults: new Faults() };
+  const place = { field: nameMember(body), faults: new Faults() };
   const node = member(body, NAME_MEMBERS, place);
   const name = node === undefined ? undefined : textFrom(node, place);
   place.faults.throwIfAny('The request is malformed');
   return name;
+}
+
+function nameMember(body: JsonObject): string {
+  return spellingIn(body, NAME_MEMBERS);
 }
 
 /** By name, or with `database_id` only that instance; a malformed id never deletes by name (SPEC-HTTP-R4). */

@@ -256,6 +256,16 @@ describe('a single event', () => {
     expect(await failureOf(read)).toMatchObject({ code: 'not_found', details: { reason } });
   });
 
+  it('is not found at a revision before its own, whose error does not deny that there are later ones', async () => {
+    const event = { kind: 'position', position: { revision: 2, index: 0 } } as const;
+    const read = world.service.singleEvent({ databaseName: 'shop', at: toRevision(1), signal: NEVER, event });
+    expect(await failureOf(read)).toMatchObject({
+      code: 'not_found',
+      message: 'The database "shop" at revision 1 has no revision 2; read at that revision or later',
+      details: { reason: 'RevisionNotFound' },
+    });
+  });
+
   it('is not found at a revision before it', async () => {
     const event = { kind: 'id', stream: 'orders', id: 'e-1' } as const;
     const read = world.service.singleEvent({ databaseName: 'shop', at: toRevision(1), signal: NEVER, event });
