@@ -58,6 +58,7 @@ export {
   INSTANT_SECONDS_MAX,
   INSTANT_SECONDS_MIN,
   type Instant,
+  instantFault,
   instantFromMs,
   instantToMs,
   isInstant,

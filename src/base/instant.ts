@@ -66,6 +66,23 @@ export function parseInstant(text: string): Instant | undefined {
   return isInstant(seconds, nanos) ? { seconds, nanos } : undefined;
 }
 
+/**
+ * What is wrong with a text that is spelled as RFC 3339 and names no instant, such as `2026-02 has no day 30`; undefined
+ * when it is not spelled so.
+ */
+export function instantFault(text: string): string | undefined {
+  const [, year = '', month = '', day = '', hour = '', minute = '', second = ''] = RFC_3339.exec(text) ?? [];
+  if (year === '') return undefined;
+  if (Number(month) < 1 || Number(month) > 12) return `there is no month ${month}`;
+  if (daysSinceEpoch(Number(year), Number(month), Number(day)) === undefined)
+    return `${year}-${month} has no day ${day}`;
+  if (Number(hour) > 23) return `there is no hour ${hour}`;
+  if (Number(minute) > 59) return `there is no minute ${minute}`;
+  if (Number(second) > 60) return `there is no second ${second}`;
+  if (second === '60') return 'second 60 is only 23:59:60 UTC on 30 June or 31 December';
+  return 'its offset or its year is out of range';
+}
+
 /** The canonical spelling. */
 export function formatInstant(instant: Instant): string {
   const day = Math.floor(instant.seconds / DAY_SECONDS);

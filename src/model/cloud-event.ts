@@ -15,7 +15,7 @@ import { DATA_KIND, type EffectiveTime, type Event, type ExtensionValue } from '
 import { decodeExtension, readText } from './event-decode.ts';
 import { addEventFault, type EventPlace, standInFor } from './event-place.ts';
 import { acceptDecoded } from './event-walk.ts';
-import { TIME_RULE } from './json-read.ts';
+import { timeRule } from './json-read.ts';
 import { isWellFormedJson } from './json-scan.ts';
 import { isJsonType, isTextType } from './media-type.ts';
 
@@ -136,7 +136,7 @@ function takeTime(attributes: Draft['attributes'], place: EventPlace): Effective
   if (attribute.kind !== 'string') return addEventFault(place, 'time', 'must be of type timestamp', attribute.kind);
   const instant = parseInstant(attribute.value);
   return instant === undefined
-    ? addEventFault(place, 'time', TIME_RULE, attribute.value)
+    ? addEventFault(place, 'time', timeRule(attribute.value), attribute.value)
     : { instant, text: attribute.value };
 }
 

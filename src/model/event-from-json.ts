@@ -13,7 +13,7 @@ import { type EventPlace, standInFor } from './event-place.ts';
 import { acceptDecoded } from './event-walk.ts';
 import { CORE_NAMES, INT32_MAX, INT32_MIN } from './event-wire.ts';
 import { type JsonNode, type JsonObject, textOfRaw } from './json.ts';
-import { describe, inside, isPresent, type JsonPlace, objectFrom, TIME_RULE, textFrom } from './json-read.ts';
+import { describe, inside, isPresent, type JsonPlace, objectFrom, textFrom, timeRule } from './json-read.ts';
 import { isJsonType } from './media-type.ts';
 
 const BASE64_NAME = 'data_base64';
@@ -64,7 +64,9 @@ function timeFrom(object: JsonObject, place: JsonPlace): EffectiveTime | undefin
   const text = textFrom(node, inside(place, 'time'));
   if (text === undefined) return undefined;
   const instant = parseInstant(text);
-  return instant === undefined ? place.faults.add(inside(place, 'time').field, TIME_RULE, text) : { instant, text };
+  return instant === undefined
+    ? place.faults.add(inside(place, 'time').field, timeRule(text), text)
+    : { instant, text };
 }
 
 type Payload = Pick<Event, 'data' | 'dataKind'>;

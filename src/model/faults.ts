@@ -49,9 +49,16 @@ export class Faults {
 }
 
 function describe(violation: FieldViolation): string {
-  const found = violation.value === undefined ? '' : `; found ${JSON.stringify(violation.value)}`;
+  const found = violation.value === undefined ? '' : `; found ${quoted(violation.value)}`;
   return `${violation.field} ${violation.description}${found}`;
 }
+
+/** A number, a text that has its quotes and the kind of a JSON value stand as they are; any other text is quoted. */
+function quoted(value: string): string {
+  return SPOKEN.test(value) ? value : JSON.stringify(value);
+}
+
+const SPOKEN = /^(?:-?\d+(?:\.\d+)?|"[\x20\x21\x23-\x5b\x5d-\x7e]*"|an array|an object)$/;
 
 function cut(text: string, lengthMax: number): string {
   if (text.length <= lengthMax) return text;

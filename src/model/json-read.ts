@@ -3,7 +3,7 @@
  * says something else. Absent members and members that are null are the same here (proto3 JSON); who must tell them
  * apart asks the object itself.
  */
-import { type Instant, parseInstant, unreachable } from '#base';
+import { type Instant, instantFault, parseInstant, unreachable } from '#base';
 import type { Faults } from './faults.ts';
 import type { JsonNode, JsonObject } from './json.ts';
 
@@ -88,10 +88,16 @@ function countOf(node: JsonNode): number | undefined {
 export function instantFrom(node: JsonNode, place: JsonPlace): Instant | undefined {
   const text = textFrom(node, place);
   if (text === undefined) return undefined;
-  return parseInstant(text) ?? place.faults.add(place.field, TIME_RULE, text);
+  return parseInstant(text) ?? place.faults.add(place.field, timeRule(text), text);
 }
 
-export const TIME_RULE = 'must be a time of RFC 3339 such as 2026-01-31T23:59:59.999Z, in the years 0001 to 9999';
+const TIME_RULE = 'must be a time of RFC 3339 such as 2026-01-31T23:59:59.999Z, in the years 0001 to 9999';
+
+/** What the text must be, and what keeps it from being so where that is one part of it. */
+export function timeRule(text: string): string {
+  const fault = instantFault(text);
+  return fault === undefined ? TIME_RULE : `${TIME_RULE}; ${fault}`;
+}
 
 /** For the value of a fault. */
 export function describe(node: JsonNode): string {

@@ -243,11 +243,29 @@ describe('a query of the collection-style family', () => {
     ['{"effective_time_range":{"start":"x"}}', 'effective_time_range.start must be a time of RFC 3339'],
     ['{"revision_range":{},"revisionRange":{}}', 'must have only one of revision_range, revisionRange'],
     ['{"effective_time_range":{"end_at":"x"}}', 'effective_time_range.end_at must be a time of RFC 3339'],
+    ['{"effective_time_range":{"end":"2026-02-30T00:00:00Z"}}', '0001 to 9999; 2026-02 has no day 30'],
     ['{"limit":"x"}', 'limit must be an integer from 1 to 1000'],
     ['{"limit":0}', 'limit must be an integer from 1 to 1000'],
     ['{"direction":"sideways"}', 'direction must be forward or reverse, in letters of either case'],
   ])('must not be %s', (json, expected) => {
     expect(JSON.stringify(read(json))).toContain(expected);
+  });
+});
+
+describe('the message of a fault', () => {
+  it.each([
+    ['5', '5'],
+    ['-1.5', '-1.5'],
+    ['"x"', '"x"'],
+    ['an array', 'an array'],
+    ['x', '"x"'],
+    ['', '""'],
+    ['"a"b"', JSON.stringify('"a"b"')],
+    ['"a\nb"', JSON.stringify('"a\nb"')],
+  ])('shows the value %j as %s', (value, shown) => {
+    const faults = new Faults();
+    faults.add('limit', 'must be right', value);
+    expect(faults.toError('No').message).toBe(`No: limit must be right; found ${shown}`);
   });
 });
 
