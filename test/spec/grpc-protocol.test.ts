@@ -24,6 +24,8 @@ import { event, minRevision, transaction, uniqueName } from '../support/grpc-req
 import { RawGrpc } from '../support/raw-grpc.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
+type Asked = Readonly<Record<string, string>>;
+
 const METHODS = Object.values(EventStoreService).map(({ path }) => path);
 const UNIMPLEMENTED = [
   'DefineStateView',
@@ -249,6 +251,37 @@ describe('SPEC-GRPC-REQUIRE-LEADER', () => {
     for (const { trailers } of [created, ...refused, written, deleted]) {
       expect(trailers).toMatchObject({ 'x-leader-node': expect.any(String), 'x-leader-address': server.grpc });
     }
+  });
+});
+
+describe('SPEC-GRPC-REQUIRE-LEADER in a malformed header', () => {
+  const anyName = { databaseName: 'any' };
+  it.each([
+    {
+      method: 'createDatabase',
+      send: (metadata: Asked) => server.client.send('createDatabase', anyName, { metadata }),
+    },
+    {
+      method: 'deleteDatabase',
+      send: (metadata: Asked) =>
+        server.client.send('deleteDatabase', { ...anyName, databaseId: undefined }, { metadata }),
+    },
+    {
+      method: 'transact',
+      send: (metadata: Asked) => server.client.send('transact', transaction('any', [event()]), { metadata }),
+    },
+  ])('is refused by $method, with the header, its value and what would be right', async ({ send }) => {
+    const failure = await failureOf(send({ 'x-require-leader': 'maybe' }));
+    expect(failure.code).toBe('INVALID_ARGUMENT');
+    expect(failure.message).toMatch(/x-require-leader must be true or false.*"maybe"/);
+    expect(failure.trailers).toMatchObject({ 'x-leader-address': server.grpc });
+  });
+
+  it('does not concern false, which is as if nothing was said', async () => {
+    const databaseName = uniqueName();
+    const metadata = { 'x-require-leader': 'false' };
+    const created = await server.client.send('createDatabase', { databaseName }, { metadata });
+    expect(created).toMatchObject({ database: { name: databaseName } });
   });
 });
 

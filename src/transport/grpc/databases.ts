@@ -17,7 +17,7 @@ import {
 } from './gen/cairn/v1/database.ts';
 import { Empty } from './gen/google/protobuf/empty.ts';
 import type { Timestamp } from './gen/google/protobuf/timestamp.ts';
-import { floorOf, minRevisionOf } from './metadata.ts';
+import { checkRequireLeader, floorOf, minRevisionOf } from './metadata.ts';
 import { type Answer, unary } from './unary.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
@@ -34,7 +34,8 @@ function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly Unar
         requestName: 'CreateDatabaseRequest',
         reply: CreateDatabaseReply,
       },
-      async ({ databaseName }) => {
+      async ({ databaseName }, call) => {
+        checkRequireLeader(call);
         const created = await service.createDatabase({ databaseName });
         return { message: { database: messageOf(created) }, scope: created, trailers: leaderTrailers.current() };
       },
@@ -42,6 +43,7 @@ function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly Unar
     unary(
       { name: 'DeleteDatabase', request: DeleteDatabaseRequest, requestName: 'DeleteDatabaseRequest', reply: Empty },
       async ({ databaseName, databaseId }, call) => {
+        checkRequireLeader(call);
         const instance = databaseId === undefined ? {} : { databaseId };
         const reply = await service.deleteDatabase({ databaseName, ...instance, floor: floorOf(call) });
         const scope = reply.kind === 'deleted' ? { scope: { databaseId: reply.databaseId } } : {};

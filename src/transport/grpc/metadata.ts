@@ -1,6 +1,6 @@
 /** The metadata of Cairn's calls: what a client may ask for, and what every reply says. */
 import { Metadata } from '@grpc/grpc-js';
-import { isRevision, type Revision } from '#base';
+import { type DatabaseError, isRevision, type Revision } from '#base';
 import { Faults } from '#model';
 import type { RevisionFloor, Service } from '#service';
 import type { Call } from './wire/call.ts';
@@ -54,9 +54,24 @@ export function minRevisionOf(call: Call): { readonly minRevision?: Revision } {
   if (text === undefined) return NO_MIN_REVISION;
   const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
   if (isRevision(value)) return { minRevision: value };
+  throw malformed('x-min-revision', 'must be an integer from 0 to 2^53 - 1', text);
+}
+
+/**
+ * Refuses an `x-require-leader` that says neither `true` nor `false`. Beyond that there is nothing to do: no write is
+ * forwarded, so a node that does not lead refuses each of them, asked to or not, and the trailers name the leader.
+ * @throws DatabaseError invalid_argument
+ */
+export function checkRequireLeader(call: Call): void {
+  const text = call.header('x-require-leader');
+  if (text === undefined || text === 'true' || text === 'false') return;
+  throw malformed('x-require-leader', 'must be true or false', text);
+}
+
+function malformed(header: string, description: string, text: string): DatabaseError {
   const faults = new Faults();
-  faults.add('x-min-revision', 'must be an integer from 0 to 2^53 - 1', text);
-  throw faults.toError('The metadata is malformed');
+  faults.add(header, description, text);
+  return faults.toError('The metadata is malformed');
 }
 
 /** The same for a write. Without the header nothing is made, no signal either: the common write asks for nothing. */

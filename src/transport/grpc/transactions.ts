@@ -6,7 +6,7 @@ import { statusOfError, withLeader } from './error-status.ts';
 import { writeEventIdMappings } from './event-id-mappings.ts';
 import { FetchTransactionRequest } from './gen/cairn/v1/database.ts';
 import { decodeRequest } from './messages.ts';
-import { floorOf, minRevisionOf, scopeHeaders } from './metadata.ts';
+import { checkRequireLeader, floorOf, minRevisionOf, scopeHeaders } from './metadata.ts';
 import { encodeTransactReply } from './transact-reply.ts';
 import { parseTransactRequest } from './transact-request.ts';
 import type { Call } from './wire/call.ts';
@@ -32,6 +32,7 @@ export function transactionMethods(context: GrpcContext): readonly UnaryMethod[]
 }
 
 async function transact({ service, leaderTrailers }: GrpcContext, call: Call, bytes: Uint8Array): Promise<void> {
+  checkRequireLeader(call);
   const reply = await service.transact(parseTransactRequest(bytes, floorOf(call)));
   if (reply.kind === 'recorded') {
     call.reply(encodeTransactReply(reply), scopeHeaders(reply), leaderTrailers.current());
