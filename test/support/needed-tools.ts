@@ -1,6 +1,8 @@
 /**
  * Tools that a few tests need beside git, Node and npm. Where one is missing or not allowed, those tests are skipped and
- * a line says so; with CAIRN_TEST_REQUIRES=all, as .ci/run sets it, they fail instead.
+ * a line says so; with TEST_REQUIRES=all, as .ci/run sets it, they fail instead.
+ *
+ * Its name does not begin with CAIRN_: a node takes whatever does for a setting of its own, and refuses what is none.
  */
 import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
@@ -31,13 +33,13 @@ const TOOLS: Readonly<Record<ToolName, Tool>> = {
 /**
  * Whether one of the tools does not work here; then it has been said on standard error.
  *
- * @throws Error when it does not work and CAIRN_TEST_REQUIRES is `all`.
+ * @throws Error when it does not work and TEST_REQUIRES is `all`.
  */
 export function lacksTool(...names: readonly ToolName[]): boolean {
   const complaints = names.map(complaintOf).filter((complaint) => complaint !== undefined);
   if (complaints.length === 0) return false;
-  if (process.env['CAIRN_TEST_REQUIRES'] === 'all') {
-    throw new Error(`CAIRN_TEST_REQUIRES=all asks for every test, but ${complaints.join('; ')}.`);
+  if (process.env['TEST_REQUIRES'] === 'all') {
+    throw new Error(`TEST_REQUIRES=all asks for every test, but ${complaints.join('; ')}.`);
   }
   process.stderr.write(`Tests are skipped: ${complaints.join('; ')}.\n`);
   return true;
