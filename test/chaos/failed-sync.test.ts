@@ -59,6 +59,8 @@ it.skipIf(lacksTool('strace')).each([
     const { acknowledged, unknownButStored, unknownAndAbsent } = proof.summary();
     expect(acknowledged).toBeGreaterThan(0);
     expect(unknownButStored + unknownAndAbsent).toBeGreaterThan(0);
+    next.kill('SIGKILL');
+    await next.ended;
   },
 );
 

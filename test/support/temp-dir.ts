@@ -7,7 +7,10 @@ export interface TempDir extends Disposable {
   readonly path: string;
 }
 
+/** A process that a test ends only when it is over may still write into its folder while that is removed. */
+const AGAIN = { maxRetries: 10, retryDelay: 100 };
+
 export function tempDir(): TempDir {
   const path = realpathSync(mkdtempSync(join(tmpdir(), 'cairn-test-')));
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true, ...AGAIN }) };
 }
