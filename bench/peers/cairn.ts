@@ -45,7 +45,8 @@ export async function startCairn(dataDir: string, build: Build = THIS_BUILD): Pr
   const entry = resolve(build.root, 'dist/src/main/main.js');
   // The ballast is made once, in the first minutes of a node's life; its writes would be measured with everything else.
   const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0', '--ballast-bytes=0'];
-  const args = [...build.nodeOptions, entry, `--data-dir=${dataDir}`, ...ports];
+  // The tables are on stdout, and whoever reads both wants to see what is wrong between them, and nothing else.
+  const args = [...build.nodeOptions, entry, `--data-dir=${dataDir}`, '--log-level=warn', ...ports];
   const child: ChildProcess = spawn(process.execPath, args, {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...build.env },

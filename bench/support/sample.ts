@@ -91,10 +91,11 @@ export function table(workload: Workload, series: readonly Series[]): string {
     'failed',
     'durability',
   ];
+  const clients = workload.clients === 1 ? '1 client' : `${workload.clients} clients`;
   return [
     `### ${workload.name}`,
     '',
-    `${workload.what} ${workload.clients} clients, ${workload.eventBytes}-byte events; load average ${loadavg()[0]?.toFixed(1)}.`,
+    `${workload.what} ${clients}, ${workload.eventBytes}-byte events; load average ${loadavg()[0]?.toFixed(1)}.`,
     '',
     ...[head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`),
     '',

@@ -15,7 +15,6 @@ import { revisionRange } from './constraint-wire.ts';
 import type { Faults } from './faults.ts';
 import type { JsonNode, JsonObject } from './json.ts';
 import {
-  countFrom,
   inside,
   item,
   itemsFrom,
@@ -23,6 +22,7 @@ import {
   member,
   objectFrom,
   refuseOthers,
+  revisionFrom,
   textFrom,
 } from './json-read.ts';
 import { CONSTRAINTS_MAX } from './limits.ts';
@@ -102,7 +102,7 @@ function readRevision(
   const node = member(object, ['revision'], place);
   if (node === undefined && kind === 'min-revision')
     return place.faults.add(inside(place, 'revision').field, 'is required');
-  const revision = node === undefined ? 0 : countFrom(node, inside(place, 'revision'));
+  const revision = node === undefined ? 0 : revisionFrom(node, inside(place, 'revision'));
   const selector = readSelector(object, place);
   return revision === undefined ? undefined : { kind, revision, selector };
 }
@@ -117,7 +117,7 @@ function readRange(object: JsonObject, place: JsonPlace): Constraint | undefined
 
 function readEnd(object: JsonObject, spellings: readonly string[], place: JsonPlace): number | undefined {
   const node = member(object, spellings, place);
-  return node === undefined ? 0 : countFrom(node, inside(place, spellings[0] ?? ''));
+  return node === undefined ? 0 : revisionFrom(node, inside(place, spellings[0] ?? ''));
 }
 
 function readSelector(object: JsonObject, place: JsonPlace): Selector | undefined {

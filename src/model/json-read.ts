@@ -68,7 +68,18 @@ export function countFrom(node: JsonNode, { field, faults }: JsonPlace): number 
   return countOf(node) ?? faults.add(field, 'must be an integer from 0 to 2^53 - 1', describe(node));
 }
 
-/** The same between two bounds, both inclusive. */
+const UINT64_MAX = 2n ** 64n - 1n;
+
+/** A revision to ask for: any uint64. From 2^53 on it is taken for 2^53 - 1, which no database reaches either. */
+export function revisionFrom(node: JsonNode, { field, faults }: JsonPlace): number | undefined {
+  const text = digitsOf(node);
+  if (/^(?:0|[1-9]\d{0,19})$/.test(text) && BigInt(text) <= UINT64_MAX) {
+    return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
+  }
+  return faults.add(field, 'must be an integer from 0 to 2^64 - 1', describe(node));
+}
+
+/** A count between two bounds, both inclusive. */
 export function integerFrom(
   node: JsonNode,
   { min, max }: { readonly min: number; readonly max: number },
@@ -80,9 +91,14 @@ export function integerFrom(
 }
 
 function countOf(node: JsonNode): number | undefined {
-  const text = node.kind === 'number' ? node.text : node.kind === 'string' ? node.value : '';
+  const text = digitsOf(node);
   const value = /^(?:0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN;
   return Number.isSafeInteger(value) ? value : undefined;
+}
+
+function digitsOf(node: JsonNode): string {
+  if (node.kind === 'number') return node.text;
+  return node.kind === 'string' ? node.value : '';
 }
 
 export function instantFrom(node: JsonNode, place: JsonPlace): Instant | undefined {

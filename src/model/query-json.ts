@@ -29,6 +29,7 @@ import {
   member,
   objectFrom,
   refuseOthers,
+  revisionFrom,
   spellingIn,
   textFrom,
 } from './json-read.ts';
@@ -139,7 +140,7 @@ function readPosition(node: JsonNode, place: JsonPlace): Position | undefined {
   const index = member(object, ['index'], place);
   if (revision === undefined) return place.faults.add(inside(place, 'revision').field, 'is required');
   return {
-    revision: countFrom(revision, inside(place, 'revision')) ?? 0,
+    revision: revisionFrom(revision, inside(place, 'revision')) ?? 0,
     index: index === undefined ? 0 : (countFrom(index, inside(place, 'index')) ?? 0),
   };
 }
@@ -171,7 +172,7 @@ function readRange(node: JsonNode, place: JsonPlace): Range {
 
 /** A number is the first revision of an open range. */
 function readScopedRevisions(node: JsonNode, place: JsonPlace): RevisionBounds {
-  return node.kind === 'number' ? { start: countFrom(node, place) } : readRevisions(node, place);
+  return node.kind === 'number' ? { start: revisionFrom(node, place) } : readRevisions(node, place);
 }
 
 function readRevisions(node: JsonNode, place: JsonPlace): RevisionBounds {
@@ -181,8 +182,8 @@ function readRevisions(node: JsonNode, place: JsonPlace): RevisionBounds {
   const start = member(object, START_NAMES, place);
   const end = member(object, END_NAMES, place);
   return {
-    start: start === undefined ? undefined : countFrom(start, inside(place, spellingIn(object, START_NAMES))),
-    end: end === undefined ? undefined : countFrom(end, inside(place, spellingIn(object, END_NAMES))),
+    start: start === undefined ? undefined : revisionFrom(start, inside(place, spellingIn(object, START_NAMES))),
+    end: end === undefined ? undefined : revisionFrom(end, inside(place, spellingIn(object, END_NAMES))),
   };
 }
 

@@ -55,6 +55,8 @@ describe('a constraint in JSON', () => {
     [`{"max":{${SELECTOR},"revision":0}}`, { kind: 'max-revision', revision: 0, selector }],
     [`{"max_revision":{${SELECTOR}}}`, { kind: 'max-revision', revision: 0, selector }],
     ['{"maxRevision":{"revision":9007199254740991}}', { kind: 'max-revision', revision: Number.MAX_SAFE_INTEGER }],
+    ['{"maxRevision":{"revision":18446744073709551615}}', { kind: 'max-revision', revision: Number.MAX_SAFE_INTEGER }],
+    ['{"maxRevision":{"revision":"9007199254740992"}}', { kind: 'max-revision', revision: Number.MAX_SAFE_INTEGER }],
     ['{"type":"MaxRevision","revision":3}', { kind: 'max-revision', revision: 3 }],
     ['{"revision_range":{"start":1,"end":4}}', { kind: 'revision-range', start: 1, end: 4 }],
     ['{"revisionRange":{"end":4}}', { kind: 'revision-range', start: 0, end: 4 }],
@@ -76,10 +78,10 @@ describe('a constraint in JSON', () => {
     ['{"min":{}}', 'constraints[0].min must not be empty'],
     ['{"min":5}', 'constraints[0].min must be an object'],
     [`{"min":{${SELECTOR}}}`, 'constraints[0].min.revision is required'],
-    ['{"min":{"revision":-1}}', 'constraints[0].min.revision must be an integer from 0 to 2^53 - 1'],
+    ['{"min":{"revision":-1}}', 'constraints[0].min.revision must be an integer from 0 to 2^64 - 1'],
     ['{"min":{"revision":1.0}}', 'constraints[0].min.revision must be an integer'],
     ['{"min":{"revision":"x"}}', 'constraints[0].min.revision must be an integer'],
-    ['{"min":{"revision":9007199254740992}}', 'constraints[0].min.revision must be an integer'],
+    ['{"min":{"revision":18446744073709551616}}', 'constraints[0].min.revision must be an integer'],
     ['{"min":{"revision":1,"selctor":{}}}', 'constraints[0].min.selctor is unknown; known are revision, selector'],
     ['{"min":{"revision":1,"selector":{"stream":""}}}', 'constraints[0].min.selector.stream must not be empty'],
     ['{"range":{"start":4,"end":1}}', 'constraints[0].range must have start at or before end'],
@@ -101,7 +103,7 @@ describe('a constraint in JSON', () => {
     expect(list('[{"max":{"revision":3}}]')).toEqual([{ kind: 'max-revision', revision: 3 }]);
     expect(list('[{"max":{"revision":3}},{},{"min":{"revision":-1}}]')).toEqual([
       'conditions[1] must have exactly one of min_revision, max_revision, revision_range',
-      'conditions[2].min.revision must be an integer from 0 to 2^53 - 1',
+      'conditions[2].min.revision must be an integer from 0 to 2^64 - 1',
     ]);
     expect(list('{}')).toEqual(['conditions must be an array']);
     expect(list(`[${'{},'.repeat(1000)}{}]`)).toEqual(['conditions must be at most 1000']);
@@ -124,6 +126,12 @@ describe('a query of the revision-scoped family', () => {
     ['{"range":{"revision":{"startAt":1,"endAt":9}}}', { revisions: { start: 1, end: 9 } }, false],
     ['{"range":{"revision":{"start_at":0}}}', { revisions: { start: 0 } }, false],
     ['{"range":{"revision":{"start":2,"end":2}}}', { revisions: { start: 2, end: 2 } }, false],
+    [
+      '{"range":{"revision":{"startAt":"9007199254740992","endAt":18446744073709551615}}}',
+      { revisions: { start: Number.MAX_SAFE_INTEGER, end: Number.MAX_SAFE_INTEGER } },
+      false,
+    ],
+    ['{"after":{"revision":18446744073709551615}}', { after: { revision: Number.MAX_SAFE_INTEGER, index: 0 } }, false],
     [
       '{"range":{"effectiveTime":{"startAt":"1970-01-01T00:00:00Z","endAt":"1970-01-01T01:00:05+01:00"}}}',
       { effectiveTime: { start: seconds(0), end: seconds(5) } },
@@ -153,7 +161,7 @@ describe('a query of the revision-scoped family', () => {
     ['{"limit":0}', 'q.limit must be an integer from 1 to 1000'],
     ['{"limit":-1}', 'q.limit must be an integer'],
     ['{"limit":1001}', 'q.limit must be an integer from 1 to 1000'],
-    ['{"range":{"revision":{"startAt":"x"}}}', 'q.range.revision.startAt must be an integer from 0 to 2^53 - 1'],
+    ['{"range":{"revision":{"startAt":"x"}}}', 'q.range.revision.startAt must be an integer from 0 to 2^64 - 1'],
     ['{"after":5}', 'q.after must be an object'],
     ['{"after":{}}', 'q.after.revision is required'],
     ['{"after":{"revision":1,"idx":0}}', 'q.after.idx is unknown'],
