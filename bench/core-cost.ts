@@ -56,6 +56,10 @@ class CountingMachine implements CatalogMachine {
     return [BINDING];
   }
 
+  nodes(): readonly never[] {
+    return [];
+  }
+
   needs(): readonly never[] {
     return [];
   }
@@ -87,6 +91,7 @@ const machines: Machines = {
   openDatabase: () => new CountingMachine(),
   verify: async () => true,
   rebuild: async () => undefined,
+  encodeRegister: () => new Uint8Array(1),
   stamp: () => undefined,
   encodeCreate: () => payload,
   encodeDelete: () => payload,

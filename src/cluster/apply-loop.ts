@@ -195,5 +195,5 @@ export class ApplyLoop {
 }
 
 function isChange(outcome: Outcome): outcome is CatalogChange {
-  return outcome.kind === 'created' || outcome.kind === 'deleted';
+  return outcome.kind === 'created' || outcome.kind === 'deleted' || outcome.kind === 'registered';
 }

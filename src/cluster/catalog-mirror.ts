@@ -1,18 +1,26 @@
 /**
  * The front's copy of the catalog: kept up to date by reports, read without asking anyone.
  */
-import { CATALOG_GROUP, type GroupId } from '#base';
+import { CATALOG_GROUP, type GroupId, type NodeId } from '#base';
 import type { CatalogChange, CatalogMirror } from './node.ts';
-import type { Binding } from './outcome.ts';
+import type { Binding, RegisteredNode } from './outcome.ts';
+
+/** The catalog as the core has it applied. */
+export interface CatalogState {
+  readonly bindings: readonly Binding[];
+  readonly nodes: readonly RegisteredNode[];
+}
 
 export class LiveCatalog implements CatalogMirror {
   readonly #byName = new Map<string, Binding>();
   readonly #groups = new Set<GroupId>([CATALOG_GROUP]);
+  readonly #nodes = new Map<NodeId, RegisteredNode>();
   readonly #listeners = new Set<(change: CatalogChange) => void>();
   #sorted: readonly Binding[] | undefined;
 
-  constructor(bindings: readonly Binding[]) {
+  constructor({ bindings, nodes }: CatalogState) {
     for (const binding of bindings) this.#bind(binding);
+    for (const node of nodes) this.#nodes.set(node.node, node);
   }
 
   lookup(name: string): Binding | undefined {
@@ -22,6 +30,10 @@ export class LiveCatalog implements CatalogMirror {
   list(): readonly Binding[] {
     this.#sorted ??= [...this.#byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
     return this.#sorted;
+  }
+
+  nodes(): readonly RegisteredNode[] {
+    return [...this.#nodes.values()].toSorted((one, other) => one.node - other.node);
   }
 
   onChange(listener: (change: CatalogChange) => void): () => void {
@@ -35,12 +47,11 @@ export class LiveCatalog implements CatalogMirror {
   }
 
   apply(change: CatalogChange): void {
-    const { binding } = change;
-    if (change.kind === 'created') {
-      this.#bind(binding);
-    } else {
-      this.#byName.delete(binding.name);
-      this.#groups.delete(binding.group);
+    if (change.kind === 'registered') this.#nodes.set(change.node.node, change.node);
+    else if (change.kind === 'created') this.#bind(change.binding);
+    else {
+      this.#byName.delete(change.binding.name);
+      this.#groups.delete(change.binding.group);
     }
     this.#sorted = undefined;
     for (const listener of this.#listeners) listener(change);

@@ -13,6 +13,7 @@ import type { Fact, Input } from '#raft';
 import type { BatchId, DiskLevel, LogWriter, PersistedFacts, RecoveredLog } from '#storage';
 import { ApplyLoop } from './apply-loop.ts';
 import type { ApplyTurn } from './apply-turn.ts';
+import type { CatalogState } from './catalog-mirror.ts';
 import { Checkpointer } from './checkpoint.ts';
 import { carryOut, type EffectHandlers } from './effects.ts';
 import type { Group } from './group.ts';
@@ -25,7 +26,6 @@ import { LogFeed } from './log-feed.ts';
 import type { CatalogMachine, Machines } from './machine.ts';
 import type { CatalogChange } from './node.ts';
 import type { CoreLevels, CoreObserver } from './observer.ts';
-import type { Binding } from './outcome.ts';
 import type { Envelope } from './peer/envelope.ts';
 import type { Peers } from './peers.ts';
 import type { ClusterPorts } from './placement.ts';
@@ -151,9 +151,9 @@ export class CoreRuntime implements CoreLink {
     this.#catalog = machines.openCatalog(kv, ports.founders);
   }
 
-  /** Every database, as the catalog has it applied. */
-  get bindings(): readonly Binding[] {
-    return this.#catalog.list();
+  /** Every database and node, as the catalog has it applied. */
+  get catalog(): CatalogState {
+    return { bindings: this.#catalog.list(), nodes: this.#catalog.nodes() };
   }
 
   /** When `tick` is next worth calling; undefined when nothing waits for time to pass. */
@@ -248,17 +248,23 @@ export class CoreRuntime implements CoreLink {
     log.onPersisted((through, facts) => this.#turn(() => this.#persisted(through, facts)));
     log.onFatal((failure) => this.#fail(failure));
     checkCatalog(this.#catalog, recovered);
-    for (const binding of this.bindings) this.#lifecycle.admit(binding);
+    for (const binding of this.#catalog.list()) this.#lifecycle.admit(binding);
     const catalog = this.#open(() => this.#lifecycle.openCatalog(this.#catalog));
     await this.#until(() => isSettled(catalog));
     const plan = await recoverDatabases(this.#ports, recovered, (group) => this.#lifecycle.isKnown(group));
-    const unlogged = this.bindings
+    const unlogged = this.#catalog
+      .list()
       .map(({ group }) => group)
       .filter((group) => this.#lifecycle.isHere(group) && !recovered.groups.has(group));
     checkUnlogged(machines, kv, unlogged);
     // A delete that the catalog has only now applied has ended its group itself; a group ends once.
     for (const group of plan.orphans) if (this.#lifecycle.isUntouched(group)) this.#feed.tombstone(group);
-    const shared = new Set(this.bindings.filter(({ replicas }) => replicas.length > 1).map(({ group }) => group));
+    const shared = new Set(
+      this.#catalog
+        .list()
+        .filter(({ replicas }) => replicas.length > 1)
+        .map(({ group }) => group),
+    );
     // A group with other members has something to apply as soon as it is led, and until then they may lack its entries.
     const ahead = plan.ahead.filter(({ group }) => !shared.has(group));
     if (ahead.length > 0) await this.#ports.syncStore();
@@ -315,6 +321,7 @@ export class CoreRuntime implements CoreLink {
 
   /** Puts what a change of the catalog means into the batch that applies it. */
   #change(change: CatalogChange, batch: KvBatch): void {
+    if (change.kind === 'registered') return;
     const { group } = change.binding;
     if (change.kind === 'created') return this.#lifecycle.create(change.binding, batch);
     this.#trash.mark(batch, group);
@@ -332,9 +339,9 @@ export class CoreRuntime implements CoreLink {
     this.#reporter.catalog(turn.changes);
     for (const group of turn.groups) this.#afterApply(group, turn.bytesOf(group), nowMs);
     this.#reporter.settle(turn.settlements);
-    for (const { kind, binding } of turn.changes) {
-      if (kind === 'deleted') this.#bury(binding.group, nowMs);
-      else this.#replication.begin(binding, nowMs);
+    for (const change of turn.changes) {
+      if (change.kind === 'deleted') this.#bury(change.binding.group, nowMs);
+      else if (change.kind === 'created') this.#replication.begin(change.binding, nowMs);
     }
     this.#endTurn();
   }

@@ -4,10 +4,10 @@
  */
 import { DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
 import type { DiskLevel, LevelStoreOptions } from '#storage';
+import type { CatalogState } from './catalog-mirror.ts';
 import type { CommandMessage } from './command-message.ts';
 import type { CoreLimits } from './limits.ts';
 import type { NodeIdentity } from './node.ts';
-import type { Binding } from './outcome.ts';
 import type { Peer } from './peer/links.ts';
 import type { PeerMeasures } from './peer/peer-measures.ts';
 import type { ReportMessage } from './report-message.ts';
@@ -35,7 +35,7 @@ export interface LinksOrder {
 export type ToCore = CommandMessage | { readonly kind: 'disk'; readonly level: DiskLevel } | { readonly kind: 'drain' };
 
 export type FromCore =
-  | { readonly kind: 'opened'; readonly bindings: readonly Binding[]; readonly peerPort: number | undefined }
+  | { readonly kind: 'opened'; readonly catalog: CatalogState; readonly peerPort: number | undefined }
   | { readonly kind: 'peers'; readonly measures: PeerMeasures }
   | ReportMessage
   | { readonly kind: 'drained' }

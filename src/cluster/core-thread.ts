@@ -4,11 +4,11 @@
 import { Worker } from 'node:worker_threads';
 import { assert, unreachable } from '#base';
 import type { DiskLevel } from '#storage';
+import type { CatalogState } from './catalog-mirror.ts';
 import { commandTransfers, packCommands } from './command-message.ts';
 import { type CoreOrder, type FromCore, type ToCore, unpackFailure } from './core-thread-messages.ts';
 import type { Commands, CoreLink, Report } from './link.ts';
 import type { Measures } from './observer.ts';
-import type { Binding } from './outcome.ts';
 import type { PeerMeasures } from './peer/peer-measures.ts';
 import { type ReportMessage, unpackReport } from './report-message.ts';
 
@@ -21,7 +21,7 @@ export interface CoreThreadListeners {
 
 /** What a core that has recovered says first. */
 interface Opened {
-  readonly bindings: readonly Binding[];
+  readonly catalog: CatalogState;
   /** Where other nodes reach it; undefined when they cannot. */
   readonly peerPort: number | undefined;
 }
@@ -95,7 +95,7 @@ export class CoreThread implements CoreLink {
     switch (message.kind) {
       case 'opened':
         this.#isOpen = true;
-        this.#opened.resolve({ bindings: message.bindings, peerPort: message.peerPort });
+        this.#opened.resolve({ catalog: message.catalog, peerPort: message.peerPort });
         break;
       case 'peers':
         this.#listeners.onPeers(message.measures);

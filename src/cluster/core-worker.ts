@@ -86,7 +86,7 @@ async function start(
     else if (message.kind === 'disk') core.reportDisk(message.level);
     else drain().catch((failure: unknown) => fail(port, failure));
   });
-  post(port, { kind: 'opened', bindings: core.bindings, peerPort: reach?.port });
+  post(port, { kind: 'opened', catalog: core.catalog, peerPort: reach?.port });
 
   async function drain(): Promise<void> {
     await core.drain();

@@ -25,7 +25,7 @@ import type {
   Machines,
 } from './machine.ts';
 import { nativeCrc32, nativeSha256 } from './native.ts';
-import type { Binding, Outcome } from './outcome.ts';
+import type { Binding, Outcome, RegisteredNode } from './outcome.ts';
 
 /** First byte of the keys that belong to groups; the group follows, 4 bytes big-endian. */
 const GROUP_ROWS = 0x01;
@@ -52,6 +52,7 @@ export const databaseMachines: Machines = {
   encodeCreate: (request) => encodeCatalogEntry({ kind: 'create', ...request }),
   encodeDelete: ({ name, databaseId }) =>
     encodeCatalogEntry({ kind: 'delete', name, ...(databaseId === undefined ? {} : { databaseId }) }),
+  encodeRegister: (registration) => encodeCatalogEntry({ kind: 'register', registration }),
   rowsOf: (group) => ({ gte: groupPrefix(group), lt: groupPrefix(group + 1) }),
 };
 
@@ -120,6 +121,10 @@ class CatalogAdapter implements CatalogPort {
 
   list(): readonly Binding[] {
     return this.#machine.list();
+  }
+
+  nodes(): readonly RegisteredNode[] {
+    return this.#machine.nodes();
   }
 
   needs(): readonly never[] {

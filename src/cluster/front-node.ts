@@ -17,7 +17,7 @@ import {
 } from '#base';
 import type { KvReader } from '#kv';
 import { type DiskLevel, PAYLOAD_BYTES_MAX } from '#storage';
-import { LiveCatalog } from './catalog-mirror.ts';
+import { type CatalogState, LiveCatalog } from './catalog-mirror.ts';
 import type {
   Commands,
   CoreLink,
@@ -31,7 +31,7 @@ import type {
 } from './link.ts';
 import type { CatalogMirror, Node, NodeHealth, NodeIdentity, WaitOutcome } from './node.ts';
 import type { FrontObserver } from './observer.ts';
-import type { Binding, CreateOutcome, DeleteOutcome, Outcome, TransactOutcome } from './outcome.ts';
+import type { CreateOutcome, DeleteOutcome, Outcome, TransactOutcome } from './outcome.ts';
 import { draining, payloadTooLarge } from './refusals.ts';
 import { Revisions } from './revisions.ts';
 
@@ -41,7 +41,7 @@ export interface FrontPorts {
   readonly identity: NodeIdentity;
   readonly name: string;
   /** The catalog as the core has it when the link opens. */
-  readonly bindings: readonly Binding[];
+  readonly catalog: CatalogState;
   readonly disk: () => DiskLevel;
   readonly storedRevision: (group: GroupId) => Revision;
   /** Runs the flush at the end of this turn of the event loop. */
@@ -81,7 +81,7 @@ export class FrontNode implements Node {
 
   constructor(ports: FrontPorts) {
     this.#ports = ports;
-    this.#catalog = new LiveCatalog(ports.bindings);
+    this.#catalog = new LiveCatalog(ports.catalog);
     this.#revisions = new Revisions(ports.storedRevision);
     ports.link.onReport((report) => this.#take(report));
   }

@@ -58,7 +58,9 @@ export type {
   Binding,
   CreateOutcome,
   DeleteOutcome,
+  NodeRegistration,
   Outcome,
+  RegisteredNode,
   StoredId,
   TransactOutcome,
 } from './outcome.ts';

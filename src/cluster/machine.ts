@@ -5,7 +5,7 @@
 import type { DatabaseId, GroupId, LogIndex, ReplicaId, Revision, Term } from '#base';
 import type { KvBatch, KvReader, KvStore } from '#kv';
 import type { Membership } from '#raft';
-import type { Binding, Outcome } from './outcome.ts';
+import type { Binding, NodeRegistration, Outcome, RegisteredNode } from './outcome.ts';
 
 /** Something that a machine must learn from the store to decide an entry, by an asynchronous walk. Its own business. */
 export type MachineNeed = unknown;
@@ -62,6 +62,7 @@ export interface KeyRange {
 
 export interface CatalogMachine extends Machine {
   list(): readonly Binding[];
+  nodes(): readonly RegisteredNode[];
 }
 
 /** The checkpoint that the log knows of a group: everything up to it is durable in the store. */
@@ -96,6 +97,7 @@ export interface Machines {
     readonly replicas: readonly ReplicaId[];
   }): Uint8Array;
   encodeDelete(request: { readonly name: string; readonly databaseId: DatabaseId | undefined }): Uint8Array;
+  encodeRegister(registration: NodeRegistration): Uint8Array;
   /** Every row of a group, as a key range. */
   rowsOf(group: GroupId): KeyRange;
 }

@@ -7,18 +7,20 @@
 import type { DatabaseId, GroupId, LeaderAddress, NodeId, Revision } from '#base';
 import type { KvReader } from '#kv';
 import type { DiskLevel } from '#storage';
-import type { Binding, CreateOutcome, DeleteOutcome, Outcome, TransactOutcome } from './outcome.ts';
+import type { Binding, CreateOutcome, DeleteOutcome, Outcome, RegisteredNode, TransactOutcome } from './outcome.ts';
 
 /** This node's copy of the catalog. It is never behind an acknowledged create or delete of this node (C6). */
 export interface CatalogMirror {
   lookup(name: string): Binding | undefined;
   /** Every binding, by name in code unit order. */
   list(): readonly Binding[];
+  /** Every node of the cluster, by number; none before the first has said where it is. */
+  nodes(): readonly RegisteredNode[];
   /** Calls the listener after each change. Returns how to stop. */
   onChange(listener: (change: CatalogChange) => void): () => void;
 }
 
-export type CatalogChange = Extract<Outcome, { readonly kind: 'created' | 'deleted' }>;
+export type CatalogChange = Extract<Outcome, { readonly kind: 'created' | 'deleted' | 'registered' }>;
 
 /** How a wait for a revision ended: it is applied here, its database was deleted, or the caller gave up. */
 export type WaitOutcome = 'reached' | 'gone' | 'aborted';

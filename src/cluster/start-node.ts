@@ -62,7 +62,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const order = { ...places, identity, limits, store: options.store ?? {}, walSegmentBytes, links: options.links };
   const opening = core.open(order);
   options.onRecovering?.();
-  const { bindings } = await opening.catch(async (failure: unknown) => {
+  const { catalog } = await opening.catch(async (failure: unknown) => {
     await core.abandon();
     await Promise.all([store.close(), guard.close()]);
     throw failure;
@@ -81,7 +81,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     reader: store,
     identity,
     name,
-    bindings,
+    catalog,
     disk: () => guard.level,
     storedRevision: (group) => storedRevision(store, group),
     schedule: setImmediate,

@@ -6,6 +6,7 @@
  * kind 16  create database:  16 bytes database_id | u64 LE created_at ms | varint count, each varint replica
  *                            | varint length | name
  * kind 17  delete database:  u8 has id | [16 bytes database_id] | varint length | name
+ * kind 20  register node:    registration (catalog-nodes.ts)
  * ```
  * A format or kind that is not known here was written by a later release: guessing at it would make replicas differ, so
  * it stops the node (D9).
@@ -23,11 +24,17 @@ import {
   type ReplicaId,
 } from '#base';
 import { PAYLOAD_FORMAT } from '#model';
+import { type NodeRegistration, readRegistration, writeRegistration } from './catalog-nodes.ts';
 
-const ENTRY_KIND = { CREATE_DATABASE: 16, DELETE_DATABASE: 17 } as const;
+const ENTRY_KIND = { CREATE_DATABASE: 16, DELETE_DATABASE: 17, REGISTER_NODE: 20 } as const;
 const UUID_BYTES = 16;
 
 export type CatalogEntry =
+  | DatabaseEntry
+  /** The store gets a number if it has none, and is where it says from now on. */
+  | { readonly kind: 'register'; readonly registration: NodeRegistration };
+
+type DatabaseEntry =
   | {
       readonly kind: 'create';
       readonly name: string;
@@ -41,6 +48,14 @@ export type CatalogEntry =
 export function encodeCatalogEntry(entry: CatalogEntry): Uint8Array {
   const payload = new ByteWriter(64);
   payload.u8(PAYLOAD_FORMAT);
+  if (entry.kind === 'register') {
+    payload.u8(ENTRY_KIND.REGISTER_NODE);
+    writeRegistration(payload, entry.registration);
+  } else writeDatabaseEntry(payload, entry);
+  return payload.take();
+}
+
+function writeDatabaseEntry(payload: ByteWriter, entry: DatabaseEntry): void {
   if (entry.kind === 'create') {
     payload.u8(ENTRY_KIND.CREATE_DATABASE);
     payload.bytes(bytesOfUuid(entry.databaseId));
@@ -54,13 +69,13 @@ export function encodeCatalogEntry(entry: CatalogEntry): Uint8Array {
   const name = encodeUtf8(entry.name);
   payload.varint(name.length);
   payload.bytes(name);
-  return payload.take();
 }
 
 /** Throws for a payload that is not a catalog entry of this format. */
 export function readCatalogEntry(payload: Uint8Array): CatalogEntry {
   const reader = openEntry(payload);
   const kind = reader.u8();
+  if (kind === ENTRY_KIND.REGISTER_NODE) return readRegister(reader);
   if (kind !== ENTRY_KIND.CREATE_DATABASE && kind !== ENTRY_KIND.DELETE_DATABASE) {
     throw unknownEntry(`kind ${kind} is none of the catalog`);
   }
@@ -74,6 +89,12 @@ export function readCatalogEntry(payload: Uint8Array): CatalogEntry {
   if (databaseId === undefined) throw unknownEntry('its database_id is not a UUIDv7');
   if (replicas.length === 0) throw unknownEntry('it names no replica that holds the database');
   return { kind: 'create', name, databaseId, createdAtMs, replicas };
+}
+
+function readRegister(reader: ByteReader): CatalogEntry {
+  const registration = readRegistration(reader);
+  if (registration === undefined || reader.left !== 0) throw unknownEntry('it is cut short or malformed');
+  return { kind: 'register', registration };
 }
 
 export function writeReplicas(into: ByteWriter, replicas: readonly ReplicaId[]): void {

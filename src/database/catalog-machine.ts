@@ -1,5 +1,6 @@
 /**
- * The replicated state machine of the catalog, group 0: which names are bound to which database instances.
+ * The replicated state machine of the catalog, group 0: which names are bound to which database instances, and which
+ * nodes there are.
  *
  * A name is bound to one instance at most. An instance gets a group when it is created; neither its id nor its group is
  * ever used again (D10). What else happens when a database comes or goes, its rows and its Raft group, is the business
@@ -16,9 +17,11 @@ import {
   toLogIndex,
   toRevision,
   toTerm,
+  unreachable,
 } from '#base';
 import type { KvBatch } from '#kv';
 import { type CatalogEntry, readCatalogEntry } from './catalog-entry.ts';
+import { CatalogNodes, type RegisteredNode, type RegisterOutcome } from './catalog-nodes.ts';
 import {
   type Binding,
   blockOfGroup,
@@ -32,6 +35,7 @@ import { RowKeys } from './keys.ts';
 import type { DatabaseSource } from './reader.ts';
 
 export type CatalogOutcome =
+  | RegisterOutcome
   | { readonly kind: 'created'; readonly binding: Binding }
   /** The name is taken, by this binding. */
   | { readonly kind: 'exists'; readonly binding: Binding }
@@ -55,6 +59,8 @@ export class CatalogMachine {
   readonly #row = new ByteWriter();
   readonly #byName = new Map<string, Binding>();
   readonly #changedBlocks = new Set<number>();
+  readonly #nodes = new CatalogNodes();
+  #haveNodesChanged = false;
   #applied: CatalogApplied;
 
   /**
@@ -72,6 +78,8 @@ export class CatalogMachine {
     const value = source.kv.get(key);
     this.#applied = value === undefined ? emptyCatalog(source, membership) : readCatalogApplied(key, value);
     for (let block = 0; block <= blockOfGroup(this.#applied.nextGroup); block++) this.#readBlock(block);
+    const nodes = source.kv.get(this.#keys.nodes());
+    if (nodes !== undefined) this.#nodes.read(this.#keys.nodes(), nodes);
   }
 
   get applied(): CatalogApplied {
@@ -87,6 +95,11 @@ export class CatalogMachine {
     return [...this.#byName.values()].toSorted((left, right) => left.group - right.group);
   }
 
+  /** Every node, by number. */
+  nodes(): readonly RegisteredNode[] {
+    return this.#nodes.list();
+  }
+
   /** Notes an entry that changes no state: the leader's own, or one that says who belongs to the group from it on. */
   advance(index: LogIndex, term: Term, membership?: Uint8Array): void {
     assert(index > this.#applied.index, 'Entries are applied in log order', [this.#applied.index, index]);
@@ -97,8 +110,8 @@ export class CatalogMachine {
   apply({ index, term, payload }: CatalogEntryToApply): CatalogOutcome {
     const entry = readCatalogEntry(payload);
     this.advance(index, term);
-    const outcome = entry.kind === 'create' ? this.#create(entry) : this.#delete(entry);
-    if (outcome.kind === 'created' || outcome.kind === 'deleted') this.#noteChange(payload, outcome.binding);
+    const outcome = this.#decide(entry);
+    this.#noteChange(payload, outcome);
     return outcome;
   }
 
@@ -112,9 +125,28 @@ export class CatalogMachine {
       else batch.put(this.#keys.bindings(block), this.#row.view());
     }
     this.#changedBlocks.clear();
+    if (this.#haveNodesChanged) {
+      this.#row.reset();
+      this.#nodes.writeInto(this.#row);
+      batch.put(this.#keys.nodes(), this.#row.view());
+      this.#haveNodesChanged = false;
+    }
     this.#row.reset();
     writeCatalogApplied(this.#row, this.#applied);
     batch.put(this.#keys.applied(), this.#row.view());
+  }
+
+  #decide(entry: CatalogEntry): CatalogOutcome {
+    switch (entry.kind) {
+      case 'create':
+        return this.#create(entry);
+      case 'delete':
+        return this.#delete(entry);
+      case 'register':
+        return this.#nodes.register(entry.registration);
+      default:
+        return unreachable(entry);
+    }
   }
 
   #create(entry: CatalogEntry & { readonly kind: 'create' }): CatalogOutcome {
@@ -140,11 +172,13 @@ export class CatalogMachine {
     return group;
   }
 
-  #noteChange(payload: Uint8Array, binding: Binding): void {
+  #noteChange(payload: Uint8Array, outcome: CatalogOutcome): void {
+    if (outcome.kind === 'exists' || outcome.kind === 'absent' || outcome.kind === 'known') return;
     const { revision, chainHash } = this.#applied;
     const next = { revision: toRevision(revision + 1), chainHash: this.#source.sha256([chainHash, payload]) };
     this.#applied = { ...this.#applied, ...next };
-    this.#changedBlocks.add(blockOfGroup(binding.group));
+    if (outcome.kind === 'registered') this.#haveNodesChanged = true;
+    else this.#changedBlocks.add(blockOfGroup(outcome.binding.group));
   }
 
   #readBlock(block: number): void {

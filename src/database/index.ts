@@ -20,10 +20,18 @@
  *   D11 A gap above a durable point is noticed; every row below it can be made anew from the pages.
  *   D12 What a reader lends is whole until it is released, and nothing that was read before is looked at after that.
  *   D13 What constraints make apply look at is bounded, and counted in what follows from the log alone.
+ *   D14 A node's number belongs to one store, and is given once; registering again is safe to repeat.
  */
 export type { Applied } from './applied.ts';
 export { type CatalogEntry, encodeCatalogEntry } from './catalog-entry.ts';
 export { type CatalogEntryToApply, CatalogMachine, type CatalogOutcome } from './catalog-machine.ts';
+export {
+  isSame,
+  type NodeRegistration,
+  type NodeState,
+  type RegisteredNode,
+  type RegisterOutcome,
+} from './catalog-nodes.ts';
 export type { Binding, CatalogApplied } from './catalog-rows.ts';
 export { isCorruptRecord } from './corruption.ts';
 export {

@@ -17,6 +17,7 @@
  * 01 g 09 second revision      effective-time row: a second, and a page by its first revision
  * 01 g 0b block                page directory: which of 256 revisions begin a page
  * 01 g 10 block                bindings of 64 groups (catalog group only)
+ * 01 g 11                      nodes of the cluster (catalog group only)
  * ```
  * Nothing here knows what the values hold.
  */
@@ -35,6 +36,7 @@ export const TABLE = {
   TIME: 0x09,
   DIRECTORY: 0x0b,
   BINDINGS: 0x10,
+  NODES: 0x11,
 } as const;
 
 /** What a head lists the events of; the number is the head's table. */
@@ -135,6 +137,10 @@ export class RowKeys {
     const key = this.#start(TABLE.BINDINGS);
     key.u32be(block);
     return key.view();
+  }
+
+  nodes(): Uint8Array {
+    return this.#start(TABLE.NODES).view();
   }
 
   /** Every row of the group. */

@@ -194,7 +194,7 @@ export class NodeProcess {
       reader: rows,
       identity: IDENTITY_TEXT,
       name: this.#parts.name,
-      bindings: core.bindings,
+      catalog: core.catalog,
       disk: () => guard.level,
       storedRevision: (group) => storedRevision(rows, group),
       schedule: (flush) => this.front.turn('flush', flush),

@@ -78,7 +78,7 @@ export class CoreWorld {
       reader: kv,
       identity: { clusterId: '', storeId: '', node: NODE },
       name: 'test',
-      bindings: core.bindings,
+      catalog: core.catalog,
       disk: () => this.disk,
       storedRevision: (group) => this.#kit.storedRevision(kv, group),
       schedule: queueMicrotask,

@@ -195,7 +195,7 @@ export class WorldNode {
       reader: kv,
       identity: { clusterId: '', storeId: '', node },
       name: `node-${node}`,
-      bindings: core.bindings,
+      catalog: core.catalog,
       disk: () => 'open',
       storedRevision: (group) => kit.storedRevision(kv, group),
       schedule: queueMicrotask,

@@ -15,6 +15,7 @@ import {
   toDatabaseId,
   toGroupId,
   toLogIndex,
+  toNodeId,
   toRevision,
   toTerm,
 } from '#base';
@@ -27,13 +28,15 @@ import type {
   Machine,
   MachineEntry,
   Machines,
+  NodeRegistration,
   Outcome,
+  RegisteredNode,
 } from '#cluster';
 import { KeyWriter, type KvBatch, type KvReader } from '#kv';
 import type { Membership } from '#raft';
 
 const HEADER_BYTES = 9;
-const KIND = { transact: 1, create: 16, delete: 17 } as const;
+const KIND = { transact: 1, create: 16, delete: 17, register: 20 } as const;
 
 interface AppliedRow extends AppliedMark {
   readonly members: HeldMembership;
@@ -110,6 +113,7 @@ export const toyMachines: Machines = {
   },
   encodeCreate: (request) => payload(KIND.create, JSON.stringify(request)),
   encodeDelete: (request) => payload(KIND.delete, JSON.stringify(request)),
+  encodeRegister: (registration) => payload(KIND.register, JSON.stringify(registration)),
   rowsOf: (group) => ({
     gte: new KeyWriter().u8(1).u32(group).key(),
     lt: new KeyWriter()
@@ -197,6 +201,8 @@ interface CatalogRow extends AppliedMark {
   readonly members: HeldMembership;
   readonly nextGroup: number;
   readonly bindings: readonly Binding[];
+  /** In the order of their numbers. */
+  readonly nodes: readonly RegisteredNode[];
 }
 
 interface CatalogRequest {
@@ -211,7 +217,7 @@ class ToyCatalog implements CatalogMachine {
 
   constructor(kv: KvReader, founders: Membership) {
     const value = kv.get(appliedKey(toGroupId(0)));
-    const empty = { ...NOTHING, members: first(founders), nextGroup: 1, bindings: [] };
+    const empty = { ...NOTHING, members: first(founders), nextGroup: 1, bindings: [], nodes: [] };
     this.#row = value === undefined ? empty : (parse(value) as CatalogRow);
   }
 
@@ -242,10 +248,15 @@ class ToyCatalog implements CatalogMachine {
     return this.#row.bindings;
   }
 
+  nodes(): readonly RegisteredNode[] {
+    return this.#row.nodes;
+  }
+
   apply({ index, term, payload: bytes, membership }: MachineEntry): Outcome | undefined {
     assert(index === this.#row.index + 1, 'Entries are applied in order', [this.#row.index, index]);
     this.#row = { ...this.#row, index, term, ...(membership && { members: { index, membership } }) };
     if (bytes.length === 0) return undefined;
+    if (bytes[0] === KIND.register) return this.#register(parse(bytes.subarray(HEADER_BYTES)) as NodeRegistration);
     const request = parse(bytes.subarray(HEADER_BYTES)) as CatalogRequest;
     const bound = this.#row.bindings.find(({ name }) => name === request.name);
     return bytes[0] === KIND.create ? this.#create(request, bound) : this.#delete(request, bound);
@@ -253,6 +264,16 @@ class ToyCatalog implements CatalogMachine {
 
   flushInto(batch: KvBatch): void {
     batch.put(appliedKey(toGroupId(0)), json(this.#row));
+  }
+
+  #register(registration: NodeRegistration): Outcome {
+    const { nodes } = this.#row;
+    const known = nodes.find(({ storeId }) => storeId === registration.storeId);
+    const node = { ...registration, node: known?.node ?? toNodeId(nodes.length + 1), state: 'joined' as const };
+    if (JSON.stringify(node) === JSON.stringify(known)) return { kind: 'known', node };
+    const others = nodes.filter((each) => each !== known);
+    this.#row = { ...this.#row, nodes: [...others, node].toSorted((one, other) => one.node - other.node) };
+    return { kind: 'registered', node, isNew: known === undefined };
   }
 
   #create(request: CatalogRequest, bound: Binding | undefined): Outcome {

@@ -1,10 +1,17 @@
-// Goal: names are bound and unbound as the specification says, and ids and groups are never used twice (D10).
+// Goal: names are bound and unbound as the specification says, ids and groups are never used twice (D10), and a store
+// has one number for ever (D14).
 // Method: the table of the specification's transitions, a random run against a Map, and broken or unknown entries.
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type DatabaseId, replicaOf, toDatabaseId, toLogIndex, toNodeId, toTerm } from '#base';
-import { type CatalogEntry, CatalogMachine, type CatalogOutcome, encodeCatalogEntry } from '#database';
+import {
+  type CatalogEntry,
+  CatalogMachine,
+  type CatalogOutcome,
+  encodeCatalogEntry,
+  type NodeRegistration,
+} from '#database';
 import { type KvStore, memoryKv } from '#kv';
 import { sourceOf } from '../../support/database-host.ts';
 
@@ -41,7 +48,7 @@ class NaiveCatalog {
   readonly bound = new Map<string, { readonly databaseId: DatabaseId; readonly group: number }>();
   #groups = 0;
 
-  apply(entry: CatalogEntry): CatalogOutcome['kind'] {
+  apply(entry: Exclude<CatalogEntry, { readonly kind: 'register' }>): CatalogOutcome['kind'] {
     const found = this.bound.get(entry.name);
     if (entry.kind === 'create') {
       if (found !== undefined) return 'exists';
@@ -58,9 +65,97 @@ function idOf(n: number): DatabaseId {
   return toDatabaseId(`0198c0de-0000-7000-8000-${n.toString(16).padStart(12, '0')}`);
 }
 
-function creation(name: string, n: number): CatalogEntry {
+function creation(name: string, n: number): CatalogEntry & { readonly kind: 'create' } {
   return { kind: 'create', name, databaseId: idOf(n), createdAtMs: 1000 + n, replicas: REPLICAS };
 }
+
+/** What the store number `n` says of itself when it has moved so many times. */
+function registrationOf(n: number, moved: number): NodeRegistration {
+  return {
+    storeId: idOf(n),
+    name: `node-${n}`,
+    zone: n % 2 === 0 ? '' : 'zone-ä',
+    peer: { host: '127.0.0.1', port: moved },
+    grpc: `127.0.0.1:${50_000 + moved}`,
+    http: '',
+  };
+}
+
+describe('nodes of the CatalogMachine', () => {
+  it('get the next number each, and keep it when they move (D14)', async () => {
+    const host = new CatalogHost();
+    const first = { ...registrationOf(7, 0), node: 1, state: 'joined' };
+    expect(host.apply({ kind: 'register', registration: registrationOf(7, 0) })).toEqual({
+      kind: 'registered',
+      node: first,
+      isNew: true,
+    });
+    expect(host.apply({ kind: 'register', registration: registrationOf(5, 0) })).toMatchObject({ node: { node: 2 } });
+    expect(host.apply({ kind: 'register', registration: registrationOf(7, 0) })).toEqual({
+      kind: 'known',
+      node: first,
+    });
+    expect(host.machine.applied.revision).toBe(2);
+    await host.flushAndReopen();
+    const moved = { ...registrationOf(7, 9), node: 1, state: 'joined' };
+    expect(host.apply({ kind: 'register', registration: registrationOf(7, 9) })).toEqual({
+      kind: 'registered',
+      node: moved,
+      isNew: false,
+    });
+    expect(host.machine.nodes()).toMatchObject([moved, { node: 2 }]);
+    expect(host.machine.applied.revision).toBe(3);
+  });
+
+  it('are as a list of stores says, whatever the order, the repeats and the restarts (D8, D14)', async () => {
+    const register = fc.record({ store: fc.nat(12), moved: fc.nat(2) });
+    const steps = fc.array(fc.oneof({ weight: 5, arbitrary: register }, fc.constant('reopen')), { maxLength: 80 });
+    const property = fc.asyncProperty(steps, async (list) => {
+      const [host, other] = [new CatalogHost(), new CatalogHost()];
+      const stores: number[] = [];
+      const movedOf = new Map<number, number>();
+      let changes = 0;
+      for (const step of list) {
+        if (typeof step === 'string') {
+          await host.flushAndReopen();
+          continue;
+        }
+        const isNew = !stores.includes(step.store);
+        const kind = movedOf.get(step.store) === step.moved ? 'known' : 'registered';
+        if (isNew) stores.push(step.store);
+        movedOf.set(step.store, step.moved);
+        if (kind === 'registered') changes += 1;
+        const entry = { kind: 'register', registration: registrationOf(step.store, step.moved) } as const;
+        const node = { ...entry.registration, node: stores.indexOf(step.store) + 1, state: 'joined' };
+        expect(host.apply(entry)).toEqual({ kind, node, ...(kind === 'registered' && { isNew }) });
+        other.apply(entry);
+      }
+      await host.flushAndReopen();
+      expect(host.machine.nodes().map(({ storeId }) => storeId)).toEqual(stores.map(idOf));
+      expect(host.machine.nodes()).toEqual(other.machine.nodes());
+      expect(host.machine.applied).toEqual(other.machine.applied);
+      expect(host.machine.applied.revision).toBe(changes);
+    });
+    await expect(fc.assert(property, { numRuns: 60 })).resolves.toBeUndefined();
+  });
+
+  it('stop the node, and never hang it, when their entry or row is any other bytes (D1, D9)', () => {
+    const intact = encodeCatalogEntry({ kind: 'register', registration: registrationOf(300, 50_052) });
+    const property = fc.property(fc.nat(intact.length - 1), fc.integer({ min: 1, max: 255 }), (at, flip) => {
+      const broken = intact.with(at, (intact[at] ?? 0) ^ flip);
+      const host = new CatalogHost();
+      for (const payload of [broken, intact.subarray(0, at)]) {
+        try {
+          const outcome = host.applyPayload(payload);
+          expect(['registered', 'known', 'absent']).toContain(outcome.kind);
+        } catch (failure) {
+          expect(failure).toMatchObject({ details: { reason: 'UnknownEntry' } });
+        }
+      }
+    });
+    expect(() => fc.assert(property, { numRuns: 500 })).not.toThrow();
+  });
+});
 
 describe('CatalogMachine', () => {
   it('binds a free name and refuses a taken one with its binding', () => {
@@ -152,6 +247,18 @@ describe('CatalogMachine', () => {
     ['a cut', [1, 17, 0, 5, 0x61], 'cut short'],
     ['a tail', [1, 17, 0, 1, 0x61, 0], 'cut short or malformed'],
     ['no name', [1, 17, 0, 0], 'cut short or malformed'],
+    ['a node that is cut short', [1, 20, ...Array<number>(16).fill(7), 1, 0x61, 0], 'cut short or malformed'],
+    ['a tail behind a node', [1, 20, ...Array<number>(16).fill(7), 0, 0, 0, 0, 0, 0, 9], 'cut short or malformed'],
+    [
+      'a port above 65535',
+      [1, 20, ...Array<number>(16).fill(7), 0, 0, 0, 0x80, 0x80, 4, 0, 0],
+      'cut short or malformed',
+    ],
+    [
+      'a text that is not UTF-8',
+      [1, 20, ...Array<number>(16).fill(7), 1, 0xff, 0, 0, 0, 0, 0],
+      'cut short or malformed',
+    ],
     ['no replica', [1, 16, ...ID_AND_TIME, 0, 1, 0x61], 'names no replica'],
     ['an id that is no UUIDv7', [1, 16, ...Array<number>(24).fill(0), 1, 1, 1, 0x61], 'not a UUIDv7'],
   ])('stops at an entry with %s (D9)', (_name, payload, fault) => {
@@ -163,9 +270,10 @@ describe('CatalogMachine', () => {
   it('stops at a broken row (D1)', async () => {
     const host = new CatalogHost();
     host.apply(creation('a', 1));
+    host.apply({ kind: 'register', registration: registrationOf(1, 0) });
     await host.flushAndReopen();
     const rows = await host.kv.range({ gte: new Uint8Array(0), lt: Uint8Array.of(0xff) }).next(10);
-    expect(rows).toHaveLength(2);
+    expect(rows).toHaveLength(3);
     for (const { key, value } of rows) {
       const broken = value.slice();
       broken[3] = (broken[3] ?? 0) ^ 4;

@@ -86,6 +86,17 @@ describe('docs/formats', () => {
         replicas: [replicaOf(toNodeId(1))],
       }),
       encodeCatalogEntry({ kind: 'delete', name: 'shop', databaseId: DATABASE_ID }),
+      encodeCatalogEntry({
+        kind: 'register',
+        registration: {
+          storeId: '0199a5c8-3c1e-7a2b-9f00-ba9876543210',
+          name: 'cairn-0',
+          zone: 'a',
+          peer: { host: 'cairn-0.cairn', port: 50_052 },
+          grpc: 'cairn-0.cairn:50051',
+          http: 'http://cairn-0.cairn:3000',
+        },
+      }),
     ];
     expect(exampleOf('entries.md')).toBe(entries.map(toHex).join(''));
   });

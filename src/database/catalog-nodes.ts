@@ -1,0 +1,160 @@
+/**
+ * The nodes of the cluster, as the catalog keeps them: who is registered, under which number, and where.
+ *
+ * ```
+ * registration    16 bytes store_id | text name | text zone | text peer host | varint peer port | text grpc | text http
+ * text            varint length | UTF-8
+ * nodes row       u8 format = 1 | varint next node | varint count, each varint node | u8 state | registration | u32 CRC
+ * ```
+ * A number is given to a store once and never again (D14); a store that registers again keeps its number and moves.
+ */
+import {
+  type ByteReader,
+  type ByteWriter,
+  encodeUtf8,
+  formatUuid,
+  isNodeId,
+  NO_BYTES,
+  type NodeId,
+  parseUuid,
+  toNodeId,
+} from '#base';
+import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
+
+const FORMAT = 1;
+const UUID_BYTES = 16;
+const PORT_MAX = 65_535;
+const FIRST_NODE = toNodeId(1);
+
+/** What stands for a state in the row. */
+const STATE = { joined: 1 } as const;
+
+/** `joined`: it holds the catalog, and may hold databases. */
+export type NodeState = keyof typeof STATE;
+
+/** What a node says of itself. Texts may be empty: not known yet. */
+export interface NodeRegistration {
+  /** Identity of its store: a UUID in lowercase canonical form. */
+  readonly storeId: string;
+  /** What it is called towards clients. */
+  readonly name: string;
+  /** Copies of a database go to different zones, if there are several. */
+  readonly zone: string;
+  /** Where other nodes reach it; port 0: nowhere yet. */
+  readonly peer: { readonly host: string; readonly port: number };
+  /** Where clients reach it: host:port of gRPC, the URL of HTTP. */
+  readonly grpc: string;
+  readonly http: string;
+}
+
+export interface RegisteredNode extends NodeRegistration {
+  readonly node: NodeId;
+  readonly state: NodeState;
+}
+
+export type RegisterOutcome =
+  /** It is a new node, or has another place than before. */
+  | { readonly kind: 'registered'; readonly node: RegisteredNode; readonly isNew: boolean }
+  /** It was registered just so; nothing changed. */
+  | { readonly kind: 'known'; readonly node: RegisteredNode };
+
+export class CatalogNodes {
+  readonly #byStore = new Map<string, RegisteredNode>();
+  #next = FIRST_NODE;
+
+  /** Takes up what the row holds. Throws when it is corrupt. */
+  read(key: Uint8Array, value: Uint8Array): void {
+    const row = openRow(key, value, FORMAT);
+    const next = row.varint();
+    const count = row.varint();
+    for (let at = 0; at < count && !row.failed; at++) {
+      const node = readNode(row);
+      if (node === undefined) throw corruptRecord(key, 'it holds no list of nodes');
+      this.#byStore.set(node.storeId, node);
+    }
+    closeRow(key, row);
+    if (!isNodeId(next)) throw corruptRecord(key, `${next} is no number of a node`);
+    this.#next = next;
+  }
+
+  writeInto(row: ByteWriter): void {
+    row.u8(FORMAT);
+    row.varint(this.#next);
+    row.varint(this.#byStore.size);
+    for (const node of this.list()) {
+      row.varint(node.node);
+      row.u8(STATE[node.state]);
+      writeRegistration(row, node);
+    }
+    sealRow(row);
+  }
+
+  /** Every node, by number. */
+  list(): readonly RegisteredNode[] {
+    return [...this.#byStore.values()].toSorted((left, right) => left.node - right.node);
+  }
+
+  register(registration: NodeRegistration): RegisterOutcome {
+    const known = this.#byStore.get(registration.storeId);
+    if (known !== undefined && isSame(known, registration)) return { kind: 'known', node: known };
+    const isNew = known === undefined;
+    const node: RegisteredNode = { ...registration, node: known?.node ?? this.#next, state: 'joined' };
+    if (isNew) this.#next = toNodeId(this.#next + 1);
+    this.#byStore.set(node.storeId, node);
+    return { kind: 'registered', node, isNew };
+  }
+}
+
+/** Whether both say the same of a node. */
+export function isSame(one: NodeRegistration, other: NodeRegistration): boolean {
+  return (
+    one.storeId === other.storeId &&
+    one.name === other.name &&
+    one.zone === other.zone &&
+    one.peer.host === other.peer.host &&
+    one.peer.port === other.peer.port &&
+    one.grpc === other.grpc &&
+    one.http === other.http
+  );
+}
+
+export function writeRegistration(into: ByteWriter, registration: NodeRegistration): void {
+  const { storeId, name, zone, peer, grpc, http } = registration;
+  into.bytes(parseUuid(storeId) ?? NO_BYTES);
+  writeText(into, name);
+  writeText(into, zone);
+  writeText(into, peer.host);
+  into.varint(peer.port);
+  writeText(into, grpc);
+  writeText(into, http);
+}
+
+/** Undefined when something else stands there. */
+export function readRegistration(reader: ByteReader): NodeRegistration | undefined {
+  const id = reader.bytes(UUID_BYTES);
+  const name = readText(reader);
+  const zone = readText(reader);
+  const peer = { host: readText(reader), port: reader.varint() };
+  const grpc = readText(reader);
+  const http = readText(reader);
+  if (reader.failed || id.length !== UUID_BYTES || peer.port > PORT_MAX) return undefined;
+  return { storeId: formatUuid(id), name, zone, peer, grpc, http };
+}
+
+function readNode(row: ByteReader): RegisteredNode | undefined {
+  const node = row.varint();
+  const state = row.u8();
+  const registration = readRegistration(row);
+  if (registration === undefined || !isNodeId(node) || state !== STATE.joined) return undefined;
+  return { ...registration, node, state: 'joined' };
+}
+
+function writeText(into: ByteWriter, text: string): void {
+  const bytes = encodeUtf8(text);
+  into.varint(bytes.length);
+  into.bytes(bytes);
+}
+
+function readText(reader: ByteReader): string {
+  return reader.utf8(reader.varint());
+}
