@@ -12,7 +12,7 @@ import { type Postgres, postgresBin, startPostgres } from './peers/postgres.ts';
 
 export class Arena implements AsyncDisposable {
   readonly dir: string = mkdtempSync(join(tmpdir(), 'cairn-bench-'));
-  readonly #stops: (() => Promise<void>)[] = [];
+  readonly #servers: Promise<{ stop(): Promise<void> }>[] = [];
   readonly #cairns = new Map<string, Promise<CairnNode>>();
   #etcd: Promise<Etcd> | undefined;
   #postgres: Promise<Postgres> | undefined;
@@ -53,14 +53,17 @@ export class Arena implements AsyncDisposable {
     return this.#counter * 100_000_000;
   }
 
+  /** Stops every server, also one that is still starting. */
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const stop of this.#stops.toReversed()) await stop();
+    for (const starting of this.#servers.toReversed()) {
+      const [server] = await Promise.allSettled([starting]);
+      if (server.status === 'fulfilled') await server.value.stop();
+    }
     rmSync(this.dir, { recursive: true, force: true });
   }
 
-  async #keep<T extends { stop(): Promise<void> }>(starting: Promise<T>): Promise<T> {
-    const server = await starting;
-    this.#stops.push(() => server.stop());
-    return server;
+  #keep<T extends { stop(): Promise<void> }>(starting: Promise<T>): Promise<T> {
+    this.#servers.push(starting);
+    return starting;
   }
 }

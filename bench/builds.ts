@@ -1,70 +1,101 @@
 /**
- * Builds of the server against one another, or one build under several options: appends by gRPC, in turn.
+ * Builds of the server against one another, or one build under several options, in turn: appends by gRPC, or starts.
  *
  *   node --conditions=source bench/builds.ts [--loads 64x1,16x100] [--rounds 5] [--seconds 2] [--warm-up 4] \\
  *     old=../old new=. 'large=. --max-semi-space-size=64 MALLOC_ARENA_MAX=2'
+ *   node --conditions=source bench/builds.ts --measure start [--rounds 9] [--settle 5] [--events 0] old=../old new=.
  *
  * A contender is a name, the checkout that it is built in (npm run build), and options of Node and variables of the
- * environment for it. Prints a table for each load (callers x events), and the resident memory of each at the end.
+ * environment for it. `append` prints a table for each load (callers x events), and the resident memory of each at the
+ * end. `start` starts and stops each of them again and again, over as many events: what a start takes, and what the node
+ * holds when it has had nothing to do for so many seconds.
  */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { readNumber, refuse } from '../scripts/support/command-line.ts';
 import { Arena } from './arena.ts';
-import type { Build } from './peers/cairn.ts';
+import type { Build, CairnNode } from './peers/cairn.ts';
 import { residentMemory } from './support/process-cpu.ts';
 import { compete, table, type Workload } from './support/sample.ts';
 import { nodeAppend } from './workloads/append.ts';
+import { competeByStarts, type StartContender } from './workloads/start.ts';
 
 const EVENT_BYTES = 256;
+const MEASURES = ['append', 'start'] as const;
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    loads: { type: 'string', default: '64x1,16x100' },
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '2' },
-    'warm-up': { type: 'string', default: '4' },
-  },
-});
-const plan = {
-  rounds: Number(values.rounds),
-  seconds: Number(values.seconds),
-  warmUpSeconds: Number(values['warm-up']),
-};
+const { values, positionals } = readCommandLine();
+const rounds = readNumber('rounds', values.rounds, { min: 1, isWhole: true });
+const seconds = readNumber('seconds', values.seconds, { min: 0.1, isWhole: false });
+const warmUpSeconds = readNumber('warm-up', values['warm-up'], { min: 0, isWhole: false });
+const settleSeconds = readNumber('settle', values.settle, { min: 0, isWhole: false });
+const events = readNumber('events', values.events, { min: 0, isWhole: true });
+const measure = MEASURES.find((name) => name === values.measure);
+if (measure === undefined) refuse(`--measure ${JSON.stringify(values.measure)} is none of ${MEASURES.join(', ')}`);
+const contenders = positionals.map(contender);
+if (contenders.length === 0) refuse('there is nothing to compare; name builds, such as old=../old new=.');
 
 await using arena = new Arena();
-const contenders = await Promise.all(
-  positionals.map(async (text) => {
-    const { name, build } = contender(text);
-    return { name, node: await arena.cairn(name, build) };
-  }),
-);
-for (const load of values.loads.split(',')) {
-  const workload = await appends(load);
-  process.stdout.write(`${table(workload, await compete(workload, plan))}\n`);
-}
-for (const { name, node } of contenders) {
-  process.stdout.write(`${name}: ${(residentMemory(node.pid).total / 2 ** 20).toFixed(0)} MiB resident\n`);
+if (measure === 'start') {
+  process.stdout.write(`${await competeByStarts(arena, contenders, { rounds, settleSeconds, events })}\n`);
+} else {
+  await competeByAppends();
 }
 
-function contender(text: string): { readonly name: string; readonly build: Build } {
+async function competeByAppends(): Promise<void> {
+  const nodes: { readonly name: string; readonly node: CairnNode }[] = [];
+  // One after another: while one starts, the others have nothing to do, and one that cannot start is the only one that is starting.
+  for (const { name, build } of contenders) nodes.push({ name, node: await arena.cairn(name, build) });
+  for (const load of values.loads.split(',')) {
+    const workload = await appends(load, nodes);
+    process.stdout.write(`${table(workload, await compete(workload, { rounds, seconds, warmUpSeconds }))}\n`);
+  }
+  for (const { name, node } of nodes) {
+    process.stdout.write(`${name}: ${(residentMemory(node.pid).total / 2 ** 20).toFixed(0)} MiB resident\n`);
+  }
+}
+
+async function appends(
+  name: string,
+  nodes: readonly { readonly name: string; readonly node: CairnNode }[],
+): Promise<Workload> {
+  const [clients = 1, perTransaction = 1] = name.split('x').map(Number);
+  const what = `Conditional transactions of ${perTransaction} events.`;
+  const load = { name, what, clients, events: perTransaction, eventBytes: EVENT_BYTES, conditional: true };
+  const made = nodes.map(async ({ name: peer, node }) => ({ ...(await nodeAppend(arena, node, load)), peer }));
+  return { ...load, unit: 'events', contenders: await Promise.all(made) };
+}
+
+function contender(text: string): StartContender {
   const [name = '', rest = ''] = text.split(/=(.*)/s);
   const [root = '.', ...words] = rest.split(' ').filter(Boolean);
   const variables = words.filter((word) => !word.startsWith('--')).map((word) => word.split('='));
-  return {
-    name,
-    build: {
-      root: resolve(root),
-      nodeOptions: words.filter((word) => word.startsWith('--')),
-      env: Object.fromEntries(variables),
-    },
+  const build: Build = {
+    root: resolve(root),
+    nodeOptions: words.filter((word) => word.startsWith('--')),
+    env: Object.fromEntries(variables),
   };
+  return { name, build };
 }
 
-async function appends(name: string): Promise<Workload> {
-  const [clients = 1, events = 1] = name.split('x').map(Number);
-  const what = `Conditional transactions of ${events} events.`;
-  const load = { name, what, clients, events, eventBytes: EVENT_BYTES, conditional: true };
-  const made = contenders.map(async ({ name: peer, node }) => ({ ...(await nodeAppend(arena, node, load)), peer }));
-  return { ...load, unit: 'events', contenders: await Promise.all(made) };
+function readCommandLine() {
+  const text = (value: string): { readonly type: 'string'; readonly default: string } => ({
+    type: 'string',
+    default: value,
+  });
+  const options = {
+    measure: text('append'),
+    loads: text('64x1,16x100'),
+    rounds: text('5'),
+    seconds: text('2'),
+    'warm-up': text('4'),
+    settle: text('5'),
+    events: text('0'),
+  };
+  try {
+    return parseArgs({ allowPositionals: true, options });
+  } catch (error) {
+    // The one type that parseArgs throws for a command line.
+    if (error instanceof TypeError) return refuse(error.message);
+    throw error;
+  }
 }

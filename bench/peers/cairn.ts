@@ -1,5 +1,7 @@
 /** Cairn itself: the compiled server in a process of its own, and the requests of the workloads. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { closedLoop } from '../support/closed-loop.ts';
@@ -22,6 +24,7 @@ interface Ready {
 }
 
 const ROOT = resolve(import.meta.dirname, '../..');
+const READY_WITHIN_MS = 120_000;
 const SERVICE = '/cairn.v1.EventStore/';
 
 export const TRANSACT: string = `${SERVICE}Transact`;
@@ -39,19 +42,21 @@ export interface Build {
 
 const THIS_BUILD: Build = { root: ROOT, nodeOptions: [], env: {} };
 
-/** Starts the compiled server (npm run build) on free ports. */
+/** Starts the compiled server (npm run build) on free ports. Nothing is left of one that cannot start. */
 export async function startCairn(dataDir: string, build: Build = THIS_BUILD): Promise<CairnNode> {
   const began = performance.now();
-  const entry = resolve(build.root, 'dist/src/main/main.js');
   // The ballast is made once, in the first minutes of a node's life; its writes would be measured with everything else.
   const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0', '--ballast-bytes=0'];
   // The tables are on stdout, and whoever reads both wants to see what is wrong between them, and nothing else.
-  const args = [...build.nodeOptions, entry, `--data-dir=${dataDir}`, '--log-level=warn', ...ports];
+  const args = [...build.nodeOptions, entryOf(build.root), `--data-dir=${dataDir}`, '--log-level=warn', ...ports];
   const child: ChildProcess = spawn(process.execPath, args, {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...build.env },
   });
-  const ready = await readyLine(child);
+  const ready = await untilReady(child).catch(async (error: unknown) => {
+    await stopProcess(child);
+    throw error;
+  });
   const [host = '127.0.0.1', port = ''] = ready.grpc.split(/:(?=\d+$)/);
   return {
     pid: child.pid ?? 0,
@@ -126,11 +131,27 @@ function eventMessage(eventBytes: number): Buffer {
   return message(head, bytesField(7, `${open}${filler}${close}`));
 }
 
+/** The command of the checkout, wherever its build puts it. */
+function entryOf(root: string): string {
+  const manifest: { readonly bin: { readonly cairn: string } } = JSON.parse(
+    readFileSync(resolve(root, 'package.json'), 'utf8'),
+  );
+  return resolve(root, manifest.bin.cairn);
+}
+
+function untilReady(child: ChildProcess): Promise<Ready> {
+  const ended = once(child, 'exit', { signal: AbortSignal.timeout(READY_WITHIN_MS) });
+  const tooEarly = ended.then(([code, signal]: (number | string | null)[]) => {
+    throw new Error(`the server ended with ${signal ?? `exit code ${code}`} before it was ready`);
+  });
+  return Promise.race([readyLine(child), tooEarly]);
+}
+
 async function readyLine(child: ChildProcess): Promise<Ready> {
   if (child.stdout === null) throw new TypeError('the server was started without a pipe for stdout');
   for await (const line of createInterface({ input: child.stdout })) {
     const parsed: Ready = JSON.parse(line);
     if (parsed.event === 'ready') return parsed;
   }
-  throw new Error(`the server ended with exit code ${child.exitCode} before it was ready`);
+  return new Promise(() => undefined);
 }

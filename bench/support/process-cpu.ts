@@ -30,6 +30,11 @@ export function residentMemory(pid: number): ResidentMemory {
   return { total: bytesOf('VmRSS'), anonymous: bytesOf('RssAnon'), files: bytesOf('RssFile') + bytesOf('RssShmem') };
 }
 
+/** Pss, in bytes: what is resident, where a page that several processes share counts for each as its share. */
+export function proportionalBytes(pid: number): number {
+  return Number(/^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1]) * 1024;
+}
+
 /** Every process below `pid`, and itself. */
 export function processTree(pid: number): readonly number[] {
   const children = procFile(pid, `task/${pid}/children`).split(' ').filter(Boolean);

@@ -106,7 +106,8 @@ function rate(sample: Sample): number {
   return sample.operations / sample.seconds;
 }
 
-function spread(values: readonly number[], format: (value: number) => string): string {
+/** The median, and the range. */
+export function spread(values: readonly number[], format: (value: number) => string): string {
   if (values.length === 0) return '';
   return `${format(median(values))} (${format(Math.min(...values))} to ${format(Math.max(...values))})`;
 }

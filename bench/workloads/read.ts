@@ -1,7 +1,9 @@
 /** Reads of a database that holds many events: full scans by the specified RPC and by batches, and selector reads. */
+import { join } from 'node:path';
 import type { Arena } from '../arena.ts';
 import {
   appendRequests,
+  type Build,
   type CairnNode,
   createDatabase,
   QUERY_EVENTS,
@@ -25,12 +27,15 @@ const DURABILITY = 'reads';
 
 export interface LoadedNode {
   readonly node: CairnNode;
+  /** Its data directory. */
+  readonly directory: string;
   readonly events: number;
 }
 
 /** A node whose one database holds `events` events, ten to a subject and spread over the whole log. */
-export async function loadedNode(arena: Arena, events: number): Promise<LoadedNode> {
-  const node = await arena.cairn(`loaded-${events}`);
+export async function loadedNode(arena: Arena, events: number, build?: Build): Promise<LoadedNode> {
+  const name = `loaded-${events}`;
+  const node = await arena.cairn(name, build);
   await createDatabase(node, DATABASE);
   const shape = {
     database: DATABASE,
@@ -49,7 +54,7 @@ export async function loadedNode(arena: Arena, events: number): Promise<LoadedNo
     request: () => template.next(),
   });
   if (loaded.failed > 0) throw new Error(`${loaded.failed} of ${loaded.calls} transactions failed while loading`);
-  return { node, events };
+  return { node, directory: join(arena.dir, name), events };
 }
 
 export function scanWorkloads(loaded: LoadedNode): readonly Workload[] {

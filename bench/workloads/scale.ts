@@ -52,7 +52,8 @@ function writes(arena: Arena, peer: string, { node }: LoadedNode): Contender {
   };
 }
 
-async function settled({ node }: LoadedNode): Promise<void> {
+/** Waits until the node compacts no more. */
+export async function settled({ node }: LoadedNode): Promise<void> {
   for (let before = cpuSeconds([node.pid]), share = 1; share > SETTLED_SHARE; ) {
     await delay(SETTLED_MS);
     const after = cpuSeconds([node.pid]);

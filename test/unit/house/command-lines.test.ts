@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 const ROOT = resolve(import.meta.dirname, '../../..');
 const CHAOS = 'chaos/kill-nine.ts';
 const BENCH = 'bench/run.ts';
+const BUILDS = 'bench/builds.ts';
 
 it.each([
   { tool: CHAOS, args: ['--kills', 'abc'], says: '--kills takes a whole number from 1 on, not "abc"' },
@@ -20,6 +21,9 @@ it.each([
   },
   { tool: BENCH, args: ['--rounds', '0'], says: '--rounds takes a whole number from 1 on, not "0"' },
   { tool: BENCH, args: ['--seconds', 'x'], says: '--seconds takes a number from 0.1 on, not "x"' },
+  { tool: BUILDS, args: ['--measure', 'x', 'a=.'], says: '--measure "x" is none of append, start' },
+  { tool: BUILDS, args: ['--rounds', '0', 'a=.'], says: '--rounds takes a whole number from 1 on, not "0"' },
+  { tool: BUILDS, args: ['--measure=start'], says: 'there is nothing to compare' },
   { tool: BENCH, args: ['--events', ''], says: '--events takes a whole number from 1 on, not ""' },
 ])('$tool $args is refused', { timeout: 60_000 }, ({ tool, args, says }) => {
   const options = { encoding: 'utf8', cwd: ROOT } as const;

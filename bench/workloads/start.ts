@@ -1,0 +1,106 @@
+/** What a start takes, and what an idle node holds: contenders are started and stopped in turn, again and again. */
+import { cpSync, rmSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Arena } from '../arena.ts';
+import { type Build, startCairn } from '../peers/cairn.ts';
+import { cpuSeconds, proportionalBytes, residentMemory } from '../support/process-cpu.ts';
+import { spread } from '../support/sample.ts';
+import { loadedNode } from './read.ts';
+import { settled } from './scale.ts';
+
+export interface StartContender {
+  readonly name: string;
+  readonly build: Build;
+}
+
+export interface StartPlan {
+  readonly rounds: number;
+  /** From the ready line to the look at the memory. */
+  readonly settleSeconds: number;
+  /** What the store holds; 0: nothing but what the first start made. */
+  readonly events: number;
+}
+
+interface StartSample {
+  /** User and system time of all threads up to the ready line, in steps of 10 ms. */
+  readonly cpuMs: number;
+  readonly readyMs: number;
+  readonly residentBytes: number;
+  readonly anonymousBytes: number;
+  readonly proportionalBytes: number;
+  /** Processor time from the ready line to the look at the memory. */
+  readonly idleCpuMs: number;
+}
+
+/** A Markdown table: medians (min to max) over the rounds. Each has a directory of its own, and one unmeasured start. */
+export async function competeByStarts(
+  arena: Arena,
+  contenders: readonly StartContender[],
+  plan: StartPlan,
+): Promise<string> {
+  await prepareDirectories(arena, contenders, plan.events);
+  const series = contenders.map((contender) => ({ contender, samples: new Array<StartSample>() }));
+  for (const { contender } of series) await startOnce(arena, contender, { ...plan, settleSeconds: 0 });
+  for (let round = 0; round < plan.rounds; round++) {
+    for (const { contender, samples } of series) samples.push(await startOnce(arena, contender, plan));
+  }
+  return [
+    '### start',
+    '',
+    `${plan.rounds} starts each with ${plan.events} events, in turn; memory ${plan.settleSeconds} s after the ready line; load average ${loadavg()[0]?.toFixed(1)}.`,
+    '',
+    '| build | CPU ms to ready | ms to ready | CPU ms then | resident MB | of it anonymous MB | proportional MB |',
+    '| --- | --- | --- | --- | --- | --- | --- |',
+    ...series.map(({ contender, samples }) => `| ${[contender.name, ...cells(samples)].join(' | ')} |`),
+    '',
+  ].join('\n');
+}
+
+async function startOnce(arena: Arena, { name, build }: StartContender, plan: StartPlan): Promise<StartSample> {
+  const node = await startCairn(directoryOf(arena, name), build);
+  try {
+    const cpuMs = cpuSeconds([node.pid]) * 1000;
+    await delay(plan.settleSeconds * 1000);
+    const { total, anonymous } = residentMemory(node.pid);
+    return {
+      cpuMs,
+      readyMs: node.readyMs,
+      residentBytes: total,
+      anonymousBytes: anonymous,
+      proportionalBytes: proportionalBytes(node.pid),
+      idleCpuMs: cpuSeconds([node.pid]) * 1000 - cpuMs,
+    };
+  } finally {
+    await node.stop();
+  }
+}
+
+/** The same events for all: loaded once, by the first, and copied. */
+async function prepareDirectories(arena: Arena, contenders: readonly StartContender[], events: number): Promise<void> {
+  const [first] = contenders;
+  if (events === 0 || first === undefined) return;
+  const loaded = await loadedNode(arena, events, first.build);
+  await settled(loaded);
+  await loaded.node.stop();
+  for (const { name } of contenders) cpSync(loaded.directory, directoryOf(arena, name), { recursive: true });
+  rmSync(loaded.directory, { recursive: true });
+}
+
+function directoryOf(arena: Arena, name: string): string {
+  return join(arena.dir, `start-${name}`);
+}
+
+function cells(samples: readonly StartSample[]): readonly string[] {
+  const column = (of: (sample: StartSample) => number, digits: number): string =>
+    spread(samples.map(of), (value) => value.toFixed(digits));
+  return [
+    column((sample) => sample.cpuMs, 0),
+    column((sample) => sample.readyMs, 0),
+    column((sample) => sample.idleCpuMs, 0),
+    column((sample) => sample.residentBytes / 1e6, 1),
+    column((sample) => sample.anonymousBytes / 1e6, 1),
+    column((sample) => sample.proportionalBytes / 1e6, 1),
+  ];
+}
