@@ -1,2 +1,4 @@
-/** Where the thread of the core begins: beside this file, under the same extension: `.ts` from source, `.js` when built. */
-export const CORE_WORKER: URL = new URL(import.meta.url.replace(/core-worker-url(\.[jt]s)$/, 'core-worker$1'));
+/** Where the thread of the core begins: beside this file, and under the same extension: `.ts` from source, `.js` when built. */
+const FILE = import.meta.url.endsWith('.ts') ? './core-worker.ts' : './core-worker.js';
+
+export const CORE_WORKER: URL = new URL(FILE, import.meta.url);
