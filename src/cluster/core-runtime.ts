@@ -9,7 +9,7 @@
  */
 import { CATALOG_GROUP, type Clock, type DatabaseError, type GroupId, type NodeId, type Random } from '#base';
 import type { KvBatch, KvStore } from '#kv';
-import type { Fact, Input } from '#raft';
+import type { Fact, Input, Membership } from '#raft';
 import type { BatchId, DiskLevel, LogWriter, PersistedFacts, RecoveredLog } from '#storage';
 import { ApplyLoop } from './apply-loop.ts';
 import type { ApplyTurn } from './apply-turn.ts';
@@ -24,6 +24,7 @@ import type { CoreLimits } from './limits.ts';
 import type { Commands, CoreLink, Report } from './link.ts';
 import { LogFeed } from './log-feed.ts';
 import type { CatalogMachine, Machines } from './machine.ts';
+import { MembershipDriver } from './membership-driver.ts';
 import type { CatalogChange } from './node.ts';
 import type { CoreLevels, CoreObserver } from './observer.ts';
 import type { Envelope } from './peer/envelope.ts';
@@ -78,6 +79,7 @@ export class CoreRuntime implements CoreLink {
   readonly #intake: Intake;
   readonly #reads: ReadBarrier;
   readonly #leadership: Leadership;
+  readonly #membership: MembershipDriver;
   readonly #handlers: EffectHandlers;
   #waiters: readonly Waiter[] = [];
   #clearing: Promise<void> | undefined;
@@ -147,6 +149,7 @@ export class CoreRuntime implements CoreLink {
       reads: this.#reads,
       step,
     });
+    this.#membership = new MembershipDriver({ limits, wanted: ports.wanted, step });
     this.#handlers = this.#handleEffects();
     this.#catalog = machines.openCatalog(kv, ports.founders);
   }
@@ -158,8 +161,8 @@ export class CoreRuntime implements CoreLink {
 
   /** When `tick` is next worth calling; undefined when nothing waits for time to pass. */
   get deadlineMs(): number | undefined {
-    const deadlines = [this.#checkpointer.deadlineMs, this.#timers.deadlineMs, this.#trash.deadlineMs];
-    const first = Math.min(...deadlines.filter((deadline) => deadline !== undefined));
+    const parts = [this.#checkpointer, this.#timers, this.#trash, this.#membership];
+    const first = Math.min(...parts.map(({ deadlineMs }) => deadlineMs ?? Number.POSITIVE_INFINITY));
     return Number.isFinite(first) ? first : undefined;
   }
 
@@ -173,6 +176,11 @@ export class CoreRuntime implements CoreLink {
   /** Whether this node leads the group and can take writes. */
   leads(id: GroupId): boolean {
     return this.#lifecycle.find(id)?.isReady ?? false;
+  }
+
+  /** Who belongs to the group as far as this node knows; undefined when it is not open here. */
+  membershipOf(id: GroupId): Membership | undefined {
+    return this.#lifecycle.find(id)?.raft.membership;
   }
 
   onReport(listener: (report: Report) => void): void {
@@ -198,6 +206,7 @@ export class CoreRuntime implements CoreLink {
       const nowMs = this.#ports.monotonicMs();
       this.#replication.campaign(nowMs);
       for (const group of this.#timers.due(nowMs)) this.#step(group, { kind: 'tick' });
+      this.#membership.drive(nowMs);
       this.#leadership.expire(nowMs);
       if (this.#checkpointer.isDue(nowMs)) this.#keep(this.#checkpoint());
       this.#clearTrash(nowMs);
@@ -217,6 +226,14 @@ export class CoreRuntime implements CoreLink {
     this.#turn(() => this.#replication.unreachable(node, this.#ports.monotonicMs()));
   }
 
+  /** Another membership may be wanted for the group than before. */
+  reviewMembership(id: GroupId): void {
+    this.#turn(() => {
+      const group = this.#lifecycle.touch(id);
+      if (group !== undefined) this.#membership.review(group);
+    });
+  }
+
   reportDisk(level: DiskLevel): void {
     this.#disk = level;
   }
@@ -233,6 +250,7 @@ export class CoreRuntime implements CoreLink {
       this.#reads.close();
       this.#trash.close();
       this.#warmer.close();
+      this.#membership.close();
     });
     await this.#until(() => this.#isIdle());
     const handOverMs = this.#ports.monotonicMs() + this.#ports.limits.handOverMs;
@@ -287,7 +305,7 @@ export class CoreRuntime implements CoreLink {
       proposed: (group, effect) => this.#intake.onProposed(group, effect),
       apply: (group, entries) => {
         this.#ports.observer.committed(entries.length);
-        this.#replication.tails.add(group, entries);
+        this.#replication.applying(group, entries);
         this.#apply.onApply(group, entries);
       },
       readReady: (group, effect) => this.#reads.onReady(group, effect),
@@ -295,6 +313,7 @@ export class CoreRuntime implements CoreLink {
       send: (group, to, message) => this.#replication.post(group, to, message),
       loadEntries: (group, effect) => this.#replication.loadEntries(group, effect),
       sendSnapshot: (group, to) => this.#replication.sendSnapshot(group, to),
+      membershipRefused: (_group, refusal) => this.#membership.onRefused(refusal),
       fact: (group, fact) => this.#note(group, fact),
     };
   }
@@ -312,6 +331,7 @@ export class CoreRuntime implements CoreLink {
     if (fact.kind === 'became-leader') this.#ports.observer.elected();
     if (fact.kind === 'became-follower' && fact.leader !== undefined) this.#ports.observer.followed();
     this.#leadership.note(group, fact);
+    this.#membership.note(group, fact);
   }
 
   #persisted(through: BatchId, facts: PersistedFacts): void {
@@ -328,6 +348,7 @@ export class CoreRuntime implements CoreLink {
     const closed = this.#lifecycle.remove(group);
     if (closed === undefined) return;
     this.#leadership.forget(closed);
+    this.#membership.forget(closed);
     this.#replication.closed(closed);
     this.#totals.closed(closed.raft);
   }

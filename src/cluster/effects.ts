@@ -3,7 +3,7 @@
  * queues; none of them steps a group, so effects are never carried out inside effects.
  */
 import { assert, type ReplicaId, unreachable } from '#base';
-import type { Effect, Fact, LoadEntries, Message, Persist, Proposed, Refusal } from '#raft';
+import type { Effect, Fact, LoadEntries, MembershipRefusal, Message, Persist, Proposed, Refusal } from '#raft';
 import type { Group } from './group.ts';
 
 type ApplyEffect = Extract<Effect, { readonly kind: 'apply' }>;
@@ -18,6 +18,7 @@ export interface EffectHandlers {
   send(group: Group, to: ReplicaId, message: Message): void;
   loadEntries(group: Group, effect: LoadEntries): void;
   sendSnapshot(group: Group, to: ReplicaId): void;
+  membershipRefused(group: Group, refusal: MembershipRefusal): void;
   fact(group: Group, fact: Fact): void;
 }
 
@@ -51,10 +52,14 @@ export function carryOut(group: Group, effects: readonly Effect[], handlers: Eff
       case 'send-snapshot':
         handlers.sendSnapshot(group, effect.to);
         break;
-      case 'install-snapshot':
       case 'membership-answered':
+        // Whoever asked looks at what the group is, not at what was begun.
+        break;
       case 'membership-refused':
-        assert(false, 'Nobody sends a snapshot, and nobody changes a membership', effect);
+        handlers.membershipRefused(group, effect.refusal);
+        break;
+      case 'install-snapshot':
+        assert(false, 'Nobody sends a snapshot', effect);
         break;
       default:
         unreachable(effect);

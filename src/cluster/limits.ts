@@ -41,6 +41,9 @@ export interface CoreLimits {
   readonly firstCampaignMs: number;
   /** How long a node that drains waits for others to take the lead of its groups. */
   readonly handOverMs: number;
+  /** How often groups that are not what they should be are looked at, and how many of them at a time. */
+  readonly membershipLookMs: number;
+  readonly membershipLooks: number;
   readonly electionWindowMs: number;
   readonly electionJitterMs: number;
 }
@@ -69,6 +72,8 @@ export const LIMITS: CoreLimits = {
   outcomeWaitMs: 5000,
   firstCampaignMs: 100,
   handOverMs: 2500,
+  membershipLookMs: 100,
+  membershipLooks: 64,
   electionWindowMs: 2500,
   electionJitterMs: 1000,
 };

@@ -36,11 +36,11 @@ export class LogTails {
     this.add(group, entries);
   }
 
-  /** Entries were handed out to be applied. A group without other members keeps none. */
+  /** Entries were handed out to be applied. A group that has no tail yet begins one behind the first of them. */
   add(group: Group, entries: readonly Entry[]): void {
-    const tail = this.#tails.get(group);
-    if (tail === undefined) return;
+    const tail = this.#tails.get(group) ?? this.#beginBehind(group, entries);
     for (const entry of entries) {
+      if (entry.index === tail.base.index) continue;
       const next = tail.base.index + tail.entries.length + 1;
       assert(entry.index === next, 'A tail has no gaps', [next, entry.index]);
       tail.entries.push(entry);
@@ -74,6 +74,13 @@ export class LogTails {
     }
     if (entries.length === 0) return gone;
     return { kind: 'entries-loaded', replica, from, found: { previousTerm: termBefore(tail, from), entries } };
+  }
+
+  #beginBehind(group: Group, [first]: readonly Entry[]): Tail {
+    assert(first !== undefined, 'Something was handed out', group.id);
+    const tail: Tail = { base: { index: first.index, term: first.term }, entries: new Fifo() };
+    this.#tails.set(group, tail);
+    return tail;
   }
 
   #dropOldest(): void {

@@ -2,8 +2,8 @@
  * Where the copies of a new database go. The leader of the catalog asks once, when it proposes the creation; the answer
  * goes into the entry and is the same on every node.
  */
-import { type NodeId, type ReplicaId, replicaOf } from '#base';
-import { type Membership, membershipOf } from '#raft';
+import { type GroupId, type NodeId, type ReplicaId, replicaOf } from '#base';
+import { type Membership, membershipOf, type Target } from '#raft';
 
 export interface Placement {
   /** The voters of a new group: at least one, each on a node of its own. */
@@ -17,10 +17,15 @@ export interface ClusterPorts {
   /** Who the catalog's group begins with, when the store holds none yet. */
   readonly founders: Membership;
   readonly placement: Placement;
+  /**
+   * What a group should be: whoever leads it takes it there. Undefined when it is to stay as it is. Asked at any time; who
+   * changes the answer tells the core so (`reviewMembership`).
+   */
+  readonly wanted: (group: GroupId) => Target | undefined;
 }
 
 /** A cluster of these nodes: each holds the catalog and every database. */
 export function clusterOf(nodes: readonly NodeId[], node: NodeId): ClusterPorts {
   const replicas = nodes.map((each) => replicaOf(each));
-  return { node, founders: membershipOf(replicas), placement: { replicas: () => replicas } };
+  return { node, founders: membershipOf(replicas), placement: { replicas: () => replicas }, wanted: () => undefined };
 }

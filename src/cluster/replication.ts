@@ -6,8 +6,8 @@
  *        the replica that it names, on the node that holds it, from the node that its sender's id tells. After this
  *        thread stood still, what has arrived is heard before time counts.
  */
-import { type NodeId, nodeOf, type ReplicaId } from '#base';
-import { everybody, type Input, type LoadEntries, type Message, members } from '#raft';
+import { CATALOG_GROUP, type NodeId, nodeOf, type ReplicaId } from '#base';
+import { type Entry, everybody, type Input, type LoadEntries, type Message, members } from '#raft';
 import { Fifo } from './fifo.ts';
 import type { Group } from './group.ts';
 import type { AppliedTail } from './group-lifecycle.ts';
@@ -30,7 +30,7 @@ export interface ReplicationPorts {
 export class Replication {
   readonly #ports: ReplicationPorts;
   readonly #outbox: Outbox;
-  readonly tails: LogTails;
+  readonly #tails: LogTails;
   /** What storage answers to the steps of this turn. */
   readonly #answers = new Fifo<{ readonly group: Group; readonly input: Input }>();
   /** When groups that were just created, or whose leader has ended, ask for their lead. */
@@ -39,7 +39,7 @@ export class Replication {
   constructor(ports: ReplicationPorts) {
     this.#ports = ports;
     this.#outbox = new Outbox(ports.peers);
-    this.tails = new LogTails(ports.limits.tailBytesMax);
+    this.#tails = new LogTails(ports.limits.tailBytesMax);
   }
 
   /** Carries out a `send` effect. */
@@ -49,7 +49,7 @@ export class Replication {
 
   /** Carries out a `load-entries` effect; the answer is stepped when no other step is under way. */
   loadEntries(group: Group, effect: LoadEntries): void {
-    this.#answers.push({ group, input: this.tails.load(group, effect) });
+    this.#answers.push({ group, input: this.#tails.load(group, effect) });
   }
 
   /**
@@ -72,11 +72,17 @@ export class Replication {
   }
 
   opened(group: Group, { base, entries }: AppliedTail): void {
-    if (!group.isAlone) this.tails.begin(group, base, entries);
+    if (keepsTail(group)) this.#tails.begin(group, base, entries);
+  }
+
+  /** Entries were handed out to be applied: members may lack them. */
+  applying(group: Group, entries: readonly Entry[]): void {
+    if (keepsTail(group)) this.#tails.add(group, entries);
+    else this.#tails.end(group);
   }
 
   closed(group: Group): void {
-    this.tails.end(group);
+    this.#tails.end(group);
     this.#campaigns.delete(group);
   }
 
@@ -125,4 +131,9 @@ export class Replication {
       if (group.leader === undefined) this.#ports.step(group, { kind: 'campaign' });
     }
   }
+}
+
+/** Every node that joins needs the catalog, which has few entries: its log is kept while nobody else is there, too. */
+function keepsTail(group: Group): boolean {
+  return !group.isAlone || group.id === CATALOG_GROUP;
 }

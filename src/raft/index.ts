@@ -44,8 +44,9 @@ export { type Entry, type EntryId, ORIGIN, type Snapshot } from './entry.ts';
 export type { EntriesLoaded, Input, InputKind, Persisted } from './input.ts';
 export { checkState } from './invariants.ts';
 export { lastId } from './log.ts';
-export { everybody, isJoint, type Membership, membershipOf, type Target } from './membership.ts';
+export { everybody, isAt, isJoint, type Membership, membershipOf, type Target } from './membership.ts';
 export { decodeMembership, encodeMembership } from './membership-bytes.ts';
+export { changeInTheWay, type Standing, standingOf } from './membership-change.ts';
 export type { Message } from './message.ts';
 export type { Progress } from './progress.ts';
 export {

@@ -29,35 +29,41 @@ export function changeMembership(state: RaftState, { target }: ChangeMembership,
 }
 
 function obstacle(state: RaftState, target: ChangeMembership['target'], nowMs: number): MembershipRefusal | undefined {
+  const { membership } = state;
+  const inTheWay = changeInTheWay(state);
+  if (inTheWay !== undefined) return inTheWay;
+  if (isAt(membership, target)) return { kind: 'no-change' };
+  const { voters, learners } = target;
+  const malformed = fault({ voters: { incoming: voters, outgoing: [] }, learners, learnersNext: [] });
+  if (malformed !== undefined) return { kind: 'malformed', fault: malformed };
+  const unready = target.voters.find(
+    (voter) => !isVoter(membership.voters, voter) && standingOf(state, voter, nowMs) !== 'ready',
+  );
+  if (unready !== undefined) return { kind: 'not-caught-up', replica: unready };
+  const silent = target.voters.filter((voter) => standingOf(state, voter, nowMs) === 'silent');
+  return 2 * silent.length >= target.voters.length ? { kind: 'quorum-at-risk', unreachable: silent } : undefined;
+}
+
+/** What a leader knows of a member: it is silent, or it answers and lacks much, or it answers and has nearly all. */
+export type Standing = 'silent' | 'behind' | 'ready';
+
+/** Only a leader has an opinion. Of itself it thinks the best; of whoever is no member, the worst. */
+export function standingOf(state: RaftState, member: ReplicaId, nowMs: number): Standing {
+  if (member === state.config.self) return 'ready';
+  const peer = leaderOf(state).peers.get(member);
+  if (peer === undefined || !isActive(state, peer, nowMs)) return 'silent';
+  const lacks = lastId(state.log).index - peer.progress.match;
+  const hasCaughtUp = peer.progress.kind === 'replicate' && lacks <= state.config.replication.catchUpEntriesMax;
+  return hasCaughtUp ? 'ready' : 'behind';
+}
+
+/** Why a leader begins no change at this moment, whatever it is to be; undefined when it may. */
+export function changeInTheWay(state: RaftState): MembershipRefusal | undefined {
   const role = leaderOf(state);
   const { membership, changes, commit } = state;
   if (role.transfer !== undefined) return { kind: 'transferring', to: role.transfer.to };
   const [pending] = changes;
   if (pending !== undefined) return { kind: 'change-in-flight', index: pending.index };
   if (commit < role.first) return { kind: 'term-not-committed' };
-  if (isJoint(membership)) return { kind: 'change-in-flight', index: commit };
-  if (isAt(membership, target)) return { kind: 'no-change' };
-  const malformed = fault({
-    voters: { incoming: target.voters, outgoing: [] },
-    learners: target.learners,
-    learnersNext: [],
-  });
-  if (malformed !== undefined) return { kind: 'malformed', fault: malformed };
-  const unready = target.voters.find(
-    (voter) => !isVoter(membership.voters, voter) && !hasCaughtUp(state, voter, nowMs),
-  );
-  if (unready !== undefined) return { kind: 'not-caught-up', replica: unready };
-  const silent = target.voters.filter((voter) => !answers(state, voter, nowMs));
-  return 2 * silent.length >= target.voters.length ? { kind: 'quorum-at-risk', unreachable: silent } : undefined;
-}
-
-function hasCaughtUp(state: RaftState, learner: ReplicaId, nowMs: number): boolean {
-  const peer = leaderOf(state).peers.get(learner);
-  if (peer === undefined || peer.progress.kind !== 'replicate' || !isActive(state, peer, nowMs)) return false;
-  return lastId(state.log).index - peer.progress.match <= state.config.replication.catchUpEntriesMax;
-}
-
-function answers(state: RaftState, voter: ReplicaId, nowMs: number): boolean {
-  const peer = leaderOf(state).peers.get(voter);
-  return voter === state.config.self || (peer !== undefined && isActive(state, peer, nowMs));
+  return isJoint(membership) ? { kind: 'change-in-flight', index: commit } : undefined;
 }

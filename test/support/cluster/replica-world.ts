@@ -14,6 +14,7 @@ import {
   nativeCrc32,
   type TransactOutcome,
 } from '#cluster';
+import type { Target } from '#raft';
 import { type Draw, seededDraw } from '../log-model.ts';
 import { LossyKv } from './lossy-kv.ts';
 import { type MachineKit, toyKit } from './machine-kit.ts';
@@ -50,6 +51,7 @@ export class ReplicaWorld {
   nowMs = 1_000_000;
   readonly #options: ReplicaWorldOptions;
   readonly #members: ReadonlyMap<NodeId, WorldNode>;
+  readonly #wanted = new Map<GroupId, Target>();
   #due: Due[] = [];
   #tickMs = 0;
 
@@ -83,9 +85,16 @@ export class ReplicaWorld {
   }
 
   /** What the core of a node is told, and its bounds. */
-  portsOf(node: NodeId): Pick<CorePorts, 'node' | 'founders' | 'placement' | 'limits'> {
+  portsOf(node: NodeId): ClusterPorts & Pick<CorePorts, 'limits'> {
     const { cluster = clusterOf, limits } = this.#options;
-    return { ...cluster(this.nodes, node), limits: { ...LIMITS, ...limits } };
+    const wanted = (group: GroupId): Target | undefined => this.#wanted.get(group);
+    return { ...cluster(this.nodes, node), wanted, limits: { ...LIMITS, ...limits } };
+  }
+
+  /** Whoever leads the group, now or later, is to make it this. */
+  want(group: GroupId, target: Target): void {
+    this.#wanted.set(group, target);
+    for (const member of this.up) member.core.reviewMembership(group);
   }
 
   /** The node that leads the group, as the others say too; undefined while they disagree. */

@@ -1,0 +1,70 @@
+/**
+ * The next safe step from the membership that a group has to the one that it should have. A pure function: whoever leads
+ * asks it again after every step, and a new leader goes on from wherever the last one stopped.
+ *
+ *   [1 2 3] -> [1 2 4]      3 leads        3 hands over to 1 or 2
+ *                           1 leads        4 becomes a learner, and catches up
+ *                                          [1 2 4], through the joint membership, which Raft leaves by itself
+ *   [1]     -> [2]          1 leads        2 becomes a learner, and catches up
+ *                                          [2 1], for 1 has nobody to hand over to
+ *                                          1 hands over to 2; 2 leads: [2]
+ *
+ *   C13  Whoever becomes a voter has been a learner that had caught up; nobody leaves before those who take his place are
+ *        voters; a leader that is to leave hands over first. One change at a time.
+ */
+import { everybody, isAt, type Membership, type ReplicaId, type Standing, type Target } from '#raft';
+
+export interface MembershipView {
+  /** The leader. */
+  readonly self: ReplicaId;
+  readonly membership: Membership;
+  /** A change is under way, leadership is being handed over, or the term has no commit yet. */
+  readonly isBusy: boolean;
+  /** Of every other member. */
+  readonly standings: ReadonlyMap<ReplicaId, Standing>;
+}
+
+export type MembershipStep =
+  | { readonly kind: 'done' }
+  /** These must answer, or catch up; with nobody named, what is under way must end. */
+  | { readonly kind: 'wait'; readonly for: readonly ReplicaId[] }
+  | { readonly kind: 'change'; readonly target: Target }
+  /** To one of these. */
+  | { readonly kind: 'hand-over'; readonly to: readonly ReplicaId[] };
+
+export function planMembership(view: MembershipView, target: Target): MembershipStep {
+  const { self, membership, isBusy } = view;
+  if (isBusy) return waitFor([]);
+  if (isAt(membership, target)) return { kind: 'done' };
+  const voters = membership.voters.incoming;
+  const wanted = [...target.voters, ...target.learners];
+  const known = everybody(membership);
+  const missing = wanted.filter((each) => !known.includes(each));
+  if (missing.length > 0) {
+    const staying = membership.learners.filter((learner) => wanted.includes(learner));
+    return { kind: 'change', target: { voters, learners: [...staying, ...missing] } };
+  }
+  const unready = target.voters.filter((each) => !voters.includes(each) && standingOf(view, each) !== 'ready');
+  if (unready.length > 0) return waitFor(unready);
+  if (target.voters.includes(self)) return change(view, target);
+  const successors = target.voters.filter((each) => voters.includes(each) && standingOf(view, each) === 'ready');
+  if (successors.length > 0) return { kind: 'hand-over', to: successors };
+  const learners = target.learners.filter((learner) => learner !== self);
+  return change(view, { voters: [...target.voters, self], learners });
+}
+
+/** Changes of voters wait until most of those to be answer: until then the group could not go on. */
+function change(view: MembershipView, target: Target): MembershipStep {
+  const silent = target.voters.filter((voter) => standingOf(view, voter) === 'silent');
+  const isAtRisk = 2 * silent.length >= target.voters.length;
+  if (isAtRisk || isAt(view.membership, target)) return waitFor(isAtRisk ? silent : target.voters);
+  return { kind: 'change', target };
+}
+
+function standingOf({ self, standings }: MembershipView, member: ReplicaId): Standing {
+  return member === self ? 'ready' : (standings.get(member) ?? 'silent');
+}
+
+function waitFor(members: readonly ReplicaId[]): MembershipStep {
+  return { kind: 'wait', for: members };
+}

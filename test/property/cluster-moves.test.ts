@@ -1,0 +1,41 @@
+// Goal: members come and go while networks lose and processes forget: in the end every group is what it was last wanted to
+// be, its members are the same, and nothing that was answered is lost. Method: the random schedules of cluster-replicas
+// with changes of the wanted membership among them, over five nodes that keep what they were given.
+
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { databaseKit, toyKit } from '../support/cluster/machine-kit.ts';
+import { movingAction } from '../support/cluster/replica-actions.ts';
+import { ReplicaModel } from '../support/cluster/replica-model.ts';
+
+describe('groups whose members change', () => {
+  it.each([
+    ['the small machines', { kit: toyKit, numRuns: 40 }],
+    ['the real machines', { kit: databaseKit, numRuns: 10 }],
+  ])(
+    'reach what they are wanted to be, and lose nothing, with %s (C2, C11, C13)',
+    async (_name, { kit, numRuns }) => {
+      const counts = { committed: 0, read: 0, crashes: 0, moves: 0 };
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(movingAction, { minLength: 30, maxLength: 70, size: 'max' }),
+          fc.integer({ min: 1, max: 2 ** 31 }),
+          async (actions, seed) => {
+            const model = await ReplicaModel.started(5, kit, seed);
+            for (const each of actions) await model.run(each);
+            await model.recover();
+            expect(model.faults).toEqual([]);
+            for (const name of Object.keys(counts) as (keyof typeof counts)[]) counts[name] += model.counts[name];
+          },
+        ),
+        { numRuns },
+      );
+      // The schedules were not in vain.
+      expect(counts.committed).toBeGreaterThan(numRuns);
+      expect(counts.read).toBeGreaterThan(numRuns / 2);
+      expect(counts.moves).toBeGreaterThan(numRuns);
+      expect(counts.crashes).toBeGreaterThan(numRuns);
+    },
+    120_000,
+  );
+});
