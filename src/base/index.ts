@@ -64,6 +64,7 @@ export {
   isInstant,
   parseInstant,
 } from './instant.ts';
+export { Link, LinkedList } from './linked-list.ts';
 export type { Clock, Crc32, Random, Sha256 } from './ports.ts';
 export { ProtoReader } from './proto-reader.ts';
 export {

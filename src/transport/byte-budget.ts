@@ -2,21 +2,24 @@
  * Bytes that clients may make this node hold at a time, and who holds them.
  *
  * ```
- *   take ── there is room ──> held ── release ──> room for the next in the queue
- *     └─ full ──> queue ───────┘  └── full, and kept beyond the patience ──> evicted: its owner releases it
+ *   take ── there is room ──> held ── release ──> room for others
+ *     └─ full ──> refused       └── full, and kept beyond the patience ──> evicted: its owner releases it
  * ```
  *
  * The budget counts what it is told; whoever holds memory says so before it has it (TM1). A holder that lets go in time is
- * never disturbed, and one that does not is disturbed only when somebody else needs the room (TM2).
+ * never disturbed, and one that does not is disturbed only when somebody else needs the room (TM2). Who waits for room, and
+ * in which order, is the business of `FairBudget`.
  */
-import { assert } from '#base';
+import { assert, Link, LinkedList } from '#base';
 
 export interface ByteBudgetOptions {
   readonly bytesMax: number;
-  /** How long bytes may be held once others wait for them. */
+  /** How long bytes may be held once others need them. */
   readonly patienceMs: number;
   /** Real time unless a test decides. */
   readonly time?: BudgetTime;
+  /** Told whenever there is more room than before. */
+  readonly onRoom?: () => void;
 }
 
 export interface BudgetTime {
@@ -37,31 +40,29 @@ export const REAL_TIME: BudgetTime = {
 /** What a holder is told when its bytes are needed; it must release them, at once or soon. */
 export type Evict = () => void;
 
-interface Waiter {
-  readonly bytes: number;
-  readonly evict: Evict;
-  readonly grant: (hold: Hold) => void;
+/** Who is told what becomes of bytes that were taken for it. */
+export interface HoldKeeper {
+  resized(hold: Hold, addedBytes: number): void;
+  /** Before there is room for others. */
+  released(hold: Hold): void;
 }
-
-/** How often a queue looks for bytes that were kept too long, as a part of the patience. */
-const LOOKS_PER_PATIENCE = 8;
 
 export class ByteBudget {
   readonly bytesMax: number;
   readonly #patienceMs: number;
-  /** Oldest first. */
-  readonly #holds = new Set<Hold>();
-  readonly #queue = new Set<Waiter>();
+  readonly #time: BudgetTime;
+  readonly #onRoom: (() => void) | undefined;
+  /** Those that may be told to go, oldest first. */
+  readonly #holds = new LinkedList<Hold>();
   #used = 0;
   /** Bytes of holders that were told to go. */
   #leaving = 0;
-  readonly #time: BudgetTime;
-  #stopLooking: (() => void) | undefined;
 
-  constructor({ bytesMax, patienceMs, time = REAL_TIME }: ByteBudgetOptions) {
-    this.#time = time;
+  constructor({ bytesMax, patienceMs, time = REAL_TIME, onRoom }: ByteBudgetOptions) {
     this.bytesMax = bytesMax;
     this.#patienceMs = patienceMs;
+    this.#time = time;
+    this.#onRoom = onRoom;
   }
 
   /** Bytes that are held now. */
@@ -69,33 +70,23 @@ export class ByteBudget {
     return this.#used;
   }
 
-  /** Takers that wait. */
-  get waiting(): number {
-    return this.#queue.size;
-  }
-
-  /** Whether so many bytes could be taken now. */
+  /** Whether so much is free, after whoever kept bytes too long has been told. */
   hasRoom(bytes: number): boolean {
-    return this.#queue.size === 0 && this.#makeRoom(bytes);
+    if (this.#used + bytes <= this.bytesMax) return true;
+    this.#evictStale(bytes);
+    return this.#used + bytes <= this.bytesMax;
   }
 
   /** The bytes, or undefined when there is no room for them now. */
   tryTake(bytes: number, evict: Evict): Hold | undefined {
-    return this.hasRoom(bytes) ? this.#hold(bytes, evict) : undefined;
+    return this.hasRoom(bytes) ? this.takeAnyway(bytes, evict) : undefined;
   }
 
-  /** The bytes in any case: of what cannot be refused any more. */
-  takeAnyway(bytes: number, evict: Evict): Hold {
-    return this.#hold(bytes, evict);
-  }
-
-  /** Waits for the bytes, first come first served. More than the whole budget counts as the whole budget. */
-  async take(bytes: number, evict: Evict, signal: AbortSignal): Promise<Hold> {
-    signal.throwIfAborted();
-    const wanted = Math.min(bytes, this.bytesMax);
-    const hold = this.tryTake(wanted, evict) ?? (await this.#wait(wanted, evict, signal));
-    if (hold === undefined) signal.throwIfAborted();
-    assert(hold !== undefined, 'A taker that gets nothing has given up');
+  /** The bytes in any case: of what cannot be refused any more, or what there is room for. */
+  takeAnyway(bytes: number, evict: Evict, keeper?: HoldKeeper): Hold {
+    const hold = new Hold(this, { bytes, evict, keeper, sinceMs: this.#time.nowMs() });
+    this.#holds.append(hold.link);
+    this.#used += bytes;
     return hold;
   }
 
@@ -103,106 +94,68 @@ export class ByteBudget {
   resize(hold: Hold, from: number, to: number): void {
     this.#used += to - from;
     if (hold.evicted) this.#leaving += to - from;
-    if (to < from) this.#serve();
-  }
-
-  /** For the holds alone. */
-  makeRoomFor(bytes: number): boolean {
-    return this.#makeRoom(bytes);
+    if (to < from) this.#onRoom?.();
   }
 
   /** For the holds alone. */
   remove(hold: Hold): void {
-    this.#holds.delete(hold);
+    this.#holds.remove(hold.link);
     this.#used -= hold.bytes;
     if (hold.evicted) this.#leaving -= hold.bytes;
     assert(this.#used >= 0, 'A budget is not given back more than was taken', this.#used);
-    this.#serve();
+    this.#onRoom?.();
   }
 
   /** For the holds alone: the youngest from now on, which is returned. */
   renew(hold: Hold): number {
-    this.#holds.delete(hold);
-    this.#holds.add(hold);
+    this.#holds.toEnd(hold.link);
     return this.#time.nowMs();
   }
 
   /** For the holds alone: never evicted. */
   pin(hold: Hold): void {
-    this.#holds.delete(hold);
-  }
-
-  /** The bytes, or undefined when the signal came first. */
-  #wait(bytes: number, evict: Evict, signal: AbortSignal): Promise<Hold | undefined> {
-    return new Promise((resolve) => {
-      const giveUp = (): void => {
-        this.#queue.delete(waiter);
-        this.#serve();
-        resolve(undefined);
-      };
-      const grant = (hold: Hold): void => {
-        signal.removeEventListener('abort', giveUp);
-        resolve(hold);
-      };
-      const waiter: Waiter = { bytes, evict, grant };
-      this.#queue.add(waiter);
-      signal.addEventListener('abort', giveUp, { once: true });
-      this.#stopLooking ??= this.#time.every(this.#patienceMs / LOOKS_PER_PATIENCE, () => this.#serve());
-    });
-  }
-
-  #hold(bytes: number, evict: Evict): Hold {
-    const hold = new Hold(this, { bytes, evict, sinceMs: this.#time.nowMs() });
-    this.#holds.add(hold);
-    this.#used += bytes;
-    return hold;
-  }
-
-  /** Whether so much is free, after whoever kept bytes too long has been told. */
-  #makeRoom(bytes: number): boolean {
-    if (this.#used + bytes <= this.bytesMax) return true;
-    this.#evictStale(bytes);
-    return this.#used + bytes <= this.bytesMax;
+    this.#holds.remove(hold.link);
   }
 
   #evictStale(bytes: number): void {
     const oldEnough = this.#time.nowMs() - this.#patienceMs;
-    for (const hold of this.#holds) {
-      if (hold.sinceMs > oldEnough || this.#used - this.#leaving + bytes <= this.bytesMax) return;
-      if (hold.evicted) continue;
+    while (this.#used - this.#leaving + bytes > this.bytesMax) {
+      const hold = this.#holds.first;
+      if (hold === undefined || hold.sinceMs > oldEnough) return;
+      this.#holds.remove(hold.link);
       this.#leaving += hold.bytes;
       hold.markEvicted();
     }
   }
+}
 
-  /** Gives what has become free to those who wait, in their order. */
-  #serve(): void {
-    for (const waiter of this.#queue) {
-      if (!this.#makeRoom(waiter.bytes)) return;
-      // What was told to go may have gone at once, and this waiter have been served by it.
-      if (!this.#queue.delete(waiter)) continue;
-      waiter.grant(this.#hold(waiter.bytes, waiter.evict));
-    }
-    this.#stopLooking?.();
-    this.#stopLooking = undefined;
-  }
+interface Taken {
+  readonly bytes: number;
+  readonly evict: Evict;
+  readonly keeper: HoldKeeper | undefined;
+  readonly sinceMs: number;
 }
 
 /** Bytes that one holder has. */
 export class Hold {
+  /** For the budget alone. */
+  readonly link: Link<Hold> = new Link<Hold>(this);
   readonly #budget: ByteBudget;
   readonly #evict: Evict;
+  readonly #keeper: HoldKeeper | undefined;
   #bytes: number;
   #sinceMs: number;
+  #isRenewed = false;
   #evicted = false;
   #released = false;
 
   /** For the budget alone. */
-  constructor(budget: ByteBudget, taken: { readonly bytes: number; readonly evict: Evict; readonly sinceMs: number }) {
+  constructor(budget: ByteBudget, { bytes, evict, keeper, sinceMs }: Taken) {
     this.#budget = budget;
-    this.#bytes = taken.bytes;
-    this.#evict = taken.evict;
-    this.#sinceMs = taken.sinceMs;
+    this.#bytes = bytes;
+    this.#evict = evict;
+    this.#keeper = keeper;
+    this.#sinceMs = sinceMs;
   }
 
   get bytes(): number {
@@ -211,6 +164,11 @@ export class Hold {
 
   get sinceMs(): number {
     return this.#sinceMs;
+  }
+
+  /** Whether the bytes have been on their way to the client, since `sinceMs`. */
+  get isRenewed(): boolean {
+    return this.#isRenewed;
   }
 
   get evicted(): boolean {
@@ -222,19 +180,21 @@ export class Hold {
     if (this.#released) return;
     const from = this.#bytes;
     this.#bytes = bytes;
+    this.#keeper?.resized(this, bytes - from);
     this.#budget.resize(this, from, bytes);
   }
 
   /** Counts more, if there is room for it. */
   tryGrow(bytes: number): boolean {
-    if (!this.#budget.makeRoomFor(bytes - this.#bytes)) return false;
+    if (!this.#budget.hasRoom(bytes - this.#bytes)) return false;
     this.resize(bytes);
     return true;
   }
 
-  /** Its time begins anew. */
+  /** Its time begins anew: from now on it is the client that can let go. */
   renew(): void {
     if (this.#released) return;
+    this.#isRenewed = true;
     this.#sinceMs = this.#budget.renew(this);
   }
 
@@ -247,6 +207,7 @@ export class Hold {
   release(): void {
     if (this.#released) return;
     this.#released = true;
+    this.#keeper?.released(this);
     this.#budget.remove(this);
   }
 

@@ -3,12 +3,13 @@
  */
 import { DatabaseError } from '#base';
 import { type BudgetTime, ByteBudget, REAL_TIME } from './byte-budget.ts';
+import { FairBudget } from './fair-budget.ts';
 
 export interface ByteBudgets {
   /** Bytes of requests that arrive or are worked on. */
   readonly requests: ByteBudget;
   /** Bytes of replies that have not left yet. */
-  readonly unsent: ByteBudget;
+  readonly unsent: FairBudget;
   /** How long a reply waits for room before it is refused. */
   readonly waitMs: number;
   readonly time: BudgetTime;
@@ -38,7 +39,7 @@ export function createByteBudgets(sizes: ByteBudgetSizes): ByteBudgets {
   const shared = { patienceMs, time };
   return {
     requests: new ByteBudget({ bytesMax: requestBytesMax, ...shared }),
-    unsent: new ByteBudget({ bytesMax: unsentBytesMax, ...shared }),
+    unsent: new FairBudget({ bytesMax: unsentBytesMax, ...shared }),
     waitMs,
     time,
   };

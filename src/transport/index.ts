@@ -4,8 +4,7 @@
  * For: turning calls and requests into operations of #service and back, each transport in the words of its protocol,
  * with the errors of Cairn as its statuses, and the bounds that keep a client from costing more than its share.
  *
- * Not here: what an operation does. Transports do not know each other; what they share is the memory that their clients
- * may hold (byte-budgets.ts).
+ * Not here: what an operation does. All that transports share is the memory that clients may hold (byte-budgets.ts).
  *
  * Invariants of all transports:
  *   TM1  Requests and replies beyond a few KiB are counted before they are held: on the whole node they hold what the
@@ -13,6 +12,8 @@
  *   TM2  A client is cut off for holding bytes only while others wait for them, and not before it had its time; except a
  *        body over HTTP that has stopped arriving.
  *   TM3  What a request announces is not counted: it holds what has arrived of it.
+ *   TM4  Readers that keep what they took of the unsent bytes, however many, do not hold up one that lets go soon: a
+ *        quarter is for the latter, a connection has an eighth of that, and whoever waits gets turns by connection.
  *
  * Invariants of gRPC:
  *   T1  A call ends exactly once, with one status; what is sent afterwards is dropped, and its signal is aborted.

@@ -31,7 +31,7 @@ export function streamMethods(context: GrpcContext): readonly ServerStreamMethod
     service: EVENT_STORE,
     name,
     handle: async (call, bytes) => {
-      using writer = new SliceWriter(call, context.unsent);
+      using writer = new SliceWriter(call);
       await handler(context, call, bytes, writer);
     },
   }));

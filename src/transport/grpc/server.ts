@@ -57,7 +57,7 @@ export interface GrpcServer {
 /** Listens when the promise resolves. */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
   const { service, logger, metrics, onFatal, host, budgets } = options;
-  const context = { service, leaderTrailers: new LeaderTrailers(service), unsent: budgets.unsent };
+  const context = { service, leaderTrailers: new LeaderTrailers(service) };
   const limits = { ...GRPC_LIMITS, ...options.limits };
   let draining = false;
   const health = createHealthService({

@@ -2,10 +2,11 @@
  * Sends the slices of a read: the headers, then slice after slice, each when the one before has left.
  *
  * What a slice takes is counted before it is read: no slice is read while the node holds as much unsent as it may, and a
- * reader that keeps others waiting is cut off (T4).
+ * reader that keeps others waiting is cut off (T4), or waits for those that do not (TM4).
  */
 import type { ReadPace, ReadScope } from '#service';
-import type { ByteBudget, Hold } from '../byte-budget.ts';
+import type { Hold } from '../byte-budget.ts';
+import type { Taker } from '../fair-budget.ts';
 import { scopeHeaders } from './metadata.ts';
 import type { Call } from './wire/call.ts';
 
@@ -17,16 +18,16 @@ const COPIES = 2;
 
 export class SliceWriter implements ReadPace, Disposable {
   readonly #call: Call;
-  readonly #budget: ByteBudget;
+  readonly #taker: Taker;
   readonly #cut = (): void => this.#call.cut();
   /** For the slice that is being read. */
   #next: Hold | undefined;
   #expected = SLICE_BYTES_EXPECTED;
   #leaving: Promise<void> = Promise.resolve();
 
-  constructor(call: Call, budget: ByteBudget) {
+  constructor(call: Call) {
     this.#call = call;
-    this.#budget = budget;
+    this.#taker = call.taker();
   }
 
   begin(scope: ReadScope): void {
@@ -35,7 +36,7 @@ export class SliceWriter implements ReadPace, Disposable {
 
   ready(): Promise<void> | undefined {
     if (this.#next !== undefined) return undefined;
-    this.#next = this.#budget.tryTake(this.#expected, this.#cut);
+    this.#next = this.#taker.tryTake(this.#expected, this.#cut);
     return this.#next === undefined ? this.#wait(this.#expected) : undefined;
   }
 
@@ -69,7 +70,7 @@ export class SliceWriter implements ReadPace, Disposable {
   }
 
   async #wait(bytes: number): Promise<void> {
-    const hold = await this.#budget.take(bytes, this.#cut, this.#call.signal);
+    const hold = await this.#taker.take(bytes, this.#cut, this.#call.signal);
     if (this.#call.ended) hold.release();
     else this.#next = hold;
   }

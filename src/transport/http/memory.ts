@@ -6,6 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DatabaseError } from '#base';
 import type { Hold } from '../byte-budget.ts';
 import { type ByteBudgets, noRoom } from '../byte-budgets.ts';
+import type { Taker } from '../fair-budget.ts';
 
 /** Bodies and answers up to this size are not counted: the bound on connections bounds them. */
 export const UNCOUNTED_BYTES: number = 16 * 1024;
@@ -19,6 +20,8 @@ export class HttpMemory {
   readonly #budgets: ByteBudgets;
   readonly #onRefused: () => void;
   readonly #held = new WeakMap<FastifyReply['raw'], Held>();
+  /** By connection, whose requests are answered in turn. */
+  readonly #takers = new WeakMap<object, Taker>();
 
   constructor(budgets: ByteBudgets, onRefused: () => void) {
     this.#budgets = budgets;
@@ -63,7 +66,7 @@ export class HttpMemory {
     const limit = AbortSignal.timeout(this.#budgets.waitMs);
     try {
       const wait = AbortSignal.any([signal, limit]);
-      const hold = await this.#budgets.unsent.take(bytes, () => this.#cut(reply), wait);
+      const hold = await this.#takerOf(reply).take(bytes, () => this.#cut(reply), wait);
       this.#keep(reply, { answer: hold });
     } catch (failure) {
       throw limit.aborted && !signal.aborted ? this.#refuse() : failure;
@@ -83,10 +86,11 @@ export class HttpMemory {
       return undefined;
     }
     if (bytes <= UNCOUNTED_BYTES) return undefined;
-    const { unsent } = this.#budgets;
+    const taker = this.#takerOf(reply);
     const cut = (): void => this.#cut(reply);
-    const answer = request.method === 'GET' ? unsent.tryTake(bytes, cut) : unsent.takeAnyway(bytes, cut);
+    const answer = request.method === 'GET' ? taker.tryTake(bytes, cut) : taker.takeAnyway(bytes, cut);
     if (answer === undefined) return this.#refuse();
+    answer.renew();
     this.#keep(reply, { answer });
     return undefined;
   }
@@ -104,6 +108,13 @@ export class HttpMemory {
     this.#held.set(reply.raw, held);
     reply.raw.once('close', () => release(held));
     return held;
+  }
+
+  #takerOf(reply: FastifyReply): Taker {
+    const { socket } = reply.raw.req;
+    const known = this.#takers.get(socket) ?? this.#budgets.unsent.taker(socket);
+    this.#takers.set(socket, known);
+    return known;
   }
 
   #cut(reply: FastifyReply): void {

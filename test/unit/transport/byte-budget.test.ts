@@ -1,10 +1,9 @@
-// Goal: a budget never gives more than it has, serves in order, and disturbs only holders that kept others waiting too
-// long (TM1, TM2). Method: takers in one process, at a time that the test moves.
+// Goal: a budget never gives more than it has, and disturbs only holders that kept others waiting too long (TM1, TM2).
+// Method: takers in one process, at a time that the test moves.
 import { describe, expect, it } from 'vitest';
 import { ByteBudget, type Hold } from '../../../src/transport/byte-budget.ts';
 import { ManualTime } from '../../support/budget-time.ts';
 
-const NEVER = new AbortController().signal;
 const nothing = (): void => undefined;
 
 function budgetOf(bytesMax: number): ByteBudget {
@@ -35,41 +34,24 @@ describe('a budget', () => {
     expect(budget.used).toBe(5);
   });
 
-  it('serves in order: a small one does not overtake a large one', async () => {
-    const budget = budgetOf(10);
-    const first = budget.tryTake(8, nothing);
-    const order: string[] = [];
-    const large = budget.take(9, nothing, NEVER).then((hold) => {
-      order.push('large');
-      return hold;
-    });
-    const small = budget.take(1, nothing, NEVER).then(() => order.push('small'));
-    expect(budget.tryTake(1, nothing)).toBeUndefined();
-    expect(budget.waiting).toBe(2);
-    first?.release();
-    await Promise.all([large, small]);
-    expect(order).toEqual(['large', 'small']);
-  });
-
-  it('grants more than the whole as the whole', async () => {
-    expect((await budgetOf(10).take(50, nothing, NEVER)).bytes).toBe(10);
-  });
-
-  it('forgets a taker that gives up, and serves the one behind it', async () => {
-    const budget = budgetOf(10);
-    budget.tryTake(8, nothing);
-    const leaving = new AbortController();
-    const large = budget.take(9, nothing, leaving.signal);
-    const small = budget.take(2, nothing, NEVER);
-    leaving.abort(new Error('gone'));
-    await expect(large).rejects.toThrow('gone');
-    expect((await small).bytes).toBe(2);
-    await expect(budget.take(1, nothing, leaving.signal)).rejects.toThrow('gone');
+  it('says when there is more room than before', () => {
+    let count = 0;
+    const onRoom = (): void => {
+      count++;
+    };
+    const budget = new ByteBudget({ bytesMax: 10, patienceMs: 60_000, time: new ManualTime(), onRoom });
+    const hold = budget.tryTake(5, nothing);
+    hold?.resize(6);
+    expect(count).toBe(0);
+    hold?.resize(4);
+    expect(count).toBe(1);
+    hold?.release();
+    expect(count).toBe(2);
   });
 });
 
 describe('a holder', () => {
-  it('is left alone while nobody waits, and told to go when somebody does and it had its time', async () => {
+  it('is left alone while nobody needs its bytes, and told to go when somebody does and it had its time', () => {
     const time = new ManualTime();
     const budget = new ByteBudget({ bytesMax: 10, patienceMs: 20, time });
     const told: string[] = [];
@@ -80,41 +62,42 @@ describe('a holder', () => {
     expect(budget.tryTake(5, nothing)).toBeUndefined();
     time.advance(60);
     expect(told).toEqual([]);
-    expect((await budget.take(5, nothing, NEVER)).bytes).toBe(5);
+    expect(budget.tryTake(5, nothing)?.bytes).toBe(5);
     expect(told).toEqual(['old']);
   });
 
-  it('is told once, and no more are told than are needed', async () => {
+  it('is told once, and no more are told than are needed', () => {
     const time = new ManualTime();
     const budget = new ByteBudget({ bytesMax: 10, patienceMs: 20, time });
     const told: number[] = [];
     const holds: (Hold | undefined)[] = [1, 2].map((n) => budget.tryTake(5, () => told.push(n)));
-    const waiting = budget.take(5, nothing, NEVER);
-    time.advance(19);
-    expect(told).toEqual([]);
-    for (let n = 0; n < 5; n++) time.advance(10);
-    expect(told).toEqual([1]);
+    for (const ms of [19, 10, 10, 10]) {
+      expect(told).toEqual(ms === 19 || time.nowMs() < 20 ? [] : [1]);
+      time.advance(ms);
+      expect(budget.hasRoom(5)).toBe(false);
+    }
     holds[0]?.release();
-    await waiting;
+    expect(budget.tryTake(5, nothing)?.bytes).toBe(5);
     expect(told).toEqual([1]);
   });
 
-  it('has its time anew after a step, and for ever when it is pinned', async () => {
+  it('has its time anew after a step, and for ever when it is pinned', () => {
     const time = new ManualTime();
     const budget = new ByteBudget({ bytesMax: 10, patienceMs: 40, time });
     const told: string[] = [];
     const pinned = budget.tryTake(4, () => told.push('pinned'));
     const busy = budget.tryTake(6, () => told.push('busy'));
     pinned?.pin();
-    const waiting = budget.take(5, nothing, NEVER);
     for (let n = 0; n < 10; n++) {
       time.advance(30);
       busy?.renew();
+      expect(budget.hasRoom(5)).toBe(false);
     }
     expect(told).toEqual([]);
     time.advance(50);
+    expect(budget.hasRoom(5)).toBe(false);
     expect(told).toEqual(['busy']);
     busy?.release();
-    await waiting;
+    expect(budget.hasRoom(5)).toBe(true);
   });
 });

@@ -11,7 +11,8 @@
  */
 import { Metadata, type ServerUnaryCall, type ServerWritableStream, type sendUnaryData } from '@grpc/grpc-js';
 import { assert, DatabaseError } from '#base';
-import type { ByteBudget, Hold } from '../../byte-budget.ts';
+import type { Hold } from '../../byte-budget.ts';
+import type { FairBudget, Taker } from '../../fair-budget.ts';
 import { OutgoingFrames } from './framing.ts';
 import type { MethodMeter, MethodName } from './method-name.ts';
 import type { PeerStream } from './peer-streams.ts';
@@ -33,7 +34,7 @@ export interface CallParts {
   /** Absent when the peer was gone before its call began. */
   readonly peer: PeerStream | undefined;
   /** Bytes of replies that have not left yet. */
-  readonly unsent: ByteBudget;
+  readonly unsent: FairBudget;
   /** The status for a reply that there is no room for. */
   readonly noRoom: CallStatus;
   readonly onEnded: (call: Call) => void;
@@ -132,6 +133,11 @@ export class Call {
     return this.#unsent === 0;
   }
 
+  /** What takes the room for its replies. */
+  taker(): Taker {
+    return this.#parts.unsent.taker(this.#peer?.connection ?? this);
+  }
+
   /** Keeps bytes until everything that was sent has left, or the peer has gone. */
   keep(hold: Hold): void {
     if (this.#peer === undefined) hold.release();
@@ -168,9 +174,9 @@ export class Call {
 
   /** False when there is no room for so much. */
   #holdReply(bytes: number): boolean {
-    const { unsent } = this.#parts;
+    const taker = this.taker();
     const evict = (): void => this.cut();
-    const hold = this.method.mustAnswer === true ? unsent.takeAnyway(bytes, evict) : unsent.tryTake(bytes, evict);
+    const hold = this.method.mustAnswer === true ? taker.takeAnyway(bytes, evict) : taker.tryTake(bytes, evict);
     if (hold !== undefined) this.keep(hold);
     return hold !== undefined;
   }

@@ -114,7 +114,7 @@ export class PeerStream {
   readonly #stream: ServerHttp2Stream;
   readonly #options: PeerStreamsOptions;
   /** What is held for it until it is gone. */
-  readonly #unsent = new Set<Hold>();
+  readonly #unsent: Hold[] = [];
   #request: Hold | undefined;
   #received = 0;
   /** When it must be over; Infinity while a handler works. */
@@ -138,14 +138,20 @@ export class PeerStream {
     return true;
   }
 
+  /** Streams of one connection have the same one. */
+  get connection(): object {
+    return this.#stream.session ?? this.#stream;
+  }
+
   /** Keeps a hold until `left` or the end of the stream. */
   keep(hold: Hold): void {
     if (this.#stream.closed) hold.release();
-    else this.#unsent.add(hold);
+    else this.#unsent.push(hold);
   }
 
   left(hold: Hold): void {
-    this.#unsent.delete(hold);
+    const place = this.#unsent.indexOf(hold);
+    if (place >= 0) this.#unsent.splice(place, 1);
     hold.release();
   }
 
@@ -169,8 +175,7 @@ export class PeerStream {
   /** For the registry: gives back all that is held for it. */
   release(): void {
     this.#request?.release();
-    for (const hold of this.#unsent) hold.release();
-    this.#unsent.clear();
+    for (const hold of this.#unsent.splice(0)) hold.release();
   }
 
   /** For the registry. */

@@ -17,6 +17,7 @@ import {
 } from '@grpc/grpc-js';
 import { DatabaseError, Slots } from '#base';
 import type { ByteBudget } from '../../byte-budget.ts';
+import type { FairBudget } from '../../fair-budget.ts';
 import { Call, type Surface } from './call.ts';
 import { asSerialised, type OutgoingFrames } from './framing.ts';
 import type { Method } from './method.ts';
@@ -53,7 +54,7 @@ export interface WireServerParts {
   /** Bytes of requests that arrive or are worked on. */
   readonly requests: ByteBudget;
   /** Bytes of replies that have not left yet. */
-  readonly unsent: ByteBudget;
+  readonly unsent: FairBudget;
   readonly meterOf: (method: MethodName) => MethodMeter;
   /** The status for whatever a handler threw. What it cannot name is a bug: it throws, and the node stops. */
   readonly statusOf: (failure: unknown, method: MethodName) => CallStatus;

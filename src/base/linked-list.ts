@@ -1,0 +1,75 @@
+/**
+ * A doubly linked list whose links belong to what is in it: in, out and to the end in constant time, in order.
+ *
+ * For queues of what is in flight, which a Map or Set would keep alive (see `Slots`). A link that is taken out points to
+ * nothing any more; otherwise one that has grown old would keep all that came behind it alive just so.
+ */
+import { assert } from './assert.ts';
+
+export class Link<Value> {
+  readonly value: Value;
+  /** These three are for the list alone. */
+  list: LinkedList<Value> | undefined = undefined;
+  previous: Link<Value> | undefined = undefined;
+  next: Link<Value> | undefined = undefined;
+
+  constructor(value: Value) {
+    this.value = value;
+  }
+}
+
+export class LinkedList<Value> {
+  #first: Link<Value> | undefined = undefined;
+  #last: Link<Value> | undefined = undefined;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get first(): Value | undefined {
+    return this.#first?.value;
+  }
+
+  has(link: Link<Value>): boolean {
+    return link.list === this;
+  }
+
+  /** A link is in one list at a time, once. */
+  append(link: Link<Value>): void {
+    assert(link.list === undefined, 'A link is in one list at a time');
+    link.list = this;
+    link.previous = this.#last;
+    if (this.#last === undefined) this.#first = link;
+    else this.#last.next = link;
+    this.#last = link;
+    this.#size += 1;
+  }
+
+  /** False when it is not in this list. */
+  remove(link: Link<Value>): boolean {
+    if (link.list !== this) return false;
+    const { previous, next } = link;
+    if (previous === undefined) this.#first = next;
+    else previous.next = next;
+    if (next === undefined) this.#last = previous;
+    else next.previous = previous;
+    link.list = undefined;
+    link.previous = undefined;
+    link.next = undefined;
+    this.#size -= 1;
+    return true;
+  }
+
+  /** Puts a link of this list at its end; one that is in none stays out. */
+  toEnd(link: Link<Value>): void {
+    if (this.remove(link)) this.append(link);
+  }
+
+  /** The first value that is accepted. */
+  find(accepts: (value: Value) => boolean): Value | undefined {
+    let link = this.#first;
+    while (link !== undefined && !accepts(link.value)) link = link.next;
+    return link?.value;
+  }
+}

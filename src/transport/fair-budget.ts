@@ -1,0 +1,314 @@
+/**
+ * A byte budget whose takers wait for room, such that those who keep what they took do not hold up those who let go (TM4).
+ *
+ * ```
+ *   |<───────────── common, three quarters ──────────────>|<── reserve, a quarter ──>|
+ *    anybody                                                quick takers that hold nothing,
+ *                                                           an eighth of it a connection
+ *
+ *                   ┌── quick: nothing held, and the last was let go of soon ──> reserve or common ──┐
+ *   take ── full ───┤        │ ^                                                                     ├──> held
+ *                   └── slow ┴─┘ judged with every release ─────────────────────> common ────────────┘
+ * ```
+ *
+ * Of the common part quick and slow ones get every other grant. Among the quick and among the slow the connections take
+ * turns; a connection with 500 streams counts as one. A taker is quick until it was seen to be slow, so what a connection
+ * can have of the reserve by takers that are new is bounded.
+ *
+ * Not here: connections that are opened by the hundred; they count as so many clients.
+ */
+import { assert, Link } from '#base';
+import { type BudgetTime, ByteBudget, type Evict, type Hold, type HoldKeeper, REAL_TIME } from './byte-budget.ts';
+import { Line, TurnsByLine } from './turns-by-line.ts';
+
+export interface FairBudgetOptions {
+  readonly bytesMax: number;
+  /** How long bytes may be held once others wait for them. */
+  readonly patienceMs: number;
+  /** Real time unless a test decides. */
+  readonly time?: BudgetTime;
+}
+
+/** Bytes that were on their way to the client no longer than this were let go of soon. */
+export const QUICK_MS = 250;
+
+const RESERVE_PER_BUDGET = 1 / 4;
+
+/** A connection that has as much of the reserve gets no more of it. */
+const SHARE_PER_RESERVE = 1 / 8;
+
+/** How often a queue looks for bytes that were kept too long, as a part of the patience. */
+const LOOKS_PER_PATIENCE = 8;
+
+interface Bytes {
+  readonly bytes: number;
+  readonly evict: Evict;
+}
+
+interface Wish extends Bytes {
+  readonly signal: AbortSignal;
+}
+
+/** Waits in one of the lines of its connection. */
+class Waiter {
+  readonly link: Link<Waiter> = new Link<Waiter>(this);
+  readonly taker: Taker;
+  readonly wish: Wish;
+  readonly grant: (hold: Hold) => void;
+
+  constructor(taker: Taker, wish: Wish, grant: (hold: Hold) => void) {
+    this.taker = taker;
+    this.wish = wish;
+    this.grant = grant;
+  }
+}
+
+/** What is known of one connection. */
+class Connection {
+  readonly quick: Line<Waiter> = new Line<Waiter>();
+  readonly slow: Line<Waiter> = new Line<Waiter>();
+  reservedBytes = 0;
+}
+
+export class FairBudget {
+  readonly #common: ByteBudget;
+  readonly #reserve: ByteBudget;
+  readonly #shareBytes: number;
+  readonly #patienceMs: number;
+  readonly #time: BudgetTime;
+  readonly #connections = new WeakMap<object, Connection>();
+  /** Each waiter is in one of the two. */
+  readonly #quick = new TurnsByLine<Waiter>();
+  readonly #slow = new TurnsByLine<Waiter>();
+  #waiting = 0;
+  /** Who has the next turn at the common part. */
+  #isSlowNext = false;
+  #isServing = false;
+  #hasMoreRoom = false;
+  #stopLooking: (() => void) | undefined;
+
+  constructor({ bytesMax, patienceMs, time = REAL_TIME }: FairBudgetOptions) {
+    const reserveBytes = Math.floor(bytesMax * RESERVE_PER_BUDGET);
+    const shared = { patienceMs, time, onRoom: () => this.#serve() };
+    this.#common = new ByteBudget({ bytesMax: bytesMax - reserveBytes, ...shared });
+    this.#reserve = new ByteBudget({ bytesMax: reserveBytes, ...shared });
+    this.#shareBytes = reserveBytes * SHARE_PER_RESERVE;
+    this.#patienceMs = patienceMs;
+    this.#time = time;
+  }
+
+  get bytesMax(): number {
+    return this.#common.bytesMax + this.#reserve.bytesMax;
+  }
+
+  /** Bytes that are held now. */
+  get used(): number {
+    return this.#common.used + this.#reserve.used;
+  }
+
+  /** Takers that wait. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** One who takes again and again: a stream, or a connection whose requests are answered in turn. */
+  taker(connection: object): Taker {
+    const known = this.#connections.get(connection) ?? new Connection();
+    this.#connections.set(connection, known);
+    return new Taker(this, known);
+  }
+
+  /** For the takers alone. Of the reserve, so much must be free. */
+  tryTake(taker: Taker, { bytes, evict }: Bytes, reserveBytes: number = bytes): Hold | undefined {
+    if (this.#waiting === 0 && this.#common.hasRoom(bytes)) return taker.hold(this.#common, { bytes, evict });
+    const isNext = taker.isQuick && this.#hasShare(taker) && this.#firstForReserve() === undefined;
+    return isNext && this.#reserve.hasRoom(reserveBytes) ? taker.hold(this.#reserve, { bytes, evict }) : undefined;
+  }
+
+  /** For the takers alone. */
+  takeAnyway(taker: Taker, bytes: Bytes): Hold {
+    return taker.hold(this.#common, bytes);
+  }
+
+  /** For the takers alone. */
+  async take(taker: Taker, wish: Wish): Promise<Hold> {
+    const { evict, signal } = wish;
+    signal.throwIfAborted();
+    const bytes = Math.min(wish.bytes, this.#common.bytesMax);
+    const asked = { bytes, evict, signal };
+    const hold = this.tryTake(taker, asked, this.#reserveFor(bytes)) ?? (await this.#wait(taker, asked));
+    if (hold === undefined) signal.throwIfAborted();
+    assert(hold !== undefined, 'A taker that gets nothing has given up');
+    return hold;
+  }
+
+  /** For the takers alone: puts a waiter where it belongs by what its taker has shown meanwhile. */
+  reseat(waiter: Waiter): void {
+    if (this.#leave(waiter)) this.#seat(waiter);
+  }
+
+  /** For the takers alone. */
+  isReserve(budget: ByteBudget): boolean {
+    return budget === this.#reserve;
+  }
+
+  /** For the takers alone. */
+  nowMs(): number {
+    return this.#time.nowMs();
+  }
+
+  /** The bytes, or undefined when the signal came first. */
+  #wait(taker: Taker, wish: Wish): Promise<Hold | undefined> {
+    const { signal } = wish;
+    return new Promise((resolve) => {
+      const giveUp = (): void => {
+        if (this.#leave(waiter)) this.#waiting -= 1;
+        taker.waiter = undefined;
+        this.#serve();
+        resolve(undefined);
+      };
+      const waiter = new Waiter(taker, wish, (hold) => {
+        signal.removeEventListener('abort', giveUp);
+        resolve(hold);
+      });
+      taker.waiter = waiter;
+      this.#seat(waiter);
+      this.#waiting += 1;
+      signal.addEventListener('abort', giveUp, { once: true });
+      this.#stopLooking ??= this.#time.every(this.#patienceMs / LOOKS_PER_PATIENCE, () => this.#serve());
+    });
+  }
+
+  /** What must be free for what may become so much: a page of HTTP that may become large must get on, too. */
+  #reserveFor(bytes: number): number {
+    return Math.min(bytes, this.#reserve.bytesMax / 2);
+  }
+
+  #hasShare({ connection }: Taker): boolean {
+    return connection.reservedBytes < this.#shareBytes;
+  }
+
+  /** No more than eight connections, those that have used up their share, are looked at in vain. */
+  #firstForReserve(): Waiter | undefined {
+    return this.#quick.first(({ taker }) => this.#hasShare(taker));
+  }
+
+  #seat({ taker, link }: Waiter): void {
+    if (taker.isQuick) this.#quick.add(taker.connection.quick, link);
+    else this.#slow.add(taker.connection.slow, link);
+  }
+
+  /** False when it does not wait any more. */
+  #leave({ taker, link }: Waiter): boolean {
+    const { quick, slow } = taker.connection;
+    return this.#quick.remove(quick, link) || this.#slow.remove(slow, link);
+  }
+
+  /** Gives what has become free to those whose turn it is. */
+  #serve(): void {
+    this.#hasMoreRoom = true;
+    // Whoever is told to go may do so at once, and come by here.
+    if (this.#isServing) return;
+    this.#isServing = true;
+    while (this.#hasMoreRoom) {
+      this.#hasMoreRoom = false;
+      while (this.#serveReserve() || this.#serveCommon());
+    }
+    this.#isServing = false;
+    if (this.#waiting > 0) return;
+    this.#stopLooking?.();
+    this.#stopLooking = undefined;
+  }
+
+  #serveReserve(): boolean {
+    const waiter = this.#firstForReserve();
+    return waiter !== undefined && this.#grant(waiter, this.#reserve, this.#reserveFor(waiter.wish.bytes));
+  }
+
+  #serveCommon(): boolean {
+    const [next, other] = this.#isSlowNext ? [this.#slow, this.#quick] : [this.#quick, this.#slow];
+    const waiter = next.first() ?? other.first();
+    if (waiter === undefined || !this.#grant(waiter, this.#common, waiter.wish.bytes)) return false;
+    this.#isSlowNext = !this.#isSlowNext;
+    return true;
+  }
+
+  /** False when not so much is free. */
+  #grant(waiter: Waiter, budget: ByteBudget, freeBytes: number): boolean {
+    const { taker, wish, link } = waiter;
+    const { quick, slow } = taker.connection;
+    if (!budget.hasRoom(freeBytes)) return false;
+    // Whoever was told to go to make room may have been the taker itself, which does not wait any more.
+    if (!this.#quick.serve(quick, link) && !this.#slow.serve(slow, link)) return true;
+    this.#waiting -= 1;
+    taker.waiter = undefined;
+    waiter.grant(taker.hold(budget, wish));
+    return true;
+  }
+}
+
+/** One who takes again and again, and is judged by how soon it lets go. */
+export class Taker implements HoldKeeper {
+  /** For the budget alone, and so are the next two and `hold`. */
+  readonly connection: Connection;
+  waiter: Waiter | undefined;
+  readonly #budget: FairBudget;
+  #holdCount = 0;
+  /** What it has of the reserve: one hold at most, because it got that when it had none. */
+  #reserved: Hold | undefined;
+  #isSlow = false;
+
+  /** For the budget alone. */
+  constructor(budget: FairBudget, connection: Connection) {
+    this.#budget = budget;
+    this.connection = connection;
+  }
+
+  get isQuick(): boolean {
+    return this.#holdCount === 0 && !this.#isSlow;
+  }
+
+  /** The bytes, or undefined when there is no room for them now. */
+  tryTake(bytes: number, evict: Evict): Hold | undefined {
+    return this.#budget.tryTake(this, { bytes, evict });
+  }
+
+  /** The bytes in any case: of what cannot be refused any more. */
+  takeAnyway(bytes: number, evict: Evict): Hold {
+    return this.#budget.takeAnyway(this, { bytes, evict });
+  }
+
+  /**
+   * Waits for what may become so many bytes, which its owner resizes when it knows. More than the common part of the
+   * budget counts as that, and of the reserve no more than half must be free.
+   */
+  take(bytes: number, evict: Evict, signal: AbortSignal): Promise<Hold> {
+    return this.#budget.take(this, { bytes, evict, signal });
+  }
+
+  hold(budget: ByteBudget, { bytes, evict }: Bytes): Hold {
+    const hold = budget.takeAnyway(bytes, evict, this);
+    this.#holdCount += 1;
+    if (this.#budget.isReserve(budget)) {
+      this.#reserved = hold;
+      this.connection.reservedBytes += bytes;
+    }
+    return hold;
+  }
+
+  /** For the holds alone. */
+  resized(hold: Hold, addedBytes: number): void {
+    if (hold === this.#reserved) this.connection.reservedBytes += addedBytes;
+  }
+
+  /** For the holds alone. */
+  released(hold: Hold): void {
+    this.#holdCount -= 1;
+    if (hold === this.#reserved) {
+      this.#reserved = undefined;
+      this.connection.reservedBytes -= hold.bytes;
+    }
+    if (hold.isRenewed) this.#isSlow = this.#budget.nowMs() - hold.sinceMs > QUICK_MS;
+    if (this.waiter !== undefined) this.#budget.reseat(this.waiter);
+  }
+}

@@ -1,0 +1,288 @@
+// Goal: whoever waits for room is served in turn, by connection, and takers that keep their bytes long do not hold up
+// those that let go of them soon (TM2, TM4). Method: takers in one process, at a time that the test moves.
+import { describe, expect, it } from 'vitest';
+import type { Hold } from '../../../src/transport/byte-budget.ts';
+import { FairBudget, QUICK_MS, type Taker } from '../../../src/transport/fair-budget.ts';
+import { ManualTime } from '../../support/budget-time.ts';
+
+const NEVER = new AbortController().signal;
+const nothing = (): void => undefined;
+const PATIENCE_MS = 10_000;
+const SLOW_MS = 4 * QUICK_MS;
+
+/** Of 32 bytes 24 are for all, and 8 for quick ones; a connection may have of these what it takes at once. */
+const BYTES = 32;
+const COMMON = 24;
+
+interface Bench {
+  readonly budget: FairBudget;
+  readonly time: ManualTime;
+  /** A taker of a connection of its own unless it is given. */
+  readonly taker: (connection?: object) => Taker;
+  /** One that was seen to be slow. */
+  readonly slow: (connection?: object) => Taker;
+  /** The whole common part is held by somebody who is not to be judged. */
+  readonly fill: () => Hold;
+}
+
+function benchOf(bytesMax = BYTES): Bench {
+  const time = new ManualTime();
+  const budget = new FairBudget({ bytesMax, patienceMs: PATIENCE_MS, time });
+  const taker = (connection: object = {}): Taker => budget.taker(connection);
+  const slow = (connection: object = {}): Taker => {
+    const made = taker(connection);
+    const hold = made.takeAnyway(1, nothing);
+    sent(hold, time, SLOW_MS);
+    return made;
+  };
+  return { budget, time, taker, slow, fill: () => taker().takeAnyway(COMMON, nothing) };
+}
+
+/** Sends what is held and lets go of it after so long. */
+function sent(hold: Hold | undefined, time: ManualTime, ms: number): void {
+  hold?.renew();
+  time.advance(ms);
+  hold?.release();
+}
+
+/** What is granted by and by. */
+class Grants {
+  readonly names: string[] = [];
+  readonly holds = new Map<string, Hold>();
+
+  async ask(name: string, taker: Taker, bytes: number, signal: AbortSignal = NEVER): Promise<void> {
+    const hold = await taker.take(bytes, nothing, signal);
+    this.names.push(name);
+    this.holds.set(name, hold);
+  }
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('those who wait', () => {
+  it('are served in order: a small one does not overtake a large one of its connection', async () => {
+    const { budget, slow, fill } = benchOf();
+    const filled = fill();
+    const [connection, grants] = [{}, new Grants()];
+    void grants.ask('large', slow(connection), 20);
+    void grants.ask('small', slow(connection), 1);
+    expect([budget.waiting, slow().tryTake(1, nothing)]).toEqual([2, undefined]);
+    filled.resize(5);
+    await settled();
+    expect(grants.names).toEqual([]);
+    filled.release();
+    await settled();
+    expect(grants.names).toEqual(['large', 'small']);
+  });
+
+  it('are served by connection: one with many streams counts as one', async () => {
+    const { slow, fill } = benchOf();
+    const [filled, crowd, grants] = [fill(), {}, new Grants()];
+    for (let n = 0; n < 100; n++) void grants.ask(`crowd ${n}`, slow(crowd), 6);
+    void grants.ask('alone', slow(), 6);
+    void grants.ask('other', slow(), 6);
+    filled.release();
+    await settled();
+    expect(grants.names).toEqual(['crowd 0', 'alone', 'other', 'crowd 1']);
+  });
+
+  it('get every other grant of the common part, quick or slow', async () => {
+    const { taker, slow, fill } = benchOf();
+    const [filled, grants] = [fill(), new Grants()];
+    const reserved = taker().tryTake(8, nothing);
+    for (let n = 0; n < 4; n++) {
+      void grants.ask(`quick ${n}`, taker(), 6);
+      void grants.ask(`slow ${n}`, slow(), 6);
+    }
+    filled.release();
+    await settled();
+    expect(grants.names).toEqual(['quick 0', 'slow 0', 'quick 1', 'slow 1']);
+    expect(reserved?.bytes).toBe(8);
+  });
+
+  it('get no more than the common part, however much they ask for', async () => {
+    const { taker } = benchOf();
+    expect((await taker().take(50, nothing, NEVER)).bytes).toBe(COMMON);
+  });
+
+  it('are forgotten when they give up, and the next one is served', async () => {
+    const { budget, slow, fill } = benchOf();
+    const filled = fill();
+    filled.resize(20);
+    const leaving = new AbortController();
+    const large = slow().take(9, nothing, leaving.signal);
+    const small = slow().take(2, nothing, NEVER);
+    expect(budget.waiting).toBe(2);
+    leaving.abort(new Error('gone'));
+    await expect(large).rejects.toThrow('gone');
+    expect([(await small).bytes, budget.waiting]).toEqual([2, 0]);
+    await expect(slow().take(1, nothing, leaving.signal)).rejects.toThrow('gone');
+  });
+
+  it('get what those are made to give back who keep it too long, and no more of them go than must', async () => {
+    const { time, slow } = benchOf();
+    const told: number[] = [];
+    for (const n of [1, 2, 3]) {
+      const hold = slow().tryTake(8, () => {
+        told.push(n);
+        hold?.release();
+      });
+    }
+    const grants = new Grants();
+    void grants.ask('waiting', slow(), 8);
+    time.advance(PATIENCE_MS - SLOW_MS * 4);
+    expect(told).toEqual([]);
+    time.advance(SLOW_MS * 2);
+    await settled();
+    expect([told, grants.names]).toEqual([[1], ['waiting']]);
+  });
+
+  it('may be among those who must give back', async () => {
+    const { budget, time, slow, fill } = benchOf();
+    const filled = fill();
+    filled.resize(COMMON - 4);
+    filled.pin();
+    const leaving = new AbortController();
+    const [both, grants] = [slow(), new Grants()];
+    const hold = both.tryTake(4, () => {
+      leaving.abort(new Error('cut'));
+      hold?.release();
+    });
+    hold?.renew();
+    const waiting = both.take(4, nothing, leaving.signal);
+    void grants.ask('behind', slow(), 1);
+    for (let n = 0; n < 4; n++) time.advance(PATIENCE_MS / 2);
+    await expect(waiting).rejects.toThrow('cut');
+    expect([grants.names, budget.waiting]).toEqual([['behind'], 0]);
+  });
+});
+
+describe('a quick taker', () => {
+  it('has room where slow ones have none (TM4)', () => {
+    const { time, taker, slow, fill } = benchOf();
+    fill();
+    const [quick, late] = [taker(), slow()];
+    expect(late.tryTake(1, nothing)).toBeUndefined();
+    for (let n = 0; n < 5; n++) sent(quick.tryTake(8, nothing), time, QUICK_MS);
+    const last = quick.tryTake(8, nothing);
+    expect(last?.bytes).toBe(8);
+    sent(last, time, QUICK_MS + 1);
+    expect(quick.tryTake(8, nothing)).toBeUndefined();
+  });
+
+  it('gets on at its own pace however many slow ones wait (TM4)', async () => {
+    const { budget, time, taker, slow } = benchOf();
+    const [crowd, grants] = [{}, new Grants()];
+    for (let n = 0; n < 500; n++) void grants.ask(`slow ${n}`, slow(crowd), 4);
+    await settled();
+    expect(budget.used).toBe(COMMON);
+    const quick = taker();
+    for (let n = 0; n < 100; n++) {
+      const hold = quick.tryTake(4, nothing) ?? (await quick.take(4, nothing, NEVER));
+      sent(hold, time, QUICK_MS / 2);
+    }
+    expect(budget.waiting).toBe(500 - COMMON / 4);
+  });
+
+  it('is one that was slow and lets go of what it has soon, also while it waits', async () => {
+    const { time, slow, fill } = benchOf();
+    const late = slow();
+    const hold = late.tryTake(4, nothing);
+    fill();
+    const grants = new Grants();
+    void grants.ask('late', late, 4);
+    await settled();
+    expect(grants.names).toEqual([]);
+    sent(hold, time, QUICK_MS);
+    await settled();
+    expect(grants.names).toEqual(['late']);
+  });
+
+  it('is none that has not let go of what it has', async () => {
+    const { time, taker, fill } = benchOf();
+    const quick = taker();
+    const hold = quick.tryTake(4, nothing);
+    fill();
+    expect(quick.tryTake(4, nothing)).toBeUndefined();
+    const grants = new Grants();
+    void grants.ask('quick', quick, 4);
+    void grants.ask('next', taker(), 4);
+    await settled();
+    expect(grants.names).toEqual(['next']);
+    sent(hold, time, 0);
+    await settled();
+    expect(grants.names).toEqual(['next', 'quick']);
+  });
+
+  it('is not judged by what the node did not send', () => {
+    const { time, taker, fill } = benchOf();
+    const quick = taker();
+    const unused = quick.tryTake(4, nothing);
+    time.advance(SLOW_MS);
+    unused?.release();
+    fill();
+    expect(quick.tryTake(4, nothing)?.bytes).toBe(4);
+  });
+
+  it('that wants much gets it when half of the reserve is free, and the others wait meanwhile', async () => {
+    const { budget, taker, fill } = benchOf();
+    fill();
+    const [first, grants] = [taker().tryTake(5, nothing), new Grants()];
+    expect(taker().tryTake(9, nothing)).toBeUndefined();
+    void grants.ask('large', taker(), 20);
+    void grants.ask('small', taker(), 1);
+    await settled();
+    expect(grants.names).toEqual([]);
+    first?.resize(4);
+    await settled();
+    expect([grants.names, budget.used]).toEqual([['large'], COMMON + 24]);
+    grants.holds.get('large')?.resize(3);
+    await settled();
+    expect(grants.names).toEqual(['large', 'small']);
+  });
+});
+
+describe('the reserve', () => {
+  /** Of 320 bytes 80 are reserved, and a connection gets no more of them once it has 10. */
+  const LARGE = 320;
+
+  it('gives an eighth to the new streams of one connection, and the rest to others', async () => {
+    const { budget, taker } = benchOf(LARGE);
+    taker().takeAnyway(240, nothing);
+    const [crowd, grants] = [{}, new Grants()];
+    for (let n = 0; n < 100; n++) void grants.ask(`crowd ${n}`, taker(crowd), 5);
+    await settled();
+    expect([grants.names, budget.waiting]).toEqual([['crowd 0', 'crowd 1'], 98]);
+    const others = Array.from({ length: 14 }, () => taker().tryTake(5, nothing));
+    expect(others.every((hold) => hold?.bytes === 5)).toBe(true);
+    expect(taker().tryTake(5, nothing)).toBeUndefined();
+    grants.holds.get('crowd 0')?.release();
+    await settled();
+    expect(grants.names).toEqual(['crowd 0', 'crowd 1', 'crowd 2']);
+  });
+
+  it('counts for a connection what a slice has turned out to be', () => {
+    const { taker } = benchOf(LARGE);
+    taker().takeAnyway(240, nothing);
+    const connection = {};
+    const hold = taker(connection).tryTake(5, nothing);
+    hold?.resize(10);
+    expect(taker(connection).tryTake(5, nothing)).toBeUndefined();
+    hold?.resize(9);
+    expect(taker(connection).tryTake(5, nothing)?.bytes).toBe(5);
+  });
+
+  it('is given back as a whole', async () => {
+    const { budget, taker } = benchOf(LARGE);
+    const filled = taker().takeAnyway(240, nothing);
+    const [connection, grants] = [{}, new Grants()];
+    for (let n = 0; n < 20; n++) void grants.ask(`${n}`, taker(n % 2 === 0 ? connection : {}), 7);
+    filled.release();
+    await settled();
+    expect(grants.names.length).toBe(20);
+    for (const hold of grants.holds.values()) hold.release();
+    expect([budget.used, budget.waiting, budget.bytesMax]).toEqual([0, 0, LARGE]);
+    expect(taker().tryTake(240, nothing)?.bytes).toBe(240);
+    expect(taker(connection).tryTake(80, nothing)?.bytes).toBe(80);
+  });
+});
