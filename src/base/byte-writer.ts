@@ -12,10 +12,14 @@ const TWO_28 = 2 ** 28;
 const TWO_32 = 2 ** 32;
 const START_BYTES = 256;
 const VARINT_BYTES_MAX = 10;
+/** Up to so many bytes a loop is faster than `set`. */
+const SHORT_BYTES_MAX = 48;
 
 export class ByteWriter {
   #bytes: Uint8Array;
   #length = 0;
+  /** What `view()` gave last: rows of one kind mostly have one length, and a view costs more than writing the row. */
+  #lent: Uint8Array | undefined;
 
   constructor(startBytes: number = START_BYTES) {
     this.#bytes = new Uint8Array(startBytes);
@@ -31,7 +35,13 @@ export class ByteWriter {
 
   /** The bytes so far, lent until the next write or `reset()`. */
   view(): Uint8Array {
-    return this.#bytes.subarray(0, this.#length);
+    if (this.#lent?.length !== this.#length) this.#lent = this.#bytes.subarray(0, this.#length);
+    return this.#lent;
+  }
+
+  /** What `checksum` says of the bytes so far. */
+  checksum(checksum: (bytes: Uint8Array, from: number, to: number) => number): number {
+    return checksum(this.#bytes, 0, this.#length);
   }
 
   /** The bytes so far, as an array of the caller's own; the writer is empty afterwards. */
@@ -84,6 +94,10 @@ export class ByteWriter {
 
   varint(value: number): void {
     this.reserve(VARINT_BYTES_MAX);
+    if (value < 0x80) {
+      this.#bytes[this.#length++] = value;
+      return;
+    }
     let rest = value;
     // Bitwise arithmetic ends at 31 bits; above it, peel off 28 bits (four whole groups) at a time by division.
     while (rest >= TWO_28) {
@@ -107,6 +121,10 @@ export class ByteWriter {
   }
 
   bytes(part: Uint8Array): void {
+    if (part.length <= SHORT_BYTES_MAX) {
+      this.slice(part, 0, part.length);
+      return;
+    }
     this.reserve(part.length);
     this.#bytes.set(part, this.#length);
     this.#length += part.length;
@@ -116,7 +134,7 @@ export class ByteWriter {
   slice(source: Uint8Array, from: number, to: number): void {
     const count = to - from;
     this.reserve(count);
-    if (count > 48) this.#bytes.set(source.subarray(from, to), this.#length);
+    if (count > SHORT_BYTES_MAX) this.#bytes.set(source.subarray(from, to), this.#length);
     else for (let at = 0; at < count; at++) this.#bytes[this.#length + at] = source[from + at] ?? 0;
     this.#length += count;
   }
@@ -153,6 +171,7 @@ export class ByteWriter {
     const grown = new Uint8Array(Math.max(2 * this.#bytes.length, this.#length + count));
     grown.set(this.#bytes.subarray(0, this.#length));
     this.#bytes = grown;
+    this.#lent = undefined;
   }
 }
 

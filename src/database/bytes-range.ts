@@ -1,5 +1,8 @@
 /** Bytes in the middle of others: comparing them where they stand, and taking them out. */
 
+/** Up to so many bytes a loop is faster than a view and `set`. */
+const SHORT_BYTES_MAX = 48;
+
 /** Whether `whole` equals `bytes[from, to)`. */
 export function equalsRange(whole: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {
   if (whole.length !== to - from) return false;
@@ -9,5 +12,8 @@ export function equalsRange(whole: Uint8Array, bytes: Uint8Array, from: number, 
 
 /** `bytes[from, to)` as an array of its own, also when `bytes` is a Node Buffer, whose `slice` would only be a view. */
 export function copyRange(bytes: Uint8Array, from: number = 0, to: number = bytes.length): Uint8Array {
-  return new Uint8Array(bytes.subarray(from, to));
+  const copy = new Uint8Array(to - from);
+  if (copy.length > SHORT_BYTES_MAX) copy.set(bytes.subarray(from, to));
+  else for (let at = 0; at < copy.length; at++) copy[at] = bytes[from + at] ?? 0;
+  return copy;
 }

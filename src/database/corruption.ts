@@ -19,8 +19,7 @@ export function isCorruptRecord(error: unknown): error is DatabaseError {
 
 /** Ends a value with the checksum of everything before it, 4 bytes little-endian. */
 export function sealRow(row: ByteWriter): void {
-  const content = row.view();
-  row.u32le(crc32(content));
+  row.u32le(row.checksum(crc32));
 }
 
 /** A reader over the content of a sealed value, behind its format byte; throws `corruptRecord`. */

@@ -22,7 +22,7 @@
 import { ByteReader, type ByteWriter } from '#base';
 import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
 import { HEAD_KIND, type HeadName } from './keys.ts';
-import { PostingBlock } from './posting.ts';
+import { PostingBlock, type PostingEntry, type PostingPlace, writePosting } from './posting.ts';
 
 const FORMAT = 1;
 const SPILLED = 1;
@@ -79,6 +79,30 @@ export function writeHead(into: ByteWriter, head: HeadFields, inline: Uint8Array
   if (!head.spilled) writeTips(into, head);
   into.varint(head.inlineCount);
   into.bytes(inline);
+  sealRow(into);
+}
+
+/** What `writeHead` writes for a subject with one event. */
+export function writeFirstOfSubject(
+  into: ByteWriter,
+  tip: readonly number[],
+  event: PostingEntry,
+  scratch: PostingPlace,
+): void {
+  const [streamId = 0, sourceId = 0, typeId = 0] = tip;
+  into.u8(FORMAT);
+  into.u8(0);
+  into.varint(event.revision);
+  into.varint(0);
+  into.varint(1);
+  into.varint(1);
+  into.varint(streamId);
+  into.varint(sourceId);
+  into.varint(typeId);
+  into.varint(0);
+  into.varint(1);
+  scratch.reset();
+  writePosting(into, scratch, event);
   sealRow(into);
 }
 

@@ -99,6 +99,15 @@ export class RowKeys {
     return key.view();
   }
 
+  /** The head of the subject `bytes[from, to)`. */
+  subject(bytes: Uint8Array, from: number, to: number): Uint8Array {
+    const key = this.#start(HEAD_KIND.SUBJECT);
+    key.u8(SUBJECT_SOME);
+    key.slice(bytes, from, to);
+    key.u8(0);
+    return key.view();
+  }
+
   chunk(name: HeadName, revision: number, index: number): Uint8Array {
     const key = this.#start(TABLE.CHUNK);
     appendTail(key, name);

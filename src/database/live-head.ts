@@ -5,9 +5,10 @@
  * written. When CHUNK_ENTRIES entries are inline and another comes, they leave as one chunk: the borders of chunks
  * depend on the list alone, never on when it was flushed (D8).
  */
-import { ByteWriter, NO_BYTES } from '#base';
-import { CHUNK_ENTRIES, type HeadContent, type HeadFields, inlineEntries, writeChunk } from './head.ts';
-import type { HeadKind, HeadName } from './keys.ts';
+import { assert, ByteWriter, NO_BYTES } from '#base';
+import { copyRange } from './bytes-range.ts';
+import { CHUNK_ENTRIES, type HeadContent, type HeadFields, inlineEntries, SUBJECT_TIP, writeChunk } from './head.ts';
+import { HEAD_KIND, type HeadKind, type HeadName, type RowKeys } from './keys.ts';
 import { type PostingEntry, PostingPlace, writePosting } from './posting.ts';
 import type { TipRow } from './small-rows.ts';
 
@@ -32,10 +33,7 @@ export interface FullChunk {
 }
 
 export class LiveHead implements HeadFields {
-  readonly name: HeadName;
   readonly kind: HeadKind;
-  /** The term of `name`; empty for "no subject", which is never looked up by term. */
-  readonly term: Uint8Array;
   readonly id: number;
   firstRevision = 0;
   lastRevision = 0;
@@ -59,11 +57,77 @@ export class LiveHead implements HeadFields {
   #packed: ByteWriter | undefined = undefined;
   #packedLast: PostingPlace | undefined = undefined;
 
+  /**
+   * Of a subject with one event, which nobody has asked for since: what it is called stands in somebody else's bytes.
+   * See `begin`.
+   */
+  isLent = false;
+  #name: HeadName | undefined;
+  /** The term is `#bytes[#from, #to)`. */
+  #bytes: Uint8Array;
+  #from = 0;
+  #to: number;
+
   constructor(name: HeadName, id: number) {
-    this.name = name;
+    this.#name = name;
     this.kind = name.kind;
-    this.term = name.term ?? NO_BYTES;
     this.id = id;
+    this.#bytes = name.term ?? NO_BYTES;
+    this.#to = this.#bytes.length;
+  }
+
+  get name(): HeadName {
+    this.#name ??= { kind: this.kind, term: copyRange(this.#bytes, this.#from, this.#to) };
+    return this.#name;
+  }
+
+  /** The term of `name`; empty for "no subject", which is never looked up by term. */
+  get term(): Uint8Array {
+    return this.name.term ?? NO_BYTES;
+  }
+
+  isOf(bytes: Uint8Array, from: number, to: number): boolean {
+    const own = this.#bytes;
+    const shift = this.#from - from;
+    if (this.#to - this.#from !== to - from) return false;
+    for (let at = from; at < to; at++) if (own[at + shift] !== bytes[at]) return false;
+    return true;
+  }
+
+  /**
+   * Turns the head of a subject into that of another, `bytes[from, to)`, whose first event is about to come. The bytes
+   * are lent, until `keep()`.
+   */
+  begin(bytes: Uint8Array, from: number, to: number): void {
+    assert(this.kind === HEAD_KIND.SUBJECT && !this.spilled, 'Heads of subjects are used again before they spill');
+    this.isLent = true;
+    this.#name = undefined;
+    this.#bytes = bytes;
+    this.#from = from;
+    this.#to = to;
+    this.firstRevision = 0;
+    this.lastRevision = 0;
+    this.lastWithoutSubject = 0;
+    this.count = 0;
+    this.inlineCount = 0;
+    this.changed = false;
+    // The tip of the life before has the shape of the one to come, and is written over (`setFirstTip`).
+    if (this.tips.length !== SUBJECT_TIP) this.tips = [0, 0, 0, 0];
+    this.#packed = undefined;
+  }
+
+  /** Takes its term as its own: it will be asked for again. */
+  keep(): void {
+    this.isLent = false;
+    if (this.count === 0) this.tips = [];
+    this.#bytes = this.term;
+    this.#from = 0;
+    this.#to = this.#bytes.length;
+  }
+
+  /** The key of its row: lent. */
+  keyOf(keys: RowKeys): Uint8Array {
+    return this.isLent ? keys.subject(this.#bytes, this.#from, this.#to) : keys.head(this.name);
   }
 
   /** The head of a row. Throws when the row's entries are corrupt. */
@@ -89,6 +153,14 @@ export class LiveHead implements HeadFields {
     this.lastRevision = entry.revision;
     if (!hasSubject) this.lastWithoutSubject = entry.revision;
     return chunk;
+  }
+
+  /** The tip of the one event of a head that was begun. */
+  setFirstTip(streamId: number, sourceId: number, typeId: number): void {
+    this.tips[0] = streamId;
+    this.tips[1] = sourceId;
+    this.tips[2] = typeId;
+    this.tips[3] = this.lastRevision;
   }
 
   /** Writes the inline entries, as a head's row holds them. */

@@ -5,13 +5,17 @@
  * Hot heads are cached in two generations. A lookup promotes a head to the young one; when the young one is full, and
  * only right after a flush has reached the store, it becomes the old one and the old one is dropped. A head with changes
  * that the store does not have yet was touched after that flush began, so it is never in what is dropped.
+ *
+ * A new subject is mostly a subject of one event. Its head is no hot one before it is asked for again; until then it is
+ * among the fresh ones (fresh-heads.ts), and forgotten when its row is in the store.
  */
 import { ByteWriter, decodeUtf8, encodeUtf8 } from '#base';
 import type { KvBatch } from '#kv';
 import { streamOfSource } from '#model';
-import { copyRange, equalsRange } from './bytes-range.ts';
+import { copyRange } from './bytes-range.ts';
 import { corruptRecord } from './corruption.ts';
-import { readHead, writeHead } from './head.ts';
+import { FreshHeads } from './fresh-heads.ts';
+import { readHead, writeFirstOfSubject, writeHead } from './head.ts';
 import type { KeyFilter } from './key-filter.ts';
 import { HASH_DOMAIN, KeyHash } from './key-hash.ts';
 import { HEAD_KIND, type HeadKind, NO_SUBJECT_HEAD } from './keys.ts';
@@ -50,6 +54,8 @@ export class LiveHeads {
   #young = new Map<number, LiveHead>();
   #old = new Map<number, LiveHead>();
   #youngCount = 0;
+  #fresh = new FreshHeads();
+  #freshInFlight = new FreshHeads();
   #changed: LiveHead[] = [];
   #chunks: FullChunk[] = [];
   readonly #withTipRows = new Set<LiveHead>();
@@ -77,17 +83,28 @@ export class LiveHeads {
     this.#hash.start(hashDomainOfHeads(kind));
     this.#hash.add(bytes, from, to);
     this.#hash.finish();
-    return this.#cached(kind, bytes, from, to) ?? this.#load(kind, bytes.subarray(from, to));
+    const hash = this.#hash.high | 0;
+    for (let head = this.#young.get(hash); head !== undefined; head = head.next) {
+      if (head.kind === kind && head.isOf(bytes, from, to)) return head;
+    }
+    // Whatever is in memory is in the filter, too.
+    if (!this.#filter.mayHold(this.#hash.high, this.#hash.low)) return undefined;
+    const cached = this.#cachedAsOld({ kind, hash }, bytes, from, to);
+    if (cached !== undefined) return cached;
+    const fresh = kind === HEAD_KIND.SUBJECT ? this.#keptFresh(hash, bytes, from, to) : undefined;
+    return fresh ?? this.#load(kind, bytes.subarray(from, to));
   }
 
   /** The head of the term, new if need be. */
   findOrMake(kind: HeadKind, bytes: Uint8Array, from: number, to: number): LiveHead {
     const found = this.find(kind, bytes, from, to);
     if (found !== undefined) return found;
-    const head = new LiveHead({ kind, term: copyRange(bytes, from, to) }, this.#takeId(kind));
     // `find` has left the hash of this very name.
-    this.#filter.add(this.#hash.high, this.#hash.low);
-    this.#keep(this.#hash.high | 0, head);
+    const { high, low } = this.#hash;
+    this.#filter.add(high, low);
+    if (kind === HEAD_KIND.SUBJECT) return this.#fresh.add(high | 0, bytes, from, to);
+    const head = new LiveHead({ kind, term: copyRange(bytes, from, to) }, this.#takeId(kind));
+    this.#keep(high | 0, head);
     return head;
   }
 
@@ -160,19 +177,29 @@ export class LiveHeads {
     for (const { name, revision, index, value } of this.#chunks) batch.put(keys.chunk(name, revision, index), value);
     for (const head of this.#withTipRows) this.#flushTips(batch, head);
     for (const head of this.#changed) {
-      this.#inline.reset();
-      head.writeInline(this.#inline, this.#scratch);
       this.#row.reset();
-      writeHead(this.#row, head, this.#inline.view());
-      batch.put(keys.head(head.name), this.#row.view());
+      this.#writeHead(head);
+      batch.put(head.keyOf(keys), this.#row.view());
       head.changed = false;
     }
     this.#chunks = [];
     this.#changed = [];
+    [this.#fresh, this.#freshInFlight] = [this.#freshInFlight, this.#fresh];
+  }
+
+  #writeHead(head: LiveHead): void {
+    if (head.isLent) {
+      writeFirstOfSubject(this.#row, head.tips, head.last, this.#scratch);
+      return;
+    }
+    this.#inline.reset();
+    head.writeInline(this.#inline, this.#scratch);
+    writeHead(this.#row, head, this.#inline.view());
   }
 
   /** What was flushed is in the store now: heads that nobody has asked for lately may go. */
   flushed(): void {
+    this.#freshInFlight.clear();
     for (const head of this.#withTipRows) {
       if ((head.tipRows?.size ?? 0) > this.#headsKept) forgetUnchangedTips(head);
     }
@@ -195,21 +222,33 @@ export class LiveHeads {
     }
   }
 
-  #cached(kind: HeadKind, bytes: Uint8Array, from: number, to: number): LiveHead | undefined {
-    const hash = this.#hash.high | 0;
-    let head = this.#young.get(hash);
-    while (head !== undefined && !(head.kind === kind && equalsRange(head.term, bytes, from, to))) head = head.next;
-    if (head !== undefined) return head;
+  /** The head, if it is cached in the old generation; it is in the young one then. */
+  #cachedAsOld(
+    { kind, hash }: { readonly kind: HeadKind; readonly hash: number },
+    bytes: Uint8Array,
+    from: number,
+    to: number,
+  ): LiveHead | undefined {
     const chain = this.#old.get(hash);
     if (chain === undefined) return undefined;
+    let head: LiveHead | undefined;
     // Promotion moves the whole chain: its members are few, and each must be reachable from one place only.
     this.#old.delete(hash);
     for (let each: LiveHead | undefined = chain; each !== undefined; ) {
       const next: LiveHead | undefined = each.next;
       this.#keep(hash, each);
-      if (each.kind === kind && equalsRange(each.term, bytes, from, to)) head = each;
+      if (each.kind === kind && each.isOf(bytes, from, to)) head = each;
       each = next;
     }
+    return head;
+  }
+
+  /** The head of a subject that this flush made, or the one on its way: who asks for it once will ask for it again. */
+  #keptFresh(hash: number, bytes: Uint8Array, from: number, to: number): LiveHead | undefined {
+    const head = this.#fresh.find(hash, bytes, from, to) ?? this.#freshInFlight.find(hash, bytes, from, to);
+    if (head === undefined) return undefined;
+    head.keep();
+    this.#keep(hash, head);
     return head;
   }
 
@@ -220,14 +259,12 @@ export class LiveHeads {
   }
 
   #load(kind: HeadKind, term: Uint8Array): LiveHead | undefined {
-    const { high, low } = this.#hash;
-    if (!this.#filter.mayHold(high, low)) return undefined;
     const name = { kind, term };
     const key = this.#reader.keys.head(name);
     const value = this.#reader.source.kv.get(key);
     if (value === undefined) return undefined;
     const head = LiveHead.from(readHead({ kind, term: copyRange(term) }, key, value), key);
-    this.#keep(high | 0, head);
+    this.#keep(this.#hash.high | 0, head);
     return head;
   }
 

@@ -64,6 +64,10 @@ export function latestOfType(head: HeadFields, typeId: number, read: TipReader):
 /** Remembers an event with these ids, all of them set, in the list of a subject. True when tip rows changed. */
 export function touchSubjectTip(head: LiveHead, { streamId, sourceId, typeId }: SubjectTipQuery): boolean {
   const revision = head.lastRevision;
+  if (head.isLent) {
+    head.setFirstTip(streamId, sourceId, typeId);
+    return false;
+  }
   if (!head.spilled) {
     const { tips } = head;
     for (let at = 0; at < tips.length; at += SUBJECT_TIP) {

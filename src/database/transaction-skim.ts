@@ -5,7 +5,6 @@
  */
 import { assert, varintLength } from '#base';
 import type { TransactionBodyView } from '#model';
-import { equalsRange } from './bytes-range.ts';
 import { EventSkim } from './event-skim.ts';
 import { HEAD_KIND } from './keys.ts';
 import type { LiveHead } from './live-head.ts';
@@ -95,5 +94,5 @@ export class TransactionSkim {
 }
 
 function isHead(head: LiveHead, bytes: Uint8Array, from: number, to: number): boolean {
-  return equalsRange(head.term, bytes, from, to);
+  return head.isOf(bytes, from, to);
 }
