@@ -5,36 +5,34 @@
  *   npm run search -- [--voters 3] [--learners 0] [--terms 3] [--proposals 1] [--crashes 1] [--doubles 0]
  *                     [--change 1,2 [--change-learners 3]] [--states 1000000]
  */
-import { parseArgs } from 'node:util';
 import { toReplicaId } from '#raft';
 import { search } from '../test/support/raft/search.ts';
+import { readNumber, readNumbers, readOptions, refuseAlone } from './support/command-line.ts';
 
-const { values } = parseArgs({
-  options: {
-    voters: { type: 'string', default: '3' },
-    learners: { type: 'string', default: '0' },
-    terms: { type: 'string', default: '3' },
-    proposals: { type: 'string', default: '1' },
-    crashes: { type: 'string', default: '1' },
-    doubles: { type: 'string', default: '0' },
-    change: { type: 'string' },
-    'change-learners': { type: 'string', default: '' },
-    states: { type: 'string', default: '1000000' },
-  },
-});
+const DEFAULTS = {
+  voters: '3',
+  learners: '0',
+  terms: '3',
+  proposals: '1',
+  crashes: '1',
+  doubles: '0',
+  states: '1000000',
+};
 
+const values = readOptions({ ...DEFAULTS, change: undefined, 'change-learners': undefined });
+refuseAlone(values, ['change-learners'], 'change');
+const scope = {
+  voters: count('voters', 1),
+  learners: count('learners', 0),
+  terms: count('terms', 1),
+  proposals: count('proposals', 0),
+  crashes: count('crashes', 0),
+  doubles: count('doubles', 0),
+  change: values.change === undefined ? undefined : { voters: ids('change'), learners: ids('change-learners') },
+  statesMax: count('states', 1),
+};
 const startedMs = performance.now();
-const found = search({
-  voters: Number(values.voters),
-  learners: Number(values.learners),
-  terms: Number(values.terms),
-  proposals: Number(values.proposals),
-  crashes: Number(values.crashes),
-  doubles: Number(values.doubles),
-  change:
-    values.change === undefined ? undefined : { voters: ids(values.change), learners: ids(values['change-learners']) },
-  statesMax: Number(values.states),
-});
+const found = search(scope);
 const seconds = (performance.now() - startedMs) / 1000;
 const rate = Math.round(found.states / seconds);
 const extent = found.isComplete ? 'all of them' : `up to ${found.depth} moves`;
@@ -45,9 +43,11 @@ if (found.broken !== undefined) {
   process.exitCode = 1;
 }
 
-function ids(text: string): readonly ReturnType<typeof toReplicaId>[] {
-  return text
-    .split(',')
-    .filter(Boolean)
-    .map((id) => toReplicaId(Number(id)));
+function count(option: keyof typeof DEFAULTS, min: number): number {
+  return readNumber(option, values[option], { min, isWhole: true });
+}
+
+function ids(option: 'change' | 'change-learners'): readonly ReturnType<typeof toReplicaId>[] {
+  const text = values[option];
+  return text === undefined ? [] : readNumbers(option, text, 1).map(toReplicaId);
 }

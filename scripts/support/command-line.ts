@@ -3,13 +3,15 @@ import { type ParseArgsConfig, parseArgs } from 'node:util';
 
 const EXIT_USAGE = 2;
 
-/** The values of the options, all of which take text. */
+/** The values of the options that take text. A flag is in the result when it was given. */
 export function readOptions<Name extends string>(
   defaults: Readonly<Record<Name, string | undefined>>,
+  flags: readonly string[] = [],
 ): Partial<Record<Name, string>> {
-  const options: NonNullable<ParseArgsConfig['options']> = Object.fromEntries(
-    Object.keys(defaults).map((name) => [name, { type: 'string' }]),
-  );
+  const options: NonNullable<ParseArgsConfig['options']> = Object.fromEntries([
+    ...Object.keys(defaults).map((name) => [name, { type: 'string' }]),
+    ...flags.map((name) => [name, { type: 'boolean' }]),
+  ]);
   try {
     return { ...defaults, ...parseArgs({ options }).values };
   } catch (error) {
@@ -29,6 +31,21 @@ export function readNumber(
   if (value >= min && (Number.isInteger(value) || !isWhole)) return value;
   const kind = isWhole ? 'a whole number' : 'a number';
   return refuse(`--${option} takes ${kind} from ${min} on, not ${JSON.stringify(text)}`);
+}
+
+/** The whole numbers that an option lists with commas between them, each `min` or more. */
+export function readNumbers(option: string, text: string | undefined, min: number): readonly number[] {
+  return (text ?? '').split(',').map((each) => readNumber(option, each, { min, isWhole: true }));
+}
+
+/** Ends the process when there are options that mean nothing without `needed`, which is not there. */
+export function refuseAlone(
+  options: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+  needed: string,
+): void {
+  const alone = names.find((name) => options[name] !== undefined);
+  if (alone !== undefined && options[needed] === undefined) refuse(`--${alone} goes with --${needed}`);
 }
 
 /** Says why the command line is not understood, and ends the process. */

@@ -9,7 +9,7 @@
  *
  * Exits with 1 when something is wrong. One seed of a hundred, and the first, runs twice: both runs must be the same.
  */
-import { parseArgs } from 'node:util';
+import { readNumber, readNumbers, readOptions, refuse, refuseAlone } from '../../scripts/support/command-line.ts';
 import { minimise, replayCommand } from './minimise.ts';
 import { forbidRealWorld } from './real-world.ts';
 import { type RunOptions, type RunResult, runSeed } from './scenario.ts';
@@ -18,22 +18,21 @@ const TWICE_EVERY = 100;
 const PROBLEMS_SHOWN = 5;
 
 const realMs = performance.now.bind(performance);
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string' },
-    seeds: { type: 'string' },
-    from: { type: 'string', default: '1' },
-    first: { type: 'string' },
-    faults: { type: 'string' },
-    operations: { type: 'string' },
-    'until-failure': { type: 'boolean', default: false },
-  },
-});
+const texts = { seed: undefined, seeds: undefined, from: undefined, first: undefined };
+const values = readOptions({ ...texts, faults: undefined, operations: undefined }, ['until-failure']);
+const endsAtFailure = 'until-failure' in values;
+if (values.seed !== undefined && values.seeds !== undefined) refuse('--seed and --seeds do not go together');
+refuseAlone(values, ['from', 'first', 'until-failure'], 'seeds');
+refuseAlone(values, ['faults', 'operations'], 'seed');
+const run =
+  values.seeds === undefined
+    ? { seed: whole('seed', values.seed ?? '1', 0), options: optionsOf() }
+    : { seeds: seedsOf(values.seeds) };
 forbidRealWorld();
-process.exitCode = values.seeds === undefined ? await one(Number(values.seed ?? 1)) : await many(Number(values.seeds));
+process.exitCode = run.seeds === undefined ? await one(run.seed, run.options) : await many(run.seeds);
 
-async function one(seed: number): Promise<number> {
-  const result = await runSeed(seed, { ...optionsOf(), listener: say });
+async function one(seed: number, options: RunOptions): Promise<number> {
+  const result = await runSeed(seed, { ...options, listener: say });
   const tally = [...result.tally].toSorted(([left], [right]) => (left < right ? -1 : 1));
   for (const [how, count] of tally) say(`${String(count).padStart(6)}  ${how}`);
   say(
@@ -43,11 +42,8 @@ async function one(seed: number): Promise<number> {
   return result.problems.length === 0 ? 0 : 1;
 }
 
-async function many(count: number): Promise<number> {
+async function many(seeds: readonly number[]): Promise<number> {
   const startedMs = realMs();
-  const from = Number(values.from);
-  const first = values.first?.split(',').map(Number) ?? [];
-  const seeds = [...first, ...Array.from({ length: count }, (_, place) => from + place)];
   let failures = 0;
   const total = { simulatedUs: 0, operations: 0, events: 0, faults: 0 };
   for (const seed of seeds) {
@@ -56,11 +52,11 @@ async function many(count: number): Promise<number> {
     total.operations += result.operationCount;
     total.events += result.eventCount;
     total.faults += result.faults.length;
-    const leak = seed === from || seed % TWICE_EVERY === 0 ? await difference(result) : undefined;
+    const leak = seed === seeds[0] || seed % TWICE_EVERY === 0 ? await difference(result) : undefined;
     if (result.problems.length === 0 && leak === undefined) continue;
     failures += 1;
     await explain(result, leak);
-    if (values['until-failure']) break;
+    if (endsAtFailure) break;
   }
   const seconds = (realMs() - startedMs) / 1000;
   const simulated = total.simulatedUs / 1e6;
@@ -88,7 +84,7 @@ async function explain(result: RunResult, leak: string | undefined): Promise<voi
   for (const problem of [...(leak === undefined ? [] : [leak]), ...problems].slice(0, PROBLEMS_SHOWN)) {
     say(`seed ${seed}: ${problem}`);
   }
-  if (leak !== undefined || values['until-failure']) return say(`  npm run sim -- --seed ${seed}`);
+  if (leak !== undefined || endsAtFailure) return say(`  npm run sim -- --seed ${seed}`);
   const small = await minimise(result);
   say(
     `  ${small.faults.length} of ${result.faults.length} faults and ${small.operations} of ${result.operationCount} operations do, after ${small.runs} runs:`,
@@ -101,9 +97,19 @@ async function explain(result: RunResult, leak: string | undefined): Promise<voi
 function optionsOf(): RunOptions {
   const { faults, operations } = values;
   return {
-    ...(faults === undefined ? {} : { faults: faults === 'none' ? [] : faults.split(',').map(Number) }),
-    ...(operations === undefined ? {} : { operations: Number(operations) }),
+    ...(faults === undefined ? {} : { faults: faults === 'none' ? [] : readNumbers('faults', faults, 0) }),
+    ...(operations === undefined ? {} : { operations: whole('operations', operations, 0) }),
   };
+}
+
+function seedsOf(count: string): readonly number[] {
+  const from = whole('from', values.from ?? '1', 0);
+  const first = values.first === undefined ? [] : readNumbers('first', values.first, 0);
+  return [...first, ...Array.from({ length: whole('seeds', count, 1) }, (_, place) => from + place)];
+}
+
+function whole(option: string, text: string, min: number): number {
+  return readNumber(option, text, { min, isWhole: true });
 }
 
 function say(line: string): void {

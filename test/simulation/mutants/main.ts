@@ -10,21 +10,22 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readNumber, readOptions, refuse } from '../../../scripts/support/command-line.ts';
 import { MUTANTS, type Mutant } from './catalogue.ts';
 
 const SEEDS = 200;
 const MINUTES_MAX = 15;
 
 const root = resolve(import.meta.dirname, '../../..');
-const { values } = parseArgs({
-  options: { only: { type: 'string' }, seeds: { type: 'string', default: String(SEEDS) } },
-});
+const values = readOptions({ only: undefined, seeds: String(SEEDS) });
+const seeds = String(readNumber('seeds', values.seeds, { min: 1, isWhole: true }));
 const chosen = values.only?.split(',');
+const stranger = chosen?.find((name) => MUTANTS.every((mutant) => mutant.name !== name));
+if (stranger !== undefined) refuse(`--only ${JSON.stringify(stranger)} is no mutant of test/simulation/mutants`);
 const mutants = MUTANTS.filter(({ name }) => chosen === undefined || chosen.includes(name));
 const copy = mkdtempSync(join(tmpdir(), 'cairn-mutants-'));
 try {
-  for (const part of ['src', 'test', 'package.json', 'tsconfig.json']) {
+  for (const part of ['src', 'test', 'scripts', 'package.json', 'tsconfig.json']) {
     cpSync(join(root, part), join(copy, part), { recursive: true });
   }
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
@@ -49,15 +50,12 @@ function isKilled(mutant: Mutant): boolean {
     const first = mutant.first === undefined ? [] : ['--first', mutant.first.join(',')];
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
-      ['--conditions=source', 'test/simulation/main.ts', '--seeds', values.seeds, ...first, '--until-failure'],
+      ['--conditions=source', 'test/simulation/main.ts', '--seeds', seeds, ...first, '--until-failure'],
       { cwd: copy, encoding: 'utf8', timeout: MINUTES_MAX * 60_000, maxBuffer: 2 ** 26 },
     );
     const lines = `${stdout}${stderr}`.split('\n');
     const found = lines.find((line) => line.startsWith('seed ')) ?? lines.find((line) => line.includes('Error'));
-    report(
-      mutant,
-      status === 0 ? `**survives ${values.seeds} seeds**` : (found ?? `exit code ${status}`).slice(0, 160),
-    );
+    report(mutant, status === 0 ? `**survives ${seeds} seeds**` : (found ?? `exit code ${status}`).slice(0, 160));
     return status !== 0 && found !== undefined;
   } finally {
     writeFileSync(path, original);

@@ -7,6 +7,9 @@ const ROOT = resolve(import.meta.dirname, '../../..');
 const CHAOS = 'chaos/kill-nine.ts';
 const BENCH = 'bench/run.ts';
 const BUILDS = 'bench/builds.ts';
+const SIMULATION = 'test/simulation/main.ts';
+const MUTANTS = 'test/simulation/mutants/main.ts';
+const SEARCH = 'scripts/search.ts';
 
 it.each([
   { tool: CHAOS, args: ['--kills', 'abc'], says: '--kills takes a whole number from 1 on, not "abc"' },
@@ -25,7 +28,22 @@ it.each([
   { tool: BUILDS, args: ['--rounds', '0', 'a=.'], says: '--rounds takes a whole number from 1 on, not "0"' },
   { tool: BUILDS, args: ['--measure=start'], says: 'there is nothing to compare' },
   { tool: BENCH, args: ['--events', ''], says: '--events takes a whole number from 1 on, not ""' },
-])('$tool $args is refused', { timeout: 60_000 }, ({ tool, args, says }) => {
+  { tool: SIMULATION, args: ['--seeds', 'many'], says: '--seeds takes a whole number from 1 on, not "many"' },
+  { tool: SIMULATION, args: ['--seed=-1'], says: '--seed takes a whole number from 0 on, not "-1"' },
+  {
+    tool: SIMULATION,
+    args: ['--seed', '1', '--faults', '3,x'],
+    says: '--faults takes a whole number from 0 on, not "x"',
+  },
+  { tool: SIMULATION, args: ['--seed', '1', '--seeds', '2'], says: '--seed and --seeds do not go together' },
+  { tool: SIMULATION, args: ['--seed', '1', '--until-failure'], says: '--until-failure goes with --seeds' },
+  { tool: SIMULATION, args: ['--operations', '5'], says: '--operations goes with --seed' },
+  { tool: MUTANTS, args: ['--only', 'nosuch'], says: '--only "nosuch" is no mutant of test/simulation/mutants' },
+  { tool: SEARCH, args: ['--voters', '0'], says: '--voters takes a whole number from 1 on, not "0"' },
+  { tool: SEARCH, args: ['--states', '1e6'], says: '--states takes a whole number from 1 on, not "1e6"' },
+  { tool: SEARCH, args: ['--change', '1,two'], says: '--change takes a whole number from 1 on, not "two"' },
+  { tool: SEARCH, args: ['--change-learners', '3'], says: '--change-learners goes with --change' },
+])('$tool $args is refused', ({ tool, args, says }) => {
   const options = { encoding: 'utf8', cwd: ROOT } as const;
   const { status, stdout, stderr } = spawnSync(process.execPath, ['--conditions=source', tool, ...args], options);
   const [line, ...rest] = stderr.split('\n').filter((text) => !text.includes('ExperimentalWarning'));
