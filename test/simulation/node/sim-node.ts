@@ -46,6 +46,7 @@ export class SimNode {
   /** How often a process was started. */
   #starts = 0;
   #isUp = false;
+  #isDraining = false;
   #isRestarting = false;
   /** Somebody has taken the node away for a while. */
   #isHeldDown = false;
@@ -66,6 +67,11 @@ export class SimNode {
 
   get isUp(): boolean {
     return this.#isUp;
+  }
+
+  /** Up, and on no way down: a process that drains refuses writes until the next one has its place. */
+  get isServing(): boolean {
+    return this.#isUp && !this.#isDraining;
   }
 
   /** The process that takes requests, if one does. */
@@ -131,6 +137,7 @@ export class SimNode {
     const process = this.process;
     if (process?.node === undefined) return;
     this.#simulator.note(`${this.name} drains`);
+    this.#isDraining = true;
     this.#drainProcess(process, process.node).catch((failure: unknown) => process.fail(failure));
   }
 
@@ -180,6 +187,7 @@ export class SimNode {
     const wasUp = this.#isUp;
     this.#process = undefined;
     this.#isUp = false;
+    this.#isDraining = false;
     this.disk.arm(undefined);
     this.#simulator.note(`${this.name} ends: ${how}`);
     if (wasUp) this.#listener.onDown();
