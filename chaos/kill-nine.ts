@@ -13,7 +13,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readNumber, readOptions } from '../scripts/support/command-line.ts';
 import { CatalogChurn, type ChurnSummary } from './support/catalog-churn.ts';
 import { Follower } from './support/follower.ts';
-import { type NodeProcess, startNode } from './support/node-process.ts';
+import { type NodeOptions, type NodeProcess, startNode } from './support/node-process.ts';
 import { Proof, type ProofSummary } from './support/proof.ts';
 import { StoreClient } from './support/store-client.ts';
 import { type Ledger, Writers } from './support/writers.ts';
@@ -38,6 +38,8 @@ export interface KillPlan {
    */
   loadMs(kill: number): number;
   report?(line: string): void;
+  /** Is given each process of the node as it starts. */
+  readonly onSpawn?: NodeOptions['onSpawn'];
 }
 
 /** The load, and what is known of it. */
@@ -51,7 +53,8 @@ interface World {
 /** Runs the plan in `dir`; throws with what is wrong at the first fault. */
 export async function killNine(dir: string, plan: KillPlan): Promise<KillReport> {
   const ledger: Ledger = new Map();
-  let node = await startNode({ dataDir: dir });
+  const start = (): Promise<NodeProcess> => startNode({ dataDir: dir, onSpawn: plan.onSpawn });
+  let node = await start();
   const proof = new Proof(await createDatabase(node), ledger);
   const world: World = { ledger, proof, churn: new CatalogChurn(), follower: new Follower(DATABASE) };
   try {
@@ -59,7 +62,7 @@ export async function killNine(dir: string, plan: KillPlan): Promise<KillReport>
       const isEarly = kill % EARLY_EVERY === 0;
       const before = proof.revision;
       await loadAndKill(node, world, { kill, writers: plan.writers, loadMs: isEarly ? 0 : plan.loadMs(kill) });
-      node = await startNode({ dataDir: dir });
+      node = await start();
       world.follower.check(await proof.check(node.grpc));
       await world.churn.check(node.grpc);
       plan.report?.(`kill ${kill}: ${proof.revision} revisions, ${proof.revision - before} of them new, nothing lost`);

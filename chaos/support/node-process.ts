@@ -24,6 +24,8 @@ export interface NodeOptions {
   readonly settings?: readonly string[];
   /** A program that runs the node, such as strace, with its arguments. */
   readonly under?: readonly string[];
+  /** Is given the process before it is ready: who ends it if it never gets so far. */
+  readonly onSpawn?: ((child: ChildProcess) => void) | undefined;
 }
 
 interface ReadyLine {
@@ -52,6 +54,7 @@ export async function startNode(options: NodeOptions): Promise<NodeProcess> {
     ...(options.settings ?? []),
   ];
   const child: ChildProcess = spawn(program, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+  options.onSpawn?.(child);
   let output = '';
   let log = '';
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {

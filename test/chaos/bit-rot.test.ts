@@ -3,24 +3,19 @@
 // with tables; one bit flipped in each part of one of them.
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
 import { Proof } from '../../chaos/support/proof.ts';
 import { StoreClient } from '../../chaos/support/store-client.ts';
 import { type Ledger, Writers } from '../../chaos/support/writers.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { endWithTest, testDir } from '../support/test-scope.ts';
 
 const TIMEOUT_MS = 240_000;
 const FOOTER_BYTES = 48;
 const SETTINGS = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--store-write-buffer-bytes=1MiB'];
 
 async function start(dataDir: string): Promise<NodeProcess> {
-  const node = await startNode({ dataDir, settings: SETTINGS });
-  onTestFinished(async () => {
-    node.kill('SIGKILL');
-    await node.ended;
-  });
-  return node;
+  return startNode({ dataDir, settings: SETTINGS, onSpawn: endWithTest });
 }
 
 /** Writes until there are a few tables, and stops; answers how to check what was written. */
@@ -59,34 +54,32 @@ async function logOfEnd(dataDir: string): Promise<string> {
 it('a node with a damaged table stops or does not start, and starts again from a whole one', {
   timeout: TIMEOUT_MS,
 }, async () => {
-  using dir = tempDir();
-  const proof = await fill(dir.path);
-  const note = join(dir.path, 'damage');
-  const table = tablesOf(dir.path)[0] ?? '';
+  const dir = testDir();
+  const proof = await fill(dir);
+  const note = join(dir, 'damage');
+  const table = tablesOf(dir)[0] ?? '';
   copyFileSync(table, `${table}.backup`);
 
   // What leads to the rows: footer and index (level-table.test.ts has every other bit).
   for (const at of [12, FOOTER_BYTES + 60]) {
     flip(table, (length) => length - at);
-    await expect(start(dir.path)).rejects.toThrow(
-      /ended with 1 .*\.ldb is damaged at offset \d+: found.*"cannot-start"/s,
-    );
+    await expect(start(dir)).rejects.toThrow(/ended with 1 .*\.ldb is damaged at offset \d+: found.*"cannot-start"/s);
     copyFileSync(`${table}.backup`, table);
   }
   expect(existsSync(note)).toBe(false);
 
   // A row: found soon after the start, and before the next one.
   flip(table, (length) => Math.floor(length / 2));
-  const log = await logOfEnd(dir.path);
+  const log = await logOfEnd(dir);
   const says = /\.ldb is damaged at offset \d+: found a block of \d+ bytes with checksum 0x\w{8}, expected 0x\w{8}/;
   expect(log).toContain('the node ended with 70');
   expect(log).toMatch(says);
   expect(log).toContain('"isolate":"scrub"');
   expect(readFileSync(note, 'utf8')).toMatch(says);
-  await expect(start(dir.path)).rejects.toThrow(says);
+  await expect(start(dir)).rejects.toThrow(says);
 
   copyFileSync(`${table}.backup`, table);
-  const whole = await start(dir.path);
+  const whole = await start(dir);
   expect(existsSync(note)).toBe(false);
   await proof.check(whole.grpc);
 });

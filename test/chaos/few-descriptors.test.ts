@@ -3,12 +3,12 @@
 // connections than that to both of its servers, and writers that begin before and go on.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
 import { Proof } from '../../chaos/support/proof.ts';
 import { StoreClient } from '../../chaos/support/store-client.ts';
 import { type Ledger, Writers } from '../../chaos/support/writers.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { endWithTest, testDir } from '../support/test-scope.ts';
 
 const TIMEOUT_MS = 240_000;
 const SETTINGS = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--store-write-buffer-bytes=1MiB'];
@@ -17,12 +17,7 @@ const SOON = { timeout: 60_000, interval: 100 };
 /** A node that may have so many files open at a time. */
 async function start(dataDir: string, filesMax: number): Promise<NodeProcess> {
   const under = ['bash', '-c', `ulimit -n ${filesMax}; exec "$@"`, 'bash'];
-  const node = await startNode({ dataDir, under, settings: SETTINGS });
-  onTestFinished(async () => {
-    node.kill('SIGKILL');
-    await node.ended;
-  });
-  return node;
+  return startNode({ dataDir, under, settings: SETTINGS, onSpawn: endWithTest });
 }
 
 /** Opens so many connections; some of them may be closed again. */
@@ -45,8 +40,8 @@ async function isReachable(address: string): Promise<boolean> {
 it('a node whose connections take all the files it may open goes on writing, and drains', {
   timeout: TIMEOUT_MS,
 }, async () => {
-  using dir = tempDir();
-  const node = await start(dir.path, 200);
+  const dir = testDir();
+  const node = await start(dir, 200);
   using client = new StoreClient(node.grpc);
   const ledger: Ledger = new Map();
   const proof = new Proof(await client.createDatabase('crowded'), ledger);
@@ -72,6 +67,6 @@ it('a node whose connections take all the files it may open goes on writing, and
 it('a node that may open too few files does not start, and says how many it needs', {
   timeout: TIMEOUT_MS,
 }, async () => {
-  using dir = tempDir();
-  await expect(start(dir.path, 100)).rejects.toThrow(/ended with 1 .*may have 100 files open.*needs 160 at least/s);
+  const dir = testDir();
+  await expect(start(dir, 100)).rejects.toThrow(/ended with 1 .*may have 100 files open.*needs 160 at least/s);
 });

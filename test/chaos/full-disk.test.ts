@@ -13,6 +13,7 @@ import type { ScanDatabaseLogRequest } from '../../src/transport/grpc/gen/cairn/
 import { Direction, Event } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
 import { failureOf, GrpcFailure, TestClient } from '../support/grpc-client.ts';
 import { lacksTool } from '../support/needed-tools.ts';
+import { endWithTest } from '../support/test-scope.ts';
 
 const MIB = 2 ** 20;
 const TIMEOUT_MS = 120_000;
@@ -22,13 +23,15 @@ const SETTINGS = ['--wal-segment-bytes=4MiB', '--store-write-buffer-bytes=1MiB',
 const REFILLS_MAX = 10;
 const SOON = { timeout: 60_000, interval: 100 };
 
+/** A disk of the running test. It goes after the nodes that were started on it. */
+async function mountDisk(): Promise<SmallDisk> {
+  const disk = await SmallDisk.mount(DISK_BYTES);
+  onTestFinished(async () => disk[Symbol.asyncDispose]());
+  return disk;
+}
+
 async function start(disk: SmallDisk, settings: readonly string[] = SETTINGS): Promise<NodeProcess> {
-  const node = await startNode({ dataDir: disk.directory('data'), under: disk.under, settings });
-  onTestFinished(async () => {
-    node.kill('SIGKILL');
-    await node.ended;
-  });
-  return node;
+  return startNode({ dataDir: disk.directory('data'), under: disk.under, settings, onSpawn: endWithTest });
 }
 
 /** A transaction that takes about as many bytes as it may. */
@@ -91,7 +94,7 @@ describe.skipIf(lacksTool('unshare', 'nsenter'))('a disk that transactions have 
   it('refuses writes, serves reads, and takes writes again after a delete (W15)', {
     timeout: TIMEOUT_MS,
   }, async () => {
-    await using disk = await SmallDisk.mount(DISK_BYTES);
+    const disk = await mountDisk();
     const node = await start(disk);
     await using client = new TestClient(node.grpc);
     for (const databaseName of ['large', 'small', 'spare']) await client.send('createDatabase', { databaseName });
@@ -144,7 +147,7 @@ describe.skipIf(lacksTool('unshare', 'nsenter'))('a disk that transactions have 
 
 describe.skipIf(lacksTool('unshare', 'nsenter'))('a disk that somebody else has filled', () => {
   it('under load is answered with refusals, and writes go on when it is emptied', { timeout: TIMEOUT_MS }, async () => {
-    await using disk = await SmallDisk.mount(DISK_BYTES);
+    const disk = await mountDisk();
     const node = await start(disk);
     const { ledger, proof, writers } = await load(node);
     await vi.waitFor(() => expect(acknowledged(ledger)).toBeGreaterThan(20), SOON);
@@ -165,7 +168,7 @@ describe.skipIf(lacksTool('unshare', 'nsenter'))('a disk that somebody else has 
   it('to the last byte under load loses nothing, and the node is there again on its ballast', {
     timeout: TIMEOUT_MS,
   }, async () => {
-    await using disk = await SmallDisk.mount(DISK_BYTES);
+    const disk = await mountDisk();
     const node = await start(disk);
     await hasBallast(disk);
     const { ledger, proof, writers } = await load(node);
@@ -192,7 +195,7 @@ describe.skipIf(lacksTool('unshare', 'nsenter'))('a disk that somebody else has 
   it('to the last byte while the node is at rest gives the ballast up, so that deletes go on (W15)', {
     timeout: TIMEOUT_MS,
   }, async () => {
-    await using disk = await SmallDisk.mount(DISK_BYTES);
+    const disk = await mountDisk();
     const node = await start(disk);
     await using client = new TestClient(node.grpc);
     await client.send('createDatabase', { databaseName: 'kept' });
@@ -212,7 +215,7 @@ describe.skipIf(lacksTool('unshare', 'nsenter'))('a disk that somebody else has 
   });
 
   it('before the node starts: it starts on its ballast, and says so', { timeout: TIMEOUT_MS }, async () => {
-    await using disk = await SmallDisk.mount(DISK_BYTES);
+    const disk = await mountDisk();
     const first = await start(disk);
     await using before = new TestClient(first.grpc);
     await before.send('createDatabase', { databaseName: 'kept' });
@@ -235,7 +238,7 @@ describe.skipIf(lacksTool('unshare', 'nsenter'))('a disk that somebody else has 
   it('before the node starts, without a ballast: it does not start, and says what to do', {
     timeout: TIMEOUT_MS,
   }, async () => {
-    await using disk = await SmallDisk.mount(DISK_BYTES);
+    const disk = await mountDisk();
     const bare = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0'];
     const first = await start(disk, bare);
     first.kill('SIGKILL');

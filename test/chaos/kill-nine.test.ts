@@ -2,14 +2,13 @@
 // `npm run chaos`, short; see chaos/kill-nine.ts for what it checks after every restart.
 import { expect, it } from 'vitest';
 import { killNine } from '../../chaos/kill-nine.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { endWithTest, testDir } from '../support/test-scope.ts';
 
 const KILLS = 8;
 
 it('a node that is killed eight times under load keeps what it acknowledged', { timeout: 600_000 }, async () => {
-  using dir = tempDir();
   const loadMs = (kill: number): number => 40 * kill;
-  const report = await killNine(dir.path, { kills: KILLS, writers: 6, loadMs });
+  const report = await killNine(testDir(), { kills: KILLS, writers: 6, loadMs, onSpawn: endWithTest });
   expect(report).toMatchObject({ kills: KILLS, refused: 0, delivered: report.events });
   expect(report.acknowledged).toBeGreaterThan(KILLS);
   expect(report.databasesCreated).toBeGreaterThan(0);

@@ -1,12 +1,12 @@
 // Goal: a node that is stopped for seconds under load and goes on answers what waited, loses nothing and follows its
 // history on (C2). Method: SIGSTOP and SIGCONT to a real node with writers and a subscriber at work.
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { Follower } from '../../chaos/support/follower.ts';
 import { pauseNode, startNode } from '../../chaos/support/node-process.ts';
 import { Proof } from '../../chaos/support/proof.ts';
 import { StoreClient } from '../../chaos/support/store-client.ts';
 import { type Ledger, Writers } from '../../chaos/support/writers.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { endWithTest, testDir } from '../support/test-scope.ts';
 
 const PAUSE_MS = 3000;
 const PAUSES = 2;
@@ -14,11 +14,11 @@ const PAUSES = 2;
 it('a node that is stopped twice for three seconds under load answers every writer afterwards', {
   timeout: 120_000,
 }, async () => {
-  using dir = tempDir();
-  const node = await startNode({ dataDir: dir.path, settings: ['--wal-segment-bytes=4MiB', '--ballast-bytes=0'] });
-  onTestFinished(async () => {
-    node.kill('SIGKILL');
-    await node.ended;
+  const dir = testDir();
+  const node = await startNode({
+    dataDir: dir,
+    settings: ['--wal-segment-bytes=4MiB', '--ballast-bytes=0'],
+    onSpawn: endWithTest,
   });
   using client = new StoreClient(node.grpc);
   const ledger: Ledger = new Map();

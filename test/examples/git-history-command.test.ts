@@ -2,16 +2,15 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { tempDir } from '../support/temp-dir.ts';
-
-// A real process on a busy machine takes its time.
-vi.setConfig({ testTimeout: 120_000 });
 
 const MAIN = resolve(import.meta.dirname, '../../examples/git-history/main.ts');
 
+const CACHE = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] };
+
 function run(args: readonly string[], path = process.env['PATH']): unknown {
-  const options = { encoding: 'utf8', env: { PATH: path, GIT_CEILING_DIRECTORIES: '/' } } as const;
+  const options = { encoding: 'utf8', env: { ...CACHE, PATH: path, GIT_CEILING_DIRECTORIES: '/' } } as const;
   const { status, stdout, stderr } = spawnSync(process.execPath, ['--conditions=source', MAIN, ...args], options);
   return { status, stdout, stderr };
 }

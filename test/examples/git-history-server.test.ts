@@ -12,6 +12,7 @@ import { type ImportSummary, importRepository } from '../../examples/git-history
 import { answer } from '../../examples/git-history/prompt.ts';
 import { GitRepository } from '../support/git-repository.ts';
 import { startTestServer } from '../support/server.ts';
+import { endWithTest } from '../support/test-scope.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const MAIN = resolve(ROOT, 'examples/git-history/main.ts');
@@ -209,6 +210,7 @@ async function converse(
   input: string,
 ): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }> {
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] });
+  endWithTest(child);
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

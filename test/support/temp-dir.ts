@@ -1,4 +1,7 @@
-/** A temporary folder for one test. `await using` or vitest's onTestFinished removes it. */
+/**
+ * A temporary folder that goes at the end of a block (`using`) or when its owner says so. What a process or a store may
+ * still write into when a test fails or takes too long is a `testDir()` of test-scope.ts.
+ */
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,10 +10,7 @@ export interface TempDir extends Disposable {
   readonly path: string;
 }
 
-/** A process that a test ends only when it is over may still write into its folder while that is removed. */
-const AGAIN = { maxRetries: 10, retryDelay: 100 };
-
 export function tempDir(): TempDir {
   const path = realpathSync(mkdtempSync(join(tmpdir(), 'cairn-test-')));
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true, ...AGAIN }) };
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { toGroupId, toNodeId } from '#base';
 import { openLevelStore } from '#storage';
 import { openDataDirectory } from '../../../src/cluster/data-directory.ts';
@@ -18,9 +18,6 @@ import {
   writeIdentity,
   writeTrash,
 } from '../../../src/cluster/node-rows.ts';
-
-// A real process on a busy machine takes its time.
-vi.setConfig({ testTimeout: 120_000 });
 
 const OPTIONS = {
   store: {},

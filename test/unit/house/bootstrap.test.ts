@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { tempDir } from '../../support/temp-dir.ts';
+import { endWithTest, testDir } from '../../support/test-scope.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 const LOCK = {
@@ -153,7 +153,7 @@ describe('running', () => {
   it('is drained by a SIGTERM to npm start, with no shell in between to stop at (H3)', async () => {
     const project = builtProject();
     const child = spawn('npm', ['start', '--silent', '--', 'wait'], { cwd: project.path, stdio: OUTPUT_ONLY });
-    onTestFinished(() => void child.kill('SIGKILL'));
+    endWithTest(child);
     const { ready } = await waitUntilReady(child);
     child.kill('SIGTERM');
     const [code] = await once(child, 'close');
@@ -204,8 +204,7 @@ describe('building', () => {
 });
 
 function freshProject(env: NodeJS.ProcessEnv = {}): Project {
-  const { path, [Symbol.dispose]: remove } = tempDir();
-  onTestFinished(remove);
+  const path = testDir();
   mkdirSync(join(path, 'scripts'));
   mkdirSync(join(path, 'src/main'), { recursive: true });
   cpSync(join(root, 'scripts/bootstrap.mjs'), join(path, 'scripts/bootstrap.mjs'));
@@ -259,7 +258,7 @@ function run(
 function launch(project: Project, args: readonly string[], option?: string): ChildProcess {
   const argv = [...(option === undefined ? [] : [option]), 'scripts/bootstrap.mjs', ...args];
   const child = spawn(process.execPath, argv, { cwd: project.path, env: project.env, stdio: OUTPUT_ONLY });
-  onTestFinished(() => void child.kill('SIGKILL'));
+  endWithTest(child);
   return child;
 }
 

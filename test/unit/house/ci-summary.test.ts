@@ -2,8 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { tempDir } from '../../support/temp-dir.ts';
+import { describe, expect, it } from 'vitest';
+import { testDir } from '../../support/test-scope.ts';
 
 const SCRIPT = resolve(import.meta.dirname, '../../../scripts/ci-summary.mjs');
 const GREEN = ['packages=0', 'check=0', 'test=0'];
@@ -56,8 +56,7 @@ function report(numPassedTests: number, numFailedTests: number, testResults: rea
 }
 
 function summary(text: string, steps: readonly string[]): { line: string | undefined; status: number | null } {
-  const { path, [Symbol.dispose]: remove } = tempDir();
-  onTestFinished(remove);
+  const path = testDir();
   writeFileSync(join(path, 'report.json'), text);
   const { stdout, status } = spawnSync(process.execPath, [SCRIPT, join(path, 'report.json'), ...steps], {
     encoding: 'utf8',

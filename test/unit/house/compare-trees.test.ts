@@ -1,9 +1,9 @@
 // Goal: generated code that is stale in any way is found. Method: two small folders.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { compareTrees } from '../../../scripts/support/compare-trees.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { testDir } from '../../support/test-scope.ts';
 
 describe('compareTrees', () => {
   it('finds nothing between equal folders', () => {
@@ -26,8 +26,7 @@ describe('compareTrees', () => {
 });
 
 function folder(files: Readonly<Record<string, string>>): string {
-  const { path, [Symbol.dispose]: remove } = tempDir();
-  onTestFinished(remove);
+  const path = testDir();
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(join(path, name, '..'), { recursive: true });
     writeFileSync(join(path, name), text);

@@ -2,9 +2,9 @@
 // temporary folder, answered by a tiny calculator.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type Command, type Replay, runScript } from '../../support/datadriven.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { testDir } from '../../support/test-scope.ts';
 
 const SCRIPT = `# A story.
 # It goes on.
@@ -76,8 +76,7 @@ function replay(text: string): Replay {
 }
 
 function script(text: string): string {
-  const { path, [Symbol.dispose]: remove } = tempDir();
-  onTestFinished(remove);
+  const path = testDir();
   writeFileSync(join(path, 'story.txt'), text);
   return join(path, 'story.txt');
 }

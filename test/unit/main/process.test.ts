@@ -4,22 +4,17 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { type NodeProcess, startNode } from '../../../chaos/support/node-process.ts';
-import { tempDir } from '../../support/temp-dir.ts';
-
-// A real process on a busy machine takes its time.
-vi.setConfig({ testTimeout: 120_000 });
+import { endWithTest, testDir } from '../../support/test-scope.ts';
 
 const MAIN = resolve(import.meta.dirname, '../../../src/main/main.ts');
+/** Nothing that a node could take for a setting. */
+const ENV = { PATH: '', NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] };
 
 async function start(dataDir: string, ...settings: readonly string[]): Promise<NodeProcess> {
-  const node = await startNode({ dataDir, settings: ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', ...settings] });
-  onTestFinished(async () => {
-    node.kill('SIGKILL');
-    await node.ended;
-  });
-  return node;
+  const small = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0'];
+  return startNode({ dataDir, settings: [...small, ...settings], onSpawn: endWithTest });
 }
 
 function run(...args: readonly string[]): {
@@ -27,7 +22,7 @@ function run(...args: readonly string[]): {
   readonly stdout: string;
   readonly stderr: string;
 } {
-  return spawnSync(process.execPath, ['--conditions=source', MAIN, ...args], { encoding: 'utf8', env: { PATH: '' } });
+  return spawnSync(process.execPath, ['--conditions=source', MAIN, ...args], { encoding: 'utf8', env: ENV });
 }
 
 /** Starts a node that refuses to; the one line that it logs. */
@@ -53,21 +48,21 @@ test('--help and --version answer on stdout', () => {
 });
 
 test('the permission model of Node, under which nothing can be synced, is refused in one line', () => {
-  using dir = tempDir();
+  const dir = testDir();
   const rights = ['--permission', '--allow-fs-read=*', '--allow-fs-write=*'];
-  const args = [...rights, '--conditions=source', MAIN, `--data-dir=${dir.path}/data`];
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env: { PATH: '' } });
+  const args = [...rights, '--conditions=source', MAIN, `--data-dir=${dir}/data`];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env: ENV });
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
   expect(stderr).toMatch(/^cairn: cannot run under the permission model.* without --permission\n$/);
-  expect(existsSync(join(dir.path, 'data'))).toBe(false);
+  expect(existsSync(join(dir, 'data'))).toBe(false);
 });
 
 test('a node whose stdout nobody reads goes on, and says so in its log', async () => {
-  using dir = tempDir();
+  const dir = testDir();
   const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0', '--ballast-bytes=0', '--wal-segment-bytes=4MiB'];
-  const args = ['--conditions=source', MAIN, `--data-dir=${dir.path}`, ...ports];
-  const child = spawn(process.execPath, args, { env: { PATH: '' }, stdio: ['ignore', 'pipe', 'pipe'] });
-  onTestFinished(() => void child.kill('SIGKILL'));
+  const args = ['--conditions=source', MAIN, `--data-dir=${dir}`, ...ports];
+  const child = spawn(process.execPath, args, { env: ENV, stdio: ['ignore', 'pipe', 'pipe'] });
+  endWithTest(child);
   const ended = once(child, 'exit');
   child.stdout.destroy();
   let log = '';
@@ -92,8 +87,8 @@ test('--version to a stdout that takes nothing is an error in one line', () => {
 });
 
 test('a node says in one line where it is, and answers there (N2)', async () => {
-  using dir = tempDir();
-  const node = await start(dir.path);
+  const dir = testDir();
+  const node = await start(dir);
   expect(node.grpc).toMatch(/^127\.0\.0\.1:\d+$/);
   expect(await (await fetch(`${node.http}/health`)).text()).toBe('OK');
   node.kill('SIGTERM');
@@ -103,8 +98,8 @@ test('a node says in one line where it is, and answers there (N2)', async () => 
 });
 
 test('its pool is wider than what long reads can fill', async () => {
-  using dir = tempDir();
-  const { pid } = await start(dir.path);
+  const dir = testDir();
+  const { pid } = await start(dir);
   const threads = readdirSync(`/proc/${pid}/task`).map((task) =>
     readFileSync(`/proc/${pid}/task/${task}/comm`, 'utf8'),
   );
@@ -112,8 +107,8 @@ test('its pool is wider than what long reads can fill', async () => {
 });
 
 test('what was taken in before SIGTERM is answered, and is there after the next start (N3)', async () => {
-  using dir = tempDir();
-  const first = await start(dir.path);
+  const dir = testDir();
+  const first = await start(dir);
   const post = (node: NodeProcess, path: string, body: unknown): Promise<Response> =>
     fetch(`${node.http}${path}`, {
       method: 'POST',
@@ -129,7 +124,7 @@ test('what was taken in before SIGTERM is answered, and is there after the next 
   expect(await first.ended).toBe(0);
   const committed = settled.filter((answer) => answer.status === 'fulfilled' && answer.value.status === 200).length;
   expect(committed).toBeGreaterThan(0);
-  const second = await start(dir.path);
+  const second = await start(dir);
   const described: unknown = await (await fetch(`${second.http}/db/kept/latest`)).json();
   expect(described).toMatchObject({ revision: expect.any(Number) });
   const { revision } = Object(described);
@@ -137,8 +132,8 @@ test('what was taken in before SIGTERM is answered, and is there after the next 
 });
 
 test('a signal that comes twice at once is one: the node still drains (N3)', async () => {
-  using dir = tempDir();
-  const node = await start(dir.path);
+  const dir = testDir();
+  const node = await start(dir);
   node.kill('SIGINT');
   node.kill('SIGINT');
   expect(await node.ended).toBe(0);
@@ -146,19 +141,19 @@ test('a signal that comes twice at once is one: the node still drains (N3)', asy
 });
 
 test('a data directory that is in use is refused with its name, in one line (N1)', async () => {
-  using dir = tempDir();
-  await start(dir.path);
-  expect(refusal(dir.path)).toMatchObject({
+  const dir = testDir();
+  await start(dir);
+  expect(refusal(dir)).toMatchObject({
     event: 'cannot-start',
     level: 'error',
     reason: 'DataDirectoryInUse',
-    message: expect.stringContaining(dir.path),
+    message: expect.stringContaining(dir),
   });
 });
 
 test('a data directory that can be none is refused with its name, in one line', () => {
-  using dir = tempDir();
-  const file = join(dir.path, 'file');
+  const dir = testDir();
+  const file = join(dir, 'file');
   writeFileSync(file, '');
   // Where no user may make a directory, not even root.
   for (const path of [file, join(file, 'below'), '/proc/nowhere/data']) {
@@ -171,25 +166,25 @@ test('a data directory that can be none is refused with its name, in one line', 
 });
 
 test('a damaged log is refused with its name, in one line, and with the stack when asked for', async () => {
-  using dir = tempDir();
-  const node = await start(dir.path);
+  const dir = testDir();
+  const node = await start(dir);
   node.kill('SIGTERM');
   await node.ended;
-  const guard = join(dir.path, 'log', 'guard');
+  const guard = join(dir, 'log', 'guard');
   truncateSync(guard, 100);
-  expect(refusal(dir.path)).toMatchObject({ event: 'cannot-start', message: expect.stringContaining(guard) });
-  const { status, stderr } = run(`--data-dir=${dir.path}`, '--grpc-port=0', '--log-level=debug');
+  expect(refusal(dir)).toMatchObject({ event: 'cannot-start', message: expect.stringContaining(guard) });
+  const { status, stderr } = run(`--data-dir=${dir}`, '--grpc-port=0', '--log-level=debug');
   expect(status).toBe(1);
   expect(stderr).toContain('    at ');
 });
 
 test('a port that is taken is refused with its number, and the directory is free again', async () => {
-  using dir = tempDir();
-  using other = tempDir();
-  const first = await start(dir.path);
+  const dir = testDir();
+  const other = testDir();
+  const first = await start(dir);
   const port = first.http.split(':').at(-1) ?? '';
   const message = expect.stringContaining(`127.0.0.1:${port}`);
-  expect(refusal(other.path, port)).toMatchObject({ event: 'cannot-start', message });
-  const third = await start(other.path);
+  expect(refusal(other, port)).toMatchObject({ event: 'cannot-start', message });
+  const third = await start(other);
   expect(await (await fetch(`${third.http}/health`)).text()).toBe('OK');
 });

@@ -1,13 +1,10 @@
 // Goal: a node runs with its options of V8 however it was started, and with those of whoever started it.
 // Method: the choice of options as a function; a real process, asked for its command line.
 import { readFileSync } from 'node:fs';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { startNode } from '../../../chaos/support/node-process.ts';
 import { lackingV8Options } from '../../../src/main/v8-options.ts';
-import { tempDir } from '../../support/temp-dir.ts';
-
-// A real process on a busy machine takes its time.
-vi.setConfig({ testTimeout: 120_000 });
+import { endWithTest, testDir } from '../../support/test-scope.ts';
 
 test('options that were given stay as they are', () => {
   expect(lackingV8Options(['--conditions=source'])).toHaveLength(5);
@@ -19,12 +16,8 @@ test('options that were given stay as they are', () => {
 });
 
 test('a process that was started without them has them before it is ready', async () => {
-  using dir = tempDir();
-  const node = await startNode({ dataDir: dir.path, settings: ['--wal-segment-bytes=4MiB', '--ballast-bytes=0'] });
-  onTestFinished(async () => {
-    node.kill('SIGKILL');
-    await node.ended;
-  });
+  const settings = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0'];
+  const node = await startNode({ dataDir: testDir(), settings, onSpawn: endWithTest });
   const commandLine = readFileSync(`/proc/${node.pid}/cmdline`, 'utf8').split('\0');
   expect(lackingV8Options(commandLine)).toEqual([]);
   expect(commandLine).toContain('--conditions=source');

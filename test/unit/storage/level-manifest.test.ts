@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openLevelStore } from '#storage';
 import { maskedCrc32c } from '../../../src/storage/level-bytes.ts';
 import { ManifestReader } from '../../../src/storage/level-manifest.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { testDir } from '../../support/test-scope.ts';
 
 const BLOCK_BYTES = 32 * 1024;
 const HEADER_BYTES = 7;
@@ -55,12 +55,11 @@ function edits(count: number): readonly Uint8Array[] {
 
 /** A directory with a CURRENT, and the path of its MANIFEST. */
 function storeWith(manifest: Uint8Array): { readonly dir: string; readonly path: string } {
-  const dir = tempDir();
-  onTestFinished(() => dir[Symbol.dispose]());
-  writeFileSync(join(dir.path, 'CURRENT'), `${NAME}\n`);
-  const path = join(dir.path, NAME);
+  const dir = testDir();
+  writeFileSync(join(dir, 'CURRENT'), `${NAME}\n`);
+  const path = join(dir, NAME);
   writeFileSync(path, manifest);
-  return { dir: dir.path, path };
+  return { dir, path };
 }
 
 test('a MANIFEST that grows is read on, and a record that is not whole yet is waited for (W18)', () => {
@@ -134,18 +133,18 @@ test('a MANIFEST that became shorter is damage', () => {
 });
 
 test('a MANIFEST that CURRENT names anew is read from its begin', async () => {
-  using dir = tempDir();
-  const reader = new ManifestReader(dir.path);
+  const dir = testDir();
+  const reader = new ManifestReader(dir);
   const paths = new Set<string>();
   for (let round = 1; round <= 3; round++) {
-    const store = await openLevelStore(dir.path);
+    const store = await openLevelStore(dir);
     onTestFinished(async () => store.close());
     const batch = store.batch();
     batch.put(Uint8Array.of(round), NOTHING);
     await store.write(batch);
     await store.compact(NOTHING, END);
     const read = reader.readOn();
-    expect(read).toEqual(new ManifestReader(dir.path).readOn());
+    expect(read).toEqual(new ManifestReader(dir).readOn());
     expect(read?.tables.length).toBeGreaterThan(0);
     paths.add(read?.path ?? '');
     await store.close();

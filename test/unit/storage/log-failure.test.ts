@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest';
 import { toGroupId } from '#base';
 import { Wal } from '#storage';
 import { lacksTool } from '../../support/needed-tools.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { endWithTest, testDir } from '../../support/test-scope.ts';
 
 const CHILD = resolve(import.meta.dirname, '../../support/log-child.ts');
 const IDENTITY = { clusterId: new Uint8Array(16).fill(1), storeId: new Uint8Array(16).fill(2) };
@@ -35,7 +35,7 @@ describe.skipIf(lacksTool('strace'))('a process whose fdatasync fails', () => {
     'with $error at call $when ends with 70 and has lost nothing (W7, W10)',
     { timeout: 120_000 },
     async ({ error, when }) => {
-      using directory = tempDir();
+      const directory = testDir();
       const fault = `inject=fdatasync:error=${error}:when=${when}`;
       const strace = [
         'strace',
@@ -47,25 +47,25 @@ describe.skipIf(lacksTool('strace'))('a process whose fdatasync fails', () => {
         '-e',
         fault,
       ];
-      const end = await runChild([...strace, process.execPath], directory.path, 400);
+      const end = await runChild([...strace, process.execPath], directory, 400);
       expect(end).toMatchObject({ code: 70, stderr: expect.stringMatching(/could not be written|no space left/) });
-      await expectGoesOn(directory.path, end.acknowledged);
+      await expectGoesOn(directory, end.acknowledged);
     },
   );
 });
 
 describe('a process that is killed', () => {
   it('has lost nothing that it acknowledged, ten times in a row (W10)', { timeout: 120_000 }, async () => {
-    using directory = tempDir();
+    const directory = testDir();
     let acknowledged = 0;
     for (let round = 0; round < 10; round++) {
-      const end = await runChild([process.execPath], directory.path, 100_000, acknowledged + 20 + 37 * round);
+      const end = await runChild([process.execPath], directory, 100_000, acknowledged + 20 + 37 * round);
       expect(end.signal).toBe('SIGKILL');
       expect(end.acknowledged).toBeGreaterThan(acknowledged);
       acknowledged = end.acknowledged;
-      expect((await held(directory.path)).last).toBeGreaterThanOrEqual(acknowledged);
+      expect((await held(directory)).last).toBeGreaterThanOrEqual(acknowledged);
     }
-    await expectGoesOn(directory.path, acknowledged);
+    await expectGoesOn(directory, acknowledged);
   });
 });
 
@@ -100,6 +100,7 @@ async function runChild(
   const [program = '', ...options] = command;
   const args = [...options, '--conditions=source', CHILD, `${directory}/wal`, String(count), String(PAYLOAD_BYTES)];
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  endWithTest(child);
   let stdout = '';
   let stderr = '';
   const acknowledged = (): number => Number(stdout.slice(0, stdout.lastIndexOf('\n')).split('\n').at(-1) ?? 0);

@@ -4,9 +4,10 @@
 import { createHash } from 'node:crypto';
 import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { openLevelStore, StorageFailure, verifyStore } from '#storage';
 import { type TempDir, tempDir } from '../../support/temp-dir.ts';
+import { testDir } from '../../support/test-scope.ts';
 
 const NOTHING = new Uint8Array(0);
 const END = Uint8Array.of(0xff);
@@ -31,11 +32,10 @@ beforeAll(async () => {
 
 /** A copy of the store, and the name of its file that matches. */
 function copy(pattern: RegExp): { readonly dir: string; readonly name: string; readonly path: string } {
-  const dir = tempDir();
-  onTestFinished(() => dir[Symbol.dispose]());
-  cpSync(whole.path, dir.path, { recursive: true });
-  const name = readdirSync(dir.path).findLast((file) => pattern.test(file)) ?? '';
-  return { dir: dir.path, name, path: join(dir.path, name) };
+  const dir = testDir();
+  cpSync(whole.path, dir, { recursive: true });
+  const name = readdirSync(dir).findLast((file) => pattern.test(file)) ?? '';
+  return { dir, name, path: join(dir, name) };
 }
 
 function isRefused(dir: string): boolean {

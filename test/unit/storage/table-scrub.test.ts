@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type LevelStore, openLevelStore, ScrubThread } from '#storage';
 import { TableScrub } from '../../../src/storage/table-scrub.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { testDir } from '../../support/test-scope.ts';
 
 const NOTHING = new Uint8Array(0);
 const END = Uint8Array.of(0xff);
@@ -40,10 +40,10 @@ function finish(scrub: TableScrub): { bytes: number; firstLook: boolean } {
 }
 
 test('new tables are looked through once, and all of them in a round; those that go in the middle are no fault', async () => {
-  using dir = tempDir();
-  const store = await openLevelStore(dir.path, { maxFileBytes: 2 ** 20 });
+  const dir = testDir();
+  const store = await openLevelStore(dir, { maxFileBytes: 2 ** 20 });
   onTestFinished(async () => store.close());
-  const scrub = new TableScrub(dir.path);
+  const scrub = new TableScrub(dir);
   expect(finish(scrub).bytes).toBe(0);
   await writeTable(store, 0);
   const first = finish(scrub);
@@ -60,25 +60,25 @@ test('new tables are looked through once, and all of them in a round; those that
 });
 
 test('a table that is missing, or damaged in a round, is named (W18, W19)', async () => {
-  using dir = tempDir();
-  const store = await openLevelStore(dir.path);
+  const dir = testDir();
+  const store = await openLevelStore(dir);
   onTestFinished(async () => store.close());
   await writeTable(store, 0);
-  const [name = ''] = tablesOf(dir.path);
-  const scrub = new TableScrub(dir.path);
+  const [name = ''] = tablesOf(dir);
+  const scrub = new TableScrub(dir);
   finish(scrub);
-  flip(join(dir.path, name), 500_000);
+  flip(join(dir, name), 500_000);
   expect(finish(scrub).bytes).toBe(0);
   scrub.beginRound();
   expect(() => finish(scrub)).toThrow(`${name} is damaged at offset`);
-  rmSync(join(dir.path, name));
-  const another = new TableScrub(dir.path);
+  rmSync(join(dir, name));
+  const another = new TableScrub(dir);
   expect(() => finish(another)).toThrow(`${name} is damaged: it is missing`);
 });
 
 test('the thread reports what it has verified, round after round, and then the damage', async () => {
-  using dir = tempDir();
-  const store = await openLevelStore(dir.path);
+  const dir = testDir();
+  const store = await openLevelStore(dir);
   onTestFinished(async () => store.close());
   await writeTable(store, 0);
   const damage = Promise.withResolvers<Error>();
@@ -91,25 +91,25 @@ test('the thread reports what it has verified, round after round, and then the d
     if (rounds === 2) second.resolve();
   };
   const pace = { firstLookBytes: 2 ** 30, roundBytes: 2 ** 30, roundMs: 20, pollMs: 5 };
-  const thread = new ScrubThread(dir.path, { onVerified, onFailure: damage.resolve }, pace);
+  const thread = new ScrubThread(dir, { onVerified, onFailure: damage.resolve }, pace);
   onTestFinished(async () => thread.close());
   await second.promise;
   expect(bytes).toBeGreaterThan(1_600_000);
-  const [name = ''] = tablesOf(dir.path);
-  flip(join(dir.path, name), 300_000);
+  const [name = ''] = tablesOf(dir);
+  flip(join(dir, name), 300_000);
   const failure = await damage.promise;
-  expect(failure).toMatchObject({ name: 'StorageFailure', kind: 'corrupt', path: join(dir.path, name) });
+  expect(failure).toMatchObject({ name: 'StorageFailure', kind: 'corrupt', path: join(dir, name) });
 });
 
 test('the thread begins with the first table', async () => {
-  using dir = tempDir();
-  const store = await openLevelStore(dir.path);
+  const dir = testDir();
+  const store = await openLevelStore(dir);
   onTestFinished(async () => store.close());
   const verified = Promise.withResolvers<void>();
   const onVerified = ({ bytes }: { readonly bytes: number }): void => {
     if (bytes > 0) verified.resolve();
   };
-  const thread = new ScrubThread(dir.path, { onVerified, onFailure: verified.reject }, { roundMs: 5, pollMs: 5 });
+  const thread = new ScrubThread(dir, { onVerified, onFailure: verified.reject }, { roundMs: 5, pollMs: 5 });
   onTestFinished(async () => thread.close());
   expect(thread.isRunning).toBe(false);
   await writeTable(store, 0);
@@ -118,8 +118,8 @@ test('the thread begins with the first table', async () => {
 });
 
 test('the thread looks into the MANIFEST once in a poll interval, whatever it reads meanwhile', async () => {
-  using dir = tempDir();
-  const store = await openLevelStore(dir.path);
+  const dir = testDir();
+  const store = await openLevelStore(dir);
   onTestFinished(async () => store.close());
   await writeTable(store, 0);
   const rounds = [1, 2, 3].map(() => Promise.withResolvers<void>());
@@ -129,11 +129,11 @@ test('the thread looks into the MANIFEST once in a poll interval, whatever it re
   };
   const onFailure = (failure: Error): void => rounds.forEach(({ reject }) => reject(failure));
   const pace = { firstLookBytes: 2 ** 30, roundBytes: 2 ** 30, roundMs: 20, pollMs: 600_000 };
-  const thread = new ScrubThread(dir.path, { onVerified, onFailure }, pace);
+  const thread = new ScrubThread(dir, { onVerified, onFailure }, pace);
   onTestFinished(async () => thread.close());
   await rounds[0]?.promise;
-  const [manifest = ''] = readdirSync(dir.path).filter((name) => name.startsWith('MANIFEST'));
-  truncateSync(join(dir.path, manifest), 0);
+  const [manifest = ''] = readdirSync(dir).filter((name) => name.startsWith('MANIFEST'));
+  truncateSync(join(dir, manifest), 0);
   await Promise.all(rounds.map(async ({ promise }) => promise));
   expect(count).toBeGreaterThanOrEqual(3);
 });

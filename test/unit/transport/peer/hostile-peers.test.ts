@@ -19,6 +19,7 @@ import {
 } from '../../../../src/transport/peer/exchange.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { CLUSTER, LinkedNode, numbered, OTHER_CLUSTER, placeOf, QUICK } from '../../../support/peer-nodes.ts';
+import { endWithTest } from '../../../support/test-scope.ts';
 
 const NORTH = placeOf(1);
 const SOUTH = placeOf(2);
@@ -173,7 +174,7 @@ describe('a process that is killed', () => {
       const child = spawn(process.execPath, ['--conditions=source', CHILD, '2', '1', String(north.links.port)], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
-      stack.push({ [Symbol.asyncDispose]: async () => void child.kill('SIGKILL') });
+      endWithTest(child);
       const [line] = await once(createInterface({ input: child.stdout }), 'line');
       const { port }: { port: number } = JSON.parse(String(line));
       north.links.setPeers([{ ...SOUTH, host: '127.0.0.1', port }]);

@@ -1,0 +1,25 @@
+/**
+ * What a test owns until it is over. Vitest ends it in reverse order, also after a timeout: a process or a store is given
+ * its folder, so it is registered after that, and is over when the folder goes.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { onTestFinished } from 'vitest';
+import { tempDir } from './temp-dir.ts';
+
+/** A temporary folder of the running test; its path. It goes after everything that the test has registered since. */
+export function testDir(): string {
+  const dir = tempDir();
+  onTestFinished(() => dir[Symbol.dispose]());
+  return dir.path;
+}
+
+/** Kills the process when the running test is over, unless it has ended, and waits until it is gone. */
+export function endWithTest(child: ChildProcess): void {
+  const gone = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve()).once('error', () => resolve());
+  });
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await gone;
+  });
+}
