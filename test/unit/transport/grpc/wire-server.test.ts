@@ -339,6 +339,26 @@ describe('the end of a call (T1)', () => {
     at = await start();
   });
 
+  it('comes with the end of the connection on which a thousand calls were cancelled in a burst', async () => {
+    const { session } = new RawGrpc(at.port);
+    let goAway = 0;
+    session.on('goaway', (code) => {
+      goAway = code;
+    });
+    await new Promise((resolve) => session.once('connect', resolve));
+    const headers = { ':method': 'POST', ':path': '/test.Service/Wait', 'content-type': 'application/grpc' };
+    let cancelled = 0;
+    for (; cancelled < 3_000 && !session.destroyed; cancelled += 50) {
+      const streams = Array.from({ length: 50 }, () => session.request(headers).on('error', () => undefined));
+      for (const stream of streams) stream.end(frame(MESSAGE));
+      await until(() => session.destroyed || at.waiting.length === cancelled + 50);
+      for (const stream of streams) stream.close(constants.NGHTTP2_CANCEL);
+    }
+    expect([cancelled > 1_000, cancelled < 3_000, goAway]).toEqual([true, true, constants.NGHTTP2_INTERNAL_ERROR]);
+    const other = await at.raw.call({ path: '/test.Service/Echo', pieces: [frame(MESSAGE)] });
+    expect(other.status).toBe(0);
+  });
+
   it('comes at once when too many calls are in flight', async () => {
     await at.raw.close();
     await at.server.drain(0);
