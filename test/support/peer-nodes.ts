@@ -25,6 +25,9 @@ export const OTHER_CLUSTER = '0199a5c8-3c1e-7a2b-9f00-ffffffffffff';
 /** Bounds with which nothing takes long. */
 export const QUICK: Partial<PeerLimits> = { backoffFirstMs: 10, backoffLastMs: 40 };
 
+/** The same, and no ping: a link that is lost is so because the connection said so. */
+export const UNPINGED: Partial<PeerLimits> = { ...QUICK, pingEveryMs: 3_600_000 };
+
 export function placeOf(node: number, store: number = node): NodePlace {
   return { node: toNodeId(node), store: toStoreId(`0199a5c8-3c1e-7a2b-9f00-${String(store).padStart(12, '0')}`) };
 }
