@@ -50,6 +50,14 @@ export class Slots<Value> {
     return value;
   }
 
+  /** Each with its number, as in `values`. */
+  *entries(): Generator<readonly [number, Value], void> {
+    for (let slot = 0; slot < this.#values.length; slot++) {
+      const value = this.#values[slot];
+      if (value !== undefined) yield [this.#numberOf(slot), value];
+    }
+  }
+
   /** In no order that means something. Values may be added and removed meanwhile; it is open whether added ones come. */
   *values(): Generator<Value, void> {
     for (let slot = 0; slot < this.#values.length; slot++) {

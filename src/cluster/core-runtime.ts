@@ -16,6 +16,7 @@ import type { ApplyTurn } from './apply-turn.ts';
 import type { CatalogState } from './catalog-mirror.ts';
 import { Checkpointer } from './checkpoint.ts';
 import { carryOut, type EffectHandlers } from './effects.ts';
+import { Forwards } from './forwards.ts';
 import type { Group } from './group.ts';
 import { type AppliedTail, Lifecycle } from './group-lifecycle.ts';
 import { GroupTimers } from './group-timers.ts';
@@ -28,6 +29,7 @@ import { MembershipDriver } from './membership-driver.ts';
 import type { CatalogChange } from './node.ts';
 import type { CoreLevels, CoreObserver } from './observer.ts';
 import type { Envelope } from './peer/envelope.ts';
+import type { ForwardItem } from './peer/forward.ts';
 import type { Peers } from './peers.ts';
 import type { ClusterPorts } from './placement.ts';
 import { Intake } from './proposals.ts';
@@ -37,6 +39,7 @@ import { checkCatalog, checkUnlogged, recoverDatabases } from './recovery.ts';
 import { Replication } from './replication.ts';
 import { Reporter } from './reporter.ts';
 import { Trash } from './trash.ts';
+import { Waiters } from './waiters.ts';
 import { Warmer } from './warmer.ts';
 
 export interface CorePorts extends ClusterPorts {
@@ -55,18 +58,12 @@ export interface CorePorts extends ClusterPorts {
   readonly later: (work: () => void) => void;
 }
 
-interface Waiter {
-  readonly isDone: () => boolean;
-  readonly resolve: () => void;
-  readonly reject: (failure: unknown) => void;
-}
-
 const SEED_BYTES = 4;
 
 export class CoreRuntime implements CoreLink {
   readonly #ports: CorePorts;
   readonly #catalog: CatalogMachine;
-  readonly #reporter = new Reporter();
+  readonly #reporter = new Reporter((token, error) => this.#forwards.refused(token, error));
   readonly #timers = new GroupTimers();
   readonly #totals = new RaftTotals();
   readonly #warmer = new Warmer();
@@ -76,12 +73,13 @@ export class CoreRuntime implements CoreLink {
   readonly #checkpointer: Checkpointer;
   readonly #trash: Trash;
   readonly #lifecycle: Lifecycle;
+  readonly #forwards: Forwards;
   readonly #intake: Intake;
   readonly #reads: ReadBarrier;
   readonly #leadership: Leadership;
   readonly #membership: MembershipDriver;
   readonly #handlers: EffectHandlers;
-  #waiters: readonly Waiter[] = [];
+  readonly #waiters = new Waiters();
   #clearing: Promise<void> | undefined;
   #warming: Promise<void> | undefined;
   #disk: DiskLevel = 'open';
@@ -139,7 +137,17 @@ export class CoreRuntime implements CoreLink {
       recovered.groups,
     );
     const requests = { reporter, touch, absence, monotonicMs, step };
-    this.#intake = new Intake({ machines, limits, clock, random, placement, disk, ...requests });
+    this.#forwards = new Forwards({ peers: ports.peers, limits, session: seed() >>> 0, ...requests });
+    this.#intake = new Intake({
+      machines,
+      limits,
+      clock,
+      random,
+      placement,
+      disk,
+      forwards: this.#forwards,
+      ...requests,
+    });
     this.#reads = new ReadBarrier(requests);
     this.#leadership = new Leadership({
       limits,
@@ -147,6 +155,7 @@ export class CoreRuntime implements CoreLink {
       monotonicMs,
       timers: this.#timers,
       reads: this.#reads,
+      passOn: (group) => this.#intake.passOn(group),
       step,
     });
     this.#membership = new MembershipDriver({ limits, wanted: ports.wanted, step });
@@ -208,6 +217,7 @@ export class CoreRuntime implements CoreLink {
       for (const group of this.#timers.due(nowMs)) this.#step(group, { kind: 'tick' });
       this.#membership.drive(nowMs);
       this.#leadership.expire(nowMs);
+      this.#intake.takeAgain(this.#forwards.expire(nowMs));
       if (this.#checkpointer.isDue(nowMs)) this.#keep(this.#checkpoint());
       this.#clearTrash(nowMs);
     });
@@ -221,9 +231,17 @@ export class CoreRuntime implements CoreLink {
     });
   }
 
+  /** Another node forwards requests, and answers those of this one. */
+  forwarded(from: NodeId, items: readonly ForwardItem[]): void {
+    this.#turn(() => this.#intake.take(this.#forwards.take(from, items)));
+  }
+
   /** A node cannot be reached any more: what it was sent last may be lost, and it may have ended. */
   unreachable(node: NodeId): void {
-    this.#turn(() => this.#replication.unreachable(node, this.#ports.monotonicMs()));
+    this.#turn(() => {
+      this.#forwards.unreachable(node);
+      this.#replication.unreachable(node, this.#ports.monotonicMs());
+    });
   }
 
   /** Another membership may be wanted for the group than before. */
@@ -415,7 +433,7 @@ export class CoreRuntime implements CoreLink {
   }
 
   #isIdle(): boolean {
-    if (!this.#apply.isIdle) return false;
+    if (!this.#apply.isIdle || this.#forwards.count > 0) return false;
     for (const group of this.#lifecycle.openGroups) {
       if (!isSettled(group) || group.proposals.count > 0 || group.reads.count > 0) return false;
     }
@@ -444,25 +462,20 @@ export class CoreRuntime implements CoreLink {
     this.#leadership.settle();
     this.#replication.answer();
     this.#feed.flush();
+    this.#forwards.flush();
     this.#replication.flush();
     this.#apply.apply();
     // Whoever waits for an outcome has it before the rows are put together.
     this.#reporter.flush();
     this.#apply.write();
     this.#warm();
-    const done = this.#waiters.filter((waiter) => waiter.isDone());
-    if (done.length === 0) return;
-    this.#waiters = this.#waiters.filter((waiter) => !done.includes(waiter));
-    for (const waiter of done) waiter.resolve();
+    this.#waiters.settle();
   }
 
   /** Resolves at the end of the first turn in which the condition holds. */
   async #until(isDone: () => boolean): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
-    if (isDone()) return;
-    await new Promise<void>((resolve, reject) => {
-      this.#waiters = [...this.#waiters, { isDone, resolve, reject }];
-    });
+    await this.#waiters.until(isDone);
   }
 
   /** The keeper of background work: whatever it fails with stops the core. */
@@ -473,8 +486,7 @@ export class CoreRuntime implements CoreLink {
   #fail(failure: unknown): void {
     if (this.#failure !== undefined) return;
     this.#failure = failure instanceof Error ? failure : new Error(String(failure));
-    for (const waiter of this.#waiters) waiter.reject(this.#failure);
-    this.#waiters = [];
+    this.#waiters.fail(this.#failure);
     this.#onFailure(this.#failure);
   }
 }

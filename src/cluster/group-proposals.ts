@@ -1,33 +1,38 @@
 /**
  * The proposals of one group that nobody has an answer for yet.
  *
+ * ```
  *   waiting (no leader yet) --> offered (inside one step) --> in flight (an entry of the log) --> settled
- *                                                                  |  the lead is lost
- *                                                                  v
- *                                                              doubtful --> settled, superseded or given up
- *
+ *                     |                                            |  the lead is lost
+ *                     |                                            v
+ *                     +--> forwarded (forwards.ts) --> accepted: awaited --> settled, superseded or given up
+ * ```
  * Entries are applied in the order of the log, so the ones in flight are a queue: each applied entry either is the
  * first of it, or is nobody's (a no-op, or an entry of another leadership).
  *
- * What is doubtful is found out when its index is applied here: the entry has the term of the proposal, and is it, or
- * another one is committed in its place for good. Whoever waits too long for that is told that nobody knows (C2).
+ * What is awaited is found out when its index is applied here (awaited-entries.ts). Whoever waits too long for that is
+ * told that nobody knows (C2). What another node has forwarded is never in flight: its node awaits it.
  */
 import { assert, type LogIndex, type Term, toLogIndex } from '#base';
 import type { Entry, Proposed } from '#raft';
+import { AwaitedEntries } from './awaited-entries.ts';
 import { Fifo } from './fifo.ts';
-import type { Proposal, Token } from './link.ts';
+import { isForeign, type Proposal, type Token } from './link.ts';
 
-interface InFlight {
+/** Where a proposal stands in the log. */
+export interface InFlight {
   readonly token: Token;
   readonly index: LogIndex;
   readonly term: Term;
 }
 
-interface Doubtful extends InFlight {
-  readonly sinceMs: number;
+/** A proposal that has become an entry. */
+export interface Entered {
+  readonly proposal: Proposal;
+  readonly index: LogIndex;
 }
 
-interface Waiting {
+export interface Waiting {
   readonly proposal: Proposal;
   readonly sinceMs: number;
 }
@@ -39,25 +44,26 @@ export class GroupProposals {
   #waitingBytes = 0;
   #offered: readonly Proposal[] = [];
   readonly #inFlight = new Fifo<InFlight>();
-  #doubtful: readonly Doubtful[] = [];
+  readonly #awaited = new AwaitedEntries();
   #superseded: readonly Token[] = NOBODY;
+  #unknown: readonly Token[] = NOBODY;
 
   get count(): number {
-    return this.#waiting.length + this.#inFlight.length + this.#doubtful.length;
+    return this.#waiting.length + this.#inFlight.length + this.#awaited.count + this.#unknown.length;
   }
 
   get waitingBytes(): number {
     return this.#waitingBytes;
   }
 
-  wait(proposal: Proposal, nowMs: number): void {
-    this.#waiting.push({ proposal, sinceMs: nowMs });
+  wait(proposal: Proposal, sinceMs: number): void {
+    this.#waiting.push({ proposal, sinceMs });
     this.#waitingBytes += proposal.payload.length;
   }
 
-  takeWaiting(): readonly Proposal[] {
+  takeWaiting(): readonly Waiting[] {
     this.#waitingBytes = 0;
-    return this.#waiting.drain().map(({ proposal }) => proposal);
+    return this.#waiting.drain();
   }
 
   /** Takes out the proposals that wait since then or longer. */
@@ -81,37 +87,40 @@ export class GroupProposals {
   }
 
   /** Takes the answer to that input in; returns the proposals that became entries, and the ones that did not. */
-  admit(answer: Proposed): { readonly entered: readonly Proposal[]; readonly refused: readonly Proposal[] } {
+  admit(answer: Proposed): { readonly entered: readonly Entered[]; readonly refused: readonly Proposal[] } {
     const offered = this.#offered;
     this.#offered = [];
-    let index: number = answer.first;
-    const entered = offered.slice(0, answer.accepted);
-    for (const { token } of entered) {
-      this.#inFlight.push({ token, index: toLogIndex(index), term: answer.term });
-      index += 1;
+    const entered: Entered[] = [];
+    for (const proposal of offered.slice(0, answer.accepted)) {
+      const index = toLogIndex(answer.first + entered.length);
+      entered.push({ proposal, index });
+      if (!isForeign(proposal.token)) this.#inFlight.push({ token: proposal.token, index, term: answer.term });
     }
     return { entered, refused: offered.slice(answer.accepted) };
   }
 
-  /** The lead is lost: what is in flight may be committed by the next leader, or not. */
-  doubt(nowMs: number): void {
-    const lost = this.#inFlight.drain().map((each) => ({ ...each, sinceMs: nowMs }));
-    if (lost.length > 0) this.#doubtful = [...this.#doubtful, ...lost];
+  /** Another node's log has it as this entry, which is not applied here yet. */
+  expect(entry: InFlight, nowMs: number): void {
+    this.#awaited.add({ ...entry, sinceMs: nowMs });
   }
 
-  /** Gives up on what is doubtful since then or longer: what becomes of it will not be told. */
+  /** The lead is lost: what is in flight may be committed by the next leader, or not. */
+  doubt(nowMs: number): void {
+    for (const each of this.#inFlight.drain()) this.expect(each, nowMs);
+  }
+
+  /** Gives up on what is awaited since then or longer, or was passed over: what became of it will not be told. */
   takeUnknown(sinceMs: number): readonly Token[] {
-    if (this.#doubtful.length === 0) return [];
-    const unknown = this.#doubtful.filter((each) => each.sinceMs <= sinceMs);
-    this.#doubtful = this.#doubtful.filter((each) => each.sinceMs > sinceMs);
-    return unknown.map(({ token }) => token);
+    const unknown = this.#unknown;
+    this.#unknown = NOBODY;
+    return [...unknown, ...this.#awaited.takeLate(sinceMs)];
   }
 
   /** Whose this entry is; undefined when it is nobody's. Called once for each applied entry, in order. */
   settle(entry: Entry): Token | undefined {
-    const doubtful = this.#doubtful.length > 0 ? this.#settleDoubtful(entry) : undefined;
+    const awaited = this.#awaited.count > 0 ? this.#settleAwaited(entry) : undefined;
     const first = this.#inFlight.peek();
-    if (first === undefined || first.index > entry.index) return doubtful;
+    if (first === undefined || first.index > entry.index) return awaited;
     assert(first.index === entry.index, 'No proposal in flight is passed over', [first.index, entry.index]);
     assert(first.term === entry.term, 'What a leader has proposed is committed as it is', [first.term, entry.term]);
     return this.#inFlight.shift()?.token;
@@ -126,19 +135,14 @@ export class GroupProposals {
 
   /** Gives every proposal up: the group is gone. */
   abandon(): readonly Token[] {
-    const entered = [...this.#inFlight.drain(), ...this.#doubtful].map(({ token }) => token);
-    this.#doubtful = [];
-    return [...entered, ...this.takeWaiting().map(({ token }) => token)];
+    const entered = [...this.#inFlight.drain().map(({ token }) => token), ...this.#awaited.takeAll()];
+    return [...entered, ...this.takeWaiting().map(({ proposal }) => proposal.token)];
   }
 
-  /** Those of earlier leaderships may stand at the index of one that is in flight; their order says nothing. */
-  #settleDoubtful(entry: Entry): Token | undefined {
-    const here = this.#doubtful.filter(({ index }) => index === entry.index);
-    if (here.length === 0) return undefined;
-    this.#doubtful = this.#doubtful.filter(({ index }) => index !== entry.index);
-    const own = here.find(({ term }) => term === entry.term);
-    const superseded = here.filter((each) => each !== own).map(({ token }) => token);
-    this.#superseded = [...this.#superseded, ...superseded];
-    return own?.token;
+  #settleAwaited(entry: Entry): Token | undefined {
+    const { own, superseded, unknown } = this.#awaited.settle(entry);
+    if (superseded.length > 0) this.#superseded = [...this.#superseded, ...superseded];
+    if (unknown.length > 0) this.#unknown = [...this.#unknown, ...unknown];
+    return own;
   }
 }

@@ -65,6 +65,7 @@ export type {
   TransactOutcome,
 } from './outcome.ts';
 export type { Envelope } from './peer/envelope.ts';
+export type { ForwardItem } from './peer/forward.ts';
 export { beginFrame, FRAME_BYTES_MAX, type FrameHeader, readFrameHeader } from './peer/frame.ts';
 export {
   LANES,

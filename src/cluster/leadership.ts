@@ -1,22 +1,22 @@
 /**
  * What follows for requests when a group of several replicas has another leader, or none.
  *
- *   requests that wait     another node leads: proposals are refused with its name, reads are asked there
+ *   requests that wait     another node leads: proposals are forwarded to it, reads are asked there
  *                          nobody leads for too long: refused, they were never entries
  *
  * It is told of roles while effects are carried out, and acts on them when no step is under way.
  *
  *   C11  What a leader had proposed when it lost the lead is answered with its outcome, as not committed when another
  *        entry is committed at its index, or as unknown; never as failed.
- *   C12  Who does not lead a group adds no entries to it, and names who does.
+ *   C12  Who does not lead a group adds no entries to it, and tells other nodes who does.
  */
-import { nodeOf, type ReplicaId } from '#base';
+import type { ReplicaId } from '#base';
 import { type Fact, type Input, isVoter } from '#raft';
 import type { Group } from './group.ts';
 import type { GroupTimers } from './group-timers.ts';
 import type { CoreLimits } from './limits.ts';
 import type { ReadBarrier } from './read-barrier.ts';
-import { noLeader, notLeader, outcomeUnknown } from './refusals.ts';
+import { noLeader, outcomeUnknown } from './refusals.ts';
 import type { Reporter } from './reporter.ts';
 
 export interface LeadershipPorts {
@@ -24,6 +24,8 @@ export interface LeadershipPorts {
   readonly reporter: Reporter;
   readonly timers: GroupTimers;
   readonly reads: ReadBarrier;
+  /** Takes proposals that wait to where they can be taken in. */
+  readonly passOn: (group: Group) => void;
   readonly monotonicMs: () => number;
   readonly step: (group: Group, input: Input) => void;
 }
@@ -87,8 +89,7 @@ export class Leadership {
     for (const group of led) {
       const { leader } = group;
       if (!group.isOpen || leader === undefined || group.leads) continue;
-      const tokens = group.proposals.takeWaiting().map(({ token }) => token);
-      this.#ports.reporter.refuse(tokens, notLeader(group.id, nodeOf(leader)));
+      this.#ports.passOn(group);
       this.#ports.reads.askAll(group);
     }
   }

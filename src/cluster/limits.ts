@@ -30,6 +30,8 @@ export interface CoreLimits {
   readonly trashSliceRows: number;
   /** Bytes of applied entries that are kept in memory for members that lack them, of all groups together. */
   readonly tailBytesMax: number;
+  /** Bytes of payloads that may wait for another node to take them in. */
+  readonly forwardedBytesMax: number;
   /** How long a request waits for a group of several replicas to have a leader. */
   readonly leaderWaitMs: number;
   /** How long a leader that lost the lead waits to learn what became of its entries. */
@@ -68,6 +70,7 @@ export const LIMITS: CoreLimits = {
   trashDelayMs: 10_000,
   trashSliceRows: 1000,
   tailBytesMax: 64 * MEBIBYTE,
+  forwardedBytesMax: 16 * MEBIBYTE,
   leaderWaitMs: 5000,
   outcomeWaitMs: 5000,
   firstCampaignMs: 100,

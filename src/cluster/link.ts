@@ -9,8 +9,13 @@ import type { DiskLevel } from '#storage';
 import type { CatalogChange } from './node.ts';
 import type { Outcome } from './outcome.ts';
 
-/** Numbers a request of the front; its answer carries the same number. */
+/** Numbers a request; its answer carries the same number. Those of the front are 0 and more, those of other nodes less. */
 export type Token = number;
+
+/** Whether another node has asked. */
+export function isForeign(token: Token): boolean {
+  return token < 0;
+}
 
 export interface Proposal {
   readonly token: Token;
@@ -19,6 +24,8 @@ export interface Proposal {
   readonly payload: Uint8Array;
   /** Whether the report is to say when it has become an entry of the log. */
   readonly tellsAdmission: boolean;
+  /** The name of the new database that it stands for: if another node is to take it, that one makes the payload. */
+  readonly creates?: string;
 }
 
 export interface CreateRequest {

@@ -1,17 +1,26 @@
 /**
- * The port by which the core talks with other nodes: messages of Raft, all that one turn has for a node at once.
+ * The port by which the core talks with other nodes: messages of Raft, and requests that another node leads, all that one
+ * turn has for a node at once.
  *
  * Messages may be lost, doubled and reordered; Raft finds out. Frames, connections and addresses are behind it.
  */
 import { assert, type NodeId } from '#base';
 import type { Envelope } from './peer/envelope.ts';
+import type { ForwardItem } from './peer/forward.ts';
 
 export interface Peers {
   /** Takes what this node has to say to another, in order. Answers nothing: what was taken may still be lost. */
   send(to: NodeId, messages: readonly Envelope[]): void;
+  /** The same for requests of clients and answers to them, with which no message overtakes another that was sent later. */
+  forward(to: NodeId, items: readonly ForwardItem[]): void;
 }
 
 /** For a cluster of one node. */
 export const noPeers: Peers = {
-  send: (to) => assert(false, 'A cluster of one node has nobody to send to', to),
+  send: nobody,
+  forward: nobody,
 };
+
+function nobody(to: NodeId): void {
+  assert(false, 'A cluster of one node has nobody to send to', to);
+}

@@ -2,8 +2,8 @@
  * The intake: decides which proposals may become entries, stamps them, and proposes those of one group together.
  *
  * Refused before anything is appended: requests while draining, for groups that are gone, user writes on a nearly full
- * disk, and what would pile up beyond a bound; and what another node is to take in, because it leads. What is taken in is
- * answered, unless the process ends first (C2).
+ * disk, and what would pile up beyond a bound. What another node is to take in, because it leads, is forwarded to it. What
+ * is taken in is answered, unless the process ends first (C2).
  */
 import {
   CATALOG_GROUP,
@@ -17,9 +17,11 @@ import {
 } from '#base';
 import type { Input, Proposed, Refusal } from '#raft';
 import type { DiskLevel } from '#storage';
+import type { Forwards } from './forwards.ts';
 import type { Group } from './group.ts';
+import type { Waiting } from './group-proposals.ts';
 import type { CoreLimits } from './limits.ts';
-import type { Commands, CreateRequest, DeleteRequest, Proposal } from './link.ts';
+import { type Commands, type CreateRequest, type DeleteRequest, isForeign, type Proposal } from './link.ts';
 import type { Machines } from './machine.ts';
 import type { Placement } from './placement.ts';
 import {
@@ -41,6 +43,7 @@ export interface IntakePorts {
   readonly random: Random;
   readonly placement: Placement;
   readonly reporter: Reporter;
+  readonly forwards: Forwards;
   readonly disk: () => DiskLevel;
   /** The group, opened if need be; undefined when it is not on this node. */
   readonly touch: (id: Proposal['group']) => Group | undefined;
@@ -49,6 +52,12 @@ export interface IntakePorts {
   readonly monotonicMs: () => number;
   readonly step: (group: Group, input: Input) => void;
 }
+
+/** What is asked for in one turn, here or on another node. */
+type Requests = Pick<Commands, 'proposals' | 'creates'> & Partial<Pick<Commands, 'deletes'>>;
+
+/** What may be proposed, by group. */
+type Admitted = Map<Group, Proposal[]>;
 
 const UUID_RANDOM_BYTES = 10;
 
@@ -65,46 +74,71 @@ export class Intake {
     this.#isOpen = false;
   }
 
-  take({ proposals, creates, deletes }: Commands): void {
-    const admitted = new Map<Group, Proposal[]>();
-    for (const proposal of proposals) this.#admit(proposal, this.#diskAllows('open'), admitted);
+  take({ proposals, creates, deletes = [] }: Requests): void {
+    const sinceMs = this.#ports.monotonicMs();
+    const admitted: Admitted = new Map();
+    for (const proposal of proposals) this.#admit({ proposal, sinceMs }, this.#diskAllows('open'), admitted);
     for (const request of creates) this.#create(request, admitted);
-    for (const request of deletes) this.#admit(this.#deletion(request), this.#diskAllows('refusing-writes'), admitted);
+    for (const request of deletes) {
+      this.#admit({ proposal: this.#deletion(request), sinceMs }, this.#diskAllows('refusing-writes'), admitted);
+    }
+    for (const [group, theirs] of admitted) this.#propose(group, theirs);
+  }
+
+  /** Takes in once more what another node has refused to. */
+  takeAgain(waiting: readonly Waiting[]): void {
+    const admitted: Admitted = new Map();
+    for (const each of waiting) this.#admit(each, undefined, admitted);
     for (const [group, theirs] of admitted) this.#propose(group, theirs);
   }
 
   /** Proposes what waited for the group to become ready. */
   release(group: Group): void {
     const waiting = group.proposals.takeWaiting();
-    if (waiting.length > 0) this.#propose(group, waiting);
+    if (waiting.length > 0)
+      this.#propose(
+        group,
+        waiting.map(({ proposal }) => proposal),
+      );
+  }
+
+  /** Passes on what waited for a leader, which is on another node. */
+  passOn(group: Group): void {
+    for (const waiting of group.proposals.takeWaiting()) this.#wait(group, waiting);
   }
 
   /** Carries out the answer to a `propose` input. */
   onProposed(group: Group, answer: Proposed): void {
     const { entered, refused } = group.proposals.admit(answer);
-    for (const { token, tellsAdmission } of entered) if (tellsAdmission) this.#ports.reporter.admitted(token);
+    for (const { proposal, index } of entered) {
+      if (isForeign(proposal.token)) this.#ports.forwards.accepted(proposal.token, index, answer.term);
+      else if (proposal.tellsAdmission) this.#ports.reporter.admitted(proposal.token);
+    }
     if (answer.refused === undefined) return;
     const tokens = refused.map(({ token }) => token);
     this.#ports.reporter.refuse(tokens, describe(group, answer.refused));
   }
 
-  #admit(proposal: Proposal, fault: DatabaseError | undefined, admitted: Map<Group, Proposal[]>): void {
+  #admit(waiting: Waiting, fault: DatabaseError | undefined, admitted: Admitted): void {
+    const { proposal } = waiting;
     const group = this.#ports.touch(proposal.group);
     const refusal = this.#isOpen ? fault : draining();
     if (group === undefined) return this.#refuse(proposal, refusal ?? this.#ports.absence(proposal.group));
     const error = refusal ?? this.#pressure(group, proposal);
     if (error !== undefined) return this.#refuse(proposal, error);
-    if (!group.isReady) return this.#wait(group, proposal);
+    if (!group.isReady) return this.#wait(group, waiting);
     const others = admitted.get(group);
     if (others === undefined) admitted.set(group, [proposal]);
     else others.push(proposal);
   }
 
-  /** Until it leads, or somebody else does: then it is theirs to take. */
-  #wait(group: Group, proposal: Proposal): void {
+  /** Until it leads; if another node does, it is that one's to take. */
+  #wait(group: Group, waiting: Waiting): void {
     const { leader } = group;
-    if (leader === undefined || group.leads) return group.proposals.wait(proposal, this.#ports.monotonicMs());
-    this.#refuse(proposal, notLeader(group.id, nodeOf(leader)));
+    const { proposal, sinceMs } = waiting;
+    if (leader === undefined || group.leads) group.proposals.wait(proposal, sinceMs);
+    else if (isForeign(proposal.token)) this.#refuse(proposal, notLeader(group.id, nodeOf(leader)));
+    else this.#ports.forwards.ask(nodeOf(leader), waiting);
   }
 
   #propose(group: Group, proposals: readonly Proposal[]): void {
@@ -137,11 +171,12 @@ export class Intake {
     return level === 'open' || level === worst ? undefined : diskFull(level);
   }
 
-  #create(request: CreateRequest, admitted: Map<Group, Proposal[]>): void {
-    const { clock, reporter } = this.#ports;
+  #create(request: CreateRequest, admitted: Admitted): void {
+    const { clock, reporter, monotonicMs } = this.#ports;
     const nowMs = clock.nowMs();
-    if (nowMs < 0) reporter.refuse([request.token], clockBeforeEpoch(nowMs));
-    else this.#admit(this.#creation(request, nowMs), this.#diskAllows('open'), admitted);
+    if (nowMs < 0) return reporter.refuse([request.token], clockBeforeEpoch(nowMs));
+    const waiting = { proposal: this.#creation(request, nowMs), sinceMs: monotonicMs() };
+    this.#admit(waiting, this.#diskAllows('open'), admitted);
   }
 
   /** Identity, time and place of a new database are chosen here, once, and replicated with the entry. */
@@ -149,7 +184,7 @@ export class Intake {
     const { random, machines, placement } = this.#ports;
     const databaseId = toDatabaseId(uuidv7(createdAtMs, random.bytes(UUID_RANDOM_BYTES)));
     const payload = machines.encodeCreate({ name, databaseId, createdAtMs, replicas: placement.replicas() });
-    return { token, group: CATALOG_GROUP, payload, tellsAdmission: false };
+    return { token, group: CATALOG_GROUP, payload, tellsAdmission: false, creates: name };
   }
 
   #deletion({ token, name, databaseId }: DeleteRequest): Proposal {

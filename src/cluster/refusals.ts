@@ -51,6 +51,11 @@ export function waitingFull(bytesMax: number): DatabaseError {
   return refused('WaitingBytes', message, RETRY_AFTER_MS);
 }
 
+export function forwardsFull(leader: NodeId, bytesMax: number): DatabaseError {
+  const message = `${bytesMax} bytes wait for node ${leader}, which leads this database, to take them in; send again when it has taken some`;
+  return refused('ForwardedBytes', message, RETRY_AFTER_MS);
+}
+
 export function readsFull(countMax: number): DatabaseError {
   const message = `${countMax} reads of this database already wait for its leader to be confirmed; send again`;
   return refused('PendingReads', message, RETRY_AFTER_MS);

@@ -5,7 +5,7 @@
  * the next report, or with the next tick: a lone writer costs the front one message and not two.
  */
 import type { DatabaseError, GroupId, Revision } from '#base';
-import type { AppliedRevision, Report, Settlement, Token } from './link.ts';
+import { type AppliedRevision, isForeign, type Report, type Settlement, type Token } from './link.ts';
 import type { CatalogChange } from './node.ts';
 
 export class Reporter {
@@ -15,6 +15,12 @@ export class Reporter {
   #settlements: Settlement[] = [];
   #isFollowed = false;
   #listener: ((report: Report) => void) | undefined;
+  readonly #refuseForeign: (token: Token, error: DatabaseError) => void;
+
+  /** What other nodes have asked for is refused by `refuseForeign`; the rest of it they find out themselves. */
+  constructor(refuseForeign: (token: Token, error: DatabaseError) => void) {
+    this.#refuseForeign = refuseForeign;
+  }
 
   onReport(listener: (report: Report) => void): void {
     this.#listener = listener;
@@ -34,7 +40,10 @@ export class Reporter {
   }
 
   refuse(tokens: readonly Token[], error: DatabaseError): void {
-    for (const token of tokens) this.#settlements.push({ kind: 'refused', token, error });
+    for (const token of tokens) {
+      if (isForeign(token)) this.#refuseForeign(token, error);
+      else this.#settlements.push({ kind: 'refused', token, error });
+    }
   }
 
   admitted(token: Token): void {

@@ -15,9 +15,9 @@ describe('several replicas', () => {
     ['5 nodes, with the small machines', { nodeCount: 5, kit: toyKit, numRuns: 20, doubtMin: -1 }],
     ['3 nodes, with the real machines', { nodeCount: 3, kit: databaseKit, numRuns: 20, doubtMin: -1 }],
   ])(
-    'of %s lose nothing that was answered (C2, C5, C11, C12)',
+    'of %s lose nothing that was answered (C2, C5, C11, C12, C14)',
     async (_name, { nodeCount, kit, numRuns, doubtMin }) => {
-      const counts = { committed: 0, lost: 0, unknown: 0, read: 0, crashes: 0, moves: 0 };
+      const counts = { committed: 0, forwarded: 0, lost: 0, unknown: 0, read: 0, crashes: 0, moves: 0 };
       await fc.assert(
         fc.asyncProperty(
           fc.array(action, { minLength: 30, maxLength: 70, size: 'max' }),
@@ -34,6 +34,7 @@ describe('several replicas', () => {
       );
       // The schedules were not in vain.
       expect(counts.committed).toBeGreaterThan(numRuns);
+      expect(counts.forwarded).toBeGreaterThan(numRuns / 2);
       expect(counts.read).toBeGreaterThan(numRuns / 2);
       expect(counts.lost + counts.unknown).toBeGreaterThan(doubtMin);
     },

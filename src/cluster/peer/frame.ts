@@ -1,11 +1,12 @@
 /**
- * A frame: what one node sends to another at a time. This is its header; what is in it is peer-codec.ts.
+ * A frame: what one node sends to another at a time. This is its header; what is in it is peer-codec.ts and
+ * forward-bytes.ts.
  *
  * ```
  *   0  4  "CPFR"
  *   4  4  CRC-32 of everything behind it
  *   8  1  format: 1
- *   9  1  kind of the content: 1 messages
+ *   9  1  kind of the content: 1 messages, 2 forwarded requests and answers to them
  *  10  2  0
  *  12 16  cluster_id
  *  28  8  from: node      36 16  from: store
@@ -23,11 +24,14 @@ export const FRAME_BYTES_MAX: number = 4 * 2 ** 20;
 
 const MAGIC = 0x52465043;
 const FORMAT = 1;
-const KIND_MESSAGES = 1;
+const KINDS = { messages: 1, forwards: 2 } as const;
 const CRC_AT = 4;
 const CHECKED_FROM = 8;
 const UUID_BYTES = 16;
 const HEADER_BYTES = 76;
+
+/** What a frame holds: one kind of content alone. */
+export type FrameContent = keyof typeof KINDS;
 
 /** Says who sends a frame to whom, in which cluster. */
 export interface FrameHeader {
@@ -36,12 +40,20 @@ export interface FrameHeader {
   readonly to: NodePlace;
 }
 
+export interface ReceivedHeader extends FrameHeader {
+  readonly content: FrameContent;
+}
+
 /** Writes the header, with room for the checksum. The content follows. */
-export function beginFrame(writer: ByteWriter, { clusterId, from, to }: FrameHeader): void {
+export function beginFrame(
+  writer: ByteWriter,
+  { clusterId, from, to }: FrameHeader,
+  content: FrameContent = 'messages',
+): void {
   writer.u32le(MAGIC);
   writer.u32le(0);
   writer.u8(FORMAT);
-  writer.u8(KIND_MESSAGES);
+  writer.u8(KINDS[content]);
   writer.u16be(0);
   writer.bytes(uuidBytes(clusterId));
   for (const { node, store } of [from, to]) {
@@ -59,7 +71,7 @@ export function sealFrame(frame: Uint8Array, crc32: Crc32): Uint8Array {
 }
 
 /** Reads the header alone: whether the rest arrived whole is for `openFrame`. The failure says what is wrong. */
-export function readFrameHeader(frame: Uint8Array): Result<FrameHeader, string> {
+export function readFrameHeader(frame: Uint8Array): Result<ReceivedHeader, string> {
   if (frame.length > FRAME_BYTES_MAX) return failure(`${frame.length} bytes; a frame has at most ${FRAME_BYTES_MAX}`);
   if (frame.length < HEADER_BYTES) return failure(`${frame.length} bytes; a frame has at least ${HEADER_BYTES}`);
   const reader = new ByteReader(frame);
@@ -68,12 +80,13 @@ export function readFrameHeader(frame: Uint8Array): Result<FrameHeader, string> 
   const format = reader.u8();
   if (format !== FORMAT) return failure(`format ${format} is unknown here, ${FORMAT} would be known`);
   const kind = reader.u8();
-  if (kind !== KIND_MESSAGES || reader.u16be() !== 0) return failure(`content of kind ${kind} is unknown here`);
+  const content = contentOf(kind);
+  if (content === undefined || reader.u16be() !== 0) return failure(`content of kind ${kind} is unknown here`);
   const clusterId = formatUuid(reader.bytes(UUID_BYTES));
   const from = readPlace(reader);
   const to = readPlace(reader);
   if (from === undefined || to === undefined) return failure('a node id is an integer from 1 to 2^32 - 1');
-  return ok({ clusterId, from, to });
+  return ok({ clusterId, from, to, content });
 }
 
 /** The content, if the frame arrived as it was sent. */
@@ -82,6 +95,11 @@ export function openFrame(frame: Uint8Array, crc32: Crc32): Result<ByteReader, s
   const found = crc32(frame.subarray(CHECKED_FROM));
   if (stored !== found) return failure(`its checksum is ${stored}, its content gives ${found}`);
   return ok(new ByteReader(frame, HEADER_BYTES));
+}
+
+function contentOf(kind: number): FrameContent | undefined {
+  if (kind === KINDS.messages) return 'messages';
+  return kind === KINDS.forwards ? 'forwards' : undefined;
 }
 
 function readPlace(reader: ByteReader): NodePlace | undefined {

@@ -1,5 +1,6 @@
 /**
- * The messages of all groups as frames between this node and each of the others.
+ * What this node has to say as frames between it and each of the others: the messages of all groups, and requests that
+ * are forwarded (forward-bytes.ts).
  *
  * ```
  * content   := u8 flags: 1 held, 2 beats, 4 answers
@@ -20,7 +21,17 @@
 import { assert, type ByteReader, ByteWriter, type Crc32, failure, ok, type Random, type Result } from '#base';
 import type { Message } from '#raft';
 import type { Envelope } from './envelope.ts';
-import { beginFrame, FRAME_BYTES_MAX, type FrameHeader, openFrame, readFrameHeader, sealFrame } from './frame.ts';
+import type { ForwardItem } from './forward.ts';
+import { FORWARDS_MAX, readForwards, writeForward } from './forward-bytes.ts';
+import {
+  beginFrame,
+  FRAME_BYTES_MAX,
+  type FrameHeader,
+  openFrame,
+  type ReceivedHeader,
+  readFrameHeader,
+  sealFrame,
+} from './frame.ts';
 import { LANES, type Lane, laneOf } from './links.ts';
 import {
   type Ends,
@@ -51,7 +62,12 @@ export interface IncomingFrame {
   readonly from: NodePlace;
   /** Beats and their answers first, in any order; then the others, in the order in which they were encoded. */
   readonly messages: readonly Envelope[];
+  /** In the order in which they were encoded. A frame has either these or messages. */
+  readonly forwards: readonly ForwardItem[];
 }
+
+const NO_MESSAGES: readonly Envelope[] = [];
+const NO_FORWARDS: readonly ForwardItem[] = [];
 
 /** A frame that is so long takes no further message. Longer ones cost more a byte (bench/peer-links.ts). */
 const FRAME_FULL_BYTES = 60 * 2 ** 10;
@@ -60,6 +76,8 @@ const MESSAGES_MAX = 2 ** 15;
 /** Nodes whose tables are kept; of more, the longest unheard is forgotten, and its next table is whole. */
 const NODES_MAX = 256;
 const SESSION_BYTES = 7;
+
+const MALFORMED = 'its content is malformed';
 
 const HELD = 1;
 const BEATS = 2;
@@ -144,23 +162,45 @@ export class PeerCodec {
     return frames;
   }
 
-  /** The messages of a frame for this node; the failure says what is wrong with it, and then nothing of it was taken. */
+  /**
+   * Requests for another node, and answers to its own, in their order. They take the lane of the appends, so that whoever
+   * asked knows the place of an entry before the entry comes.
+   */
+  encodeForwards(to: NodePlace, items: readonly ForwardItem[]): readonly OutgoingFrame[] {
+    const writer = this.#writer;
+    const header = { clusterId: this.#parts.clusterId, from: this.#parts.self, to };
+    const begin = (): void => beginFrame(writer, header, 'forwards');
+    const frames: OutgoingFrame[] = [];
+    let count = 0;
+    writer.reset();
+    begin();
+    for (const item of items) {
+      if (count === FORWARDS_MAX || writer.length >= FRAME_FULL_BYTES) {
+        frames.push({ lane: 'appends', frame: this.#sealed() });
+        begin();
+        count = 0;
+      }
+      writeForward(writer, item);
+      count += 1;
+    }
+    frames.push({ lane: 'appends', frame: this.#sealed() });
+    return frames;
+  }
+
+  /** What is in a frame for this node; the failure says what is wrong with it, and then nothing of it was taken. */
   decode(frame: Uint8Array): Result<IncomingFrame, string> {
     // A Buffer is a Uint8Array whose slices are its own: what is handed on must not be one.
     const bytes = new Uint8Array(frame.buffer, frame.byteOffset, frame.length);
     const header = readFrameHeader(bytes);
     if (header.kind === 'failure') return header;
-    const { clusterId, from, to } = header.value;
+    const { clusterId, to } = header.value;
     const { self } = this.#parts;
     if (clusterId !== this.#parts.clusterId) return failure(`it is of the cluster ${clusterId}`);
     if (to.node !== self.node || to.store !== self.store)
       return failure(`it is for node ${to.node}, store ${to.store}`);
     const opened = openFrame(bytes, this.#parts.crc32);
     if (opened.kind === 'failure') return opened;
-    const peer = this.#correspondent(from);
-    const content = readContent(opened.value, peer, { from: from.node, to: to.node });
-    if (content === undefined) return failure('its content is malformed');
-    return ok({ from, messages: take(content, peer) });
+    return this.#decodeContent(opened.value, header.value);
   }
 
   /** The connection to a node broke: what was under way is lost, so the next tables are whole. */
@@ -168,6 +208,16 @@ export class PeerCodec {
     const peer = this.#nodes.get(node);
     peer?.beats.forget();
     peer?.answers.forget();
+  }
+
+  #decodeContent(reader: ByteReader, { from, to, content }: ReceivedHeader): Result<IncomingFrame, string> {
+    if (content === 'forwards') {
+      const forwards = readForwards(reader);
+      return reader.failed ? failure(MALFORMED) : ok({ from, messages: NO_MESSAGES, forwards });
+    }
+    const peer = this.#correspondent(from);
+    const read = readContent(reader, peer, { from: from.node, to: to.node });
+    return read === undefined ? failure(MALFORMED) : ok({ from, messages: take(read, peer), forwards: NO_FORWARDS });
   }
 
   /** Begins the content of a frame of the lane `beats`. Returns what has no place in a table. */

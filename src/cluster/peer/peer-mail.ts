@@ -9,14 +9,16 @@
  */
 import type { Peers } from '../peers.ts';
 import type { Envelope } from './envelope.ts';
+import type { ForwardItem } from './forward.ts';
 import type { Peer, PeerLinks } from './links.ts';
 import type { PeerObserver } from './observer.ts';
-import type { PeerCodec } from './peer-codec.ts';
+import type { OutgoingFrame, PeerCodec } from './peer-codec.ts';
 import type { NodeId, NodePlace } from './place.ts';
 
 /** Who the messages are for: the core. */
 export interface PeerReceiver {
   receive(from: NodeId, messages: readonly Envelope[]): void;
+  forwarded(from: NodeId, items: readonly ForwardItem[]): void;
   /** No way leads to the node any more; what it was sent last may be lost. */
   unreachable(node: NodeId): void;
 }
@@ -61,17 +63,25 @@ export class PeerMail implements Peers {
 
   /** Takes what this node has to say to another in one turn, in order. What was taken may be lost. */
   send(to: NodeId, messages: readonly Envelope[]): void {
-    const { codec, links, observer } = this.#parts;
+    this.#send(to, (place) => this.#parts.codec.encode(place, messages));
+  }
+
+  forward(to: NodeId, items: readonly ForwardItem[]): void {
+    this.#send(to, (place) => this.#parts.codec.encodeForwards(place, items));
+  }
+
+  close(): Promise<void> {
+    return this.#parts.links.close();
+  }
+
+  #send(to: NodeId, encode: (place: NodePlace) => readonly OutgoingFrame[]): void {
+    const { links, observer } = this.#parts;
     const place = this.#places.get(to) ?? this.#strangers.get(to);
     if (place === undefined) {
       observer.sendFailed(to);
       return;
     }
-    for (const { lane, frame } of codec.encode(place, messages)) links.send(to, lane, frame);
-  }
-
-  close(): Promise<void> {
-    return this.#parts.links.close();
+    for (const { lane, frame } of encode(place)) links.send(to, lane, frame);
   }
 
   #meet(stranger: NodePlace): void {
@@ -83,9 +93,10 @@ export class PeerMail implements Peers {
   #take(frame: Uint8Array, receiver: PeerReceiver): void {
     const decoded = this.#parts.codec.decode(frame);
     if (decoded.kind === 'ok') {
-      const { from, messages } = decoded.value;
+      const { from, messages, forwards } = decoded.value;
       if (!this.#places.has(from.node)) this.#meet(from);
       if (messages.length > 0) receiver.receive(from.node, messages);
+      if (forwards.length > 0) receiver.forwarded(from.node, forwards);
     } else {
       const { observer } = this.#parts;
       observer.receiveFailed(undefined);

@@ -5,7 +5,7 @@
  * in one thread and a simulation under a virtual clock can both use it.
  */
 import type { Crc32, NodeId } from '#base';
-import type { Envelope, Peers } from '#cluster';
+import type { Envelope, ForwardItem, OutgoingFrame, Peers } from '#cluster';
 import { PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
 import { type NodePlace, toStoreId } from '../../../src/cluster/peer/place.ts';
 import type { Draw } from '../log-model.ts';
@@ -20,6 +20,7 @@ export interface NetworkPorts {
 /** Who gets the messages: a core. */
 export interface Receiver {
   receive(from: NodeId, messages: readonly Envelope[]): void;
+  forwarded(from: NodeId, items: readonly ForwardItem[]): void;
   unreachable(node: NodeId): void;
 }
 
@@ -71,6 +72,9 @@ export class MemoryNetwork {
       send: (to, messages) => {
         if (isAlive()) this.#send(node, to, messages);
       },
+      forward: (to, items) => {
+        if (isAlive()) this.#forward(node, to, items);
+      },
     };
   }
 
@@ -92,15 +96,41 @@ export class MemoryNetwork {
   #send(from: NodeId, to: NodeId, messages: readonly Envelope[]): void {
     this.counts.sends += 1;
     this.counts.messages += messages.length;
+    this.#each(
+      from,
+      to,
+      (codec, place) => codec.encode(place, messages),
+      (frame) => {
+        const times = this.#happens(this.lossPercent) ? 0 : this.#happens(this.doublePercent) ? 2 : 1;
+        for (let time = 0; time < times; time += 1) {
+          this.#ports.after(1 + this.#ports.draw(this.delayMsMax), () => this.#arrive(from, to, frame));
+        }
+      },
+    );
+  }
+
+  /** Frames of a lane arrive in their order and once each, or not at all: requests of clients depend on it. */
+  #forward(from: NodeId, to: NodeId, items: readonly ForwardItem[]): void {
+    this.#each(
+      from,
+      to,
+      (codec, place) => codec.encodeForwards(place, items),
+      (frame) => {
+        if (!this.#happens(this.lossPercent)) this.#ports.after(1, () => this.#arrive(from, to, frame));
+      },
+    );
+  }
+
+  #each(
+    from: NodeId,
+    to: NodeId,
+    encode: (codec: PeerCodec, place: NodePlace) => readonly OutgoingFrame[],
+    send: (frame: Uint8Array) => void,
+  ): void {
     const sender = this.#stations.get(from);
     const receiver = this.#stations.get(to);
     if (sender === undefined || receiver === undefined) return;
-    for (const { frame } of sender.codec.encode(receiver.place, messages)) {
-      const times = this.#happens(this.lossPercent) ? 0 : this.#happens(this.doublePercent) ? 2 : 1;
-      for (let time = 0; time < times; time += 1) {
-        this.#ports.after(1 + this.#ports.draw(this.delayMsMax), () => this.#arrive(from, to, frame));
-      }
-    }
+    for (const { frame } of encode(sender.codec, receiver.place)) send(frame);
   }
 
   #arrive(from: NodeId, to: NodeId, frame: Uint8Array): void {
@@ -109,7 +139,9 @@ export class MemoryNetwork {
     const decoded = station.codec.decode(frame.slice());
     // The process that it was for has ended: the next one has another store in no case, but may know other tables.
     if (decoded.kind === 'failure') throw new Error(`A frame does not decode: ${decoded.reason}`);
-    station.receiver.receive(from, decoded.value.messages);
+    const { messages, forwards } = decoded.value;
+    if (messages.length > 0) station.receiver.receive(from, messages);
+    if (forwards.length > 0) station.receiver.forwarded(from, forwards);
   }
 
   #happens(percent: number): boolean {

@@ -9,13 +9,13 @@ import type { Action } from './replica-actions.ts';
 import { ReplicaWorld, type WorldNode } from './replica-world.ts';
 
 /** What came of a schedule. */
-export type Counts = Record<'committed' | 'lost' | 'unknown' | 'read' | 'crashes' | 'moves', number>;
+export type Counts = Record<'committed' | 'forwarded' | 'lost' | 'unknown' | 'read' | 'crashes' | 'moves', number>;
 
 export class ReplicaModel {
   readonly world: ReplicaWorld;
   readonly group: GroupId;
   readonly faults: string[] = [];
-  readonly counts: Counts = { committed: 0, lost: 0, unknown: 0, read: 0, crashes: 0, moves: 0 };
+  readonly counts: Counts = { committed: 0, forwarded: 0, lost: 0, unknown: 0, read: 0, crashes: 0, moves: 0 };
   /** What was answered as committed, by revision. */
   readonly #committed = new Map<number, string>();
   /** What was said not to be committed. */
@@ -129,9 +129,11 @@ export class ReplicaModel {
   async #write(node: WorldNode): Promise<void> {
     this.#last += 1;
     const text = `text ${this.#last}`;
+    const isForwarded = !node.leads(this.group);
     try {
       const { revision } = await node.transact(this.group, text);
       this.counts.committed += 1;
+      if (isForwarded) this.counts.forwarded += 1;
       this.#committed.set(revision, text);
       this.#highest = Math.max(this.#highest, revision);
     } catch (error) {

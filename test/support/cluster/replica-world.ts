@@ -230,8 +230,8 @@ export class WorldNode {
     if (!isHeld) this.log.sync();
   }
 
-  transact(group: GroupId, text: string): Promise<TransactOutcome> {
-    return this.front.transact(group, this.#world.kit.payload(text));
+  transact(group: GroupId, text: string, onAdmitted?: () => void): Promise<TransactOutcome> {
+    return this.front.transact(group, this.#world.kit.payload(text), onAdmitted);
   }
 
   /** The texts of a database as this node has them in its store, with everything that it has answered. */

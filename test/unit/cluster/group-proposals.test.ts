@@ -76,6 +76,39 @@ describe('proposals in doubt (C11)', () => {
   });
 });
 
+describe('proposals that another node has taken in', () => {
+  const expected = (proposals: GroupProposals, token: number, index: number, term: number): void =>
+    proposals.expect({ token, index: toLogIndex(index), term: toTerm(term) }, 100);
+
+  it('are settled where they are applied, in whichever order their places became known', () => {
+    const proposals = new GroupProposals();
+    expected(proposals, 7, 4, 1);
+    expected(proposals, 8, 2, 2);
+    expected(proposals, 9, 3, 2);
+    expect([2, 3, 4].map((index) => apply(proposals, index, 2))).toEqual([
+      { token: 8, superseded: [] },
+      { token: 9, superseded: [] },
+      { token: undefined, superseded: [7] },
+    ]);
+    expect(proposals.count).toBe(0);
+  });
+
+  it('are unknown when their index was passed over', () => {
+    const proposals = new GroupProposals();
+    expected(proposals, 7, 4, 1);
+    expected(proposals, 8, 9, 1);
+    expect(apply(proposals, 9, 1)).toEqual({ token: 8, superseded: [] });
+    expect([proposals.count, proposals.takeUnknown(0), proposals.count]).toEqual([1, [7], 0]);
+  });
+
+  it('are not in flight on the node that took them in', () => {
+    const proposals = new GroupProposals();
+    propose(proposals, 1, 2, [-1, 7]);
+    expect(proposals.count).toBe(1);
+    expect([2, 3].map((index) => apply(proposals, index, 1).token)).toEqual([undefined, 7]);
+  });
+});
+
 describe('proposals that wait', () => {
   it('are given up oldest first, with their bytes', () => {
     const proposals = new GroupProposals();
@@ -84,6 +117,6 @@ describe('proposals that wait', () => {
     }
     expect(proposals.takeLate(20)).toEqual([1, 2]);
     expect(proposals.waitingBytes).toBe(3);
-    expect(proposals.takeWaiting().map(({ token }) => token)).toEqual([3]);
+    expect(proposals.takeWaiting().map(({ proposal }) => proposal.token)).toEqual([3]);
   });
 });

@@ -92,7 +92,7 @@ describe('a frame that is not for this node, or none', () => {
     ['too much', codecOf(SOUTH), new Uint8Array(FRAME_BYTES_MAX + 1), 'a frame has at most 4194304'],
     ['other bytes', codecOf(SOUTH), new Uint8Array(100), 'do not begin with CPFR'],
     ['a later format', codecOf(SOUTH), changed(frame, 8, 2), 'format 2 is unknown here'],
-    ['other content', codecOf(SOUTH), changed(frame, 9, 2), 'content of kind 2 is unknown here'],
+    ['other content', codecOf(SOUTH), changed(frame, 9, 7), 'content of kind 7 is unknown here'],
     ['no node', codecOf(SOUTH), changed(frame, 28, 0), 'a node id is an integer from 1 to 2^32 - 1'],
     ['a node beyond 2^32', codecOf(SOUTH), changed(frame, 32, 1), 'a node id is an integer from 1 to 2^32 - 1'],
     ['damage', codecOf(SOUTH), damaged(frame), 'its checksum is '],
@@ -101,7 +101,8 @@ describe('a frame that is not for this node, or none', () => {
   });
 
   it('says in its header who sent it', () => {
-    expect(readFrameHeader(frame)).toEqual({ kind: 'ok', value: { clusterId: CLUSTER, from: NORTH, to: SOUTH } });
+    const header = { clusterId: CLUSTER, from: NORTH, to: SOUTH, content: 'messages' };
+    expect(readFrameHeader(frame)).toEqual({ kind: 'ok', value: header });
     expect([isNodeId(0), isNodeId(1.5), isNodeId(1), isStoreId('here'), isStoreId(CLUSTER)]).toEqual([
       false,
       false,

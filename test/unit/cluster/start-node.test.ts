@@ -138,7 +138,11 @@ describe('a node', () => {
     const heard: Envelope[] = [];
     const parts = { clusterId, self: other.place, crc32: nativeCrc32, random: nativeRandom };
     const mail = new PeerMail({ codec: new PeerCodec(parts), links: other.links, observer: other.observed });
-    mail.open({ receive: (_from, messages) => heard.push(...messages), unreachable: () => undefined });
+    mail.open({
+      receive: (_from, messages) => heard.push(...messages),
+      forwarded: () => undefined,
+      unreachable: () => undefined,
+    });
     mail.setPeers([{ ...self, host: '127.0.0.1', port }]);
     const [from, to] = [replicaOf(other.place.node), replicaOf(number)];
     const nothing = { index: toLogIndex(0), term: toTerm(0) };

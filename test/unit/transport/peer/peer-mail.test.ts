@@ -53,6 +53,7 @@ class PostedNode {
     this.mail = new PeerMail({ codec, links, observer: gatherer });
     this.mail.open({
       receive: (_from, messages) => this.heard.push(...messages),
+      forwarded: () => undefined,
       unreachable: (node) => this.lost.push(node),
     });
   }

@@ -1,0 +1,219 @@
+/**
+ * Requests of this node's clients that another node leads, and requests of other nodes that this one leads.
+ *
+ * ```
+ *   this node's client ── ask ──> sent ── accepted ──> awaited in the group until the entry is applied here
+ *                                  │  └── refused ──> told, or asked again: it is no entry anywhere
+ *                                  └── not answered, or the way is lost ──> nobody knows (C2)
+ *
+ *   another node's client ── take ──> a proposal with a token below 0 ── an entry ──> accepted
+ *                                                                     └─ not taken in ──> refused
+ * ```
+ *   C14  A request is forwarded by the node that it came to, to one node at a time, and to another one only when it was
+ *        refused there. An answer belongs to a request of this very process.
+ */
+import {
+  assert,
+  type DatabaseError,
+  type GroupId,
+  type LogIndex,
+  type NodeId,
+  Slots,
+  type Term,
+  unreachable,
+} from '#base';
+import { PAYLOAD_BYTES_MAX } from '#storage';
+import type { Group } from './group.ts';
+import type { Waiting } from './group-proposals.ts';
+import type { CoreLimits } from './limits.ts';
+import { type CreateRequest, isForeign, type Proposal, type Token } from './link.ts';
+import type { ForwardItem } from './peer/forward.ts';
+import type { Peers } from './peers.ts';
+import { forwardsFull, noLeader, outcomeUnknown, payloadTooLarge } from './refusals.ts';
+import type { Reporter } from './reporter.ts';
+
+export interface ForwardsPorts {
+  readonly peers: Peers;
+  readonly limits: CoreLimits;
+  readonly reporter: Reporter;
+  readonly monotonicMs: () => number;
+  readonly touch: (id: GroupId) => Group | undefined;
+  readonly absence: (id: GroupId) => DatabaseError;
+  /** Drawn anew by each process, 0 to 2^32 - 1. */
+  readonly session: number;
+}
+
+/** A request that has no answer yet. */
+interface Sent extends Waiting {
+  readonly to: NodeId;
+  readonly sentMs: number;
+}
+
+interface Asker {
+  readonly node: NodeId;
+  readonly session: number;
+  readonly id: number;
+}
+
+/** What other nodes ask for. */
+export interface ForeignRequests {
+  readonly proposals: readonly Proposal[];
+  readonly creates: readonly CreateRequest[];
+}
+
+/** Who refuses so has taken nothing in, and somebody else may. */
+const ELSEWHERE: ReadonlySet<string | undefined> = new Set(['NotLeader', 'NotReplica', 'NoLeader', 'Draining']);
+
+export class Forwards {
+  readonly #ports: ForwardsPorts;
+  readonly #sent = new Slots<Sent>();
+  readonly #sentBytes = new Map<NodeId, number>();
+  readonly #askers = new Slots<Asker>();
+  /** Refused by one node, and to be asked again. */
+  #again: Waiting[] = [];
+  #outgoing = new Map<NodeId, ForwardItem[]>();
+
+  constructor(ports: ForwardsPorts) {
+    this.#ports = ports;
+  }
+
+  /** Requests of this node whose place in a log is not known. */
+  get count(): number {
+    return this.#sent.size + this.#again.length;
+  }
+
+  /** Asks the node that leads. */
+  ask(to: NodeId, { proposal, sinceMs }: Waiting): void {
+    const { limits, monotonicMs, reporter, session } = this.#ports;
+    assert(!isForeign(proposal.token), 'What another node has asked for is not passed on', proposal.group);
+    const bytes = this.#bytesTo(to) + proposal.payload.length;
+    if (bytes > limits.forwardedBytesMax) {
+      reporter.refuse([proposal.token], forwardsFull(to, limits.forwardedBytesMax));
+      return;
+    }
+    this.#sentBytes.set(to, bytes);
+    const id = this.#sent.add({ proposal, sinceMs, to, sentMs: monotonicMs() });
+    const { group, payload, creates } = proposal;
+    if (creates === undefined) this.#post(to, { kind: 'propose', session, id, group, payload });
+    else this.#post(to, { kind: 'create', session, id, name: creates });
+  }
+
+  /** Takes answers in; returns what the other node asks for, to be taken in like what the front asks for. */
+  take(from: NodeId, items: readonly ForwardItem[]): ForeignRequests {
+    const proposals: Proposal[] = [];
+    const creates: CreateRequest[] = [];
+    for (const item of items) {
+      switch (item.kind) {
+        case 'propose': {
+          const { group, payload } = item;
+          const token = this.#tokenOf(from, item);
+          if (payload.length <= PAYLOAD_BYTES_MAX) proposals.push({ token, group, payload, tellsAdmission: false });
+          else this.refused(token, payloadTooLarge(payload.length, PAYLOAD_BYTES_MAX));
+          break;
+        }
+        case 'create':
+          creates.push({ token: this.#tokenOf(from, item), name: item.name });
+          break;
+        case 'accepted':
+        case 'refused':
+          this.#takeAnswer(from, item);
+          break;
+        default:
+          unreachable(item);
+      }
+    }
+    return { proposals, creates };
+  }
+
+  /** What another node asked for is an entry of the log. */
+  accepted(token: Token, index: LogIndex, term: Term): void {
+    const { node, session, id } = this.#askerOf(token);
+    this.#post(node, { kind: 'accepted', session, id, index, term });
+  }
+
+  /** What another node asked for is no entry, and will never be one. */
+  refused(token: Token, error: DatabaseError): void {
+    const { node, session, id } = this.#askerOf(token);
+    this.#post(node, { kind: 'refused', session, id, error });
+  }
+
+  /** A node cannot be reached any more: what it was asked last may have become an entry. */
+  unreachable(node: NodeId): void {
+    this.#giveUp(({ to }) => to === node);
+  }
+
+  /** Gives up what was not answered for too long. Returns what is to be asked again. */
+  expire(nowMs: number): readonly Waiting[] {
+    const { limits, reporter } = this.#ports;
+    this.#giveUp(({ sentMs }) => sentMs <= nowMs - limits.outcomeWaitMs);
+    const again = this.#again;
+    this.#again = [];
+    const isLate = ({ sinceMs }: Waiting): boolean => sinceMs <= nowMs - limits.leaderWaitMs;
+    for (const { proposal } of again.filter(isLate)) reporter.refuse([proposal.token], noLeader(proposal.group));
+    return again.filter((waiting) => !isLate(waiting));
+  }
+
+  /** Before the messages of the turn: whoever asked is to know the place of an entry before it has the entry. */
+  flush(): void {
+    if (this.#outgoing.size === 0) return;
+    const outgoing = this.#outgoing;
+    this.#outgoing = new Map();
+    for (const [node, items] of outgoing) this.#ports.peers.forward(node, items);
+  }
+
+  #takeAnswer(from: NodeId, item: Extract<ForwardItem, { readonly kind: 'accepted' | 'refused' }>): void {
+    if (item.session !== this.#ports.session || this.#sent.get(item.id)?.to !== from) return;
+    const sent = this.#remove(item.id);
+    if (sent === undefined) return;
+    if (item.kind === 'accepted') this.#expect(sent.proposal, item.index, item.term);
+    else if (ELSEWHERE.has(item.error.details.reason)) this.#again.push(sent);
+    else this.#ports.reporter.refuse([sent.proposal.token], item.error);
+  }
+
+  #expect({ token, group: id, tellsAdmission }: Proposal, index: LogIndex, term: Term): void {
+    const { touch, absence, reporter, monotonicMs } = this.#ports;
+    if (tellsAdmission) reporter.admitted(token);
+    const group = touch(id);
+    if (group === undefined) reporter.refuse([token], absence(id));
+    else if (group.machine.applied.index >= index) reporter.refuse([token], outcomeUnknown(id));
+    else group.proposals.expect({ token, index, term }, monotonicMs());
+  }
+
+  #giveUp(isLost: (sent: Sent) => boolean): void {
+    if (this.#sent.size === 0) return;
+    for (const [id, sent] of this.#sent.entries()) {
+      if (!isLost(sent)) continue;
+      this.#remove(id);
+      this.#ports.reporter.refuse([sent.proposal.token], outcomeUnknown(sent.proposal.group));
+    }
+  }
+
+  #remove(id: number): Sent | undefined {
+    const sent = this.#sent.remove(id);
+    if (sent === undefined) return undefined;
+    const bytes = this.#bytesTo(sent.to) - sent.proposal.payload.length;
+    if (bytes === 0) this.#sentBytes.delete(sent.to);
+    else this.#sentBytes.set(sent.to, bytes);
+    return sent;
+  }
+
+  #bytesTo(node: NodeId): number {
+    return this.#sentBytes.get(node) ?? 0;
+  }
+
+  #tokenOf(node: NodeId, { session, id }: { readonly session: number; readonly id: number }): Token {
+    return -1 - this.#askers.add({ node, session, id });
+  }
+
+  #askerOf(token: Token): Asker {
+    const asker = this.#askers.remove(-1 - token);
+    assert(asker !== undefined, 'A request of another node is answered once', token);
+    return asker;
+  }
+
+  #post(to: NodeId, item: ForwardItem): void {
+    const items = this.#outgoing.get(to);
+    if (items === undefined) this.#outgoing.set(to, [item]);
+    else items.push(item);
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * Forwarded requests, and the answers to them, as the content of a frame.
+ *
+ * ```
+ * content   := item*
+ * item      := u8 kind, varint session, varint id, fields
+ * propose   := 1   varint group, varint length, payload
+ * create    := 2   text name
+ * accepted  := 3   varint index, varint term
+ * refused   := 4   text code, text message, text reason, varint retry after ms + 1, varint node that leads
+ * text      := varint length, UTF-8
+ * ```
+ * In `refused` an empty reason is none, and so is 0 for the two numbers.
+ *
+ * Whatever the bytes are, reading ends and never throws; a content that is not right from end to end gives nothing.
+ */
+import {
+  type ByteReader,
+  type ByteWriter,
+  DatabaseError,
+  ERROR_CODES,
+  type ErrorDetails,
+  encodeUtf8,
+  isNodeId,
+} from '#base';
+import type { ForwardItem } from './forward.ts';
+import { fail, readGroup, readIndex, readTerm } from './message-bytes.ts';
+
+const TAGS = { propose: 1, create: 2, accepted: 3, refused: 4 } as const;
+
+/** Items of one frame. */
+export const FORWARDS_MAX: number = 2 ** 15;
+
+export function writeForward(writer: ByteWriter, item: ForwardItem): void {
+  writer.u8(TAGS[item.kind]);
+  writer.varint(item.session);
+  writer.varint(item.id);
+  switch (item.kind) {
+    case 'propose':
+      writer.varint(item.group);
+      writer.varint(item.payload.length);
+      writer.bytes(item.payload);
+      break;
+    case 'create':
+      writeText(writer, item.name);
+      break;
+    case 'accepted':
+      writer.varint(item.index);
+      writer.varint(item.term);
+      break;
+    case 'refused':
+      writeError(writer, item.error);
+      break;
+  }
+}
+
+/** To the end of the content; the reader has failed when it is malformed, and then what is returned means nothing. */
+export function readForwards(reader: ByteReader): readonly ForwardItem[] {
+  const items: ForwardItem[] = [];
+  while (reader.left > 0 && !reader.failed) {
+    const item = readForward(reader);
+    if (item === undefined || items.length === FORWARDS_MAX) fail(reader);
+    else items.push(item);
+  }
+  return items;
+}
+
+function readForward(reader: ByteReader): ForwardItem | undefined {
+  const tag = reader.u8();
+  const number = { session: reader.varint(), id: reader.varint() };
+  switch (tag) {
+    case TAGS.propose: {
+      const group = readGroup(reader);
+      // The leader stamps its time into the payload: it must be no view of a frame that others read.
+      return { kind: 'propose', ...number, group, payload: Uint8Array.from(reader.bytes(reader.varint())) };
+    }
+    case TAGS.create:
+      return { kind: 'create', ...number, name: readText(reader) };
+    case TAGS.accepted:
+      return { kind: 'accepted', ...number, index: readIndex(reader), term: readTerm(reader) };
+    case TAGS.refused:
+      return { kind: 'refused', ...number, error: readError(reader) };
+    default:
+      return undefined;
+  }
+}
+
+function writeError(writer: ByteWriter, { code, message, details }: DatabaseError): void {
+  writeText(writer, code);
+  writeText(writer, message);
+  writeText(writer, details.reason ?? '');
+  writer.varint(details.retryAfterMs === undefined ? 0 : details.retryAfterMs + 1);
+  writer.varint(details.leaderNode ?? 0);
+}
+
+function readError(reader: ByteReader): DatabaseError {
+  const name = readText(reader);
+  const code = ERROR_CODES.find((each) => each === name);
+  if (code === undefined) fail(reader);
+  const message = readText(reader);
+  const reason = readText(reader);
+  const retryAfter = reader.varint();
+  const leader = reader.varint();
+  if (leader !== 0 && !isNodeId(leader)) fail(reader);
+  const details: ErrorDetails = {
+    ...(reason !== '' && { reason }),
+    ...(retryAfter > 0 && { retryAfterMs: retryAfter - 1 }),
+    ...(isNodeId(leader) && { leaderNode: leader }),
+  };
+  return new DatabaseError(code ?? 'internal', message, { details });
+}
+
+function writeText(writer: ByteWriter, text: string): void {
+  const bytes = encodeUtf8(text);
+  writer.varint(bytes.length);
+  writer.bytes(bytes);
+}
+
+function readText(reader: ByteReader): string {
+  return reader.utf8(reader.varint());
+}

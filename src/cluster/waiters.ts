@@ -1,0 +1,33 @@
+/** Those who wait for something to hold at the end of a turn. */
+
+interface Waiter {
+  readonly isDone: () => boolean;
+  readonly resolve: () => void;
+  readonly reject: (failure: Error) => void;
+}
+
+export class Waiters {
+  #waiters: readonly Waiter[] = [];
+
+  /** Resolves at the end of the first turn in which the condition holds, or at once. */
+  async until(isDone: () => boolean): Promise<void> {
+    if (isDone()) return;
+    await new Promise<void>((resolve, reject) => {
+      this.#waiters = [...this.#waiters, { isDone, resolve, reject }];
+    });
+  }
+
+  /** A turn has ended. */
+  settle(): void {
+    const done = this.#waiters.filter((waiter) => waiter.isDone());
+    if (done.length === 0) return;
+    this.#waiters = this.#waiters.filter((waiter) => !done.includes(waiter));
+    for (const waiter of done) waiter.resolve();
+  }
+
+  /** There will be no further turn. */
+  fail(failure: Error): void {
+    for (const waiter of this.#waiters) waiter.reject(failure);
+    this.#waiters = [];
+  }
+}

@@ -1,0 +1,100 @@
+// Goal: forwarded requests and their answers arrive as they were sent, and whatever else arrives is one failure. Method:
+// random items through two codecs, random bytes, and real frames that are cut, flipped or made valid again after a change.
+
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { DatabaseError, ERROR_CODES, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
+import { nativeCrc32 } from '#cluster';
+import type { ForwardItem } from '../../../src/cluster/peer/forward.ts';
+import { sealFrame } from '../../../src/cluster/peer/frame.ts';
+import { codecOf, NORTH, SOUTH } from '../../support/cluster/peer-pair.ts';
+
+const RUNS = Number(process.env['PEER_RUNS'] ?? '300');
+
+const number = fc.oneof(fc.nat(300), fc.nat({ max: Number.MAX_SAFE_INTEGER - 1 }));
+const text = fc.string({ unit: 'grapheme', maxLength: 60 });
+const numbered = { session: fc.nat(2 ** 31 - 1), id: number };
+
+const details = fc.record(
+  {
+    reason: text.filter((reason) => reason !== ''),
+    retryAfterMs: fc.nat(60_000),
+    leaderNode: fc.integer({ min: 1, max: 2 ** 31 }).map(toNodeId),
+  },
+  { requiredKeys: [] },
+);
+const error = fc
+  .tuple(fc.constantFrom(...ERROR_CODES), text, details)
+  .map(([code, message, known]) => new DatabaseError(code, message, { details: known }));
+
+const item: fc.Arbitrary<ForwardItem> = fc.oneof(
+  fc.record({
+    kind: fc.constant('propose' as const),
+    ...numbered,
+    group: fc.nat(2 ** 31).map(toGroupId),
+    payload: fc.uint8Array({ maxLength: 300 }),
+  }),
+  fc.record({ kind: fc.constant('create' as const), ...numbered, name: text }),
+  fc.record({
+    kind: fc.constant('accepted' as const),
+    ...numbered,
+    index: number.map(toLogIndex),
+    term: number.map(toTerm),
+  }),
+  fc.record({ kind: fc.constant('refused' as const), ...numbered, error }),
+);
+const items = fc.array(item, { maxLength: 12 });
+
+/** Errors compare by their message alone. */
+function plain(each: ForwardItem): unknown {
+  if (each.kind !== 'refused') return each;
+  const { code, message, details: known } = each.error;
+  return { ...each, error: { code, message, known } };
+}
+
+describe('forwarded requests and answers', () => {
+  it('arrive as they were sent, in their order, by the lane of the appends', () => {
+    fc.assert(
+      fc.property(items, (sent) => {
+        const frames = codecOf(NORTH).encodeForwards(SOUTH, sent);
+        const receiver = codecOf(SOUTH);
+        const arrived = frames.flatMap(({ lane, frame }) => {
+          const result = receiver.decode(frame);
+          if (result.kind === 'failure') throw new Error(result.reason);
+          expect([lane, result.value.from, result.value.messages]).toEqual(['appends', NORTH, []]);
+          return result.value.forwards;
+        });
+        expect(arrived.map(plain)).toEqual(sent.map(plain));
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('take as many frames as their bytes need', () => {
+    const payload = new Uint8Array(2 ** 14);
+    const many = Array.from({ length: 40 }, (_, id): ForwardItem => {
+      return { kind: 'propose', session: 1, id, group: toGroupId(1), payload };
+    });
+    const frames = codecOf(NORTH).encodeForwards(SOUTH, many);
+    expect(frames.length).toBeGreaterThan(8);
+    expect(Math.max(...frames.map(({ frame }) => frame.length))).toBeLessThan(2 ** 17);
+  });
+
+  it('are one failure when the frame is not what was sent', () => {
+    fc.assert(
+      fc.property(items, fc.nat(), fc.nat(255), (sent, place, byte) => {
+        for (const { frame } of codecOf(NORTH).encodeForwards(SOUTH, sent)) {
+          expect(codecOf(SOUTH).decode(frame.subarray(0, place % frame.length)).kind).toBe('failure');
+          const changed = Uint8Array.from(frame);
+          const at = place % frame.length;
+          changed[at] = byte;
+          const isSame = byte === frame[at];
+          expect(codecOf(SOUTH).decode(changed).kind).toBe(isSame ? 'ok' : 'failure');
+          // With a checksum that fits whatever it says is read to the end, or refused; it never throws.
+          codecOf(SOUTH).decode(sealFrame(changed, nativeCrc32));
+        }
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});

@@ -1,0 +1,149 @@
+// Goal: a request that comes to a node that does not lead is answered as if it had come to the leader, once, or as
+// unknown; its answer can be read where it was asked (C2, C6, C14). Method: three nodes in one thread over a network in
+// memory whose time the test passes.
+
+import { describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, type DatabaseError, type GroupId } from '#base';
+import { databaseKit } from '../../support/cluster/machine-kit.ts';
+import { ReplicaWorld, type ReplicaWorldOptions, type WorldNode } from '../../support/cluster/replica-world.ts';
+
+interface Cluster {
+  readonly world: ReplicaWorld;
+  readonly group: GroupId;
+  readonly leader: WorldNode;
+  /** Does not lead. */
+  readonly other: WorldNode;
+}
+
+async function started(options: ReplicaWorldOptions = {}): Promise<Cluster> {
+  const world = await ReplicaWorld.started(3, options);
+  const catalog = await world.leader(CATALOG_GROUP);
+  const { binding } = await world.answer(catalog.front.createDatabase('shop'));
+  const leader = await world.leader(binding.group);
+  await world.pass(500);
+  const other = world.up.find((each) => each !== leader);
+  if (other === undefined) throw new Error('There are three nodes');
+  return { world, group: binding.group, leader, other };
+}
+
+function reasonOf(asked: Promise<unknown>): Promise<string | undefined> {
+  return asked.then(
+    () => 'answered',
+    (error: DatabaseError) => error.details.reason,
+  );
+}
+
+describe('a transaction at a node that does not lead', () => {
+  it('is committed, and its rows are there when it is read at its revision', async () => {
+    const { world, group, other } = await started({ kit: databaseKit });
+    const outcome = await world.answer(other.transact(group, 'a'));
+    expect(outcome).toMatchObject({ kind: 'committed', revision: 1, basis: 0 });
+    expect(await world.answer(other.front.waitFor(group, outcome.revision, new AbortController().signal))).toBe(
+      'reached',
+    );
+    expect(await other.history(group)).toEqual(['a']);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('says when it is an entry of the log, once, before its outcome', async () => {
+    const { world, group, other } = await started();
+    const told: string[] = [];
+    const asked = other.transact(group, 'a', () => told.push('admitted'));
+    await world.answer(asked.then(({ kind }) => told.push(kind)));
+    expect(told).toEqual(['admitted', 'committed']);
+  });
+
+  it('is settled by the log when the leader dies behind its answer', async () => {
+    const { world, group, leader, other } = await started();
+    const told: string[] = [];
+    const asked = other.transact(group, 'a', () => told.push('admitted'));
+    const settled = reasonOf(asked);
+    await world.until(() => told.length > 0, 'the place of the entry', 500);
+    await leader.crash();
+    expect(['answered', 'NotCommitted']).toContain(await world.answer(settled));
+    expect(world.failures).toEqual([]);
+  });
+
+  it('is unknown when the way to the leader is lost before its answer', async () => {
+    const { world, group, leader, other } = await started();
+    world.network.cutWay(leader.node, other.node);
+    const settled = reasonOf(other.transact(group, 'a'));
+    await world.pass(100);
+    other.core.unreachable(leader.node);
+    expect(await world.answer(settled)).toBe('OutcomeUnknown');
+  });
+
+  it('is unknown when no answer comes in time', async () => {
+    const { world, group, leader, other } = await started();
+    world.network.cut(leader.node, other.node);
+    const beganMs = world.nowMs;
+    expect(await world.answer(reasonOf(other.transact(group, 'a')))).toBe('OutcomeUnknown');
+    expect(world.nowMs - beganMs).toBeLessThan(6000);
+  });
+
+  it('goes to the next leader when the one before refuses it', async () => {
+    const { world, group, leader, other } = await started();
+    const draining = leader.front.drain();
+    const outcomes = await world.answer(Promise.all(['a', 'b', 'c'].map((text) => other.transact(group, text))));
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['committed', 'committed', 'committed']);
+    await world.answer(draining);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('is refused for what the leader refuses, in its words', async () => {
+    const { world, group, leader, other } = await started({ limits: { uncommittedBytesMax: 64 } });
+    for (const each of world.up) if (each !== leader) each.holdDisk(true);
+    const asked = Array.from({ length: 20 }, (_, at) => reasonOf(other.transact(group, `text ${at}`)));
+    await world.pass(500);
+    for (const each of world.up) each.holdDisk(false);
+    const reasons = await world.answer(Promise.all(asked));
+    expect(new Set(reasons)).toEqual(new Set(['answered', 'UncommittedBytes']));
+  });
+
+  it('is refused when too much waits for the leader already', async () => {
+    const { world, group, leader, other } = await started({ limits: { forwardedBytesMax: 64 } });
+    world.network.cut(leader.node, other.node);
+    const asked = Array.from({ length: 20 }, (_, at) => reasonOf(other.transact(group, `text ${at}`)));
+    const reasons = await world.answer(Promise.all(asked));
+    expect(new Set(reasons)).toEqual(new Set(['OutcomeUnknown', 'ForwardedBytes']));
+  });
+
+  it('is answered before that node has drained', async () => {
+    const { world, group, other } = await started();
+    const asked = reasonOf(other.transact(group, 'a'));
+    await world.answer(other.front.drain());
+    expect(await asked).toBe('answered');
+    expect(world.failures).toEqual([]);
+  });
+
+  it('is not answered by what another process of the same node had asked for', async () => {
+    const { world, group, leader, other } = await started();
+    world.network.cutWay(leader.node, other.node);
+    void reasonOf(other.transact(group, 'before'));
+    await world.pass(50);
+    await other.crash();
+    await other.start();
+    world.network.heal();
+    await world.pass(3000);
+    expect(await world.answer(other.transact(group, 'after'))).toMatchObject({ kind: 'committed', revision: 2 });
+    expect(await other.history(group)).toEqual(['before', 'after']);
+    expect(world.failures).toEqual([]);
+  });
+});
+
+describe('a database created at a node that does not lead the catalog', () => {
+  it('is created once, by the leader, and known where it was asked for', async () => {
+    const { world } = await started();
+    const leader = await world.leader(CATALOG_GROUP);
+    const other = world.up.find((each) => each !== leader);
+    const { front } = other ?? leader;
+    const made = await world.answer(front.createDatabase('books'));
+    expect(made.kind).toBe('created');
+    expect(front.catalog.lookup('books')).toEqual(made.binding);
+    expect(await world.answer(front.createDatabase('books'))).toEqual({ kind: 'exists', binding: made.binding });
+    expect(await world.answer(front.deleteDatabase('books'))).toEqual({ kind: 'deleted', binding: made.binding });
+    expect(front.catalog.lookup('books')).toBeUndefined();
+    expect(await world.answer(front.deleteDatabase('books'))).toEqual({ kind: 'absent' });
+    expect(world.failures).toEqual([]);
+  });
+});
