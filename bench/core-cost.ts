@@ -43,6 +43,9 @@ const BINDING = {
   group: GROUP,
   createdAtMs: 0,
   replicas: [replicaOf(NODE)],
+  leaving: [],
+  founders: [replicaOf(NODE)],
+  placement: 0,
 };
 const payload = new Uint8Array(Number(values.bytes));
 
@@ -91,6 +94,8 @@ const machines: Machines = {
   openDatabase: () => new CountingMachine(),
   verify: async () => true,
   rebuild: async () => undefined,
+  encodePlace: () => payload,
+  encodePlaced: () => payload,
   encodeRegister: () => new Uint8Array(1),
   stamp: () => undefined,
   encodeCreate: () => payload,

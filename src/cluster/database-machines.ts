@@ -52,6 +52,8 @@ export const databaseMachines: Machines = {
   encodeCreate: (request) => encodeCatalogEntry({ kind: 'create', ...request }),
   encodeDelete: ({ name, databaseId }) =>
     encodeCatalogEntry({ kind: 'delete', name, ...(databaseId === undefined ? {} : { databaseId }) }),
+  encodePlace: (request) => encodeCatalogEntry({ kind: 'place', ...request }),
+  encodePlaced: (request) => encodeCatalogEntry({ kind: 'placed', ...request }),
   encodeRegister: (registration) => encodeCatalogEntry({ kind: 'register', registration }),
   rowsOf: (group) => ({ gte: groupPrefix(group), lt: groupPrefix(group + 1) }),
 };

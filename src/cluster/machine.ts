@@ -2,7 +2,7 @@
  * The replicated state machines as the runtime drives them: the catalog's and a database's. What an entry means is
  * their business; here they take entries in order and say what came of each.
  */
-import type { DatabaseId, GroupId, LogIndex, ReplicaId, Revision, Term } from '#base';
+import type { DatabaseId, GroupId, LogIndex, NodeId, ReplicaId, Revision, Term } from '#base';
 import type { KvBatch, KvReader, KvStore } from '#kv';
 import type { Membership } from '#raft';
 import type { Binding, NodeRegistration, Outcome, RegisteredNode } from './outcome.ts';
@@ -97,6 +97,14 @@ export interface Machines {
     readonly replicas: readonly ReplicaId[];
   }): Uint8Array;
   encodeDelete(request: { readonly name: string; readonly databaseId: DatabaseId | undefined }): Uint8Array;
+  /** Which nodes are to hold the database from now on, if it is still at this placement. */
+  encodePlace(request: {
+    readonly group: GroupId;
+    readonly placement: number;
+    readonly nodes: readonly NodeId[];
+  }): Uint8Array;
+  /** The group's committed membership is what the placement wants it to be. */
+  encodePlaced(request: { readonly group: GroupId; readonly placement: number }): Uint8Array;
   encodeRegister(registration: NodeRegistration): Uint8Array;
   /** Every row of a group, as a key range. */
   rowsOf(group: GroupId): KeyRange;

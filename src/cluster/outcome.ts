@@ -4,7 +4,7 @@
  * A proposal that could not even be decided (the queue is full, the node stops, the group is gone) is a rejected
  * promise with a `DatabaseError`; one whose fate is unknown is never answered at all, because the process has ended.
  */
-import type { Binding, RegisterOutcome, TransactOutcome } from '#database';
+import type { Binding, PlaceOutcome, RegisterOutcome, TransactOutcome } from '#database';
 
 // The layers above know these through this door; they do not reach into #database for what the cluster answers.
 export type { Binding, NodeRegistration, RegisteredNode, RegisterOutcome, TransactOutcome } from '#database';
@@ -22,4 +22,4 @@ export type DeleteOutcome =
   | { readonly kind: 'absent' };
 
 /** Whatever an applied entry can answer. */
-export type Outcome = TransactOutcome | CreateOutcome | DeleteOutcome | RegisterOutcome;
+export type Outcome = TransactOutcome | CreateOutcome | DeleteOutcome | RegisterOutcome | PlaceOutcome;

@@ -7,6 +7,8 @@
  *                            | varint length | name
  * kind 17  delete database:  u8 has id | [16 bytes database_id] | varint length | name
  * kind 20  register node:    registration (catalog-nodes.ts)
+ * kind 24  place database:   varint group | varint placement | varint count, each varint node
+ * kind 25  placed database:  varint group | varint placement
  * ```
  * A format or kind that is not known here was written by a later release: guessing at it would make replicas differ, so
  * it stops the node (D9).
@@ -18,21 +20,39 @@ import {
   type DatabaseId,
   encodeUtf8,
   formatUuid,
+  type GroupId,
   isDatabaseId,
+  isGroupId,
+  isNodeId,
   isReplicaId,
+  type NodeId,
   parseUuid,
   type ReplicaId,
 } from '#base';
 import { PAYLOAD_FORMAT } from '#model';
 import { type NodeRegistration, readRegistration, writeRegistration } from './catalog-nodes.ts';
 
-const ENTRY_KIND = { CREATE_DATABASE: 16, DELETE_DATABASE: 17, REGISTER_NODE: 20 } as const;
+const ENTRY_KIND = {
+  CREATE_DATABASE: 16,
+  DELETE_DATABASE: 17,
+  REGISTER_NODE: 20,
+  PLACE_DATABASE: 24,
+  PLACED_DATABASE: 25,
+} as const;
 const UUID_BYTES = 16;
 
 export type CatalogEntry =
   | DatabaseEntry
+  | PlacementEntry
   /** The store gets a number if it has none, and is where it says from now on. */
   | { readonly kind: 'register'; readonly registration: NodeRegistration };
+
+/** `placement` is the one that whoever proposes it has seen: the entry counts if it is still the database's. */
+type PlacementEntry =
+  /** The nodes that are to hold the database: at least one, each once. */
+  | { readonly kind: 'place'; readonly group: GroupId; readonly placement: number; readonly nodes: readonly NodeId[] }
+  /** The group is what the placement wants it to be. */
+  | { readonly kind: 'placed'; readonly group: GroupId; readonly placement: number };
 
 type DatabaseEntry =
   | {
@@ -51,7 +71,8 @@ export function encodeCatalogEntry(entry: CatalogEntry): Uint8Array {
   if (entry.kind === 'register') {
     payload.u8(ENTRY_KIND.REGISTER_NODE);
     writeRegistration(payload, entry.registration);
-  } else writeDatabaseEntry(payload, entry);
+  } else if (entry.kind === 'place' || entry.kind === 'placed') writePlacement(payload, entry);
+  else writeDatabaseEntry(payload, entry);
   return payload.take();
 }
 
@@ -71,11 +92,21 @@ function writeDatabaseEntry(payload: ByteWriter, entry: DatabaseEntry): void {
   payload.bytes(name);
 }
 
+function writePlacement(payload: ByteWriter, entry: PlacementEntry): void {
+  payload.u8(entry.kind === 'place' ? ENTRY_KIND.PLACE_DATABASE : ENTRY_KIND.PLACED_DATABASE);
+  payload.varint(entry.group);
+  payload.varint(entry.placement);
+  if (entry.kind === 'placed') return;
+  payload.varint(entry.nodes.length);
+  for (const node of entry.nodes) payload.varint(node);
+}
+
 /** Throws for a payload that is not a catalog entry of this format. */
 export function readCatalogEntry(payload: Uint8Array): CatalogEntry {
   const reader = openEntry(payload);
   const kind = reader.u8();
   if (kind === ENTRY_KIND.REGISTER_NODE) return readRegister(reader);
+  if (kind === ENTRY_KIND.PLACE_DATABASE || kind === ENTRY_KIND.PLACED_DATABASE) return readPlacement(reader, kind);
   if (kind !== ENTRY_KIND.CREATE_DATABASE && kind !== ENTRY_KIND.DELETE_DATABASE) {
     throw unknownEntry(`kind ${kind} is none of the catalog`);
   }
@@ -97,6 +128,18 @@ function readRegister(reader: ByteReader): CatalogEntry {
   return { kind: 'register', registration };
 }
 
+function readPlacement(reader: ByteReader, kind: number): CatalogEntry {
+  const group = reader.varint();
+  const placement = reader.varint();
+  const nodes = kind === ENTRY_KIND.PLACE_DATABASE ? readList(reader, isNodeId) : [];
+  if (reader.failed || reader.left !== 0 || !isGroupId(group)) throw unknownEntry('it is cut short or malformed');
+  if (kind === ENTRY_KIND.PLACED_DATABASE) return { kind: 'placed', group, placement };
+  if (nodes.length === 0 || new Set(nodes).size < nodes.length) {
+    throw unknownEntry('it places a database on no node, or on one twice');
+  }
+  return { kind: 'place', group, placement, nodes };
+}
+
 export function writeReplicas(into: ByteWriter, replicas: readonly ReplicaId[]): void {
   into.varint(replicas.length);
   for (const replica of replicas) into.varint(replica);
@@ -104,14 +147,18 @@ export function writeReplicas(into: ByteWriter, replicas: readonly ReplicaId[]):
 
 /** The reader has failed when something else stands there. */
 export function readReplicas(reader: ByteReader): readonly ReplicaId[] {
+  return readList(reader, isReplicaId);
+}
+
+function readList<Id extends number>(reader: ByteReader, isId: (value: number) => value is Id): readonly Id[] {
   const count = reader.varint();
-  const replicas: ReplicaId[] = [];
-  while (replicas.length < count && !reader.failed) {
-    const replica = reader.varint();
-    if (isReplicaId(replica)) replicas.push(replica);
+  const ids: Id[] = [];
+  while (ids.length < count && !reader.failed) {
+    const id = reader.varint();
+    if (isId(id)) ids.push(id);
     else reader.skip(reader.left + 1);
   }
-  return replicas;
+  return ids;
 }
 
 function openEntry(payload: Uint8Array): ByteReader {

@@ -22,6 +22,7 @@ import {
 import type { KvBatch } from '#kv';
 import { type CatalogEntry, readCatalogEntry } from './catalog-entry.ts';
 import { CatalogNodes, type RegisteredNode, type RegisterOutcome } from './catalog-nodes.ts';
+import { place, settle } from './catalog-placements.ts';
 import {
   type Binding,
   blockOfGroup,
@@ -41,7 +42,14 @@ export type CatalogOutcome =
   | { readonly kind: 'exists'; readonly binding: Binding }
   | { readonly kind: 'deleted'; readonly binding: Binding }
   /** The name is bound to nothing, or to another instance than the one that was to be deleted. */
-  | { readonly kind: 'absent' };
+  | { readonly kind: 'absent' }
+  | PlaceOutcome;
+
+export type PlaceOutcome =
+  /** Others hold the database from now on, or are to hold it. */
+  | { readonly kind: 'moved'; readonly binding: Binding }
+  /** It is so already, or it was decided otherwise since, or the database is gone. */
+  | { readonly kind: 'unmoved' };
 
 export interface CatalogEntryToApply {
   readonly index: LogIndex;
@@ -144,6 +152,9 @@ export class CatalogMachine {
         return this.#delete(entry);
       case 'register':
         return this.#nodes.register(entry.registration);
+      case 'place':
+      case 'placed':
+        return this.#move(entry);
       default:
         return unreachable(entry);
     }
@@ -153,7 +164,8 @@ export class CatalogMachine {
     const taken = this.#byName.get(entry.name);
     if (taken !== undefined) return { kind: 'exists', binding: taken };
     const { name, databaseId, createdAtMs, replicas } = entry;
-    const binding = { name, databaseId, createdAtMs, replicas, group: this.#takeGroup() };
+    const held = { replicas, leaving: [], founders: replicas, placement: 0 };
+    const binding = { name, databaseId, createdAtMs, ...held, group: this.#takeGroup() };
     this.#byName.set(name, binding);
     return { kind: 'created', binding };
   }
@@ -166,6 +178,16 @@ export class CatalogMachine {
     return { kind: 'deleted', binding };
   }
 
+  #move(entry: CatalogEntry & { readonly kind: 'place' | 'placed' }): CatalogOutcome {
+    const { group, placement } = entry;
+    const before = this.list().find((each) => each.group === group);
+    if (before === undefined) return { kind: 'unmoved' };
+    const binding = entry.kind === 'place' ? place(before, placement, entry.nodes) : settle(before, placement);
+    if (binding === undefined) return { kind: 'unmoved' };
+    this.#byName.set(binding.name, binding);
+    return { kind: 'moved', binding };
+  }
+
   #takeGroup(): GroupId {
     const group = this.#applied.nextGroup;
     this.#applied = { ...this.#applied, nextGroup: toGroupId(group + 1) };
@@ -173,7 +195,7 @@ export class CatalogMachine {
   }
 
   #noteChange(payload: Uint8Array, outcome: CatalogOutcome): void {
-    if (outcome.kind === 'exists' || outcome.kind === 'absent' || outcome.kind === 'known') return;
+    if (!isChange(outcome)) return;
     const { revision, chainHash } = this.#applied;
     const next = { revision: toRevision(revision + 1), chainHash: this.#source.sha256([chainHash, payload]) };
     this.#applied = { ...this.#applied, ...next };
@@ -188,6 +210,13 @@ export class CatalogMachine {
     for (const binding of readBindings(key, value)) this.#byName.set(binding.name, binding);
   }
 }
+
+function isChange(outcome: CatalogOutcome): outcome is Extract<CatalogOutcome, { kind: CatalogChangeKind }> {
+  const { kind } = outcome;
+  return kind === 'created' || kind === 'deleted' || kind === 'moved' || kind === 'registered';
+}
+
+type CatalogChangeKind = 'created' | 'deleted' | 'moved' | 'registered';
 
 function emptyCatalog({ sha256 }: DatabaseSource, membership: Uint8Array): CatalogApplied {
   return {

@@ -5,8 +5,11 @@
  * ```
  * applied row     u8 format = 2 | varint raft index | varint term | varint index of the membership's entry
  *                 | varint length | membership | varint revision | 32 bytes chain hash | varint next group | u32 CRC
- * bindings row    u8 format = 2 | varint count, each varint group | 16 bytes database_id | varint created_at ms
- *                 | varint count, each varint replica | varint length | name | u32 CRC
+ * bindings row    u8 format = 3 | varint count, each binding | u32 CRC
+ * binding         varint group | 16 bytes database_id | varint created_at ms | replicas | varint placement
+ *                 | [replicas that are leaving | replicas that founded its group] | varint length | name
+ *                   the two lists only if placement > 0: until then nobody is leaving, and all are founders
+ * replicas        varint count, each varint replica
  * ```
  */
 import {
@@ -33,7 +36,8 @@ import { copyRange } from './bytes-range.ts';
 import { readReplicas, writeReplicas } from './catalog-entry.ts';
 import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
 
-const FORMAT = 2;
+const APPLIED_FORMAT = 2;
+const BINDINGS_FORMAT = 3;
 const UUID_BYTES = 16;
 /** Groups of one bindings row. */
 const BLOCK_GROUPS = 64;
@@ -44,8 +48,14 @@ export interface Binding {
   readonly databaseId: DatabaseId;
   readonly group: GroupId;
   readonly createdAtMs: number;
-  /** The voters that its group began with. */
+  /** Who holds a copy. */
   readonly replicas: readonly ReplicaId[];
+  /** Those of them that are to go, when the group is without them (catalog-placements.ts). */
+  readonly leaving: readonly ReplicaId[];
+  /** The voters that its group began with: what every copy of it begins with, too. */
+  readonly founders: readonly ReplicaId[];
+  /** How often it was decided anew who holds it. */
+  readonly placement: number;
 }
 
 export interface CatalogApplied {
@@ -65,7 +75,7 @@ export function blockOfGroup(group: number): number {
 }
 
 export function writeCatalogApplied(into: ByteWriter, applied: CatalogApplied): void {
-  into.u8(FORMAT);
+  into.u8(APPLIED_FORMAT);
   into.varint(applied.index);
   into.varint(applied.term);
   writeGroupMark(into, applied.group);
@@ -77,7 +87,7 @@ export function writeCatalogApplied(into: ByteWriter, applied: CatalogApplied): 
 
 /** Throws when the row is corrupt. */
 export function readCatalogApplied(key: Uint8Array, value: Uint8Array): CatalogApplied {
-  const row = openRow(key, value, FORMAT);
+  const row = openRow(key, value, APPLIED_FORMAT);
   const index = row.varint();
   const term = row.varint();
   const group = readGroupMark(key, row);
@@ -92,13 +102,18 @@ export function readCatalogApplied(key: Uint8Array, value: Uint8Array): CatalogA
 }
 
 export function writeBindings(into: ByteWriter, bindings: readonly Binding[]): void {
-  into.u8(FORMAT);
+  into.u8(BINDINGS_FORMAT);
   into.varint(bindings.length);
-  for (const { group, databaseId, createdAtMs, replicas, name } of bindings) {
+  for (const { group, databaseId, createdAtMs, name, ...held } of bindings) {
     into.varint(group);
     into.bytes(parseUuid(databaseId) ?? NO_BYTES);
     into.varint(createdAtMs);
-    writeReplicas(into, replicas);
+    writeReplicas(into, held.replicas);
+    into.varint(held.placement);
+    if (held.placement > 0) {
+      writeReplicas(into, held.leaving);
+      writeReplicas(into, held.founders);
+    }
     const text = encodeUtf8(name);
     into.varint(text.length);
     into.bytes(text);
@@ -108,7 +123,7 @@ export function writeBindings(into: ByteWriter, bindings: readonly Binding[]): v
 
 /** Throws when the row is corrupt. */
 export function readBindings(key: Uint8Array, value: Uint8Array): readonly Binding[] {
-  const row = openRow(key, value, FORMAT);
+  const row = openRow(key, value, BINDINGS_FORMAT);
   const count = row.varint();
   const bindings: Binding[] = [];
   while (bindings.length < count && !row.failed) bindings.push(readBinding(key, row));
@@ -122,7 +137,10 @@ function readBinding(key: Uint8Array, row: ByteReader): Binding {
   const databaseId = id.length === UUID_BYTES ? formatUuid(id) : '';
   const createdAtMs = row.varint();
   const replicas = readReplicas(row);
+  const placement = row.varint();
+  const leaving = placement > 0 ? readReplicas(row) : [];
+  const founders = placement > 0 ? readReplicas(row) : replicas;
   const name = row.utf8(row.varint());
   if (!isGroupId(group) || !isDatabaseId(databaseId)) throw corruptRecord(key, 'it does not hold bindings');
-  return { name, databaseId, group, createdAtMs, replicas };
+  return { name, databaseId, group, createdAtMs, replicas, leaving, founders, placement };
 }

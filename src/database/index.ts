@@ -21,10 +21,11 @@
  *   D12 What a reader lends is whole until it is released, and nothing that was read before is looked at after that.
  *   D13 What constraints make apply look at is bounded, and counted in what follows from the log alone.
  *   D14 A node's number belongs to one store, and is given once; registering again is safe to repeat.
+ *   D15 A replica that is leaving keeps its copy until its group is without it; no replica id is given twice.
  */
 export type { Applied } from './applied.ts';
 export { type CatalogEntry, encodeCatalogEntry } from './catalog-entry.ts';
-export { type CatalogEntryToApply, CatalogMachine, type CatalogOutcome } from './catalog-machine.ts';
+export { type CatalogEntryToApply, CatalogMachine, type CatalogOutcome, type PlaceOutcome } from './catalog-machine.ts';
 export {
   isSame,
   type NodeRegistration,

@@ -7,7 +7,8 @@
  *
  *   W11  In the records of one group: entries are contiguous; no entry has a term beyond the hard state before it; a
  *        term never falls and has one vote; a checkpoint never falls and never passes the last entry; each record is
- *        chained to the one before it; nothing follows a tombstone.
+ *        chained to the one before it. What follows a tombstone is of another copy of the group: it begins with a hard
+ *        state, from nothing.
  *   W12  A segment is needed while it holds an entry after its group's checkpoint, and is given up only together with
  *        every older one.
  */
@@ -94,7 +95,7 @@ export class GroupLedger {
   admit(record: LogRecord, place: RecordPlace): string | undefined {
     if (record.kind === 'group-summary' || record.kind === 'tombstones') return `a ${record.kind} outside of a summary`;
     if (record.kind === 'entry') return this.admitEntry(record.group, record.term, record.index, place);
-    const state = this.#state(record.group);
+    const state = this.#state(record.group, record.kind === 'hard-state');
     if (state === undefined) return ended(record.group);
     state.chain = place.crc;
     switch (record.kind) {
@@ -126,10 +127,12 @@ export class GroupLedger {
     for (const group of groups) this.#tombstones.add(group);
   }
 
-  #state(group: GroupId): GroupState | undefined {
+  /** Undefined for a group that has ended, unless another copy of it may begin. */
+  #state(group: GroupId, mayBegin = false): GroupState | undefined {
     const known = this.#groups.get(group);
     if (known !== undefined) return known;
-    if (this.#tombstones.has(group)) return undefined;
+    if (this.#tombstones.has(group) && !mayBegin) return undefined;
+    this.#tombstones.delete(group);
     const state = newState();
     this.#groups.set(group, state);
     return state;

@@ -38,15 +38,19 @@ const EMPTY: ModelGroup = {
 /** What the records amount to. */
 export function fold(records: readonly LogRecord[]): ModelState {
   const groups: Record<number, ModelGroup> = {};
-  const tombstones: number[] = [];
+  const tombstones = new Set<number>();
   for (const record of records) {
     if (record.kind === 'group-summary' || record.kind === 'tombstones') throw new Error('Nobody appends a summary');
     if (record.kind === 'group-tombstone') {
       delete groups[record.group];
-      tombstones.push(record.group);
-    } else groups[record.group] = next(groups[record.group] ?? EMPTY, record);
+      tombstones.add(record.group);
+    } else {
+      // Another copy of a group that has ended begins.
+      tombstones.delete(record.group);
+      groups[record.group] = next(groups[record.group] ?? EMPTY, record);
+    }
   }
-  return { groups, tombstones: tombstones.toSorted((a, b) => a - b) };
+  return { groups, tombstones: [...tombstones].toSorted((a, b) => a - b) };
 }
 
 function next(group: ModelGroup, record: LogRecord): ModelGroup {
@@ -137,6 +141,7 @@ export class RecordSource {
   readonly #payloadBytesMax: number;
   readonly #groups: (SourceGroup | undefined)[];
   #created = 0;
+  readonly #ended: number[] = [];
 
   constructor(draw: Draw, options: { readonly groups: number; readonly payloadBytesMax: number }) {
     this.#draw = draw;
@@ -155,6 +160,7 @@ export class RecordSource {
     const choice = this.#draw(100);
     if (choice < 2) {
       this.#groups[place] = undefined;
+      this.#ended.push(group.id);
       return { kind: 'group-tombstone', group: toGroupId(group.id) };
     }
     if (choice < 8) return this.#vote(group);
@@ -163,12 +169,13 @@ export class RecordSource {
     return this.#entry(group);
   }
 
-  /** Ids are never used twice. */
+  /** A new group, or another copy of one that has ended. */
   #create(place: number): LogRecord {
-    const group: SourceGroup = { id: this.#created, term: 1, checkpoint: 0, revision: 0, terms: [] };
-    this.#created += 1;
-    this.#groups[place] = group;
-    return { kind: 'hard-state', group: toGroupId(group.id), hardState: { term: toTerm(1), vote: 1 } };
+    const again = this.#ended.length > 1 ? this.#ended.shift() : undefined;
+    const id = again ?? this.#created;
+    if (again === undefined) this.#created += 1;
+    this.#groups[place] = { id, term: 1, checkpoint: 0, revision: 0, terms: [] };
+    return { kind: 'hard-state', group: toGroupId(id), hardState: { term: toTerm(1), vote: 1 } };
   }
 
   #vote(group: SourceGroup): LogRecord {

@@ -99,6 +99,7 @@ export class MemoryLog implements LogWriter {
         tombstones.add(record.group);
       } else {
         assert(record.kind !== 'group-summary' && record.kind !== 'tombstones', 'The core writes no summaries');
+        tombstones.delete(record.group);
         groups.set(record.group, after(groups.get(record.group) ?? { group: record.group, ...EMPTY }, record));
       }
     }

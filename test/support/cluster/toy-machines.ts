@@ -10,6 +10,7 @@ import {
   assert,
   encodeUtf8,
   type GroupId,
+  type NodeId,
   type ReplicaId,
   type Revision,
   toDatabaseId,
@@ -34,9 +35,10 @@ import type {
 } from '#cluster';
 import { KeyWriter, type KvBatch, type KvReader } from '#kv';
 import type { Membership } from '#raft';
+import { place, settle } from '../../../src/database/catalog-placements.ts';
 
 const HEADER_BYTES = 9;
-const KIND = { transact: 1, create: 16, delete: 17, register: 20 } as const;
+const KIND = { transact: 1, create: 16, delete: 17, register: 20, place: 24 } as const;
 
 interface AppliedRow extends AppliedMark {
   readonly members: HeldMembership;
@@ -113,6 +115,8 @@ export const toyMachines: Machines = {
   },
   encodeCreate: (request) => payload(KIND.create, JSON.stringify(request)),
   encodeDelete: (request) => payload(KIND.delete, JSON.stringify(request)),
+  encodePlace: (request) => payload(KIND.place, JSON.stringify(request)),
+  encodePlaced: (request) => payload(KIND.place, JSON.stringify(request)),
   encodeRegister: (registration) => payload(KIND.register, JSON.stringify(registration)),
   rowsOf: (group) => ({
     gte: new KeyWriter().u8(1).u32(group).key(),
@@ -212,6 +216,13 @@ interface CatalogRequest {
   readonly replicas?: readonly ReplicaId[];
 }
 
+/** Without nodes: the placement is settled. */
+interface PlaceRequest {
+  readonly group: GroupId;
+  readonly placement: number;
+  readonly nodes?: readonly NodeId[];
+}
+
 class ToyCatalog implements CatalogMachine {
   #row: CatalogRow;
 
@@ -256,6 +267,7 @@ class ToyCatalog implements CatalogMachine {
     assert(index === this.#row.index + 1, 'Entries are applied in order', [this.#row.index, index]);
     this.#row = { ...this.#row, index, term, ...(membership && { members: { index, membership } }) };
     if (bytes.length === 0) return undefined;
+    if (bytes[0] === KIND.place) return this.#place(parse(bytes.subarray(HEADER_BYTES)) as PlaceRequest);
     if (bytes[0] === KIND.register) return this.#register(parse(bytes.subarray(HEADER_BYTES)) as NodeRegistration);
     const request = parse(bytes.subarray(HEADER_BYTES)) as CatalogRequest;
     const bound = this.#row.bindings.find(({ name }) => name === request.name);
@@ -276,11 +288,21 @@ class ToyCatalog implements CatalogMachine {
     return { kind: 'registered', node, isNew: known === undefined };
   }
 
+  #place({ group, placement, nodes }: PlaceRequest): Outcome {
+    const before = this.#row.bindings.find((each) => each.group === group);
+    if (before === undefined) return { kind: 'unmoved' };
+    const binding = nodes === undefined ? settle(before, placement) : place(before, placement, nodes);
+    if (binding === undefined) return { kind: 'unmoved' };
+    this.#row = { ...this.#row, bindings: this.#row.bindings.map((each) => (each === before ? binding : each)) };
+    return { kind: 'moved', binding };
+  }
+
   #create(request: CatalogRequest, bound: Binding | undefined): Outcome {
     if (bound !== undefined) return { kind: 'exists', binding: bound };
     const { name, databaseId = '', createdAtMs = 0, replicas = [] } = request;
     const group = toGroupId(this.#row.nextGroup);
-    const binding = { name, databaseId: toDatabaseId(databaseId), group, createdAtMs, replicas };
+    const held = { replicas, leaving: [], founders: replicas, placement: 0 };
+    const binding = { name, databaseId: toDatabaseId(databaseId), group, createdAtMs, ...held };
     this.#row = { ...this.#row, nextGroup: group + 1, bindings: [...this.#row.bindings, binding] };
     return { kind: 'created', binding };
   }

@@ -29,7 +29,9 @@ describe.each([
   ['the real machines', databaseKit],
 ] as const)('who belongs to a group, with %s (C9)', (_name, { machines, payload }) => {
   function created(kv: KvStore): Machine {
-    const binding = { name: 'shop', databaseId, group, createdAtMs: 0, replicas: founders.voters.incoming };
+    const replicas = founders.voters.incoming;
+    const held = { replicas, leaving: [], founders: replicas, placement: 0 };
+    const binding = { name: 'shop', databaseId, group, createdAtMs: 0, ...held };
     return machines.createDatabase(kv, binding, founders);
   }
 

@@ -57,7 +57,7 @@ class NaiveCatalog {
   readonly bound = new Map<string, { readonly databaseId: DatabaseId; readonly group: number }>();
   #groups = 0;
 
-  apply(entry: Exclude<CatalogEntry, { readonly kind: 'register' }>): CatalogOutcome['kind'] {
+  apply(entry: Extract<CatalogEntry, { readonly kind: 'create' | 'delete' }>): CatalogOutcome['kind'] {
     const found = this.bound.get(entry.name);
     if (entry.kind === 'create') {
       if (found !== undefined) return 'exists';
@@ -169,7 +169,8 @@ describe('nodes of the CatalogMachine', () => {
 describe('CatalogMachine', () => {
   it('binds a free name and refuses a taken one with its binding', () => {
     const host = new CatalogHost();
-    const binding = { name: 'shop', databaseId: idOf(1), group: 1, createdAtMs: 1001, replicas: REPLICAS };
+    const held = { replicas: REPLICAS, leaving: [], founders: REPLICAS, placement: 0 };
+    const binding = { name: 'shop', databaseId: idOf(1), group: 1, createdAtMs: 1001, ...held };
     expect(host.apply(creation('shop', 1))).toEqual({ kind: 'created', binding });
     expect(host.apply(creation('shop', 2))).toEqual({ kind: 'exists', binding });
     expect(host.machine.lookup('shop')).toEqual(binding);

@@ -10,6 +10,9 @@ const BINDING = {
   group: toGroupId(7),
   createdAtMs: 0,
   replicas: [],
+  leaving: [],
+  founders: [],
+  placement: 0,
 };
 
 describe('refusalBy (V6)', () => {

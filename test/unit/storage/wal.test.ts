@@ -206,6 +206,27 @@ describe('an old segment', () => {
   });
 });
 
+describe('another copy of a group that has ended', () => {
+  const end = encode([{ kind: 'group-tombstone', group: GROUP }]);
+
+  it('begins with a hard state, and from nothing (W11)', () => {
+    const disk = new MemoryDisk();
+    const { wal } = openLog(disk);
+    wal.append([vote(4), entries(1, 3, 10), checkpoint(2), end]);
+    // Its first term may be any: the terms before it were of another copy.
+    wal.append([vote(1), entries(1, 1)]);
+    const { groups, tombstones } = stateOf(openLog(disk).recovered);
+    expect(tombstones).toEqual([]);
+    expect(groups[GROUP]).toMatchObject({ hardState: { term: 1 }, checkpoint: { index: 0 }, entries: [{ index: 1 }] });
+  });
+
+  it('does not begin with anything else (W11)', () => {
+    const { wal } = openLog(new MemoryDisk());
+    wal.append([vote(), end]);
+    expect(() => wal.append([entries(1, 1)])).toThrow(/which has ended/);
+  });
+});
+
 describe('a failure', () => {
   it.each<readonly [string, DiskStep['kind'], string, RegExp]>([
     ['write', 'write', 'wal/000000000001.wal', /000000000001.wal could not be written \(EIO/],

@@ -1,0 +1,176 @@
+// Goal: where a database is to be is decided once at a time, no copy is given up before its group is without it, and no
+// replica id is given twice (D15). Method: the steps of a move through the catalog, random moves with overtaken entries
+// and restarts against a plain model, and broken entries.
+
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  CATALOG_GROUP,
+  DatabaseError,
+  type NodeId,
+  nodeOf,
+  replicaOf,
+  toDatabaseId,
+  toGroupId,
+  toLogIndex,
+  toNodeId,
+  toTerm,
+} from '#base';
+import { type Binding, type CatalogEntry, CatalogMachine, type CatalogOutcome, encodeCatalogEntry } from '#database';
+import { type KvStore, memoryKv } from '#kv';
+import { sourceOf } from '../../support/database-host.ts';
+
+const GROUP = toGroupId(1);
+
+class Host {
+  readonly kv: KvStore = memoryKv();
+  machine: CatalogMachine = this.#open();
+  #index = 0;
+
+  constructor(nodes: readonly number[]) {
+    const databaseId = toDatabaseId('0198c0de-0000-7000-8000-000000000001');
+    this.apply({ kind: 'create', name: 'shop', databaseId, createdAtMs: 5, replicas: idsOf(nodes) });
+  }
+
+  get binding(): Binding {
+    const binding = this.machine.lookup('shop');
+    if (binding === undefined) throw new Error('It was created');
+    return binding;
+  }
+
+  apply(entry: CatalogEntry): CatalogOutcome {
+    return this.applyPayload(encodeCatalogEntry(entry));
+  }
+
+  applyPayload(payload: Uint8Array): CatalogOutcome {
+    return this.machine.apply({ index: toLogIndex(++this.#index), term: toTerm(1), payload });
+  }
+
+  place(placement: number, ...nodes: readonly number[]): CatalogOutcome['kind'] {
+    return this.apply({ kind: 'place', group: GROUP, placement, nodes: nodes.map(toNodeId) }).kind;
+  }
+
+  placed(placement: number): CatalogOutcome['kind'] {
+    return this.apply({ kind: 'placed', group: GROUP, placement }).kind;
+  }
+
+  async reopen(): Promise<void> {
+    const batch = this.kv.batch();
+    this.machine.flushInto(batch);
+    await this.kv.write(batch);
+    this.machine = this.#open();
+  }
+
+  #open(): CatalogMachine {
+    return CatalogMachine.open(sourceOf(this.kv, CATALOG_GROUP), Uint8Array.of(1));
+  }
+}
+
+function idsOf(nodes: readonly number[], copy = 0): Binding['replicas'] {
+  return nodes.map((node) => replicaOf(toNodeId(node), copy));
+}
+
+describe('the placement of a database (D15)', () => {
+  it('changes in two steps: others come, and who was there leaves when the group is without it', async () => {
+    const host = new Host([1, 2, 3]);
+    expect(host.place(0, 1, 4, 2)).toBe('moved');
+    const founders = idsOf([1, 2, 3]);
+    const coming = { replicas: [...founders, ...idsOf([4], 1)], leaving: idsOf([3]), founders, placement: 1 };
+    expect(host.binding).toMatchObject(coming);
+    await host.reopen();
+    expect(host.binding).toMatchObject(coming);
+    expect(host.placed(1)).toBe('moved');
+    const placed = { replicas: [...idsOf([1, 2]), ...idsOf([4], 1)], leaving: [], founders, placement: 1 };
+    expect(host.binding).toMatchObject(placed);
+    await host.reopen();
+    expect(host.binding).toMatchObject(placed);
+    expect(host.placed(1)).toBe('unmoved');
+  });
+
+  it('gives a node that comes back another replica than the one that it had', () => {
+    const host = new Host([1]);
+    host.place(0, 2);
+    host.placed(1);
+    host.place(1, 1);
+    expect(host.binding).toMatchObject({ replicas: [...idsOf([2], 1), ...idsOf([1], 2)], leaving: idsOf([2], 1) });
+  });
+
+  it('keeps the replica of a node that was to leave and stays', () => {
+    const host = new Host([1, 2, 3]);
+    host.place(0, 1, 2);
+    expect(host.place(1, 1, 2, 3)).toBe('moved');
+    expect(host.binding).toMatchObject({ replicas: idsOf([1, 2, 3]), leaving: [], placement: 2 });
+    // It was overtaken: the replica on 3 may be a voter again.
+    expect(host.placed(1)).toBe('unmoved');
+    expect(host.binding.replicas).toEqual(idsOf([1, 2, 3]));
+  });
+
+  it('is not changed by what was decided about another placement, the same place, or a database that is gone', () => {
+    const host = new Host([1, 2]);
+    const { revision, chainHash } = host.machine.applied;
+    expect([host.place(1, 3), host.placed(0), host.place(0, 2, 1)]).toEqual(['unmoved', 'unmoved', 'unmoved']);
+    expect(host.machine.applied).toMatchObject({ revision, chainHash });
+    host.apply({ kind: 'delete', name: 'shop' });
+    expect([host.place(0, 3), host.placed(0)]).toEqual(['unmoved', 'unmoved']);
+  });
+
+  it('ends where it was last decided to be, with every id given once, whatever is overtaken', async () => {
+    const node = fc.integer({ min: 1, max: 6 });
+    const step = fc.oneof(
+      fc.record({ nodes: fc.uniqueArray(node, { minLength: 1, maxLength: 4 }), behind: fc.constantFrom(0, 0, 0, 1) }),
+      fc.record({ behind: fc.constantFrom(0, 0, 1) }),
+      fc.constant('reopen' as const),
+    );
+    const property = fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+      const host = new Host([1, 2, 3]);
+      let [wanted, isSettled]: [readonly number[], boolean] = [[1, 2, 3], true];
+      const given = new Set(idsOf([1, 2, 3]));
+      const faults: unknown[] = [];
+      for (const each of steps) {
+        if (each === 'reopen') {
+          await host.reopen();
+          continue;
+        }
+        const before = host.binding;
+        const at = Math.max(0, before.placement - each.behind);
+        const kind = 'nodes' in each ? host.place(at, ...each.nodes) : host.placed(at);
+        if (kind === 'moved') [wanted, isSettled] = 'nodes' in each ? [each.nodes, false] : [wanted, true];
+        const { replicas, leaving, placement } = host.binding;
+        const added = replicas.filter((replica) => !before.replicas.includes(replica));
+        if (added.some((replica) => given.has(replica))) faults.push(['given twice', added]);
+        for (const replica of added) given.add(replica);
+        const staying = replicas.filter((replica) => !leaving.includes(replica)).map(nodeOf);
+        if (staying.toSorted(byNumber).join() !== [...wanted].toSorted(byNumber).join())
+          faults.push([wanted, replicas]);
+        if (new Set(replicas.map(nodeOf)).size < replicas.length) faults.push(['two on one node', replicas]);
+        if (isSettled && leaving.length > 0) faults.push(['still leaving', leaving]);
+        if (kind === 'moved' && 'nodes' in each && placement !== at + 1) faults.push(['placement', placement]);
+        if (at < before.placement && kind !== 'unmoved') faults.push(['overtaken', each]);
+      }
+      expect(faults).toEqual([]);
+    });
+    await expect(fc.assert(property, { numRuns: 200 })).resolves.toBeUndefined();
+  });
+
+  it('is decided by whole entries only (D9)', () => {
+    const endOf = (payload: Uint8Array): unknown => {
+      try {
+        return new Host([1]).applyPayload(payload).kind;
+      } catch (failure) {
+        return failure instanceof DatabaseError ? failure.details.reason : failure;
+      }
+    };
+    const nodes: readonly NodeId[] = [toNodeId(7), toNodeId(2 ** 32 - 1)];
+    const entry = encodeCatalogEntry({ kind: 'place', group: GROUP, placement: 0, nodes });
+    expect(endOf(entry)).toBe('moved');
+    for (let length = 0; length < entry.length; length += 1)
+      expect(endOf(entry.subarray(0, length))).toBe('UnknownEntry');
+    const twice = encodeCatalogEntry({ kind: 'place', group: GROUP, placement: 0, nodes: [toNodeId(7), toNodeId(7)] });
+    const nowhere = encodeCatalogEntry({ kind: 'place', group: GROUP, placement: 0, nodes: [] });
+    expect([endOf(twice), endOf(nowhere)]).toEqual(['UnknownEntry', 'UnknownEntry']);
+  });
+});
+
+function byNumber(one: number, other: number): number {
+  return one - other;
+}
