@@ -9,6 +9,7 @@ const config: ViteUserConfig = defineConfig({
   ssr: { resolve: { conditions: [SOURCE] } },
   test: {
     include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/build-product.ts'],
     setupFiles: ['test/support/property-seed.ts'],
     environment: 'node',
     pool: 'forks',

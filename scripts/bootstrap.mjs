@@ -2,32 +2,22 @@
  * The way in from a fresh clone: installs what is missing, then goes on under Node 24.
  *
  *   node scripts/bootstrap.mjs run <file> [argument...]   runs a script of ours, or of a package
- *   node scripts/bootstrap.mjs build                      compiles src into dist
- *   node scripts/bootstrap.mjs start [argument...]        compiles src when dist is stale, then runs the server
+ *   node scripts/bootstrap.mjs build                      checks the types of src, and bundles it into dist
+ *   node scripts/bootstrap.mjs start [argument...]        builds when dist is stale, then runs the server
  *
  * Plain JavaScript without packages, because it runs before anything is installed, on any Node from 20 on. It writes
  * to stderr only: stdout belongs to the program it starts.
  *
  * Invariants:
  *   H1  What runs is the Node of node_modules, whatever Node the machine has.
- *   H2  Nothing is installed and nothing is compiled when what is there matches package-lock.json and src.
+ *   H2  Nothing is installed and nothing is built when what is there matches package-lock.json and src.
  *   H3  The started program gets the signals of this one, and its exit code is this one's. Where Node can (22.15 and
  *       later), the program replaces this process, so that there are not even two.
  *   H4  dist is replaced as a whole: no start ever sees half a build.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -48,7 +38,7 @@ if (command === 'run' && args.length > 0) {
 } else if (command === 'start') {
   installWhenNeeded();
   buildWhenStale();
-  become([join(dist, 'src/main/main.js'), ...args]);
+  become([join(dist, 'main.js'), ...args]);
 } else {
   fail('Usage: node scripts/bootstrap.mjs run <file> [argument...] | build | start [argument...]');
 }
@@ -110,6 +100,7 @@ function sourceFingerprint() {
   const hash = createHash('sha256');
   for (const path of [
     ...sources.toSorted(),
+    'scripts/bundle.ts',
     'tsconfig.json',
     'tsconfig.build.json',
     'package.json',
@@ -122,20 +113,18 @@ function sourceFingerprint() {
 }
 
 function build(fingerprint) {
-  say('Compiling src into dist ...');
+  say('Building dist from src ...');
   const fresh = join(root, `dist-${process.pid}`);
-  const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  const done = spawnSync(node, [tsc, '-p', 'tsconfig.build.json', '--outDir', fresh], {
-    cwd: root,
-    stdio: ['ignore', 2, 2],
-  });
-  if (done.status !== 0) {
-    rmSync(fresh, { recursive: true, force: true });
-    fail('src does not compile; the messages are above.');
-  }
-  mkdirSync(fresh, { recursive: true });
+  runTool([join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json'], fresh);
+  runTool([join(root, 'scripts/bundle.ts'), fresh], fresh);
   writeFileSync(join(fresh, stampName), fingerprint);
   replaceDist(fresh, fingerprint);
+}
+
+function runTool(nodeArgs, fresh) {
+  if (spawnSync(node, nodeArgs, { cwd: root, stdio: ['ignore', 2, 2] }).status === 0) return;
+  rmSync(fresh, { recursive: true, force: true });
+  fail('dist cannot be built from src; the messages are above.');
 }
 
 // Another start may be doing the same; whoever comes second finds a fresh dist and drops its own.

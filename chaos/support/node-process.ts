@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
+import { productArgs } from './product.ts';
 
 export interface NodeProcess {
   readonly pid: number;
@@ -22,6 +23,7 @@ export interface NodeProcess {
 export interface NodeOptions {
   readonly dataDir: string;
   readonly settings?: readonly string[];
+  readonly nodeOptions?: readonly string[];
   /** A program that runs the node, such as strace, with its arguments. */
   readonly under?: readonly string[];
   /** Is given the process before it is ready: who ends it if it never gets so far. */
@@ -38,17 +40,16 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const LOG_BYTES_MAX = 1 << 20;
 
 /**
- * Starts a node on free loopback ports and waits for its ready line. Runs from source, as the tests do.
+ * Starts a node on free loopback ports and waits for its ready line.
  * @throws Error with the log when the process ends before it is ready.
  */
 export async function startNode(options: NodeOptions): Promise<NodeProcess> {
   const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0'];
-  const node = [process.execPath, '--conditions=source', '--disable-warning=ExperimentalWarning'];
-  const entry = resolve(ROOT, 'src/main/main.ts');
   const [program = '', ...args] = [
     ...(options.under ?? []),
-    ...node,
-    entry,
+    process.execPath,
+    ...(options.nodeOptions ?? []),
+    ...productArgs(),
     `--data-dir=${options.dataDir}`,
     ...ports,
     ...(options.settings ?? []),

@@ -1,4 +1,4 @@
-/** Which release this is, and where its files are, found from this file: the same in `src` and in `dist/src`. */
+/** Which release this is, and where its files are, found from this file: the same in `src` and in `dist`. */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { assert } from '#base';

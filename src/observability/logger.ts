@@ -9,6 +9,7 @@
  * stdout carries only the ready line, so logs go to stderr (O2).
  */
 import { destination, type Logger as PinoLogger, pino } from 'pino';
+import { inSources } from './source-places.ts';
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -44,7 +45,7 @@ export function createLogger(options: { readonly level: LogLevel; readonly fd?: 
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: REDACTED, censor: '[redacted]' },
-      serializers: { error: pino.stdSerializers.errWithCause },
+      serializers: { error: serializeError },
     },
     sink,
   );
@@ -70,6 +71,19 @@ function wrap(target: PinoLogger, flush: () => void): Logger {
     with: (fields) => wrap(target.child(besideOwn(fields)), flush),
     flush,
   };
+}
+
+/** With its causes, and with traces that name the sources. */
+function serializeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const serialized = pino.stdSerializers.errWithCause(error);
+  nameSources(serialized);
+  return serialized;
+}
+
+function nameSources(serialized: { stack?: unknown; cause?: unknown }): void {
+  if (typeof serialized.stack === 'string') serialized.stack = inSources(serialized.stack);
+  if (typeof serialized.cause === 'object' && serialized.cause !== null) nameSources(serialized.cause);
 }
 
 /** The fields under names that are not those of the line itself. */

@@ -33,6 +33,7 @@ const SERVER = `
   console.log(JSON.stringify({ event: 'ready', pid: process.pid, node: process.execPath, args: process.argv.slice(2) }));
   if (process.argv[2] === 'wait') setInterval(() => {}, 1000); else process.exitCode = Number(process.argv[2] ?? 0);
 `;
+const OTHER_THREADS = ['main/core-worker.ts', 'storage/log-worker.ts', 'storage/scrub-worker.ts'];
 // What npm ci would leave behind. The Node in it is the Node of this test, and says of itself that it is the package's.
 const NPM = `
   import { appendFileSync, cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -43,7 +44,7 @@ const NPM = `
   mkdirSync('node_modules/node/bin', { recursive: true });
   const node = '#!/bin/sh\\nNODE_COMES_FROM=package exec "${process.execPath}" "$@"\\n';
   if (!process.env.NPM_WITHOUT_NODE) writeFileSync('node_modules/node/bin/node', node, { mode: 0o755 });
-  symlinkSync(${JSON.stringify(join(root, 'node_modules/typescript'))}, 'node_modules/typescript');
+  for (const name of ['typescript', 'rolldown']) symlinkSync(${JSON.stringify(join(root, 'node_modules'))} + '/' + name, 'node_modules/' + name);
   cpSync('package-lock.json', 'node_modules/.package-lock.json');
 `;
 const OUTPUT_ONLY = ['ignore', 'pipe', 'ignore'] as const satisfies StdioOptions;
@@ -170,10 +171,11 @@ describe('running', () => {
 });
 
 describe('building', () => {
-  it('compiles once, and again after a change, an addition and a removal (H2)', () => {
+  // It builds five times.
+  it('builds once, and again after a change, an addition and a removal (H2)', { timeout: 60_000 }, () => {
     const project = builtProject();
     const source = join(project.path, 'src/main/main.ts');
-    const builds = (): number => (run(project, ['start']).stderr.includes('Compiling') ? 1 : 0);
+    const builds = (): number => (run(project, ['start']).stderr.includes('Building') ? 1 : 0);
     expect(builds()).toBe(0);
     utimesSync(source, 1, 1);
     expect([builds(), builds()]).toEqual([1, 0]);
@@ -181,16 +183,36 @@ describe('building', () => {
     expect([builds(), builds()]).toEqual([1, 0]);
     rmSync(join(project.path, 'src/main/extra.ts'));
     expect([builds(), builds()]).toEqual([1, 0]);
-    expect(existsSync(join(project.path, 'dist/src/main/extra.js'))).toBe(false);
+    utimesSync(join(project.path, 'scripts/bundle.ts'), 1, 1);
+    expect([builds(), builds()]).toEqual([1, 0]);
   });
 
   it('keeps the old dist when src does not compile (H4)', () => {
     const project = builtProject();
     writeFileSync(join(project.path, 'src/main/main.ts'), 'const wrong: number = "text";\n');
     const { status, stderr } = run(project, ['start']);
-    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('src does not compile') });
-    expect(readFileSync(join(project.path, 'dist/src/main/main.js'), 'utf8')).toContain('drained');
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('cannot be built from src') });
+    expect(readFileSync(join(project.path, 'dist/main.js'), 'utf8')).toContain('drained');
     expect(readdirSync(project.path).filter((name) => name.startsWith('dist'))).toEqual(['dist']);
+  });
+
+  it('keeps the old dist when a thread is started that is not built (H4)', () => {
+    const project = builtProject();
+    writeFileSync(join(project.path, 'src/main/main.ts'), `${SERVER} console.log('./lost-worker.js');`);
+    const { status, stderr } = run(project, ['start']);
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('not built: lost-worker') });
+    expect(readFileSync(join(project.path, 'dist/main.js'), 'utf8')).not.toContain('lost-worker');
+  });
+
+  it('makes the same bytes of the same sources', () => {
+    const project = builtProject();
+    const files = (): readonly string[] =>
+      readdirSync(join(project.path, 'dist'))
+        .filter((name) => name !== '.built-from')
+        .map((name) => `${name}\n${readFileSync(join(project.path, 'dist', name), 'utf8')}`);
+    const before = files();
+    expect(run(project, ['build']).status).toBe(0);
+    expect(files()).toEqual(before);
   });
 
   it('gives two starts at once a whole dist each (H4)', async () => {
@@ -207,19 +229,17 @@ function freshProject(env: NodeJS.ProcessEnv = {}): Project {
   const path = testDir();
   mkdirSync(join(path, 'scripts'));
   mkdirSync(join(path, 'src/main'), { recursive: true });
-  cpSync(join(root, 'scripts/bootstrap.mjs'), join(path, 'scripts/bootstrap.mjs'));
+  for (const name of ['bootstrap.mjs', 'bundle.ts']) cpSync(join(root, 'scripts', name), join(path, 'scripts', name));
   writeFileSync(join(path, 'src/main/main.ts'), SERVER);
+  mkdirSync(join(path, 'src/storage'));
+  for (const thread of OTHER_THREADS) writeFileSync(join(path, 'src', thread), 'export {};\n');
   writeFileSync(join(path, 'hello.mjs'), 'console.log("hello");');
   writeJson(join(path, 'package.json'), { type: 'module', scripts: { start: startScript() } });
   writeJson(join(path, 'package-lock.json'), LOCK);
   writeJson(join(path, 'tsconfig.json'), {
-    compilerOptions: { module: 'nodenext', target: 'es2024', types: [], lib: ['es2024'] },
+    compilerOptions: { module: 'nodenext', target: 'es2024', types: [], lib: ['es2024'], noEmit: true },
   });
-  writeJson(join(path, 'tsconfig.build.json'), {
-    extends: './tsconfig.json',
-    compilerOptions: { rootDir: '.', noEmitOnError: true },
-    include: ['src'],
-  });
+  writeJson(join(path, 'tsconfig.build.json'), { extends: './tsconfig.json', include: ['src'] });
   const npm = join(path, 'npm.mjs');
   writeFileSync(npm, NPM);
   const installs = (): number =>
