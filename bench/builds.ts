@@ -6,8 +6,9 @@
  *   node --conditions=source bench/builds.ts --measure start [--rounds 9] [--settle 5] [--events 0] old=../old new=.
  *
  * A contender is a name, the checkout that it is built in (npm run build), and options of Node and variables of the
- * environment for it. `append` prints a table for each load (callers x events), and the resident memory of each at the
- * end. `start` starts and stops each of them again and again, over as many events: what a start takes, and what the node
+ * environment for it. `append` prints for each load (callers x events) a table, and the processor time of an event by
+ * thread (front: the main thread; V8Worker: collections and compilations of all; libuv-worker: LevelDB's batches), and at
+ * the end the resident memory of each. `start` starts and stops each of them again and again, over as many events: what a start takes, and what the node
  * holds when it has had nothing to do for so many seconds.
  */
 import { resolve } from 'node:path';
@@ -16,7 +17,8 @@ import { readNumber, refuse } from '../scripts/support/command-line.ts';
 import { Arena } from './arena.ts';
 import type { Build, CairnNode } from './peers/cairn.ts';
 import { residentMemory } from './support/process-cpu.ts';
-import { compete, table, type Workload } from './support/sample.ts';
+import { type Contender, compete, type Sample, table, type Workload } from './support/sample.ts';
+import { ThreadTimes } from './support/thread-times.ts';
 import { nodeAppend } from './workloads/append.ts';
 import { competeByStarts, type StartContender } from './workloads/start.ts';
 
@@ -48,20 +50,32 @@ async function competeByAppends(): Promise<void> {
   for (const load of values.loads.split(',')) {
     const workload = await appends(load, nodes);
     process.stdout.write(`${table(workload, await compete(workload, { rounds, seconds, warmUpSeconds }))}\n`);
+    for (const { peer, times } of workload.contenders) process.stdout.write(`${peer}: ${times.text()}\n`);
+    process.stdout.write('\n');
   }
   for (const { name, node } of nodes) {
     process.stdout.write(`${name}: ${(residentMemory(node.pid).total / 2 ** 20).toFixed(0)} MiB resident\n`);
   }
 }
 
+interface Appends extends Workload {
+  readonly contenders: readonly (Contender & { readonly times: ThreadTimes })[];
+}
+
 async function appends(
   name: string,
   nodes: readonly { readonly name: string; readonly node: CairnNode }[],
-): Promise<Workload> {
+): Promise<Appends> {
   const [clients = 1, perTransaction = 1] = name.split('x').map(Number);
   const what = `Conditional transactions of ${perTransaction} events.`;
   const load = { name, what, clients, events: perTransaction, eventBytes: EVENT_BYTES, conditional: true };
-  const made = nodes.map(async ({ name: peer, node }) => ({ ...(await nodeAppend(arena, node, load)), peer }));
+  const made = nodes.map(async ({ name: peer, node }) => {
+    const appending = await nodeAppend(arena, node, load);
+    const times = new ThreadTimes(node.pid);
+    const run = (lasting: number): Promise<Sample> => times.during(() => appending.run(lasting));
+    const warmUp = (lasting: number): Promise<Sample> => appending.warmUp?.(lasting) ?? appending.run(lasting);
+    return { ...appending, peer, run, warmUp, times };
+  });
   return { ...load, unit: 'events', contenders: await Promise.all(made) };
 }
 

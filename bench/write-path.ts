@@ -14,7 +14,7 @@
  * With --cpu-prof in front Node writes one profile a thread. Linux only: threads are told apart by /proc.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, openSync, read, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { mkdtempSync, openSync, read, rmSync, writeSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -25,6 +25,7 @@ import { createLogger, createMetrics, type Metrics } from '#observability';
 import { CORE_WORKER } from '../src/main/core-worker-url.ts';
 import { widenThreadPool } from '../src/main/thread-pool.ts';
 import { Latencies } from './support/latencies.ts';
+import { threadSeconds } from './support/process-cpu.ts';
 
 const { values } = parseArgs({
   options: {
@@ -41,7 +42,6 @@ const { values } = parseArgs({
 const seconds = Number(values.seconds);
 const eventBytes = Number(values['event-bytes']);
 const databaseCount = Number(values.databases);
-const TICKS_PER_SECOND = 100;
 const SLOW_READ_MS = 10;
 const DATA = encodeUtf8(JSON.stringify('x'.repeat(Math.max(0, eventBytes - 100))));
 
@@ -188,7 +188,7 @@ async function created(node: Node, name: string): Promise<GroupId> {
 }
 
 function snapshot(): Snapshot {
-  return { syncs: syncs.length, writes: writes.length, cpu: threadSeconds() };
+  return { syncs: syncs.length, writes: writes.length, cpu: threadSeconds(process.pid) };
 }
 
 /** Keeps the time of every sync and every write, in milliseconds, beside counting it. */
@@ -213,23 +213,6 @@ function recording(inner: Metrics): Metrics {
 
 function sumOf(list: readonly number[]): number {
   return list.reduce((sum, value) => sum + value, 0);
-}
-
-/** User and system time of this process's threads, by what they are for. */
-function threadSeconds(): ReadonlyMap<string, number> {
-  const used = new Map<string, number>();
-  for (const task of readdirSync('/proc/self/task')) {
-    const name = threadName(task, readFileSync(`/proc/self/task/${task}/comm`, 'utf8').trim());
-    const afterName = readFileSync(`/proc/self/task/${task}/stat`, 'utf8').split(') ')[1] ?? '';
-    const [user, system] = afterName.split(' ').slice(11, 13).map(Number);
-    used.set(name, (used.get(name) ?? 0) + ((user ?? 0) + (system ?? 0)) / TICKS_PER_SECOND);
-  }
-  return used;
-}
-
-function threadName(task: string, comm: string): string {
-  if (Number(task) === process.pid) return 'front';
-  return comm;
 }
 
 function numbers(list: string): readonly number[] {

@@ -1,5 +1,5 @@
 /** CPU time and memory of a process with all its threads, from /proc. Linux only, as the benchmarks are. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** USER_HZ, which Linux fixes at 100 for what it shows in /proc. */
 const TICKS_PER_SECOND = 100;
@@ -13,6 +13,21 @@ export function cpuSeconds(pids: readonly number[]): number {
     const [user, system, childUser, childSystem] = afterName.split(' ').slice(11, 15).map(Number);
     return total + ((user ?? 0) + (system ?? 0) + (childUser ?? 0) + (childSystem ?? 0)) / TICKS_PER_SECOND;
   }, 0);
+}
+
+/** Seconds that the threads of a process used so far, by name; those of one name together. */
+export function threadSeconds(pid: number): ReadonlyMap<string, number> {
+  const used = new Map<string, number>();
+  for (const task of readdirSync(`/proc/${pid}/task`)) {
+    const stat = procFile(pid, `task/${task}/stat`);
+    const afterName = stat.split(') ')[1];
+    // It has ended since the list was read.
+    if (afterName === undefined) continue;
+    const name = Number(task) === pid ? 'front' : stat.slice(stat.indexOf('(') + 1, stat.indexOf(') '));
+    const [user, system] = afterName.split(' ').slice(11, 13).map(Number);
+    used.set(name, (used.get(name) ?? 0) + ((user ?? 0) + (system ?? 0)) / TICKS_PER_SECOND);
+  }
+  return used;
 }
 
 export interface ResidentMemory {

@@ -58,30 +58,30 @@ export class IdGiver {
       const isKnown = isPending || this.#filter.mayHold(high, low);
       const others = isKnown ? [...request.inFlight.ids.withHash(high, low)].map((place) => ({ ...place })) : [];
       if (isKnown) addPlaces(others, storedPlaces(this.#reader, this.#hash));
-      this.#add(request, event, { index, others: isPending || others.length > 0 ? others : undefined });
+      this.#add(request, event, index, isPending || others.length > 0 ? others : undefined);
     }
   }
 
   #give(request: IdRequest, event: SkimmedEvent, index: number): void {
-    const ending = `~${request.revision}.${index}`;
     let id = idOf(request.bytes, event);
     let found = this.#lookUp(request, id);
     while (found.taken) {
-      const text = `${event.storedId ?? decodeUtf8(request.bytes, event.idStart, event.idEnd) ?? ''}${ending}`;
+      const stem = event.storedId ?? decodeUtf8(request.bytes, event.idStart, event.idEnd) ?? '';
+      const text = `${stem}~${request.revision}.${index}`;
       const bytes = encodeUtf8(text);
       event.storedId = text;
       id = { stream: id.stream, bytes, from: 0, to: bytes.length };
       found = this.#lookUp(request, id);
     }
-    this.#add(request, event, { index, others: found.others });
+    this.#add(request, event, index, found.others);
   }
 
   /** `#lookUp` has left the hash of this very id. */
-  #add(request: IdRequest, event: SkimmedEvent, entry: { index: number; others: LookUp['others'] }): void {
+  #add(request: IdRequest, event: SkimmedEvent, index: number, others: LookUp['others']): void {
     const { high, low } = this.#hash;
     this.#filter.add(high, low);
-    event.id = request.current.ids.add(high, low, request.revision, entry.index);
-    event.id.others = entry.others;
+    event.id = request.current.ids.add(high, low, request.revision, index);
+    event.id.others = others;
   }
 
   #lookUp(request: IdRequest, id: IdBytes): LookUp {

@@ -24,7 +24,7 @@ import { PostingPlace } from './posting.ts';
 import type { DatabaseReader } from './reader.ts';
 import type { SkimmedEvent } from './skimmed-event.ts';
 import { type TipRow, writeTipRow } from './small-rows.ts';
-import { liveTip, touchSubjectTip, touchTypeTip } from './tips.ts';
+import { liveTip, touchKnownTypeTip, touchSubjectTip, touchTypeTip } from './tips.ts';
 
 /** Heads of one generation, and tip rows that one head keeps in memory across flushes. */
 export const HEADS_KEPT: number = 8192;
@@ -159,11 +159,17 @@ export class LiveHeads {
     this.#touchTypeTip(source, type.id, hasSubject);
     this.#touchTypeTip(stream, type.id, hasSubject);
     if (!hasSubject) return;
+    if (subject.isLent) {
+      subject.setFirstTip(stream.id, source.id, type.id);
+      return;
+    }
     const ids = { streamId: stream.id, sourceId: source.id, typeId: type.id };
     if (touchSubjectTip(subject, ids)) this.#withTipRows.add(subject);
   }
 
   #touchTypeTip(head: LiveHead, typeId: number, hasSubject: boolean): void {
+    // Nearly always, and then there is nothing to make.
+    if (touchKnownTypeTip(head, typeId, hasSubject)) return;
     const read = (mask: number, ids: readonly number[]): TipRow | undefined => this.#storedTip(head, mask, ids);
     if (touchTypeTip(head, typeId, hasSubject, read)) this.#withTipRows.add(head);
   }

@@ -8,7 +8,7 @@
 import { ByteWriter } from '#base';
 import type { KvBatch } from '#kv';
 import type { RowKeys } from './keys.ts';
-import { type EventPlace, writeEventIdRow } from './small-rows.ts';
+import { type EventPlace, writeEventIdRow, writeLoneEventIdRow } from './small-rows.ts';
 
 const START_SLOTS = 1024;
 
@@ -75,7 +75,8 @@ export class PendingIds {
       const id = this.#ids[at];
       if (id === undefined) continue;
       this.#row.reset();
-      writeEventIdRow(this.#row, id.others === undefined ? [id] : [...id.others, ...this.withHash(id.high, id.low)]);
+      if (id.others === undefined) writeLoneEventIdRow(this.#row, id);
+      else writeEventIdRow(this.#row, [...id.others, ...this.withHash(id.high, id.low)]);
       batch.put(keys.eventId(id.high, id.low), this.#row.view());
     }
   }

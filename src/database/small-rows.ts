@@ -43,13 +43,22 @@ export interface EventPlace {
  */
 export function writeEventIdRow(into: ByteWriter, places: readonly EventPlace[]): void {
   into.u8(FORMAT);
-  for (const place of places) {
-    into.varint(place.revision);
-    into.varint(place.pageOffset);
-    into.varint(place.index);
-    into.varint(place.offset);
-  }
+  for (const place of places) writeEventPlace(into, place);
   sealRow(into);
+}
+
+/** The same for an event that is alone with its hash. */
+export function writeLoneEventIdRow(into: ByteWriter, place: EventPlace): void {
+  into.u8(FORMAT);
+  writeEventPlace(into, place);
+  sealRow(into);
+}
+
+function writeEventPlace(into: ByteWriter, place: EventPlace): void {
+  into.varint(place.revision);
+  into.varint(place.pageOffset);
+  into.varint(place.index);
+  into.varint(place.offset);
 }
 
 export function readEventIdRow(key: Uint8Array, value: Uint8Array): readonly EventPlace[] {

@@ -28,17 +28,24 @@ export type TipReader = (mask: number, ids: readonly number[]) => TipRow | undef
 
 const NOTHING: TipRow = { lastRevision: 0, lastWithoutSubject: 0 };
 
+/** The same as `touchTypeTip` for a type that the head has a tip of; false when it has none, and nothing is done. */
+export function touchKnownTypeTip(head: LiveHead, typeId: number, hasSubject: boolean): boolean {
+  const { tips, lastRevision } = head;
+  for (let at = 0; at < tips.length; at += TYPE_TIP) {
+    if (tips[at] !== typeId) continue;
+    tips[at + 1] = lastRevision;
+    if (!hasSubject) tips[at + 2] = lastRevision;
+    return true;
+  }
+  return false;
+}
+
 /** Remembers an event of this type in the list of a stream or a source. True when a tip row changed. */
 export function touchTypeTip(head: LiveHead, typeId: number, hasSubject: boolean, read: TipReader): boolean {
+  if (touchKnownTypeTip(head, typeId, hasSubject)) return false;
   const revision = head.lastRevision;
   if (!head.spilled) {
     const { tips } = head;
-    for (let at = 0; at < tips.length; at += TYPE_TIP) {
-      if (tips[at] !== typeId) continue;
-      tips[at + 1] = revision;
-      if (!hasSubject) tips[at + 2] = revision;
-      return false;
-    }
     if (tips.length < TIPS_MAX * TYPE_TIP) {
       tips.push(typeId, revision, hasSubject ? 0 : revision);
       return false;
@@ -64,10 +71,6 @@ export function latestOfType(head: HeadFields, typeId: number, read: TipReader):
 /** Remembers an event with these ids, all of them set, in the list of a subject. True when tip rows changed. */
 export function touchSubjectTip(head: LiveHead, { streamId, sourceId, typeId }: SubjectTipQuery): boolean {
   const revision = head.lastRevision;
-  if (head.isLent) {
-    head.setFirstTip(streamId, sourceId, typeId);
-    return false;
-  }
   if (!head.spilled) {
     const { tips } = head;
     for (let at = 0; at < tips.length; at += SUBJECT_TIP) {
