@@ -178,6 +178,7 @@ async function run(perTurn: number): Promise<number> {
       group: GROUP,
       payload,
       tellsAdmission: false,
+      staysHere: false,
     }));
     core.send(unpackCommands(packCommands({ proposals, creates: [], deletes: [], reads: [], follows: false })));
     log.sync();

@@ -97,4 +97,9 @@ export class DatabaseError extends Error {
     this.code = code;
     this.details = context.details ?? NO_DETAILS;
   }
+
+  /** The same error, with these details more. */
+  with(details: ErrorDetails): DatabaseError {
+    return new DatabaseError(this.code, this.message, { details: { ...this.details, ...details }, cause: this.cause });
+  }
 }

@@ -13,7 +13,7 @@ export interface CatalogState {
 
 export class LiveCatalog implements CatalogMirror {
   readonly #byName = new Map<string, Binding>();
-  readonly #groups = new Set<GroupId>([CATALOG_GROUP]);
+  readonly #groups = new Map<GroupId, Binding>();
   readonly #nodes = new Map<NodeId, RegisteredNode>();
   readonly #listeners = new Set<(change: CatalogChange) => void>();
   #sorted: readonly Binding[] | undefined;
@@ -36,14 +36,22 @@ export class LiveCatalog implements CatalogMirror {
     return [...this.#nodes.values()].toSorted((one, other) => one.node - other.node);
   }
 
+  node(id: NodeId): RegisteredNode | undefined {
+    return this.#nodes.get(id);
+  }
+
   onChange(listener: (change: CatalogChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
+  bindingOf(group: GroupId): Binding | undefined {
+    return this.#groups.get(group);
+  }
+
   /** Whether a database of the catalog lives in this group. */
   has(group: GroupId): boolean {
-    return this.#groups.has(group);
+    return group === CATALOG_GROUP || this.#groups.has(group);
   }
 
   apply(change: CatalogChange): void {
@@ -59,6 +67,6 @@ export class LiveCatalog implements CatalogMirror {
 
   #bind(binding: Binding): void {
     this.#byName.set(binding.name, binding);
-    this.#groups.add(binding.group);
+    this.#groups.set(binding.group, binding);
   }
 }

@@ -4,7 +4,7 @@
  * Proposals travel as one transferred buffer, and when there is nothing else, which is nearly always, that buffer is the
  * whole message. All numbers are little-endian.
  *
- *   proposals   (f64 token | u32 group | u32 length | u8 tells admission | payload)*
+ *   proposals   (f64 token | u32 group | u32 length | u8 1 tells admission + 2 stays here | payload)*
  */
 import { toGroupId } from '#base';
 import type { Commands, CreateRequest, DeleteRequest, Proposal, ReadRequest } from './link.ts';
@@ -22,6 +22,8 @@ interface FullCommands {
 }
 
 const PROPOSAL_HEADER_BYTES = 17;
+const TELLS_ADMISSION = 1;
+const STAYS_HERE = 2;
 const NOTHING: readonly never[] = [];
 
 export function packCommands({ proposals, reads, creates, deletes, follows }: Commands): CommandMessage {
@@ -53,11 +55,11 @@ function packProposals(proposals: readonly Proposal[]): ArrayBuffer {
   const bytes = new Uint8Array(length);
   const view = new DataView(bytes.buffer);
   let at = 0;
-  for (const { token, group, payload, tellsAdmission } of proposals) {
+  for (const { token, group, payload, tellsAdmission, staysHere } of proposals) {
     view.setFloat64(at, token, true);
     view.setUint32(at + 8, group, true);
     view.setUint32(at + 12, payload.length, true);
-    view.setUint8(at + 16, tellsAdmission ? 1 : 0);
+    view.setUint8(at + 16, (tellsAdmission ? TELLS_ADMISSION : 0) + (staysHere ? STAYS_HERE : 0));
     bytes.set(payload, at + PROPOSAL_HEADER_BYTES);
     at += PROPOSAL_HEADER_BYTES + payload.length;
   }
@@ -74,7 +76,8 @@ function unpackProposals(buffer: ArrayBuffer): readonly Proposal[] {
       token: view.getFloat64(at, true),
       group: toGroupId(view.getUint32(at + 8, true)),
       payload: new Uint8Array(buffer, at + PROPOSAL_HEADER_BYTES, length),
-      tellsAdmission: view.getUint8(at + 16) === 1,
+      tellsAdmission: (view.getUint8(at + 16) & TELLS_ADMISSION) !== 0,
+      staysHere: (view.getUint8(at + 16) & STAYS_HERE) !== 0,
     });
     at += PROPOSAL_HEADER_BYTES + length;
   }

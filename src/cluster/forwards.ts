@@ -26,7 +26,7 @@ import { PAYLOAD_BYTES_MAX } from '#storage';
 import type { Group } from './group.ts';
 import type { Waiting } from './group-proposals.ts';
 import type { CoreLimits } from './limits.ts';
-import { type CreateRequest, isForeign, type Proposal, type Token } from './link.ts';
+import type { CreateRequest, Proposal, Token } from './link.ts';
 import type { ForwardItem } from './peer/forward.ts';
 import type { Peers } from './peers.ts';
 import { forwardsFull, noLeader, outcomeUnknown, payloadTooLarge } from './refusals.ts';
@@ -85,7 +85,7 @@ export class Forwards {
   /** Asks the node that leads. */
   ask(to: NodeId, { proposal, sinceMs }: Waiting): void {
     const { limits, monotonicMs, reporter, session } = this.#ports;
-    assert(!isForeign(proposal.token), 'What another node has asked for is not passed on', proposal.group);
+    assert(!proposal.staysHere, 'What another node has asked for is not passed on', proposal.group);
     const bytes = this.#bytesTo(to) + proposal.payload.length;
     if (bytes > limits.forwardedBytesMax) {
       reporter.refuse([proposal.token], forwardsFull(to, limits.forwardedBytesMax));
@@ -107,12 +107,12 @@ export class Forwards {
         case 'propose': {
           const { group, payload } = item;
           const token = this.#tokenOf(from, item);
-          if (payload.length <= PAYLOAD_BYTES_MAX) proposals.push({ token, group, payload, tellsAdmission: false });
+          if (payload.length <= PAYLOAD_BYTES_MAX) proposals.push(foreign({ token, group, payload }));
           else this.refused(token, payloadTooLarge(payload.length, PAYLOAD_BYTES_MAX));
           break;
         }
         case 'create':
-          creates.push({ token: this.#tokenOf(from, item), name: item.name });
+          creates.push({ token: this.#tokenOf(from, item), name: item.name, staysHere: true });
           break;
         case 'accepted':
         case 'refused':
@@ -216,4 +216,9 @@ export class Forwards {
     if (items === undefined) this.#outgoing.set(to, [item]);
     else items.push(item);
   }
+}
+
+/** It is not forwarded a second time, and its node is told of its admission in any case. */
+function foreign(asked: Pick<Proposal, 'token' | 'group' | 'payload'>): Proposal {
+  return { ...asked, tellsAdmission: false, staysHere: true };
 }

@@ -11,6 +11,8 @@ import {
   type DatabaseId,
   type GroupId,
   type LeaderAddress,
+  type NodeId,
+  nodeOf,
   type Revision,
   Slots,
   toRevision,
@@ -29,7 +31,15 @@ import type {
   Settlement,
   Token,
 } from './link.ts';
-import type { CatalogMirror, Node, NodeHealth, NodeIdentity, WaitOutcome } from './node.ts';
+import type {
+  CatalogMirror,
+  Node,
+  NodeHealth,
+  NodeIdentity,
+  TransactOptions,
+  WaitOutcome,
+  WriteOptions,
+} from './node.ts';
 import type { FrontObserver } from './observer.ts';
 import type { CreateOutcome, DeleteOutcome, Outcome, TransactOutcome } from './outcome.ts';
 import { draining, payloadTooLarge } from './refusals.ts';
@@ -59,6 +69,8 @@ interface Pending {
   readonly onAdmitted?: (() => void) | undefined;
 }
 
+const NO_OPTIONS: TransactOptions = {};
+
 /** How a request leaves, and how what comes back becomes its answer. */
 interface Asked<Answer> {
   readonly add: (token: Token) => void;
@@ -71,6 +83,7 @@ export class FrontNode implements Node {
   readonly #catalog: LiveCatalog;
   readonly #revisions: Revisions;
   readonly #pending = new Slots<Pending>();
+  readonly #leaders = new Map<GroupId, NodeId | undefined>();
   #turn: Turn = new Turn();
   #isScheduled = false;
   /** Whether the core knows that somebody waits for rows. */
@@ -98,30 +111,37 @@ export class FrontNode implements Node {
     return this.#ports.reader;
   }
 
-  get leader(): LeaderAddress {
-    return { node: this.#ports.name, address: this.#address };
+  leaderOf(group: GroupId): LeaderAddress | undefined {
+    const node = this.#leaders.get(group) ?? this.#soleHolder(group);
+    if (node === undefined) return undefined;
+    if (node === this.#ports.identity.node) return { node: this.#ports.name, address: this.#address };
+    const registered = this.#catalog.node(node);
+    return { node: registered?.name ?? `node-${node}`, address: registered?.grpc ?? '' };
   }
 
   advertise(address: string): void {
     this.#address = address;
   }
 
-  createDatabase(name: string): Promise<CreateOutcome> {
-    return this.#ask('proposal', { add: (token) => this.#turn.creates.push({ token, name }), answer: createOutcome });
+  createDatabase(name: string, { requireLeader: staysHere = false }: WriteOptions = {}): Promise<CreateOutcome> {
+    const add = (token: Token): unknown => this.#turn.creates.push({ token, name, staysHere });
+    return this.#ask('proposal', { add, answer: createOutcome });
   }
 
-  deleteDatabase(name: string, databaseId?: DatabaseId): Promise<DeleteOutcome> {
-    const add = (token: Token): unknown => this.#turn.deletes.push({ token, name, databaseId });
+  deleteDatabase(name: string, databaseId?: DatabaseId, options: WriteOptions = {}): Promise<DeleteOutcome> {
+    const { requireLeader: staysHere = false } = options;
+    const add = (token: Token): unknown => this.#turn.deletes.push({ token, name, databaseId, staysHere });
     return this.#ask('proposal', { add, answer: deleteOutcome });
   }
 
-  transact(group: GroupId, payload: Uint8Array, onAdmitted?: () => void): Promise<TransactOutcome> {
+  transact(group: GroupId, payload: Uint8Array, options: TransactOptions = NO_OPTIONS): Promise<TransactOutcome> {
     if (payload.length > PAYLOAD_BYTES_MAX) {
       return this.#refuse('proposal', payloadTooLarge(payload.length, PAYLOAD_BYTES_MAX));
     }
     const answer = (settlement: Settlement): TransactOutcome => this.#answer(group, transactOutcome(settlement));
-    const tellsAdmission = onAdmitted !== undefined;
-    const add = (token: Token): unknown => this.#turn.proposals.push({ token, group, payload, tellsAdmission });
+    const { onAdmitted, requireLeader: staysHere = false } = options;
+    const asked = { group, payload, tellsAdmission: onAdmitted !== undefined, staysHere };
+    const add = (token: Token): unknown => this.#turn.proposals.push({ token, ...asked });
     return this.#ask('proposal', { add, answer, onAdmitted });
   }
 
@@ -205,6 +225,12 @@ export class FrontNode implements Node {
     return promise;
   }
 
+  /** Nobody else can lead a database that one node holds, whether its group is open or not. */
+  #soleHolder(group: GroupId): NodeId | undefined {
+    const [only, ...others] = this.#catalog.bindingOf(group)?.replicas ?? [];
+    return only === undefined || others.length > 0 || this.#leaders.has(group) ? undefined : nodeOf(only);
+  }
+
   /** Has the core report rows at once, if somebody waits for them; the next message of any kind ends that. */
   #follow(): void {
     if (this.#revisions.isFollowed && !this.#isFollowing && this.#draining === undefined) this.#schedule();
@@ -227,10 +253,13 @@ export class FrontNode implements Node {
     this.#ports.link.send(commands);
   }
 
-  #take({ catalog, applied, admitted, settlements }: Report): void {
+  #take({ catalog, applied, leaders, admitted, settlements }: Report): void {
+    for (const { group, node } of leaders) this.#leaders.set(group, node);
     for (const change of catalog) {
       this.#catalog.apply(change);
-      if (change.kind === 'deleted') this.#revisions.remove(change.binding.group);
+      if (change.kind !== 'deleted') continue;
+      this.#revisions.remove(change.binding.group);
+      this.#leaders.delete(change.binding.group);
     }
     for (const { group, revision } of applied) if (this.#catalog.has(group)) this.#revisions.advance(group, revision);
     for (const token of admitted) this.#pending.get(token)?.onAdmitted?.();

@@ -51,7 +51,9 @@ export type {
   Node,
   NodeHealth,
   NodeIdentity,
+  TransactOptions,
   WaitOutcome,
+  WriteOptions,
 } from './node.ts';
 export type { CoreObserver, FrontObserver } from './observer.ts';
 export type {

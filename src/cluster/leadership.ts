@@ -10,7 +10,7 @@
  *        entry is committed at its index, or as unknown; never as failed.
  *   C12  Who does not lead a group adds no entries to it, and tells other nodes who does.
  */
-import type { ReplicaId } from '#base';
+import { nodeOf, type ReplicaId } from '#base';
 import { type Fact, type Input, isVoter } from '#raft';
 import type { Group } from './group.ts';
 import type { GroupTimers } from './group-timers.ts';
@@ -67,8 +67,8 @@ export class Leadership {
 
   /** Takes note of what has happened in a step. */
   note(group: Group, fact: Fact): void {
-    if (fact.kind === 'became-leader') this.#leading.add(group);
-    else if (fact.kind === 'became-candidate' || fact.kind === 'became-pre-candidate') this.#following.delete(group);
+    if (fact.kind === 'became-leader') this.#lead(group);
+    else if (fact.kind === 'became-candidate' || fact.kind === 'became-pre-candidate') this.#lose(group);
     else if (fact.kind === 'became-follower') this.#follow(group, fact.leader);
     else if (fact.kind !== 'membership-changed') return;
     this.#ports.timers.review(group);
@@ -107,15 +107,24 @@ export class Leadership {
     }
   }
 
+  #lead(group: Group): void {
+    this.#leading.add(group);
+    this.#ports.reporter.led({ group: group.id, node: nodeOf(group.self) });
+  }
+
+  #lose(group: Group): void {
+    if (this.#following.delete(group)) this.#ports.reporter.led({ group: group.id, node: undefined });
+  }
+
   #follow(group: Group, leader: ReplicaId | undefined): void {
-    this.#leading.delete(group);
+    const led = this.#leading.delete(group);
     group.proposals.doubt(this.#ports.monotonicMs());
-    if (leader === undefined) {
-      this.#following.delete(group);
-      return;
-    }
-    this.#following.add(group);
-    this.#led.add(group);
+    if (leader !== undefined) {
+      this.#following.add(group);
+      this.#led.add(group);
+      this.#ports.reporter.led({ group: group.id, node: nodeOf(leader) });
+    } else if (led) this.#ports.reporter.led({ group: group.id, node: undefined });
+    else this.#lose(group);
   }
 }
 

@@ -4,7 +4,7 @@
  * Two links keep this contract: `directLink` calls the core in the same thread (tests, simulation), `WorkerLink` sends
  * messages to the core's isolate.
  */
-import type { DatabaseError, DatabaseId, GroupId, Revision } from '#base';
+import type { DatabaseError, DatabaseId, GroupId, NodeId, Revision } from '#base';
 import type { DiskLevel } from '#storage';
 import type { CatalogChange } from './node.ts';
 import type { Outcome } from './outcome.ts';
@@ -24,6 +24,8 @@ export interface Proposal {
   readonly payload: Uint8Array;
   /** Whether the report is to say when it has become an entry of the log. */
   readonly tellsAdmission: boolean;
+  /** Whether it is to be refused, and not forwarded, when another node leads. */
+  readonly staysHere: boolean;
   /** The name of the new database that it stands for: if another node is to take it, that one makes the payload. */
   readonly creates?: string;
 }
@@ -31,12 +33,16 @@ export interface Proposal {
 export interface CreateRequest {
   readonly token: Token;
   readonly name: string;
+  /** As of a proposal. */
+  readonly staysHere: boolean;
 }
 
 export interface DeleteRequest {
   readonly token: Token;
   readonly name: string;
   readonly databaseId: DatabaseId | undefined;
+  /** As of a proposal. */
+  readonly staysHere: boolean;
 }
 
 export interface ReadRequest {
@@ -65,10 +71,18 @@ export interface AppliedRevision {
   readonly revision: Revision;
 }
 
+/** Who leads a group, as far as this node knows; undefined: nobody, as it seems. */
+export interface GroupLeader {
+  readonly group: GroupId;
+  readonly node: NodeId | undefined;
+}
+
 /** Everything the core has to say after one turn. The front takes it in this order (C6). */
 export interface Report {
   readonly catalog: readonly CatalogChange[];
   readonly applied: readonly AppliedRevision[];
+  /** Of groups that have another leader than before. */
+  readonly leaders: readonly GroupLeader[];
   /** Proposals that wanted to be told, and are entries now. Their settlements follow, in this report or a later one. */
   readonly admitted: readonly Token[];
   readonly settlements: readonly Settlement[];

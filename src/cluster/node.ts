@@ -40,26 +40,38 @@ export interface NodeIdentity {
   readonly storeId: string;
 }
 
+export interface WriteOptions {
+  /** Refused with `not_leader` when another node leads, instead of forwarded to it. */
+  readonly requireLeader?: boolean | undefined;
+}
+
+export interface TransactOptions extends WriteOptions {
+  /**
+   * Called once when the transaction is an entry of the leader's log, not yet durable, before its outcome; never when it
+   * is refused.
+   */
+  readonly onAdmitted?: (() => void) | undefined;
+}
+
 export interface Node {
   readonly identity: NodeIdentity;
   readonly catalog: CatalogMirror;
   /** Applied state. Rows of revisions above `applied(group)` may already be visible in it and must be ignored. */
   readonly reader: KvReader;
-  /** Who leads the groups of this node: itself, as long as every group has one voter. */
-  readonly leader: LeaderAddress;
+  /** Who leads the group, as far as is known here; undefined: nobody, as it seems. */
+  leaderOf(group: GroupId): LeaderAddress | undefined;
   /** Tells the node under which address clients reach it; known once the servers have bound their ports. */
   advertise(address: string): void;
 
-  createDatabase(name: string): Promise<CreateOutcome>;
+  createDatabase(name: string, options?: WriteOptions): Promise<CreateOutcome>;
   /** With `databaseId`, deletes only that instance. */
-  deleteDatabase(name: string, databaseId?: DatabaseId): Promise<DeleteOutcome>;
+  deleteDatabase(name: string, databaseId?: DatabaseId, options?: WriteOptions): Promise<DeleteOutcome>;
   /**
    * Decides a transaction. The caller gives the payload away: the leader stamps the recorded time into it. The outcome
    * comes when it is durable; the rows of its revision may follow a moment later (`waitFor`), but for a replay, whose
-   * rows are there. `onAdmitted` is called once when the transaction is an entry of the leader's log, not yet durable,
-   * before its outcome; never when it is refused.
+   * rows are there.
    */
-  transact(group: GroupId, payload: Uint8Array, onAdmitted?: () => void): Promise<TransactOutcome>;
+  transact(group: GroupId, payload: Uint8Array, options?: TransactOptions): Promise<TransactOutcome>;
 
   /** The revision that a linearizable read must show: confirmed by the leader after this call, and applied here. */
   latest(group: GroupId): Promise<Revision>;

@@ -137,7 +137,7 @@ export class Intake {
     const { leader } = group;
     const { proposal, sinceMs } = waiting;
     if (leader === undefined || group.leads) group.proposals.wait(proposal, sinceMs);
-    else if (isForeign(proposal.token)) this.#refuse(proposal, notLeader(group.id, nodeOf(leader)));
+    else if (proposal.staysHere) this.#refuse(proposal, notLeader(group.id, nodeOf(leader)));
     else this.#ports.forwards.ask(nodeOf(leader), waiting);
   }
 
@@ -180,16 +180,16 @@ export class Intake {
   }
 
   /** Identity, time and place of a new database are chosen here, once, and replicated with the entry. */
-  #creation({ token, name }: CreateRequest, createdAtMs: number): Proposal {
+  #creation({ token, name, staysHere }: CreateRequest, createdAtMs: number): Proposal {
     const { random, machines, placement } = this.#ports;
     const databaseId = toDatabaseId(uuidv7(createdAtMs, random.bytes(UUID_RANDOM_BYTES)));
     const payload = machines.encodeCreate({ name, databaseId, createdAtMs, replicas: placement.replicas() });
-    return { token, group: CATALOG_GROUP, payload, tellsAdmission: false, creates: name };
+    return { token, group: CATALOG_GROUP, payload, tellsAdmission: false, staysHere, creates: name };
   }
 
-  #deletion({ token, name, databaseId }: DeleteRequest): Proposal {
+  #deletion({ token, name, databaseId, staysHere }: DeleteRequest): Proposal {
     const payload = this.#ports.machines.encodeDelete({ name, databaseId });
-    return { token, group: CATALOG_GROUP, payload, tellsAdmission: false };
+    return { token, group: CATALOG_GROUP, payload, tellsAdmission: false, staysHere };
   }
 }
 

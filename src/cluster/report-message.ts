@@ -7,13 +7,14 @@
  *
  *   committed   (token | revision | basis | recorded time in ms | event count)*
  *   applied     (group | revision)*
+ *   leaders     (group | node that leads, 0 if nobody)*
  *   admitted    token*
  *   syncs       (bytes | elapsed ms)*
  *   writes      (entries | elapsed ms)*
  *   the rest    elections | leaders followed | committed entries | open groups | groups that lead | groups that follow
  *               term | last index | committed index | applied index
  */
-import { DatabaseError, type ErrorCode, type ErrorDetails, toGroupId, toRevision } from '#base';
+import { DatabaseError, type ErrorCode, type ErrorDetails, type NodeId, toGroupId, toNodeId, toRevision } from '#base';
 import type { Report, Settlement, Token } from './link.ts';
 import type { CatalogChange } from './node.ts';
 import type { CoreLevels, Measures } from './observer.ts';
@@ -47,7 +48,7 @@ type CommittedSettlement = {
   readonly outcome: Extract<Outcome, { readonly kind: 'committed' }>;
 };
 
-const COUNTS = 5;
+const COUNTS = 6;
 const COMMITTED_NUMBERS = 5;
 const PAIR = 2;
 const REST = 10;
@@ -75,14 +76,14 @@ export function unpackReport(message: ReportMessage): { readonly report: Report;
 
 function packNumbers(
   committed: readonly CommittedSettlement[],
-  { applied, admitted }: Report,
+  { applied, leaders, admitted }: Report,
   { syncs, writes, elections, followings, committed: entries, levels }: Measures,
 ): Numbers {
-  const pairs = applied.length + syncs.length + writes.length;
+  const pairs = applied.length + leaders.length + syncs.length + writes.length;
   const numbers = new Float64Array(
     COUNTS + committed.length * COMMITTED_NUMBERS + pairs * PAIR + admitted.length + REST,
   );
-  numbers.set([committed.length, applied.length, admitted.length, syncs.length, writes.length]);
+  numbers.set([committed.length, applied.length, leaders.length, admitted.length, syncs.length, writes.length]);
   let at = COUNTS;
   for (const { token, outcome } of committed) {
     numbers[at] = token;
@@ -93,6 +94,7 @@ function packNumbers(
     at += COMMITTED_NUMBERS;
   }
   for (const { group, revision } of applied) at = putPair(numbers, at, group, revision);
+  for (const { group, node } of leaders) at = putPair(numbers, at, group, node ?? 0);
   numbers.set(admitted, at);
   at += admitted.length;
   for (const { bytes, elapsedMs } of syncs) at = putPair(numbers, at, bytes, elapsedMs);
@@ -116,7 +118,7 @@ function unpackNumbers(
   let at = 0;
   const take = (): number => numbers[at++] ?? Number.NaN;
   const rows = <Row>(count: number, row: () => Row): Row[] => Array.from({ length: count }, row);
-  const [committedCount, appliedCount, admittedCount] = [take(), take(), take()];
+  const [committedCount, appliedCount, leaderCount, admittedCount] = [take(), take(), take(), take()];
   const [syncCount, writeCount] = [take(), take()];
   const settlements = rows<Settlement>(committedCount, () => ({
     kind: 'outcome',
@@ -132,11 +134,12 @@ function unpackNumbers(
   }));
   for (const other of others) settlements.push(other);
   const applied = rows(appliedCount, () => ({ group: toGroupId(take()), revision: toRevision(take()) }));
+  const leaders = rows(leaderCount, () => ({ group: toGroupId(take()), node: nodeOrNobody(take()) }));
   const admitted = rows(admittedCount, take);
   const syncs = rows(syncCount, () => ({ bytes: take(), elapsedMs: take() }));
   const writes = rows(writeCount, () => ({ entryCount: take(), elapsedMs: take() }));
   return {
-    report: { catalog: [], applied, admitted, settlements },
+    report: { catalog: [], applied, leaders, admitted, settlements },
     measures: {
       syncs,
       writes,
@@ -151,6 +154,10 @@ function unpackNumbers(
 function takeLevels(take: () => number): CoreLevels {
   const groups = { openGroups: take(), ledGroups: take(), followedGroups: take() };
   return { ...groups, term: take(), lastIndex: take(), committedIndex: take(), appliedIndex: take() };
+}
+
+function nodeOrNobody(value: number): NodeId | undefined {
+  return value === 0 ? undefined : toNodeId(value);
 }
 
 function isNumbersOnly(settlement: Settlement): settlement is Settlement & CommittedSettlement {

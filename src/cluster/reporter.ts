@@ -5,12 +5,13 @@
  * the next report, or with the next tick: a lone writer costs the front one message and not two.
  */
 import type { DatabaseError, GroupId, Revision } from '#base';
-import { type AppliedRevision, isForeign, type Report, type Settlement, type Token } from './link.ts';
+import { type AppliedRevision, type GroupLeader, isForeign, type Report, type Settlement, type Token } from './link.ts';
 import type { CatalogChange } from './node.ts';
 
 export class Reporter {
   #catalog: CatalogChange[] = [];
   #applied = new Map<GroupId, Revision>();
+  #leaders: GroupLeader[] = [];
   #admitted: Token[] = [];
   #settlements: Settlement[] = [];
   #isFollowed = false;
@@ -54,6 +55,11 @@ export class Reporter {
     this.#applied.set(group, revision);
   }
 
+  /** Who leads hurries nobody: it goes with what comes next. */
+  led(leader: GroupLeader): void {
+    this.#leaders.push(leader);
+  }
+
   catalog(changes: readonly CatalogChange[]): void {
     for (const change of changes) this.#catalog.push(change);
   }
@@ -66,7 +72,7 @@ export class Reporter {
 
   /** Sends what was gathered, if anything. */
   flushAll(): void {
-    if (this.#applied.size > 0 || this.#hasAnswers) this.#send();
+    if (this.#applied.size + this.#leaders.length > 0 || this.#hasAnswers) this.#send();
   }
 
   get #hasAnswers(): boolean {
@@ -77,11 +83,14 @@ export class Reporter {
     const report = {
       catalog: this.#catalog,
       applied: Array.from(this.#applied, ([group, revision]) => ({ group, revision })),
+      leaders: this.#leaders,
       admitted: this.#admitted,
       settlements: this.#settlements,
     };
     this.#catalog = [];
     this.#applied.clear();
+    // Nobody listens while the core opens, and who leads is said once.
+    if (this.#listener !== undefined) this.#leaders = [];
     this.#admitted = [];
     this.#settlements = [];
     this.#listener?.(report);

@@ -14,7 +14,7 @@ export async function createDatabase(
   const faults = new Faults();
   parseDatabaseName(request.databaseName, 'database_name', faults);
   faults.throwIfAny('The database name is malformed');
-  const outcome = await context.node.createDatabase(request.databaseName);
+  const outcome = await context.node.createDatabase(request.databaseName, request);
   if (outcome.kind === 'exists') throw databaseExists(request.databaseName);
   return context.reads.describe(outcome.binding, ZERO);
 }

@@ -23,9 +23,7 @@ export async function deleteDatabase(
   faults.throwIfAny('The request is malformed');
   await untilAtFloor(context, request, databaseId);
   const isById = databaseId !== undefined && isDatabaseId(databaseId);
-  const outcome = await (isById
-    ? context.node.deleteDatabase(databaseName, databaseId)
-    : context.node.deleteDatabase(databaseName));
+  const outcome = await context.node.deleteDatabase(databaseName, isById ? databaseId : undefined, request);
   if (outcome.kind === 'deleted') return { kind: 'deleted', databaseId: outcome.binding.databaseId };
   if (databaseId === undefined) throw databaseNotFound(databaseName);
   return { kind: 'nothing-deleted' };

@@ -1,5 +1,5 @@
 /** From a name to the database instance that it means now (V1), and whether it still does (V6). */
-import { DatabaseError, type Revision } from '#base';
+import { CATALOG_GROUP, DatabaseError, type LeaderAddress, type Revision } from '#base';
 import type { Binding, Node } from '#cluster';
 import { Faults, parseDatabaseName } from '#model';
 import { databaseDeleted, databaseNotFound } from './errors.ts';
@@ -19,6 +19,12 @@ export function findDatabase(node: Node, name: string): Binding {
   const binding = node.catalog.lookup(name);
   if (binding === undefined) throw databaseNotFound(name);
   return binding;
+}
+
+/** Who leads the database that a name means now; without one, the catalog. Undefined: nobody, as far as is known here. */
+export function leaderOf(node: Node, name: string | undefined): LeaderAddress | undefined {
+  const binding = name === undefined ? undefined : node.catalog.lookup(name);
+  return node.leaderOf(binding?.group ?? CATALOG_GROUP);
 }
 
 /** Throws unless the name still means this instance (V6). */

@@ -52,11 +52,17 @@ export interface DatabaseDescription extends ReadScope {
   readonly latestRevision: Revision;
 }
 
-export interface CreateDatabaseRequest {
+/** What every write may ask for. */
+export interface WriteRequest {
+  /** Refused with `not_leader` when another node leads, instead of forwarded to it (decisions, 6.3). */
+  readonly requireLeader?: boolean;
+}
+
+export interface CreateDatabaseRequest extends WriteRequest {
   readonly databaseName: string;
 }
 
-export interface DeleteDatabaseRequest {
+export interface DeleteDatabaseRequest extends WriteRequest {
   readonly databaseName: string;
   /** Present, also when empty: only this instance is deleted, and nothing to delete is a success. */
   readonly databaseId?: string;
@@ -91,7 +97,7 @@ export interface TransactFields {
   readonly constraints: string;
 }
 
-export interface TransactRequest {
+export interface TransactRequest extends WriteRequest {
   readonly databaseName: string;
   /** A UUID in any spelling; absent: the service mints one. */
   readonly transactionId?: string | undefined;
@@ -283,6 +289,9 @@ export interface Service {
   listEventTypes(request: ListNamesRequest): Promise<ListNamesReply>;
   singleEvent(request: SingleEventRequest): Promise<SingleEventReply>;
   health(): HealthReply;
-  /** Where writes are decided; transports put it into the trailers of every write. */
-  leader(): LeaderAddress;
+  /**
+   * Where writes of this database are decided; without one that is known, where databases are created. Transports put it
+   * into the trailers of every write. Undefined: nowhere, as far as is known here.
+   */
+  leader(databaseName?: string): LeaderAddress | undefined;
 }

@@ -10,6 +10,7 @@ import { databaseAtTimestamp } from './database-at-timestamp.ts';
 import { deleteDatabase } from './delete-database.ts';
 import { fetchTransaction } from './fetch-transaction.ts';
 import { health } from './health.ts';
+import { leaderOf } from './instance.ts';
 import { SERVICE_LIMITS, type ServiceLimits } from './limits.ts';
 import { listDatabases } from './list-databases.ts';
 import { nameListings } from './list-names.ts';
@@ -73,6 +74,6 @@ export function createService(parts: ServiceParts): Service {
     listEventTypes: (request) => nameListings.eventTypes(context, request),
     singleEvent: (request) => singleEvent(context, request),
     health: () => health(context),
-    leader: () => parts.node.leader,
+    leader: (databaseName) => leaderOf(parts.node, databaseName),
   };
 }

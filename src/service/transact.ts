@@ -44,7 +44,8 @@ export async function transact(context: ServiceContext, request: TransactRequest
   assert(transactionId !== undefined, 'A malformed transaction_id is a fault of the transaction');
   const { options, constraints, events } = request;
   const payload = encodeTransactPayload({ transactionId, origin: request.origin, options, constraints, events });
-  const deciding = context.node.transact(binding.group, payload, admissionOf(binding, transactionId, request));
+  const onAdmitted = admissionOf(binding, transactionId, request);
+  const deciding = context.node.transact(binding.group, payload, { onAdmitted, requireLeader: request.requireLeader });
   const outcome = await deciding.catch((failure: unknown) => {
     context.meters.transaction(origin, 'failed');
     throw refusalBy(binding, failure);

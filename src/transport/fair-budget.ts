@@ -29,8 +29,11 @@ export interface FairBudgetOptions {
   readonly time?: BudgetTime;
 }
 
-/** Bytes that were on their way to the client no longer than this were let go of soon. */
-export const QUICK_MS = 250;
+/**
+ * Bytes that were on their way to the client no longer than this were let go of soon. Long enough that a node whose
+ * thread stood still for a moment does not take its readers for slow.
+ */
+export const QUICK_MS = 1_000;
 
 const RESERVE_PER_BUDGET = 1 / 4;
 

@@ -17,7 +17,7 @@ import {
 } from './gen/cairn/v1/database.ts';
 import { Empty } from './gen/google/protobuf/empty.ts';
 import type { Timestamp } from './gen/google/protobuf/timestamp.ts';
-import { checkRequireLeader, floorOf, minRevisionOf } from './metadata.ts';
+import { floorOf, minRevisionOf, requiresLeader } from './metadata.ts';
 import { type Answer, unary } from './unary.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
@@ -35,19 +35,24 @@ function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly Unar
         reply: CreateDatabaseReply,
       },
       async ({ databaseName }, call) => {
-        checkRequireLeader(call);
-        const created = await service.createDatabase({ databaseName });
-        return { message: { database: messageOf(created) }, scope: created, trailers: leaderTrailers.current() };
+        const requireLeader = requiresLeader(call);
+        const created = await service.createDatabase({ databaseName, requireLeader });
+        return { message: { database: messageOf(created) }, scope: created, trailers: leaderTrailers.of() };
       },
     ),
     unary(
       { name: 'DeleteDatabase', request: DeleteDatabaseRequest, requestName: 'DeleteDatabaseRequest', reply: Empty },
       async ({ databaseName, databaseId }, call) => {
-        checkRequireLeader(call);
+        const requireLeader = requiresLeader(call);
         const instance = databaseId === undefined ? {} : { databaseId };
-        const reply = await service.deleteDatabase({ databaseName, ...instance, floor: floorOf(call) });
+        const reply = await service.deleteDatabase({
+          databaseName,
+          ...instance,
+          requireLeader,
+          floor: floorOf(call),
+        });
         const scope = reply.kind === 'deleted' ? { scope: { databaseId: reply.databaseId } } : {};
-        return { message: {}, ...scope, trailers: leaderTrailers.current() };
+        return { message: {}, ...scope, trailers: leaderTrailers.of() };
       },
     ),
     unary(

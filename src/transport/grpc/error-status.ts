@@ -74,11 +74,12 @@ export function statusOfError(error: DatabaseError): CallStatus {
   const { leader, scope } = error.details;
   const trailers = scope && { 'x-database-id': scope.databaseId, 'x-revision': String(scope.revision) };
   const status = { code, message: error.message, details, ...(trailers === undefined ? {} : { trailers }) };
-  return leader === undefined ? status : withLeader(status, leader);
+  return withLeader(status, leader);
 }
 
 /** The status of a write: its trailers tell a client where the leader is. */
-export function withLeader(status: CallStatus, leader: LeaderAddress): CallStatus {
+export function withLeader(status: CallStatus, leader: LeaderAddress | undefined): CallStatus {
+  if (leader === undefined) return status;
   return {
     ...status,
     trailers: { ...status.trailers, 'x-leader-node': leader.node, 'x-leader-address': leader.address },

@@ -1,6 +1,6 @@
 /** The metadata of Cairn's calls: what a client may ask for, and what every reply says. */
 import { Metadata } from '@grpc/grpc-js';
-import { type DatabaseError, isRevision, type Revision } from '#base';
+import { type DatabaseError, isRevision, type LeaderAddress, type Revision } from '#base';
 import { Faults } from '#model';
 import type { RevisionFloor, Service } from '#service';
 import type { Call } from './wire/call.ts';
@@ -26,19 +26,20 @@ export function scopeHeaders(scope: RepliedScope): Metadata {
 /** Keeps the trailers of writes until the leader changes. */
 export class LeaderTrailers {
   readonly #service: Service;
-  #node = '';
-  #address = '';
+  #leader: LeaderAddress = { node: '', address: '' };
   #trailers = new Metadata();
 
   constructor(service: Service) {
     this.#service = service;
   }
 
-  current(): Metadata {
-    const { node, address } = this.#service.leader();
-    if (node === this.#node && address === this.#address) return this.#trailers;
-    this.#node = node;
-    this.#address = address;
+  /** Of a write to this database; of one that creates or deletes some, without. Nothing when nobody leads. */
+  of(databaseName?: string): Metadata {
+    const leader = this.#service.leader(databaseName);
+    if (leader === undefined) return NO_TRAILERS;
+    const { node, address } = leader;
+    if (node === this.#leader.node && address === this.#leader.address) return this.#trailers;
+    this.#leader = leader;
     this.#trailers = new Metadata();
     this.#trailers.set('x-leader-node', node);
     this.#trailers.set('x-leader-address', address);
@@ -46,6 +47,7 @@ export class LeaderTrailers {
   }
 }
 
+const NO_TRAILERS = new Metadata();
 const NO_MIN_REVISION = {};
 
 /** What `x-min-revision` asks for, as members of a read request. */
@@ -58,13 +60,13 @@ export function minRevisionOf(call: Call): { readonly minRevision?: Revision } {
 }
 
 /**
- * Refuses an `x-require-leader` that says neither `true` nor `false`. Beyond that there is nothing to do: no write is
- * forwarded, so a node that does not lead refuses each of them, asked to or not, and the trailers name the leader.
+ * Whether the write is for the leader alone: `x-require-leader` says `true`, or else `false`, or is not there.
  * @throws DatabaseError invalid_argument
  */
-export function checkRequireLeader(call: Call): void {
+export function requiresLeader(call: Call): boolean {
   const text = call.header('x-require-leader');
-  if (text === undefined || text === 'true' || text === 'false') return;
+  if (text === undefined || text === 'false') return false;
+  if (text === 'true') return true;
   throw malformed('x-require-leader', 'must be true or false', text);
 }
 

@@ -81,7 +81,8 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
         onBug: (error) => logger.error('grpc-call-failed', { error }),
         onFatal,
       });
-      return WRITES.has(name) ? withLeader(status, service.leader()) : status;
+      const isNamed = status.trailers?.['x-leader-node'] !== undefined;
+      return WRITES.has(name) && !isNamed ? withLeader(status, service.leader()) : status;
     },
     extend: (grpc) => {
       health.addTo(grpc);

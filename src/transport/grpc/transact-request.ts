@@ -50,6 +50,14 @@ const TRANSACTION_FIELDS: TransactFields = {
 
 type EventReader = typeof acceptEvent;
 
+/** What the metadata of the call says. */
+export interface AskedByMetadata {
+  readonly floor: RevisionFloor | undefined;
+  readonly requireLeader: boolean;
+}
+
+const NOTHING_ASKED: AskedByMetadata = { floor: undefined, requireLeader: false };
+
 /** What has been found so far, and in which of the two shapes. */
 class Draft {
   databaseName = '';
@@ -67,7 +75,7 @@ class Draft {
 }
 
 /** Throws invalid_argument when the bytes are not a request, or a request in both shapes at once. */
-export function parseTransactRequest(bytes: Uint8Array, floor?: RevisionFloor): TransactRequest {
+export function parseTransactRequest(bytes: Uint8Array, asked: AskedByMetadata = NOTHING_ASKED): TransactRequest {
   const draft = new Draft();
   walk(new ProtoReader(bytes), draft, readField);
   if (draft.hasTransaction && draft.hasDirectFields) throw bothShapes();
@@ -84,7 +92,8 @@ export function parseTransactRequest(bytes: Uint8Array, floor?: RevisionFloor): 
   return {
     databaseName,
     transactionId,
-    floor,
+    floor: asked.floor,
+    requireLeader: asked.requireLeader,
     origin: ORIGIN.GRPC_TRANSACTION,
     options,
     constraints,

@@ -1,12 +1,12 @@
 /** Transact and FetchTransaction: the two methods whose messages are walked and written by hand. */
-import { ByteWriter, writeBytesField, writeVarintField } from '#base';
+import { ByteWriter, DatabaseError, writeBytesField, writeVarintField } from '#base';
 import { refusalError, type TransactionDescription } from '#service';
 import { EVENT_STORE, type GrpcContext } from './context.ts';
 import { statusOfError, withLeader } from './error-status.ts';
 import { writeEventIdMappings } from './event-id-mappings.ts';
 import { FetchTransactionRequest } from './gen/cairn/v1/database.ts';
 import { decodeRequest } from './messages.ts';
-import { checkRequireLeader, floorOf, minRevisionOf, scopeHeaders } from './metadata.ts';
+import { floorOf, minRevisionOf, requiresLeader, scopeHeaders } from './metadata.ts';
 import { encodeTransactReply } from './transact-reply.ts';
 import { parseTransactRequest } from './transact-request.ts';
 import type { Call } from './wire/call.ts';
@@ -32,14 +32,21 @@ export function transactionMethods(context: GrpcContext): readonly UnaryMethod[]
 }
 
 async function transact({ service, leaderTrailers }: GrpcContext, call: Call, bytes: Uint8Array): Promise<void> {
-  checkRequireLeader(call);
-  const reply = await service.transact(parseTransactRequest(bytes, floorOf(call)));
-  if (reply.kind === 'recorded') {
-    call.reply(encodeTransactReply(reply), scopeHeaders(reply), leaderTrailers.current());
-    return;
+  const requireLeader = requiresLeader(call);
+  const request = parseTransactRequest(bytes, { floor: floorOf(call), requireLeader });
+  const { databaseName } = request;
+  try {
+    const reply = await service.transact(request);
+    if (reply.kind === 'recorded') {
+      call.reply(encodeTransactReply(reply), scopeHeaders(reply), leaderTrailers.of(databaseName));
+      return;
+    }
+    // Under contention refusals are the common answer: none is thrown.
+    call.finish(withLeader(statusOfError(refusalError(reply)), service.leader(databaseName)));
+  } catch (failure) {
+    const leader = service.leader(databaseName);
+    throw failure instanceof DatabaseError && leader !== undefined ? failure.with({ leader }) : failure;
   }
-  // Under contention refusals are the common answer: none is thrown.
-  call.finish(withLeader(statusOfError(refusalError(reply)), service.leader()));
 }
 
 async function fetchTransaction({ service }: GrpcContext, call: Call, bytes: Uint8Array): Promise<void> {

@@ -231,7 +231,7 @@ export class WorldNode {
   }
 
   transact(group: GroupId, text: string, onAdmitted?: () => void): Promise<TransactOutcome> {
-    return this.front.transact(group, this.#world.kit.payload(text), onAdmitted);
+    return this.front.transact(group, this.#world.kit.payload(text), { onAdmitted });
   }
 
   /** The texts of a database as this node has them in its store, with everything that it has answered. */

@@ -131,6 +131,57 @@ describe('a transaction at a node that does not lead', () => {
   });
 });
 
+describe('a write for the leader alone', () => {
+  it('is refused elsewhere, with the leader, and taken by it', async () => {
+    const { world, group, leader, other } = await started();
+    const payload = (text: string): Uint8Array => world.kit.payload(text);
+    const refused = other.front.transact(group, payload('a'), { requireLeader: true });
+    expect(
+      await world.answer(
+        refused.then(
+          () => undefined,
+          (error: DatabaseError) => error,
+        ),
+      ),
+    ).toMatchObject({
+      code: 'not_leader',
+      details: { leaderNode: leader.node },
+    });
+    expect(await world.answer(leader.front.transact(group, payload('b'), { requireLeader: true }))).toMatchObject({
+      revision: 1,
+    });
+    expect(await world.answer(other.transact(group, 'c'))).toMatchObject({ revision: 2 });
+  });
+
+  it('is refused by whoever does not lead the catalog, where it creates or deletes a database', async () => {
+    const { world } = await started();
+    const catalog = await world.leader(CATALOG_GROUP);
+    const other = world.up.find((each) => each !== catalog)?.front ?? catalog.front;
+    const only = { requireLeader: true };
+    expect(await world.answer(reasonOf(other.createDatabase('books', only)))).toBe('NotLeader');
+    expect(await world.answer(reasonOf(other.deleteDatabase('shop', undefined, only)))).toBe('NotLeader');
+    expect(await world.answer(catalog.front.deleteDatabase('shop', undefined, only))).toMatchObject({
+      kind: 'deleted',
+    });
+  });
+});
+
+describe('every node', () => {
+  it('says who leads, and after the leader has ended who is next', async () => {
+    const { world, group, leader, other } = await started();
+    for (const { front } of world.up) expect(front.leaderOf(group)?.node).toBe(`node-${leader.node}`);
+    await leader.crash();
+    const next = await world.leader(group);
+    await world.pass(200);
+    for (const { front } of world.up) expect(front.leaderOf(group)?.node).toBe(`node-${next.node}`);
+    expect(next).not.toBe(leader);
+    await next.crash();
+    await world.pass(5000);
+    const [last = other] = world.up;
+    expect(last.front.leaderOf(group)).toBeUndefined();
+  });
+});
+
 describe('a database created at a node that does not lead the catalog', () => {
   it('is created once, by the leader, and known where it was asked for', async () => {
     const { world } = await started();

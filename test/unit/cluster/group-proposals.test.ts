@@ -9,7 +9,9 @@ const group = toGroupId(1);
 
 /** Proposes with these tokens; all of them become entries from `first` on. */
 function propose(proposals: GroupProposals, term: number, first: number, tokens: readonly number[]): void {
-  proposals.offer(tokens.map((token) => ({ token, group, payload: NO_BYTES, tellsAdmission: false })));
+  proposals.offer(
+    tokens.map((token) => ({ token, group, payload: NO_BYTES, tellsAdmission: false, staysHere: false })),
+  );
   const answer = { kind: 'proposed', term: toTerm(term), first: toLogIndex(first), refused: undefined } as const;
   proposals.admit({ ...answer, accepted: tokens.length });
 }
@@ -113,7 +115,10 @@ describe('proposals that wait', () => {
   it('are given up oldest first, with their bytes', () => {
     const proposals = new GroupProposals();
     for (const token of [1, 2, 3]) {
-      proposals.wait({ token, group, payload: new Uint8Array(token), tellsAdmission: false }, token * 10);
+      proposals.wait(
+        { token, group, payload: new Uint8Array(token), tellsAdmission: false, staysHere: false },
+        token * 10,
+      );
     }
     expect(proposals.takeLate(20)).toEqual([1, 2]);
     expect(proposals.waitingBytes).toBe(3);

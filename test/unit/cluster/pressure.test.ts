@@ -51,7 +51,7 @@ describe('back-pressure', () => {
     const { world, group } = await started({ uncommittedBytesMax: 30 });
     const admitted: string[] = [];
     const propose = (text: string): Promise<unknown> =>
-      world.node.transact(group, toyKit.payload(text), () => admitted.push(text));
+      world.node.transact(group, toyKit.payload(text), { onAdmitted: () => admitted.push(text) });
     const answers = watch(['a', 'b', 'c', 'd'].map(propose));
     await settle();
     expect([admitted, answers.slice(0, 3)]).toEqual([

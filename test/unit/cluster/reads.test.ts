@@ -2,7 +2,7 @@
 // in one thread over a log whose syncs the test releases.
 
 import { describe, expect, it } from 'vitest';
-import { toRevision } from '#base';
+import { CATALOG_GROUP, toGroupId, toRevision } from '#base';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
 
 async function started(): Promise<{ world: CoreWorld; group: Awaited<ReturnType<CoreWorld['create']>> }> {
@@ -161,10 +161,20 @@ describe('onApplied', () => {
 
 describe('the node', () => {
   it('says who leads once it knows its address', async () => {
-    const { world } = await started();
-    expect(world.node.leader).toEqual({ node: 'test', address: '' });
+    const { world, group } = await started();
+    expect(world.node.leaderOf(group)).toEqual({ node: 'test', address: '' });
     world.node.advertise('127.0.0.1:50051');
-    expect(world.node.leader).toEqual({ node: 'test', address: '127.0.0.1:50051' });
+    for (const each of [CATALOG_GROUP, group]) {
+      expect(world.node.leaderOf(each)).toEqual({ node: 'test', address: '127.0.0.1:50051' });
+    }
+    expect(world.node.leaderOf(toGroupId(group + 1))).toBeUndefined();
+  });
+
+  it('leads the databases that it alone holds, before anybody has touched them', async () => {
+    const { world, group } = await started();
+    await world.crash();
+    expect(world.core.levels.openGroups).toBe(1);
+    expect(world.node.leaderOf(group)).toEqual({ node: 'test', address: '' });
   });
 
   it('lists its databases by name, and counts what is under way', async () => {

@@ -2,7 +2,7 @@
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DatabaseError, toDatabaseId, toGroupId, toRevision } from '#base';
+import { DatabaseError, toDatabaseId, toGroupId, toNodeId, toRevision } from '#base';
 import { commandTransfers, packCommands, unpackCommands } from '../../../src/cluster/command-message.ts';
 import { packFailure, unpackFailure } from '../../../src/cluster/core-thread-messages.ts';
 import type { Commands, Report } from '../../../src/cluster/link.ts';
@@ -14,15 +14,24 @@ const held = { replicas: [], leaving: [], founders: [], placement: 0 };
 const binding = { name: 'shop', databaseId: ID, group: toGroupId(7), createdAtMs: 5, ...held };
 const token = fc.nat(2 ** 31);
 const group = fc.nat(2 ** 31).map(toGroupId);
+const node = fc.integer({ min: 1, max: 2 ** 31 }).map(toNodeId);
 const revision = fc.nat().map(toRevision);
 
 const commands: fc.Arbitrary<Commands> = fc.record({
   proposals: fc.array(
-    fc.record({ token, group, payload: fc.uint8Array({ maxLength: 50 }), tellsAdmission: fc.boolean() }),
+    fc.record({
+      token,
+      group,
+      payload: fc.uint8Array({ maxLength: 50 }),
+      tellsAdmission: fc.boolean(),
+      staysHere: fc.boolean(),
+    }),
   ),
   reads: fc.array(fc.record({ token, group })),
-  creates: fc.array(fc.record({ token, name: fc.string() })),
-  deletes: fc.array(fc.record({ token, name: fc.string(), databaseId: fc.constantFrom(ID, undefined) })),
+  creates: fc.array(fc.record({ token, name: fc.string(), staysHere: fc.boolean() })),
+  deletes: fc.array(
+    fc.record({ token, name: fc.string(), databaseId: fc.constantFrom(ID, undefined), staysHere: fc.boolean() }),
+  ),
   follows: fc.boolean(),
 });
 
@@ -75,6 +84,7 @@ describe('reports', () => {
   const report: fc.Arbitrary<Report> = fc.record({
     catalog: fc.constantFrom([], [{ kind: 'deleted' as const, binding }]),
     applied: fc.array(fc.record({ group, revision })),
+    leaders: fc.array(fc.record({ group, node: fc.option(node, { nil: undefined }) })),
     admitted: fc.array(token),
     settlements: fc.array(settlement),
   });

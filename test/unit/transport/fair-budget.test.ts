@@ -8,7 +8,7 @@ import { ManualTime } from '../../support/budget-time.ts';
 const NEVER = new AbortController().signal;
 const nothing = (): void => undefined;
 const PATIENCE_MS = 10_000;
-const SLOW_MS = 4 * QUICK_MS;
+const SLOW_MS = QUICK_MS + 250;
 
 /** Of 32 bytes 24 are for all, and 8 for quick ones; a connection may have of these what it takes at once. */
 const BYTES = 32;
