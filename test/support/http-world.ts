@@ -13,10 +13,12 @@ import { HttpClient } from './http-client.ts';
 /** Timers that fire at once or never, and can be counted. */
 class TestTimers implements Timers {
   readonly #held: boolean;
+  readonly #nowMs: () => number;
   readonly #running = new Set<() => void>();
 
-  constructor(held: boolean) {
+  constructor(held: boolean, nowMs: () => number) {
     this.#held = held;
+    this.#nowMs = nowMs;
   }
 
   get count(): number {
@@ -34,7 +36,7 @@ class TestTimers implements Timers {
   }
 
   monotonicMs(): number {
-    return performance.now();
+    return this.#nowMs();
   }
 }
 
@@ -78,10 +80,10 @@ export async function startHttpWorld({
   if (nowMs !== undefined) core.nowMs = nowMs;
   await core.start();
   const metrics = createMetrics({ runtime: false });
-  const timers = new TestTimers(holdsWaits);
+  const clock = { nowMs: () => core.nowMs };
+  const timers = new TestTimers(holdsWaits, clock.nowMs);
   const logged: string[] = [];
   const fatal: unknown[] = [];
-  const clock = { nowMs: () => core.nowMs };
   const digests = { crc32: nativeCrc32, sha256: nativeSha256 };
   const random = { bytes: (count: number) => new Uint8Array(count).fill(7) };
   const service = createService({ node: core.node, clock, random, digests, metrics, release: '1.2.3', timers });
