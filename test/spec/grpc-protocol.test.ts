@@ -217,10 +217,11 @@ describe('SPEC-GRPC-CANCELLATION', () => {
   it('ends the work of a stream at the bottom, whatever is left of it', async () => {
     const databaseName = uniqueName();
     await server.client.send('createDatabase', { databaseName });
-    for (let n = 0; n < 30; n++) {
-      const big = event({ id: `${n}`, data: Buffer.alloc(500_000) });
-      await server.client.send('transact', transaction(databaseName, [big]));
-    }
+    const data = Buffer.alloc(500_000);
+    const ids = Array.from({ length: 30 }, (_, n) => `${n}`);
+    await Promise.all(
+      ids.map((id) => server.client.send('transact', transaction(databaseName, [event({ id, data })]))),
+    );
     const stream = server.client.open('queryEvents', { databaseName, query: undefined, atRevision: undefined });
     stream.on('error', () => undefined);
     await new Promise((resolve) => stream.once('data', resolve));

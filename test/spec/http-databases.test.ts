@@ -1,32 +1,21 @@
 // Goal: databases over HTTP are created, listed, read and deleted as the specification says, in both route families.
 // Method: a real node; each test on names of its own.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   ALREADY_EXISTS,
   cloudEvent,
   errorOf,
-  HttpClient,
   INVALID_ARGUMENT,
   jsonOf,
   NOT_FOUND,
   uniqueName,
 } from '../support/http-client.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startHttpNode } from '../support/http-node.ts';
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const OTHER_ID = '0193a1b2-c3d4-7e5f-8a9b-100000000000';
 
-let server: TestServer;
-let api: HttpClient;
-
-beforeAll(async () => {
-  server = await startTestServer();
-  api = new HttpClient(server.http);
-});
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-});
+const { api } = await startHttpNode();
 
 interface Metadata {
   readonly database: string;

@@ -1,31 +1,20 @@
 // Goal: whatever fails, on whatever level, is answered with the specified error body, one of the six codes and a status
 // of the specification (TH1). Method: requests that no client sends, as bytes on a socket, against a real node.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   cloudEvent,
   errorOf,
   type Failure,
-  HttpClient,
   INVALID_ARGUMENT,
   jsonOf,
   NOT_FOUND,
   RESOURCE_EXHAUSTED,
   uniqueName,
 } from '../support/http-client.ts';
+import { startHttpNode } from '../support/http-node.ts';
 import { exchange, parseReplies, type RawReply } from '../support/raw-http.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
 
-let server: TestServer;
-let api: HttpClient;
-
-beforeAll(async () => {
-  server = await startTestServer();
-  api = new HttpClient(server.http);
-});
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-});
+const { api, server } = await startHttpNode();
 
 const CLOSE = 'Connection: close\r\n';
 const HOST = 'Host: cairn.example\r\n';

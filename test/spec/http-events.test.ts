@@ -1,11 +1,10 @@
 // Goal: events are found as the specification says, in both route families: queries, the log, pages.
 // Method: a real node with one database of five transactions.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   type Answer,
   cloudEvent,
   errorOf,
-  HttpClient,
   INVALID_ARGUMENT,
   jsonOf,
   NOT_FOUND,
@@ -13,22 +12,12 @@ import {
   uniqueName,
 } from '../support/http-client.ts';
 import { createHistory, type EventPage, IN_ORDER, idsOf } from '../support/http-history.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startHttpNode } from '../support/http-node.ts';
 
-let server: TestServer;
-let api: HttpClient;
-let databaseId: string;
+const { api } = await startHttpNode();
 const name = uniqueName();
 
-beforeAll(async () => {
-  server = await startTestServer();
-  api = new HttpClient(server.http);
-  databaseId = await createHistory(api, name);
-});
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-});
+const databaseId = await createHistory(api, name);
 
 function query(question: unknown, revision: number = 5): Promise<Answer> {
   return api.get(`/db/${name}/${revision}/events?q=${q(question)}`);

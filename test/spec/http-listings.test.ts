@@ -1,23 +1,14 @@
 // Goal: streams, subjects and event types, and the events of one of them, are listed as the specification says.
 // Method: a real node with one database of five transactions.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { errorOf, HttpClient, INVALID_ARGUMENT, jsonOf, NOT_FOUND, uniqueName } from '../support/http-client.ts';
+import { describe, expect, it } from 'vitest';
+import { errorOf, INVALID_ARGUMENT, jsonOf, NOT_FOUND, uniqueName } from '../support/http-client.ts';
 import { createHistory, type EventPage, IN_ORDER, idsOf } from '../support/http-history.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startHttpNode } from '../support/http-node.ts';
 
-let server: TestServer;
-let api: HttpClient;
+const { api } = await startHttpNode();
 const name = uniqueName();
 
-beforeAll(async () => {
-  server = await startTestServer();
-  api = new HttpClient(server.http);
-  await createHistory(api, name);
-});
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-});
+await createHistory(api, name);
 
 describe('SPEC-HTTP-SINGLE-STREAM, SUBJECT and EVENT-TYPE', () => {
   it.each([

@@ -1,21 +1,11 @@
 // Goal: what holds for every reply: cross-origin headers, HEAD and OPTIONS, health, where a reply was read, waiting for
 // a revision, HTTP/1.0, clients that leave, and the end of the server. Method: a real node.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cloudEvent, errorOf, HttpClient, jsonOf, NOT_FOUND, uniqueName } from '../support/http-client.ts';
+import { describe, expect, it } from 'vitest';
+import { cloudEvent, errorOf, jsonOf, NOT_FOUND, uniqueName } from '../support/http-client.ts';
+import { startHttpNode } from '../support/http-node.ts';
 import { exchange, parseReplies } from '../support/raw-http.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
 
-let server: TestServer;
-let api: HttpClient;
-
-beforeAll(async () => {
-  server = await startTestServer();
-  api = new HttpClient(server.http);
-});
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-});
+const { api } = await startHttpNode();
 
 describe('SPEC-HTTP-CORS', () => {
   it.each([

@@ -1,32 +1,14 @@
 // Goal: single events are found by position, and by stream and id, as the specification says.
 // Method: a real node with one database of five transactions.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  cloudEvent,
-  errorOf,
-  HttpClient,
-  INVALID_ARGUMENT,
-  jsonOf,
-  NOT_FOUND,
-  uniqueName,
-} from '../support/http-client.ts';
+import { describe, expect, it } from 'vitest';
+import { cloudEvent, errorOf, INVALID_ARGUMENT, jsonOf, NOT_FOUND, uniqueName } from '../support/http-client.ts';
 import { createHistory } from '../support/http-history.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startHttpNode } from '../support/http-node.ts';
 
-let server: TestServer;
-let api: HttpClient;
-let databaseId: string;
+const { api } = await startHttpNode();
 const name = uniqueName();
 
-beforeAll(async () => {
-  server = await startTestServer();
-  api = new HttpClient(server.http);
-  databaseId = await createHistory(api, name);
-});
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-});
+const databaseId = await createHistory(api, name);
 
 describe('SPEC-HTTP-SINGLE-EVENT', () => {
   it.each([`/databases/${name}/events/5`, `/db/${name}/5/events/5`])(

@@ -1,58 +1,31 @@
 // Goal: transactions over HTTP that are answered before they are decided, and those that a header names, are kept and
 // found as the specification says. Method: a real node; each test on a database of its own.
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   type Answer,
   cloudEvent,
   errorOf,
-  HttpClient,
   INVALID_ARGUMENT,
   jsonOf,
   NOT_FOUND,
   RESOURCE_EXHAUSTED,
+  type TransactionRecord,
   uniqueName,
 } from '../support/http-client.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startHttpNode } from '../support/http-node.ts';
 
-let server: TestServer;
-let api: HttpClient;
+const { api } = await startHttpNode();
 let name: string;
 let databaseId: string;
-
-beforeAll(async () => {
-  server = await startTestServer();
-  api = new HttpClient(server.http);
-});
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-});
 
 beforeEach(async () => {
   name = uniqueName();
   databaseId = await api.create(name);
 });
 
-interface Record {
-  readonly transaction: {
-    readonly database: string;
-    readonly transaction_id: string;
-    readonly revision: number;
-    readonly basis: number;
-    readonly transaction_timestamp: string;
-    readonly event_count: number;
-    readonly replayed: boolean;
-  };
-  readonly event_id_mappings: readonly { readonly client_event_id: string; readonly stored_event_id: string }[];
-}
-
 /** Ids are scoped to a database, and every test has its own. */
 const ID = '3f2c9b1e-7d44-4b0a-9a55-0d9be1f2a0aa';
-
-async function revision(): Promise<number> {
-  return (jsonOf(await api.get(`/databases/${name}`)) as { latest_revision: number }).latest_revision;
-}
 
 describe('SPEC-HTTP-TRANSACT-ASYNC: POST /api/v1/db/{database}/async', () => {
   const later = (body: unknown): Promise<Answer> => api.post(`/api/v1/db/${name}/async`, body);
@@ -78,11 +51,11 @@ describe('SPEC-HTTP-TRANSACT-ASYNC: POST /api/v1/db/{database}/async', () => {
 
   it('mints an id where none is given, and commits an id once', async () => {
     const first = await later({ events: [cloudEvent('a')] });
-    const minted = jsonOf(first) as Pick<Record, 'transaction'>;
+    const minted = jsonOf(first) as Pick<TransactionRecord, 'transaction'>;
     expect(minted.transaction.transaction_id).toMatch(/^[0-9a-f-]{36}$/);
     const answers = await Promise.all([1, 2, 3].map(() => later({ transaction_id: ID, events: [cloudEvent('b')] })));
     for (const answer of [first, ...answers]) await found(answer);
-    expect(await revision()).toBe(2);
+    expect(await api.latestRevision(name)).toBe(2);
     // A repeat that could not be committed is answered by the recorded result, as everywhere.
     expect(await later({ transaction_id: ID, events: [] })).toMatchObject({ status: 202 });
   });
@@ -114,7 +87,7 @@ describe('SPEC-HTTP-R8: x-batch-id', () => {
       });
     const [first, second] = [await send(), await send()];
     expect([first.status, second.status]).toEqual([200, 200]);
-    expect(await revision()).toBe(1);
+    expect(await api.latestRevision(name)).toBe(1);
     expect(first.text).toContain(ID);
   });
 
@@ -137,7 +110,7 @@ describe('SPEC-HTTP-R8: x-batch-id', () => {
     expect(errorOf(await api.post(path, bare, { 'x-batch-id': '7' }), INVALID_ARGUMENT).details?.field).toBe(
       'x-batch-id',
     );
-    expect(await revision()).toBe(1);
+    expect(await api.latestRevision(name)).toBe(1);
   });
 
   it('is refused together with everything else that is wrong', async () => {

@@ -1,66 +1,39 @@
 // Goal: transactions over HTTP are committed, refused, repeated and looked up as the specification says, in both families.
 // Method: a real node; each test on a database of its own.
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   type Answer,
   cloudEvent,
   errorOf,
   FAILED_PRECONDITION,
-  HttpClient,
   INVALID_ARGUMENT,
   jsonOf,
   NOT_FOUND,
   RESOURCE_EXHAUSTED,
+  type TransactionRecord,
   uniqueName,
 } from '../support/http-client.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startHttpNode } from '../support/http-node.ts';
 
-let server: TestServer;
-let api: HttpClient;
+const { api } = await startHttpNode();
 let name: string;
 let databaseId: string;
-
-beforeAll(async () => {
-  server = await startTestServer();
-  api = new HttpClient(server.http);
-});
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-});
 
 beforeEach(async () => {
   name = uniqueName();
   databaseId = await api.create(name);
 });
 
-interface Record {
-  readonly transaction: {
-    readonly database: string;
-    readonly transaction_id: string;
-    readonly revision: number;
-    readonly basis: number;
-    readonly transaction_timestamp: string;
-    readonly event_count: number;
-    readonly replayed: boolean;
-  };
-  readonly event_id_mappings: readonly { readonly client_event_id: string; readonly stored_event_id: string }[];
-}
-
 function transact(body: unknown): Promise<Answer> {
   return api.post(`/api/v1/db/${name}`, body);
-}
-
-async function revision(): Promise<number> {
-  return (jsonOf(await api.get(`/databases/${name}`)) as { latest_revision: number }).latest_revision;
 }
 
 describe('SPEC-HTTP-TRANSACT: POST /api/v1/db/{database}', () => {
   it('answers with the transaction record', async () => {
     const answer = await transact({ events: [cloudEvent('a'), cloudEvent('b')] });
     expect(answer.status).toBe(200);
-    const { transaction, event_id_mappings } = jsonOf(answer) as Record;
+    const { transaction, event_id_mappings } = jsonOf(answer) as TransactionRecord;
     expect(transaction).toMatchObject({ database: name, revision: 1, basis: 0, event_count: 2, replayed: false });
     expect(Math.abs(Date.parse(transaction.transaction_timestamp) - Date.now())).toBeLessThan(60_000);
     expect(event_id_mappings).toEqual([
@@ -73,7 +46,9 @@ describe('SPEC-HTTP-TRANSACT: POST /api/v1/db/{database}', () => {
 
   it('maps an id that is taken to the one it is stored under', async () => {
     await transact({ events: [cloudEvent('a')] });
-    const { event_id_mappings } = jsonOf(await transact({ events: [cloudEvent('b'), cloudEvent('a')] })) as Record;
+    const { event_id_mappings } = jsonOf(
+      await transact({ events: [cloudEvent('b'), cloudEvent('a')] }),
+    ) as TransactionRecord;
     expect(event_id_mappings).toEqual([
       { client_event_id: 'b', stored_event_id: 'b' },
       { client_event_id: 'a', stored_event_id: 'a~2.1' },
@@ -94,9 +69,9 @@ describe('SPEC-HTTP-TRANSACT: POST /api/v1/db/{database}', () => {
       correlation_id: 'c-1',
       causation_id: 'c-0',
     };
-    const { transaction } = jsonOf(await transact({ events: [cloudEvent('a')], ...options })) as Record;
+    const { transaction } = jsonOf(await transact({ events: [cloudEvent('a')], ...options })) as TransactionRecord;
     const looked = await api.get(`/api/v1/db/${name}/transaction/${transaction.transaction_id}`);
-    expect((jsonOf(looked) as Record).transaction).toMatchObject({ ...options, origin: 'HttpTransaction' });
+    expect((jsonOf(looked) as TransactionRecord).transaction).toMatchObject({ ...options, origin: 'HttpTransaction' });
   });
 });
 
@@ -137,7 +112,7 @@ describe('SPEC-HTTP-R9: conditions', () => {
     ]);
     expect(answer.headers.get('x-database-id')).toBe(databaseId);
     expect(answer.headers.get('x-revision')).toBe('1');
-    expect(await revision()).toBe(1);
+    expect(await api.latestRevision(name)).toBe(1);
   });
 
   it.each([
@@ -180,7 +155,9 @@ describe('SPEC-HTTP-R9: conditions', () => {
 describe('SPEC-HTTP-R8: idempotence', () => {
   it('gives a repeat the recorded result, whatever its body', async () => {
     const transaction_id = randomUUID();
-    const first = jsonOf(await transact({ transaction_id, events: [cloudEvent('a'), cloudEvent('b')] })) as Record;
+    const first = jsonOf(
+      await transact({ transaction_id, events: [cloudEvent('a'), cloudEvent('b')] }),
+    ) as TransactionRecord;
     await transact({ events: [cloudEvent('c')] });
     const repeats = [
       await transact({ transaction_id, events: [cloudEvent('a'), cloudEvent('b')] }),
@@ -191,7 +168,7 @@ describe('SPEC-HTTP-R8: idempotence', () => {
       expect(repeat.status).toBe(200);
       expect(jsonOf(repeat)).toEqual({ ...first, transaction: { ...first.transaction, replayed: true } });
     }
-    expect(await revision()).toBe(2);
+    expect(await api.latestRevision(name)).toBe(2);
   });
 
   it('does not record a refused attempt', async () => {
@@ -229,9 +206,9 @@ describe('SPEC-HTTP-TRANSACTION-LOOKUP: GET /api/v1/db/{database}/transaction/{t
     const transaction_id = randomUUID();
     const recorded = jsonOf(
       await transact({ transaction_id, events: [cloudEvent('a', { data: { n: 1 } })] }),
-    ) as Record;
+    ) as TransactionRecord;
     const answer = await api.get(`/api/v1/db/${name}/transaction/${transaction_id}`);
-    const looked = jsonOf(answer) as Record & { readonly events: readonly object[] };
+    const looked = jsonOf(answer) as TransactionRecord & { readonly events: readonly object[] };
     const { replayed: _replayed, ...summary } = recorded.transaction;
     expect(looked.transaction).toMatchObject(summary);
     expect(looked.event_id_mappings).toEqual(recorded.event_id_mappings);
@@ -252,7 +229,7 @@ describe('SPEC-LIMITS-1: transaction size', () => {
     expect(await transact({ events: events.slice(1) })).toMatchObject({ status: 200 });
     const { details } = errorOf(await transact({ events }), RESOURCE_EXHAUSTED);
     expect(details?.reason).toBe('TransactionTooLarge');
-    expect(await revision()).toBe(1);
+    expect(await api.latestRevision(name)).toBe(1);
   });
 
   it('refuses more than 1 MB of events with 413', async () => {
@@ -313,7 +290,7 @@ describe('SPEC-HTTP-INVALID-EVENT: malformed transactions', () => {
       'events[3]',
       'events[4].extensions["revision"]',
     ]);
-    expect(await revision()).toBe(0);
+    expect(await api.latestRevision(name)).toBe(0);
   });
 
   it.each([
@@ -360,7 +337,7 @@ describe('SPEC-HTTP-CONTENT-TYPE: bodies of transactions', () => {
     const type = 'application/cloudevents-batch+json';
     const path = `/api/v1/db/${name}`;
     const answer = await api.post(path, [cloudEvent('a'), cloudEvent('b')], { 'content-type': type });
-    expect((jsonOf(answer) as Record).transaction).toMatchObject({ revision: 1, event_count: 2 });
+    expect((jsonOf(answer) as TransactionRecord).transaction).toMatchObject({ revision: 1, event_count: 2 });
     expect(errorOf(await api.post(path, cloudEvent('c'), { 'content-type': type }))).toMatchObject(INVALID_ARGUMENT);
     expect(errorOf(await api.post(path, [], { 'content-type': type }))).toMatchObject(INVALID_ARGUMENT);
   });

@@ -63,6 +63,24 @@ export class HttpClient {
     if (answer.status !== 200) throw new Error(`not committed: ${answer.text}`);
     return (jsonOf(answer) as { readonly revision: number }).revision;
   }
+
+  async latestRevision(name: string): Promise<number> {
+    return (jsonOf(await this.get(`/databases/${name}`)) as { readonly latest_revision: number }).latest_revision;
+  }
+}
+
+/** What a transaction is answered with. */
+export interface TransactionRecord {
+  readonly transaction: {
+    readonly database: string;
+    readonly transaction_id: string;
+    readonly revision: number;
+    readonly basis: number;
+    readonly transaction_timestamp: string;
+    readonly event_count: number;
+    readonly replayed: boolean;
+  };
+  readonly event_id_mappings: readonly { readonly client_event_id: string; readonly stored_event_id: string }[];
 }
 
 /** The JSON of an answer. */

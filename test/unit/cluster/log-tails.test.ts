@@ -4,11 +4,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toGroupId, toLogIndex, toReplicaId, toTerm } from '#base';
-import { type Entry, membershipOf, ORIGIN, openReplica, REPLICATION } from '#raft';
+import { type Entry, membershipOf, ORIGIN } from '#raft';
 import { Group } from '../../../src/cluster/group.ts';
 import { LogTails } from '../../../src/cluster/log-tails.ts';
 import { LossyKv } from '../../support/cluster/lossy-kv.ts';
 import { toyKit } from '../../support/cluster/machine-kit.ts';
+import { openFirstReplica } from '../../support/raft/first-replica.ts';
 
 const replica = toReplicaId(2);
 const BYTES_MAX = 2000;
@@ -16,17 +17,8 @@ const BYTES_MAX = 2000;
 function groupOf(id: number): Group {
   const founders = membershipOf([toReplicaId(1), replica]);
   const machine = toyKit.machines.openCatalog(new LossyKv(), founders);
-  const config = {
-    self: toReplicaId(1),
-    electionWindowMs: 1000,
-    electionJitterMs: 100,
-    uncommittedBytesMax: 1000,
-    pendingReadsMax: 10,
-    replication: REPLICATION,
-  };
   const recovered = { hardState: { term: toTerm(0), vote: undefined }, base: ORIGIN, entries: [] };
-  const raft = openReplica(config, founders, recovered, { nowMs: 0, seed: 1 });
-  return new Group(toGroupId(id), raft, machine);
+  return new Group(toGroupId(id), openFirstReplica(founders, recovered), machine);
 }
 
 const apply = fc.record({ at: fc.nat(2), bytes: fc.nat(300), count: fc.integer({ min: 1, max: 4 }) });

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { KeyWriter, memoryKv } from '#kv';
-import { drain, kvConformance } from '../../conformance/kv.ts';
+import { drain, kvConformance } from '../../support/kv-conformance.ts';
 
 kvConformance('the store in memory', () => {
   const store = memoryKv();

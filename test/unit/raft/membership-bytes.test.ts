@@ -5,16 +5,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toLogIndex, toTerm } from '#base';
-import {
-  checkState,
-  decodeMembership,
-  type Entry,
-  encodeMembership,
-  membershipOf,
-  openReplica,
-  REPLICATION,
-  toReplicaId,
-} from '#raft';
+import { checkState, decodeMembership, type Entry, encodeMembership, membershipOf, toReplicaId } from '#raft';
+import { openFirstReplica } from '../../support/raft/first-replica.ts';
 
 const replica = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }).map(toReplicaId);
 
@@ -60,14 +52,6 @@ interface Held {
 }
 
 describe('a replica that starts (R11)', () => {
-  const config = {
-    self: toReplicaId(1),
-    electionWindowMs: 1000,
-    electionJitterMs: 100,
-    uncommittedBytesMax: 1000,
-    pendingReadsMax: 10,
-    replication: REPLICATION,
-  };
   const members = [[], [2], [2, 3]].map((learners) => membershipOf([toReplicaId(1)], learners.map(toReplicaId)));
 
   /** Entries 4 to 8; those at 5 and 7 carry the second and the third membership. */
@@ -91,7 +75,7 @@ describe('a replica that starts (R11)', () => {
       entries: entries.filter(({ index }) => index <= last),
       ...(at !== undefined && { membershipIndex: toLogIndex(at) }),
     };
-    const state = openReplica(config, membership, recovered, { nowMs: 0, seed: 1 });
+    const state = openFirstReplica(membership, recovered);
     checkState(state);
     expect(state.membership).toEqual(members[held]);
     expect(state.changes.map((change) => members.indexOf(change.membership))).toEqual(open);

@@ -11,7 +11,7 @@ import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
 import { type LevelStore, openLevelStore } from '#storage';
-import { kvConformance } from '../../conformance/kv.ts';
+import { kvConformance } from '../../support/kv-conformance.ts';
 
 const MIB = 2 ** 20;
 const SMALL = { cacheBytes: 2 ** 20, writeBufferBytes: 2 ** 16, maxFileBytes: 2 ** 16 };

@@ -1,0 +1,11 @@
+/** A replica as it starts, for tests that look at what it holds and let no time pass. */
+import { type Membership, openReplica, type RaftState, REPLICATION, type Recovered, toReplicaId } from '#raft';
+
+/** Replica 1 of a group with these members. */
+export function openFirstReplica(membership: Membership, recovered: Recovered): RaftState {
+  const bounds = { electionWindowMs: 1000, electionJitterMs: 100, uncommittedBytesMax: 1000, pendingReadsMax: 10 };
+  return openReplica({ ...bounds, self: toReplicaId(1), replication: REPLICATION }, membership, recovered, {
+    nowMs: 0,
+    seed: 1,
+  });
+}
