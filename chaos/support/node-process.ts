@@ -44,7 +44,7 @@ const LOG_BYTES_MAX = 1 << 20;
  * @throws Error with the log when the process ends before it is ready.
  */
 export async function startNode(options: NodeOptions): Promise<NodeProcess> {
-  const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0'];
+  const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0', '--peer-port=0'];
   const [program = '', ...args] = [
     ...(options.under ?? []),
     process.execPath,

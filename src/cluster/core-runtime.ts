@@ -7,56 +7,41 @@
  * Every way in ends its turn the same way: what is to be persisted goes to the log as one append, what is ready is
  * applied, the front gets one report, and the next batch of the store is written.
  */
-import { CATALOG_GROUP, type Clock, type DatabaseError, type GroupId, type NodeId, type Random } from '#base';
-import type { KvBatch, KvStore } from '#kv';
+import { CATALOG_GROUP, type DatabaseError, type GroupId, type NodeId } from '#base';
+import type { KvBatch } from '#kv';
 import type { Fact, Input, Membership } from '#raft';
-import type { BatchId, DiskLevel, LogWriter, PersistedFacts, RecoveredLog } from '#storage';
+import type { BatchId, DiskLevel, PersistedFacts, RecoveredLog } from '#storage';
 import { ApplyLoop } from './apply-loop.ts';
 import type { ApplyTurn } from './apply-turn.ts';
 import type { CatalogState } from './catalog-mirror.ts';
 import { Checkpointer } from './checkpoint.ts';
+import type { CorePorts } from './core-ports.ts';
 import { carryOut, type EffectHandlers } from './effects.ts';
 import { Forwards } from './forwards.ts';
 import type { Group } from './group.ts';
 import { type AppliedTail, Lifecycle } from './group-lifecycle.ts';
 import { GroupTimers } from './group-timers.ts';
 import { Leadership } from './leadership.ts';
-import type { CoreLimits } from './limits.ts';
 import type { Commands, CoreLink, Report } from './link.ts';
 import { LogFeed } from './log-feed.ts';
-import type { CatalogMachine, Machines } from './machine.ts';
+import type { CatalogMachine } from './machine.ts';
 import { MembershipDriver } from './membership-driver.ts';
 import type { CatalogChange } from './node.ts';
-import type { CoreLevels, CoreObserver } from './observer.ts';
+import type { CoreLevels } from './observer.ts';
+import type { NodeRegistration } from './outcome.ts';
 import type { Envelope } from './peer/envelope.ts';
 import type { ForwardItem } from './peer/forward.ts';
-import type { Peers } from './peers.ts';
-import type { ClusterPorts } from './placement.ts';
+import { peersOf } from './peers.ts';
 import { Intake } from './proposals.ts';
 import { RaftTotals } from './raft-totals.ts';
 import { ReadBarrier } from './read-barrier.ts';
 import { checkCatalog, checkUnlogged, recoverDatabases } from './recovery.ts';
+import { Registrar, type Registration } from './registrar.ts';
 import { Replication } from './replication.ts';
 import { Reporter } from './reporter.ts';
 import { Trash } from './trash.ts';
 import { Waiters } from './waiters.ts';
 import { Warmer } from './warmer.ts';
-
-export interface CorePorts extends ClusterPorts {
-  readonly kv: KvStore;
-  /** Makes every write of the store that has resolved durable. */
-  readonly syncStore: () => Promise<void>;
-  readonly log: LogWriter;
-  readonly peers: Peers;
-  readonly machines: Machines;
-  readonly limits: CoreLimits;
-  readonly clock: Clock;
-  readonly monotonicMs: () => number;
-  readonly random: Random;
-  readonly observer: CoreObserver;
-  /** Runs the work after everything that has arrived by then had its turn. */
-  readonly later: (work: () => void) => void;
-}
 
 const SEED_BYTES = 4;
 
@@ -78,6 +63,7 @@ export class CoreRuntime implements CoreLink {
   readonly #reads: ReadBarrier;
   readonly #leadership: Leadership;
   readonly #membership: MembershipDriver;
+  readonly #registrar: Registrar;
   readonly #handlers: EffectHandlers;
   readonly #waiters = new Waiters();
   #clearing: Promise<void> | undefined;
@@ -159,6 +145,10 @@ export class CoreRuntime implements CoreLink {
       step,
     });
     this.#membership = new MembershipDriver({ limits, wanted: ports.wanted, step });
+    const catalog = (): CatalogMachine => this.#catalog;
+    const find = (id: GroupId): Group | undefined => this.#lifecycle.find(id);
+    const waitMs = limits.leaderWaitMs;
+    this.#registrar = new Registrar({ node, machines, catalog, find, waitMs, monotonicMs, step });
     this.#handlers = this.#handleEffects();
     this.#catalog = machines.openCatalog(kv, ports.founders);
   }
@@ -250,6 +240,13 @@ export class CoreRuntime implements CoreLink {
       const group = this.#lifecycle.touch(id);
       if (group !== undefined) this.#membership.review(group);
     });
+  }
+
+  /** A store asks to be a node, or a node says where it is now. Never rejects; unanswered if the core fails. */
+  register(registration: NodeRegistration, isOwn: boolean): Promise<Registration> {
+    const answer = this.#registrar.register(registration, isOwn);
+    this.#turn(() => undefined);
+    return answer;
   }
 
   reportDisk(level: DiskLevel): void {
@@ -381,6 +378,7 @@ export class CoreRuntime implements CoreLink {
     for (const change of turn.changes) {
       if (change.kind === 'deleted') this.#bury(change.binding.group, nowMs);
       else if (change.kind === 'created') this.#replication.begin(change.binding, nowMs);
+      else this.#ports.peers.setPeers(peersOf(this.#catalog.nodes()));
     }
     this.#endTurn();
   }
@@ -460,6 +458,7 @@ export class CoreRuntime implements CoreLink {
   #endTurn(): void {
     if (this.#failure !== undefined) return;
     this.#leadership.settle();
+    this.#registrar.settle();
     this.#replication.answer();
     this.#feed.flush();
     this.#forwards.flush();

@@ -2,18 +2,21 @@
  * What the core's thread is told when it starts and while it runs, and what it says itself. Commands and reports are
  * those of command-message.ts and report-message.ts.
  */
-import { DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
+import { type Address, DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
 import type { DiskLevel, LevelStoreOptions } from '#storage';
 import type { CatalogState } from './catalog-mirror.ts';
 import type { CommandMessage } from './command-message.ts';
 import type { CoreLimits } from './limits.ts';
 import type { NodeIdentity } from './node.ts';
+import type { NodeRegistration } from './outcome.ts';
+import type { Joined, JoinRequest } from './peer/join.ts';
 import type { Peer } from './peer/links.ts';
 import type { PeerMeasures } from './peer/peer-measures.ts';
 import type { ReportMessage } from './report-message.ts';
 
 /** Everything that the thread needs to open the node. */
 export interface CoreOrder {
+  readonly kind: 'open';
   readonly storeDirectory: string;
   readonly logDirectory: string;
   readonly identity: NodeIdentity;
@@ -29,12 +32,47 @@ export interface LinksOrder {
   readonly host: string;
   /** 0 picks a free one. */
   readonly port: number;
+  /** What others are told to dial; by default `host`. */
+  readonly advertisedHost?: string | undefined;
+  /** Until the catalog says who there is. */
   readonly peers: readonly Peer[];
+  /** Where others may be, if nobody who is known answers. */
+  readonly seeds?: readonly Address[];
+  readonly release?: string;
 }
 
-export type ToCore = CommandMessage | { readonly kind: 'disk'; readonly level: DiskLevel } | { readonly kind: 'drain' };
+/** Asks a cluster to take in this store; comes before `open`. */
+export interface JoinOrder {
+  readonly kind: 'join';
+  readonly seeds: readonly Address[];
+  readonly request: JoinRequest;
+  readonly waitMs: number;
+}
+
+/** Asks who the seeds belong to; comes before `open`. */
+export interface CheckOrder {
+  readonly kind: 'check';
+  readonly seeds: readonly Address[];
+  readonly timeoutMs: number;
+}
+
+export type Preparation = JoinOrder | CheckOrder;
+
+export type ToCore =
+  | CommandMessage
+  | { readonly kind: 'disk'; readonly level: DiskLevel }
+  /** Where this node is, for the catalog. */
+  | { readonly kind: 'announce'; readonly registration: NodeRegistration }
+  | { readonly kind: 'drain' };
+
+/** The answer to a preparation. */
+export type Prepared =
+  | { readonly kind: 'joined'; readonly joined: Joined }
+  /** The clusters of those seeds that answered. */
+  | { readonly kind: 'checked'; readonly clusters: readonly string[] };
 
 export type FromCore =
+  | Prepared
   | { readonly kind: 'opened'; readonly catalog: CatalogState; readonly peerPort: number | undefined }
   | { readonly kind: 'peers'; readonly measures: PeerMeasures }
   | ReportMessage

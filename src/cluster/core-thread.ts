@@ -6,9 +6,19 @@ import { assert, unreachable } from '#base';
 import type { DiskLevel } from '#storage';
 import type { CatalogState } from './catalog-mirror.ts';
 import { commandTransfers, packCommands } from './command-message.ts';
-import { type CoreOrder, type FromCore, type ToCore, unpackFailure } from './core-thread-messages.ts';
+import {
+  type CheckOrder,
+  type CoreOrder,
+  type FromCore,
+  type JoinOrder,
+  type Prepared,
+  type ToCore,
+  unpackFailure,
+} from './core-thread-messages.ts';
 import type { Commands, CoreLink, Report } from './link.ts';
 import type { Measures } from './observer.ts';
+import type { NodeRegistration } from './outcome.ts';
+import type { Joined } from './peer/join.ts';
 import type { PeerMeasures } from './peer/peer-measures.ts';
 import { type ReportMessage, unpackReport } from './report-message.ts';
 
@@ -26,6 +36,11 @@ interface Opened {
   readonly peerPort: number | undefined;
 }
 
+interface Preparing {
+  readonly resolve: (prepared: Prepared) => void;
+  readonly reject: (failure: Error) => void;
+}
+
 export class CoreThread implements CoreLink {
   readonly #worker: Worker;
   readonly #listeners: CoreThreadListeners;
@@ -33,6 +48,8 @@ export class CoreThread implements CoreLink {
   readonly #opened = Promise.withResolvers<Opened>();
   #onReport: (report: Report) => void = () => undefined;
   #drained: (() => void) | undefined;
+  /** Who waits for what comes before `open`. */
+  #preparing: Preparing | undefined;
   #isOpen = false;
   #isEnded = false;
 
@@ -54,6 +71,30 @@ export class CoreThread implements CoreLink {
   /** Starts the thread by a file that calls `runCore`. It loads what it takes, and waits for `open` or `abandon`. */
   static start(worker: URL, listeners: CoreThreadListeners): CoreThread {
     return new CoreThread(new Worker(worker, { name: 'core' }), listeners);
+  }
+
+  /**
+   * Has it ask a cluster to take in this store, before it opens anything.
+   * @throws DatabaseError as `joinCluster` does.
+   */
+  join(order: JoinOrder): Promise<Joined> {
+    const { promise, resolve, reject } = Promise.withResolvers<Joined>();
+    this.#preparing = { resolve: (message) => message.kind === 'joined' && resolve(message.joined), reject };
+    this.#worker.postMessage(order, []);
+    return promise;
+  }
+
+  /** The clusters of those seeds that answer in time. */
+  check(order: CheckOrder): Promise<readonly string[]> {
+    const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
+    this.#preparing = { resolve: (message) => message.kind === 'checked' && resolve(message.clusters), reject };
+    this.#worker.postMessage(order, []);
+    return promise;
+  }
+
+  /** Says where this node is. */
+  announce(registration: NodeRegistration): void {
+    this.#post({ kind: 'announce', registration });
   }
 
   /** Has it recover the node. Rejects with the reason when it refuses to. */
@@ -97,6 +138,10 @@ export class CoreThread implements CoreLink {
         this.#isOpen = true;
         this.#opened.resolve({ catalog: message.catalog, peerPort: message.peerPort });
         break;
+      case 'joined':
+      case 'checked':
+        this.#preparing?.resolve(message);
+        break;
       case 'peers':
         this.#listeners.onPeers(message.measures);
         break;
@@ -126,6 +171,7 @@ export class CoreThread implements CoreLink {
   #fail(failure: Error): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
+    this.#preparing?.reject(failure);
     this.#opened.reject(failure);
     if (this.#isOpen) this.#listeners.onFatal(failure);
   }

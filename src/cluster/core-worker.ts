@@ -4,24 +4,37 @@
  *
  * Who starts the thread composes it: the file that it runs is of #main, and calls `runCore`.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { type MessagePort, parentPort } from 'node:worker_threads';
-import { assert } from '#base';
+import { type Address, assert } from '#base';
+import { members } from '#raft';
 import { LogThread, openLevelStore, type WalIdentity } from '#storage';
 import { unpackCommands } from './command-message.ts';
-import { type CorePorts, CoreRuntime } from './core-runtime.ts';
-import { type CoreOrder, type FromCore, type LinksOrder, packFailure, type ToCore } from './core-thread-messages.ts';
+import type { CorePorts } from './core-ports.ts';
+import { CoreRuntime } from './core-runtime.ts';
+import {
+  type CoreOrder,
+  type FromCore,
+  type LinksOrder,
+  type Preparation,
+  packFailure,
+  type ToCore,
+} from './core-thread-messages.ts';
 import { databaseMachines } from './database-machines.ts';
 import { nativeCrc32, nativeRandom, wallClock } from './native.ts';
 import type { NodeIdentity } from './node.ts';
 import { uuidBytes } from './node-rows.ts';
 import { MeasureGatherer } from './observer.ts';
-import type { OpenPeerLinks, PeerLinksOptions } from './peer/links.ts';
+import type { NodeRegistration } from './outcome.ts';
+import { Announcer } from './peer/announcer.ts';
+import { type AskToJoin, type JoinReply, type JoinRequest, joinCluster } from './peer/join.ts';
+import type { OpenPeerLinks, Peer, PeerLinksOptions } from './peer/links.ts';
 import { PeerCodec } from './peer/peer-codec.ts';
-import { PeerMail, type PeerReceiver } from './peer/peer-mail.ts';
+import { PeerMail } from './peer/peer-mail.ts';
 import { PeerMeasureGatherer } from './peer/peer-measures.ts';
 import { toStoreId } from './peer/place.ts';
-import { noPeers, type Peers } from './peers.ts';
-import { clusterOf } from './placement.ts';
+import { noPeers, type Peers, peersOf } from './peers.ts';
+import { clusterOf, FOUNDERS } from './placement.ts';
 import { packReport } from './report-message.ts';
 
 /** How late a deadline of the core may be noticed. */
@@ -34,6 +47,9 @@ const PEERS_TOLD_MS = 1_000;
 export interface CoreParts {
   /** Called at most once, and only when this node is to reach others. */
   readonly openLinks: (options: PeerLinksOptions) => Promise<OpenPeerLinks>;
+  readonly askToJoin: AskToJoin;
+  /** The cluster of the node at an address; undefined when there is no answer in time. */
+  readonly askForCluster: (address: Address, timeoutMs: number) => Promise<string | undefined>;
 }
 
 /** Runs the core in this thread, which was started for it. */
@@ -41,9 +57,23 @@ export function runCore(parts: CoreParts): void {
   const port = parentPort;
   assert(port !== null, 'The core is started as a thread');
   const log = LogThread.start();
-  port.once('message', (order: CoreOrder) => {
-    start(port, order, { ...parts, log }).catch((failure: unknown) => fail(port, failure));
-  });
+  const begin = (order: Preparation | CoreOrder): void => {
+    if (order.kind !== 'open') port.once('message', begin);
+    const working = order.kind === 'open' ? start(port, order, { ...parts, log }) : prepare(port, order, parts);
+    working.catch((failure: unknown) => fail(port, failure));
+  };
+  port.once('message', begin);
+}
+
+/** What is asked of other nodes before anything is opened. */
+async function prepare(port: MessagePort, order: Preparation, parts: CoreParts): Promise<void> {
+  if (order.kind === 'check') {
+    const answers = await Promise.all(order.seeds.map((seed) => parts.askForCluster(seed, order.timeoutMs)));
+    post(port, { kind: 'checked', clusters: answers.filter((each) => each !== undefined) });
+    return;
+  }
+  const ports = { ask: parts.askToJoin, sleep: (ms: number) => delay(ms), monotonicMs: () => performance.now() };
+  post(port, { kind: 'joined', joined: await joinCluster(ports, order.seeds, order.request, order.waitMs) });
 }
 
 async function start(
@@ -62,6 +92,7 @@ async function start(
   const reach = order.links === undefined ? undefined : await openReach(port, parts, identity, order.links);
   const ports: CorePorts = {
     ...clusterOf([identity.node], identity.node),
+    founders: FOUNDERS,
     kv: store,
     syncStore: () => store.checkpointFiles(),
     log,
@@ -84,11 +115,17 @@ async function start(
   port.on('message', (message: ToCore) => {
     if (message instanceof ArrayBuffer || message.kind === 'commands') core.send(unpackCommands(message));
     else if (message.kind === 'disk') core.reportDisk(message.level);
+    else if (message.kind === 'announce') announce(message.registration);
     else drain().catch((failure: unknown) => fail(port, failure));
   });
   post(port, { kind: 'opened', catalog: core.catalog, peerPort: reach?.port });
 
+  function announce(registration: NodeRegistration): void {
+    reach?.announcer.announce(registration).catch((failure: unknown) => fail(port, failure));
+  }
+
   async function drain(): Promise<void> {
+    reach?.announcer.close();
     await core.drain();
     clearInterval(ticking);
     await reach?.close();
@@ -103,21 +140,23 @@ async function start(
 interface Reach {
   readonly mail: Peers;
   readonly port: number;
+  readonly announcer: Announcer;
   /** Hears and dials from now on. */
-  begin(receiver: PeerReceiver): void;
+  begin(core: CoreRuntime): void;
   close(): Promise<void>;
 }
 
 async function openReach(
   port: MessagePort,
-  { openLinks }: CoreParts,
+  { openLinks, askToJoin }: CoreParts,
   identity: NodeIdentity,
   order: LinksOrder,
 ): Promise<Reach> {
   const { clusterId, node, storeId } = identity;
   const self = { node, store: toStoreId(storeId) };
   const observer = new PeerMeasureGatherer();
-  const links = await openLinks({ clusterId, self, host: order.host, port: order.port, observer });
+  const { host, advertisedHost, seeds = [], peers, release = '' } = order;
+  const links = await openLinks({ clusterId, self, host, port: order.port, advertisedHost, observer });
   const codec = new PeerCodec({ clusterId, self, crc32: nativeCrc32, random: nativeRandom });
   const mail = new PeerMail({ codec, links, observer });
   const tell = (): void => {
@@ -125,12 +164,31 @@ async function openReach(
     if (measures !== undefined) post(port, { kind: 'peers', measures });
   };
   const telling = setInterval(tell, PEERS_TOLD_MS);
+  let core: CoreRuntime | undefined;
+  const known = (): readonly Peer[] => peersOf(core?.catalog.nodes ?? []);
+  const register = async ({ registration }: JoinRequest): Promise<JoinReply> => {
+    if (core === undefined) return { kind: 'later', reason: 'the node is starting' };
+    const answer = await core.register(registration, registration.storeId === storeId);
+    if (answer.kind !== 'registered') return answer;
+    const founders = members(FOUNDERS.voters);
+    return { kind: 'joined', clusterId, node: answer.node.node, founders, nodes: known() };
+  };
+  const others = (): readonly Address[] => [
+    ...[...known(), ...peers]
+      .filter((peer) => peer.node !== node)
+      .map(({ host: at, port: on }) => ({ host: at, port: on })),
+    ...seeds,
+  ];
+  links.onJoin(register);
+  const sleep = (ms: number): Promise<void> => delay(ms, undefined, { ref: false });
   return {
     mail,
     port: links.port,
-    begin: (receiver) => {
-      mail.open(receiver);
-      mail.setPeers(order.peers);
+    announcer: new Announcer({ clusterId, release, register, ask: askToJoin, others, sleep }),
+    begin: (opened) => {
+      core = opened;
+      mail.open(opened);
+      mail.setPeers(opened.catalog.nodes.length > 0 ? known() : peers);
     },
     close: async () => {
       clearInterval(telling);

@@ -33,6 +33,7 @@ import type {
 } from './link.ts';
 import type {
   CatalogMirror,
+  ClientAddresses,
   Node,
   NodeHealth,
   NodeIdentity,
@@ -58,6 +59,10 @@ export interface FrontPorts {
   readonly schedule: (flush: () => void) => void;
   readonly monotonicMs: () => number;
   readonly observer: FrontObserver;
+  /** Says to other nodes where clients reach this one. */
+  readonly announce?: (clients: ClientAddresses) => void;
+  /** Where other nodes reach this one: host:port; undefined when they cannot. */
+  readonly peerAddress?: string | undefined;
   /** Closes what the node opened beside the core. */
   readonly close: () => Promise<void>;
 }
@@ -103,6 +108,10 @@ export class FrontNode implements Node {
     return this.#ports.identity;
   }
 
+  get peerAddress(): string | undefined {
+    return this.#ports.peerAddress;
+  }
+
   get catalog(): CatalogMirror {
     return this.#catalog;
   }
@@ -119,8 +128,9 @@ export class FrontNode implements Node {
     return { node: registered?.name ?? `node-${node}`, address: registered?.grpc ?? '' };
   }
 
-  advertise(address: string): void {
-    this.#address = address;
+  advertise(clients: ClientAddresses): void {
+    this.#address = clients.grpc;
+    this.#ports.announce?.(clients);
   }
 
   createDatabase(name: string, { requireLeader: staysHere = false }: WriteOptions = {}): Promise<CreateOutcome> {

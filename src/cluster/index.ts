@@ -27,7 +27,8 @@
  *       verified before it is believed, and rebuilt where it is not whole.
  *   C8  A deleted database stays marked as trash until none of its rows can come back.
  */
-export { type CorePorts, CoreRuntime } from './core-runtime.ts';
+export type { CorePorts } from './core-ports.ts';
+export { CoreRuntime } from './core-runtime.ts';
 export type { LinksOrder } from './core-thread-messages.ts';
 export { type CoreParts, runCore } from './core-worker.ts';
 export { EXIT_FATAL, type Isolate, stopProcess } from './fatal.ts';
@@ -48,6 +49,7 @@ export { nativeCrc32, nativeRandom, nativeSha256, wallClock } from './native.ts'
 export type {
   CatalogChange,
   CatalogMirror,
+  ClientAddresses,
   Node,
   NodeHealth,
   NodeIdentity,
@@ -69,6 +71,15 @@ export type {
 export type { Envelope } from './peer/envelope.ts';
 export type { ForwardItem } from './peer/forward.ts';
 export { beginFrame, FRAME_BYTES_MAX, type FrameHeader, readFrameHeader } from './peer/frame.ts';
+export {
+  type AskToJoin,
+  askThrough,
+  type Joined,
+  type JoinPorts,
+  type JoinReply,
+  type JoinRequest,
+  joinCluster,
+} from './peer/join.ts';
 export {
   LANES,
   type Lane,

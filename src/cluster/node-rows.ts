@@ -4,6 +4,7 @@
  * ```
  * 00 00            identity: u8 format = 2 | 16 bytes cluster_id | 16 bytes store_id | u32 node | u32 CRC (little-endian)
  * 00 01 group(4)   trash: u8 format = 1 | u32 CRC; the rows of this group are being cleared
+ * 00 02            joining: u8 format = 1 | 16 bytes store_id | u32 CRC; the store asks to become a node
  * ```
  */
 import {
@@ -25,11 +26,24 @@ import type { NodeIdentity } from './node.ts';
 
 const IDENTITY_FORMAT = 2;
 const TRASH_FORMAT = 1;
+const JOINING_FORMAT = 1;
 const CRC_BYTES = 4;
 const UUID_BYTES = 16;
 const TRASH_PREFIX = new KeyWriter().u8(0x00).u8(0x01).key();
 
 export const IDENTITY_KEY: Uint8Array = new KeyWriter().u8(0x00).u8(0x00).key();
+
+/** Only until there is an identity. */
+export const JOINING_KEY: Uint8Array = new KeyWriter().u8(0x00).u8(0x02).key();
+
+export function writeJoining(storeId: string): Uint8Array {
+  return sealed(JOINING_FORMAT, (row) => row.bytes(uuidBytes(storeId)));
+}
+
+/** The store that asks. Throws when the row is corrupt. */
+export function readJoining(value: Uint8Array): string {
+  return formatUuid(opened(JOINING_KEY, value, JOINING_FORMAT).bytes(UUID_BYTES));
+}
 
 export function writeIdentity({ clusterId, storeId, node }: NodeIdentity): Uint8Array {
   return sealed(IDENTITY_FORMAT, (row) => {

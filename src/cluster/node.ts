@@ -40,6 +40,13 @@ export interface NodeIdentity {
   readonly storeId: string;
 }
 
+export interface ClientAddresses {
+  /** host:port. */
+  readonly grpc: string;
+  /** A URL. */
+  readonly http: string;
+}
+
 export interface WriteOptions {
   /** Refused with `not_leader` when another node leads, instead of forwarded to it. */
   readonly requireLeader?: boolean | undefined;
@@ -60,8 +67,10 @@ export interface Node {
   readonly reader: KvReader;
   /** Who leads the group, as far as is known here; undefined: nobody, as it seems. */
   leaderOf(group: GroupId): LeaderAddress | undefined;
-  /** Tells the node under which address clients reach it; known once the servers have bound their ports. */
-  advertise(address: string): void;
+  /** Where other nodes reach this one: host:port; undefined when they cannot. */
+  readonly peerAddress: string | undefined;
+  /** Tells the node where clients reach it; known once the servers have bound their ports. Others learn it, too. */
+  advertise(clients: ClientAddresses): void;
 
   createDatabase(name: string, options?: WriteOptions): Promise<CreateOutcome>;
   /** With `databaseId`, deletes only that instance. */

@@ -5,22 +5,35 @@
  * Messages may be lost, doubled and reordered; Raft finds out. Frames, connections and addresses are behind it.
  */
 import { assert, type NodeId } from '#base';
+import type { RegisteredNode } from './outcome.ts';
 import type { Envelope } from './peer/envelope.ts';
 import type { ForwardItem } from './peer/forward.ts';
+import type { Peer } from './peer/links.ts';
+import { toStoreId } from './peer/place.ts';
 
 export interface Peers {
   /** Takes what this node has to say to another, in order. Answers nothing: what was taken may still be lost. */
   send(to: NodeId, messages: readonly Envelope[]): void;
   /** The same for requests of clients and answers to them, with which no message overtakes another that was sent later. */
   forward(to: NodeId, items: readonly ForwardItem[]): void;
+  /** Who is where, as the catalog says it, this node among them. */
+  setPeers(peers: readonly Peer[]): void;
 }
 
 /** For a cluster of one node. */
 export const noPeers: Peers = {
   send: nobody,
   forward: nobody,
+  setPeers: () => undefined,
 };
 
 function nobody(to: NodeId): void {
   assert(false, 'A cluster of one node has nobody to send to', to);
+}
+
+/** The nodes that have said where they are. */
+export function peersOf(nodes: readonly RegisteredNode[]): readonly Peer[] {
+  return nodes
+    .filter(({ peer }) => peer.port !== 0)
+    .map(({ node, storeId, peer }) => ({ node, store: toStoreId(storeId), ...peer }));
 }

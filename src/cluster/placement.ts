@@ -2,13 +2,17 @@
  * Where the copies of a new database go. The leader of the catalog asks once, when it proposes the creation; the answer
  * goes into the entry and is the same on every node.
  */
-import { type GroupId, type NodeId, type ReplicaId, replicaOf } from '#base';
+import { type GroupId, type NodeId, type ReplicaId, replicaOf, toNodeId } from '#base';
 import { type Membership, membershipOf, type Target } from '#raft';
 
 export interface Placement {
   /** The voters of a new group: at least one, each on a node of its own. */
   replicas(): readonly ReplicaId[];
 }
+
+/** Whoever begins a cluster is its first node, and its catalog begins with that node alone. */
+export const FIRST_NODE: NodeId = toNodeId(1);
+export const FOUNDERS: Membership = membershipOf([replicaOf(FIRST_NODE)]);
 
 /** What a core is told of the cluster that it belongs to. */
 export interface ClusterPorts {

@@ -2,7 +2,7 @@
  * Starts a node: opens its data directory, starts the thread of the core (which starts the thread of the log), and
  * hands back the front.
  */
-import { type GroupId, type Revision, toRevision } from '#base';
+import { type Address, type GroupId, type Revision, toRevision } from '#base';
 import { DatabaseReader } from '#database';
 import type { KvReader } from '#kv';
 import type { Logger, Metrics } from '#observability';
@@ -13,6 +13,7 @@ import { type DataDirectory, openDataDirectory } from './data-directory.ts';
 import { watchDisk } from './disk-watch.ts';
 import { stopProcess } from './fatal.ts';
 import { FrontNode } from './front-node.ts';
+import { Joining } from './joining.ts';
 import { type CoreLimits, LIMITS } from './limits.ts';
 import { nativeCrc32, nativeRandom, nativeSha256, wallClock } from './native.ts';
 import type { Node } from './node.ts';
@@ -35,6 +36,10 @@ export interface NodeOptions {
   readonly walSegmentBytes?: number;
   /** How other nodes reach this one; without it they cannot, and nothing is loaded or opened for it. */
   readonly links?: LinksOrder;
+  /** Where others are. A new store joins their cluster; one that belongs to a cluster holds it against theirs. */
+  readonly join?: { readonly seeds: readonly Address[]; readonly waitMs: number };
+  /** Copies of a database go to different zones. */
+  readonly zone?: string;
   /** Free space below which writes, or all appends, are refused; by default shares of the disk. */
   readonly disk?: Partial<DiskThresholds>;
   /** Called when the thread of the core begins to recover: the caller's has nothing to do until it is done. */
@@ -52,17 +57,20 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const listeners = { onFatal, onMeasures: observeMeasures(metrics), onPeers: observePeers(metrics, logger) };
   // It loads its modules while the directory is looked at here.
   const core = CoreThread.start(options.coreWorker, listeners);
-  const { guard, store, identity, ...places } = await openDirectory(options, walSegmentBytes).catch(
+  const joining = new Joining(options, core);
+  const { guard, store, identity, ...places } = await openDirectory(options, walSegmentBytes, joining).catch(
     async (failure: unknown) => {
       await core.abandon();
       throw failure;
     },
   );
   const limits = { ...LIMITS, ...options.limits };
-  const order = { ...places, identity, limits, store: options.store ?? {}, walSegmentBytes, links: options.links };
+  const links = joining.links;
+  const parts = { ...places, identity, limits, store: options.store ?? {}, walSegmentBytes, links };
+  const order = { kind: 'open', ...parts } as const;
   const opening = core.open(order);
   options.onRecovering?.();
-  const { catalog } = await opening.catch(async (failure: unknown) => {
+  const { catalog, peerPort } = await opening.catch(async (failure: unknown) => {
     await core.abandon();
     await Promise.all([store.close(), guard.close()]);
     throw failure;
@@ -82,6 +90,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     identity,
     name,
     catalog,
+    ...(peerPort !== undefined && joining.reachable(identity.storeId, peerPort)),
     disk: () => guard.level,
     storedRevision: (group) => storedRevision(store, group),
     schedule: setImmediate,
@@ -95,8 +104,8 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   });
 }
 
-function openDirectory(options: NodeOptions, segmentBytes: number): Promise<DataDirectory> {
-  return openDataDirectory(options.dataDirectory, {
+async function openDirectory(options: NodeOptions, segmentBytes: number, joining: Joining): Promise<DataDirectory> {
+  const opened = await openDataDirectory(options.dataDirectory, {
     store: options.store ?? {},
     disk: {
       thresholds: options.disk ?? {},
@@ -104,7 +113,13 @@ function openDirectory(options: NodeOptions, segmentBytes: number): Promise<Data
     },
     nowMs: wallClock.nowMs(),
     random: nativeRandom,
+    ...(options.join && { join: (storeId: string) => joining.join(storeId) }),
   });
+  await joining.check(opened.identity.clusterId).catch(async (failure: unknown) => {
+    await Promise.all([opened.store.close(), opened.guard.close()]);
+    throw failure;
+  });
+  return opened;
 }
 
 function storedRevision(kv: KvReader, group: GroupId): Revision {

@@ -9,4 +9,12 @@ runCore({
     const { openPeerLinks } = await import('#transport/peer');
     return openPeerLinks(options);
   },
+  askToJoin: async (...question) => {
+    const { askToJoin } = await import('#transport/peer');
+    return askToJoin(...question);
+  },
+  askForCluster: async (...question) => {
+    const { askForCluster } = await import('#transport/peer');
+    return askForCluster(...question);
+  },
 });

@@ -3,7 +3,9 @@
  *
  * Started from the bottom up, stopped from the top down: clients are sent away before the node closes its groups.
  */
+import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { formatAddress } from '#base';
 import { type Node, nativeCrc32, nativeRandom, nativeSha256, startNode, stopProcess, wallClock } from '#cluster';
 import { createMetrics, type Logger, type Metrics, startMetricsServer } from '#observability';
 import { createService } from '#service';
@@ -22,6 +24,8 @@ export interface Addresses {
   readonly http: string;
   /** The URL that Prometheus scrapes. */
   readonly metrics: string;
+  /** host:port where other nodes find this one. */
+  readonly peer: string;
   /** The directory of the documentation. */
   readonly docs: string;
 }
@@ -65,13 +69,14 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const http = await transport.startHttpServer({ ...shared, ...httpOptions(config), service, clock: wallClock });
   starting.defer(() => http.close(config.shutdownGraceMs));
   const scrape = await startMetricsServer({ host: config.host, logger, metrics, port: config.metricsPort });
-  node.advertise(grpc.address);
+  node.advertise({ grpc: advertised(config, grpc.address), http: `http://${advertised(config, http.address)}` });
   starting.move();
   return {
     addresses: {
       grpc: grpc.address,
       http: http.address,
       metrics: `http://${hostInUrl(config.host)}:${scrape.address.port}/metrics`,
+      peer: node.peerAddress ?? '',
       docs: join(PACKAGE_DIR, 'docs'),
     },
     drain: async () => {
@@ -84,6 +89,20 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   };
 }
 
+const AUTO = 'auto';
+const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
+function advertisedHost({ advertiseHost, host }: Config): string {
+  if (advertiseHost !== AUTO) return advertiseHost;
+  return EVERY_ADDRESS.has(host) ? hostname() : host;
+}
+
+/** Where others find what listens at an address. */
+function advertised(config: Config, address: string): string {
+  const { port } = new URL(address.includes('://') ? address : `http://${address}`);
+  return formatAddress({ host: advertisedHost(config), port: Number(port) });
+}
+
 function openNode(config: Config, logger: Logger, metrics: Metrics): Promise<Node> {
   return startNode({
     coreWorker: CORE_WORKER,
@@ -92,6 +111,15 @@ function openNode(config: Config, logger: Logger, metrics: Metrics): Promise<Nod
     logger,
     metrics,
     onRecovering: loadTransport,
+    links: {
+      host: config.peerHost === AUTO ? config.host : config.peerHost,
+      port: config.peerPort,
+      advertisedHost: advertisedHost(config),
+      peers: [],
+      release: RELEASE,
+    },
+    ...(config.join.length > 0 && { join: { seeds: config.join, waitMs: config.joinWaitMs } }),
+    zone: config.zone,
     walSegmentBytes: config.walSegmentBytes,
     store: {
       cacheBytes: config.storeCacheBytes,

@@ -4,7 +4,7 @@
  * A setting has one name in three spellings: `grpcPort` in the code, `--grpc-port` on the command line, and
  * `CAIRN_GRPC_PORT` in the environment.
  */
-import { failure, ok, type Result } from '#base';
+import { type Address, failure, formatAddress, ok, parseAddress, type Result } from '#base';
 
 export interface SettingType<T> {
   /** What the text must be, as a person reads it: `a port, 0 to 65535 (0: a free one)`. */
@@ -39,6 +39,20 @@ export const port: SettingType<number> = {
   expects: 'a port, 0 to 65535 (0: a free one)',
   read: (text) => within(/^\d{1,5}$/.test(text) ? Number(text) : undefined, { min: 0, max: 65_535 }),
   write: String,
+};
+
+const ADDRESSES_MAX = 100;
+
+/** Addresses host:port, separated by commas; or the word `none`. */
+export const addresses: SettingType<readonly Address[]> = {
+  expects: 'none, or addresses host:port separated by commas',
+  read: (text) => {
+    if (text === 'none') return [];
+    const parsed = text.split(',').map((each) => parseAddress(each.trim()));
+    const known = parsed.filter((each) => each !== undefined);
+    return known.length === parsed.length && known.length <= ADDRESSES_MAX ? known : undefined;
+  },
+  write: (list) => (list.length === 0 ? 'none' : list.map(formatAddress).join(',')),
 };
 
 const BYTE_UNITS: Readonly<Record<string, number>> = { '': 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };

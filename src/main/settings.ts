@@ -3,8 +3,9 @@
  *
  * A default is what a person trying Cairn on a laptop wants; a deployment says the rest.
  */
+import type { Address } from '#base';
 import { LOG_LEVELS, type LogLevel } from '#observability';
-import { autoOr, byteSize, oneOf, plainText, port, type Setting, wholeNumber } from './setting.ts';
+import { addresses, autoOr, byteSize, oneOf, plainText, port, type Setting, wholeNumber } from './setting.ts';
 
 /** The settings of a running node, read once and frozen. */
 export interface Config {
@@ -13,6 +14,14 @@ export interface Config {
   readonly grpcPort: number;
   readonly httpPort: number;
   readonly metricsPort: number;
+  readonly peerPort: number;
+  /** `auto`: the host of the other servers. */
+  readonly peerHost: string;
+  /** `auto`: the host, or the name of this machine if that means all of its addresses. */
+  readonly advertiseHost: string;
+  readonly join: readonly Address[];
+  readonly joinWaitMs: number;
+  readonly zone: string;
   readonly nodeName: string;
   readonly logLevel: LogLevel;
   readonly corsOrigins: string;
@@ -47,6 +56,32 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   grpcPort: { type: port, default: 50_051, help: 'The gRPC API.' },
   httpPort: { type: port, default: 3000, help: 'The HTTP API.' },
   metricsPort: { type: port, default: 9464, help: 'The endpoint that Prometheus scrapes, at /metrics.' },
+  peerPort: { type: port, default: 50_052, help: 'What other nodes of the cluster dial.' },
+  peerHost: {
+    type: plainText('auto, or an address or a host name', 255),
+    default: 'auto',
+    help: 'The address that peer-port listens on. auto: the host of the other servers.',
+  },
+  advertiseHost: {
+    type: plainText('auto, or an address or a host name', 255),
+    default: 'auto',
+    help: 'Where other nodes and clients find this node; in Kubernetes the DNS name of the pod. auto: the host, or the name of this machine if that means all of its addresses.',
+  },
+  join: {
+    type: addresses,
+    default: [],
+    help: 'Peer addresses of nodes of a cluster. A node with an empty data directory joins it; without, it begins a cluster of its own. One that belongs to a cluster already stays in it.',
+  },
+  joinWaitMs: {
+    type: wholeNumber({ min: 0, max: 3_600_000, unit: 'milliseconds' }),
+    default: 60_000,
+    help: 'How long a new node asks for a cluster to take it in before it gives up. Starting it again is safe.',
+  },
+  zone: {
+    type: plainText('a name', 63),
+    default: 'default',
+    help: 'What this node may fail together with, such as a zone or a rack. Copies of a database go to different zones.',
+  },
   nodeName: {
     type: plainText('a name', 63),
     default: 'node-1',
@@ -127,6 +162,12 @@ export function buildConfig(read: <T>(key: string, setting: Setting<T>) => T): C
     grpcPort: read('grpcPort', SETTINGS.grpcPort),
     httpPort: read('httpPort', SETTINGS.httpPort),
     metricsPort: read('metricsPort', SETTINGS.metricsPort),
+    peerPort: read('peerPort', SETTINGS.peerPort),
+    peerHost: read('peerHost', SETTINGS.peerHost),
+    advertiseHost: read('advertiseHost', SETTINGS.advertiseHost),
+    join: read('join', SETTINGS.join),
+    joinWaitMs: read('joinWaitMs', SETTINGS.joinWaitMs),
+    zone: read('zone', SETTINGS.zone),
     nodeName: read('nodeName', SETTINGS.nodeName),
     logLevel: read('logLevel', SETTINGS.logLevel),
     corsOrigins: read('corsOrigins', SETTINGS.corsOrigins),

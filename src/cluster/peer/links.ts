@@ -5,19 +5,16 @@
  * another. Nothing is acknowledged: Raft finds out what is missing.
  */
 import type { Envelope } from './envelope.ts';
+import type { JoinReply, JoinRequest } from './join.ts';
 import type { PeerObserver } from './observer.ts';
-import type { NodeId, NodePlace } from './place.ts';
+import type { NodeId, NodePlace, Peer } from './place.ts';
+
+export type { Peer } from './place.ts';
 
 /** A connection of its own each, so that a snapshot delays no append, and an append no beat. */
 export type Lane = 'beats' | 'appends' | 'bulk';
 
 export const LANES: readonly Lane[] = ['beats', 'appends', 'bulk'];
-
-export interface Peer extends NodePlace {
-  /** Where it listens for other nodes. */
-  readonly host: string;
-  readonly port: number;
-}
 
 export interface PeerLinks {
   /**
@@ -49,12 +46,16 @@ export interface PeerLinksOptions {
   /** Where this node listens for the others; port 0 picks a free one. */
   readonly host: string;
   readonly port: number;
+  /** What others are told to dial; by default `host`, unless that means every address of this machine. */
+  readonly advertisedHost?: string | undefined;
   readonly observer: PeerObserver;
 }
 
 export interface OpenPeerLinks extends PeerLinks {
   /** The port that was bound. */
   readonly port: number;
+  /** One listener: a store asks to join this cluster, or a node of it says where it is. */
+  onJoin(listener: (request: JoinRequest) => Promise<JoinReply>): void;
 }
 
 /** Which lane a message takes. Total: a new kind of message does not compile until it is said where it goes. */

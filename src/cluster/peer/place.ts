@@ -17,6 +17,12 @@ export interface NodePlace {
   readonly store: StoreId;
 }
 
+export interface Peer extends NodePlace {
+  /** Where it listens for other nodes. */
+  readonly host: string;
+  readonly port: number;
+}
+
 export function isStoreId(text: string): text is StoreId {
   return parseUuid(text) !== undefined;
 }

@@ -1,12 +1,25 @@
 /**
- * The words of cairn.peer.v1 (proto/cairn/peer/v1/peer.proto): paths, metadata, and the one message that has a field.
+ * The words of cairn.peer.v1 (proto/cairn/peer/v1/peer.proto): paths, metadata, and the messages of Deliver and Ping; those
+ * of Join are in join-messages.ts.
  */
 import { Metadata } from '@grpc/grpc-js';
-import { ByteWriter, failure, NO_BYTES, ok, ProtoReader, type Result } from '#base';
+import {
+  type Address,
+  ByteWriter,
+  failure,
+  formatAddress,
+  NO_BYTES,
+  ok,
+  ProtoReader,
+  parseAddress,
+  type Result,
+  writeTextField,
+} from '#base';
 import { beginFrame, type FrameHeader, LANES, type Lane, readFrameHeader } from '#cluster';
 
 export const DELIVER = '/cairn.peer.v1.PeerExchange/Deliver';
 export const PING = '/cairn.peer.v1.PeerExchange/Ping';
+export const JOIN = '/cairn.peer.v1.PeerExchange/Join';
 
 const HELLO = 'cairn-hello-bin';
 const LANE = 'cairn-lane';
@@ -15,19 +28,15 @@ const ADDRESS = 'cairn-address';
 /** Field 1, length-delimited. */
 const FRAME_TAG = 0x0a;
 const FRAME_HEAD_BYTES = 6;
-const PORT_MAX = 65_535;
+const PONG_CLUSTER = 1;
+const PONG_TAG = 0x0a;
 
 /** What a stream says before anything else. */
 export interface Hello {
   readonly header: FrameHeader;
   readonly lane: Lane;
   /** Where whoever greets listens for other nodes; undefined when it is not said. */
-  readonly address: PeerAddress | undefined;
-}
-
-export interface PeerAddress {
-  readonly host: string;
-  readonly port: number;
+  readonly address: Address | undefined;
 }
 
 /** A DeliverRequest. */
@@ -56,12 +65,26 @@ export function readRequest(message: Buffer): Uint8Array {
 export const NOTHING: Nothing = {};
 export const writeNothing = (): Buffer => Buffer.alloc(0);
 export const readNothing = (): Nothing => NOTHING;
-export type Nothing = Readonly<Record<string, never>>;
-
-/** host:port, an IPv6 address in brackets. */
-export function formatAddress({ host, port }: PeerAddress): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+/** A PingReply: the cluster of whoever answers. */
+export function writePong(clusterId: string): Buffer {
+  const writer = new ByteWriter();
+  writeTextField(writer, PONG_CLUSTER, clusterId);
+  return Buffer.from(writer.view());
 }
+
+/** The cluster in a PingReply; undefined when it is not said. */
+export function readPong(message: Buffer): string | undefined {
+  const reader = new ProtoReader(message);
+  let clusterId: string | undefined;
+  while (!reader.done) {
+    const tag = reader.tag();
+    if (tag === PONG_TAG) clusterId = message.toString('utf8', reader.lengthDelimited(), reader.at);
+    else reader.skipField(tag);
+  }
+  return reader.failed ? undefined : clusterId;
+}
+
+export type Nothing = Readonly<Record<string, never>>;
 
 export function greeting({ header, lane, address }: Hello): Metadata {
   const writer = new ByteWriter();
@@ -84,11 +107,7 @@ export function readGreeting(metadata: Metadata): Result<Hello, string> {
   return header.kind === 'failure' ? header : ok({ header: header.value, lane, address: readAddress(metadata) });
 }
 
-function readAddress(metadata: Metadata): PeerAddress | undefined {
+function readAddress(metadata: Metadata): Address | undefined {
   const [text] = metadata.get(ADDRESS);
-  const [, bracketed, plain, digits] =
-    /^(?:\[([\da-f:.]{2,45})\]|([\w.-]{1,255})):(\d{1,5})$/i.exec(String(text)) ?? [];
-  const host = bracketed ?? plain;
-  const port = Number(digits);
-  return host !== undefined && port >= 1 && port <= PORT_MAX ? { host, port } : undefined;
+  return parseAddress(String(text));
 }

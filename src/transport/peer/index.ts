@@ -13,5 +13,7 @@
  *   TP5  Whoever may send to this node is answered: a sender that is not known is dialled where it says that it listens, as
  *        long as it sends.
  */
+
+export { askForCluster, askToJoin } from './lazy-asking.ts';
+export { openPeerLinks } from './lazy-links.ts';
 export type { PeerLimits } from './limits.ts';
-export { openPeerLinks } from './peer-links.ts';

@@ -17,13 +17,13 @@ import {
   type ServiceError,
   status,
 } from '@grpc/grpc-js';
+import type { Address } from '#base';
 import type { FrameHeader, Lane } from '#cluster';
 import {
   DELIVER,
   greeting,
   type Hello,
   NOTHING,
-  type PeerAddress,
   PING,
   readGreeting,
   readNothing,
@@ -48,7 +48,7 @@ export interface LaneLinkOptions {
   readonly target: string;
   readonly lane: Lane;
   /** Where this node listens itself, if others can dial that. */
-  readonly address: PeerAddress | undefined;
+  readonly address: Address | undefined;
   /** From this node to the other. */
   readonly header: FrameHeader;
   readonly limits: PeerLimits;

@@ -1,17 +1,21 @@
 /**
- * The links of one node to all others, over gRPC: it listens, and it dials each of the others, one connection a lane.
+ * The links of one node to all others, over gRPC: it serves the connections that are handed to it, and dials each of the
+ * others, one connection a lane. Loading this file loads grpc-js; lazy-links.ts does so when there is somebody to reach.
  */
+import type { Socket } from 'node:net';
+import { type Address, formatAddress } from '#base';
 import {
+  type JoinReply,
+  type JoinRequest,
   LANES,
   type Lane,
   type NodeId,
   type NodePlace,
-  type OpenPeerLinks,
   type Peer,
+  type PeerLinks,
   type PeerLinksOptions,
   type PeerNote,
 } from '#cluster';
-import { formatAddress, type PeerAddress } from './exchange.ts';
 import { LaneLink } from './lane-link.ts';
 import { PEER_LIMITS, type PeerLimits } from './limits.ts';
 import { PeerServer } from './peer-server.ts';
@@ -21,6 +25,10 @@ export interface LinksOptions extends PeerLinksOptions {
   readonly limits?: Partial<PeerLimits>;
   /** From 0 up to 1, for the pauses between attempts. */
   readonly draw?: () => number;
+}
+
+export interface BoundLinksOptions extends LinksOptions {
+  readonly onJoin: (request: JoinRequest) => Promise<JoinReply>;
 }
 
 interface Link {
@@ -35,18 +43,8 @@ const NOTES_MAX = 1_000;
 const GUESTS_MAX = 16;
 const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
-/**
- * Listens when the promise resolves; dials nobody before `setPeers`.
- * @throws DatabaseError `unavailable` when the address cannot be had.
- */
-export async function openPeerLinks(options: LinksOptions): Promise<OpenPeerLinks> {
-  const links = new GrpcPeerLinks(options);
-  await links.listen(options);
-  return links;
-}
-
-class GrpcPeerLinks implements OpenPeerLinks {
-  readonly #options: LinksOptions;
+export class GrpcPeerLinks implements PeerLinks {
+  readonly #options: BoundLinksOptions;
   readonly #limits: PeerLimits;
   readonly #server: PeerServer;
   readonly #links = new Map<NodeId, Link>();
@@ -60,9 +58,8 @@ class GrpcPeerLinks implements OpenPeerLinks {
   readonly #silent: SilentConnections;
   #onFrame: (frame: Uint8Array, lane: Lane) => void | Promise<void> = () => undefined;
   #onUnreachable: (node: NodeId) => void = () => undefined;
-  #port = 0;
 
-  constructor(options: LinksOptions) {
+  constructor(options: BoundLinksOptions) {
     const { clusterId, self, observer } = options;
     this.#options = options;
     this.#limits = { ...PEER_LIMITS, ...options.limits };
@@ -76,6 +73,7 @@ class GrpcPeerLinks implements OpenPeerLinks {
         observer.received(from.node, frame.length);
         return this.#onFrame(frame, lane);
       },
+      onJoin: options.onJoin,
       onRefused: (node, reason) => {
         observer.receiveFailed(node);
         this.#note({ event: 'peer-refused', node, reason });
@@ -86,17 +84,9 @@ class GrpcPeerLinks implements OpenPeerLinks {
     this.#pinging = setInterval(() => this.#ping(), this.#limits.pingEveryMs);
   }
 
-  get port(): number {
-    return this.#port;
-  }
-
-  async listen(address: { readonly host: string; readonly port: number }): Promise<void> {
-    try {
-      this.#port = await this.#server.listen(address);
-    } catch (error) {
-      await this.close();
-      throw error;
-    }
+  /** Serves a connection that was accepted. */
+  serve(connection: Socket): void {
+    this.#server.serve(connection);
   }
 
   send(to: NodeId, lane: Lane, frame: Uint8Array): boolean {
@@ -163,16 +153,16 @@ class GrpcPeerLinks implements OpenPeerLinks {
   }
 
   /** What others are told: not an address that means every one of this machine. */
-  #address(): PeerAddress | undefined {
-    const { host } = this.#options;
-    return EVERY_ADDRESS.has(host) ? undefined : { host, port: this.#port };
+  #address(): Address | undefined {
+    const { host, port, advertisedHost = host } = this.#options;
+    return EVERY_ADDRESS.has(advertisedHost) ? undefined : { host: advertisedHost, port };
   }
 
   /**
    * Somebody sends. Whoever is not named is dialled where it says that it listens, for as long as it sends (TP5): it may
    * have joined while this node was away, and this node learns of it only from what it sends and is answered.
    */
-  #hear(caller: NodePlace, address: PeerAddress | undefined): () => void {
+  #hear(caller: NodePlace, address: Address | undefined): () => void {
     const { node } = caller;
     this.#streams.set(node, (this.#streams.get(node) ?? 0) + 1);
     const isGuest = !this.#links.has(node) && node !== this.#options.self.node;

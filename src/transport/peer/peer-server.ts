@@ -5,6 +5,8 @@
  * store, and a sender that is not known to have another store (TP3). A node that is not known at all is heard: it may
  * have joined while this one was away, and what it sends may be what tells of it.
  */
+
+import type { Socket } from 'node:net';
 import {
   type handleClientStreamingCall,
   type handleUnaryCall,
@@ -14,21 +16,31 @@ import {
   type ServerReadableStream,
   status,
 } from '@grpc/grpc-js';
-import { DatabaseError, type Result } from '#base';
-import { type FrameHeader, type Lane, type NodeId, type NodePlace, readFrameHeader, type StoreId } from '#cluster';
+import { type Address, type Result } from '#base';
+import {
+  type FrameHeader,
+  type JoinReply,
+  type JoinRequest,
+  type Lane,
+  type NodeId,
+  type NodePlace,
+  readFrameHeader,
+  type StoreId,
+} from '#cluster';
 import {
   DELIVER,
-  formatAddress,
   greeting,
+  JOIN,
   NOTHING,
   type Nothing,
-  type PeerAddress,
   PING,
   readGreeting,
   readNothing,
   readRequest,
   writeNothing,
+  writePong,
 } from './exchange.ts';
+import { readJoinRequest, writeJoinReply } from './join-messages.ts';
 import type { PeerLimits } from './limits.ts';
 
 export interface PeerServerOptions {
@@ -39,7 +51,9 @@ export interface PeerServerOptions {
   readonly storeOf: (node: NodeId) => StoreId | undefined;
   readonly onFrame: (frame: Uint8Array, lane: Lane, from: NodePlace) => void | Promise<void>;
   /** A stream was accepted. What is returned is called when it has ended. */
-  readonly onStream: (caller: NodePlace, address: PeerAddress | undefined) => () => void;
+  readonly onStream: (caller: NodePlace, address: Address | undefined) => () => void;
+  /** A store asks to be registered, or says where it is now; its cluster is this one, if it has one. */
+  readonly onJoin: (request: JoinRequest) => Promise<JoinReply>;
   /** A stream or a frame was refused. */
   readonly onRefused: (node: NodeId | undefined, reason: string) => void;
 }
@@ -54,6 +68,7 @@ const IDLE_MS = 30_000;
 export class PeerServer {
   readonly #options: PeerServerOptions;
   readonly #server: Server;
+  readonly #injector: ReturnType<Server['createConnectionInjector']>;
   #streamCount = 0;
   #isClosed = false;
 
@@ -65,30 +80,37 @@ export class PeerServer {
       if (refusal === undefined) call.once('end', () => respond(null, NOTHING));
       else respond({ code: status.FAILED_PRECONDITION, details: refusal });
     };
-    const ping: handleUnaryCall<Nothing, Nothing> = (_call, respond) => respond(null, NOTHING);
+    const ping: handleUnaryCall<Nothing, string> = (_call, respond) => respond(null, options.clusterId);
+    const join: handleUnaryCall<Result<JoinRequest, string>, JoinReply> = ({ request }, respond) => {
+      void this.#join(request).then(
+        (reply) => respond(null, reply),
+        (error: Error) => respond({ code: status.INTERNAL, details: error.message }),
+      );
+    };
+    this.#server.register(JOIN, join, writeJoinReply, readJoinRequest, 'unary');
+    this.#injector = this.#server.createConnectionInjector(ServerCredentials.createInsecure());
     this.#server.register(DELIVER, deliver, writeNothing, readRequest, 'clientStream');
-    this.#server.register(PING, ping, writeNothing, readNothing, 'unary');
+    this.#server.register(PING, ping, writePong, readNothing, 'unary');
   }
 
-  /**
-   * Binds and answers the port that it got.
-   * @throws DatabaseError `unavailable` when the address cannot be had.
-   */
-  listen({ host, port }: { readonly host: string; readonly port: number }): Promise<number> {
-    const target = formatAddress({ host, port });
-    return new Promise((resolve, reject) => {
-      this.#server.bindAsync(target, ServerCredentials.createInsecure(), (cause, bound) => {
-        if (cause === null) resolve(bound);
-        else
-          reject(new DatabaseError('unavailable', `Cannot listen for peers on ${target}: ${cause.message}`, { cause }));
-      });
-    });
+  /** Serves a connection that somebody has accepted. */
+  serve(connection: Socket): void {
+    this.#injector.injectConnection(connection);
   }
 
   /** Ends all streams at once. */
   close(): void {
     this.#isClosed = true;
     this.#server.forceShutdown();
+  }
+
+  async #join(request: Result<JoinRequest, string>): Promise<JoinReply> {
+    if (request.kind === 'failure') return { kind: 'refused', reason: request.reason };
+    const { clusterId } = request.value;
+    const { clusterId: ours, onJoin } = this.#options;
+    if (this.#isClosed) return { kind: 'later', reason: 'the node is closing' };
+    if (clusterId === undefined || clusterId === ours) return onJoin(request.value);
+    return { kind: 'refused', reason: `this is the cluster ${ours}, and not ${clusterId}` };
   }
 
   /** Why the stream is refused, or undefined: then its frames are taken from now on. */

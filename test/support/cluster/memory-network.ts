@@ -75,6 +75,8 @@ export class MemoryNetwork {
       forward: (to, items) => {
         if (isAlive()) this.#forward(node, to, items);
       },
+      // Everybody finds everybody here.
+      setPeers: () => undefined,
     };
   }
 

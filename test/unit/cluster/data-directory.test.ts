@@ -6,12 +6,16 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { toGroupId, toNodeId } from '#base';
+import { replicaOf, toGroupId, toNodeId } from '#base';
+import type { Joined } from '#cluster';
+import { membershipOf } from '#raft';
 import { openLevelStore } from '#storage';
 import { openDataDirectory } from '../../../src/cluster/data-directory.ts';
+import { databaseMachines } from '../../../src/cluster/database-machines.ts';
 import { nativeRandom } from '../../../src/cluster/native.ts';
 import {
   IDENTITY_KEY,
+  JOINING_KEY,
   readIdentity,
   readTrash,
   trashKey,
@@ -135,5 +139,56 @@ describe('the rows of the node', () => {
     for (let length = 0; length < row.length; length += 1) {
       expect(() => readIdentity(row.subarray(0, length))).toThrow('is corrupt');
     }
+  });
+});
+
+describe('a store that joins a cluster', () => {
+  const joined: Joined = {
+    kind: 'joined',
+    clusterId: '0199a5c8-3c1e-7a2b-9f00-0123456789ab',
+    node: toNodeId(7),
+    founders: [replicaOf(toNodeId(1))],
+    nodes: [],
+  };
+
+  async function close({ store, guard }: Awaited<ReturnType<typeof openDataDirectory>>): Promise<void> {
+    await Promise.all([store.close(), guard.close()]);
+  }
+
+  it('asks as the same store until it knows the answer, and is then that node for good', async () => {
+    const asked: string[] = [];
+    const refusing = async (storeId: string): Promise<Joined> => {
+      asked.push(storeId);
+      throw new Error('nobody answers');
+    };
+    await expect(openDataDirectory(directory, { ...OPTIONS, join: refusing })).rejects.toThrow('nobody answers');
+    await expect(openDataDirectory(directory, { ...OPTIONS, join: refusing })).rejects.toThrow('nobody answers');
+    const answering = async (storeId: string): Promise<Joined> => {
+      asked.push(storeId);
+      return joined;
+    };
+    const opened = await openDataDirectory(directory, { ...OPTIONS, join: answering });
+    const [storeId = ''] = asked;
+    expect(asked).toEqual([storeId, storeId, storeId]);
+    expect(opened.identity).toEqual({ clusterId: joined.clusterId, storeId, node: 7 });
+    expect(opened.store.get(JOINING_KEY)).toBeUndefined();
+    // Whoever founded the catalog is known from here on, and this node is none of them.
+    const catalog = databaseMachines.openCatalog(opened.store, membershipOf([replicaOf(toNodeId(9))]));
+    expect(catalog.members).toEqual({ index: 0, membership: membershipOf(joined.founders) });
+    await close(opened);
+    const again = await openDataDirectory(directory, { ...OPTIONS, join: refusing });
+    expect(again.identity).toEqual(opened.identity);
+    await close(again);
+    const without = await openDataDirectory(directory, OPTIONS);
+    expect(without.identity).toEqual(opened.identity);
+    await close(without);
+  });
+
+  it('begins no cluster of its own once it has asked', async () => {
+    const silent = async (): Promise<Joined> => {
+      throw new Error('nobody answers');
+    };
+    await expect(openDataDirectory(directory, { ...OPTIONS, join: silent })).rejects.toThrow('nobody answers');
+    await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject({ details: { reason: 'HalfJoined' } });
   });
 });

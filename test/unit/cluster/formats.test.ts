@@ -5,7 +5,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { toGroupId, toHex, toNodeId } from '#base';
-import { IDENTITY_KEY, trashKey, writeIdentity, writeTrash } from '../../../src/cluster/node-rows.ts';
+import {
+  IDENTITY_KEY,
+  JOINING_KEY,
+  trashKey,
+  writeIdentity,
+  writeJoining,
+  writeTrash,
+} from '../../../src/cluster/node-rows.ts';
 
 const PAGE = join(import.meta.dirname, '../../../docs/formats/node.md');
 
@@ -17,6 +24,13 @@ it('docs/formats/node.md shows the rows of the node', () => {
     storeId: '0199a5c8-3c1e-7a2b-9f00-ba9876543210',
     node: toNodeId(3),
   };
-  const rows = [IDENTITY_KEY, writeIdentity(identity), trashKey(toGroupId(77)), writeTrash()];
+  const rows = [
+    IDENTITY_KEY,
+    writeIdentity(identity),
+    trashKey(toGroupId(77)),
+    writeTrash(),
+    JOINING_KEY,
+    writeJoining(identity.storeId),
+  ];
   expect(shown.join('')).toBe(rows.map(toHex).join(''));
 });

@@ -163,7 +163,7 @@ describe('the node', () => {
   it('says who leads once it knows its address', async () => {
     const { world, group } = await started();
     expect(world.node.leaderOf(group)).toEqual({ node: 'test', address: '' });
-    world.node.advertise('127.0.0.1:50051');
+    world.node.advertise({ grpc: '127.0.0.1:50051', http: '' });
     for (const each of [CATALOG_GROUP, group]) {
       expect(world.node.leaderOf(each)).toEqual({ node: 'test', address: '127.0.0.1:50051' });
     }

@@ -28,6 +28,20 @@ test('what follows from the size of the disk is left to it unless it is set', ()
   expect(faultsOf(['--ballast-bytes=lots'])).toEqual([expect.stringContaining('it must be auto, or a size from 0')]);
 });
 
+test('addresses of other nodes are a list, and nothing else', () => {
+  expect(configOf([])).toMatchObject({ join: [], peerPort: 50_052 });
+  expect(configOf(['--join=none'])).toMatchObject({ join: [] });
+  expect(configOf(['--join=cairn-0.cairn:50052, [::1]:7'])).toMatchObject({
+    join: [
+      { host: 'cairn-0.cairn', port: 50_052 },
+      { host: '::1', port: 7 },
+    ],
+  });
+  expect(faultsOf(['--join=cairn-0'])).toEqual([
+    '--join is "cairn-0"; it must be none, or addresses host:port separated by commas.',
+  ]);
+});
+
 test('the config is frozen', () => {
   expect(Object.isFrozen(configOf([]))).toBe(true);
 });

@@ -21,6 +21,11 @@ describe('what is loaded', () => {
     for (const name of ['@grpc/grpc-js', 'fastify']) expect(packages).not.toContain(name);
   });
 
+  it('is nothing that speaks to other nodes as long as there are none', () => {
+    const packages = packagesOf('transport/peer/index.ts');
+    expect(packages).not.toContain('@grpc/grpc-js');
+  });
+
   it('is nothing that only few calls need', () => {
     const packages = packagesOf('transport/index.ts');
     expect(packages).toContain('@grpc/grpc-js');
@@ -39,7 +44,14 @@ describe('what is loaded', () => {
 
 /** Starts and stops a node, on free ports. */
 function runNode(dataDir: string): string {
-  const flags = [`--data-dir=${dataDir}`, '--grpc-port=0', '--http-port=0', '--metrics-port=0', '--ballast-bytes=0'];
+  const flags = [
+    `--data-dir=${dataDir}`,
+    '--grpc-port=0',
+    '--http-port=0',
+    '--metrics-port=0',
+    '--peer-port=0',
+    '--ballast-bytes=0',
+  ];
   return `const { readInvocation } = await import('${SOURCE}/main/config.ts');
     const { startServers } = await import('${SOURCE}/main/servers.ts');
     const { silentLogger } = await import('${SOURCE}/observability/index.ts');

@@ -1,0 +1,21 @@
+/** Where something listens: a host and a port, as text `host:port`, an IPv6 address in brackets. */
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+const PORT_MAX = 65_535;
+const ADDRESS = /^(?:\[([\da-f:.]{2,45})\]|([\w.-]{1,255})):(\d{1,5})$/i;
+
+export function formatAddress({ host, port }: Address): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** Undefined for any other text; a port is 1 to 65535. */
+export function parseAddress(text: string): Address | undefined {
+  const [, bracketed, plain, digits] = ADDRESS.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  const port = Number(digits);
+  return host !== undefined && port >= 1 && port <= PORT_MAX ? { host, port } : undefined;
+}

@@ -1,0 +1,25 @@
+/** What a core is given: disks, clocks, other nodes, and the cluster that it belongs to. */
+import type { Clock, Random } from '#base';
+import type { KvStore } from '#kv';
+import type { LogWriter } from '#storage';
+import type { CoreLimits } from './limits.ts';
+import type { Machines } from './machine.ts';
+import type { CoreObserver } from './observer.ts';
+import type { Peers } from './peers.ts';
+import type { ClusterPorts } from './placement.ts';
+
+export interface CorePorts extends ClusterPorts {
+  readonly kv: KvStore;
+  /** Makes every write of the store that has resolved durable. */
+  readonly syncStore: () => Promise<void>;
+  readonly log: LogWriter;
+  readonly peers: Peers;
+  readonly machines: Machines;
+  readonly limits: CoreLimits;
+  readonly clock: Clock;
+  readonly monotonicMs: () => number;
+  readonly random: Random;
+  readonly observer: CoreObserver;
+  /** Runs the work after everything that has arrived by then had its turn. */
+  readonly later: (work: () => void) => void;
+}

@@ -1,0 +1,68 @@
+/**
+ * Sees to it that the catalog says of this node where it is: asks its own core, then the node that leads the catalog, then
+ * whoever else is known, until it is so. Clients and other nodes find it by what the catalog says.
+ */
+import type { Address } from '#base';
+import type { NodeRegistration } from '../outcome.ts';
+import { type AskToJoin, askThrough, type JoinReply, type JoinRequest } from './join.ts';
+
+export interface AnnouncerPorts {
+  readonly clusterId: string;
+  readonly release: string;
+  /** The core of this node. */
+  readonly register: (request: JoinRequest) => Promise<JoinReply>;
+  readonly ask: AskToJoin;
+  /** Of nodes that may know who leads. */
+  readonly others: () => readonly Address[];
+  readonly sleep: (ms: number) => Promise<void>;
+}
+
+const PAUSE_FIRST_MS = 100;
+const PAUSE_LAST_MS = 3_000;
+
+export class Announcer {
+  readonly #ports: AnnouncerPorts;
+  #wanted: NodeRegistration | undefined;
+  #isRunning = false;
+  #isClosed = false;
+
+  constructor(ports: AnnouncerPorts) {
+    this.#ports = ports;
+  }
+
+  /** Resolves when the catalog says so, or something later was announced, or it is closed. Rejects when it is refused. */
+  async announce(registration: NodeRegistration): Promise<void> {
+    this.#wanted = registration;
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    let pauseMs = PAUSE_FIRST_MS;
+    while (this.#wanted !== undefined && !this.#isClosed) {
+      const said: NodeRegistration = this.#wanted;
+      const reply = await this.#say(said);
+      if (reply.kind === 'refused') throw new Error(`The cluster does not know this node: ${reply.reason}`);
+      if (reply.kind === 'joined') {
+        if (said === this.#wanted) this.#wanted = undefined;
+      } else await this.#ports.sleep(pauseMs);
+      pauseMs = Math.min(2 * pauseMs, PAUSE_LAST_MS);
+    }
+    this.#isRunning = false;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  async #say(registration: NodeRegistration): Promise<JoinReply> {
+    const { clusterId, release, register, ask, others } = this.#ports;
+    const request = { clusterId, registration, release };
+    const own = await register(request);
+    if (own.kind === 'elsewhere') return askThrough(ask, own.leader, request);
+    if (own.kind !== 'later') return own;
+    for (const address of others()) {
+      if (this.#isClosed) break;
+      const reply = await askThrough(ask, address, request);
+      if (reply.kind !== 'later') return reply;
+    }
+    return own;
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * How a store becomes a node of a cluster, and how a node says where it is after every start: it asks any node, which
+ * answers itself or names the one that leads the catalog.
+ *
+ * ```
+ *   store ── JoinRequest ──> a seed            names the leader
+ *   store ── JoinRequest ──> the leader        registers the store in the catalog; answers its number
+ * ```
+ * Asking is safe to repeat: the store is what tells one node from another.
+ */
+import { type Address, DatabaseError, formatAddress, type NodeId, type ReplicaId } from '#base';
+import type { NodeRegistration } from '../outcome.ts';
+import type { Peer } from './place.ts';
+
+export interface JoinRequest {
+  /** The cluster that the store belongs to; undefined when it belongs to none yet. */
+  readonly clusterId: string | undefined;
+  readonly registration: NodeRegistration;
+  /** Of the software of whoever asks. */
+  readonly release: string;
+}
+
+export interface Joined {
+  readonly kind: 'joined';
+  readonly clusterId: string;
+  readonly node: NodeId;
+  /** The voters that the group of the catalog began with. */
+  readonly founders: readonly ReplicaId[];
+  /** Everybody that can be reached, as far as whoever answers knows. */
+  readonly nodes: readonly Peer[];
+}
+
+export type JoinReply =
+  | Joined
+  /** Ask there: it leads the catalog. */
+  | { readonly kind: 'elsewhere'; readonly leader: Address }
+  /** Nobody can answer now; ask again. */
+  | { readonly kind: 'later'; readonly reason: string }
+  /** Asking again is of no use. */
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/** Asks one node. Whoever cannot be reached, or does not answer in time, is `later`. */
+export type AskToJoin = (address: Address, request: JoinRequest, timeoutMs: number) => Promise<JoinReply>;
+
+export interface JoinPorts {
+  readonly ask: AskToJoin;
+  readonly sleep: (ms: number) => Promise<void>;
+  readonly monotonicMs: () => number;
+}
+
+const ASK_TIMEOUT_MS = 5_000;
+/** From one who names a leader to that one, and so on. */
+const HOPS_MAX = 4;
+const PAUSE_FIRST_MS = 200;
+const PAUSE_LAST_MS = 3_000;
+
+/**
+ * Asks the seeds in turn, again and again, and follows them to the leader.
+ * @throws DatabaseError `unavailable` when none has answered in time; `invalid_argument` when one refuses.
+ */
+export async function joinCluster(
+  ports: JoinPorts,
+  seeds: readonly Address[],
+  request: JoinRequest,
+  waitMs: number,
+): Promise<Joined> {
+  const endMs = ports.monotonicMs() + waitMs;
+  const said = new Map<string, string>();
+  for (let pauseMs = PAUSE_FIRST_MS; ; pauseMs = Math.min(2 * pauseMs, PAUSE_LAST_MS)) {
+    for (const seed of seeds) {
+      const reply = await askThrough(ports.ask, seed, request);
+      if (reply.kind === 'joined') return reply;
+      if (reply.kind === 'refused') throw refusedBy(seed, reply.reason);
+      said.set(formatAddress(seed), reply.reason);
+    }
+    if (ports.monotonicMs() + pauseMs >= endMs) throw notJoined(said, waitMs);
+    await ports.sleep(pauseMs);
+  }
+}
+
+/** Asks at an address, and then wherever whoever answers says. */
+export async function askThrough(
+  ask: AskToJoin,
+  first: Address,
+  request: JoinRequest,
+): Promise<Exclude<JoinReply, { readonly kind: 'elsewhere' }>> {
+  let address = first;
+  for (let hop = 0; hop < HOPS_MAX; hop++) {
+    const reply = await ask(address, request, ASK_TIMEOUT_MS);
+    if (reply.kind !== 'elsewhere') return reply;
+    address = reply.leader;
+  }
+  return { kind: 'later', reason: 'the nodes name each other as leader of the catalog' };
+}
+
+function refusedBy(seed: Address, reason: string): DatabaseError {
+  const message = `The node at ${formatAddress(seed)} does not let this one join: ${reason}`;
+  return new DatabaseError('invalid_argument', message, { details: { reason: 'JoinRefused' } });
+}
+
+function notJoined(said: ReadonlyMap<string, string>, waitMs: number): DatabaseError {
+  const each = [...said].map(([seed, reason]) => `${seed}: ${reason}`).join('; ');
+  const message = `No cluster could be joined within ${waitMs} ms (${each}). Name a running node's peer address by --join; repeating is safe`;
+  return new DatabaseError('unavailable', message, { details: { reason: 'NotJoined' } });
+}

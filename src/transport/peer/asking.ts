@@ -1,0 +1,42 @@
+/** The side that asks: to be let into a cluster, and which cluster a node belongs to. One connection for each question. */
+import { Client, type ClientOptions, credentials } from '@grpc/grpc-js';
+import { type Address, formatAddress } from '#base';
+import type { JoinReply, JoinRequest } from '#cluster';
+import { JOIN, NOTHING, PING, readPong, writeNothing } from './exchange.ts';
+import { readJoinReply, writeJoinRequest } from './join-messages.ts';
+
+const OPTIONS: ClientOptions = {
+  'grpc.use_local_subchannel_pool': 1,
+  'grpc.enable_retries': 0,
+  'grpc.enable_http_proxy': 0,
+  'grpc.service_config_disable_resolution': 1,
+  'grpc.enable_channelz': 0,
+};
+
+/** Whoever cannot be reached, or answers too late, is `later`. */
+export async function askToJoin(address: Address, request: JoinRequest, timeoutMs: number): Promise<JoinReply> {
+  const client = open(address);
+  const options = { deadline: Date.now() + timeoutMs };
+  const reply = await new Promise<JoinReply>((resolve) => {
+    client.makeUnaryRequest(JOIN, writeJoinRequest, readJoinReply, request, options, (error, value) => {
+      resolve(value ?? { kind: 'later', reason: error?.details ?? 'there was no answer' });
+    });
+  });
+  client.close();
+  return reply;
+}
+
+/** The cluster of the node at an address; undefined when there is no answer. */
+export async function askForCluster(address: Address, timeoutMs: number): Promise<string | undefined> {
+  const client = open(address);
+  const options = { deadline: Date.now() + timeoutMs };
+  const clusterId = await new Promise<string | undefined>((resolve) => {
+    client.makeUnaryRequest(PING, writeNothing, readPong, NOTHING, options, (_error, value) => resolve(value));
+  });
+  client.close();
+  return clusterId;
+}
+
+function open(address: Address): Client {
+  return new Client(formatAddress(address), credentials.createInsecure(), OPTIONS);
+}

@@ -1,0 +1,120 @@
+/**
+ * Links that cost a node that is alone next to nothing: a port is bound, and what speaks gRPC is loaded when the first
+ * connection arrives or the first other node is named.
+ */
+import { createServer, type Server, type Socket } from 'node:net';
+import { DatabaseError, formatAddress } from '#base';
+import type { JoinReply, JoinRequest, Lane, NodeId, OpenPeerLinks, Peer } from '#cluster';
+import type { GrpcPeerLinks, LinksOptions } from './peer-links.ts';
+
+type OnFrame = (frame: Uint8Array, lane: Lane) => void | Promise<void>;
+
+/**
+ * Listens when the promise resolves; dials nobody before `setPeers`.
+ * @throws DatabaseError `unavailable` when the address cannot be had.
+ */
+export async function openPeerLinks(options: LinksOptions): Promise<OpenPeerLinks> {
+  const links = new LazyPeerLinks(options);
+  await links.listen();
+  return links;
+}
+
+class LazyPeerLinks implements OpenPeerLinks {
+  readonly #options: LinksOptions;
+  readonly #server: Server;
+  /** Accepted, and nobody is there yet to serve them. */
+  readonly #waiting = new Set<Socket>();
+  #port = 0;
+  #loading: Promise<void> | undefined;
+  #links: GrpcPeerLinks | undefined;
+  #peers: readonly Peer[] = [];
+  #isClosed = false;
+  #onFrame: OnFrame = () => undefined;
+  #onUnreachable: (node: NodeId) => void = () => undefined;
+  #onJoin: (request: JoinRequest) => Promise<JoinReply> = async () => NOT_YET;
+
+  constructor(options: LinksOptions) {
+    this.#options = options;
+    this.#server = createServer((socket) => this.#accept(socket));
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  listen(): Promise<void> {
+    const { host, port } = this.#options;
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', (cause) => {
+        const message = `Cannot listen for peers on ${formatAddress({ host, port })}: ${cause.message}`;
+        reject(new DatabaseError('unavailable', message, { cause }));
+      });
+      this.#server.listen({ host, port }, () => {
+        const address = this.#server.address();
+        this.#port = typeof address === 'object' && address !== null ? address.port : port;
+        resolve();
+      });
+    });
+  }
+
+  send(to: NodeId, lane: Lane, frame: Uint8Array): boolean {
+    if (this.#links !== undefined) return this.#links.send(to, lane, frame);
+    this.#options.observer.sendFailed(to);
+    return false;
+  }
+
+  setPeers(peers: readonly Peer[]): void {
+    this.#peers = peers;
+    if (this.#links !== undefined) this.#links.setPeers(peers);
+    else if (peers.some(({ node }) => node !== this.#options.self.node)) this.#load();
+  }
+
+  onFrame(listener: OnFrame): void {
+    this.#onFrame = listener;
+  }
+
+  onUnreachable(listener: (node: NodeId) => void): void {
+    this.#onUnreachable = listener;
+  }
+
+  onJoin(listener: (request: JoinRequest) => Promise<JoinReply>): void {
+    this.#onJoin = listener;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#onFrame = () => undefined;
+    this.#onUnreachable = () => undefined;
+    this.#server.close();
+    for (const socket of this.#waiting) socket.destroy();
+    await this.#loading;
+    await this.#links?.close();
+  }
+
+  #accept(socket: Socket): void {
+    if (this.#isClosed) return void socket.destroy();
+    if (this.#links !== undefined) return this.#links.serve(socket);
+    socket.once('error', () => undefined);
+    socket.once('close', () => this.#waiting.delete(socket));
+    this.#waiting.add(socket);
+    this.#load();
+  }
+
+  #load(): void {
+    this.#loading ??= this.#open();
+  }
+
+  async #open(): Promise<void> {
+    const { GrpcPeerLinks: Links } = await import('./peer-links.ts');
+    if (this.#isClosed) return;
+    const links = new Links({ ...this.#options, port: this.#port, onJoin: (request) => this.#onJoin(request) });
+    links.onFrame((frame, lane) => this.#onFrame(frame, lane));
+    links.onUnreachable((node) => this.#onUnreachable(node));
+    this.#links = links;
+    links.setPeers(this.#peers);
+    for (const socket of this.#waiting) links.serve(socket);
+    this.#waiting.clear();
+  }
+}
+
+const NOT_YET: JoinReply = { kind: 'later', reason: 'the node is starting' };

@@ -1,0 +1,19 @@
+// Goal: an address is read as it is written, and nothing else is taken for one. Method: tables.
+import { describe, expect, it } from 'vitest';
+import { formatAddress, parseAddress } from '#base';
+
+describe('an address', () => {
+  it.each([
+    ['127.0.0.1:1', { host: '127.0.0.1', port: 1 }],
+    ['cairn-0.cairn.shop.svc:50052', { host: 'cairn-0.cairn.shop.svc', port: 50_052 }],
+    ['[::1]:65535', { host: '::1', port: 65_535 }],
+  ])('%s is read as it is written', (text, address) => {
+    expect(parseAddress(text)).toEqual(address);
+    expect(formatAddress(address)).toBe(text);
+  });
+
+  it.each(['', 'host', 'host:', ':1', 'host:0', 'host:65536', '::1:5', 'a b:1', 'http://host:1', '[x]:1', 'host:1 '])(
+    '%j is none',
+    (text) => expect(parseAddress(text)).toBeUndefined(),
+  );
+});

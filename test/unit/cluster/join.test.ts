@@ -1,0 +1,117 @@
+// Goal: a store that asks to join follows whoever answers to the leader, asks all seeds until its time is over, and gives
+// up with a sentence; a node announces where it is until the catalog says so. Method: nodes that answer by a script.
+import { describe, expect, it } from 'vitest';
+import { type Address, formatAddress, replicaOf, toNodeId } from '#base';
+import { type AskToJoin, type Joined, type JoinReply, type JoinRequest, joinCluster } from '#cluster';
+import { Announcer } from '../../../src/cluster/peer/announcer.ts';
+import { CLUSTER, placeOf } from '../../support/peer-nodes.ts';
+
+const REQUEST: JoinRequest = {
+  clusterId: undefined,
+  registration: { storeId: placeOf(9).store, name: '', zone: '', peer: { host: 'x', port: 9 }, grpc: '', http: '' },
+  release: '',
+};
+const JOINED: Joined = {
+  kind: 'joined',
+  clusterId: CLUSTER,
+  node: toNodeId(9),
+  founders: [replicaOf(toNodeId(1))],
+  nodes: [],
+};
+const at = (port: number): Address => ({ host: 'seed', port });
+const later = (reason: string): JoinReply => ({ kind: 'later', reason });
+
+/** Nodes that answer by their address, one after the other of what they have to say; the last for ever. */
+class Script {
+  readonly asked: string[] = [];
+  nowMs = 0;
+  readonly #replies: ReadonlyMap<string, JoinReply[]>;
+
+  constructor(replies: Readonly<Record<string, JoinReply[]>>) {
+    this.#replies = new Map(Object.entries(replies));
+  }
+
+  readonly ask: AskToJoin = async (address) => {
+    const name = formatAddress(address);
+    this.asked.push(name);
+    const replies = this.#replies.get(name) ?? [];
+    return (replies.length > 1 ? replies.shift() : replies[0]) ?? later('it is not there');
+  };
+
+  readonly sleep = async (ms: number): Promise<void> => {
+    this.nowMs += ms;
+  };
+
+  readonly monotonicMs = (): number => this.nowMs;
+}
+
+describe('a store that joins', () => {
+  it('follows the first seed that answers to the leader', async () => {
+    const script = new Script({ 'seed:2': [{ kind: 'elsewhere', leader: at(3) }], 'seed:3': [JOINED] });
+    await expect(joinCluster(script, [at(1), at(2)], REQUEST, 1_000)).resolves.toEqual(JOINED);
+    expect(script.asked).toEqual(['seed:1', 'seed:2', 'seed:3']);
+  });
+
+  it('asks again while nobody can say, with growing pauses', async () => {
+    const script = new Script({ 'seed:1': [later('no leader'), later('no leader'), later('no leader'), JOINED] });
+    await expect(joinCluster(script, [at(1)], REQUEST, 10_000)).resolves.toEqual(JOINED);
+    expect(script.nowMs).toBe(200 + 400 + 800);
+  });
+
+  it('gives up when its time is over, with what each seed has said', async () => {
+    const script = new Script({ 'seed:2': [later('no leader')] });
+    await expect(joinCluster(script, [at(1), at(2)], REQUEST, 30_000)).rejects.toMatchObject({
+      message: expect.stringContaining('within 30000 ms (seed:1: it is not there; seed:2: no leader)'),
+      code: 'unavailable',
+      details: { reason: 'NotJoined' },
+    });
+    expect(script.nowMs).toBeLessThan(30_000);
+  });
+
+  it('gives up at once when it is refused', async () => {
+    const script = new Script({ 'seed:1': [{ kind: 'refused', reason: 'it is too old' }] });
+    await expect(joinCluster(script, [at(1)], REQUEST, 30_000)).rejects.toMatchObject({
+      message: 'The node at seed:1 does not let this one join: it is too old',
+      details: { reason: 'JoinRefused' },
+    });
+  });
+
+  it('does not run in a circle of nodes that name each other', async () => {
+    const script = new Script({
+      'seed:1': [{ kind: 'elsewhere', leader: at(2) }],
+      'seed:2': [{ kind: 'elsewhere', leader: at(1) }],
+    });
+    await expect(joinCluster(script, [at(1)], REQUEST, 0)).rejects.toThrow('name each other');
+    expect(script.asked).toHaveLength(4);
+  });
+});
+
+describe('a node that says where it is', () => {
+  const announcer = (script: Script, own: JoinReply[]): Announcer =>
+    new Announcer({
+      clusterId: CLUSTER,
+      release: '',
+      register: async () => (own.length > 1 ? own.shift() : own[0]) ?? later('nobody leads'),
+      ask: script.ask,
+      others: () => [at(1), at(2)],
+      sleep: script.sleep,
+    });
+
+  it('asks nobody when its own core can take it in', async () => {
+    const script = new Script({});
+    await announcer(script, [JOINED]).announce(REQUEST.registration);
+    expect(script.asked).toEqual([]);
+  });
+
+  it('asks the leader that its core knows, and the others when it knows none', async () => {
+    const script = new Script({ 'seed:7': [later('it has just lost the lead')], 'seed:2': [later('wait'), JOINED] });
+    const own: JoinReply[] = [{ kind: 'elsewhere', leader: at(7) }, later('nobody leads')];
+    await announcer(script, own).announce(REQUEST.registration);
+    expect(script.asked).toEqual(['seed:7', 'seed:1', 'seed:2', 'seed:1', 'seed:2']);
+  });
+
+  it('stops when the cluster is another one', async () => {
+    const script = new Script({ 'seed:1': [{ kind: 'refused', reason: 'this is another cluster' }] });
+    await expect(announcer(script, []).announce(REQUEST.registration)).rejects.toThrow('this is another cluster');
+  });
+});

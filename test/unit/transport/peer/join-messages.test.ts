@@ -1,0 +1,91 @@
+// Goal: what is asked and answered by Join arrives as it was said, and any other bytes are refused with a sentence.
+// Method: every kind of message there and back; bytes flipped, cut and at random.
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { replicaOf, toNodeId } from '#base';
+import { type JoinReply, type JoinRequest, toStoreId } from '#cluster';
+import {
+  readJoinReply,
+  readJoinRequest,
+  writeJoinReply,
+  writeJoinRequest,
+} from '../../../../src/transport/peer/join-messages.ts';
+import { CLUSTER, placeOf } from '../../../support/peer-nodes.ts';
+
+const REQUEST: JoinRequest = {
+  clusterId: CLUSTER,
+  registration: {
+    storeId: placeOf(3).store,
+    name: 'cairn-2',
+    zone: 'zürich',
+    peer: { host: '::1', port: 50_052 },
+    grpc: '[::1]:50051',
+    http: 'http://[::1]:3000',
+  },
+  release: '0.1.0',
+};
+const JOINED: JoinReply = {
+  kind: 'joined',
+  clusterId: CLUSTER,
+  node: toNodeId(2 ** 32 - 1),
+  founders: [replicaOf(toNodeId(1)), replicaOf(toNodeId(2 ** 32 - 1), 7)],
+  nodes: [
+    { ...placeOf(1), host: 'one', port: 1 },
+    { ...placeOf(2), host: '::1', port: 65_535 },
+  ],
+};
+
+describe('a JoinRequest', () => {
+  it.each([
+    ['of a node', REQUEST],
+    ['of a new store that knows little', { ...REQUEST, clusterId: undefined, release: '' }],
+  ])('%s arrives as it was said', (_name, request) => {
+    expect(readJoinRequest(writeJoinRequest(request))).toEqual({ kind: 'ok', value: request });
+  });
+
+  it.each([
+    ['a store_id that is none', { storeId: toStoreId(placeOf(3).store).slice(1) }, 'is not a UUID'],
+    ['a port that is none', { peer: { host: 'x', port: 70_000 } }, 'the port 70000 is above 65535'],
+    ['a text beyond all measure', { zone: 'z'.repeat(1_025) }, 'has 1025 characters, 1024 may be'],
+  ])('with %s is refused', (_name, wrong, reason) => {
+    const request = { ...REQUEST, registration: { ...REQUEST.registration, ...wrong } };
+    expect(readJoinRequest(writeJoinRequest(request))).toMatchObject({
+      kind: 'failure',
+      reason: expect.stringContaining(reason),
+    });
+  });
+
+  it('with a cluster_id that is none is refused', () => {
+    expect(readJoinRequest(writeJoinRequest({ ...REQUEST, clusterId: 'ours' }))).toMatchObject({ kind: 'failure' });
+  });
+});
+
+describe('a JoinReply', () => {
+  it.each<[string, JoinReply]>([
+    ['joined', JOINED],
+    ['elsewhere', { kind: 'elsewhere', leader: { host: '::1', port: 5 } }],
+    ['later', { kind: 'later', reason: 'no leader' }],
+    ['refused', { kind: 'refused', reason: '' }],
+  ])('%s arrives as it was said', (_name, reply) => {
+    expect(readJoinReply(writeJoinReply(reply))).toEqual(reply);
+  });
+});
+
+describe('any other bytes', () => {
+  it('are read as something, or refused, and never thrown at', () => {
+    const written = [writeJoinRequest(REQUEST), writeJoinReply(JOINED)];
+    const changed = fc
+      .record({ which: fc.nat(1), at: fc.nat(150), flip: fc.integer({ min: 1, max: 255 }), isCut: fc.boolean() })
+      .map(({ which, at, flip, isCut }) => {
+        const bytes = Buffer.from(written[which] ?? []);
+        if (isCut) return bytes.subarray(0, at);
+        return Buffer.from(bytes.map((byte, place) => (place === at ? byte ^ flip : byte)));
+      });
+    const noise = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes));
+    const property = fc.property(fc.oneof(changed, noise), (bytes) => {
+      expect(['ok', 'failure']).toContain(readJoinRequest(bytes).kind);
+      expect(['joined', 'elsewhere', 'later', 'refused']).toContain(readJoinReply(bytes).kind);
+    });
+    expect(() => fc.assert(property, { numRuns: 2_000 })).not.toThrow();
+  });
+});
