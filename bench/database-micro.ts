@@ -8,32 +8,16 @@
  * apply + flush, at percentiles over all flushes (a busy machine disturbs the high ones), and the rate of the whole,
  * writes included.
  */
-import { hash, randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { crc32 } from 'node:zlib';
-import { encodeUtf8, NO_BYTES, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
-import { DatabaseMachine } from '#database';
+import { encodeUtf8, toLogIndex, toTerm } from '#base';
 import type { KvStore } from '#kv';
-import {
-  type Constraint,
-  encodeEvent,
-  encodeTransactPayload,
-  NO_OPTIONS,
-  ORIGIN,
-  SPEC_VERSION,
-  stampPayload,
-  term,
-} from '#model';
-import { openLevelStore } from '#storage';
+import { type Constraint, term } from '#model';
+import { CREATED_AT_MS, createMachine, encodeOrder, encodeTransaction, withStore } from './support/database-machine.ts';
 
 const { values } = parseArgs({
   options: { events: { type: 'string', default: '200000' }, case: { type: 'string', default: '' } },
 });
 const eventsMax = Number(values.events);
-const CREATED_AT_MS = 1_767_225_600_000;
 const DATA = encodeUtf8(`{"customer":"c-1234","total":"129.90","note":"${'x'.repeat(60)}"}`);
 
 interface Case {
@@ -92,34 +76,9 @@ function payload({ eventsOfTransaction, conditional, subjects }: Case): Uint8Arr
     sequence++;
     const subject = `order-${subjects === 'new' ? sequence : sequence % 1000}`;
     if (conditional) constraints.push({ kind: 'max-revision', revision: 0, selector: term('by-subject', subject) });
-    events.push(
-      encodeEvent({
-        id: `0199a5c8-3c1e-7a2b-9f00-${String(sequence).padStart(12, '0')}`,
-        specVersion: SPEC_VERSION,
-        type: 'com.example.order.placed',
-        source: 'https://shop.example/db/shop/streams/orders',
-        subject,
-        data: DATA,
-        dataKind: 1,
-        dataContentType: 'application/json',
-        extensions: new Map(),
-      }),
-    );
+    events.push(encodeOrder(sequence, subject, DATA));
   }
-  const transactionId = randomBytes(16);
-  const bytes = encodeTransactPayload({
-    transactionId,
-    origin: ORIGIN.GRPC_TRANSACTION,
-    options: NO_OPTIONS,
-    constraints,
-    events,
-  });
-  stampPayload(bytes, CREATED_AT_MS + Math.floor(sequence / 50));
-  return bytes;
-}
-
-function sha256(parts: readonly Uint8Array[]): Uint8Array {
-  return hash('sha256', parts.length === 1 ? (parts[0] ?? DATA) : Buffer.concat(parts), 'buffer');
+  return encodeTransaction(events, constraints, CREATED_AT_MS + Math.floor(sequence / 50));
 }
 
 /** Takes the time of each piece of work, so that those which the machine interrupted can be told from the rest. */
@@ -140,9 +99,7 @@ class Meter {
 }
 
 async function measure(kv: KvStore, group: number, it: Case): Promise<string> {
-  const source = { kv, group: toGroupId(group), crc32, sha256 };
-  const databaseId = toDatabaseId('0199a5c8-0000-7000-8000-000000000001');
-  const machine = DatabaseMachine.create(source, { databaseId, createdAtMs: CREATED_AT_MS, membership: NO_BYTES });
+  const machine = createMachine(kv, group);
   const [apply, flush] = [new Meter(), new Meter()];
   const roundTransactions = Math.max(it.transactionsOfFlush, Math.floor(4000 / it.eventsOfTransaction));
   let writing: Promise<void> = Promise.resolve();
@@ -179,13 +136,8 @@ async function measure(kv: KvStore, group: number, it: Case): Promise<string> {
   return `${it.name.padEnd(44)} p25 ${each(25)}, p50 ${each(50)}, p90 ${each(90)} µs an event; ${rate} events/s`;
 }
 
-const directory = await mkdtemp(join(tmpdir(), 'cairn-database-micro-'));
-const kv = await openLevelStore(directory);
-try {
+await withStore(async (kv) => {
   for (const [place, it] of CASES.entries()) {
     if (it.name.startsWith(values.case)) console.log(await measure(kv, place + 1, it));
   }
-} finally {
-  await kv.close();
-  await rm(directory, { recursive: true });
-}
+});

@@ -7,34 +7,18 @@
  * The database has ten subjects `rare-…` at its begin, then half of the others as `old-…` and half as `new-…`, a thousand
  * a transaction, and at its end a thousand transactions of one event of `new-…`.
  */
-import { hash, randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { crc32 } from 'node:zlib';
-import { encodeUtf8, NO_BYTES, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
-import { DatabaseMachine } from '#database';
+import { encodeUtf8, toLogIndex, toTerm } from '#base';
+import type { DatabaseMachine } from '#database';
 import type { KvStore } from '#kv';
-import {
-  encodeEvent,
-  encodeTransactPayload,
-  NO_OPTIONS,
-  ORIGIN,
-  or,
-  type Selector,
-  SPEC_VERSION,
-  stampPayload,
-  term,
-} from '#model';
-import { openLevelStore } from '#storage';
+import { or, type Selector, term } from '#model';
+import { CREATED_AT_MS, createMachine, encodeOrder, encodeTransaction, withStore } from './support/database-machine.ts';
 
 const { values } = parseArgs({
   options: { subjects: { type: 'string', default: '200000' }, repeats: { type: 'string', default: '5' } },
 });
 const subjects = Number(values.subjects);
 const repeats = Number(values.repeats);
-const CREATED_AT_MS = 1_767_225_600_000;
 const DATA = encodeUtf8(`{"note":"${'x'.repeat(100)}"}`);
 const EVENTS_OF_TRANSACTION = 1000;
 const ALTERNATIVES = 255;
@@ -50,35 +34,10 @@ const CASES: readonly (readonly [string, Selector])[] = [
 
 let sequence = 0;
 
-function event(subject: string): Uint8Array {
-  sequence++;
-  return encodeEvent({
-    id: `0199a5c8-3c1e-7a2b-9f00-${String(sequence).padStart(12, '0')}`,
-    specVersion: SPEC_VERSION,
-    type: 'com.example.order.placed',
-    source: 'https://shop.example/db/shop/streams/orders',
-    subject,
-    data: DATA,
-    dataKind: 1,
-    dataContentType: 'application/json',
-    extensions: new Map(),
-  });
-}
-
 function payload(names: readonly string[], selector?: Selector): Uint8Array {
-  const bytes = encodeTransactPayload({
-    transactionId: randomBytes(16),
-    origin: ORIGIN.GRPC_TRANSACTION,
-    options: NO_OPTIONS,
-    constraints: selector === undefined ? [] : [{ kind: 'max-revision', revision: 0, selector }],
-    events: names.map(event),
-  });
-  stampPayload(bytes, CREATED_AT_MS + sequence);
-  return bytes;
-}
-
-function sha256(parts: readonly Uint8Array[]): Uint8Array {
-  return hash('sha256', Buffer.concat(parts), 'buffer');
+  const events = names.map((subject) => encodeOrder(++sequence, subject, DATA));
+  const constraints = selector === undefined ? [] : [{ kind: 'max-revision', revision: 0, selector } as const];
+  return encodeTransaction(events, constraints, CREATED_AT_MS + sequence);
 }
 
 async function fill(kv: KvStore, machine: DatabaseMachine): Promise<void> {
@@ -118,15 +77,8 @@ async function measure(machine: DatabaseMachine, name: string, selector: Selecto
   return `${name.padEnd(28)} ${median(ms).padStart(10)} ms, ${median(cpuMs).padStart(10)} ms of CPU (${answer})`;
 }
 
-const directory = await mkdtemp(join(tmpdir(), 'cairn-prefix-constraints-'));
-const kv = await openLevelStore(directory);
-try {
-  const source = { kv, group: toGroupId(1), crc32, sha256 };
-  const databaseId = toDatabaseId('0199a5c8-0000-7000-8000-000000000001');
-  const machine = DatabaseMachine.create(source, { databaseId, createdAtMs: CREATED_AT_MS, membership: NO_BYTES });
+await withStore(async (kv) => {
+  const machine = createMachine(kv, 1);
   await fill(kv, machine);
   for (const [name, selector] of CASES) console.log(await measure(machine, name, selector));
-} finally {
-  await kv.close();
-  await rm(directory, { recursive: true });
-}
+});
