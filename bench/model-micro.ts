@@ -13,6 +13,7 @@ import {
   acceptJsonEvent,
   and,
   DATA_KIND,
+  decodeConstraint,
   type Event,
   encodeEvent,
   encodeTransactPayload,
@@ -21,6 +22,7 @@ import {
   Faults,
   matcherOf,
   NO_OPTIONS,
+  normalise,
   parseJson,
   RAW_DATA,
   term,
@@ -68,6 +70,9 @@ const json = encodeUtf8(eventToJson(plain, server).replace(/,"revision":\d+,"ind
 const thousand = Array.from({ length: 1000 }, () => plain);
 const transactionId = new Uint8Array(16);
 
+/** max_revision { selector { subject: "order-0000012345" } } */
+const constraint = Uint8Array.from([0x12, 0x14, 0x12, 0x12, 0x1a, 0x10, ...encodeUtf8('order-0000012345')]);
+
 const place = { faults: new Faults(), list: 'events', index: 0 };
 const facts = eventFacts(plain, 0, plain.length);
 const matches = matcherOf(
@@ -91,6 +96,7 @@ const CASES: readonly { readonly name: string; readonly events: number; readonly
   { name: 'a matcher of three terms', events: 1, run: () => (matches(plain, facts) ? 1 : 0) },
   { name: 'eventToJson', events: 1, run: () => eventToJson(plain, server).length },
   { name: `parseJson and acceptJsonEvent, ${json.length} bytes`, events: 1, run: fromJson },
+  { name: 'decodeConstraint and normalise, of one subject', events: 1, run: ofConstraint },
   {
     name: 'encodeTransactPayload of 1,000 events',
     events: 1000,
@@ -103,6 +109,11 @@ const CASES: readonly { readonly name: string; readonly events: number; readonly
 function fromJson(): number {
   const node = parseJson(json, { raw: RAW_DATA });
   return node.kind === 'fault' ? fail() : (acceptJsonEvent(node, place)?.length ?? fail());
+}
+
+function ofConstraint(): number {
+  const read = decodeConstraint(constraint, 'constraints[0]', place.faults);
+  return read?.selector === undefined ? fail() : normalise(read.selector).length;
 }
 
 function sizeOf(walked: ReturnType<typeof walkEvent>): number {

@@ -1,5 +1,5 @@
 /** `cairn.v1.Constraint`: read leniently from a request, written canonically into the log. */
-import { assert, ByteWriter, beginMessage, concatBytes, NO_BYTES, ProtoReader, writeVarintField } from '#base';
+import { assert, ByteWriter, beginMessage, concatBytes, ProtoReader, writeVarintField } from '#base';
 import type { Constraint } from './constraint.ts';
 import { Faults } from './faults.ts';
 import type { Selector } from './selector.ts';
@@ -8,6 +8,9 @@ import { decodeSelector, writeSelector } from './selector-wire.ts';
 const MIN_TAG = 0x0a;
 const MAX_TAG = 0x12;
 const RANGE_TAG = 0x1a;
+/** The numbers of a kind. */
+const FIRST_TAG = 0x08;
+const SECOND_TAG = 0x10;
 
 const FIELD_NAMES: ReadonlyMap<number, string> = new Map([
   [MIN_TAG, 'min_revision'],
@@ -89,9 +92,10 @@ interface Place {
   readonly faults: Faults;
 }
 
-/** The numbers by field, and the selector of a kind. */
+/** The numbers of fields 1 and 2, 0 where there is none, and the selector of a kind. */
 interface KindMessage {
-  readonly numbers: ReadonlyMap<number, number>;
+  readonly first: number;
+  readonly second: number;
   readonly selector: Selector | undefined;
 }
 
@@ -100,10 +104,9 @@ function constraintOf(tag: number, bytes: Uint8Array, place: Place): Constraint 
   const isRange = tag === RANGE_TAG;
   const message = readKind(bytes, isRange ? 3 : 2, { field, faults: place.faults });
   if (message === undefined) return undefined;
-  const { numbers, selector } = message;
-  const first = numbers.get(1) ?? 0;
+  const { first, second, selector } = message;
   if (!isRange) return { kind: tag === MIN_TAG ? 'min-revision' : 'max-revision', revision: first, selector };
-  return revisionRange({ start: first, end: numbers.get(2) ?? 0, selector }, { field, faults: place.faults });
+  return revisionRange({ start: first, end: second, selector }, { field, faults: place.faults });
 }
 
 /** A range with its ends in order, or undefined with the fault added. */
@@ -116,19 +119,22 @@ export function revisionRange(
 }
 
 function readKind(bytes: Uint8Array, selectorField: number, { field, faults }: Place): KindMessage | undefined {
-  const numbers = new Map<number, number>();
+  let first = 0;
+  let second = 0;
   let message: Uint8Array | undefined;
   const reader = new ProtoReader(bytes);
   while (!reader.done) {
     const tag = reader.tag();
     if (tag === selectorField * 8 + 2) {
       const start = reader.lengthDelimited();
-      message = concatBytes([message ?? NO_BYTES, bytes.subarray(start, reader.at)]);
-    } else if (tag % 8 === 0 && tag < selectorField * 8) numbers.set(tag / 8, reader.uint64());
+      const part = bytes.subarray(start, reader.at);
+      message = message === undefined ? part : concatBytes([message, part]);
+    } else if (tag === FIRST_TAG) first = reader.uint64();
+    else if (tag === SECOND_TAG && selectorField > 2) second = reader.uint64();
     else reader.skipField(tag);
   }
   if (reader.failed) return faults.add(field, 'must be a protobuf message of that kind of constraint');
-  if (message === undefined) return { numbers, selector: undefined };
+  if (message === undefined) return { first, second, selector: undefined };
   const selector = decodeSelector(message, `${field}.selector`, faults);
-  return selector === undefined ? undefined : { numbers, selector };
+  return selector === undefined ? undefined : { first, second, selector };
 }

@@ -29,8 +29,10 @@ export type SubjectMatch = TextMatch | { readonly kind: 'none' };
 
 /** None at all when nothing can match. */
 export function normalise(selector: Selector): readonly Conjunction[] {
+  const candidates = alternativesOf(selector);
+  if (candidates.length < 2) return candidates;
   const alternatives: Conjunction[] = [];
-  for (const candidate of alternativesOf(selector)) {
+  for (const candidate of candidates) {
     if (alternatives.some((kept) => covers(kept, candidate))) continue;
     const remaining = alternatives.filter((kept) => !covers(candidate, kept));
     alternatives.splice(0, alternatives.length, ...remaining, candidate);

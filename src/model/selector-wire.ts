@@ -103,9 +103,11 @@ interface Place {
   readonly depth: number;
 }
 
+const NOTHING: readonly Selector[] = [];
+
 interface Draft {
-  /** Of the flat form. The last one of an attribute wins. */
-  readonly flat: Map<TermKind, Selector>;
+  /** Of the flat form, one for each attribute: the last one wins. */
+  flat: readonly Selector[];
   /** Of the nested form. The last kind wins; the lists of an And or Or that is given in parts are joined. */
   nested: { readonly tag: number; readonly selectors: readonly Selector[] } | undefined;
 }
@@ -114,17 +116,17 @@ function readSelector(reader: ProtoReader, place: Place): Selector | undefined {
   const { reading, field, depth } = place;
   if (!reading.enter(depth)) return undefined;
   const countBefore = reading.faults.count;
-  const draft: Draft = { flat: new Map(), nested: undefined };
+  const draft: Draft = { flat: NOTHING, nested: undefined };
   while (!reader.done) readField(reader, draft, place);
   if (reader.failed) return reading.faults.add(field, 'must be a protobuf message of cairn.v1.EventSelector');
-  if (draft.nested !== undefined && draft.flat.size > 0) {
+  if (draft.nested !== undefined && draft.flat.length > 0) {
     return reading.faults.add(field, 'must have either flat attributes or one nested kind, not both');
   }
   return reading.faults.count === countBefore ? selectorOf(draft) : undefined;
 }
 
 function selectorOf({ flat, nested }: Draft): Selector {
-  if (nested === undefined) return and([...flat.values()]);
+  if (nested === undefined) return and(flat);
   const [only] = nested.selectors;
   if (nested.tag === AND_TAG) return and(nested.selectors);
   return nested.tag === OR_TAG || only === undefined ? or(nested.selectors) : only;
@@ -136,7 +138,7 @@ function readField(reader: ProtoReader, draft: Draft, place: Place): void {
   const kind = KIND_FIELDS.get(tag);
   if (flat !== undefined) {
     const selector = readTerm(reader, flat, place);
-    if (selector !== undefined) draft.flat.set(flat.kind, selector);
+    if (selector !== undefined) draft.flat = [...draft.flat.filter((other) => other.kind !== flat.kind), selector];
   } else if (kind !== undefined) {
     const selector = readTerm(reader, kind, place);
     if (selector !== undefined) draft.nested = { tag, selectors: [selector] };

@@ -71,7 +71,9 @@ function compound(kind: 'and' | 'or', parts: readonly Selector[]): Selector {
   return second === undefined ? first : { kind, selectors: parts };
 }
 
-function canonicalParts(kind: 'and' | 'or', selectors: readonly Selector[]): Selector[] {
+function canonicalParts(kind: 'and' | 'or', selectors: readonly Selector[]): readonly Selector[] {
+  const [only] = selectors;
+  if (only !== undefined && selectors.length === 1 && only.kind !== kind) return selectors;
   const flat = selectors.flatMap((part) => (part.kind === kind ? part.selectors : [part]));
   const sorted = flat.toSorted(compareSelectors);
   return sorted.filter((part, index) => index === 0 || compareSelectors(part, sorted[index - 1] ?? part) !== 0);
