@@ -75,7 +75,7 @@ describe('the repository', () => {
     expect(generatedPages().flatMap((page) => generatedPageIsFresh(tree, page))).toEqual([]);
   });
 
-  // The layer graph is made from every import there is, which takes a process of its own.
+  // The layer graph is made from every import there is: a quarter of a minute on a busy machine.
   it('has fresh generated parts in its docs', { timeout: 60_000 }, async () => {
     const parts = await generatedParts(root);
     expect(parts.flatMap((part) => generatedPartIsFresh(tree, part))).toEqual([]);
