@@ -20,6 +20,7 @@ import {
   type Machines,
   noPeers,
   type Outcome,
+  unobservedSnapshots,
 } from '#cluster';
 import { memoryKv } from '#kv';
 import { membershipOf } from '#raft';
@@ -51,7 +52,12 @@ const payload = new Uint8Array(Number(values.bytes));
 
 /** Counts revisions. */
 class CountingMachine implements CatalogMachine {
-  applied: AppliedMark = { index: toLogIndex(0), term: toTerm(0), revision: toRevision(0) };
+  applied: AppliedMark = {
+    index: toLogIndex(0),
+    term: toTerm(0),
+    revision: toRevision(0),
+    logStart: toLogIndex(0),
+  };
   readonly recordedTimeMs = 0;
   readonly members = { index: toLogIndex(0), membership: membershipOf(BINDING.replicas) };
 
@@ -74,10 +80,15 @@ class CountingMachine implements CatalogMachine {
   apply(entry: MachineEntry): Outcome | undefined {
     const basis = this.applied.revision;
     const isNoOp = entry.payload.length === 0;
-    this.applied = { index: entry.index, term: entry.term, revision: isNoOp ? basis : toRevision(basis + 1) };
+    const { index, term } = entry;
+    this.applied = { ...this.applied, index, term, revision: isNoOp ? basis : toRevision(basis + 1) };
     if (isNoOp) return undefined;
     const { revision } = this.applied;
     return { kind: 'committed', revision, basis, recordedTimeMs: 0, eventCount: 1, storedIds: [] };
+  }
+
+  install(): readonly never[] {
+    return [];
   }
 
   flushInto(): void {}
@@ -96,6 +107,8 @@ const machines: Machines = {
   rebuild: async () => undefined,
   encodePlace: () => payload,
   encodePlaced: () => payload,
+  exportState: async () => 'a cluster of one node has nobody to send a state to',
+  importState: () => ({ resume: () => payload, take: () => 'a cluster of one node gets no state' }),
   encodeRegister: () => new Uint8Array(1),
   stamp: () => undefined,
   encodeCreate: () => payload,
@@ -156,6 +169,7 @@ async function opened(): Promise<CoreRuntime> {
       clock: { nowMs: () => 0 },
       monotonicMs: () => 0,
       random: { bytes: (count) => new Uint8Array(count) },
+      snapshotObserver: unobservedSnapshots,
       observer: gatherer,
       later: setImmediate,
     },

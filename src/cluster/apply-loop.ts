@@ -17,18 +17,24 @@ import { CATALOG_GROUP } from '#base';
 import type { KvBatch, KvStore } from '#kv';
 import type { Entry, Input } from '#raft';
 import { ApplyTurn } from './apply-turn.ts';
+import type { PartToInstall } from './backlog.ts';
 import { Fifo } from './fifo.ts';
 import type { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
 import type { Settlement } from './link.ts';
-import type { MachineNeed } from './machine.ts';
+import type { AppliedMark, MachineNeed } from './machine.ts';
 import type { CatalogChange } from './node.ts';
 import type { Outcome } from './outcome.ts';
+import type { CheckedPart } from './state-transfer.ts';
 
 export interface ApplyPorts {
   readonly kv: KvStore;
   readonly limits: CoreLimits;
   readonly step: (group: Group, input: Input) => void;
+  /** A part of a snapshot is in the machine: its memory is free. */
+  readonly installed: (group: Group, part: CheckedPart) => void;
+  /** The store has a part of a snapshot, up to this mark. */
+  readonly installWritten: (group: Group, mark: AppliedMark) => void;
   /** Carries out a change of the catalog: puts what belongs to it into the batch of the entry. */
   readonly change: (change: CatalogChange, batch: KvBatch) => void;
   /** Outcomes that may be told now. */
@@ -84,6 +90,12 @@ export class ApplyLoop {
     group.backlog.push(entries);
   }
 
+  /** Carries out an `install-snapshot` effect: parts in their order, which together are the snapshot. */
+  onInstall(group: Group, parts: readonly PartToInstall[]): void {
+    if (group.backlog.isEmpty) this.#ready.push(group);
+    for (const part of parts) group.backlog.pushPart(part);
+  }
+
   /** Applies a slice of what is ready, and tells what came of it. */
   apply(): void {
     this.#applySlice();
@@ -123,7 +135,7 @@ export class ApplyLoop {
       if (!group.isOpen) continue;
       const blocked = this.#applyGroup(group, hasSlice);
       if (blocked !== undefined) this.#blocked.push(blocked);
-      else if (group.isOpen && group.backlog.length > 0) this.#ready.push(group);
+      else if (group.isOpen && !group.backlog.isEmpty) this.#ready.push(group);
     }
   }
 
@@ -131,7 +143,10 @@ export class ApplyLoop {
   #applyGroup(group: Group, hasSlice: () => boolean): Blocked | undefined {
     while (hasSlice() && group.isOpen) {
       const entry = group.backlog.peek();
-      if (entry === undefined) return undefined;
+      if (entry === undefined) {
+        if (!this.#installPart(group)) return undefined;
+        continue;
+      }
       const needs = group.backlog.answers === undefined ? group.machine.needs(entry.payload) : [];
       if (needs.length > 0) return { group, needs };
       this.#applyEntry(group);
@@ -148,6 +163,21 @@ export class ApplyLoop {
     if (outcome === undefined || !isChange(outcome)) return;
     this.#turn.changes.push(outcome);
     this.#ports.change(outcome, this.#turn.batch);
+  }
+
+  /** Installs the next part of a snapshot, if there is one. */
+  #installPart(group: Group): boolean {
+    const next = group.backlog.shiftPart();
+    if (next === undefined) return false;
+    const { part, members } = next;
+    for (const change of group.machine.install(part, members)) {
+      this.#turn.changes.push(change);
+      this.#ports.change(change, this.#turn.batch);
+    }
+    this.#turn.addPart(group, part.bytes);
+    if (group.backlog.isEmpty) this.#isUrgent = true;
+    this.#ports.installed(group, part);
+    return true;
   }
 
   /** Writes the turn. One with entries of the catalog is synced: its rows are never rebuilt (C7). */
@@ -167,7 +197,8 @@ export class ApplyLoop {
       if (!group.isOpen) continue;
       group.machine.flushed();
       group.markWritten(mark);
-      this.#ports.step(group, { kind: 'applied', index: mark.index });
+      if (mark.index > group.raft.applying) this.#ports.installWritten(group, mark);
+      else this.#ports.step(group, { kind: 'applied', index: mark.index });
     }
     for (const blocked of heldUp) this.#ports.keep(this.#answer(blocked));
     this.#ports.written(turn, this.#ports.monotonicMs() - startedMs);

@@ -81,6 +81,13 @@ export class ApplyTurn {
     this.#bytesOf.set(group, this.bytesOf(group) + entry.payload.length);
   }
 
+  /** Counts an installed part of a snapshot, as if it were an entry. */
+  addPart(group: Group, bytes: number): void {
+    this.#entryCount += 1;
+    this.#bytes += bytes;
+    this.#bytesOf.set(group, this.bytesOf(group) + bytes);
+  }
+
   /** Takes the answers that wait for nothing any more. */
   takeTold(): readonly Settlement[] {
     const told = this.#told;

@@ -1,12 +1,22 @@
 /**
- * The entries of one group that are committed and not yet applied, in order, with what the first of them still needs.
+ * The entries of one group that are committed and not yet applied, in order, with what the first of them still needs; or
+ * the parts of a snapshot that are to be installed: never both, for a snapshot waits for the entries.
  */
 import { assert } from '#base';
 import type { Entry } from '#raft';
 import { Fifo } from './fifo.ts';
+import type { HeldMembership } from './machine.ts';
+import type { CheckedPart } from './state-transfer.ts';
+
+/** A part of a snapshot, and who belongs to the group as of its end. */
+export interface PartToInstall {
+  readonly part: CheckedPart;
+  readonly members: HeldMembership;
+}
 
 export class Backlog {
   readonly #entries = new Fifo<Entry>();
+  readonly #parts = new Fifo<PartToInstall>();
   #bytes = 0;
   #answers: readonly number[] | undefined;
 
@@ -16,6 +26,20 @@ export class Backlog {
 
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** Whether there is nothing to do. */
+  get isEmpty(): boolean {
+    return this.#entries.length + this.#parts.length === 0;
+  }
+
+  pushPart(part: PartToInstall): void {
+    assert(this.#entries.length === 0, 'A snapshot is installed when all entries are applied', this.#entries.length);
+    this.#parts.push(part);
+  }
+
+  shiftPart(): PartToInstall | undefined {
+    return this.#parts.shift();
   }
 
   push(entries: readonly Entry[]): void {

@@ -39,6 +39,8 @@ export class Checkpointer {
 
   /** A batch with this group's state was written, from entries of so many bytes. */
   markDirty(group: Group, bytes: number, nowMs: number): void {
+    // The log does not know that far yet, and may hold more that counts: the snapshot is its own checkpoint.
+    if (group.isInstalling) return;
     this.#dirty.set(group, group.written);
     this.#bytes += bytes;
     this.#deadlineMs ??= nowMs + this.#ports.limits.checkpointIntervalMs;
@@ -61,7 +63,10 @@ export class Checkpointer {
     this.#bytes = 0;
     this.#deadlineMs = undefined;
     await this.#ports.syncStore();
-    for (const [group, mark] of marks) if (group.isOpen) this.#ports.record(group, mark);
+    for (const [group, mark] of marks) {
+      // The log may have begun anew behind the mark meanwhile: then it knows of a later one.
+      if (group.isOpen && mark.index > group.logStart) this.#ports.record(group, mark);
+    }
     this.#running = undefined;
   }
 }

@@ -7,6 +7,7 @@ import type { Machines } from './machine.ts';
 import type { CoreObserver } from './observer.ts';
 import type { Peers } from './peers.ts';
 import type { ClusterPorts } from './placement.ts';
+import type { SnapshotObserver } from './snapshot-observer.ts';
 
 export interface CorePorts extends ClusterPorts {
   readonly kv: KvStore;
@@ -20,6 +21,7 @@ export interface CorePorts extends ClusterPorts {
   readonly monotonicMs: () => number;
   readonly random: Random;
   readonly observer: CoreObserver;
+  readonly snapshotObserver: SnapshotObserver;
   /** Runs the work after everything that has arrived by then had its turn. */
   readonly later: (work: () => void) => void;
 }

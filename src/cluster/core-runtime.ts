@@ -31,14 +31,16 @@ import type { CoreLevels } from './observer.ts';
 import type { NodeRegistration } from './outcome.ts';
 import type { Envelope } from './peer/envelope.ts';
 import type { ForwardItem } from './peer/forward.ts';
+import type { SnapshotLetter } from './peer/snapshot-letter.ts';
 import { peersOf } from './peers.ts';
 import { Intake } from './proposals.ts';
 import { RaftTotals } from './raft-totals.ts';
 import { ReadBarrier } from './read-barrier.ts';
-import { checkCatalog, checkUnlogged, recoverDatabases } from './recovery.ts';
+import { beginLogs, checkCatalog, checkUnlogged, recoverDatabases } from './recovery.ts';
 import { Registrar, type Registration } from './registrar.ts';
 import { Replication } from './replication.ts';
 import { Reporter } from './reporter.ts';
+import { Snapshots } from './snapshots.ts';
 import { Trash } from './trash.ts';
 import { Waiters } from './waiters.ts';
 import { Warmer } from './warmer.ts';
@@ -54,6 +56,7 @@ export class CoreRuntime implements CoreLink {
   readonly #warmer = new Warmer();
   readonly #feed: LogFeed;
   readonly #replication: Replication;
+  readonly #snapshots: Snapshots;
   readonly #apply: ApplyLoop;
   readonly #checkpointer: Checkpointer;
   readonly #trash: Trash;
@@ -67,7 +70,6 @@ export class CoreRuntime implements CoreLink {
   readonly #handlers: EffectHandlers;
   readonly #waiters = new Waiters();
   #clearing: Promise<void> | undefined;
-  #warming: Promise<void> | undefined;
   #disk: DiskLevel = 'open';
   #isAgain = false;
   /** Log and store may be closed: whatever other nodes still say comes too late. */
@@ -98,6 +100,8 @@ export class CoreRuntime implements CoreLink {
       kv,
       limits,
       step,
+      installed: (group, part) => this.#snapshots.installed(group, part),
+      installWritten: (group, mark) => this.#snapshots.written(group, mark),
       change: (change, batch) => this.#change(change, batch),
       told: (settlements) => reporter.settle(settlements),
       written: (turn, elapsedMs) => this.#written(turn, elapsedMs),
@@ -107,33 +111,31 @@ export class CoreRuntime implements CoreLink {
       monotonicMs,
       keep: (work) => this.#keep(work),
     });
+    this.#snapshots = new Snapshots({
+      ...ports,
+      step,
+      touch,
+      keep: (work) => this.#keep(work),
+      again: () => this.#again(),
+      turn: (work) => this.#turn(work),
+      install: (group, parts) => this.#apply.onInstall(group, parts),
+      begin: (group, mark, snapshot) => this.#feed.begin(group, mark, snapshot),
+    });
     this.#checkpointer = new Checkpointer({
       limits,
       syncStore,
       record: (group, mark) => this.#feed.checkpoint(group.id, mark),
     });
-    this.#trash = new Trash({
-      kv,
-      rowsOf: (group) => machines.rowsOf(group),
-      syncStore,
-      sliceRows: limits.trashSliceRows,
-    });
+    const sliceRows = limits.trashSliceRows;
+    this.#trash = new Trash({ kv, rowsOf: (group) => machines.rowsOf(group), syncStore, sliceRows });
     this.#lifecycle = new Lifecycle(
       { node, kv, machines, limits, reporter, monotonicMs, seed, step, opened },
       recovered.groups,
     );
     const requests = { reporter, touch, absence, monotonicMs, step };
-    this.#forwards = new Forwards({ peers: ports.peers, limits, session: seed() >>> 0, ...requests });
-    this.#intake = new Intake({
-      machines,
-      limits,
-      clock,
-      random,
-      placement,
-      disk,
-      forwards: this.#forwards,
-      ...requests,
-    });
+    const forwards = new Forwards({ peers: ports.peers, limits, session: seed() >>> 0, ...requests });
+    this.#forwards = forwards;
+    this.#intake = new Intake({ machines, limits, clock, random, placement, disk, forwards, ...requests });
     this.#reads = new ReadBarrier(requests);
     this.#leadership = new Leadership({
       limits,
@@ -160,7 +162,7 @@ export class CoreRuntime implements CoreLink {
 
   /** When `tick` is next worth calling; undefined when nothing waits for time to pass. */
   get deadlineMs(): number | undefined {
-    const parts = [this.#checkpointer, this.#timers, this.#trash, this.#membership];
+    const parts = [this.#checkpointer, this.#timers, this.#trash, this.#membership, this.#snapshots];
     const first = Math.min(...parts.map(({ deadlineMs }) => deadlineMs ?? Number.POSITIVE_INFINITY));
     return Number.isFinite(first) ? first : undefined;
   }
@@ -206,6 +208,7 @@ export class CoreRuntime implements CoreLink {
       this.#replication.campaign(nowMs);
       for (const group of this.#timers.due(nowMs)) this.#step(group, { kind: 'tick' });
       this.#membership.drive(nowMs);
+      this.#snapshots.tick(nowMs);
       this.#leadership.expire(nowMs);
       this.#intake.takeAgain(this.#forwards.expire(nowMs));
       if (this.#checkpointer.isDue(nowMs)) this.#keep(this.#checkpoint());
@@ -224,6 +227,11 @@ export class CoreRuntime implements CoreLink {
   /** Another node forwards requests, and answers those of this one. */
   forwarded(from: NodeId, items: readonly ForwardItem[]): void {
     this.#turn(() => this.#intake.take(this.#forwards.take(from, items)));
+  }
+
+  /** Another node has sent a letter of a snapshot's transfer. */
+  receiveLetter(_from: NodeId, letter: SnapshotLetter): void {
+    this.#turn(() => this.#snapshots.receive(letter));
   }
 
   /** A node cannot be reached any more: what it was sent last may be lost, and it may have ended. */
@@ -265,13 +273,14 @@ export class CoreRuntime implements CoreLink {
       this.#reads.close();
       this.#trash.close();
       this.#warmer.close();
+      this.#snapshots.close();
       this.#membership.close();
     });
     await this.#until(() => this.#isIdle());
     const handOverMs = this.#ports.monotonicMs() + this.#ports.limits.handOverMs;
     this.#turn(() => this.#leadership.handOver());
     await this.#until(() => !this.#leadership.leadsOthers || this.#ports.monotonicMs() >= handOverMs);
-    await Promise.all([this.#clearing, this.#warming]);
+    await Promise.all([this.#clearing, this.#warmer.running, this.#snapshots.settled()]);
     while (this.#checkpointer.isDirty) await this.#checkpoint();
     this.#isDrained = true;
   }
@@ -280,30 +289,27 @@ export class CoreRuntime implements CoreLink {
     const { kv, machines, log } = this.#ports;
     log.onPersisted((through, facts) => this.#turn(() => this.#persisted(through, facts)));
     log.onFatal((failure) => this.#fail(failure));
-    checkCatalog(this.#catalog, recovered);
+    if (checkCatalog(this.#catalog, recovered)) {
+      beginLogs([{ group: CATALOG_GROUP, mark: this.#catalog.applied }], this.#feed, this.#lifecycle);
+    }
     for (const binding of this.#catalog.list()) this.#lifecycle.admit(binding);
     const catalog = this.#open(() => this.#lifecycle.openCatalog(this.#catalog));
-    await this.#until(() => isSettled(catalog));
+    await this.#until(() => catalog.isSettled);
     const plan = await recoverDatabases(this.#ports, recovered, (group) => this.#lifecycle.isKnown(group));
-    const unlogged = this.#catalog
-      .list()
-      .map(({ group }) => group)
-      .filter((group) => this.#lifecycle.isHere(group) && !recovered.groups.has(group));
+    const known = this.#catalog.list().map(({ group }) => group);
+    const unlogged = known.filter((group) => this.#lifecycle.isHere(group) && !recovered.groups.has(group));
     checkUnlogged(machines, kv, unlogged);
     // A delete that the catalog has only now applied has ended its group itself; a group ends once.
     for (const group of plan.orphans) if (this.#lifecycle.isUntouched(group)) this.#feed.tombstone(group);
-    const shared = new Set(
-      this.#catalog
-        .list()
-        .filter(({ replicas }) => replicas.length > 1)
-        .map(({ group }) => group),
-    );
+    const others = this.#catalog.list().filter(({ replicas }) => replicas.length > 1);
+    const shared = new Set(others.map(({ group }) => group));
     // A group with other members has something to apply as soon as it is led, and until then they may lack its entries.
     const ahead = plan.ahead.filter(({ group }) => !shared.has(group));
-    if (ahead.length > 0) await this.#ports.syncStore();
+    if (ahead.length + plan.restarts.length > 0) await this.#ports.syncStore();
+    beginLogs(plan.restarts, this.#feed, this.#lifecycle);
     for (const { group, mark } of ahead) this.#feed.checkpoint(group, mark);
     const behind = this.#open(() => [...shared, ...plan.behind].map((group) => this.#lifecycle.touch(group)));
-    await this.#until(() => behind.every((group) => group === undefined || isSettled(group)));
+    await this.#until(() => behind.every((group) => group?.isSettled !== false));
     await this.#trash.recover(this.#ports.monotonicMs());
   }
 
@@ -327,7 +333,8 @@ export class CoreRuntime implements CoreLink {
       readRefused: (group, id, refusal) => this.#reads.onRefused(group, id, refusal),
       send: (group, to, message) => this.#replication.post(group, to, message),
       loadEntries: (group, effect) => this.#replication.loadEntries(group, effect),
-      sendSnapshot: (group, to) => this.#replication.sendSnapshot(group, to),
+      sendSnapshot: (group, to, term) => this.#snapshots.send(group, to, term),
+      installSnapshot: (group) => this.#snapshots.install(group),
       membershipRefused: (_group, refusal) => this.#membership.onRefused(refusal),
       fact: (group, fact) => this.#note(group, fact),
     };
@@ -351,7 +358,10 @@ export class CoreRuntime implements CoreLink {
 
   #persisted(through: BatchId, facts: PersistedFacts): void {
     this.#ports.observer.synced(facts);
-    this.#feed.persisted(through, (group, completion) => this.#step(group, completion));
+    this.#feed.persisted(through, (group, completion) => {
+      if (completion.kind === 'snapshot-installed') this.#replication.restarted(group);
+      this.#step(group, completion);
+    });
   }
 
   /** Puts what a change of the catalog means into the batch that applies it. */
@@ -414,17 +424,6 @@ export class CoreRuntime implements CoreLink {
     });
   }
 
-  #warm(): void {
-    if (this.#warming !== undefined || !this.#warmer.isWaiting) return;
-    this.#warming = this.#warmAll();
-    this.#keep(this.#warming);
-  }
-
-  async #warmAll(): Promise<void> {
-    await this.#warmer.run();
-    this.#warming = undefined;
-  }
-
   async #checkpoint(): Promise<void> {
     await this.#checkpointer.run();
     this.#turn(() => undefined);
@@ -432,10 +431,7 @@ export class CoreRuntime implements CoreLink {
 
   #isIdle(): boolean {
     if (!this.#apply.isIdle || this.#forwards.count > 0) return false;
-    for (const group of this.#lifecycle.openGroups) {
-      if (!isSettled(group) || group.proposals.count > 0 || group.reads.count > 0) return false;
-    }
-    return true;
+    return ![...this.#lifecycle.openGroups].some(({ isBusy }) => isBusy);
   }
 
   #open<Opened>(work: () => Opened): Opened {
@@ -457,6 +453,7 @@ export class CoreRuntime implements CoreLink {
 
   #endTurn(): void {
     if (this.#failure !== undefined) return;
+    this.#snapshots.advance();
     this.#leadership.settle();
     this.#registrar.settle();
     this.#replication.answer();
@@ -467,7 +464,8 @@ export class CoreRuntime implements CoreLink {
     // Whoever waits for an outcome has it before the rows are put together.
     this.#reporter.flush();
     this.#apply.write();
-    this.#warm();
+    const warming = this.#warmer.begin();
+    if (warming !== undefined) this.#keep(warming);
     this.#waiters.settle();
   }
 
@@ -488,9 +486,4 @@ export class CoreRuntime implements CoreLink {
     this.#waiters.fail(this.#failure);
     this.#onFailure(this.#failure);
   }
-}
-
-/** Whether a group needs nothing more to go on: it leads, or others may. */
-function isSettled(group: Group): boolean {
-  return group.isReady || !group.isAlone;
 }

@@ -36,6 +36,7 @@ import { toStoreId } from './peer/place.ts';
 import { noPeers, type Peers, peersOf } from './peers.ts';
 import { clusterOf, FOUNDERS } from './placement.ts';
 import { packReport } from './report-message.ts';
+import { type SnapshotObserver, unobservedSnapshots } from './snapshot-observer.ts';
 
 /** How late a deadline of the core may be noticed. */
 const TICK_MS = 50;
@@ -103,6 +104,7 @@ async function start(
     monotonicMs: () => performance.now(),
     random: nativeRandom,
     observer: gatherer,
+    snapshotObserver: reach?.observer ?? unobservedSnapshots,
     later: setImmediate,
   };
   const core = await CoreRuntime.open(ports, recovered);
@@ -139,6 +141,7 @@ async function start(
 /** The way to other nodes. */
 interface Reach {
   readonly mail: Peers;
+  readonly observer: SnapshotObserver;
   readonly port: number;
   readonly announcer: Announcer;
   /** Hears and dials from now on. */
@@ -183,6 +186,7 @@ async function openReach(
   const sleep = (ms: number): Promise<void> => delay(ms, undefined, { ref: false });
   return {
     mail,
+    observer,
     port: links.port,
     announcer: new Announcer({ clusterId, release, register, ask: askToJoin, others, sleep }),
     begin: (opened) => {

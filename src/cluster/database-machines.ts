@@ -1,16 +1,24 @@
 /**
  * The machines of #database in the form in which the runtime drives them (machine.ts).
  */
-import { assert, CATALOG_GROUP, type GroupId } from '#base';
+import { assert, CATALOG_GROUP, type GroupId, NO_BYTES } from '#base';
 import {
   type Applied,
+  type CatalogDifference,
+  CatalogExport,
+  CatalogImport,
   CatalogMachine,
+  type CheckedPage,
   DatabaseMachine,
   DatabaseReader,
   type DatabaseSource,
   encodeCatalogEntry,
+  encodeStanding,
+  HistoryExport,
+  HistoryImport,
   type RangeNeed,
   rebuildDerived,
+  type Standing,
   verifyHistory,
 } from '#database';
 import { KeyWriter, type KvBatch, type KvReader } from '#kv';
@@ -26,6 +34,7 @@ import type {
 } from './machine.ts';
 import { nativeCrc32, nativeSha256 } from './native.ts';
 import type { Binding, Outcome, RegisteredNode } from './outcome.ts';
+import type { CheckedPart, StateImport, StatePart } from './state-transfer.ts';
 
 /** First byte of the keys that belong to groups; the group follows, 4 bytes big-endian. */
 const GROUP_ROWS = 0x01;
@@ -48,6 +57,18 @@ export const databaseMachines: Machines = {
     return check.kind === 'whole';
   },
   rebuild: (kv, group, durable) => rebuildDerived(kv, sourceOf(kv, group), durable),
+  exportState: async (kv, group, standing) => {
+    const source = sourceOf(kv, group);
+    const from = group === CATALOG_GROUP ? await CatalogExport.open(source) : HistoryExport.open(source, standing);
+    if (typeof from === 'string') return from;
+    return { members: held(from.group), next: async (bytesMax) => from.next(bytesMax) };
+  },
+  importState: (kv, group, machine) => {
+    const source = sourceOf(kv, group);
+    if (group === CATALOG_GROUP) return new CatalogParts(source);
+    assert(machine instanceof DatabaseAdapter, 'A group other than the catalog is a database', group);
+    return new HistoryParts(new HistoryImport(source, machine.standing));
+  },
   stamp: stampPayload,
   encodeCreate: (request) => encodeCatalogEntry({ kind: 'create', ...request }),
   encodeDelete: ({ name, databaseId }) =>
@@ -73,6 +94,11 @@ class DatabaseAdapter implements Machine {
     return held(this.#machine.applied.group);
   }
 
+  /** Its revision, with the chain hash. */
+  get standing(): Standing {
+    return this.#machine.applied;
+  }
+
   get recordedTimeMs(): number {
     return this.#machine.recordedTimeMs;
   }
@@ -89,6 +115,11 @@ class DatabaseAdapter implements Machine {
     if (payload.length > 0) return this.#machine.apply({ index, term, payload, answers });
     this.#machine.advance(index, term, membership && encodeMembership(membership));
     return undefined;
+  }
+
+  install({ last, content }: CheckedPart & Content<readonly CheckedPage[]>, members: HeldMembership): readonly never[] {
+    this.#machine.install({ pages: content, last, group: groupMark(members) });
+    return [];
   }
 
   flushInto(batch: KvBatch): void {
@@ -143,6 +174,10 @@ class CatalogAdapter implements CatalogPort {
     return undefined;
   }
 
+  install({ content }: CheckedPart & Content<CatalogMachine>): readonly CatalogDifference[] {
+    return this.#machine.install(content);
+  }
+
   flushInto(batch: KvBatch): void {
     this.#machine.flushInto(batch);
   }
@@ -154,6 +189,61 @@ class CatalogAdapter implements CatalogPort {
   async warm(): Promise<void> {
     // The catalog is in memory as a whole.
   }
+}
+
+/** What only the machine that takes it over looks into. */
+interface Content<Value> {
+  readonly content: Value;
+}
+
+/** Pages: each part can be taken over by itself. */
+class HistoryParts implements StateImport {
+  readonly #history: HistoryImport;
+
+  constructor(history: HistoryImport) {
+    this.#history = history;
+  }
+
+  resume(): Uint8Array {
+    return encodeStanding(this.#history.standing);
+  }
+
+  take({ data, last }: StatePart): CheckedPart | string {
+    const before = this.#history.standing.revision;
+    const content = this.#history.take(data);
+    if (typeof content === 'string') return content;
+    const basis = Math.min(before, ...content.slice(0, 1).map(({ page }) => page.firstRevision - 1));
+    return { last, basis, bytes: data.length, content };
+  }
+}
+
+/** Rows: of use only when all of them are there. */
+class CatalogParts implements StateImport {
+  readonly #source: DatabaseSource;
+  #catalog: CatalogImport;
+
+  constructor(source: DatabaseSource) {
+    this.#source = source;
+    this.#catalog = new CatalogImport(source);
+  }
+
+  /** It is always sent as a whole. */
+  resume(): Uint8Array {
+    this.#catalog = new CatalogImport(this.#source);
+    return NO_BYTES;
+  }
+
+  take({ data, last, isLast }: StatePart): CheckedPart | undefined | string {
+    const fault = this.#catalog.take(data);
+    if (fault !== undefined) return fault;
+    if (!isLast) return undefined;
+    const content = this.#catalog.finish(last);
+    return typeof content === 'string' ? content : { last, basis: 0, bytes: data.length, content };
+  }
+}
+
+function groupMark({ index, membership }: HeldMembership): Applied['group'] {
+  return { index, membership: encodeMembership(membership) };
 }
 
 function held({ index, membership }: Applied['group']): HeldMembership {

@@ -2,7 +2,7 @@
  * The loop over the effects of one step: who carries out what. Each handler lives in a module of its own and only
  * queues; none of them steps a group, so effects are never carried out inside effects.
  */
-import { assert, type ReplicaId, unreachable } from '#base';
+import { type ReplicaId, type Term, unreachable } from '#base';
 import type { Effect, Fact, LoadEntries, MembershipRefusal, Message, Persist, Proposed, Refusal } from '#raft';
 import type { Group } from './group.ts';
 
@@ -17,7 +17,8 @@ export interface EffectHandlers {
   readRefused(group: Group, id: number, refusal: Refusal): void;
   send(group: Group, to: ReplicaId, message: Message): void;
   loadEntries(group: Group, effect: LoadEntries): void;
-  sendSnapshot(group: Group, to: ReplicaId): void;
+  sendSnapshot(group: Group, to: ReplicaId, term: Term): void;
+  installSnapshot(group: Group): void;
   membershipRefused(group: Group, refusal: MembershipRefusal): void;
   fact(group: Group, fact: Fact): void;
 }
@@ -50,7 +51,7 @@ export function carryOut(group: Group, effects: readonly Effect[], handlers: Eff
         handlers.loadEntries(group, effect);
         break;
       case 'send-snapshot':
-        handlers.sendSnapshot(group, effect.to);
+        handlers.sendSnapshot(group, effect.to, effect.term);
         break;
       case 'membership-answered':
         // Whoever asked looks at what the group is, not at what was begun.
@@ -59,7 +60,7 @@ export function carryOut(group: Group, effects: readonly Effect[], handlers: Eff
         handlers.membershipRefused(group, effect.refusal);
         break;
       case 'install-snapshot':
-        assert(false, 'Nobody sends a snapshot', effect);
+        handlers.installSnapshot(group);
         break;
       default:
         unreachable(effect);

@@ -36,7 +36,7 @@ import {
 import type { RecoveredGroup } from '#storage';
 import { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
-import type { AppliedMark, CatalogMachine, Machine, Machines } from './machine.ts';
+import type { AppliedMark, CatalogMachine, DurableMark, Machine, Machines } from './machine.ts';
 import type { Binding } from './outcome.ts';
 import { noSuchGroup, notHere } from './refusals.ts';
 import type { Reporter } from './reporter.ts';
@@ -122,6 +122,13 @@ export class Lifecycle {
     return this.#recovered.has(id);
   }
 
+  /** The log of a group that is not open begins behind its state. */
+  restart(id: GroupId, checkpoint: DurableMark): void {
+    const recovered = this.#recovered.get(id);
+    assert(recovered !== undefined, 'Whoever takes a state over has promised to follow its leader', id);
+    this.#recovered.set(id, { ...recovered, checkpoint, entries: [] });
+  }
+
   /** The group, opened if it was dormant; undefined when it is not on this node. */
   touch(id: GroupId): Group | undefined {
     const open = this.#open.get(id);
@@ -160,9 +167,10 @@ export class Lifecycle {
 
   #openWith(id: GroupId, self: ReplicaId, machine: Machine): Group {
     const { limits, monotonicMs, seed, step, opened } = this.#ports;
-    const { uncommittedBytesMax, pendingReadsMax, electionWindowMs, electionJitterMs } = limits;
+    const { uncommittedBytesMax, pendingReadsMax, electionWindowMs, electionJitterMs, retainedBytesMax } = limits;
+    const replication = { ...REPLICATION, retainedBytesMax };
     const windows = { electionWindowMs, electionJitterMs };
-    const config = { self, uncommittedBytesMax, pendingReadsMax, ...windows, replication: REPLICATION };
+    const config = { self, uncommittedBytesMax, pendingReadsMax, ...windows, replication };
     const { hardState, entries, tail } = inLog(this.#recovered.get(id), machine.applied);
     this.#recovered.delete(id);
     const base = { index: machine.applied.index, term: machine.applied.term };

@@ -2,7 +2,7 @@
  * One group on this node: its Raft state, its state machine, and the requests that wait for it. It has no loop of its
  * own; the runtime steps it and carries its effects out.
  */
-import type { GroupId, ReplicaId } from '#base';
+import type { GroupId, LogIndex, ReplicaId } from '#base';
 import { type Effect, everybody, type Input, type RaftState, step } from '#raft';
 import { Backlog } from './backlog.ts';
 import { GroupProposals } from './group-proposals.ts';
@@ -19,6 +19,7 @@ export class Group {
   #written: AppliedMark;
   #stampedMs: number;
   #isOpen = true;
+  #logStart: LogIndex;
 
   constructor(id: GroupId, raft: RaftState, machine: Machine) {
     this.id = id;
@@ -26,6 +27,7 @@ export class Group {
     this.#raft = raft;
     this.#written = machine.applied;
     this.#stampedMs = machine.recordedTimeMs;
+    this.#logStart = machine.applied.logStart;
   }
 
   get raft(): RaftState {
@@ -35,6 +37,28 @@ export class Group {
   /** What the store holds and readers may see; the machine itself may be further, up to the batch being written. */
   get written(): AppliedMark {
     return this.#written;
+  }
+
+  /** Whether a snapshot is on its way into state and log: the state is ahead of what the log knows. */
+  get isInstalling(): boolean {
+    return this.#raft.installing !== undefined;
+  }
+
+  /** Everything that was handed out is applied, and the promise to follow the leader of this term is on disk. */
+  get isQuiescent(): boolean {
+    const { applying, installing, durable, hardState } = this.#raft;
+    const isDone = this.backlog.isEmpty && this.machine.applied.index === applying;
+    return isDone && installing === undefined && durable.term === hardState.term;
+  }
+
+  /** The log begins here, or a little later: what it held before does not count. */
+  get logStart(): LogIndex {
+    return this.#logStart;
+  }
+
+  /** The log begins behind a snapshot that is durable in the store. */
+  beginLog(index: LogIndex): void {
+    this.#logStart = index;
   }
 
   /** False once the database is deleted: it is stepped no more (C4). */
@@ -73,6 +97,16 @@ export class Group {
   get isReady(): boolean {
     const { role, applied } = this.#raft;
     return role.kind === 'leader' && applied >= role.first;
+  }
+
+  /** Whether it needs nothing more to go on: it leads, or others may. */
+  get isSettled(): boolean {
+    return this.isReady || !this.isAlone;
+  }
+
+  /** Whether somebody waits for an answer, or for its lead. */
+  get isBusy(): boolean {
+    return !this.isSettled || this.proposals.count > 0 || this.reads.count > 0;
   }
 
   step(input: Input, nowMs: number): readonly Effect[] {

@@ -1,6 +1,7 @@
 /**
  * Every bound of the runtime, by name. The defaults are for one node of two cores; tests take smaller ones.
  */
+import { REPLICATION } from '#raft';
 
 export interface CoreLimits {
   /** Bytes of payloads of one group that may wait for a quorum. */
@@ -32,6 +33,17 @@ export interface CoreLimits {
   readonly tailBytesMax: number;
   /** Bytes of payloads that may wait for another node to take them in. */
   readonly forwardedBytesMax: number;
+  /** The same, of one group that this node leads: entries that its members have not acknowledged yet. */
+  readonly retainedBytesMax: number;
+  /** Snapshots that are sent at a time, and as many that are received. */
+  readonly snapshotsMax: number;
+  /** A part of a snapshot has about so many bytes; a single larger transaction has a part of its own. */
+  readonly snapshotPartBytes: number;
+  /** Bytes of a snapshot that are on their way, or here and not installed yet. */
+  readonly snapshotWindowBytes: number;
+  /** After so long without a part it is asked for again; after so much longer without an answer it is given up. */
+  readonly snapshotAskMs: number;
+  readonly snapshotGiveUpMs: number;
   /** How long a request waits for a group of several replicas to have a leader. */
   readonly leaderWaitMs: number;
   /** How long a leader that lost the lead waits to learn what became of its entries. */
@@ -71,6 +83,13 @@ export const LIMITS: CoreLimits = {
   trashSliceRows: 1000,
   tailBytesMax: 64 * MEBIBYTE,
   forwardedBytesMax: 16 * MEBIBYTE,
+  retainedBytesMax: REPLICATION.retainedBytesMax,
+  snapshotsMax: 2,
+  // A frame costs more a byte beyond 64 KiB.
+  snapshotPartBytes: 56 * KIBIBYTE,
+  snapshotWindowBytes: MEBIBYTE,
+  snapshotAskMs: 1000,
+  snapshotGiveUpMs: 10_000,
   leaderWaitMs: 5000,
   outcomeWaitMs: 5000,
   firstCampaignMs: 100,

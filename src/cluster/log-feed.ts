@@ -6,7 +6,7 @@
  * what piles up meanwhile it syncs together.
  */
 import type { GroupId } from '#base';
-import type { Persist, Persisted } from '#raft';
+import type { Input, Persist, Persisted, Snapshot } from '#raft';
 import { type BatchId, type LogWriter, RecordWriter } from '#storage';
 import { Fifo } from './fifo.ts';
 import type { Group } from './group.ts';
@@ -16,12 +16,15 @@ interface InFlight {
   readonly batch: BatchId;
   /** The last write of each group in the batch: its completion implies that of the earlier ones. */
   readonly completions: ReadonlyMap<Group, Persisted>;
+  /** The snapshots that logs begin behind. */
+  readonly starts: ReadonlyMap<Group, Snapshot>;
 }
 
 export class LogFeed {
   readonly #log: LogWriter;
   readonly #writer = new RecordWriter();
   #gathered = new Map<Group, Persisted>();
+  #starts = new Map<Group, Snapshot>();
   readonly #inFlight = new Fifo<InFlight>();
 
   constructor(log: LogWriter) {
@@ -42,6 +45,17 @@ export class LogFeed {
     this.#writer.checkpoint(group, mark);
   }
 
+  /** The log begins behind a snapshot, which is durable in the store; nothing that it held counts any more. */
+  begin(group: Group, mark: DurableMark, snapshot: Snapshot): void {
+    this.#writer.logStart(group.id, mark);
+    this.#starts.set(group, snapshot);
+  }
+
+  /** As `begin`, of a group that is not open. */
+  restart(group: GroupId, mark: DurableMark): void {
+    this.#writer.logStart(group, mark);
+  }
+
   /** Ends a group in the log. Nothing may be persisted for it afterwards (C4). */
   tombstone(group: GroupId): void {
     this.#writer.groupTombstone(group);
@@ -51,17 +65,21 @@ export class LogFeed {
   flush(): void {
     if (this.#writer.byteLength === 0) return;
     const batch = this.#log.append(this.#writer.take());
-    this.#inFlight.push({ batch, completions: this.#gathered });
+    this.#inFlight.push({ batch, completions: this.#gathered, starts: this.#starts });
     this.#gathered = new Map();
+    this.#starts = new Map();
   }
 
-  /** Calls `complete` for every group that has something durable now: once for each, with its last write. */
-  persisted(through: BatchId, complete: (group: Group, completion: Persisted) => void): void {
+  /** Calls `complete` for every group that has something durable now: with a start of its log, and its last write. */
+  persisted(through: BatchId, complete: (group: Group, completion: Input) => void): void {
     const latest = new Map<Group, Persisted>();
+    const starts = new Map<Group, Snapshot>();
     for (let next = this.#inFlight.peek(); next !== undefined && next.batch <= through; next = this.#inFlight.peek()) {
       this.#inFlight.shift();
       for (const [group, completion] of next.completions) latest.set(group, completion);
+      for (const [group, snapshot] of next.starts) starts.set(group, snapshot);
     }
+    for (const [group, snapshot] of starts) complete(group, { kind: 'snapshot-installed', snapshot });
     for (const [group, completion] of latest) complete(group, completion);
   }
 }

@@ -5,7 +5,12 @@
 import type { DatabaseId, GroupId, LogIndex, NodeId, ReplicaId, Revision, Term } from '#base';
 import type { KvBatch, KvReader, KvStore } from '#kv';
 import type { Membership } from '#raft';
+import type { HeldMembership } from './held-membership.ts';
+import type { CatalogChange } from './node.ts';
 import type { Binding, NodeRegistration, Outcome, RegisteredNode } from './outcome.ts';
+import type { CheckedPart, StateExport, StateImport } from './state-transfer.ts';
+
+export type { HeldMembership } from './held-membership.ts';
 
 /** Something that a machine must learn from the store to decide an entry, by an asynchronous walk. Its own business. */
 export type MachineNeed = unknown;
@@ -21,17 +26,13 @@ export interface MachineEntry {
   readonly membership?: Membership | undefined;
 }
 
-/** Who belongs to a group, and where the entry stands that said so; 0 when it is what the group began with. */
-export interface HeldMembership {
-  readonly index: LogIndex;
-  readonly membership: Membership;
-}
-
 /** How far a machine is, as its applied row says it. */
 export interface AppliedMark {
   readonly index: LogIndex;
   readonly term: Term;
   readonly revision: Revision;
+  /** Up to here the state came from another replica; 0 when all of it came by the log. */
+  readonly logStart: LogIndex;
 }
 
 export interface Machine {
@@ -46,6 +47,11 @@ export interface Machine {
   answer(needs: readonly MachineNeed[]): Promise<readonly number[]>;
   /** Decides the next entry. Undefined for a no-op. Throws for an entry that it does not understand. */
   apply(entry: MachineEntry): Outcome | undefined;
+  /**
+   * Takes over a part of another replica's state, and is then where it ends in the log. What that changes for others is
+   * returned. Everything that was handed out to be applied is applied, and nothing is until the whole is installed.
+   */
+  install(part: CheckedPart, members: HeldMembership): readonly CatalogChange[];
   /** Puts everything that is in no batch yet, and the applied row, into this one. Entries may be applied meanwhile. */
   flushInto(batch: KvBatch): void;
   /** The batch is in the store. Comes between two calls of `flushInto`. */
@@ -88,6 +94,13 @@ export interface Machines {
    * makes each change durable before the next.
    */
   rebuild(kv: KvStore, group: GroupId, durable: DurableMark): Promise<void>;
+  /**
+   * The state of a group of this node as it is in the store, for a replica that stands there. As text: why there is none
+   * for it.
+   */
+  exportState(kv: KvReader, group: GroupId, standing: Uint8Array): Promise<StateExport | string>;
+  /** What is to follow the state of this machine. */
+  importState(kv: KvReader, group: GroupId, machine: Machine): StateImport;
   /** Writes the recorded time into a transaction's payload, in place. */
   stamp(payload: Uint8Array, recordedTimeMs: number): void;
   encodeCreate(request: {

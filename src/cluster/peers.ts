@@ -10,6 +10,7 @@ import type { Envelope } from './peer/envelope.ts';
 import type { ForwardItem } from './peer/forward.ts';
 import type { Peer } from './peer/links.ts';
 import { toStoreId } from './peer/place.ts';
+import type { SnapshotLetter } from './peer/snapshot-letter.ts';
 
 export interface Peers {
   /** Takes what this node has to say to another, in order. Answers nothing: what was taken may still be lost. */
@@ -18,6 +19,11 @@ export interface Peers {
   forward(to: NodeId, items: readonly ForwardItem[]): void;
   /** Who is where, as the catalog says it, this node among them. */
   setPeers(peers: readonly Peer[]): void;
+  /**
+   * Takes a letter of a snapshot's transfer; letters to one node arrive in their order. False: not now, try again later.
+   * What was taken may still be lost.
+   */
+  sendLetter(to: NodeId, letter: SnapshotLetter): boolean;
 }
 
 /** For a cluster of one node. */
@@ -25,6 +31,7 @@ export const noPeers: Peers = {
   send: nobody,
   forward: nobody,
   setPeers: () => undefined,
+  sendLetter: () => false,
 };
 
 function nobody(to: NodeId): void {

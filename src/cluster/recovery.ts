@@ -8,14 +8,17 @@
  *   A = D             nothing was applied since: nothing to do
  *   A > D, whole      the entries up to A are skipped
  *   A > D, a hole     back to D: what is above is deleted, what is derived is derived anew, the log is replayed
- *   A < D, A > log    impossible without damage: the node refuses to start
+ *   A by a snapshot, and the log holds no such entry: if whole, the log begins behind A; if not, back to D (C15)
+ *   A < D, A > log    otherwise impossible without damage: the node refuses to start
  *
  * The catalog needs none of this: its batches are synced one by one.
  */
 import { assert, CATALOG_GROUP, DatabaseError, type GroupId } from '#base';
 import type { KvStore } from '#kv';
 import { FEATURE_LEVEL, type RecoveredGroup, type RecoveredLog } from '#storage';
-import type { DurableMark, Machine, Machines } from './machine.ts';
+import type { Lifecycle } from './group-lifecycle.ts';
+import type { LogFeed } from './log-feed.ts';
+import type { AppliedMark, DurableMark, Machine, Machines } from './machine.ts';
 import { SyncedStore } from './synced-store.ts';
 
 export interface RecoveryPlan {
@@ -28,11 +31,29 @@ export interface RecoveryPlan {
    * their checkpoint is made now: until then no segment since their last one can go (W12).
    */
   readonly ahead: readonly { readonly group: GroupId; readonly mark: DurableMark }[];
+  /** Groups whose state came from another replica, and whose log is to begin behind it. */
+  readonly restarts: readonly { readonly group: GroupId; readonly mark: DurableMark }[];
 }
 
-/** Throws unless the catalog in the store and the one in the log can be of one node. */
-export function checkCatalog({ applied }: Machine, log: RecoveredLog): void {
-  checkPlace(CATALOG_GROUP, applied, log.groups.get(CATALOG_GROUP));
+/** Has the logs of groups that are not open begin behind their states, which are durable. */
+export function beginLogs(restarts: RecoveryPlan['restarts'], feed: LogFeed, lifecycle: Lifecycle): void {
+  for (const { group, mark } of restarts) {
+    // What has gone meanwhile has no log any more.
+    if (!lifecycle.isUntouched(group)) continue;
+    feed.restart(group, mark);
+    lifecycle.restart(group, mark);
+  }
+}
+
+/**
+ * Throws unless the catalog in the store and the one in the log can be of one node. Whether its log is to begin behind
+ * its state.
+ */
+export function checkCatalog({ applied }: Machine, log: RecoveredLog): boolean {
+  const recovered = log.groups.get(CATALOG_GROUP);
+  if (recovered !== undefined && isUnlogged(applied, recovered)) return true;
+  checkPlace(CATALOG_GROUP, applied, recovered);
+  return false;
 }
 
 export interface RecoveryPorts {
@@ -51,6 +72,7 @@ export async function recoverDatabases(
   const behind: GroupId[] = [];
   const orphans: GroupId[] = [];
   const ahead: { readonly group: GroupId; readonly mark: DurableMark }[] = [];
+  const restarts: { readonly group: GroupId; readonly mark: DurableMark }[] = [];
   for (const recovered of log.groups.values()) {
     const { group, checkpoint } = recovered;
     if (group === CATALOG_GROUP) continue;
@@ -59,10 +81,11 @@ export async function recoverDatabases(
       continue;
     }
     const mark = await recoverDatabase(ports, recovered);
-    if (lastOf(recovered) > mark.index) behind.push(group);
+    if (isUnlogged(mark, recovered)) restarts.push({ group, mark });
+    else if (lastOf(recovered) > mark.index) behind.push(group);
     else if (mark.index > checkpoint.index) ahead.push({ group, mark });
   }
-  return { behind, orphans, ahead };
+  return { behind, orphans, ahead, restarts };
 }
 
 /** A group that the log does not know has applied nothing yet. */
@@ -71,11 +94,11 @@ export function checkUnlogged(machines: Machines, kv: KvStore, groups: readonly 
 }
 
 /** Leaves the state of the group whole; answers how far it then is. */
-async function recoverDatabase(ports: RecoveryPorts, recovered: RecoveredGroup): Promise<DurableMark> {
+async function recoverDatabase(ports: RecoveryPorts, recovered: RecoveredGroup): Promise<AppliedMark> {
   const { kv, syncStore, machines } = ports;
   const { group, checkpoint } = recovered;
   const applied = markOf(machines, kv, group);
-  checkPlace(group, applied, recovered);
+  if (!isUnlogged(applied, recovered)) checkPlace(group, applied, recovered);
   const isWhole = applied.index === checkpoint.index || (await machines.verify(kv, group, checkpoint));
   if (isWhole) return applied;
   // Step by step durable: after another power failure in the middle the damage must still show.
@@ -85,11 +108,20 @@ async function recoverDatabase(ports: RecoveryPorts, recovered: RecoveredGroup):
   return rebuilt;
 }
 
+/**
+ * Whether the state was taken over from another replica, and the process died before the log began behind it: what the log
+ * holds is not what leads there. Where it holds that very entry, it is right, and so is what stands behind it.
+ */
+function isUnlogged({ index, term, logStart }: AppliedMark, { checkpoint, entries }: RecoveredGroup): boolean {
+  if (index !== logStart || index <= checkpoint.index) return false;
+  return entries[index - checkpoint.index - 1]?.term !== term;
+}
+
 function lastOf({ checkpoint, entries }: RecoveredGroup): number {
   return entries.at(-1)?.index ?? checkpoint.index;
 }
 
-function markOf(machines: Machines, kv: KvStore, group: GroupId): DurableMark {
+function markOf(machines: Machines, kv: KvStore, group: GroupId): AppliedMark {
   const mark = machines.markOf(kv, group);
   if (mark !== undefined) return mark;
   throw broken(`Group ${group} is in the catalog and the log but has no applied row in the store`);

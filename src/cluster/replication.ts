@@ -52,14 +52,6 @@ export class Replication {
     this.#answers.push({ group, input: this.#tails.load(group, effect) });
   }
 
-  /**
-   * Carries out a `send-snapshot` effect: there are no snapshots yet, so none arrives. The member stays behind, and is
-   * asked where it stands with every beat that it answers.
-   */
-  sendSnapshot(group: Group, replica: ReplicaId): void {
-    this.#answers.push({ group, input: { kind: 'snapshot-sent', replica, index: undefined } });
-  }
-
   /** Steps what storage has answered. */
   answer(): void {
     for (let next = this.#answers.shift(); next !== undefined; next = this.#answers.shift()) {
@@ -81,6 +73,11 @@ export class Replication {
     else this.#tails.end(group);
   }
 
+  /** The log begins anew behind a snapshot. */
+  restarted(group: Group): void {
+    this.#tails.end(group);
+  }
+
   closed(group: Group): void {
     this.#tails.end(group);
     this.#campaigns.delete(group);
@@ -88,7 +85,7 @@ export class Replication {
 
   /** Hands a message to the replica that it is for. */
   deliver(node: NodeId, { group: id, from, to, message }: Envelope): void {
-    // Nobody can send a snapshot yet, and nobody here could install one.
+    // A snapshot is made of what has come in letters; nobody sends the message itself.
     if (nodeOf(from) !== node || message.kind === 'install-snapshot') return;
     const group = this.#ports.touch(id);
     if (group?.self === to) this.#ports.step(group, { kind: 'receive', from, message });

@@ -7,20 +7,29 @@ import type { Group } from './group.ts';
 export class Warmer {
   readonly #queue = new Fifo<Group>();
   #isClosed = false;
+  #running: Promise<void> | undefined;
 
   add(group: Group): void {
     this.#queue.push(group);
   }
 
-  get isWaiting(): boolean {
-    return this.#queue.length > 0 && !this.#isClosed;
+  /** Warms what is queued, unless it does so already or there is nothing to do. */
+  begin(): Promise<void> | undefined {
+    if (this.#running !== undefined || this.#queue.length === 0 || this.#isClosed) return undefined;
+    this.#running = this.#run();
+    return this.#running;
   }
 
-  /** Warms what is queued. One call at a time. */
-  async run(): Promise<void> {
+  /** What is under way. */
+  get running(): Promise<void> | undefined {
+    return this.#running;
+  }
+
+  async #run(): Promise<void> {
     for (let group = this.#queue.shift(); group !== undefined && !this.#isClosed; group = this.#queue.shift()) {
       if (group.isOpen) await group.machine.warm();
     }
+    this.#running = undefined;
   }
 
   /** Stops after the machine that is being warmed. */

@@ -2,8 +2,8 @@
  * The applied row: how far a database is, written in the same batch as everything it counts (D3).
  *
  * ```
- * u8 format = 2 | 16 bytes database_id | varint created_at ms
- * varint raft index | varint term
+ * u8 format = 3 | 16 bytes database_id | varint created_at ms
+ * varint raft index | varint term | varint start of the log
  * varint index of the membership's entry | varint length | membership
  * varint revision | 32 bytes chain hash | varint latest recorded time ms | varint total events
  * varint next stream id | varint next type id | varint next source id
@@ -27,7 +27,7 @@ import {
 import { copyRange } from './bytes-range.ts';
 import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
 
-const FORMAT = 2;
+const FORMAT = 3;
 export const HASH_BYTES = 32;
 const UUID_BYTES = 16;
 
@@ -44,6 +44,11 @@ export interface Applied {
   /** The last log entry that the state includes, and its term. */
   readonly index: LogIndex;
   readonly term: Term;
+  /**
+   * The index up to which the state came as a snapshot; 0 when all of it came by the log. What the log held before that
+   * does not count; it may not know yet.
+   */
+  readonly logStart: LogIndex;
   readonly group: GroupMark;
   readonly revision: Revision;
   /** H(revision); see docs/formats/pages.md. */
@@ -64,6 +69,7 @@ export function writeApplied(into: ByteWriter, applied: Applied): void {
   into.varint(applied.createdAtMs);
   into.varint(applied.index);
   into.varint(applied.term);
+  into.varint(applied.logStart);
   writeGroupMark(into, applied.group);
   into.varint(applied.revision);
   into.bytes(applied.chainHash);
@@ -83,6 +89,7 @@ export function readAppliedRow(key: Uint8Array, value: Uint8Array): Applied {
   const createdAtMs = row.varint();
   const index = row.varint();
   const term = row.varint();
+  const logStart = row.varint();
   const group = readGroupMark(key, row);
   const revision = row.varint();
   const chainHash = copyRange(row.bytes(HASH_BYTES));
@@ -94,10 +101,11 @@ export function readAppliedRow(key: Uint8Array, value: Uint8Array): Applied {
     nextSourceId: row.varint(),
   };
   closeRow(key, row);
-  if (!isDatabaseId(databaseId) || !isLogIndex(index) || !isTerm(term) || !isRevision(revision)) {
+  const isPlace = isLogIndex(index) && isTerm(term) && isLogIndex(logStart);
+  if (!isDatabaseId(databaseId) || !isPlace || !isRevision(revision)) {
     throw corruptRecord(key, 'it is not an applied row');
   }
-  return { databaseId, createdAtMs, index, term, group, revision, chainHash, ...rest };
+  return { databaseId, createdAtMs, index, term, logStart, group, revision, chainHash, ...rest };
 }
 
 export function writeGroupMark(into: ByteWriter, { index, membership }: GroupMark): void {

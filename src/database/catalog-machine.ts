@@ -20,6 +20,7 @@ import {
   unreachable,
 } from '#base';
 import type { KvBatch } from '#kv';
+import { type CatalogDifference, diffCatalogs } from './catalog-diff.ts';
 import { type CatalogEntry, readCatalogEntry } from './catalog-entry.ts';
 import { CatalogNodes, type RegisteredNode, type RegisterOutcome } from './catalog-nodes.ts';
 import { place, settle } from './catalog-placements.ts';
@@ -65,9 +66,9 @@ export class CatalogMachine {
   readonly #source: DatabaseSource;
   readonly #keys: RowKeys;
   readonly #row = new ByteWriter();
-  readonly #byName = new Map<string, Binding>();
+  #byName = new Map<string, Binding>();
   readonly #changedBlocks = new Set<number>();
-  readonly #nodes = new CatalogNodes();
+  #nodes = new CatalogNodes();
   #haveNodesChanged = false;
   #applied: CatalogApplied;
 
@@ -121,6 +122,23 @@ export class CatalogMachine {
     const outcome = this.#decide(entry);
     this.#noteChange(payload, outcome);
     return outcome;
+  }
+
+  /**
+   * Becomes what a snapshot says, which goes further than the state (D16). Returns what has changed, in an order in
+   * which it can be carried out; the entries that did it are not known.
+   */
+  install(snapshot: CatalogMachine): readonly CatalogDifference[] {
+    const { index } = snapshot.applied;
+    assert(index > this.#applied.index, 'A snapshot goes further than the state', [this.#applied.index, index]);
+    const changes = diffCatalogs(this, snapshot);
+    const blocks = Math.max(blockOfGroup(this.#applied.nextGroup), blockOfGroup(snapshot.applied.nextGroup));
+    for (let block = 0; block <= blocks; block++) this.#changedBlocks.add(block);
+    this.#haveNodesChanged = true;
+    this.#byName = snapshot.#byName;
+    this.#nodes = snapshot.#nodes;
+    this.#applied = { ...snapshot.applied, logStart: index };
+    return changes;
   }
 
   /** Puts everything that changed since the last call into the batch. */
@@ -222,6 +240,7 @@ function emptyCatalog({ sha256 }: DatabaseSource, membership: Uint8Array): Catal
   return {
     index: toLogIndex(0),
     term: toTerm(0),
+    logStart: toLogIndex(0),
     group: { index: toLogIndex(0), membership },
     revision: toRevision(0),
     chainHash: sha256([encodeUtf8(GENESIS)]),

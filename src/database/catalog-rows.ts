@@ -3,8 +3,8 @@
  * the applied row says how many groups there have ever been. Its nodes stand in one row (catalog-nodes.ts).
  *
  * ```
- * applied row     u8 format = 2 | varint raft index | varint term | varint index of the membership's entry
- *                 | varint length | membership | varint revision | 32 bytes chain hash | varint next group | u32 CRC
+ * applied row     u8 format = 3 | varint raft index | varint term | varint start of the log
+ *                 | varint index of the membership's entry | varint length | membership | varint revision | 32 bytes chain hash | varint next group | u32 CRC
  * bindings row    u8 format = 3 | varint count, each binding | u32 CRC
  * binding         varint group | 16 bytes database_id | varint created_at ms | replicas | varint placement
  *                 | [replicas that are leaving | replicas that founded its group] | varint length | name
@@ -36,7 +36,7 @@ import { copyRange } from './bytes-range.ts';
 import { readReplicas, writeReplicas } from './catalog-entry.ts';
 import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
 
-const APPLIED_FORMAT = 2;
+const APPLIED_FORMAT = 3;
 const BINDINGS_FORMAT = 3;
 const UUID_BYTES = 16;
 /** Groups of one bindings row. */
@@ -61,6 +61,8 @@ export interface Binding {
 export interface CatalogApplied {
   readonly index: LogIndex;
   readonly term: Term;
+  /** The index up to which the state came as a snapshot; 0 when all of it came by the log. */
+  readonly logStart: LogIndex;
   readonly group: GroupMark;
   /** Counts the changes of the catalog. */
   readonly revision: Revision;
@@ -78,6 +80,7 @@ export function writeCatalogApplied(into: ByteWriter, applied: CatalogApplied): 
   into.u8(APPLIED_FORMAT);
   into.varint(applied.index);
   into.varint(applied.term);
+  into.varint(applied.logStart);
   writeGroupMark(into, applied.group);
   into.varint(applied.revision);
   into.bytes(applied.chainHash);
@@ -90,15 +93,17 @@ export function readCatalogApplied(key: Uint8Array, value: Uint8Array): CatalogA
   const row = openRow(key, value, APPLIED_FORMAT);
   const index = row.varint();
   const term = row.varint();
+  const logStart = row.varint();
   const group = readGroupMark(key, row);
   const revision = row.varint();
   const chainHash = copyRange(row.bytes(HASH_BYTES));
   const nextGroup = row.varint();
   closeRow(key, row);
-  if (!isLogIndex(index) || !isTerm(term) || !isRevision(revision) || !isGroupId(nextGroup)) {
+  const isPlace = isLogIndex(index) && isTerm(term) && isLogIndex(logStart);
+  if (!isPlace || !isRevision(revision) || !isGroupId(nextGroup)) {
     throw corruptRecord(key, 'it is not an applied row of the catalog');
   }
-  return { index, term, group, revision, chainHash, nextGroup };
+  return { index, term, logStart, group, revision, chainHash, nextGroup };
 }
 
 export function writeBindings(into: ByteWriter, bindings: readonly Binding[]): void {

@@ -26,16 +26,18 @@ import {
   type StoredEventId,
   type TransactPayloadView,
 } from '#model';
-import type { Applied } from './applied.ts';
+import type { Applied, GroupMark } from './applied.ts';
 import { DatabaseWriter } from './database-writer.ts';
 import { type NewDatabase, newDatabase } from './facts.ts';
 import type { HeadFields } from './head.ts';
+import type { CheckedPage } from './history-import.ts';
 import { KeyFilter } from './key-filter.ts';
 import { KeyHash } from './key-hash.ts';
 import type { HeadKind } from './keys.ts';
 import { type HeadLookup, hasPrefix, latestOf } from './latest.ts';
 import { latestByPrefix, PREFIX_LIMITS, type PrefixLimits } from './latest-by-prefix.ts';
 import { LiveHead } from './live-head.ts';
+import type { LogPlace } from './page.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
 import type { TipRow } from './small-rows.ts';
 import { warmFilter } from './warm-filter.ts';
@@ -185,6 +187,19 @@ export class DatabaseMachine {
 
     const { revision, recordedTimeMs, eventCount, storedIds } = this.#writer.append(body);
     return { kind: 'committed', revision: toRevision(revision), basis, recordedTimeMs, eventCount, storedIds };
+  }
+
+  /**
+   * Takes over pages of another replica that go on where this one stands, and is then where the part ends in the log
+   * (D16). What they were decided by is not looked at: they are committed.
+   */
+  install(part: { readonly pages: readonly CheckedPage[]; readonly last: LogPlace; readonly group: GroupMark }): void {
+    assert(part.last.index > this.appliedIndex, 'A snapshot goes further than the state', [
+      part.last,
+      this.appliedIndex,
+    ]);
+    for (const page of part.pages) this.#writer.takePage(page);
+    this.#writer.beginLog(part.last, part.group);
   }
 
   /** Puts everything that is not in the store into the batch. The next flush begins after `flushed()`. */

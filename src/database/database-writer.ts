@@ -8,17 +8,19 @@
  * ```
  * Everything current or in flight is visible to what is appended next. There is one flush in flight at most.
  */
-import { assert, ByteWriter, type LogIndex, type Revision, type Term, toRevision } from '#base';
+import { assert, ByteWriter, type LogIndex, type Revision, type Term, toHex, toLogIndex, toRevision } from '#base';
 import type { KvBatch } from '#kv';
 import type { StoredEventId, TransactionBodyView } from '#model';
 import { type Applied, type GroupMark, writeApplied } from './applied.ts';
 import { copyRange } from './bytes-range.ts';
+import type { CheckedPage } from './history-import.ts';
 import { IdGiver } from './id-giver.ts';
 import type { KeyFilter } from './key-filter.ts';
 import { HASH_DOMAIN, KeyHash } from './key-hash.ts';
 import { DIRECTORY_BLOCK } from './keys.ts';
 import type { LiveHead } from './live-head.ts';
 import { HEADS_KEPT, LiveHeads } from './live-heads.ts';
+import type { LogPlace } from './page.ts';
 import { Pending } from './pending.ts';
 import { PageDirectory } from './pending-pages.ts';
 import { TRANSACTION_ID_BYTES } from './pending-transactions.ts';
@@ -69,6 +71,7 @@ export class DatabaseWriter {
   readonly #opened: Applied;
   #index: LogIndex;
   #term: Term;
+  #logStart: LogIndex;
   #group: GroupMark;
   #revision: Revision;
   #chainHash: Uint8Array;
@@ -88,6 +91,7 @@ export class DatabaseWriter {
     this.#opened = applied;
     this.#index = applied.index;
     this.#term = applied.term;
+    this.#logStart = applied.logStart;
     this.#group = applied.group;
     this.#revision = applied.revision;
     this.#chainHash = applied.chainHash;
@@ -102,6 +106,7 @@ export class DatabaseWriter {
       ...this.heads.nextIds,
       index: this.#index,
       term: this.#term,
+      logStart: this.#logStart,
       group: this.#group,
       revision: this.#revision,
       chainHash: this.#chainHash,
@@ -165,7 +170,8 @@ export class DatabaseWriter {
     const storedIds = storedIdsOf(events);
     const chainHash = this.#reader.source.sha256([this.#chainHash, stored]);
     const totalEvents = this.#totalEvents + eventCount;
-    const record = { revision, chainHash, storedIds, totalEvents, recordedTimeMs, eventCount, body: stored };
+    const place = { index: this.#index, term: this.#term };
+    const record = { revision, chainHash, storedIds, totalEvents, recordedTimeMs, eventCount, body: stored, place };
     const { pageStart, offset } = this.#current.pages.append(record);
     this.#indexTransaction({ revision, pageStart, shift: offset - body.start });
     this.#noteTransactionId(body, { revision, pageOffset: revision - pageStart });
@@ -174,6 +180,31 @@ export class DatabaseWriter {
     this.#recordedTimeMs = recordedTimeMs;
     this.#totalEvents = totalEvents;
     return { revision, recordedTimeMs, eventCount, storedIds };
+  }
+
+  /**
+   * Appends those transactions of a page of another replica that are not here yet, by the code that writes any other. The
+   * state is then where the page ends: what lies between two of its transactions in the log is not known.
+   */
+  takePage({ page, transactions }: CheckedPage): void {
+    const missing = transactions.filter(({ revision }) => revision > this.#revision);
+    if (missing.length === 0) return;
+    const byteLength = page.bodyLength - (page.records()[transactions.length - missing.length]?.start ?? 0);
+    this.#current.pages.beginRun({ byteLength, count: missing.length });
+    this.advance(page.last.index, page.last.term);
+    for (const { revision, view, chainHash } of missing) {
+      const appended = this.append(view.body);
+      assert(appended.revision === revision, 'A history that is taken over has no gap', [appended.revision, revision]);
+      assert(toHex(this.#chainHash) === toHex(chainHash), 'What is taken over was checked before', revision);
+    }
+  }
+
+  /** Notes that the state is that of a snapshot up to here, and who belonged to the group then or later. */
+  beginLog({ index, term }: LogPlace, group: GroupMark): void {
+    this.advance(index, term);
+    this.#logStart = index;
+    // Its entry may lie ahead. Until it is applied here, nothing in the log may stand before the membership.
+    this.#group = { index: toLogIndex(Math.min(index, group.index)), membership: group.membership };
   }
 
   /** Writes what follows from a transaction that stands in its page already. */

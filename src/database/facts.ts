@@ -40,6 +40,7 @@ export function newDatabase(sha256: Sha256, { databaseId, createdAtMs, membershi
     createdAtMs,
     index: toLogIndex(0),
     term: toTerm(0),
+    logStart: toLogIndex(0),
     group: { index: toLogIndex(0), membership },
     revision: toRevision(0),
     chainHash: genesisHash(sha256, databaseId),

@@ -22,8 +22,11 @@
  *   D13 What constraints make apply look at is bounded, and counted in what follows from the log alone.
  *   D14 A node's number belongs to one store, and is given once; registering again is safe to repeat.
  *   D15 A replica that is leaving keeps its copy until its group is without it; no replica id is given twice.
+ *   D16 What is taken over from another replica goes on where this one stands, checked by its chain of hashes, and leaves
+ *       the state that the log would have led to, at a place in the log that is known.
  */
 export type { Applied } from './applied.ts';
+export type { CatalogDifference } from './catalog-diff.ts';
 export { type CatalogEntry, encodeCatalogEntry } from './catalog-entry.ts';
 export { type CatalogEntryToApply, CatalogMachine, type CatalogOutcome, type PlaceOutcome } from './catalog-machine.ts';
 export {
@@ -34,6 +37,7 @@ export {
   type RegisterOutcome,
 } from './catalog-nodes.ts';
 export type { Binding, CatalogApplied } from './catalog-rows.ts';
+export { CatalogExport, CatalogImport } from './catalog-snapshot.ts';
 export { isCorruptRecord } from './corruption.ts';
 export {
   DatabaseMachine,
@@ -45,6 +49,8 @@ export {
 export { findEvent } from './event-identity.ts';
 export { type DatabaseFacts, databaseAt, genesisHash, type NewDatabase, revisionAtTime } from './facts.ts';
 export { type HeadContent, inlineEntries, readChunk } from './head.ts';
+export { HistoryExport, type HistoryPart } from './history-export.ts';
+export { type CheckedPage, decodeStanding, encodeStanding, HistoryImport, type Standing } from './history-import.ts';
 export {
   HEAD_KIND,
   type HeadKind,
@@ -55,7 +61,7 @@ export {
   RowKeys,
   readTimeKey,
 } from './keys.ts';
-export { Page, type PageRecord } from './page.ts';
+export { type LogPlace, Page, type PageRecord } from './page.ts';
 export { PostingBlock, type PostingEntry } from './posting.ts';
 export { PostingCursor, type PostingCursorOptions } from './posting-cursor.ts';
 export {

@@ -6,8 +6,9 @@
  * checksummed in blocks of 4 KiB, and only those that cover the event are verified.
  *
  * ```
- * u8 format = 1
+ * u8 format = 2
  * varint first revision | varint transaction count | varint events in the revisions before
+ * varint log index of the last transaction | varint its term
  * varint recorded time ms of the first transaction
  * per transaction: varint its bytes in the body | varint event count · 2 + has stored ids | varint recorded time delta
  * varint body length | u32 LE CRC of each 4 KiB of the body, the last one shorter
@@ -15,10 +16,21 @@
  * body
  * ```
  */
-import { ByteReader, type ByteWriter, type Crc32, crc32 } from '#base';
+import {
+  ByteReader,
+  type ByteWriter,
+  type Crc32,
+  crc32,
+  isLogIndex,
+  isTerm,
+  type LogIndex,
+  type Term,
+  toLogIndex,
+  toTerm,
+} from '#base';
 import { corruptRecord } from './corruption.ts';
 
-const FORMAT = 1;
+const FORMAT = 2;
 const BLOCK_BYTES = 4096;
 const RECORD_TAG = 0x0a;
 /** Numbers kept of each transaction: bytes in the body, event count, has stored ids, recorded time. */
@@ -33,6 +45,14 @@ export interface PageOutline {
   readonly eventsBefore: number;
   /** `NUMBERS` for each transaction. */
   readonly numbers: number[];
+  /** The entry of its last transaction: whoever has everything up to this page stands there in the log. */
+  last: LogPlace;
+}
+
+/** A place in the log. */
+export interface LogPlace {
+  readonly index: LogIndex;
+  readonly term: Term;
 }
 
 /** One transaction of a page, without its content. Offsets are in the page's body. */
@@ -50,8 +70,12 @@ export interface PageRecord {
 
 export function pushRecord(
   page: PageOutline,
-  record: Pick<PageRecord, 'eventCount' | 'hasStoredIds' | 'recordedTimeMs'> & { readonly byteLength: number },
+  record: Pick<PageRecord, 'eventCount' | 'hasStoredIds' | 'recordedTimeMs'> & {
+    readonly byteLength: number;
+    readonly place: LogPlace;
+  },
 ): void {
+  page.last = record.place;
   page.numbers.push(record.byteLength, record.eventCount, record.hasStoredIds ? 1 : 0, record.recordedTimeMs);
 }
 
@@ -61,6 +85,8 @@ export function writePage(into: ByteWriter, page: PageOutline, body: Uint8Array,
   into.varint(page.firstRevision);
   into.varint(numbers.length / NUMBERS);
   into.varint(page.eventsBefore);
+  into.varint(page.last.index);
+  into.varint(page.last.term);
   let recordedTimeMs = numbers[3] ?? 0;
   into.varint(recordedTimeMs);
   for (let at = 0; at < numbers.length; at += NUMBERS) {
@@ -82,6 +108,8 @@ export class Page {
   readonly firstRevision: number;
   readonly count: number;
   readonly bodyLength: number;
+  /** The entry of its last transaction. */
+  readonly last: LogPlace;
   readonly #key: Uint8Array;
   readonly #value: Uint8Array;
   readonly #checksum: Crc32;
@@ -102,6 +130,7 @@ export class Page {
     this.firstRevision = header.firstRevision;
     this.count = header.numbers.length / NUMBERS;
     this.bodyLength = header.bodyLength;
+    this.last = header.last;
     this.#numbers = header.numbers;
     this.#eventsBefore = header.eventsBefore;
     this.#bodyStart = header.bodyStart;
@@ -223,6 +252,7 @@ export function writeRecordTag(into: ByteWriter, length: number): number {
 interface Header {
   readonly firstRevision: number;
   readonly eventsBefore: number;
+  readonly last: LogPlace;
   readonly numbers: readonly number[];
   readonly bodyLength: number;
   readonly checksumsStart: number;
@@ -237,6 +267,8 @@ function readHeader(value: Uint8Array): Header | string {
   const firstRevision = reader.varint();
   const count = reader.varint();
   const eventsBefore = reader.varint();
+  const index = reader.varint();
+  const term = reader.varint();
   const numbers = readNumbers(reader, count);
   const bodyLength = reader.varint();
   const checksumsStart = reader.at;
@@ -247,7 +279,9 @@ function readHeader(value: Uint8Array): Header | string {
   const found = crc32(value, 0, headerEnd);
   if (stored !== found) return `the checksum of its header is ${stored}, its content gives ${found}`;
   if (reader.left !== bodyLength) return `its body has ${reader.left} bytes, its header says ${bodyLength}`;
-  return { firstRevision, eventsBefore, numbers, bodyLength, checksumsStart, bodyStart: reader.at };
+  if (!isLogIndex(index) || !isTerm(term)) return `log index ${index} of term ${term} is none`;
+  const last = { index: toLogIndex(index), term: toTerm(term) };
+  return { firstRevision, eventsBefore, last, numbers, bodyLength, checksumsStart, bodyStart: reader.at };
 }
 
 function readNumbers(reader: ByteReader, count: number): readonly number[] {

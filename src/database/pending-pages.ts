@@ -8,7 +8,7 @@ import type { KvBatch } from '#kv';
 import { readLoggedTransaction } from '#model';
 import { copyRange } from './bytes-range.ts';
 import { DIRECTORY_BLOCK, type RowKeys } from './keys.ts';
-import { PAGE_BODY_BYTES, type PageOutline, pushRecord, writePage, writeRecordTag } from './page.ts';
+import { type LogPlace, PAGE_BODY_BYTES, type PageOutline, pushRecord, writePage, writeRecordTag } from './page.ts';
 import { type RecordHead, writeRecordHead } from './record.ts';
 import { emptyDirectoryBits, setDirectoryBit, writeDirectoryRow } from './small-rows.ts';
 
@@ -39,6 +39,14 @@ export interface TransactionToAppend extends RecordHead {
   readonly recordedTimeMs: number;
   readonly eventCount: number;
   readonly body: Uint8Array;
+  /** Where its entry stands in the log. */
+  readonly place: LogPlace;
+}
+
+/** Transactions that go into one page together. */
+export interface PageRun {
+  readonly byteLength: number;
+  readonly count: number;
 }
 
 /** A pending event: canonical bytes, and the id it is stored under if that is not the one in them. */
@@ -52,6 +60,8 @@ export class PendingPages {
   readonly #head = new ByteWriter();
   readonly #value = new ByteWriter(START_BYTES);
   #pages: PendingPage[] = [];
+  /** The next transaction begins a page. */
+  #isClosed = false;
 
   get isEmpty(): boolean {
     return this.#pages.length === 0;
@@ -60,6 +70,14 @@ export class PendingPages {
   /** Bytes of all bodies so far. */
   get byteLength(): number {
     return this.#bodies.length;
+  }
+
+  /** The next transactions, a page at most, are not to be parted: of them only the place of the last is known. */
+  beginRun({ byteLength, count }: PageRun): void {
+    const last = this.#pages.at(-1);
+    if (last === undefined) return;
+    const isTooLong = last.end - last.start + byteLength > PAGE_BODY_BYTES;
+    this.#isClosed = isTooLong || last.count + count > PAGE_TRANSACTIONS_MAX;
   }
 
   append(transaction: TransactionToAppend): AppendedBody {
@@ -73,8 +91,9 @@ export class PendingPages {
     this.#bodies.bytes(transaction.body);
     page.end = this.#bodies.length;
     page.count++;
-    const { eventCount, recordedTimeMs } = transaction;
-    pushRecord(page, { byteLength, eventCount, hasStoredIds: transaction.storedIds.length > 0, recordedTimeMs });
+    const { eventCount, recordedTimeMs, place } = transaction;
+    const hasStoredIds = transaction.storedIds.length > 0;
+    pushRecord(page, { byteLength, eventCount, hasStoredIds, recordedTimeMs, place });
     return { pageStart: page.firstRevision, offset };
   }
 
@@ -106,15 +125,18 @@ export class PendingPages {
   clear(): void {
     this.#bodies.reset();
     this.#pages = [];
+    this.#isClosed = false;
   }
 
   #pageFor(transaction: TransactionToAppend, recordBytes: number): PendingPage {
     const last = this.#pages.at(-1);
     const fits = last !== undefined && last.end - last.start + recordBytes <= PAGE_BODY_BYTES;
-    if (fits && last.count < PAGE_TRANSACTIONS_MAX) return last;
+    if (fits && !this.#isClosed && last.count < PAGE_TRANSACTIONS_MAX) return last;
+    this.#isClosed = false;
     const start = this.#bodies.length;
+    const { revision: firstRevision, place } = transaction;
     const eventsBefore = transaction.totalEvents - transaction.eventCount;
-    const page = { firstRevision: transaction.revision, eventsBefore, numbers: [], start, end: start, count: 0 };
+    const page = { firstRevision, eventsBefore, numbers: [], last: place, start, end: start, count: 0 };
     this.#pages.push(page);
     return page;
   }

@@ -23,6 +23,7 @@ type Table<T> = { readonly [N in keyof T]: MetricDefinition<T[N]> };
 
 const NONE = {};
 const PEER = { peer: 64 };
+const WAY = { way: ['sent', 'received'] } as const;
 const GRPC_METHOD = { grpc_type: ['unary', 'server_stream'], grpc_service: 8, grpc_method: 64 };
 
 export const COUNTERS: Table<CounterLabels> = {
@@ -51,6 +52,11 @@ export const COUNTERS: Table<CounterLabels> = {
   cairn_raft_proposals_committed_total: { help: 'Log entries committed.', labels: NONE },
   cairn_raft_proposals_applied_total: { help: 'Log entries applied.', labels: NONE },
   cairn_raft_proposals_failed_total: { help: 'Proposals refused, or whose outcome is unknown.', labels: NONE },
+  cairn_raft_snapshot_bytes_total: {
+    help: 'Bytes of state sent to members that lack it, and received from leaders.',
+    labels: { ...PEER, ...WAY },
+  },
+  cairn_raft_snapshot_failures_total: { help: 'Transfers of state that did not come to their end.', labels: WAY },
   cairn_wal_write_bytes_total: { help: 'Bytes written to the log.', labels: NONE },
   cairn_store_scrub_bytes_total: { help: 'Bytes of LevelDB tables read again and verified.', labels: NONE },
   cairn_transactions_total: {
@@ -88,6 +94,10 @@ export const GAUGES: Table<GaugeLabels> = {
   cairn_raft_committed_index: { help: 'Committed log index, summed over the groups that are open.', labels: NONE },
   cairn_raft_applied_index: {
     help: 'Applied log index with its rows in the store, summed over the groups that are open.',
+    labels: NONE,
+  },
+  cairn_raft_members_behind: {
+    help: 'Members of groups led here that lack more than the log still has.',
     labels: NONE,
   },
   cairn_raft_proposals_pending: { help: 'Proposals that wait to be committed and applied.', labels: NONE },
@@ -137,6 +147,11 @@ export const HISTOGRAMS: Table<HistogramLabels> = {
     help: 'Time of a linearizable read barrier.',
     labels: NONE,
     buckets: REQUEST_SECONDS,
+  },
+  cairn_raft_snapshot_duration_seconds: {
+    help: 'Time of a transfer of state from its first message to its last.',
+    labels: WAY,
+    buckets: exponential({ from: 0.1, factor: 2, count: 10 }),
   },
   cairn_wal_fsync_duration_seconds: {
     help: 'Time of one write and fdatasync of the log.',

@@ -15,6 +15,9 @@ export type GrpcMethodLabels = {
 /** Another node, by its number; `unknown` for whoever does not say who it is. */
 type PeerLabels = { readonly peer: string };
 
+/** Sent to a member of a group, or received from its leader. */
+type SnapshotWay = 'sent' | 'received';
+
 export type TransactionResult = 'committed' | 'replayed' | 'conflict' | 'invalid' | 'too_large' | 'failed';
 
 export interface CounterLabels {
@@ -31,6 +34,8 @@ export interface CounterLabels {
   readonly cairn_raft_proposals_committed_total: NoLabels;
   readonly cairn_raft_proposals_applied_total: NoLabels;
   readonly cairn_raft_proposals_failed_total: NoLabels;
+  readonly cairn_raft_snapshot_bytes_total: { readonly peer: string; readonly way: SnapshotWay };
+  readonly cairn_raft_snapshot_failures_total: { readonly way: SnapshotWay };
   readonly cairn_wal_write_bytes_total: NoLabels;
   readonly cairn_store_scrub_bytes_total: NoLabels;
   readonly cairn_transactions_total: { readonly origin: 'http' | 'grpc'; readonly result: TransactionResult };
@@ -56,6 +61,7 @@ export interface GaugeLabels {
   readonly cairn_raft_committed_index: NoLabels;
   readonly cairn_raft_applied_index: NoLabels;
   readonly cairn_raft_proposals_pending: NoLabels;
+  readonly cairn_raft_members_behind: NoLabels;
   readonly cairn_store_size_bytes: { readonly kind: 'wal' | 'leveldb' | 'ballast' };
   readonly cairn_store_scrub_round_timestamp_seconds: NoLabels;
   readonly cairn_disk_available_bytes: NoLabels;
@@ -77,6 +83,7 @@ export interface HistogramLabels {
   };
   readonly cairn_raft_proposal_duration_seconds: NoLabels;
   readonly cairn_raft_read_index_duration_seconds: NoLabels;
+  readonly cairn_raft_snapshot_duration_seconds: { readonly way: SnapshotWay };
   readonly cairn_wal_fsync_duration_seconds: NoLabels;
   readonly cairn_store_commit_duration_seconds: NoLabels;
   readonly cairn_transaction_events: NoLabels;

@@ -6,9 +6,10 @@
  * is not believed when it is read. It holds no entries, only where they begin.
  *
  *   W11  In the records of one group: entries are contiguous; no entry has a term beyond the hard state before it; a
- *        term never falls and has one vote; a checkpoint never falls and never passes the last entry; each record is
- *        chained to the one before it. What follows a tombstone is of another copy of the group: it begins with a hard
- *        state, from nothing.
+ *        term never falls and has one vote; a checkpoint never falls and never passes the last entry, unless it is a start
+ *        of the log, which drops all entries and is of no later term than the hard state; each record is chained to the
+ *        one before it. What follows a tombstone is of another copy of the group: it begins with a hard state, from
+ *        nothing.
  *   W12  A segment is needed while it holds an entry after its group's checkpoint, and is given up only together with
  *        every older one.
  */
@@ -105,6 +106,8 @@ export class GroupLedger {
         return this.#truncate(state, record.group, record.index);
       case 'checkpoint':
         return this.#checkpoint(state, record.group, record.checkpoint);
+      case 'log-start':
+        return this.#begin(state, record.group, record.checkpoint);
       case 'group-tombstone':
         return this.#end(state, record.group);
       default:
@@ -151,13 +154,22 @@ export class GroupLedger {
   }
 
   #checkpoint(state: GroupState, group: GroupId, checkpoint: Checkpoint): string | undefined {
-    const before = state.checkpoint;
-    const falls = checkpoint.index < before.index || checkpoint.term < before.term;
-    if (falls || checkpoint.revision < before.revision || checkpoint.index > state.lastIndex) {
+    if (falls(state, checkpoint) || checkpoint.index > state.lastIndex) {
       return `a checkpoint of group ${group} at ${checkpoint.index}, whose entries are ${entriesOf(state)}`;
     }
     state.checkpoint = checkpoint;
     this.#releasePassed(state);
+    return undefined;
+  }
+
+  #begin(state: GroupState, group: GroupId, checkpoint: Checkpoint): string | undefined {
+    if (falls(state, checkpoint) || checkpoint.term > state.hardState.term) {
+      const { term } = state.hardState;
+      return `a start of group ${group} behind ${checkpoint.index} of term ${checkpoint.term}, in term ${term}, whose checkpoint is at ${state.checkpoint.index}`;
+    }
+    this.#release(state, state.claims.length);
+    state.checkpoint = checkpoint;
+    state.lastIndex = checkpoint.index;
     return undefined;
   }
 
@@ -189,6 +201,11 @@ export class GroupLedger {
     if (count > 0) this.#claimCounts.set(segment, count);
     else this.#claimCounts.delete(segment);
   }
+}
+
+/** Whether the checkpoint is behind the group's last. */
+function falls({ checkpoint: before }: GroupState, { index, term, revision }: Checkpoint): boolean {
+  return index < before.index || term < before.term || revision < before.revision;
 }
 
 function newState(): GroupState {

@@ -49,6 +49,7 @@ export const RECORD_TYPE = {
   groupSummary: 6,
   tombstones: 7,
   membership: 8,
+  logStart: 9,
 } as const;
 
 export const RECORD_HEADER_BYTES = 36;
@@ -118,6 +119,8 @@ export type LogRecord =
   | { readonly kind: 'hard-state'; readonly group: GroupId; readonly hardState: HardState }
   | { readonly kind: 'truncate-from'; readonly group: GroupId; readonly index: LogIndex }
   | { readonly kind: 'checkpoint'; readonly group: GroupId; readonly checkpoint: Checkpoint }
+  /** The state became that of a snapshot: the group's log begins behind it, whatever it held before. */
+  | { readonly kind: 'log-start'; readonly group: GroupId; readonly checkpoint: Checkpoint }
   | { readonly kind: 'group-tombstone'; readonly group: GroupId }
   | { readonly kind: 'group-summary'; readonly summary: GroupSummary; readonly chain: number }
   | { readonly kind: 'tombstones'; readonly groups: readonly GroupId[] };
@@ -164,10 +167,12 @@ export class RecordWriter {
   }
 
   checkpoint(group: GroupId, checkpoint: Checkpoint): void {
-    const at = this.#begin(RECORD_TYPE.checkpoint, group, U64_BYTES);
-    writeU64(this.#view, at + RECORD_OFFSET.term, checkpoint.term);
-    writeU64(this.#view, at + RECORD_OFFSET.index, checkpoint.index);
-    writeU64(this.#view, at + RECORD_OFFSET.payload, checkpoint.revision);
+    this.#mark(RECORD_TYPE.checkpoint, group, checkpoint);
+  }
+
+  /** Drops all entries of the group: its state is a snapshot's, durable elsewhere, and its log begins behind that. */
+  logStart(group: GroupId, checkpoint: Checkpoint): void {
+    this.#mark(RECORD_TYPE.logStart, group, checkpoint);
   }
 
   /** Ends the group for ever: nothing may be written for it afterwards, and recovery reports it as dead. */
@@ -210,6 +215,13 @@ export class RecordWriter {
     this.#view = new DataView(this.#bytes.buffer);
     this.#length = 0;
     return taken;
+  }
+
+  #mark(type: number, group: GroupId, { index, term, revision }: Checkpoint): void {
+    const at = this.#begin(type, group, U64_BYTES);
+    writeU64(this.#view, at + RECORD_OFFSET.term, term);
+    writeU64(this.#view, at + RECORD_OFFSET.index, index);
+    writeU64(this.#view, at + RECORD_OFFSET.payload, revision);
   }
 
   #entry(type: number, group: GroupId, { term, index, payload }: LogEntry, level: number): void {
@@ -268,8 +280,9 @@ export function decodeRecord(bytes: Uint8Array, view: DataView, at: number): Log
     case RECORD_TYPE.truncateFrom:
       return { kind: 'truncate-from', group, index };
     case RECORD_TYPE.checkpoint:
+    case RECORD_TYPE.logStart:
       return withSafe(readU64(view, payloadAt), (revision) => ({
-        kind: 'checkpoint',
+        kind: type === RECORD_TYPE.checkpoint ? 'checkpoint' : 'log-start',
         group,
         checkpoint: { index, term, revision: toRevision(revision) },
       }));
@@ -321,6 +334,7 @@ function payloadFits(type: number, payloadBytes: number): boolean {
       return payloadBytes <= PAYLOAD_BYTES_MAX;
     case RECORD_TYPE.hardState:
     case RECORD_TYPE.checkpoint:
+    case RECORD_TYPE.logStart:
       return payloadBytes === U64_BYTES;
     case RECORD_TYPE.truncateFrom:
     case RECORD_TYPE.groupTombstone:

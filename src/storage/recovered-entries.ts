@@ -25,6 +25,7 @@ export class RecoveredEntries {
         return this.#drop(record.group, (entry) => entry.index < record.index);
       case 'checkpoint':
         return this.#drop(record.group, (entry) => entry.index > record.checkpoint.index);
+      case 'log-start':
       case 'group-tombstone':
         this.#entries.delete(record.group);
         return;

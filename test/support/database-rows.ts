@@ -1,15 +1,16 @@
 /** All rows of a group, and what of them must be the same on every replica. */
-import { toHex } from '#base';
+import { type GroupId, toHex } from '#base';
 import { HEAD_KIND, type HeadKind, inlineEntries, RowKeys } from '#database';
-import type { KvRow, KvStore } from '#kv';
+import { type KvReader, type KvRow, type KvStore, memoryKv } from '#kv';
+import { readAppliedRow } from '../../src/database/applied.ts';
 import { readChunk, readHead } from '../../src/database/head.ts';
 import { headTerm, readTimeKey, tableOfKey } from '../../src/database/keys.ts';
 import type { PostingBlock } from '../../src/database/posting.ts';
 import { readEventIdRow, readTimeRow, readTransactionRow } from '../../src/database/small-rows.ts';
 import { sourceOf } from './database-host.ts';
 
-async function rowsOf(kv: KvStore): Promise<readonly KvRow[]> {
-  const range = kv.range(new RowKeys(sourceOf(kv).group).all());
+async function rowsOf(kv: KvReader, group: GroupId = sourceOf(memoryKv()).group): Promise<readonly KvRow[]> {
+  const range = kv.range(new RowKeys(group).all());
   const rows: KvRow[] = [];
   for (let slice = await range.next(1000); slice.length > 0; slice = await range.next(1000)) rows.push(...slice);
   await range.close();
@@ -25,15 +26,16 @@ export async function dump(kv: KvStore): Promise<readonly string[]> {
  * Every row that does not say where pages begin, with the offsets into pages taken out: what replicas share, whatever
  * their flushes.
  */
-export async function sharedContent(kv: KvStore): Promise<readonly unknown[]> {
+export async function sharedContent(kv: KvReader, group?: GroupId): Promise<readonly unknown[]> {
   const shared: unknown[] = [];
   const times: string[] = [];
-  for (const { key, value } of await rowsOf(kv)) {
+  for (const { key, value } of await rowsOf(kv, group)) {
     const table = tableOfKey(key);
     const name = toHex(key);
     const kind = Object.values(HEAD_KIND).find((candidate) => candidate === table);
     if (kind !== undefined) shared.push([name, headContent(kind, key, value)]);
-    else if (table === 0x00 || table === 0x07) shared.push([name, toHex(value)]);
+    else if (table === 0x00) shared.push([name, appliedContent(key, value)]);
+    else if (table === 0x07) shared.push([name, toHex(value)]);
     else if (table === 0x02) shared.push([name, readTransactionRow(key, value).revision]);
     else if (table === 0x06) shared.push([name, entriesOf(readChunk(key, value))]);
     else if (table === 0x08)
@@ -44,6 +46,12 @@ export async function sharedContent(kv: KvStore): Promise<readonly unknown[]> {
     }
   }
   return [...shared, times.toSorted((left, right) => left.localeCompare(right))];
+}
+
+/** How the state came here, by the log or by a snapshot, is each replica's own. */
+function appliedContent(key: Uint8Array, value: Uint8Array): unknown {
+  const { group, ...shared } = readAppliedRow(key, value);
+  return { ...shared, logStart: undefined, membership: toHex(group.membership) };
 }
 
 function headContent(kind: HeadKind, key: Uint8Array, value: Uint8Array): unknown {

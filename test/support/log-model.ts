@@ -65,6 +65,8 @@ function next(group: ModelGroup, record: LogRecord): ModelGroup {
       const checkpoint = { ...record.checkpoint };
       return { ...group, checkpoint, entries: group.entries.filter((entry) => entry.index > checkpoint.index) };
     }
+    case 'log-start':
+      return { ...group, checkpoint: { ...record.checkpoint }, entries: [] };
     case 'group-tombstone':
     case 'group-summary':
     case 'tombstones':
@@ -103,6 +105,8 @@ function write(writer: RecordWriter, record: LogRecord): void {
       return writer.truncateFrom(record.group, record.index);
     case 'checkpoint':
       return writer.checkpoint(record.group, record.checkpoint);
+    case 'log-start':
+      return writer.logStart(record.group, record.checkpoint);
     case 'group-tombstone':
       return writer.groupTombstone(record.group);
     case 'group-summary':
@@ -166,6 +170,7 @@ export class RecordSource {
     if (choice < 8) return this.#vote(group);
     if (choice < 14 && group.terms.length > 0) return this.#truncate(group);
     if (choice < 28 && group.terms.length > 0) return this.#checkpoint(group);
+    if (choice < 32) return this.#start(group);
     return this.#entry(group);
   }
 
@@ -197,6 +202,15 @@ export class RecordSource {
     const term = toTerm(passed.at(-1) ?? 0);
     const checkpoint = { index: toLogIndex(group.checkpoint), term, revision: toRevision(group.revision) };
     return { kind: 'checkpoint', group: toGroupId(group.id), checkpoint };
+  }
+
+  /** Behind anything that the group has had a checkpoint at, its last entry included. */
+  #start(group: SourceGroup): LogRecord {
+    group.checkpoint += this.#draw(2 * group.terms.length + 3);
+    group.terms.length = 0;
+    group.revision += this.#draw(3);
+    const at = { index: toLogIndex(group.checkpoint), term: toTerm(group.term), revision: toRevision(group.revision) };
+    return { kind: 'log-start', group: toGroupId(group.id), checkpoint: at };
   }
 
   #entry(group: SourceGroup): LogRecord {

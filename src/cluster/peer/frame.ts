@@ -24,7 +24,7 @@ export const FRAME_BYTES_MAX: number = 4 * 2 ** 20;
 
 const MAGIC = 0x52465043;
 const FORMAT = 1;
-const KINDS = { messages: 1, forwards: 2 } as const;
+const KINDS = { messages: 1, forwards: 2, letter: 3 } as const;
 const CRC_AT = 4;
 const CHECKED_FROM = 8;
 const UUID_BYTES = 16;
@@ -99,7 +99,8 @@ export function openFrame(frame: Uint8Array, crc32: Crc32): Result<ByteReader, s
 
 function contentOf(kind: number): FrameContent | undefined {
   if (kind === KINDS.messages) return 'messages';
-  return kind === KINDS.forwards ? 'forwards' : undefined;
+  if (kind === KINDS.forwards) return 'forwards';
+  return kind === KINDS.letter ? 'letter' : undefined;
 }
 
 function readPlace(reader: ByteReader): NodePlace | undefined {

@@ -296,7 +296,7 @@ function ownBytes(reader: ByteReader, count: number): Uint8Array {
 }
 
 /** A membership whose members are all on some node; with `failed`, none. */
-function membershipIn(reader: ByteReader, bytes: Uint8Array): Membership {
+export function membershipIn(reader: ByteReader, bytes: Uint8Array): Membership {
   const membership = decodeMembership(bytes);
   if (typeof membership !== 'string' && everybody(membership).every(hasNode)) return membership;
   fail(reader);
@@ -306,12 +306,12 @@ function membershipIn(reader: ByteReader, bytes: Uint8Array): Membership {
 /** Stands where there is no membership, with `failed`. */
 const NOBODY: Membership = { voters: { incoming: [], outgoing: [] }, learners: [], learnersNext: [] };
 
-function writeId(writer: ByteWriter, { index, term }: EntryId): void {
+export function writeId(writer: ByteWriter, { index, term }: EntryId): void {
   writer.varint(index);
   writer.varint(term);
 }
 
-function readId(reader: ByteReader): EntryId {
+export function readId(reader: ByteReader): EntryId {
   return { index: readIndex(reader), term: readTerm(reader) };
 }
 
@@ -365,11 +365,11 @@ export function readGroup(reader: ByteReader): GroupId {
   return CATALOG_GROUP;
 }
 
-function writeFlag(writer: ByteWriter, flag: boolean): void {
+export function writeFlag(writer: ByteWriter, flag: boolean): void {
   writer.u8(flag ? 1 : 0);
 }
 
-function readFlag(reader: ByteReader): boolean {
+export function readFlag(reader: ByteReader): boolean {
   const value = reader.u8();
   if (value > 1) fail(reader);
   return value === 1;

@@ -1,6 +1,6 @@
 /**
  * What this node has to say as frames between it and each of the others: the messages of all groups, and requests that
- * are forwarded (forward-bytes.ts).
+ * are forwarded (forward-bytes.ts), and letters of a snapshot's transfer (letter-bytes.ts).
  *
  * ```
  * content   := u8 flags: 1 held, 2 beats, 4 answers
@@ -32,6 +32,7 @@ import {
   readFrameHeader,
   sealFrame,
 } from './frame.ts';
+import { readLetter, writeLetter } from './letter-bytes.ts';
 import { LANES, type Lane, laneOf } from './links.ts';
 import {
   type Ends,
@@ -45,6 +46,7 @@ import {
 } from './message-bytes.ts';
 import type { NodeId, NodePlace, StoreId } from './place.ts';
 import { type ReadTable, type RowShape, type TableName, TableReader, TableWriter } from './repeat-table.ts';
+import type { SnapshotLetter } from './snapshot-letter.ts';
 
 export interface PeerCodecParts {
   readonly clusterId: string;
@@ -64,6 +66,8 @@ export interface IncomingFrame {
   readonly messages: readonly Envelope[];
   /** In the order in which they were encoded. A frame has either these or messages. */
   readonly forwards: readonly ForwardItem[];
+  /** A frame with a letter of a snapshot's transfer has nothing else. */
+  readonly letter: SnapshotLetter | undefined;
 }
 
 const NO_MESSAGES: readonly Envelope[] = [];
@@ -187,6 +191,16 @@ export class PeerCodec {
     return frames;
   }
 
+  /** A letter of a snapshot's transfer, for the lane `bulk`. */
+  encodeLetter(to: NodePlace, letter: SnapshotLetter): Uint8Array {
+    const writer = this.#writer;
+    const { clusterId, self } = this.#parts;
+    writer.reset();
+    beginFrame(writer, { clusterId, from: self, to }, 'letter');
+    writeLetter(writer, letter, { from: self.node, to: to.node });
+    return this.#sealed();
+  }
+
   /** What is in a frame for this node; the failure says what is wrong with it, and then nothing of it was taken. */
   decode(frame: Uint8Array): Result<IncomingFrame, string> {
     // A Buffer is a Uint8Array whose slices are its own: what is handed on must not be one.
@@ -213,11 +227,18 @@ export class PeerCodec {
   #decodeContent(reader: ByteReader, { from, to, content }: ReceivedHeader): Result<IncomingFrame, string> {
     if (content === 'forwards') {
       const forwards = readForwards(reader);
-      return reader.failed ? failure(MALFORMED) : ok({ from, messages: NO_MESSAGES, forwards });
+      return reader.failed ? failure(MALFORMED) : ok({ from, messages: NO_MESSAGES, forwards, letter: undefined });
+    }
+    const ends = { from: from.node, to: to.node };
+    if (content === 'letter') {
+      const letter = readLetter(reader, ends);
+      if (letter === undefined) return failure(MALFORMED);
+      return ok({ from, messages: NO_MESSAGES, forwards: NO_FORWARDS, letter });
     }
     const peer = this.#correspondent(from);
-    const read = readContent(reader, peer, { from: from.node, to: to.node });
-    return read === undefined ? failure(MALFORMED) : ok({ from, messages: take(read, peer), forwards: NO_FORWARDS });
+    const read = readContent(reader, peer, ends);
+    if (read === undefined) return failure(MALFORMED);
+    return ok({ from, messages: take(read, peer), forwards: NO_FORWARDS, letter: undefined });
   }
 
   /** Begins the content of a frame of the lane `beats`. Returns what has no place in a table. */

@@ -14,11 +14,13 @@ import type { Peer, PeerLinks } from './links.ts';
 import type { PeerObserver } from './observer.ts';
 import type { OutgoingFrame, PeerCodec } from './peer-codec.ts';
 import type { NodeId, NodePlace } from './place.ts';
+import type { SnapshotLetter } from './snapshot-letter.ts';
 
 /** Who the messages are for: the core. */
 export interface PeerReceiver {
   receive(from: NodeId, messages: readonly Envelope[]): void;
   forwarded(from: NodeId, items: readonly ForwardItem[]): void;
+  receiveLetter(from: NodeId, letter: SnapshotLetter): void;
   /** No way leads to the node any more; what it was sent last may be lost. */
   unreachable(node: NodeId): void;
 }
@@ -84,6 +86,12 @@ export class PeerMail implements Peers {
     for (const { lane, frame } of encode(place)) links.send(to, lane, frame);
   }
 
+  sendLetter(to: NodeId, letter: SnapshotLetter): boolean {
+    const { codec, links } = this.#parts;
+    const place = this.#places.get(to) ?? this.#strangers.get(to);
+    return place !== undefined && links.send(to, 'bulk', codec.encodeLetter(place, letter));
+  }
+
   #meet(stranger: NodePlace): void {
     const [first] = this.#strangers.keys();
     if (this.#strangers.size >= STRANGERS_MAX && first !== undefined) this.#strangers.delete(first);
@@ -93,10 +101,11 @@ export class PeerMail implements Peers {
   #take(frame: Uint8Array, receiver: PeerReceiver): void {
     const decoded = this.#parts.codec.decode(frame);
     if (decoded.kind === 'ok') {
-      const { from, messages, forwards } = decoded.value;
+      const { from, messages, forwards, letter } = decoded.value;
       if (!this.#places.has(from.node)) this.#meet(from);
       if (messages.length > 0) receiver.receive(from.node, messages);
       if (forwards.length > 0) receiver.forwarded(from.node, forwards);
+      if (letter !== undefined) receiver.receiveLetter(from.node, letter);
     } else {
       const { observer } = this.#parts;
       observer.receiveFailed(undefined);

@@ -3,6 +3,7 @@
  * metrics and the log.
  */
 import type { Logger, Metrics } from '#observability';
+import type { SnapshotEnding, SnapshotFacts, SnapshotObserver, SnapshotWay } from '../snapshot-observer.ts';
 import type { PeerNote, PeerObserver } from './observer.ts';
 import type { NodeId } from './place.ts';
 
@@ -14,6 +15,8 @@ interface NodeMeasures {
   receivedFailures: number;
   /** As it is now; undefined when nobody has said. */
   isActive: boolean | undefined;
+  /** Of snapshots, without what frames add. */
+  readonly snapshotBytes: Record<SnapshotWay, number>;
   readonly roundTripsMs: number[];
 }
 
@@ -22,6 +25,10 @@ export interface PeerMeasures {
   /** Undefined: of nodes that did not say who they are, or of more than are told apart. */
   readonly nodes: ReadonlyMap<NodeId | undefined, Readonly<NodeMeasures>>;
   readonly notes: readonly PeerNote[];
+  /** Transfers of snapshots that began. */
+  readonly begun: readonly SnapshotFacts[];
+  readonly endings: readonly SnapshotEnding[];
+  readonly membersBehind: number;
 }
 
 /** Strangers may name any node. */
@@ -31,9 +38,13 @@ const MS_PER_SECOND = 1000;
 const UNKNOWN = 'unknown';
 
 /** Gathers in the core's isolate. */
-export class PeerMeasureGatherer implements PeerObserver {
+export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
   #nodes = new Map<NodeId | undefined, NodeMeasures>();
   #notes: PeerNote[] = [];
+  #begun: SnapshotFacts[] = [];
+  #endings: SnapshotEnding[] = [];
+  #membersBehind = 0;
+  #hasNews = false;
 
   sent(node: NodeId, bytes: number): void {
     this.#of(node).sentBytes += bytes;
@@ -63,12 +74,39 @@ export class PeerMeasureGatherer implements PeerObserver {
     if (this.#notes.length < NOTES_MAX) this.#notes.push(note);
   }
 
+  snapshotBegan(facts: SnapshotFacts): void {
+    if (this.#begun.length < NOTES_MAX) this.#begun.push(facts);
+  }
+
+  snapshotMoved(way: SnapshotWay, node: NodeId, bytes: number): void {
+    this.#of(node).snapshotBytes[way] += bytes;
+  }
+
+  snapshotEnded(ending: SnapshotEnding): void {
+    if (this.#endings.length < NOTES_MAX) this.#endings.push(ending);
+  }
+
+  membersBehind(count: number): void {
+    this.#membersBehind = count;
+    this.#hasNews = true;
+  }
+
   /** Everything gathered since the last call; undefined when that is nothing. */
   take(): PeerMeasures | undefined {
-    if (this.#nodes.size === 0 && this.#notes.length === 0) return undefined;
-    const measures = { nodes: this.#nodes, notes: this.#notes };
+    const count = this.#nodes.size + this.#notes.length + this.#begun.length + this.#endings.length;
+    if (count === 0 && !this.#hasNews) return undefined;
+    const measures = {
+      nodes: this.#nodes,
+      notes: this.#notes,
+      begun: this.#begun,
+      endings: this.#endings,
+      membersBehind: this.#membersBehind,
+    };
     this.#nodes = new Map();
     this.#notes = [];
+    this.#begun = [];
+    this.#endings = [];
+    this.#hasNews = false;
     return measures;
   }
 
@@ -82,6 +120,7 @@ export class PeerMeasureGatherer implements PeerObserver {
       receivedBytes: 0,
       receivedFailures: 0,
       isActive: undefined,
+      snapshotBytes: { sent: 0, received: 0 },
       roundTripsMs: [],
     };
     this.#nodes.set(node, measures);
@@ -91,7 +130,11 @@ export class PeerMeasureGatherer implements PeerObserver {
 
 /** Shows in the front what was gathered. */
 export function observePeers(metrics: Metrics, logger: Logger): (measures: PeerMeasures) => void {
-  return ({ nodes, notes }) => {
+  const behind = metrics.gauge('cairn_raft_members_behind', {});
+  return ({ nodes, notes, begun, endings, membersBehind }) => {
+    behind.set(membersBehind);
+    for (const { way, group, node } of begun) logger.info('snapshot-begins', { way, group, peer: node });
+    for (const ending of endings) showEnding(metrics, logger, ending);
     for (const [node, measures] of nodes) show(metrics, node === undefined ? UNKNOWN : String(node), measures);
     for (const { event, node, reason } of notes) {
       const fields = { ...(node === undefined ? {} : { peer: node }), reason };
@@ -106,7 +149,25 @@ function show(metrics: Metrics, peer: string, measures: Readonly<NodeMeasures>):
   metrics.counter('cairn_peer_received_bytes_total', { peer }).add(measures.receivedBytes);
   metrics.counter('cairn_peer_sent_failures_total', { peer }).add(measures.sentFailures);
   metrics.counter('cairn_peer_received_failures_total', { peer }).add(measures.receivedFailures);
+  const { sent, received } = measures.snapshotBytes;
+  if (sent > 0) metrics.counter('cairn_raft_snapshot_bytes_total', { peer, way: 'sent' }).add(sent);
+  if (received > 0) metrics.counter('cairn_raft_snapshot_bytes_total', { peer, way: 'received' }).add(received);
   if (measures.isActive !== undefined) metrics.gauge('cairn_peer_active', { peer }).set(measures.isActive ? 1 : 0);
   const trips = metrics.histogram('cairn_peer_round_trip_time_seconds', { peer });
   for (const elapsedMs of measures.roundTripsMs) trips.observe(elapsedMs / MS_PER_SECOND);
+}
+
+function showEnding(
+  metrics: Metrics,
+  logger: Logger,
+  { way, group, node, fault, bytes, elapsedMs }: SnapshotEnding,
+): void {
+  const fields = { way, group, peer: node, bytes, elapsed_ms: Math.round(elapsedMs) };
+  if (fault === undefined) {
+    metrics.histogram('cairn_raft_snapshot_duration_seconds', { way }).observe(elapsedMs / MS_PER_SECOND);
+    logger.info('snapshot-ends', fields);
+  } else {
+    metrics.counter('cairn_raft_snapshot_failures_total', { way }).add(1);
+    logger.warn('snapshot-fails', { ...fields, reason: fault });
+  }
 }

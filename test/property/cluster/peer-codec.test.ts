@@ -12,7 +12,7 @@ import type { Envelope } from '../../../src/cluster/peer/envelope.ts';
 import { sealFrame } from '../../../src/cluster/peer/frame.ts';
 import { LANES, laneOf } from '../../../src/cluster/peer/links.ts';
 import type { PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
-import { envelopeOf, envelopes, KINDS } from '../../support/cluster/peer-messages.ts';
+import { envelopeOf, envelopes, KINDS, letters } from '../../support/cluster/peer-messages.ts';
 import { codecOf, NORTH, reply, SOUTH, say } from '../../support/cluster/peer-pair.ts';
 
 const RUNS = Number(process.env['PEER_RUNS'] ?? '300');
@@ -97,6 +97,37 @@ describe('what is no frame', () => {
         }
       }),
       { numRuns: RUNS },
+    );
+  });
+});
+
+describe('a letter of a snapshot', () => {
+  it('arrives as it was written', () => {
+    fc.assert(
+      fc.property(letters(NORTH.node, SOUTH.node), (letter) => {
+        const result = codecOf(SOUTH).decode(codecOf(NORTH).encodeLetter(SOUTH, letter));
+        if (result.kind === 'failure') throw new Error(result.reason);
+        expect(result.value).toEqual({ from: NORTH, messages: [], forwards: [], letter });
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('that was changed and has a right checksum is one that could have been written, or a failure (P1)', () => {
+    const change = fc.record({ at: fc.nat(), value: fc.nat(255), cut: fc.boolean() });
+    fc.assert(
+      fc.property(
+        letters(NORTH.node, SOUTH.node),
+        fc.array(change, { minLength: 1, maxLength: 4 }),
+        (letter, changes) => {
+          const bad = forged(codecOf(NORTH).encodeLetter(SOUTH, letter), changes);
+          const result = codecOf(SOUTH).decode(bad);
+          if (result.kind === 'failure' || result.value.letter === undefined) return;
+          const again = codecOf(SOUTH).decode(codecOf(NORTH).encodeLetter(SOUTH, result.value.letter));
+          expect(again).toEqual(result);
+        },
+      ),
+      { numRuns: RUNS * 2 },
     );
   });
 });

@@ -86,7 +86,7 @@ function holdsNeededEntry(
     return !placed.slice(place + 1).some(({ record: later }) => {
       if (later.kind === 'truncate-from') return later.group === record.group && later.index <= record.index;
       if (later.kind === 'checkpoint') return later.group === record.group && later.checkpoint.index >= record.index;
-      return later.kind === 'group-tombstone' && later.group === record.group;
+      return (later.kind === 'group-tombstone' || later.kind === 'log-start') && later.group === record.group;
     });
   });
 }

@@ -14,6 +14,7 @@ import {
   nativeCrc32,
   nativeSha256,
   noPeers,
+  unobservedSnapshots,
 } from '#cluster';
 import { DatabaseReader } from '#database';
 import type { KvReader } from '#kv';
@@ -177,6 +178,7 @@ export class NodeProcess {
       clock,
       monotonicMs: () => clock.monotonicMs(),
       random: bytes,
+      snapshotObserver: unobservedSnapshots,
       observer,
       later: (work) => this.core.turn('later', work),
     };

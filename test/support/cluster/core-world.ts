@@ -3,7 +3,16 @@
  * core, and crashes between any two moments.
  */
 import { type Clock, type GroupId, toGroupId, toNodeId } from '#base';
-import { type CoreLimits, type CorePorts, CoreRuntime, clusterOf, FrontNode, LIMITS, noPeers } from '#cluster';
+import {
+  type CoreLimits,
+  type CorePorts,
+  CoreRuntime,
+  clusterOf,
+  FrontNode,
+  LIMITS,
+  noPeers,
+  unobservedSnapshots,
+} from '#cluster';
 import type { DiskLevel } from '#storage';
 import { LossyKv } from './lossy-kv.ts';
 import { type MachineKit, toyKit } from './machine-kit.ts';
@@ -67,6 +76,7 @@ export class CoreWorld {
       clock,
       monotonicMs: () => this.nowMs,
       random: { bytes: (count) => this.#bytes(count) },
+      snapshotObserver: unobservedSnapshots,
       observer: { elected: noted, followed: noted, committed: noted, synced: noted, written: noted },
       later: setImmediate,
     };

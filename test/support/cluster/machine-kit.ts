@@ -9,6 +9,7 @@ import type { KvReader } from '#kv';
 import { type Constraint, DATA_KIND, encodeEvent, encodeTransactPayload, NO_OPTIONS, ORIGIN, readEvent } from '#model';
 import { databaseMachines } from '../../../src/cluster/database-machines.ts';
 import { nativeCrc32, nativeSha256 } from '../../../src/cluster/native.ts';
+import { sharedContent } from '../database-rows.ts';
 import { historyOf, storedRevision, toyMachines, transactPayload } from './toy-machines.ts';
 
 export interface MachineKit {
@@ -17,6 +18,8 @@ export interface MachineKit {
   readonly payload: (text: string) => Uint8Array;
   /** The texts of a database, by revision. */
   readonly history: (kv: KvReader, group: GroupId) => Promise<readonly string[]>;
+  /** Everything that is stored of a database and must be the same on every replica. */
+  readonly shared: (kv: KvReader, group: GroupId) => Promise<readonly unknown[]>;
   readonly storedRevision: (kv: KvReader, group: GroupId) => Revision;
 }
 
@@ -24,6 +27,7 @@ export const toyKit: MachineKit = {
   machines: toyMachines,
   payload: transactPayload,
   history: async (kv, group) => (await historyOf(kv, group)).map(({ text }) => text),
+  shared: historyOf,
   storedRevision,
 };
 
@@ -48,6 +52,7 @@ export const databaseKit: MachineKit = {
     }
     return texts;
   },
+  shared: sharedContent,
   storedRevision: (kv, group) => readerOf(kv, group).applied()?.revision ?? toRevision(0),
 };
 

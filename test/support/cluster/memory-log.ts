@@ -124,6 +124,8 @@ function after(group: RecoveredGroup, record: LogRecord): RecoveredGroup {
       const { checkpoint } = record;
       return { ...group, checkpoint, entries: group.entries.filter((entry) => entry.index > checkpoint.index) };
     }
+    case 'log-start':
+      return { ...group, checkpoint: record.checkpoint, entries: [] };
     case 'truncate-from':
       return { ...group, entries: group.entries.filter((entry) => entry.index < record.index) };
     case 'group-tombstone':

@@ -5,7 +5,7 @@
  * in one thread and a simulation under a virtual clock can both use it.
  */
 import type { Crc32, NodeId } from '#base';
-import type { Envelope, ForwardItem, OutgoingFrame, Peers } from '#cluster';
+import type { Envelope, ForwardItem, OutgoingFrame, Peers, SnapshotLetter } from '#cluster';
 import { PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
 import { type NodePlace, toStoreId } from '../../../src/cluster/peer/place.ts';
 import type { Draw } from '../log-model.ts';
@@ -21,6 +21,7 @@ export interface NetworkPorts {
 export interface Receiver {
   receive(from: NodeId, messages: readonly Envelope[]): void;
   forwarded(from: NodeId, items: readonly ForwardItem[]): void;
+  receiveLetter(from: NodeId, letter: SnapshotLetter): void;
   unreachable(node: NodeId): void;
 }
 
@@ -38,7 +39,7 @@ export class MemoryNetwork {
   doublePercent = 0;
   delayMsMax = 2;
   /** How many messages left in how many sends. */
-  readonly counts = { sends: 0, messages: 0 };
+  readonly counts = { sends: 0, messages: 0, letters: 0, letterBytes: 0 };
   readonly #ports: NetworkPorts;
   readonly #stations = new Map<NodeId, Station>();
   readonly #cut = new Set<string>();
@@ -77,6 +78,7 @@ export class MemoryNetwork {
       },
       // Everybody finds everybody here.
       setPeers: () => undefined,
+      sendLetter: (to, letter) => isAlive() && this.#sendLetter(node, to, letter),
     };
   }
 
@@ -102,13 +104,16 @@ export class MemoryNetwork {
       from,
       to,
       (codec, place) => codec.encode(place, messages),
-      (frame) => {
-        const times = this.#happens(this.lossPercent) ? 0 : this.#happens(this.doublePercent) ? 2 : 1;
-        for (let time = 0; time < times; time += 1) {
-          this.#ports.after(1 + this.#ports.draw(this.delayMsMax), () => this.#arrive(from, to, frame));
-        }
-      },
+      (frame) => this.#carry(from, to, frame),
     );
+  }
+
+  /** Frames may be lost, doubled and overtaken. */
+  #carry(from: NodeId, to: NodeId, frame: Uint8Array): void {
+    const times = this.#happens(this.lossPercent) ? 0 : this.#happens(this.doublePercent) ? 2 : 1;
+    for (let time = 0; time < times; time += 1) {
+      this.#ports.after(1 + this.#ports.draw(this.delayMsMax), () => this.#arrive(from, to, frame));
+    }
   }
 
   /** Frames of a lane arrive in their order and once each, or not at all: requests of clients depend on it. */
@@ -135,15 +140,28 @@ export class MemoryNetwork {
     for (const { frame } of encode(sender.codec, receiver.place)) send(frame);
   }
 
+  /** The lane `bulk` may be full; whoever sends by it tries again. */
+  #sendLetter(from: NodeId, to: NodeId, letter: SnapshotLetter): boolean {
+    const sender = this.#stations.get(from);
+    const receiver = this.#stations.get(to);
+    if (sender === undefined || receiver === undefined || this.#happens(this.lossPercent)) return false;
+    const frame = sender.codec.encodeLetter(receiver.place, letter);
+    this.counts.letters += 1;
+    this.counts.letterBytes += frame.length;
+    this.#carry(from, to, frame);
+    return true;
+  }
+
   #arrive(from: NodeId, to: NodeId, frame: Uint8Array): void {
     const station = this.#stations.get(to);
     if (station === undefined || this.#cut.has(`${from} ${to}`)) return;
     const decoded = station.codec.decode(frame.slice());
     // The process that it was for has ended: the next one has another store in no case, but may know other tables.
     if (decoded.kind === 'failure') throw new Error(`A frame does not decode: ${decoded.reason}`);
-    const { messages, forwards } = decoded.value;
+    const { messages, forwards, letter } = decoded.value;
     if (messages.length > 0) station.receiver.receive(from, messages);
     if (forwards.length > 0) station.receiver.forwarded(from, forwards);
+    if (letter !== undefined) station.receiver.receiveLetter(from, letter);
   }
 
   #happens(percent: number): boolean {

@@ -13,6 +13,7 @@ import {
 } from '#base';
 import { type Entry, type EntryId, type Membership, type Message } from '#raft';
 import type { Envelope } from '../../../src/cluster/peer/envelope.ts';
+import type { SnapshotContent, SnapshotLetter } from '../../../src/cluster/peer/snapshot-letter.ts';
 
 type Kind = Message['kind'];
 
@@ -121,3 +122,41 @@ export const envelopes: fc.Arbitrary<readonly Envelope[]> = fc.array(
   fc.constantFrom(...KINDS).chain((kind) => envelopeOf(kind)),
   { maxLength: 30 },
 );
+
+const bytes: fc.Arbitrary<Uint8Array> = fc.uint8Array({ maxLength: 300 });
+
+/** Total: a new kind of letter does not compile until it is drawn. */
+const LETTERS: {
+  readonly [K in SnapshotContent['kind']]: fc.Arbitrary<Extract<SnapshotContent, { readonly kind: K }>>;
+} = {
+  offer: fc.record({ kind: fc.constant('offer'), term }),
+  ask: fc.record({ kind: fc.constant('ask'), round: count, credit: count, standing: bytes }),
+  part: fc.record({
+    kind: fc.constant('part'),
+    round: count,
+    seq: count,
+    last: id,
+    isLast: fc.boolean(),
+    members: fc.record({ index, membership }),
+    data: bytes,
+  }),
+  end: fc.record({ kind: fc.constant('end'), reason: fc.constantFrom('done', 'busy', 'refused', 'over') }),
+};
+
+/** Any letter of a snapshot's transfer from one node to another. */
+export function letters(from: NodeId, to: NodeId): fc.Arbitrary<SnapshotLetter> {
+  return fc
+    .record({
+      group: fc.nat(2 ** 32 - 1),
+      copies: fc.tuple(copy, copy),
+      transfer: count,
+      content: fc.oneof(...Object.values(LETTERS)),
+    })
+    .map(({ group, copies, transfer, content }) => ({
+      group: toGroupId(group),
+      from: replicaOf(from, copies[0]),
+      to: replicaOf(to, copies[1]),
+      transfer,
+      content,
+    }));
+}

@@ -3,6 +3,7 @@
  * was refused for good appears, every read sees what was answered before it, and in the end all replicas are the same.
  */
 import { CATALOG_GROUP, DatabaseError, type GroupId, type NodeId, nodeOf, type ReplicaId, replicaOf } from '#base';
+import type { CoreLimits } from '#cluster';
 import { isAt, type Target } from '#raft';
 import type { MachineKit } from './machine-kit.ts';
 import type { Action } from './replica-actions.ts';
@@ -10,6 +11,9 @@ import { ReplicaWorld, type WorldNode } from './replica-world.ts';
 
 /** What came of a schedule. */
 export type Counts = Record<'committed' | 'forwarded' | 'lost' | 'unknown' | 'read' | 'crashes' | 'moves', number>;
+
+/** The log keeps everything: who was away for long needs no snapshot. */
+const KEEPS_ALL: Partial<CoreLimits> = { checkpointIntervalMs: 1e9, checkpointBytes: 1e9 };
 
 export class ReplicaModel {
   readonly world: ReplicaWorld;
@@ -28,12 +32,16 @@ export class ReplicaModel {
     this.group = group;
   }
 
-  static async started(count: number, kit: MachineKit, seed: number): Promise<ReplicaModel> {
+  static async started(
+    count: number,
+    kit: MachineKit,
+    seed: number,
+    limits: Partial<CoreLimits> = KEEPS_ALL,
+  ): Promise<ReplicaModel> {
     const world = await ReplicaWorld.started(count, {
       kit,
       seed,
-      // The log keeps everything: who was away for long needs no snapshot.
-      limits: { checkpointIntervalMs: 1e9, checkpointBytes: 1e9, writeEntries: 3 },
+      limits: { writeEntries: 3, ...limits },
     });
     const catalog = await world.leader(CATALOG_GROUP);
     const { binding } = await world.answer(catalog.front.createDatabase('shop'));
@@ -85,11 +93,14 @@ export class ReplicaModel {
     await world.answer(leader.transact(group, 'the last'));
     await world.pass(2000);
     const histories = new Map<NodeId, readonly string[]>();
+    const stored = new Map<NodeId, string>();
     const isWanted = ({ node }: WorldNode): boolean => everybodyOf(wanted).some((each) => nodeOf(each) === node);
     for (const member of wanted === undefined ? world.up : world.up.filter(isWanted)) {
       await world.answer(member.front.latest(group));
       histories.set(member.node, await member.history(group));
+      stored.set(member.node, JSON.stringify(await world.kit.shared(member.kv, group)));
     }
+    if (new Set(stored.values()).size > 1) this.faults.push(`rows differ: ${[...stored].flat().join('\n')}`);
     const [first = []] = histories.values();
     for (const [node, history] of histories) {
       if (history.join() !== first.join()) this.faults.push(`node ${node} has ${history.join()}, not ${first.join()}`);

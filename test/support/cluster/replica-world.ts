@@ -13,6 +13,7 @@ import {
   LIMITS,
   nativeCrc32,
   type TransactOutcome,
+  unobservedSnapshots,
 } from '#cluster';
 import type { Target } from '#raft';
 import { type Draw, seededDraw } from '../log-model.ts';
@@ -194,6 +195,7 @@ export class WorldNode {
       clock: { nowMs: () => this.#world.nowMs },
       monotonicMs: () => this.#world.nowMs,
       random: { bytes: (count) => Uint8Array.from({ length: count }, () => draw(256)) },
+      snapshotObserver: unobservedSnapshots,
       observer: { elected: noted, followed: noted, committed: noted, synced: noted, written: noted },
       later: setImmediate,
     };

@@ -8,6 +8,7 @@
  */
 import {
   assert,
+  CATALOG_GROUP,
   encodeUtf8,
   type GroupId,
   type NodeId,
@@ -23,7 +24,9 @@ import {
 import type {
   AppliedMark,
   Binding,
+  CatalogChange,
   CatalogMachine,
+  CheckedPart,
   HeldMembership,
   KeyRange,
   Machine,
@@ -32,9 +35,10 @@ import type {
   NodeRegistration,
   Outcome,
   RegisteredNode,
+  StatePart,
 } from '#cluster';
 import { KeyWriter, type KvBatch, type KvReader } from '#kv';
-import type { Membership } from '#raft';
+import type { EntryId, Membership } from '#raft';
 import { place, settle } from '../../../src/database/catalog-placements.ts';
 
 const HEADER_BYTES = 9;
@@ -50,12 +54,15 @@ interface RevisionRow {
   readonly text: string;
   readonly recordedTimeMs: number;
   readonly checksum: number;
+  /** Its entry. */
+  readonly last: EntryId;
 }
 
 const NOTHING: Omit<AppliedRow, 'members'> = {
   index: toLogIndex(0),
   term: toTerm(0),
   revision: toRevision(0),
+  logStart: toLogIndex(0),
   recordedTimeMs: 0,
   checksum: 0,
 };
@@ -110,6 +117,36 @@ export const toyMachines: Machines = {
     batch.put(appliedKey(group), json({ ...NOTHING, ...last, ...durable, members }));
     await kv.write(batch, { sync: true });
   },
+  exportState: async (kv, group, standing) => {
+    const applied = group === CATALOG_GROUP ? readCatalog(kv) : readApplied(kv, group);
+    assert(applied !== undefined, 'What is exported was applied', group);
+    const { index, term, members, revision } = applied;
+    const rows = group === CATALOG_GROUP ? [] : (await historyOf(kv, group)).slice(0, revision);
+    let at = Math.min((parse(standing) as Standing).from, rows.length);
+    const next = async (bytesMax: number): Promise<StatePart> => {
+      const some = rows.slice(at, at + Math.max(1, Math.floor(bytesMax / 1000)));
+      const from = at + 1;
+      at += some.length;
+      const isLast = at >= rows.length;
+      const last = isLast ? { index, term } : (some.at(-1)?.last ?? { index, term });
+      const content = group === CATALOG_GROUP ? applied : { first: from, rows: some };
+      return { data: json(content), last, isLast };
+    };
+    return { members, next };
+  },
+  importState: (_kv, group, machine) => {
+    let from: number = machine.applied.revision;
+    return {
+      resume: () => json({ from }),
+      take: ({ data, last }) => {
+        if (group === CATALOG_GROUP) return { last, basis: 0, bytes: data.length, content: parse(data) };
+        const content = parse(data) as ToyPart;
+        if (content.first > from + 1) return `it begins at ${content.first}, behind ${from}`;
+        from = Math.max(from, content.first - 1 + content.rows.length);
+        return { last, basis: content.first - 1, bytes: data.length, content };
+      },
+    };
+  },
   stamp: (bytes, recordedTimeMs) => {
     new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).setFloat64(1, recordedTimeMs);
   },
@@ -141,12 +178,29 @@ class ToyDatabase implements Machine {
   }
 
   get applied(): AppliedMark {
-    const { index, term, revision } = this.#applied;
-    return { index, term, revision };
+    const { index, term, revision, logStart } = this.#applied;
+    return { index, term, revision, logStart };
   }
 
   get members(): HeldMembership {
     return this.#applied.members;
+  }
+
+  install({ content, last }: CheckedPart & { readonly content: ToyPart }, members: HeldMembership): readonly never[] {
+    assert(last.index > this.#applied.index, 'A snapshot goes further', [this.#applied.index, last.index]);
+    const { revision: before } = this.#applied;
+    assert(content.first <= before + 1, 'A part goes on where the state ends', [before, content.first]);
+    for (const row of content.rows.slice(before + 1 - content.first)) {
+      const revision = toRevision(this.#applied.revision + 1);
+      const { recordedTimeMs } = row;
+      const checksum = nextChecksum(this.#applied.checksum, row.text);
+      assert(checksum === row.checksum, 'A history that is taken over goes on from here', [revision, row.text]);
+      this.#rows.set(revision, row);
+      this.#applied = { ...this.#applied, revision, recordedTimeMs, checksum };
+    }
+    const held = { index: toLogIndex(Math.min(members.index, last.index)), membership: members.membership };
+    this.#applied = { ...this.#applied, ...last, logStart: last.index, members: held };
+    return [];
   }
 
   get recordedTimeMs(): number {
@@ -179,7 +233,7 @@ class ToyDatabase implements Machine {
     const revision = toRevision(basis + 1);
     const checksum = nextChecksum(this.#applied.checksum, stored);
     this.#applied = { ...this.#applied, revision, recordedTimeMs, checksum };
-    this.#rows.set(revision, { text: stored, recordedTimeMs, checksum });
+    this.#rows.set(revision, { text: stored, recordedTimeMs, checksum, last: { index, term } });
     return { kind: 'committed', revision, basis, recordedTimeMs, eventCount: 1, storedIds: [] };
   }
 
@@ -207,6 +261,17 @@ interface CatalogRow extends AppliedMark {
   readonly bindings: readonly Binding[];
   /** In the order of their numbers. */
   readonly nodes: readonly RegisteredNode[];
+}
+
+/** Whoever stands there has so many revisions. */
+interface Standing {
+  readonly from: number;
+}
+
+/** Revisions from `first` on. */
+interface ToyPart {
+  readonly first: number;
+  readonly rows: readonly RevisionRow[];
 }
 
 interface CatalogRequest {
@@ -237,8 +302,8 @@ class ToyCatalog implements CatalogMachine {
   }
 
   get applied(): AppliedMark {
-    const { index, term, revision } = this.#row;
-    return { index, term, revision };
+    const { index, term, revision, logStart } = this.#row;
+    return { index, term, revision, logStart };
   }
 
   readonly recordedTimeMs = 0;
@@ -272,6 +337,23 @@ class ToyCatalog implements CatalogMachine {
     const request = parse(bytes.subarray(HEADER_BYTES)) as CatalogRequest;
     const bound = this.#row.bindings.find(({ name }) => name === request.name);
     return bytes[0] === KIND.create ? this.#create(request, bound) : this.#delete(request, bound);
+  }
+
+  install({ content }: CheckedPart & { readonly content: CatalogRow }): readonly CatalogChange[] {
+    const before = this.#row;
+    assert(content.index > before.index, 'A snapshot goes further', [before.index, content.index]);
+    this.#row = { ...content, logStart: content.index };
+    const has = (bindings: readonly Binding[], { group }: Binding): boolean =>
+      bindings.some((other) => other.group === group);
+    const gone = before.bindings.filter((binding) => !has(content.bindings, binding));
+    const created = content.bindings.filter((binding) => !has(before.bindings, binding));
+    const known = new Set(before.nodes.map((node) => JSON.stringify(node)));
+    const registered = content.nodes.filter((node) => !known.has(JSON.stringify(node)));
+    return [
+      ...registered.map((node) => ({ kind: 'registered' as const, node, isNew: true })),
+      ...gone.map((binding) => ({ kind: 'deleted' as const, binding })),
+      ...created.map((binding) => ({ kind: 'created' as const, binding })),
+    ];
   }
 
   flushInto(batch: KvBatch): void {
@@ -356,6 +438,11 @@ function historyRows(group: GroupId): KeyRange {
 function readApplied(kv: KvReader, group: GroupId): AppliedRow | undefined {
   const value = kv.get(appliedKey(group));
   return value === undefined ? undefined : (parse(value) as AppliedRow);
+}
+
+function readCatalog(kv: KvReader): CatalogRow | undefined {
+  const value = kv.get(appliedKey(CATALOG_GROUP));
+  return value === undefined ? undefined : (parse(value) as CatalogRow);
 }
 
 function json(value: unknown): Uint8Array {

@@ -141,6 +141,7 @@ describe('a node', () => {
     mail.open({
       receive: (_from, messages) => heard.push(...messages),
       forwarded: () => undefined,
+      receiveLetter: () => undefined,
       unreachable: () => undefined,
     });
     mail.setPeers([{ ...self, host: '127.0.0.1', port }]);

@@ -291,6 +291,7 @@ describe('the applied row', () => {
     createdAtMs: u48,
     index: u48.map(toLogIndex),
     term: u48.map(toTerm),
+    logStart: u48.map(toLogIndex),
     revision: u48.map(toRevision),
     chainHash: hash,
     group: fc.record({ index: u48.map(toLogIndex), membership: fc.uint8Array({ maxLength: 40 }) }),
@@ -321,6 +322,7 @@ describe('the applied row', () => {
         createdAtMs: 1_700_000_000_000,
         index: toLogIndex(12),
         term: toTerm(3),
+        logStart: toLogIndex(8),
         revision: toRevision(9),
         group: { index: toLogIndex(4), membership: Uint8Array.of(1, 7, 0, 0, 0) },
         chainHash: new Uint8Array(32).fill(0xaa),
@@ -374,7 +376,8 @@ describe('records', () => {
 describe('pages', () => {
   /** A page of these transactions; their records are opaque here, one byte a fill. */
   function makePage(sizes: readonly number[]): { readonly value: Uint8Array; readonly body: Uint8Array } {
-    const outline = { firstRevision: 100, eventsBefore: 7, numbers: [] };
+    const last = { index: toLogIndex(0), term: toTerm(0) };
+    const outline = { firstRevision: 100, eventsBefore: 7, numbers: [], last };
     const body = new ByteWriter();
     for (const [place, size] of sizes.entries()) {
       const byteLength = writeRecordTag(body, size);
@@ -384,6 +387,7 @@ describe('pages', () => {
         eventCount: place * 2,
         hasStoredIds: place % 2 === 1,
         recordedTimeMs: 5000 + place,
+        place: { index: toLogIndex(1000 + place), term: toTerm(3) },
       });
     }
     const bytes = body.take();
@@ -400,6 +404,7 @@ describe('pages', () => {
         const { value, body } = makePage(list);
         const page = new Page(KEY, value, nativeCrc32);
         expect([page.firstRevision, page.lastRevision, page.count]).toEqual([100, 99 + list.length, list.length]);
+        expect(page.last).toEqual({ index: 999 + list.length, term: 3 });
         expect(page.body()).toEqual(body);
         let totalEvents = 7;
         for (const [place, size] of list.entries()) {

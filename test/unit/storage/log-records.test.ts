@@ -32,6 +32,7 @@ const EXAMPLES: readonly LogRecord[] = [
   { kind: 'hard-state', group, hardState },
   { kind: 'truncate-from', group, index: toLogIndex(42) },
   { kind: 'checkpoint', group, checkpoint },
+  { kind: 'log-start', group, checkpoint },
   { kind: 'group-tombstone', group },
   {
     kind: 'group-summary',
@@ -94,7 +95,8 @@ describe('a log record', () => {
   it.each([
     ['vote', { kind: 'hard-state', group, hardState }, 0],
     ['revision', { kind: 'checkpoint', group, checkpoint }, 0],
-    ['number of a summary', EXAMPLES[7], 24],
+    ['revision of a start', { kind: 'log-start', group, checkpoint }, 0],
+    ['number of a summary', EXAMPLES[8], 24],
   ] as const)('is refused when its %s is beyond 2^53 (W1)', (_name, record, place) => {
     const bytes = encode(record === undefined ? [] : [record]);
     bytes[RECORD_HEADER_BYTES + place + 7] = 1;
@@ -175,6 +177,8 @@ function append(writer: RecordWriter, record: LogRecord): void {
       return writer.truncateFrom(record.group, record.index);
     case 'checkpoint':
       return writer.checkpoint(record.group, record.checkpoint);
+    case 'log-start':
+      return writer.logStart(record.group, record.checkpoint);
     case 'group-tombstone':
       return writer.groupTombstone(record.group);
     case 'group-summary':

@@ -2,7 +2,7 @@
 // Method: logs on a disk in memory whose every call is watched or failed.
 
 import { describe, expect, it } from 'vitest';
-import { toGroupId, toLogIndex, toRevision } from '#base';
+import { toGroupId, toLogIndex, toRevision, toTerm } from '#base';
 import { type EncodedRecords, RecordWriter, Wal } from '#storage';
 import { SECTOR_BYTES } from '../../../src/storage/wal-format.ts';
 import { encode, fold, RecordSource, seededDraw, stateOf } from '../../support/log-model.ts';
@@ -111,6 +111,7 @@ describe('an append', () => {
     ['an entry before its term', encode([entryOf(3, 9)]), /term 9, before its hard state with term 1/],
     ['a second vote in a term', vote(1, 2), /vote of group 7 for 2 in term 1 after one for 1/],
     ['a checkpoint beyond the last entry', checkpoint(3), /checkpoint of group 7 at 3/],
+    ['a start of a later term', logStart(9, 2), /start of group 7 behind 9 of term 2, in term 1/],
   ])('of %s is refused as a bug, and stops the log (W7, W11)', (_what, records, message) => {
     const disk = new MemoryDisk();
     const { wal } = openLog(disk);
@@ -163,6 +164,35 @@ describe('a segment that is full', () => {
     const manyVotes = new RecordWriter();
     for (let group = 0; group < 200; group++) manyVotes.hardState(toGroupId(group), { term: TERM, vote: 1 });
     expect(() => wal.append([manyVotes.take(), entries(1, 40, 300)])).toThrow(/larger segments/);
+  });
+});
+
+describe('a start of the log', () => {
+  it('takes the place of every entry, those behind it included, and the log goes on behind it (W11)', () => {
+    const disk = new MemoryDisk();
+    const { wal } = openLog(disk);
+    wal.append([vote(), entries(1, 4), logStart(2), logStart(9), entries(10, 2)]);
+    expect(stateOf(openLog(disk).recovered).groups[GROUP]).toMatchObject({
+      checkpoint: { index: 9 },
+      entries: [{ index: 10 }, { index: 11 }],
+    });
+  });
+
+  it('is refused behind a checkpoint, as a bug (W11)', () => {
+    const { wal } = openLog(new MemoryDisk());
+    wal.append([vote(), entries(1, 4), checkpoint(3)]);
+    expect(() => wal.append([logStart(2)])).toThrow(/start of group 7 behind 2.*whose checkpoint is at 3/);
+  });
+
+  it('lets the segments of its group go (W12)', () => {
+    const disk = new MemoryDisk();
+    const { wal } = openLog(disk);
+    wal.append([vote()]);
+    let index = 1;
+    for (; segments(disk).length < 3; index++) wal.append([entries(index, 1, 400)]);
+    wal.append([logStart(index + 100)]);
+    wal.tidy();
+    expect(segments(disk)).toEqual([3]);
   });
 });
 
@@ -338,6 +368,11 @@ describe('a log that is opened', () => {
 function checkpoint(index: number): EncodedRecords {
   const at = { index: toLogIndex(index), term: TERM, revision: toRevision(index) };
   return encode([{ kind: 'checkpoint', group: GROUP, checkpoint: at }]);
+}
+
+function logStart(index: number, term: number = TERM): EncodedRecords {
+  const at = { index: toLogIndex(index), term: toTerm(term), revision: toRevision(index) };
+  return encode([{ kind: 'log-start', group: GROUP, checkpoint: at }]);
 }
 
 /** The changes to the disk from now on. */

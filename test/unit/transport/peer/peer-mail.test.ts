@@ -3,7 +3,7 @@
 // two nodes without cores, each a PeerMail over the links of grpc-js.
 
 import { afterEach, describe, expect, it } from 'vitest';
-import { toLogIndex, toTerm } from '#base';
+import { replicaOf, toGroupId, toLogIndex, toTerm } from '#base';
 import {
   type Envelope,
   type NodeId,
@@ -13,6 +13,7 @@ import {
   type OpenPeerLinks,
   PeerCodec,
   PeerMail,
+  type SnapshotLetter,
 } from '#cluster';
 import { createMetrics, type LogFields, type Logger, silentLogger } from '#observability';
 import { openPeerLinks } from '#transport/peer';
@@ -35,6 +36,7 @@ class PostedNode {
   readonly links: OpenPeerLinks;
   readonly mail: PeerMail;
   readonly heard: Envelope[] = [];
+  readonly letters: SnapshotLetter[] = [];
   readonly lost: NodeId[] = [];
 
   static async open(self: NodePlace): Promise<PostedNode> {
@@ -54,6 +56,7 @@ class PostedNode {
     this.mail.open({
       receive: (_from, messages) => this.heard.push(...messages),
       forwarded: () => undefined,
+      receiveLetter: (_from, letter) => this.letters.push(letter),
       unreachable: (node) => this.lost.push(node),
     });
   }
@@ -103,6 +106,22 @@ describe('the messages of two nodes', () => {
     const append = say(3, { kind: 'append', term: TERM, previous, entries: [entry], commit: previous.index });
     north.mail.send(SOUTH.node, [append]);
     await eventually(() => expect(south.heard).toEqual([append]));
+  });
+
+  it('go beside letters of snapshots, which arrive in their order and are counted', async () => {
+    const { north, south } = await pair();
+    const [from, to] = [replicaOf(NORTH.node), replicaOf(SOUTH.node)];
+    const letter = (round: number): SnapshotLetter => ({
+      group: toGroupId(7),
+      from,
+      to,
+      transfer: 12,
+      content: { kind: 'ask', round, credit: 2 ** 20, standing: new Uint8Array(33) },
+    });
+    await eventually(() => expect(north.mail.sendLetter(SOUTH.node, letter(1))).toBe(true));
+    expect(north.mail.sendLetter(SOUTH.node, letter(2))).toBe(true);
+    expect(north.mail.sendLetter(placeOf(3).node, letter(3))).toBe(false);
+    await eventually(() => expect(south.letters).toEqual([letter(1), letter(2)]));
   });
 
   it('are heard again after the other node was lost, and started anew', async () => {
@@ -188,6 +207,28 @@ describe('what links tell', () => {
     if (measures !== undefined) showNorth(measures);
     expect((await read())('cairn_peer_active{peer="2"}')).toBe(0);
     expect(lines.at(-1)?.[0]).toBe('peer-lost');
+  });
+
+  it('tells of snapshots: their bytes, how long they took, and lines at begin and end', async () => {
+    const gatherer = new PeerMeasureGatherer();
+    const facts = { way: 'sent', group: toGroupId(7), node: SOUTH.node } as const;
+    gatherer.membersBehind(2);
+    gatherer.snapshotBegan(facts);
+    gatherer.snapshotMoved('sent', SOUTH.node, 1000);
+    gatherer.snapshotEnded({ ...facts, fault: undefined, bytes: 1000, elapsedMs: 250 });
+    gatherer.snapshotEnded({ ...facts, fault: 'it has not answered', bytes: 0, elapsedMs: 10_000 });
+    const metrics = createMetrics({ runtime: false });
+    const lines: [string, LogFields | undefined][] = [];
+    const line = (event: string, fields?: LogFields): number => lines.push([event, fields]);
+    const measures = gatherer.take();
+    expect(measures).toBeDefined();
+    if (measures !== undefined) observePeers(metrics, { ...silentLogger, info: line, warn: line })(measures);
+    const { body } = await metrics.render();
+    expect(body).toContain('cairn_raft_snapshot_bytes_total{peer="2",way="sent"} 1000');
+    expect(body).toContain('cairn_raft_snapshot_failures_total{way="sent"} 1');
+    expect(body).toContain('cairn_raft_members_behind 2');
+    expect(lines.map(([event]) => event)).toEqual(['snapshot-begins', 'snapshot-ends', 'snapshot-fails']);
+    expect(lines[2]?.[1]).toMatchObject({ group: 7, peer: 2, reason: 'it has not answered' });
   });
 
   it('of more nodes than are told apart is counted together', () => {

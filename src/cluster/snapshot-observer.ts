@@ -1,0 +1,37 @@
+/**
+ * What the transfers of snapshots tell of themselves, for metrics and the log.
+ */
+import type { GroupId, NodeId } from '#base';
+
+/** Sent to a member of a group, or received from its leader. */
+export type SnapshotWay = 'sent' | 'received';
+
+export interface SnapshotFacts {
+  readonly way: SnapshotWay;
+  readonly group: GroupId;
+  /** The other node. */
+  readonly node: NodeId;
+}
+
+export interface SnapshotEnding extends SnapshotFacts {
+  /** Why it failed; undefined when it did not. */
+  readonly fault: string | undefined;
+  readonly bytes: number;
+  readonly elapsedMs: number;
+}
+
+export interface SnapshotObserver {
+  snapshotBegan(facts: SnapshotFacts): void;
+  snapshotMoved(way: SnapshotWay, node: NodeId, bytes: number): void;
+  snapshotEnded(ending: SnapshotEnding): void;
+  /** How many members of groups that this node leads need a snapshot. */
+  membersBehind(count: number): void;
+}
+
+/** For a node that reaches no others. */
+export const unobservedSnapshots: SnapshotObserver = {
+  snapshotBegan: () => undefined,
+  snapshotMoved: () => undefined,
+  snapshotEnded: () => undefined,
+  membersBehind: () => undefined,
+};

@@ -1,0 +1,31 @@
+/**
+ * What has changed between two states of the catalog, as the changes that lead from one to the other.
+ */
+import { isSame, type RegisteredNode } from './catalog-nodes.ts';
+import type { Binding } from './catalog-rows.ts';
+
+/** A state of the catalog, as far as it matters to others. */
+export interface CatalogLists {
+  list(): readonly Binding[];
+  nodes(): readonly RegisteredNode[];
+}
+
+export type CatalogDifference =
+  | { readonly kind: 'created' | 'deleted'; readonly binding: Binding }
+  | { readonly kind: 'registered'; readonly node: RegisteredNode; readonly isNew: boolean };
+
+/** Nodes first, since databases are on them; then what is gone, since its name may be another database's by now. */
+export function diffCatalogs(before: CatalogLists, after: CatalogLists): readonly CatalogDifference[] {
+  const changes: CatalogDifference[] = [];
+  const knownNodes = new Map(before.nodes().map((node) => [node.node, node]));
+  for (const node of after.nodes()) {
+    const known = knownNodes.get(node.node);
+    const isNew = known === undefined;
+    if (isNew || known.state !== node.state || !isSame(known, node)) changes.push({ kind: 'registered', node, isNew });
+  }
+  const kept = new Set(after.list().map(({ group }) => group));
+  const known = new Set(before.list().map(({ group }) => group));
+  for (const binding of before.list()) if (!kept.has(binding.group)) changes.push({ kind: 'deleted', binding });
+  for (const binding of after.list()) if (!known.has(binding.group)) changes.push({ kind: 'created', binding });
+  return changes;
+}

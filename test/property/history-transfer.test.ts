@@ -1,0 +1,134 @@
+// Goal: a replica that takes over the history of another, from wherever it stands and in whatever parts, stores what the
+// log would have led it to, and goes on by the log (D8, D16); what is damaged on the way is refused and changes nothing.
+// Method: two machines; the second takes a random beginning of the log itself and the rest in parts, while the first one
+// goes on, with flushes and restarts in between; rows compared byte by byte.
+
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { toLogIndex } from '#base';
+import { encodeStanding, HistoryExport, HistoryImport, type HistoryPart } from '#database';
+import { DatabaseHost } from '../support/database-host.ts';
+import type { OracleRequest } from '../support/database-oracle.ts';
+import { arbRequest, payloadOf, stampMs } from '../support/database-requests.ts';
+import { sharedContent } from '../support/database-rows.ts';
+
+const TIMEOUT_MS = 60_000;
+const requests = fc
+  .array(arbRequest({ variety: 40, eventsMax: 12 }), { minLength: 10, maxLength: 60, size: 'max' })
+  .map((list) => list.map((request, step): OracleRequest => ({ ...request, stampedMs: stampMs(step, 0) })));
+
+function standingOf({ machine }: DatabaseHost): Uint8Array {
+  const { revision, chainHash } = machine.applied;
+  return encodeStanding({ revision, chainHash });
+}
+
+function opened(host: DatabaseHost, standing: Uint8Array): HistoryExport {
+  const history = HistoryExport.open(host.source, standing);
+  if (typeof history === 'string') throw new Error(history);
+  return history;
+}
+
+function take(to: DatabaseHost, check: HistoryImport, part: HistoryPart, from: HistoryExport): void {
+  const pages = check.take(part.data);
+  if (typeof pages === 'string') throw new Error(pages);
+  to.machine.install({ pages, last: part.last, group: from.group });
+}
+
+async function hostWith(list: readonly OracleRequest[], flushes: readonly number[] = []): Promise<DatabaseHost> {
+  const host = new DatabaseHost();
+  for (const [place, request] of list.entries()) {
+    await host.apply(payloadOf(request));
+    if ((flushes[place] ?? 0) < 3) await host.flush();
+  }
+  await host.flush();
+  return host;
+}
+
+describe('a history that is taken over', () => {
+  it(
+    'leads to the same content, from any revision on, in parts of any size (D8, D16)',
+    async () => {
+      const dice = fc.array(fc.nat(9), { minLength: 60, maxLength: 60 });
+      const sizes = fc.constantFrom(1, 500, 4000, 60_000);
+      const property = fc.asyncProperty(requests, dice, fc.nat(59), sizes, async (list, rolls, cut, bytesMax) => {
+        const one = await hostWith(list, rolls);
+        const other = await hostWith(list.slice(0, cut % list.length));
+        const history = opened(one, standingOf(other));
+        // What is written from now on lies above the mark.
+        await one.apply(payloadOf(list.slice(0, 1)[0] as OracleRequest));
+        await one.flush();
+        const check = new HistoryImport(other.source, other.machine.applied);
+        for (let part = await history.next(bytesMax), at = 0; ; part = await history.next(bytesMax), at += 1) {
+          take(other, check, part, history);
+          const { index, revision } = other.machine.applied;
+          expect([index, other.machine.applied.logStart]).toEqual([part.last.index, part.last.index]);
+          if ((rolls[at] ?? 0) > 4) await other.flush();
+          if ((rolls[at] ?? 0) > 7) other.machine = (await reopened(other, revision)) ?? other.machine;
+          if (part.isLast) break;
+        }
+        await other.flush();
+        const mark = await hostWith(list, rolls);
+        expect(await sharedContent(other.kv)).toEqual(await sharedContent(mark.kv));
+      });
+      await fc.assert(property, { numRuns: 40 });
+    },
+    TIMEOUT_MS,
+  );
+
+  it('goes on by the log where it ends', async () => {
+    const list = fc.sample(requests, { numRuns: 1, seed: 11 })[0] ?? [];
+    const one = await hostWith(list.slice(0, 8));
+    const other = new DatabaseHost();
+    const history = opened(one, standingOf(other));
+    take(other, new HistoryImport(other.source, other.machine.applied), await history.next(1e6), history);
+    for (const host of [one, other]) {
+      for (const [place, request] of list.slice(8).entries()) {
+        const index = toLogIndex(9 + place);
+        const needs = host.machine.needs(payloadOf(request));
+        if (needs.length > 0) await host.flush();
+        const answers = await host.machine.answer(needs);
+        host.machine.apply({ index, term: host.machine.applied.term, payload: payloadOf(request), answers });
+      }
+      await host.flush();
+    }
+    expect(await sharedContent(other.kv)).toEqual(await sharedContent(one.kv));
+  });
+
+  it('is refused where its bytes, its chain or its place are not right, and then nothing of a part counts', async () => {
+    const list = fc.sample(requests, { numRuns: 1, seed: 5 })[0] ?? [];
+    const one = await hostWith(list);
+    const other = new DatabaseHost();
+    const { data } = await opened(one, standingOf(other)).next(1e6);
+    const check = new HistoryImport(other.source, other.machine.applied);
+    const whole = check.standing;
+    for (let at = 0; at < data.length; at += 1 + Math.floor(data.length / 500)) {
+      const flipped = data.slice();
+      flipped[at] = (flipped[at] ?? 0) ^ 1;
+      expect(check.take(flipped), `a bit of byte ${at}`).toBeTypeOf('string');
+      expect(check.take(data.subarray(0, at)).length, `cut at ${at}`).toBeGreaterThanOrEqual(0);
+      if (check.standing.revision > 0) throw new Error(`a part that was cut at ${at} has counted`);
+    }
+    expect(check.standing).toEqual(whole);
+    expect(check.take(data)).not.toBeTypeOf('string');
+    expect(check.standing.revision).toBe(one.machine.revision);
+  });
+
+  it('is not given to whoever has another one', async () => {
+    const list = fc.sample(requests, { numRuns: 1, seed: 5 })[0] ?? [];
+    const one = await hostWith(list);
+    const chainHash = new Uint8Array(32).fill(1);
+    expect(HistoryExport.open(one.source, encodeStanding({ revision: 1, chainHash }))).toMatch(/chain hash 0101/);
+    expect(HistoryExport.open(one.source, new Uint8Array(3))).toMatch(/where it stands/);
+    // One that has more is told only how far the log has come.
+    const ahead = opened(one, encodeStanding({ revision: 1e6, chainHash }));
+    const { index, term } = one.machine.applied;
+    expect(await ahead.next(10)).toEqual({ data: new Uint8Array(0), last: { index, term }, isLast: true });
+  });
+});
+
+/** The machine as a restart finds it, if everything was written. */
+async function reopened(host: DatabaseHost, revision: number): Promise<DatabaseHost['machine'] | undefined> {
+  if (host.storedRevision !== revision) return undefined;
+  const { DatabaseMachine } = await import('#database');
+  return DatabaseMachine.open(host.source);
+}
