@@ -11,6 +11,8 @@ export interface NodeProcess {
   /** host:port of the gRPC server. */
   readonly grpc: string;
   readonly http: string;
+  /** host:port where other nodes find it. */
+  readonly peer: string;
   /** What the process has written to stdout. */
   output(): string;
   /** What the process has written to stderr. */
@@ -34,6 +36,7 @@ interface ReadyLine {
   readonly event: string;
   readonly grpc: string;
   readonly http: string;
+  readonly peer: string;
 }
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -71,6 +74,7 @@ export async function startNode(options: NodeOptions): Promise<NodeProcess> {
     pid: child.pid ?? 0,
     grpc: ready.grpc,
     http: ready.http,
+    peer: ready.peer,
     output: () => output,
     log: () => log,
     kill: (signal) => void child.kill(signal),

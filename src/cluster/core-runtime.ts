@@ -24,7 +24,7 @@ import { GroupTimers } from './group-timers.ts';
 import { Leadership } from './leadership.ts';
 import type { Commands, CoreLink, Report } from './link.ts';
 import { LogFeed } from './log-feed.ts';
-import type { CatalogMachine } from './machine.ts';
+import type { CatalogMachine, DurableMark } from './machine.ts';
 import { MembershipDriver } from './membership-driver.ts';
 import type { CatalogChange } from './node.ts';
 import type { CoreLevels } from './observer.ts';
@@ -33,6 +33,7 @@ import type { Envelope } from './peer/envelope.ts';
 import type { ForwardItem } from './peer/forward.ts';
 import type { SnapshotLetter } from './peer/snapshot-letter.ts';
 import { peersOf } from './peers.ts';
+import type { PlacementView } from './placement.ts';
 import { Intake } from './proposals.ts';
 import { RaftTotals } from './raft-totals.ts';
 import { ReadBarrier } from './read-barrier.ts';
@@ -41,6 +42,7 @@ import { Registrar, type Registration } from './registrar.ts';
 import { Replication } from './replication.ts';
 import { Reporter } from './reporter.ts';
 import { Snapshots } from './snapshots.ts';
+import { placementView } from './spread.ts';
 import { Trash } from './trash.ts';
 import { Waiters } from './waiters.ts';
 import { Warmer } from './warmer.ts';
@@ -121,11 +123,8 @@ export class CoreRuntime implements CoreLink {
       install: (group, parts) => this.#apply.onInstall(group, parts),
       begin: (group, mark, snapshot) => this.#feed.begin(group, mark, snapshot),
     });
-    this.#checkpointer = new Checkpointer({
-      limits,
-      syncStore,
-      record: (group, mark) => this.#feed.checkpoint(group.id, mark),
-    });
+    const record = (group: Group, mark: DurableMark): void => this.#feed.checkpoint(group.id, mark);
+    this.#checkpointer = new Checkpointer({ limits, syncStore, record });
     const sliceRows = limits.trashSliceRows;
     this.#trash = new Trash({ kv, rowsOf: (group) => machines.rowsOf(group), syncStore, sliceRows });
     this.#lifecycle = new Lifecycle(
@@ -135,7 +134,10 @@ export class CoreRuntime implements CoreLink {
     const requests = { reporter, touch, absence, monotonicMs, step };
     const forwards = new Forwards({ peers: ports.peers, limits, session: seed() >>> 0, ...requests });
     this.#forwards = forwards;
-    this.#intake = new Intake({ machines, limits, clock, random, placement, disk, forwards, ...requests });
+    const find = (id: GroupId): Group | undefined => this.#lifecycle.find(id);
+    const view = (): PlacementView => placementView(this.#catalog, find, monotonicMs());
+    const world = { clock, random, placement, view, disk };
+    this.#intake = new Intake({ machines, limits, forwards, ...world, ...requests });
     this.#reads = new ReadBarrier(requests);
     this.#leadership = new Leadership({
       limits,
@@ -148,9 +150,7 @@ export class CoreRuntime implements CoreLink {
     });
     this.#membership = new MembershipDriver({ limits, wanted: ports.wanted, step });
     const catalog = (): CatalogMachine => this.#catalog;
-    const find = (id: GroupId): Group | undefined => this.#lifecycle.find(id);
-    const waitMs = limits.leaderWaitMs;
-    this.#registrar = new Registrar({ node, machines, catalog, find, waitMs, monotonicMs, step });
+    this.#registrar = new Registrar({ node, machines, limits, catalog, find, monotonicMs, step });
     this.#handlers = this.#handleEffects();
     this.#catalog = machines.openCatalog(kv, ports.founders);
   }
@@ -388,9 +388,15 @@ export class CoreRuntime implements CoreLink {
     for (const change of turn.changes) {
       if (change.kind === 'deleted') this.#bury(change.binding.group, nowMs);
       else if (change.kind === 'created') this.#replication.begin(change.binding, nowMs);
-      else this.#ports.peers.setPeers(peersOf(this.#catalog.nodes()));
+      else this.#placesChanged();
     }
     this.#endTurn();
+  }
+
+  #placesChanged(): void {
+    this.#ports.peers.setPeers(peersOf(this.#catalog.nodes()));
+    const catalog = this.#lifecycle.find(CATALOG_GROUP);
+    if (catalog !== undefined) this.#membership.review(catalog);
   }
 
   #afterApply(group: Group, bytes: number, nowMs: number): void {

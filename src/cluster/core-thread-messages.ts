@@ -23,6 +23,8 @@ export interface CoreOrder {
   readonly limits: CoreLimits;
   readonly store: LevelStoreOptions;
   readonly walSegmentBytes: number;
+  /** Of a new database, if there are so many nodes. */
+  readonly copies: number;
   /** Without it nothing that links need is loaded, and nobody reaches this node. */
   readonly links: LinksOrder | undefined;
 }

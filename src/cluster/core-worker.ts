@@ -6,7 +6,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type MessagePort, parentPort } from 'node:worker_threads';
-import { type Address, assert } from '#base';
+import { type Address, assert, CATALOG_GROUP } from '#base';
 import { members } from '#raft';
 import { LogThread, openLevelStore, type WalIdentity } from '#storage';
 import { unpackCommands } from './command-message.ts';
@@ -25,7 +25,7 @@ import { nativeCrc32, nativeRandom, wallClock } from './native.ts';
 import type { NodeIdentity } from './node.ts';
 import { uuidBytes } from './node-rows.ts';
 import { MeasureGatherer } from './observer.ts';
-import type { NodeRegistration } from './outcome.ts';
+import type { NodeRegistration, RegisteredNode } from './outcome.ts';
 import { Announcer } from './peer/announcer.ts';
 import { type AskToJoin, type JoinReply, type JoinRequest, joinCluster } from './peer/join.ts';
 import type { OpenPeerLinks, Peer, PeerLinksOptions } from './peer/links.ts';
@@ -34,9 +34,10 @@ import { PeerMail } from './peer/peer-mail.ts';
 import { PeerMeasureGatherer } from './peer/peer-measures.ts';
 import { toStoreId } from './peer/place.ts';
 import { noPeers, type Peers, peersOf } from './peers.ts';
-import { clusterOf, FOUNDERS } from './placement.ts';
+import { FOUNDERS } from './placement.ts';
 import { packReport } from './report-message.ts';
 import { type SnapshotObserver, unobservedSnapshots } from './snapshot-observer.ts';
+import { catalogTarget, spreadOver } from './spread.ts';
 
 /** How late a deadline of the core may be noticed. */
 const TICK_MS = 50;
@@ -91,9 +92,13 @@ async function start(
   });
   const gatherer = new MeasureGatherer();
   const reach = order.links === undefined ? undefined : await openReach(port, parts, identity, order.links);
+  /** Of the catalog, as soon as it is open. */
+  const registered: { nodes: () => readonly RegisteredNode[] } = { nodes: () => [] };
   const ports: CorePorts = {
-    ...clusterOf([identity.node], identity.node),
+    node: identity.node,
     founders: FOUNDERS,
+    placement: spreadOver(order.copies, identity.node),
+    wanted: (group) => (group === CATALOG_GROUP ? catalogTarget(registered.nodes()) : undefined),
     kv: store,
     syncStore: () => store.checkpointFiles(),
     log,
@@ -108,8 +113,11 @@ async function start(
     later: setImmediate,
   };
   const core = await CoreRuntime.open(ports, recovered);
+  registered.nodes = () => core.catalog.nodes;
   core.onFailure((failure) => fail(port, failure));
   reach?.begin(core);
+  // It may lead since it was opened, when nobody could say yet what is wanted.
+  core.reviewMembership(CATALOG_GROUP);
   core.onReport((report) => {
     post(port, packReport(report, gatherer.take(core.levels)));
   });

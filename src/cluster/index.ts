@@ -94,7 +94,8 @@ export { PeerMail, type PeerMailParts, type PeerReceiver } from './peer/peer-mai
 export { isNodeId, isStoreId, type NodeId, type NodePlace, type StoreId, toNodeId, toStoreId } from './peer/place.ts';
 export type { SnapshotLetter } from './peer/snapshot-letter.ts';
 export { noPeers, type Peers } from './peers.ts';
-export { type ClusterPorts, clusterOf, type Placement } from './placement.ts';
+export { type ClusterPorts, clusterOf, type Placement, type PlacementView } from './placement.ts';
 export { type SnapshotObserver, unobservedSnapshots } from './snapshot-observer.ts';
+export { catalogTarget, spreadOver } from './spread.ts';
 export { type NodeOptions, startNode } from './start-node.ts';
 export type { CheckedPart, StateExport, StateImport, StatePart } from './state-transfer.ts';

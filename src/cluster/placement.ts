@@ -4,10 +4,19 @@
  */
 import { type GroupId, type NodeId, type ReplicaId, replicaOf, toNodeId } from '#base';
 import { type Membership, membershipOf, type Target } from '#raft';
+import type { Binding, RegisteredNode } from './outcome.ts';
+
+/** What whoever leads the catalog knows when it places a database. */
+export interface PlacementView {
+  readonly nodes: readonly RegisteredNode[];
+  readonly bindings: readonly Binding[];
+  /** Nodes that answer. */
+  readonly answering: ReadonlySet<NodeId>;
+}
 
 export interface Placement {
   /** The voters of a new group: at least one, each on a node of its own. */
-  replicas(): readonly ReplicaId[];
+  replicas(view: PlacementView): readonly ReplicaId[];
 }
 
 /** Whoever begins a cluster is its first node, and its catalog begins with that node alone. */

@@ -23,7 +23,7 @@ import type { Waiting } from './group-proposals.ts';
 import type { CoreLimits } from './limits.ts';
 import { type Commands, type CreateRequest, type DeleteRequest, isForeign, type Proposal } from './link.ts';
 import type { Machines } from './machine.ts';
-import type { Placement } from './placement.ts';
+import type { Placement, PlacementView } from './placement.ts';
 import {
   backlogFull,
   clockBeforeEpoch,
@@ -42,6 +42,8 @@ export interface IntakePorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly placement: Placement;
+  /** What a database is placed by. */
+  readonly view: () => PlacementView;
   readonly reporter: Reporter;
   readonly forwards: Forwards;
   readonly disk: () => DiskLevel;
@@ -183,7 +185,12 @@ export class Intake {
   #creation({ token, name, staysHere }: CreateRequest, createdAtMs: number): Proposal {
     const { random, machines, placement } = this.#ports;
     const databaseId = toDatabaseId(uuidv7(createdAtMs, random.bytes(UUID_RANDOM_BYTES)));
-    const payload = machines.encodeCreate({ name, databaseId, createdAtMs, replicas: placement.replicas() });
+    const payload = machines.encodeCreate({
+      name,
+      databaseId,
+      createdAtMs,
+      replicas: placement.replicas(this.#ports.view()),
+    });
     return { token, group: CATALOG_GROUP, payload, tellsAdmission: false, staysHere, creates: name };
   }
 

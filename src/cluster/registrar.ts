@@ -9,6 +9,7 @@ import { type Address, CATALOG_GROUP, type NodeId, nodeOf } from '#base';
 import { isSame } from '#database';
 import type { Input } from '#raft';
 import type { Group } from './group.ts';
+import type { CoreLimits } from './limits.ts';
 import type { CatalogMachine, Machines } from './machine.ts';
 import type { NodeRegistration, RegisteredNode } from './outcome.ts';
 
@@ -23,7 +24,7 @@ export interface RegistrarPorts {
   readonly machines: Machines;
   readonly catalog: () => CatalogMachine;
   readonly find: (id: Group['id']) => Group | undefined;
-  readonly waitMs: number;
+  readonly limits: CoreLimits;
   readonly monotonicMs: () => number;
   readonly step: (group: Group, input: Input) => void;
 }
@@ -48,7 +49,7 @@ export class Registrar {
 
   /** Answered by a later call of `settle`. */
   register(registration: NodeRegistration, isOwn: boolean): Promise<Registration> {
-    const endMs = this.#ports.monotonicMs() + this.#ports.waitMs;
+    const endMs = this.#ports.monotonicMs() + this.#ports.limits.leaderWaitMs;
     return new Promise((resolve) => {
       this.#waiting = [...this.#waiting, { registration, isOwn, endMs, resolve, term: -1 }];
     });

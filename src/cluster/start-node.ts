@@ -22,6 +22,7 @@ import { observePeers } from './peer/peer-measures.ts';
 import { watchTables } from './table-watch.ts';
 
 const DISK_CHECK_MS = 250;
+const COPIES_DEFAULT = 3;
 
 export interface NodeOptions {
   /** The file that the thread of the core runs: it calls `runCore`. */
@@ -38,6 +39,8 @@ export interface NodeOptions {
   readonly links?: LinksOrder;
   /** Where others are. A new store joins their cluster; one that belongs to a cluster holds it against theirs. */
   readonly join?: { readonly seeds: readonly Address[]; readonly waitMs: number };
+  /** Of a new database, if there are so many nodes; 3 by default. */
+  readonly copies?: number;
   /** Copies of a database go to different zones. */
   readonly zone?: string;
   /** Free space below which writes, or all appends, are refused; by default shares of the disk. */
@@ -66,7 +69,8 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   );
   const limits = { ...LIMITS, ...options.limits };
   const links = joining.links;
-  const parts = { ...places, identity, limits, store: options.store ?? {}, walSegmentBytes, links };
+  const { copies = COPIES_DEFAULT } = options;
+  const parts = { ...places, identity, limits, store: options.store ?? {}, walSegmentBytes, copies, links };
   const order = { kind: 'open', ...parts } as const;
   const opening = core.open(order);
   options.onRecovering?.();

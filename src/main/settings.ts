@@ -22,6 +22,7 @@ export interface Config {
   readonly join: readonly Address[];
   readonly joinWaitMs: number;
   readonly zone: string;
+  readonly copies: number;
   readonly nodeName: string;
   readonly logLevel: LogLevel;
   readonly corsOrigins: string;
@@ -81,6 +82,11 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     type: plainText('a name', 63),
     default: 'default',
     help: 'What this node may fail together with, such as a zone or a rack. Copies of a database go to different zones.',
+  },
+  copies: {
+    type: wholeNumber({ min: 1, max: 7, unit: 'copies' }),
+    default: 3,
+    help: 'How many nodes hold a new database, if there are so many. With 3 it stays available when one of them fails, with 5 when two do. The setting of the node that leads the catalog counts.',
   },
   nodeName: {
     type: plainText('a name', 63),
@@ -168,6 +174,7 @@ export function buildConfig(read: <T>(key: string, setting: Setting<T>) => T): C
     join: read('join', SETTINGS.join),
     joinWaitMs: read('joinWaitMs', SETTINGS.joinWaitMs),
     zone: read('zone', SETTINGS.zone),
+    copies: read('copies', SETTINGS.copies),
     nodeName: read('nodeName', SETTINGS.nodeName),
     logLevel: read('logLevel', SETTINGS.logLevel),
     corsOrigins: read('corsOrigins', SETTINGS.corsOrigins),

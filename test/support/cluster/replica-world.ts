@@ -88,8 +88,9 @@ export class ReplicaWorld {
   /** What the core of a node is told, and its bounds. */
   portsOf(node: NodeId): ClusterPorts & Pick<CorePorts, 'limits'> {
     const { cluster = clusterOf, limits } = this.#options;
-    const wanted = (group: GroupId): Target | undefined => this.#wanted.get(group);
-    return { ...cluster(this.nodes, node), wanted, limits: { ...LIMITS, ...limits } };
+    const ports = cluster(this.nodes, node);
+    const wanted = (group: GroupId): Target | undefined => this.#wanted.get(group) ?? ports.wanted(group);
+    return { ...ports, wanted, limits: { ...LIMITS, ...limits } };
   }
 
   /** Whoever leads the group, now or later, is to make it this. */
