@@ -1,0 +1,89 @@
+/**
+ * npm run dev: a cluster of three nodes on this machine, with their logs in this terminal; Ctrl-C stops all of them.
+ *
+ *   npm run dev -- [--data ./data] [--nodes 3] [--free-ports]
+ *
+ * Node 1 begins the cluster, the others join it; their directories are <data>/dev-1 and so on, and the next run goes on
+ * with them. Node n has the ports of `npm start` plus 10 · (n - 1), or any free ones with --free-ports. The nodes run
+ * from the sources. One that ends stays away until the next run; the others go on as far as they can.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { readNumber, readOptions } from './support/command-line.ts';
+
+interface ReadyLine {
+  readonly grpc: string;
+  readonly http: string;
+  readonly peer: string;
+}
+
+const MAIN = resolve(import.meta.dirname, '../src/main/main.ts');
+const PORTS = { 'grpc-port': 50_051, 'http-port': 3_000, 'metrics-port': 9_464, 'peer-port': 50_052 };
+const PORTS_APART = 10;
+
+const values = readOptions({ data: './data', nodes: '3', 'free-ports': undefined }, ['free-ports']);
+const count = readNumber('nodes', values.nodes, { min: 1, isWhole: true });
+const data = values.data ?? './data';
+const hasFreePorts = values['free-ports'] !== undefined;
+const running = new Set<ChildProcess>();
+let isStopping = false;
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
+
+const seed = await start(1);
+const others = Array.from({ length: count - 1 }, (_, at) => start(at + 2, seed.peer));
+await Promise.all(others);
+if (!isStopping) say('dev', `all ${count} nodes are ready; Ctrl-C stops them`);
+
+/** Resolves when the node is ready. Without a seed it begins a cluster. A node that cannot start ends them all. */
+async function start(number: number, peer?: string): Promise<ReadyLine> {
+  const name = `node-${number}`;
+  const ports = Object.entries(PORTS).map(
+    ([flag, port]) => `--${flag}=${hasFreePorts ? 0 : port + PORTS_APART * (number - 1)}`,
+  );
+  const place = [`--data-dir=${join(data, `dev-${number}`)}`, `--node-name=${name}`, '--ballast-bytes=0'];
+  const settings = [...place, ...ports, ...(peer === undefined ? [] : [`--join=${peer}`])];
+  const args = ['--conditions=source', '--disable-warning=ExperimentalWarning', MAIN, ...settings];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  running.add(child);
+  createInterface({ input: child.stderr }).on('line', (line) => say(name, readable(line)));
+  const ended = once(child, 'exit').then(([code, signal]: (number | string | null)[]) => {
+    running.delete(child);
+    say(name, `ended with ${code ?? signal}`);
+    return undefined;
+  });
+  const ready = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), ended]);
+  if (ready === undefined) {
+    if (!isStopping) process.exitCode = 1;
+    stop();
+    return new Promise(() => undefined);
+  }
+  const line: ReadyLine = JSON.parse(String(ready[0]));
+  say(name, `process ${child.pid}: gRPC ${line.grpc}, HTTP ${line.http}`);
+  return line;
+}
+
+/** Nodes that share a terminal have got its Ctrl-C, too; they take both for one. */
+function stop(): void {
+  isStopping = true;
+  for (const child of running) child.kill('SIGTERM');
+}
+
+/** A line of a log as people read it: time, level, event, and what it says about it. */
+function readable(line: string): string {
+  try {
+    const { level, time, event, node: _node, ...rest }: Record<string, unknown> = JSON.parse(line);
+    const said = Object.entries(rest).map(
+      ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+    );
+    return [String(time).slice(11, 19), String(level).padEnd(5), event, ...said].join(' ');
+  } catch {
+    return line;
+  }
+}
+
+function say(who: string, text: string): void {
+  process.stdout.write(`${who.padEnd(7)}| ${text}\n`);
+}
