@@ -14,7 +14,7 @@
  * written and its machine has looked.
  */
 import { CATALOG_GROUP } from '#base';
-import type { KvBatch, KvStore } from '#kv';
+import type { KvStore } from '#kv';
 import type { Entry, Input } from '#raft';
 import { ApplyTurn } from './apply-turn.ts';
 import type { PartToInstall } from './backlog.ts';
@@ -35,8 +35,8 @@ export interface ApplyPorts {
   readonly installed: (group: Group, part: CheckedPart) => void;
   /** The store has a part of a snapshot, up to this mark. */
   readonly installWritten: (group: Group, mark: AppliedMark) => void;
-  /** Carries out a change of the catalog: puts what belongs to it into the batch of the entry. */
-  readonly change: (change: CatalogChange, batch: KvBatch) => void;
+  /** Carries out a change of the catalog: puts what belongs to it into the turn of the entry. */
+  readonly change: (change: CatalogChange, turn: ApplyTurn) => void;
   /** Outcomes that may be told now. */
   readonly told: (settlements: readonly Settlement[]) => void;
   /** The turn's batch is in the store; writing it took so long. Ends by calling `apply` and `write`. */
@@ -162,7 +162,7 @@ export class ApplyLoop {
     this.#turn.add(group, entry, outcome);
     if (outcome === undefined || !isChange(outcome)) return;
     this.#turn.changes.push(outcome);
-    this.#ports.change(outcome, this.#turn.batch);
+    this.#ports.change(outcome, this.#turn);
   }
 
   /** Installs the next part of a snapshot, if there is one. */
@@ -172,7 +172,7 @@ export class ApplyLoop {
     const { part, members } = next;
     for (const change of group.machine.install(part, members)) {
       this.#turn.changes.push(change);
-      this.#ports.change(change, this.#turn.batch);
+      this.#ports.change(change, this.#turn);
     }
     this.#turn.addPart(group, part.bytes);
     if (group.backlog.isEmpty) this.#isUrgent = true;
@@ -226,5 +226,6 @@ export class ApplyLoop {
 }
 
 function isChange(outcome: Outcome): outcome is CatalogChange {
-  return outcome.kind === 'created' || outcome.kind === 'deleted' || outcome.kind === 'registered';
+  const { kind } = outcome;
+  return kind === 'created' || kind === 'deleted' || kind === 'moved' || kind === 'registered';
 }

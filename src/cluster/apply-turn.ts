@@ -1,6 +1,7 @@
 /**
  * One turn of the apply loop: a batch of the store, and what is to be said at once and when it is written.
  */
+import type { GroupId } from '#base';
 import type { KvBatch } from '#kv';
 import type { Entry } from '#raft';
 import type { Group } from './group.ts';
@@ -8,7 +9,7 @@ import type { CoreLimits } from './limits.ts';
 import type { Settlement } from './link.ts';
 import type { AppliedMark } from './machine.ts';
 import type { CatalogChange } from './node.ts';
-import type { Outcome } from './outcome.ts';
+import type { Binding, Outcome } from './outcome.ts';
 import { notCommitted } from './refusals.ts';
 
 export class ApplyTurn {
@@ -16,6 +17,9 @@ export class ApplyTurn {
   /** Answers that wait for the batch: they speak of rows, and whoever gets one looks there without waiting. */
   readonly settlements: Settlement[] = [];
   readonly changes: CatalogChange[] = [];
+  /** Groups of which this node gives up its copy, and databases of which it gets one whose first rows are in the batch. */
+  readonly ended: GroupId[] = [];
+  readonly begun: Binding[] = [];
   readonly #limits: CoreLimits;
   readonly #bytesOf = new Map<Group, number>();
   readonly #marks = new Map<Group, AppliedMark>();

@@ -56,7 +56,7 @@ export class LiveCatalog implements CatalogMirror {
 
   apply(change: CatalogChange): void {
     if (change.kind === 'registered') this.#nodes.set(change.node.node, change.node);
-    else if (change.kind === 'created') this.#bind(change.binding);
+    else if (change.kind !== 'deleted') this.#bind(change.binding);
     else {
       this.#byName.delete(change.binding.name);
       this.#groups.delete(change.binding.group);

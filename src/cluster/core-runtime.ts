@@ -8,7 +8,6 @@
  * applied, the front gets one report, and the next batch of the store is written.
  */
 import { CATALOG_GROUP, type DatabaseError, type GroupId, type NodeId } from '#base';
-import type { KvBatch } from '#kv';
 import type { Fact, Input, Membership } from '#raft';
 import type { BatchId, DiskLevel, PersistedFacts, RecoveredLog } from '#storage';
 import { ApplyLoop } from './apply-loop.ts';
@@ -18,15 +17,16 @@ import { Checkpointer } from './checkpoint.ts';
 import type { CorePorts } from './core-ports.ts';
 import { carryOut, type EffectHandlers } from './effects.ts';
 import { Forwards } from './forwards.ts';
+import type { Freshness } from './freshness.ts';
 import type { Group } from './group.ts';
 import { type AppliedTail, Lifecycle } from './group-lifecycle.ts';
 import { GroupTimers } from './group-timers.ts';
+import { Hosting } from './hosting.ts';
 import { Leadership } from './leadership.ts';
 import type { Commands, CoreLink, Report } from './link.ts';
 import { LogFeed } from './log-feed.ts';
 import type { CatalogMachine, DurableMark } from './machine.ts';
-import { MembershipDriver } from './membership-driver.ts';
-import type { CatalogChange } from './node.ts';
+import { Moves } from './moves.ts';
 import type { CoreLevels } from './observer.ts';
 import type { NodeRegistration } from './outcome.ts';
 import type { Envelope } from './peer/envelope.ts';
@@ -37,12 +37,12 @@ import type { PlacementView } from './placement.ts';
 import { Intake } from './proposals.ts';
 import { RaftTotals } from './raft-totals.ts';
 import { ReadBarrier } from './read-barrier.ts';
-import { beginLogs, checkCatalog, checkUnlogged, recoverDatabases } from './recovery.ts';
 import { Registrar, type Registration } from './registrar.ts';
 import { Replication } from './replication.ts';
 import { Reporter } from './reporter.ts';
 import { Snapshots } from './snapshots.ts';
 import { placementView } from './spread.ts';
+import { startUp } from './startup.ts';
 import { Trash } from './trash.ts';
 import { Waiters } from './waiters.ts';
 import { Warmer } from './warmer.ts';
@@ -67,7 +67,8 @@ export class CoreRuntime implements CoreLink {
   readonly #intake: Intake;
   readonly #reads: ReadBarrier;
   readonly #leadership: Leadership;
-  readonly #membership: MembershipDriver;
+  readonly #moves: Moves;
+  readonly #hosting: Hosting;
   readonly #registrar: Registrar;
   readonly #handlers: EffectHandlers;
   readonly #waiters = new Waiters();
@@ -104,7 +105,7 @@ export class CoreRuntime implements CoreLink {
       step,
       installed: (group, part) => this.#snapshots.installed(group, part),
       installWritten: (group, mark) => this.#snapshots.written(group, mark),
-      change: (change, batch) => this.#change(change, batch),
+      change: (change, turn) => this.#hosting.change(change, turn),
       told: (settlements) => reporter.settle(settlements),
       written: (turn, elapsedMs) => this.#written(turn, elapsedMs),
       answered: () => this.#endTurn(),
@@ -125,8 +126,7 @@ export class CoreRuntime implements CoreLink {
     });
     const record = (group: Group, mark: DurableMark): void => this.#feed.checkpoint(group.id, mark);
     this.#checkpointer = new Checkpointer({ limits, syncStore, record });
-    const sliceRows = limits.trashSliceRows;
-    this.#trash = new Trash({ kv, rowsOf: (group) => machines.rowsOf(group), syncStore, sliceRows });
+    this.#trash = new Trash({ ...ports, cleared: (group) => this.#cleared(group) });
     this.#lifecycle = new Lifecycle(
       { node, kv, machines, limits, reporter, monotonicMs, seed, step, opened },
       recovered.groups,
@@ -148,7 +148,9 @@ export class CoreRuntime implements CoreLink {
       passOn: (group) => this.#intake.passOn(group),
       step,
     });
-    this.#membership = new MembershipDriver({ limits, wanted: ports.wanted, step });
+    const tell: Forwards['tell'] = (to, group, payload) => forwards.tell(to, group, payload);
+    this.#moves = new Moves({ machines, limits, wanted: ports.wanted, find, tell, monotonicMs, step });
+    this.#hosting = this.#host();
     const catalog = (): CatalogMachine => this.#catalog;
     this.#registrar = new Registrar({ node, machines, limits, catalog, find, monotonicMs, step });
     this.#handlers = this.#handleEffects();
@@ -162,7 +164,7 @@ export class CoreRuntime implements CoreLink {
 
   /** When `tick` is next worth calling; undefined when nothing waits for time to pass. */
   get deadlineMs(): number | undefined {
-    const parts = [this.#checkpointer, this.#timers, this.#trash, this.#membership, this.#snapshots];
+    const parts = [this.#checkpointer, this.#timers, this.#trash, this.#moves.driver, this.#snapshots];
     const first = Math.min(...parts.map(({ deadlineMs }) => deadlineMs ?? Number.POSITIVE_INFINITY));
     return Number.isFinite(first) ? first : undefined;
   }
@@ -207,7 +209,7 @@ export class CoreRuntime implements CoreLink {
       const nowMs = this.#ports.monotonicMs();
       this.#replication.campaign(nowMs);
       for (const group of this.#timers.due(nowMs)) this.#step(group, { kind: 'tick' });
-      this.#membership.drive(nowMs);
+      this.#moves.driver.drive(nowMs);
       this.#snapshots.tick(nowMs);
       this.#leadership.expire(nowMs);
       this.#intake.takeAgain(this.#forwards.expire(nowMs));
@@ -244,10 +246,13 @@ export class CoreRuntime implements CoreLink {
 
   /** Another membership may be wanted for the group than before. */
   reviewMembership(id: GroupId): void {
-    this.#turn(() => {
-      const group = this.#lifecycle.touch(id);
-      if (group !== undefined) this.#membership.review(group);
-    });
+    this.#turn(() => this.#review(id));
+  }
+
+  /** Asks the catalog to have these nodes hold the database; what becomes of it, the catalog will show. */
+  place(id: GroupId, nodes: readonly NodeId[]): void {
+    const binding = this.#catalog.list().find(({ group }) => group === id);
+    if (binding !== undefined) this.#turn(() => this.#moves.place(binding, nodes));
   }
 
   /** A store asks to be a node, or a node says where it is now. Never rejects; unanswered if the core fails. */
@@ -274,7 +279,7 @@ export class CoreRuntime implements CoreLink {
       this.#trash.close();
       this.#warmer.close();
       this.#snapshots.close();
-      this.#membership.close();
+      this.#moves.driver.close();
     });
     await this.#until(() => this.#isIdle());
     const handOverMs = this.#ports.monotonicMs() + this.#ports.limits.handOverMs;
@@ -286,31 +291,43 @@ export class CoreRuntime implements CoreLink {
   }
 
   async #recover(recovered: RecoveredLog): Promise<void> {
-    const { kv, machines, log } = this.#ports;
+    const { log } = this.#ports;
     log.onPersisted((through, facts) => this.#turn(() => this.#persisted(through, facts)));
     log.onFatal((failure) => this.#fail(failure));
-    if (checkCatalog(this.#catalog, recovered)) {
-      beginLogs([{ group: CATALOG_GROUP, mark: this.#catalog.applied }], this.#feed, this.#lifecycle);
-    }
-    for (const binding of this.#catalog.list()) this.#lifecycle.admit(binding);
-    const catalog = this.#open(() => this.#lifecycle.openCatalog(this.#catalog));
-    await this.#until(() => catalog.isSettled);
-    const plan = await recoverDatabases(this.#ports, recovered, (group) => this.#lifecycle.isKnown(group));
-    const known = this.#catalog.list().map(({ group }) => group);
-    const unlogged = known.filter((group) => this.#lifecycle.isHere(group) && !recovered.groups.has(group));
-    checkUnlogged(machines, kv, unlogged);
-    // A delete that the catalog has only now applied has ended its group itself; a group ends once.
-    for (const group of plan.orphans) if (this.#lifecycle.isUntouched(group)) this.#feed.tombstone(group);
-    const others = this.#catalog.list().filter(({ replicas }) => replicas.length > 1);
-    const shared = new Set(others.map(({ group }) => group));
-    // A group with other members has something to apply as soon as it is led, and until then they may lack its entries.
-    const ahead = plan.ahead.filter(({ group }) => !shared.has(group));
-    if (ahead.length + plan.restarts.length > 0) await this.#ports.syncStore();
-    beginLogs(plan.restarts, this.#feed, this.#lifecycle);
-    for (const { group, mark } of ahead) this.#feed.checkpoint(group, mark);
-    const behind = this.#open(() => [...shared, ...plan.behind].map((group) => this.#lifecycle.touch(group)));
-    await this.#until(() => behind.every((group) => group?.isSettled !== false));
-    await this.#trash.recover(this.#ports.monotonicMs());
+    await startUp({
+      ...this.#ports,
+      recovered,
+      lifecycle: this.#lifecycle,
+      hosting: this.#hosting,
+      trash: this.#trash,
+      feed: this.#feed,
+      catalog: this.#catalog,
+      note: (binding) => this.#moves.note(binding),
+      turn: (work) => this.#turn(work),
+      until: (isDone) => this.#until(isDone),
+    });
+  }
+
+  async #cleared(group: GroupId): Promise<void> {
+    await this.#hosting.cleared(group);
+    this.#turn(() => undefined);
+  }
+
+  #host(): Hosting {
+    return new Hosting({
+      ...this.#ports,
+      moves: this.#moves,
+      lifecycle: this.#lifecycle,
+      trash: this.#trash,
+      feed: this.#feed,
+      closed: (group) => this.#closed(group),
+      begun: (binding) => this.#replication.begin(binding, this.#ports.monotonicMs()),
+    });
+  }
+
+  /** Who asked how far a group must be: its clients, with numbers above 0, or this node for itself. */
+  #asker(id: number): ReadBarrier | Freshness {
+    return id < 0 ? this.#moves.freshness : this.#reads;
   }
 
   #opened(group: Group, tail: AppliedTail): void {
@@ -329,13 +346,13 @@ export class CoreRuntime implements CoreLink {
         this.#replication.applying(group, entries);
         this.#apply.onApply(group, entries);
       },
-      readReady: (group, effect) => this.#reads.onReady(group, effect),
-      readRefused: (group, id, refusal) => this.#reads.onRefused(group, id, refusal),
+      readReady: (group, effect) => this.#asker(effect.id).onReady(group, effect),
+      readRefused: (group, id, refusal) => this.#asker(id).onRefused(group, id, refusal),
       send: (group, to, message) => this.#replication.post(group, to, message),
       loadEntries: (group, effect) => this.#replication.loadEntries(group, effect),
       sendSnapshot: (group, to, term) => this.#snapshots.send(group, to, term),
       installSnapshot: (group) => this.#snapshots.install(group),
-      membershipRefused: (_group, refusal) => this.#membership.onRefused(refusal),
+      membershipRefused: (_group, refusal) => this.#moves.driver.onRefused(refusal),
       fact: (group, fact) => this.#note(group, fact),
     };
   }
@@ -353,7 +370,7 @@ export class CoreRuntime implements CoreLink {
     if (fact.kind === 'became-leader') this.#ports.observer.elected();
     if (fact.kind === 'became-follower' && fact.leader !== undefined) this.#ports.observer.followed();
     this.#leadership.note(group, fact);
-    this.#membership.note(group, fact);
+    this.#moves.driver.note(group, fact);
   }
 
   #persisted(through: BatchId, facts: PersistedFacts): void {
@@ -364,16 +381,9 @@ export class CoreRuntime implements CoreLink {
     });
   }
 
-  /** Puts what a change of the catalog means into the batch that applies it. */
-  #change(change: CatalogChange, batch: KvBatch): void {
-    if (change.kind === 'registered') return;
-    const { group } = change.binding;
-    if (change.kind === 'created') return this.#lifecycle.create(change.binding, batch);
-    this.#trash.mark(batch, group);
-    const closed = this.#lifecycle.remove(group);
-    if (closed === undefined) return;
+  #closed(closed: Group): void {
     this.#leadership.forget(closed);
-    this.#membership.forget(closed);
+    this.#moves.driver.forget(closed);
     this.#replication.closed(closed);
     this.#totals.closed(closed.raft);
   }
@@ -385,18 +395,22 @@ export class CoreRuntime implements CoreLink {
     this.#reporter.catalog(turn.changes);
     for (const group of turn.groups) this.#afterApply(group, turn.bytesOf(group), nowMs);
     this.#reporter.settle(turn.settlements);
+    this.#hosting.written(turn);
     for (const change of turn.changes) {
-      if (change.kind === 'deleted') this.#bury(change.binding.group, nowMs);
-      else if (change.kind === 'created') this.#replication.begin(change.binding, nowMs);
-      else this.#placesChanged();
+      if (change.kind === 'moved') this.#review(change.binding.group);
+      else if (change.kind === 'registered') this.#placesChanged();
     }
     this.#endTurn();
   }
 
   #placesChanged(): void {
     this.#ports.peers.setPeers(peersOf(this.#catalog.nodes()));
-    const catalog = this.#lifecycle.find(CATALOG_GROUP);
-    if (catalog !== undefined) this.#membership.review(catalog);
+    this.#review(CATALOG_GROUP);
+  }
+
+  #review(id: GroupId): void {
+    const group = this.#lifecycle.touch(id);
+    if (group !== undefined) this.#moves.driver.review(group);
   }
 
   #afterApply(group: Group, bytes: number, nowMs: number): void {
@@ -405,12 +419,6 @@ export class CoreRuntime implements CoreLink {
     if (group.id !== CATALOG_GROUP) this.#reporter.applied({ group: group.id, revision: group.written.revision });
     this.#reads.release(group);
     if (group.isReady) this.#intake.release(group);
-  }
-
-  /** The delete is durable: ends the group in the log. Its rows go when nobody can be reading them any more. */
-  #bury(group: GroupId, nowMs: number): void {
-    this.#feed.tombstone(group);
-    this.#trash.add(group, nowMs + this.#ports.limits.trashDelayMs);
   }
 
   #clearTrash(nowMs: number): void {
@@ -438,12 +446,6 @@ export class CoreRuntime implements CoreLink {
   #isIdle(): boolean {
     if (!this.#apply.isIdle || this.#forwards.count > 0) return false;
     return ![...this.#lifecycle.openGroups].some(({ isBusy }) => isBusy);
-  }
-
-  #open<Opened>(work: () => Opened): Opened {
-    const opened = work();
-    this.#turn(() => undefined);
-    return opened;
   }
 
   /** One way in. What it throws is a broken invariant or broken data: the core stops. */

@@ -43,6 +43,9 @@ export interface ForwardsPorts {
   readonly session: number;
 }
 
+/** No request of this process has this number: its answers are nobody's. */
+const NOBODY = 2 ** 32 - 1;
+
 /** A request that has no answer yet. */
 interface Sent extends Waiting {
   readonly to: NodeId;
@@ -96,6 +99,11 @@ export class Forwards {
     const { group, payload, creates } = proposal;
     if (creates === undefined) this.#post(to, { kind: 'propose', session, id, group, payload });
     else this.#post(to, { kind: 'create', session, id, name: creates });
+  }
+
+  /** Hands a payload to the node that leads the group. Nobody waits for what becomes of it. */
+  tell(to: NodeId, group: GroupId, payload: Uint8Array): void {
+    this.#post(to, { kind: 'propose', session: this.#ports.session, id: NOBODY, group, payload });
   }
 
   /** Takes answers in; returns what the other node asks for, to be taken in like what the front asks for. */

@@ -13,6 +13,7 @@ import {
   type LeaderAddress,
   type NodeId,
   nodeOf,
+  type ReplicaId,
   type Revision,
   Slots,
   toRevision,
@@ -42,7 +43,7 @@ import type {
   WriteOptions,
 } from './node.ts';
 import type { FrontObserver } from './observer.ts';
-import type { CreateOutcome, DeleteOutcome, Outcome, TransactOutcome } from './outcome.ts';
+import type { Binding, CreateOutcome, DeleteOutcome, Outcome, TransactOutcome } from './outcome.ts';
 import { draining, payloadTooLarge } from './refusals.ts';
 import { Revisions } from './revisions.ts';
 
@@ -266,15 +267,25 @@ export class FrontNode implements Node {
   #take({ catalog, applied, leaders, admitted, settlements }: Report): void {
     for (const { group, node } of leaders) this.#leaders.set(group, node);
     for (const change of catalog) {
+      const before = change.kind === 'moved' ? this.#catalog.lookup(change.binding.name) : undefined;
       this.#catalog.apply(change);
-      if (change.kind !== 'deleted') continue;
-      this.#revisions.remove(change.binding.group);
-      this.#leaders.delete(change.binding.group);
+      if (change.kind === 'deleted') {
+        this.#revisions.remove(change.binding.group);
+        this.#leaders.delete(change.binding.group);
+      } else if (change.kind === 'moved' && this.#own(before) !== this.#own(change.binding)) {
+        this.#revisions.restart(change.binding.group);
+        this.#leaders.delete(change.binding.group);
+      }
     }
     for (const { group, revision } of applied) if (this.#catalog.has(group)) this.#revisions.advance(group, revision);
     for (const token of admitted) this.#pending.get(token)?.onAdmitted?.();
     const nowMs = this.#ports.monotonicMs();
     for (const settlement of settlements) this.#settle(settlement, nowMs);
+  }
+
+  /** The replica of this node among those that hold a database. */
+  #own(binding: Binding | undefined): ReplicaId | undefined {
+    return binding?.replicas.find((replica) => nodeOf(replica) === this.identity.node);
   }
 
   #settle(settlement: Settlement, nowMs: number): void {

@@ -1,9 +1,9 @@
 /**
  * Which groups are on this node, and which of them are open.
  *
- *   (catalog: created) --> dormant --> open --> closed (catalog: deleted)
+ *   (catalog) --> awaited --> dormant --> open --> closed (catalog: deleted, or held elsewhere)
  *
- * A dormant group is a number in a map; it is opened by the first request or message that touches it. One that is alone
+ * An awaited group has no rows in the store yet (C15). A dormant group is a number in a map; it is opened by the first request or message that touches it. One that is alone
  * asks for leadership at once; one with other members is opened as soon as it is known, and waits for a leader. A closed group is forgotten: its requests are refused, its rows are trash, its log is ended (C4).
  *
  *   C9  Who belongs to a group is written with the entry that says so and, once that is applied, in the applied row; a
@@ -22,17 +22,8 @@ import {
   toReplicaId,
   toTerm,
 } from '#base';
-import type { KvBatch, KvReader } from '#kv';
-import {
-  type Entry,
-  type EntryId,
-  type HardState,
-  type Input,
-  membershipOf,
-  ORIGIN,
-  openReplica,
-  REPLICATION,
-} from '#raft';
+import type { KvReader } from '#kv';
+import { type Entry, type EntryId, type HardState, type Input, ORIGIN, openReplica, REPLICATION } from '#raft';
 import type { RecoveredGroup } from '#storage';
 import { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
@@ -66,7 +57,9 @@ export class Lifecycle {
   readonly #recovered: Map<GroupId, RecoveredGroup>;
   /** Not open, and the replica that this node holds. */
   readonly #dormant = new Map<GroupId, ReplicaId>();
-  /** Databases of the catalog that other nodes hold, and this one does not. */
+  /** To be held here, and no rows of it are in the store yet. */
+  readonly #awaited = new Map<GroupId, Binding>();
+  /** Databases of the catalog that other nodes hold, and this one does not, or not yet. */
   readonly #elsewhere = new Map<GroupId, readonly NodeId[]>();
   readonly #open = new Map<GroupId, Group>();
 
@@ -93,17 +86,49 @@ export class Lifecycle {
     return this.#openWith(CATALOG_GROUP, replicaOf(this.#ports.node), machine);
   }
 
-  /** Knows a database's group from here on, without opening it. */
-  admit({ group: id, replicas }: Binding): void {
-    assert(!this.isKnown(id), 'A group is admitted once', id);
-    const own = this.#own(replicas);
-    if (own === undefined) this.#elsewhere.set(id, replicas.map(nodeOf));
-    else this.#dormant.set(id, own);
+  /** Knows a database's group from here on; if this node is to hold it, `arrive` follows when its rows are there. */
+  await(binding: Binding): void {
+    const { group: id, replicas } = binding;
+    assert(!this.isHere(id), 'A group that is here is not awaited', id);
+    this.#elsewhere.set(id, this.nodesOf(replicas));
+    if (this.own(binding) === undefined) this.#awaited.delete(id);
+    else this.#awaited.set(id, binding);
   }
 
-  /** Whether the catalog has the group, on whichever nodes. */
-  isKnown(id: GroupId): boolean {
-    return this.isHere(id) || this.#elsewhere.has(id);
+  /** The first rows of an awaited group are in the store. False when that copy is not awaited any more. */
+  arrive(binding: Binding): boolean {
+    const { group: id } = binding;
+    const own = this.own(binding);
+    const awaited = this.#awaited.get(id);
+    if (own === undefined || awaited === undefined || this.own(awaited) !== own) return false;
+    this.#awaited.delete(id);
+    this.#elsewhere.delete(id);
+    this.#dormant.set(id, own);
+    return true;
+  }
+
+  get awaited(): readonly Binding[] {
+    return [...this.#awaited.values()];
+  }
+
+  awaitedOf(id: GroupId): Binding | undefined {
+    return this.#awaited.get(id);
+  }
+
+  /** The replica of the group that this node holds, or is to hold as soon as it can. */
+  replicaOf(id: GroupId): ReplicaId | undefined {
+    const awaited = this.#awaited.get(id);
+    return this.#open.get(id)?.self ?? this.#dormant.get(id) ?? (awaited && this.own(awaited));
+  }
+
+  /** The replica of this node among those that hold a database. */
+  own({ replicas }: Binding): ReplicaId | undefined {
+    return replicas.find((replica) => nodeOf(replica) === this.#ports.node);
+  }
+
+  /** The other nodes among them. */
+  nodesOf(replicas: readonly ReplicaId[]): readonly NodeId[] {
+    return replicas.map(nodeOf).filter((node) => node !== this.#ports.node);
   }
 
   /** Whether this node holds a replica of the group. */
@@ -140,29 +165,27 @@ export class Lifecycle {
     return this.#openWith(id, own, machine);
   }
 
-  /** Puts the rows of a new database into the batch that creates it, and knows its group. */
-  create(binding: Binding, batch: KvBatch): void {
-    this.admit(binding);
-    if (!this.isHere(binding.group)) return;
-    this.#ports.machines.createDatabase(this.#ports.kv, binding, membershipOf(binding.replicas)).flushInto(batch);
-  }
-
-  /** Forgets a group: refuses whoever waits for it. Returns it if it was open; it is stepped no more. */
-  remove(id: GroupId): Group | undefined {
+  /**
+   * Gives a copy up: refuses whoever waits for it, and those whose requests are entries with what is to be said of them.
+   * Returns its group if it was open; it is stepped no more.
+   */
+  remove(id: GroupId, error: DatabaseError, ofEntries: DatabaseError = error): Group | undefined {
     const group = this.#open.get(id);
+    this.#awaited.delete(id);
     this.#dormant.delete(id);
-    this.#elsewhere.delete(id);
     this.#open.delete(id);
     this.#recovered.delete(id);
     if (group === undefined) return undefined;
     group.close();
-    this.#ports.reporter.refuse([...group.proposals.abandon(), ...group.reads.abandon()], noSuchGroup(id));
+    const waiting = group.proposals.takeWaiting().map(({ proposal }) => proposal.token);
+    this.#ports.reporter.refuse([...waiting, ...group.reads.abandon()], error);
+    this.#ports.reporter.refuse(group.proposals.abandon(), ofEntries);
     return group;
   }
 
-  /** The replica of this node among these. */
-  #own(replicas: readonly ReplicaId[]): ReplicaId | undefined {
-    return replicas.find((replica) => nodeOf(replica) === this.#ports.node);
+  /** The catalog has the database no more. */
+  forget(id: GroupId): void {
+    this.#elsewhere.delete(id);
   }
 
   #openWith(id: GroupId, self: ReplicaId, machine: Machine): Group {

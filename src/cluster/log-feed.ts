@@ -18,6 +18,8 @@ interface InFlight {
   readonly completions: ReadonlyMap<Group, Persisted>;
   /** The snapshots that logs begin behind. */
   readonly starts: ReadonlyMap<Group, Snapshot>;
+  /** What follows for groups that have ended in it. */
+  readonly ended: readonly (() => void)[];
 }
 
 export class LogFeed {
@@ -25,6 +27,7 @@ export class LogFeed {
   readonly #writer = new RecordWriter();
   #gathered = new Map<Group, Persisted>();
   #starts = new Map<Group, Snapshot>();
+  #ended: (() => void)[] = [];
   readonly #inFlight = new Fifo<InFlight>();
 
   constructor(log: LogWriter) {
@@ -56,18 +59,25 @@ export class LogFeed {
     this.#writer.logStart(group, mark);
   }
 
-  /** Ends a group in the log. Nothing may be persisted for it afterwards (C4). */
-  tombstone(group: GroupId): void {
+  /** Ends a group in the log, and says when that is durable. Nothing of this copy may be persisted afterwards (C4). */
+  tombstone(group: GroupId, ended: () => void): void {
     this.#writer.groupTombstone(group);
+    this.#ended.push(ended);
+  }
+
+  /** Whether everything that was handed in is durable. */
+  get isIdle(): boolean {
+    return this.#writer.byteLength === 0 && this.#inFlight.length === 0;
   }
 
   /** Sends what was gathered, if anything. */
   flush(): void {
     if (this.#writer.byteLength === 0) return;
     const batch = this.#log.append(this.#writer.take());
-    this.#inFlight.push({ batch, completions: this.#gathered, starts: this.#starts });
+    this.#inFlight.push({ batch, completions: this.#gathered, starts: this.#starts, ended: this.#ended });
     this.#gathered = new Map();
     this.#starts = new Map();
+    if (this.#ended.length > 0) this.#ended = [];
   }
 
   /** Calls `complete` for every group that has something durable now: with a start of its log, and its last write. */
@@ -78,6 +88,7 @@ export class LogFeed {
       this.#inFlight.shift();
       for (const [group, completion] of next.completions) latest.set(group, completion);
       for (const [group, snapshot] of next.starts) starts.set(group, snapshot);
+      for (const ended of next.ended) ended();
     }
     for (const [group, snapshot] of starts) complete(group, { kind: 'snapshot-installed', snapshot });
     for (const [group, completion] of latest) complete(group, completion);

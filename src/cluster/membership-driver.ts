@@ -5,7 +5,7 @@
  * membership, or another goal. So a lost lead, a restart, or a change that failed to commit is nothing special; whoever
  * leads looks at the group as it is. A group that is where it should be costs nothing.
  */
-import { assert, type GroupId } from '#base';
+import { assert, CATALOG_GROUP, type GroupId } from '#base';
 import {
   changeInTheWay,
   everybody,
@@ -16,6 +16,7 @@ import {
   standingOf,
   type Target,
 } from '#raft';
+import type { Freshness } from './freshness.ts';
 import type { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
 import { type MembershipStep, type MembershipView, planMembership } from './membership-plan.ts';
@@ -24,14 +25,26 @@ export interface MembershipDriverPorts {
   readonly limits: CoreLimits;
   /** What the group should be; undefined when nobody wants it to be anything else than it is. */
   readonly wanted: (group: GroupId) => Target | undefined;
+  /** The placement for which the catalog waits for the word that the group is what it should be; undefined if for none. */
+  readonly unsettled: (group: GroupId) => number | undefined;
+  /** The group is what this placement wants it to be, and its members know it, whoever of the former ones is gone. */
+  readonly settle: (group: GroupId, placement: number) => void;
+  readonly freshness: Pick<Freshness, 'now' | 'isSince'>;
   readonly step: (group: Group, input: Input) => void;
 }
+
+/** The catalog is told again when it does not show after so long that it has heard. */
+const TOLD_MS = 1000;
 
 /** A group that is not where it should be. */
 interface Journey {
   /** Not looked at before: an attempt to hand it over holds its writers up. */
   restsUntilMs: number;
   handOvers: number;
+  /** When this node had begun to lead the group. */
+  readonly since: number;
+  /** The placement for which the group has said once more what it is. */
+  proven: number | undefined;
 }
 
 export class MembershipDriver {
@@ -60,7 +73,8 @@ export class MembershipDriver {
   review(group: Group): void {
     if (!this.#isOpen || !group.leads || this.#journeys.has(group)) return;
     if (this.#ports.wanted(group.id) === undefined) return;
-    this.#journeys.set(group, { restsUntilMs: 0, handOvers: 0 });
+    const since = this.#ports.freshness.now();
+    this.#journeys.set(group, { restsUntilMs: 0, handOvers: 0, since, proven: undefined });
   }
 
   forget(group: Group): void {
@@ -94,9 +108,27 @@ export class MembershipDriver {
   /** Whether the group is still on its way. */
   #take(group: Group, target: Target, journey: Journey, nowMs: number): boolean {
     const next = planMembership(viewOf(group, nowMs), target);
+    if (next.kind === 'done') return this.#finish(group, target, journey, nowMs);
+    // Every node holds the catalog for ever; what is wanted of it depends on no copy that others have given up.
+    const isFresh = next.kind === 'wait' || group.id === CATALOG_GROUP || this.#ports.freshness.isSince(journey.since);
+    if (!isFresh) return true;
     if (next.kind === 'change') this.#ports.step(group, { kind: 'change-membership', target: next.target });
     else if (next.kind === 'hand-over') this.#handOver(group, next, journey, nowMs);
-    return next.kind !== 'done';
+    return true;
+  }
+
+  /** The group is where it should be. Whether it is still on its way: somebody is to leave its copy behind. */
+  #finish(group: Group, target: Target, journey: Journey, nowMs: number): boolean {
+    const placement = this.#ports.unsettled(group.id);
+    if (placement === undefined) return false;
+    if (journey.proven === placement) {
+      journey.restsUntilMs = nowMs + TOLD_MS;
+      this.#ports.settle(group.id, placement);
+    } else {
+      journey.proven = placement;
+      this.#ports.step(group, { kind: 'change-membership', target, isRepeated: true });
+    }
+    return true;
   }
 
   /** Another one each time, for one of them may be unable to win. */

@@ -20,7 +20,7 @@ export interface CatalogMirror {
   onChange(listener: (change: CatalogChange) => void): () => void;
 }
 
-export type CatalogChange = Extract<Outcome, { readonly kind: 'created' | 'deleted' | 'registered' }>;
+export type CatalogChange = Extract<Outcome, { readonly kind: 'created' | 'deleted' | 'moved' | 'registered' }>;
 
 /** How a wait for a revision ended: it is applied here, its database was deleted, or the caller gave up. */
 export type WaitOutcome = 'reached' | 'gone' | 'aborted';

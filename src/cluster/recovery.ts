@@ -24,7 +24,7 @@ import { SyncedStore } from './synced-store.ts';
 export interface RecoveryPlan {
   /** Groups with entries that are not applied: they are opened at once, so that the node starts where it was. */
   readonly behind: readonly GroupId[];
-  /** Groups that were in the log at the start and are not in the catalog: deleted, their end perhaps not recorded. */
+  /** Groups that are in the log and not held here any more: deleted or moved, their end perhaps not recorded. */
   readonly orphans: readonly GroupId[];
   /**
    * Groups that have applied all of their log, and more than their checkpoint says. Nobody may touch them for a year, so
@@ -67,7 +67,7 @@ export interface RecoveryPorts {
 export async function recoverDatabases(
   ports: RecoveryPorts,
   log: RecoveredLog,
-  isKnown: (group: GroupId) => boolean,
+  isHere: (group: GroupId) => boolean,
 ): Promise<RecoveryPlan> {
   const behind: GroupId[] = [];
   const orphans: GroupId[] = [];
@@ -76,7 +76,7 @@ export async function recoverDatabases(
   for (const recovered of log.groups.values()) {
     const { group, checkpoint } = recovered;
     if (group === CATALOG_GROUP) continue;
-    if (!isKnown(group)) {
+    if (!isHere(group)) {
       orphans.push(group);
       continue;
     }

@@ -113,10 +113,13 @@ export class Replication {
     this.#campaigns.set(group, nowMs + rank * this.#ports.limits.firstCampaignMs);
   }
 
-  /** Opens a new group that has members on other nodes. One of them is to lead it, another one for every group. */
-  begin({ group: id, replicas }: Binding, nowMs: number): void {
-    const group = replicas.length > 1 ? this.#ports.touch(id) : undefined;
-    if (group === undefined || replicas[id % replicas.length] !== group.self) return;
+  /**
+   * Opens a group that has members on other nodes, with a copy that has just begun. If the group is new, too, one of them
+   * is to lead it, another one for every group.
+   */
+  begin({ group: id, replicas, placement }: Binding, nowMs: number): void {
+    const group = replicas.length > 1 || placement > 0 ? this.#ports.touch(id) : undefined;
+    if (group === undefined || placement > 0 || replicas[id % replicas.length] !== group.self) return;
     this.#campaigns.set(group, nowMs + this.#ports.limits.firstCampaignMs);
   }
 

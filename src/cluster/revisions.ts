@@ -72,6 +72,12 @@ export class Revisions {
     for (const listener of listeners ?? []) listener(undefined);
   }
 
+  /** This node holds another copy of the group, or none: what it knew is of one that is being cleared. */
+  restart(group: GroupId): void {
+    this.remove(group);
+    this.#applied.set(group, toRevision(0));
+  }
+
   /** Calls the listener whenever the group goes further than it is now. */
   listen(group: GroupId, listener: Listener): () => void {
     this.of(group);

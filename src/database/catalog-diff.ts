@@ -11,7 +11,7 @@ export interface CatalogLists {
 }
 
 export type CatalogDifference =
-  | { readonly kind: 'created' | 'deleted'; readonly binding: Binding }
+  | { readonly kind: 'created' | 'deleted' | 'moved'; readonly binding: Binding }
   | { readonly kind: 'registered'; readonly node: RegisteredNode; readonly isNew: boolean };
 
 /** Nodes first, since databases are on them; then what is gone, since its name may be another database's by now. */
@@ -24,8 +24,17 @@ export function diffCatalogs(before: CatalogLists, after: CatalogLists): readonl
     if (isNew || known.state !== node.state || !isSame(known, node)) changes.push({ kind: 'registered', node, isNew });
   }
   const kept = new Set(after.list().map(({ group }) => group));
-  const known = new Set(before.list().map(({ group }) => group));
+  const known = new Map(before.list().map((binding) => [binding.group, binding]));
   for (const binding of before.list()) if (!kept.has(binding.group)) changes.push({ kind: 'deleted', binding });
-  for (const binding of after.list()) if (!known.has(binding.group)) changes.push({ kind: 'created', binding });
+  for (const binding of after.list()) {
+    const held = known.get(binding.group);
+    if (held === undefined) changes.push({ kind: 'created', binding });
+    else if (isElsewhere(held, binding)) changes.push({ kind: 'moved', binding });
+  }
   return changes;
+}
+
+/** Whether others hold a database than before, or are to: within a placement only whether somebody is still leaving. */
+function isElsewhere(before: Binding, after: Binding): boolean {
+  return before.placement !== after.placement || before.leaving.length !== after.leaving.length;
 }

@@ -26,6 +26,11 @@ export interface Receive {
 export interface ChangeMembership {
   readonly kind: 'change-membership';
   readonly target: Target;
+  /**
+   * If the group is the target already, say so once more. When that is committed, most of the voters know from their logs
+   * alone that the first time was, and need nobody any more who belonged to the membership before it.
+   */
+  readonly isRepeated?: boolean;
 }
 
 /** Hand leadership over to this voter. It is done when somebody else leads, or given up after one election window. */

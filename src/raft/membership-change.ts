@@ -18,8 +18,9 @@ import { leaderOf } from './replication.ts';
 import { andThen, nextIndex, type RaftState, type Step } from './state.ts';
 
 /** Appends the first membership on the way to the target, or says why not. */
-export function changeMembership(state: RaftState, { target }: ChangeMembership, nowMs: number): Step {
-  const refusal = obstacle(state, target, nowMs);
+export function changeMembership(state: RaftState, change: ChangeMembership, nowMs: number): Step {
+  const { target } = change;
+  const refusal = obstacle(state, change, nowMs);
   if (refusal !== undefined) return refuseMembership(state, refusal);
   const answer: Step = {
     state,
@@ -28,11 +29,12 @@ export function changeMembership(state: RaftState, { target }: ChangeMembership,
   return andThen(answer, () => appendMembership(state, towards(state.membership, target)));
 }
 
-function obstacle(state: RaftState, target: ChangeMembership['target'], nowMs: number): MembershipRefusal | undefined {
+function obstacle(state: RaftState, change: ChangeMembership, nowMs: number): MembershipRefusal | undefined {
   const { membership } = state;
+  const { target, isRepeated = false } = change;
   const inTheWay = changeInTheWay(state);
   if (inTheWay !== undefined) return inTheWay;
-  if (isAt(membership, target)) return { kind: 'no-change' };
+  if (isAt(membership, target)) return isRepeated ? undefined : { kind: 'no-change' };
   const { voters, learners } = target;
   const malformed = fault({ voters: { incoming: voters, outgoing: [] }, learners, learnersNext: [] });
   if (malformed !== undefined) return { kind: 'malformed', fault: malformed };

@@ -9,7 +9,7 @@
  *        term never falls and has one vote; a checkpoint never falls and never passes the last entry, unless it is a start
  *        of the log, which drops all entries and is of no later term than the hard state; each record is chained to the
  *        one before it. What follows a tombstone is of another copy of the group: it begins with a hard state, from
- *        nothing.
+ *        nothing, or ends before it has begun.
  *   W12  A segment is needed while it holds an entry after its group's checkpoint, and is given up only together with
  *        every older one.
  */
@@ -96,7 +96,8 @@ export class GroupLedger {
   admit(record: LogRecord, place: RecordPlace): string | undefined {
     if (record.kind === 'group-summary' || record.kind === 'tombstones') return `a ${record.kind} outside of a summary`;
     if (record.kind === 'entry') return this.admitEntry(record.group, record.term, record.index, place);
-    const state = this.#state(record.group, record.kind === 'hard-state');
+    const mayBegin = record.kind === 'hard-state' || record.kind === 'group-tombstone';
+    const state = this.#state(record.group, mayBegin);
     if (state === undefined) return ended(record.group);
     state.chain = place.crc;
     switch (record.kind) {

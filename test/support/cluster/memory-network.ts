@@ -38,6 +38,8 @@ export class MemoryNetwork {
   lossPercent = 0;
   doublePercent = 0;
   delayMsMax = 2;
+  /** Messages that are lost, whatever else is. */
+  isHeld: (from: NodeId, to: NodeId, envelope: Envelope) => boolean = () => false;
   /** How many messages left in how many sends. */
   readonly counts = { sends: 0, messages: 0, letters: 0, letterBytes: 0 };
   readonly #ports: NetworkPorts;
@@ -100,10 +102,12 @@ export class MemoryNetwork {
   #send(from: NodeId, to: NodeId, messages: readonly Envelope[]): void {
     this.counts.sends += 1;
     this.counts.messages += messages.length;
+    const sent = messages.filter((envelope) => !this.isHeld(from, to, envelope));
+    if (sent.length === 0) return;
     this.#each(
       from,
       to,
-      (codec, place) => codec.encode(place, messages),
+      (codec, place) => codec.encode(place, sent),
       (frame) => this.#carry(from, to, frame),
     );
   }

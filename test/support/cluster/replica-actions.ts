@@ -12,6 +12,7 @@ export type Action =
   | { readonly kind: 'disk'; readonly at: number; readonly isHeld: boolean }
   | { readonly kind: 'crash'; readonly at: number; readonly torn: number; readonly survives: readonly boolean[] }
   | { readonly kind: 'start'; readonly at: number }
+  | { readonly kind: 'place'; readonly nodes: readonly number[] }
   | { readonly kind: 'want'; readonly voters: readonly number[]; readonly learners: readonly number[] };
 
 const index = fc.nat(4);
@@ -58,4 +59,16 @@ const want = fc
 export const movingAction: fc.Arbitrary<Action> = fc.oneof(
   { weight: 36, arbitrary: action },
   { weight: 3, arbitrary: want },
+);
+
+/** Two nodes at least: one alone keeps nothing for those who come later. */
+const place = fc.record({
+  kind: fc.constant('place' as const),
+  nodes: fc.uniqueArray(index, { minLength: 2, maxLength: 4 }),
+});
+
+/** What can happen while copies come and go. */
+export const placingAction: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 36, arbitrary: action },
+  { weight: 3, arbitrary: place },
 );

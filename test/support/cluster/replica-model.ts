@@ -3,7 +3,7 @@
  * was refused for good appears, every read sees what was answered before it, and in the end all replicas are the same.
  */
 import { CATALOG_GROUP, DatabaseError, type GroupId, type NodeId, nodeOf, type ReplicaId, replicaOf } from '#base';
-import type { CoreLimits } from '#cluster';
+import type { Binding, CoreLimits } from '#cluster';
 import { isAt, type Target } from '#raft';
 import type { MachineKit } from './machine-kit.ts';
 import type { Action } from './replica-actions.ts';
@@ -55,6 +55,7 @@ export class ReplicaModel {
     if (each.kind === 'pass') await world.pass(each.ms);
     if (each.kind === 'heal') world.network.heal();
     if (each.kind === 'loss') world.network.lossPercent = each.percent;
+    if (each.kind === 'place') this.#place(each.nodes);
     if (each.kind === 'want') this.#want(each.voters, each.learners);
     if (!('at' in each)) return;
     const node = this.#node(each.at);
@@ -84,9 +85,13 @@ export class ReplicaModel {
       if (member.isUp) member.holdDisk(false);
       else await member.start();
     }
+    await world.leader(CATALOG_GROUP);
     await world.leader(group);
     await world.pass(8000);
-    const { wanted } = this;
+    await world.until(() => this.#isPlaced(), 'a database that has moved', 60_000);
+    await world.pass(2000);
+    const placed = this.#binding;
+    const wanted = placed === undefined ? this.wanted : { voters: placed.replicas, learners: [] };
     if (wanted !== undefined)
       await world.until(() => this.#isAt(wanted), `a group of ${JSON.stringify(wanted)}`, 60_000);
     const leader = await world.leader(group);
@@ -125,6 +130,28 @@ export class ReplicaModel {
     this.world.want(this.group, { voters: replicas(voters), learners: replicas(learners) });
   }
 
+  /** Asks each of them, as clients would: whoever leads the catalog takes it in. */
+  #place(nodes: readonly number[]): void {
+    this.counts.moves += 1;
+    for (const { core } of this.world.up)
+      core.place(
+        this.group,
+        nodes.map((at) => this.#node(at).node),
+      );
+  }
+
+  /** Where the database is, if it began to move. */
+  get #binding(): Binding | undefined {
+    const binding = this.world.leaderOf(CATALOG_GROUP)?.front.catalog.lookup('shop');
+    return binding !== undefined && binding.placement > 0 ? binding : undefined;
+  }
+
+  #isPlaced(): boolean {
+    const found = this.world.up.map(({ front }) => front.catalog.lookup('shop'));
+    const [first] = found;
+    return found.every((binding) => binding?.leaving.length === 0 && binding.placement === first?.placement);
+  }
+
   #isAt(wanted: Target): boolean {
     const membership = this.world.leaderOf(this.group)?.core.membershipOf(this.group);
     return membership !== undefined && isAt(membership, wanted);
@@ -150,7 +177,8 @@ export class ReplicaModel {
     } catch (error) {
       const reason = error instanceof DatabaseError ? error.details.reason : String(error);
       if (reason === 'OutcomeUnknown') this.counts.unknown += 1;
-      else if (reason === 'NotLeader' || reason === 'NoLeader' || reason === 'NotCommitted') this.#refused.add(text);
+      else if (reason === 'NotReplica' || reason === 'NotLeader' || reason === 'NoLeader' || reason === 'NotCommitted')
+        this.#refused.add(text);
       else this.faults.push(`${text}: ${reason}`);
       if (reason === 'NotCommitted') this.counts.lost += 1;
     }

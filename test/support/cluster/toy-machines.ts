@@ -347,12 +347,17 @@ class ToyCatalog implements CatalogMachine {
       bindings.some((other) => other.group === group);
     const gone = before.bindings.filter((binding) => !has(content.bindings, binding));
     const created = content.bindings.filter((binding) => !has(before.bindings, binding));
+    const heldSo = new Set(before.bindings.map((binding) => JSON.stringify(binding)));
+    const moved = content.bindings.filter(
+      (binding) => has(before.bindings, binding) && !heldSo.has(JSON.stringify(binding)),
+    );
     const known = new Set(before.nodes.map((node) => JSON.stringify(node)));
     const registered = content.nodes.filter((node) => !known.has(JSON.stringify(node)));
     return [
       ...registered.map((node) => ({ kind: 'registered' as const, node, isNew: true })),
       ...gone.map((binding) => ({ kind: 'deleted' as const, binding })),
       ...created.map((binding) => ({ kind: 'created' as const, binding })),
+      ...moved.map((binding) => ({ kind: 'moved' as const, binding })),
     ];
   }
 

@@ -273,7 +273,7 @@ function inputOf(name: string, words: readonly string[], options: ReadonlyMap<st
       return { kind: 'unreachable', replica: parseReplica(words[1]) };
     case 'change': {
       const target = { voters: parseIds(options.get('voters')), learners: parseIds(options.get('learners')) };
-      return { kind: 'change-membership', target };
+      return { kind: 'change-membership', target, isRepeated: options.get('again') === 'yes' };
     }
     default:
       throw new Error(`The script knows no command "${name}"`);

@@ -243,6 +243,8 @@ describe('another copy of a group that has ended', () => {
     const disk = new MemoryDisk();
     const { wal } = openLog(disk);
     wal.append([vote(4), entries(1, 3, 10), checkpoint(2), end]);
+    // One that had nothing to say yet.
+    wal.append([end]);
     // Its first term may be any: the terms before it were of another copy.
     wal.append([vote(1), entries(1, 1)]);
     const { groups, tombstones } = stateOf(openLog(disk).recovered);
