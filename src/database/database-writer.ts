@@ -8,7 +8,16 @@
  * ```
  * Everything current or in flight is visible to what is appended next. There is one flush in flight at most.
  */
-import { assert, ByteWriter, type LogIndex, type Revision, type Term, toHex, toLogIndex, toRevision } from '#base';
+import {
+  assert,
+  ByteWriter,
+  compareBytes,
+  type LogIndex,
+  type Revision,
+  type Term,
+  toLogIndex,
+  toRevision,
+} from '#base';
 import type { KvBatch } from '#kv';
 import type { StoredEventId, TransactionBodyView } from '#model';
 import { type Applied, type GroupMark, writeApplied } from './applied.ts';
@@ -156,9 +165,9 @@ export class DatabaseWriter {
 
   /**
    * Makes the body the next transaction. A recorded time before that of the last transaction is raised to it, in the
-   * copy that is stored (D5).
+   * copy that is stored (D5). `known` is the chain hash that it leads to, where that was found before.
    */
-  append(body: TransactionBodyView): Appended {
+  append(body: TransactionBodyView, known?: Uint8Array): Appended {
     const revision = toRevision(this.#revision + 1);
     const recordedTimeMs = Math.max(body.recordedTimeMs, this.#recordedTimeMs);
     const stored = bytesToStore(body, recordedTimeMs);
@@ -168,7 +177,7 @@ export class DatabaseWriter {
 
     const eventCount = events.count;
     const storedIds = storedIdsOf(events);
-    const chainHash = this.#reader.source.sha256([this.#chainHash, stored]);
+    const chainHash = known ?? this.#reader.source.sha256([this.#chainHash, stored]);
     const totalEvents = this.#totalEvents + eventCount;
     const place = { index: this.#index, term: this.#term };
     const record = { revision, chainHash, storedIds, totalEvents, recordedTimeMs, eventCount, body: stored, place };
@@ -192,10 +201,15 @@ export class DatabaseWriter {
     const byteLength = page.bodyLength - (page.records()[transactions.length - missing.length]?.start ?? 0);
     this.#current.pages.beginRun({ byteLength, count: missing.length });
     this.advance(page.last.index, page.last.term);
-    for (const { revision, view, chainHash } of missing) {
-      const appended = this.append(view.body);
+    for (const [place, { revision, view, chainHash }] of missing.entries()) {
+      // The chain of the page was checked when it came. What it goes on from here is looked at once.
+      const appended = this.append(view.body, place === 0 ? undefined : chainHash);
       assert(appended.revision === revision, 'A history that is taken over has no gap', [appended.revision, revision]);
-      assert(toHex(this.#chainHash) === toHex(chainHash), 'What is taken over was checked before', revision);
+      assert(
+        place > 0 || compareBytes(this.#chainHash, chainHash) === 0,
+        'What is taken over was checked before',
+        revision,
+      );
     }
   }
 

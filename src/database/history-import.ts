@@ -8,7 +8,7 @@
  * Nothing is changed here, and what is wrong is said as text: the other replica may be the one that is damaged. A checked
  * part is taken over by `DatabaseMachine.install`.
  */
-import { ByteReader, ByteWriter, toHex } from '#base';
+import { ByteReader, ByteWriter, compareBytes } from '#base';
 import { HASH_BYTES } from './applied.ts';
 import { Page } from './page.ts';
 import { DatabaseReader, type DatabaseSource, type StoredTransaction } from './reader.ts';
@@ -90,7 +90,7 @@ export class HistoryImport {
       const { start, end } = view.body;
       const isKnown = revision === this.#revision;
       const expected = isKnown ? this.#chainHash : source.sha256([this.#chainHash, bytes.subarray(start, end)]);
-      if (toHex(expected) !== toHex(chainHash)) throw page.corrupt(`another history leads to revision ${revision}`);
+      if (compareBytes(expected, chainHash) !== 0) throw page.corrupt(`another history leads to revision ${revision}`);
       this.#revision = revision;
       this.#chainHash = expected;
     }
