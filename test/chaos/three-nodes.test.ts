@@ -84,3 +84,24 @@ it('three nodes serve one history, whichever of them leads, and one that was kil
     expect(node.process.log()).not.toContain('"level":"error"');
   }
 });
+
+it('a node joins no cluster but its own, and gives up with a sentence when nobody answers', {
+  timeout: 120_000,
+}, async () => {
+  const dir = testDir();
+  const one = await start(dir, 'one');
+  const other = await start(dir, 'other');
+  other.process.kill('SIGTERM');
+  expect(await other.process.ended).toBe(0);
+  await expect(start(dir, 'other', one.process.peer)).rejects.toThrow(
+    /belongs to the cluster \S+, and --join names a node of \S+; name a node of the same cluster/,
+  );
+  const settings = ['--join-wait-ms=300', '--ballast-bytes=0'];
+  const alone = { dataDir: join(dir, 'alone'), onSpawn: endWithTest };
+  const lonely = startNode({ ...alone, settings: [...settings, `--join=${other.process.peer}`] });
+  await expect(lonely).rejects.toThrow(/No cluster could be joined within 300 ms \(127\.0\.0\.1:\d+: .*NotJoined/s);
+  // What has begun to join does not begin a cluster of its own instead, and may still join.
+  await expect(startNode({ ...alone, settings })).rejects.toThrow('HalfJoined');
+  const joined = await startNode({ ...alone, settings: [...settings, `--join=${one.process.peer}`] });
+  expect(joined.log()).toContain('"nodeId":2');
+});
