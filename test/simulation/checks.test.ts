@@ -160,8 +160,10 @@ describe('checks', () => {
       'an effect of what failed for sure',
       {
         history: (history) => {
-          for (const operation of history.of('transact'))
+          for (const operation of history.of('transact')) {
             operation.outcome = { kind: 'error', code: 'busy', reason: undefined, isDefinite: true };
+            operation.isDoubled = false;
+          }
         },
       },
     ],
@@ -232,6 +234,7 @@ describe('checks', () => {
             kind: 'delete',
             client: 'test',
             request: { name: 'alpha' },
+            isDoubled: false,
             invokedUs: operation.returnedUs + 1,
             returnedUs: operation.returnedUs + 2,
             session: undefined,

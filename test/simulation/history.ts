@@ -145,6 +145,8 @@ export interface Operation<Kind extends CallKind> {
   readonly client: string;
   readonly request: Calls[Kind]['request'];
   readonly invokedUs: number;
+  /** The network brought it twice: what was answered to one of them says nothing of the other. */
+  isDoubled: boolean;
   /** Infinite while, and when, nothing has come back. */
   returnedUs: number;
   /** The connection that the answer came by; undefined without an answer. */

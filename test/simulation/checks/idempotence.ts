@@ -42,7 +42,8 @@ export const definiteFailuresLeaveNothing: Check = (evidence) =>
         ({ request }) => request.name === final?.name,
       );
       const mayBe = attempts.some(
-        ({ outcome }) =>
+        ({ outcome, isDoubled }) =>
+          isDoubled ||
           outcome.kind === 'unknown' ||
           (outcome.kind === 'error' && !outcome.isDefinite) ||
           (outcome.kind === 'ok' && outcome.value.kind === 'recorded'),

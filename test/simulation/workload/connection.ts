@@ -25,6 +25,11 @@ const VAGUE_CODES: ReadonlySet<string> = new Set(['internal', 'not_found', 'abor
 
 type Call = (service: Service, signal: AbortSignal) => Promise<unknown>;
 
+interface Asked {
+  readonly operation: { readonly kind: string; isDoubled: boolean };
+  readonly isIdempotent: boolean;
+}
+
 interface Answer {
   readonly outcome: Outcome<unknown>;
   readonly session: string | undefined;
@@ -64,13 +69,15 @@ export class Connection {
       client: this.client,
       request,
       invokedUs: simulator.nowUs,
+      isDoubled: false,
       returnedUs: Number.POSITIVE_INFINITY,
       session: undefined,
       outcome: { kind: 'unknown' },
     };
     history.operations.push(operation as unknown as AnyOperation);
     const isIdempotent = kind !== 'create' && kind !== 'delete';
-    const answer = await this.#ask(kind, isIdempotent, (service, signal) => perform(kind, service, request, signal));
+    const ask = { operation, isIdempotent };
+    const answer = await this.#ask(ask, (service, signal) => perform(kind, service, request, signal));
     operation.outcome = answer.outcome as Outcome<Calls[Kind]['value']>;
     operation.session = answer.session;
     if (answer.outcome.kind !== 'unknown') operation.returnedUs = simulator.nowUs;
@@ -83,7 +90,7 @@ export class Connection {
     return operation;
   }
 
-  #ask(label: string, isIdempotent: boolean, work: Call): Promise<Answer> {
+  #ask({ operation, isIdempotent }: Asked, work: Call): Promise<Answer> {
     const { simulator, network, node } = this.#world;
     return new Promise((resolve) => {
       const finish = (answer: Answer): void => {
@@ -96,10 +103,11 @@ export class Connection {
         // A second call with an effect of its own would be another operation.
         if (arrived > 1 && !isIdempotent) return;
         const { process } = node;
-        if (process?.service !== undefined) return this.#serve(process, label, work, finish);
+        if (process?.service !== undefined) return this.#serve(process, operation.kind, work, finish);
         const isDefinite = copies === 1;
         this.#reply(finish, { kind: 'error', code: 'unavailable', reason: 'ConnectionRefused', isDefinite });
       });
+      operation.isDoubled = copies > 1;
       simulator.after(TIMEOUT_US, `${this.client} timeout`, () =>
         finish({ outcome: { kind: 'unknown' }, session: undefined }),
       );
