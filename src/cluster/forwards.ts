@@ -38,7 +38,6 @@ export interface ForwardsPorts {
   readonly reporter: Reporter;
   readonly monotonicMs: () => number;
   readonly touch: (id: GroupId) => Group | undefined;
-  readonly absence: (id: GroupId) => DatabaseError;
   /** Drawn anew by each process, 0 to 2^32 - 1. */
   readonly session: number;
 }
@@ -179,11 +178,11 @@ export class Forwards {
   }
 
   #expect({ token, group: id, tellsAdmission }: Proposal, index: LogIndex, term: Term): void {
-    const { touch, absence, reporter, monotonicMs } = this.#ports;
+    const { touch, reporter, monotonicMs } = this.#ports;
     if (tellsAdmission) reporter.admitted(token);
     const group = touch(id);
-    if (group === undefined) reporter.refuse([token], absence(id));
-    else if (group.machine.applied.index >= index) reporter.refuse([token], outcomeUnknown(id));
+    // It is an entry, and this node may have given its copy up meanwhile: whoever is told that might ask again.
+    if (group === undefined || group.machine.applied.index >= index) reporter.refuse([token], outcomeUnknown(id));
     else group.proposals.expect({ token, index, term }, monotonicMs());
   }
 

@@ -28,6 +28,9 @@ async function started(count: number, kit: MachineKit = toyKit, delayMs = 10_000
   });
   const catalog = await world.leader(CATALOG_GROUP);
   const { binding } = await world.answer(catalog.front.createDatabase('shop'));
+  await world.pass(1500);
+  // A group that is alone is led when somebody asks.
+  await world.answer(world.at(toNodeId(1)).front.latest(binding.group));
   await world.leader(binding.group);
   return { world, group: binding.group };
 }
@@ -155,6 +158,22 @@ describe.each([
       expect(world.failures).toEqual([]);
     },
   );
+
+  it('grows from one node to three with all of its history, moves on, and shrinks to one that never had it', async () => {
+    const database = await started(1, kit);
+    const texts = Array.from({ length: 20 }, (_, at) => `text ${at}`);
+    await write(database, ...texts);
+    // Whoever comes lacks more than anybody keeps in memory: the state comes by pages.
+    await move(database, 1, 2, 3);
+    await write(database, 'a');
+    expect(await histories(database, 1, 2, 3)).toEqual(Array(3).fill([...texts, 'a'].join()));
+    await move(database, 4, 5);
+    await move(database, 5);
+    await write(database, 'b');
+    await database.world.pass(12_000);
+    await move(database, 1, 5);
+    expect(await histories(database, 1, 5)).toEqual(Array(2).fill([...texts, 'a', 'b'].join()));
+  });
 
   it('is deleted while it moves, on every node', async () => {
     const database = await started(3, kit, 1000);
