@@ -46,7 +46,7 @@ const THIS_BUILD: Build = { root: ROOT, nodeOptions: [], env: {} };
 export async function startCairn(dataDir: string, build: Build = THIS_BUILD): Promise<CairnNode> {
   const began = performance.now();
   // The ballast is made once, in the first minutes of a node's life; its writes would be measured with everything else.
-  const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0', '--peer-port=0', '--ballast-bytes=0'];
+  const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0', '--ballast-bytes=0'];
   // The tables are on stdout, and whoever reads both wants to see what is wrong between them, and nothing else.
   const args = [...build.nodeOptions, entryOf(build.root), `--data-dir=${dataDir}`, '--log-level=warn', ...ports];
   const child: ChildProcess = spawn(process.execPath, args, {

@@ -11,7 +11,7 @@ export interface NodeProcess {
   /** host:port of the gRPC server. */
   readonly grpc: string;
   readonly http: string;
-  /** host:port where other nodes find it. */
+  /** host:port where other nodes find it; empty when they do not. */
   readonly peer: string;
   /** What the process has written to stdout. */
   output(): string;
@@ -36,7 +36,7 @@ interface ReadyLine {
   readonly event: string;
   readonly grpc: string;
   readonly http: string;
-  readonly peer: string;
+  readonly peer?: string;
 }
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -47,7 +47,7 @@ const LOG_BYTES_MAX = 1 << 20;
  * @throws Error with the log when the process ends before it is ready.
  */
 export async function startNode(options: NodeOptions): Promise<NodeProcess> {
-  const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0', '--peer-port=0'];
+  const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0'];
   const [program = '', ...args] = [
     ...(options.under ?? []),
     process.execPath,
@@ -74,7 +74,7 @@ export async function startNode(options: NodeOptions): Promise<NodeProcess> {
     pid: child.pid ?? 0,
     grpc: ready.grpc,
     http: ready.http,
-    peer: ready.peer,
+    peer: ready.peer ?? '',
     output: () => output,
     log: () => log,
     kill: (signal) => void child.kill(signal),

@@ -2,7 +2,7 @@
  * Starts a node: opens its data directory, starts the thread of the core (which starts the thread of the log), and
  * hands back the front.
  */
-import { type Address, type GroupId, type Revision, toRevision } from '#base';
+import { type Address, DatabaseError, type GroupId, type Revision, toRevision } from '#base';
 import { DatabaseReader } from '#database';
 import type { KvReader } from '#kv';
 import type { Logger, Metrics } from '#observability';
@@ -79,6 +79,12 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     await Promise.all([store.close(), guard.close()]);
     throw failure;
   });
+  // Whoever has founded a cluster is its node 1, and may be alone in it; every other one has joined.
+  if (links === undefined && (identity.node > 1 || catalog.nodes.length > 1)) {
+    await core.abandon();
+    await Promise.all([store.close(), guard.close()]);
+    throw peerPortMissing();
+  }
   const look = watchDisk({ guard, link: core, logger, metrics });
   const looking = setInterval(() => {
     try {
@@ -106,6 +112,11 @@ export async function startNode(options: NodeOptions): Promise<Node> {
       await Promise.all([store.close(), guard.close()]);
     },
   });
+}
+
+function peerPortMissing(): DatabaseError {
+  const message = 'This node belongs to a cluster, and the others could not reach it; set --peer-port';
+  return new DatabaseError('invalid_argument', message, { details: { reason: 'PeerPortMissing' } });
 }
 
 async function openDirectory(options: NodeOptions, segmentBytes: number, joining: Joining): Promise<DataDirectory> {

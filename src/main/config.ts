@@ -49,6 +49,9 @@ export function readInvocation(
   if (hard !== 'auto' && soft !== 'auto' && hard > soft) {
     faults.push(`diskHardBytes (${hard}) is above diskSoftBytes (${soft}); it must be at most that.`);
   }
+  if (config.join.length > 0 && config.peerPort === 'off') {
+    faults.push('join is set, but peerPort is off; other nodes must be able to dial this one, usually at 50052.');
+  }
   if (faults.length > 0) return failure(faults);
   return ok({ kind: 'run', config: Object.freeze(config) });
 }

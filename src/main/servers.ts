@@ -25,7 +25,8 @@ export interface Addresses {
   /** The URL that Prometheus scrapes. */
   readonly metrics: string;
   /** host:port where other nodes find this one. */
-  readonly peer: string;
+  /** Absent when nobody can join. */
+  readonly peer?: string;
   /** The directory of the documentation. */
   readonly docs: string;
 }
@@ -76,7 +77,7 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
       grpc: grpc.address,
       http: http.address,
       metrics: `http://${hostInUrl(config.host)}:${scrape.address.port}/metrics`,
-      peer: node.peerAddress ?? '',
+      ...(node.peerAddress !== undefined && { peer: node.peerAddress }),
       docs: join(PACKAGE_DIR, 'docs'),
     },
     drain: async () => {
@@ -111,13 +112,15 @@ function openNode(config: Config, logger: Logger, metrics: Metrics): Promise<Nod
     logger,
     metrics,
     onRecovering: loadTransport,
-    links: {
-      host: config.peerHost === AUTO ? config.host : config.peerHost,
-      port: config.peerPort,
-      advertisedHost: advertisedHost(config),
-      peers: [],
-      release: RELEASE,
-    },
+    ...(config.peerPort !== 'off' && {
+      links: {
+        host: config.peerHost === AUTO ? config.host : config.peerHost,
+        port: config.peerPort,
+        advertisedHost: advertisedHost(config),
+        peers: [],
+        release: RELEASE,
+      },
+    }),
     ...(config.join.length > 0 && { join: { seeds: config.join, waitMs: config.joinWaitMs } }),
     zone: config.zone,
     copies: config.copies,

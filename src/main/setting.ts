@@ -70,13 +70,17 @@ export function byteSize(range: { readonly min: number; readonly max: number }):
   };
 }
 
-/** The word `auto`, or a value of the type. */
-export function autoOr<T>(type: SettingType<T>): SettingType<T | 'auto'> {
+/** A word that stands for itself, or a value of the type. */
+export function wordOr<const W extends string, T>(word: W, type: SettingType<T>): SettingType<T | W> {
   return {
-    expects: `auto, or ${type.expects}`,
-    read: (text) => (text === 'auto' ? 'auto' : type.read(text)),
-    write: (value) => (value === 'auto' ? 'auto' : type.write(value)),
+    expects: `${word}, or ${type.expects}`,
+    read: (text) => (text === word ? word : type.read(text)),
+    write: (value) => (isWord(value, word) ? word : type.write(value)),
   };
+}
+
+function isWord<W extends string>(value: unknown, word: W): value is W {
+  return value === word;
 }
 
 /** One of a few words. */
@@ -91,6 +95,26 @@ export function plainText(what: string, max: number): SettingType<string> {
     read: (text) => (text.length > 0 && text.length <= max && !/\p{Cc}/u.test(text) ? text : undefined),
     write: String,
   };
+}
+
+/** A name without spaces or control characters, of 1 to `max` characters. */
+export function oneWord(what: string, max: number): SettingType<string> {
+  return {
+    expects: `${what} without spaces, 1 to ${max} characters`,
+    read: (text) => (text.length > 0 && text.length <= max && !/[\p{Cc}\s]/u.test(text) ? text : undefined),
+    write: String,
+  };
+}
+
+/** `*`, or origins `scheme://host[:port]` as browsers send them, separated by commas. */
+export const origins: SettingType<string> = {
+  expects: '*, or origins such as https://shop.example:8443 separated by commas',
+  read: (text) => (text === '*' || text.split(',').every((each) => isOrigin(each.trim())) ? text : undefined),
+  write: String,
+};
+
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && /^https?:\/\//.test(text) && new URL(text).origin === text;
 }
 
 /** Reads one text; the failure says what was given and what would be right. */

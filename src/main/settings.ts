@@ -5,7 +5,18 @@
  */
 import type { Address } from '#base';
 import { LOG_LEVELS, type LogLevel } from '#observability';
-import { addresses, autoOr, byteSize, oneOf, plainText, port, type Setting, wholeNumber } from './setting.ts';
+import {
+  addresses,
+  byteSize,
+  oneOf,
+  oneWord,
+  origins,
+  plainText,
+  port,
+  type Setting,
+  wholeNumber,
+  wordOr,
+} from './setting.ts';
 
 /** The settings of a running node, read once and frozen. */
 export interface Config {
@@ -14,7 +25,7 @@ export interface Config {
   readonly grpcPort: number;
   readonly httpPort: number;
   readonly metricsPort: number;
-  readonly peerPort: number;
+  readonly peerPort: number | 'off';
   /** `auto`: the host of the other servers. */
   readonly peerHost: string;
   /** `auto`: the host, or the name of this machine if that means all of its addresses. */
@@ -57,14 +68,18 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   grpcPort: { type: port, default: 50_051, help: 'The gRPC API.' },
   httpPort: { type: port, default: 3000, help: 'The HTTP API.' },
   metricsPort: { type: port, default: 9464, help: 'The endpoint that Prometheus scrapes, at /metrics.' },
-  peerPort: { type: port, default: 50_052, help: 'What other nodes of the cluster dial.' },
+  peerPort: {
+    type: wordOr('off', port),
+    default: 'off',
+    help: 'What other nodes of the cluster dial, usually 50052. off: the node is alone, and nobody can join it.',
+  },
   peerHost: {
-    type: plainText('auto, or an address or a host name', 255),
+    type: oneWord('auto, or an address or a host name', 255),
     default: 'auto',
     help: 'The address that peer-port listens on. auto: the host of the other servers.',
   },
   advertiseHost: {
-    type: plainText('auto, or an address or a host name', 255),
+    type: oneWord('auto, or an address or a host name', 255),
     default: 'auto',
     help: 'Where other nodes and clients find this node; in Kubernetes the DNS name of the pod. auto: the host, or the name of this machine if that means all of its addresses.',
   },
@@ -79,7 +94,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: 'How long a new node asks for a cluster to take it in before it gives up. Starting it again is safe.',
   },
   zone: {
-    type: plainText('a name', 63),
+    type: oneWord('a name', 63),
     default: 'default',
     help: 'What this node may fail together with, such as a zone or a rack. Copies of a database go to different zones.',
   },
@@ -89,7 +104,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: 'How many nodes hold a new database, if there are so many. With 3 it stays available when one of them fails, with 5 when two do. The setting of the node that leads the catalog counts.',
   },
   nodeName: {
-    type: plainText('a name', 63),
+    type: oneWord('a name', 63),
     default: 'node-1',
     help: 'What this node is called towards clients and in logs.',
   },
@@ -99,7 +114,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: 'The least severe lines that are logged, to stderr.',
   },
   corsOrigins: {
-    type: plainText('* or origins', 1000),
+    type: origins,
     default: '*',
     help: 'The origins whose pages may call the HTTP API, separated by commas.',
   },
@@ -144,17 +159,17 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: 'About how much of the store is mapped into memory at a time. More makes tables larger, up to 8 MiB, and random reads of a large store cheaper, and shows as resident memory.',
   },
   diskSoftBytes: {
-    type: autoOr(byteSize({ min: 0, max: 1024 * GIB })),
+    type: wordOr('auto', byteSize({ min: 0, max: 1024 * GIB })),
     default: 'auto',
     help: 'Free disk space below which transactions are refused; reads and deletes go on. auto: by the sizes of the disk, of log segments and of the write buffer.',
   },
   diskHardBytes: {
-    type: autoOr(byteSize({ min: 0, max: 1024 * GIB })),
+    type: wordOr('auto', byteSize({ min: 0, max: 1024 * GIB })),
     default: 'auto',
     help: 'Free disk space below which nothing is appended, and the ballast is given up. auto: by the size of the disk.',
   },
   ballastBytes: {
-    type: autoOr(byteSize({ min: 0, max: 64 * GIB })),
+    type: wordOr('auto', byteSize({ min: 0, max: 64 * GIB })),
     default: 'auto',
     help: 'The size of the file that keeps space for a recovery from a full disk; 0: none. auto: by the size of the disk.',
   },

@@ -24,7 +24,7 @@ async function start(dir: string, name: string, seed?: string): Promise<Member> 
   const place = [`--node-name=${name}`, `--zone=${name}`, ...(seed === undefined ? [] : [`--join=${seed}`])];
   const process = await startNode({
     dataDir: join(dir, name),
-    settings: ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', ...place],
+    settings: ['--peer-port=0', '--wal-segment-bytes=4MiB', '--ballast-bytes=0', ...place],
     onSpawn: endWithTest,
   });
   const client = new TestClient(process.grpc);
@@ -96,7 +96,7 @@ it('a node joins no cluster but its own, and gives up with a sentence when nobod
   await expect(start(dir, 'other', one.process.peer)).rejects.toThrow(
     /belongs to the cluster \S+, and --join names a node of \S+; name a node of the same cluster/,
   );
-  const settings = ['--join-wait-ms=300', '--ballast-bytes=0'];
+  const settings = ['--peer-port=0', '--join-wait-ms=300', '--ballast-bytes=0'];
   const alone = { dataDir: join(dir, 'alone'), onSpawn: endWithTest };
   const lonely = startNode({ ...alone, settings: [...settings, `--join=${other.process.peer}`] });
   await expect(lonely).rejects.toThrow(/No cluster could be joined within 300 ms \(127\.0\.0\.1:\d+: .*NotJoined/s);
@@ -104,4 +104,8 @@ it('a node joins no cluster but its own, and gives up with a sentence when nobod
   await expect(startNode({ ...alone, settings })).rejects.toThrow('HalfJoined');
   const joined = await startNode({ ...alone, settings: [...settings, `--join=${one.process.peer}`] });
   expect(joined.log()).toContain('"nodeId":2');
+  // Nobody could reach it, and it would wait for them.
+  joined.kill('SIGTERM');
+  await joined.ended;
+  await expect(startNode({ ...alone, settings: ['--ballast-bytes=0'] })).rejects.toThrow('PeerPortMissing');
 });

@@ -22,7 +22,7 @@ export interface TestServer extends AsyncDisposable {
 /** Settings are those of the command line, such as `--read-wait-ms=50`. */
 export async function startTestServer(...settings: readonly string[]): Promise<TestServer> {
   const dir = tempDir();
-  const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0', '--peer-port=0', '--shutdown-grace-ms=1000'];
+  const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0', '--shutdown-grace-ms=1000'];
   const small = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--disk-soft-bytes=0', '--disk-hard-bytes=0'];
   const read = readInvocation([`--data-dir=${dir.path}`, ...ports, ...small, ...settings], {});
   if (read.kind === 'failure') throw new Error(read.reason.join(' '));

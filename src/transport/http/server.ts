@@ -7,7 +7,7 @@
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import { type Clock, DatabaseError } from '#base';
+import { assert, type Clock, DatabaseError, formatAddress } from '#base';
 import type { Logger, Metrics } from '#observability';
 import { isFatal, type Service } from '#service';
 import type { ByteBudgets } from '../byte-budgets.ts';
@@ -129,9 +129,13 @@ class HttpFront {
     answerUnusualRequests(this.#fastify.server, options.allowedOrigins);
   }
 
+  /** Answers the URL: the host as it was given, which may stand for every address, and the port that was bound. */
   async listen(host: string, port: number): Promise<string> {
     try {
-      return await this.#fastify.listen({ host, port, listenTextResolver: (address) => address });
+      await this.#fastify.listen({ host, port });
+      const address = this.#fastify.server.address();
+      assert(address !== null && typeof address === 'object', 'A server that listens has a port', address);
+      return `http://${formatAddress({ host, port: address.port })}`;
     } catch (cause) {
       throw new DatabaseError('unavailable', `HTTP cannot listen on ${host}:${port}; is the port free?`, { cause });
     }

@@ -29,9 +29,9 @@ test('what follows from the size of the disk is left to it unless it is set', ()
 });
 
 test('addresses of other nodes are a list, and nothing else', () => {
-  expect(configOf([])).toMatchObject({ join: [], peerPort: 50_052 });
+  expect(configOf([])).toMatchObject({ join: [], peerPort: 'off' });
   expect(configOf(['--join=none'])).toMatchObject({ join: [] });
-  expect(configOf(['--join=cairn-0.cairn:50052, [::1]:7'])).toMatchObject({
+  expect(configOf(['--peer-port=50052', '--join=cairn-0.cairn:50052, [::1]:7'])).toMatchObject({
     join: [
       { host: 'cairn-0.cairn', port: 50_052 },
       { host: '::1', port: 7 },
@@ -40,6 +40,23 @@ test('addresses of other nodes are a list, and nothing else', () => {
   expect(faultsOf(['--join=cairn-0'])).toEqual([
     '--join is "cairn-0"; it must be none, or addresses host:port separated by commas.',
   ]);
+  expect(faultsOf(['--join=cairn-0:7'])).toEqual([expect.stringContaining('join is set, but peerPort is off')]);
+});
+
+test.each([
+  ['--zone=a b', 'a name without spaces'],
+  ['--node-name= ', 'a name without spaces'],
+  ['--advertise-host=a b', 'auto, or an address or a host name without spaces'],
+  ['--cors-origins=ftp:/x,,', 'origins such as https://shop.example:8443'],
+  ['--cors-origins=https://shop.example/path', 'origins such as'],
+  ['--peer-port=on', 'off, or a port'],
+])('%s is refused', (flag, expected) => {
+  expect(faultsOf([flag])).toEqual([expect.stringContaining(expected)]);
+});
+
+test('origins are what browsers send', () => {
+  const corsOrigins = 'https://shop.example:8443, http://localhost:3000';
+  expect(configOf([`--cors-origins=${corsOrigins}`])).toMatchObject({ corsOrigins });
 });
 
 test('the config is frozen', () => {

@@ -27,7 +27,7 @@ function run(...args: readonly string[]): {
 
 /** Starts a node that refuses to; the one line that it logs. */
 function refusal(dataDir: string, httpPort = '0'): unknown {
-  const ports = ['--grpc-port=0', `--http-port=${httpPort}`, '--metrics-port=0', '--peer-port=0'];
+  const ports = ['--grpc-port=0', `--http-port=${httpPort}`, '--metrics-port=0'];
   const { status, stdout, stderr } = run(`--data-dir=${dataDir}`, ...ports);
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
   expect(stderr).not.toContain('    at ');
@@ -59,14 +59,7 @@ test('the permission model of Node, under which nothing can be synced, is refuse
 
 test('a node whose stdout nobody reads goes on, and says so in its log', async () => {
   const dir = testDir();
-  const ports = [
-    '--grpc-port=0',
-    '--http-port=0',
-    '--metrics-port=0',
-    '--peer-port=0',
-    '--ballast-bytes=0',
-    '--wal-segment-bytes=4MiB',
-  ];
+  const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0', '--ballast-bytes=0', '--wal-segment-bytes=4MiB'];
   const args = [...productArgs(), `--data-dir=${dir}`, ...ports];
   const child = spawn(process.execPath, args, { env: ENV, stdio: ['ignore', 'pipe', 'pipe'] });
   endWithTest(child);
