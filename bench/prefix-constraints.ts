@@ -5,13 +5,14 @@
  *   node --conditions=source bench/prefix-constraints.ts [--subjects 200000] [--repeats 5]
  *
  * The database has ten subjects `rare-…` at its begin, then half of the others as `old-…` and half as `new-…`, a thousand
- * a transaction, and at its end a thousand transactions of one event of `new-…`.
+ * a transaction with one event of the subject `spread` behind each, and at its end a thousand transactions of one event of
+ * `new-…`.
  */
 import { parseArgs } from 'node:util';
 import { encodeUtf8, toLogIndex, toTerm } from '#base';
 import type { DatabaseMachine } from '#database';
 import type { KvStore } from '#kv';
-import { or, type Selector, term } from '#model';
+import { and, or, type Selector, term } from '#model';
 import { CREATED_AT_MS, createMachine, encodeOrder, encodeTransaction, withStore } from './support/database-machine.ts';
 
 const { values } = parseArgs({
@@ -29,6 +30,8 @@ const CASES: readonly (readonly [string, Selector])[] = [
   ['few and old: 10 subjects', term('by-subject-prefix', 'rare-')],
   ['many and new: half of all', term('by-subject-prefix', 'new-')],
   ['many and old: half of all', old('')],
+  ['the same, of no such type', and([old(''), term('by-type', 'nosuch')])],
+  ['none of the subject spread', and([term('by-type-prefix', 'nosuch'), term('by-subject', 'spread')])],
   [`${ALTERNATIVES} of old-100 … old-354`, or(Array.from({ length: ALTERNATIVES }, (_, n) => old(String(100 + n))))],
 ];
 
@@ -54,6 +57,7 @@ async function fill(kv: KvStore, machine: DatabaseMachine): Promise<void> {
   for (const kind of ['old', 'new']) {
     for (let from = 0; from < subjects / 2; from += EVENTS_OF_TRANSACTION) {
       await commit(Array.from({ length: EVENTS_OF_TRANSACTION }, (_, n) => `${kind}-${from + n}`));
+      await commit(['spread']);
     }
   }
   for (let n = 0; n < 1000; n++) await commit([`new-${n}`]);

@@ -1,10 +1,12 @@
 /**
  * L of the alternatives with prefixes, from the store, within a bound (D4, D13). No row says what the latest event of a
- * prefix is, so it is looked for in two ways, each of which is short where the other is long:
+ * prefix is, but rows say what the latest is of what else the alternative asks for: where there is none, L is 0, and
+ * otherwise L is not above it. What is left is looked for in ways each of which is short where the others are long:
  *
  *   1  back from the newest event, a little: finds what many events match;
- *   2  through the heads that begin with the prefixes: finds what few heads match, however old it is;
- *   3  back from the newest event again, further.
+ *   2  back through the list of an equality, when it is short: finds what few events may match;
+ *   3  through the heads that begin with the prefixes: finds what few heads match, however old it is;
+ *   4  back through the list of an equality that is long, then back from the newest event again, further.
  *
  * What has not been found after that is known to lie between two revisions: at or above every match that was seen, and
  * below every event that was looked at.
@@ -16,25 +18,30 @@
 import { encodeUtf8 } from '#base';
 import type { Conjunction, TextMatch } from '#model';
 import { type HeadFields, SUBJECT_TIP, TYPE_TIP } from './head.ts';
-import { HEAD_KIND, type HeadKind } from './keys.ts';
+import { HEAD_KIND, type HeadKind, type HeadName } from './keys.ts';
+import { type HeadLookup, latestOf } from './latest.ts';
+import { ListedEvents } from './listed-events.ts';
 import type { DatabaseReader } from './reader.ts';
 import { type LookBackLimits, RecentEvents } from './recent-events.ts';
 import type { TipRow } from './small-rows.ts';
 import { latestOfSubject, latestOfType } from './tips.ts';
 import { walkHeads } from './walks.ts';
 
-/** What one transaction may make apply look at for its prefixes. A part of the entry's format: see ADR 0021. */
+/** What one transaction may make apply look at for its prefixes. A part of the entry's format: see ADR 0021, 0037. */
 export interface PrefixLimits {
   /** Step 1. */
   readonly near: LookBackLimits;
-  /** Step 2: heads and tip rows. A walk, and a head that is looked up, count as some more. */
+  /** Steps 2 and 4, in lists. */
+  readonly listed: LookBackLimits;
+  /** Step 3: heads and tip rows. A walk, and a head that is looked up, count as some more. */
   readonly rows: number;
-  /** Step 3, what step 1 has seen not included. */
+  /** Step 4, what step 1 has seen not included. */
   readonly far: LookBackLimits;
 }
 
 export const PREFIX_LIMITS: PrefixLimits = {
   near: { comparisons: 16, bytes: 128 * 1024 },
+  listed: { comparisons: 256, bytes: 1024 * 1024 },
   rows: 2048,
   far: { comparisons: 512, bytes: 2 * 1024 * 1024 },
 };
@@ -55,27 +62,112 @@ export interface PrefixQuestion {
   readonly limits: PrefixLimits;
 }
 
+/** An alternative, and what is known of its L. */
+interface Search {
+  readonly wanted: Conjunction;
+  least: number;
+  most: number;
+}
+
 /** In the order of the alternatives. */
 export async function latestByPrefix(
   reader: DatabaseReader,
   { alternatives, revision, limits }: PrefixQuestion,
 ): Promise<readonly LatestBounds[]> {
-  const recent = new RecentEvents(reader, alternatives, revision);
-  recent.lookBack(limits.near);
-  const rows = new RowBudget(limits.rows);
-  const walked: LatestBounds[] = [];
-  for (const [place, wanted] of alternatives.entries()) {
-    const found = recent.found(place);
-    const least = found > 0 ? found : await new PrefixWalk(reader, rows).latest(wanted);
-    walked.push({ least, most: found > 0 || !rows.isSpent ? least : recent.lookedDownTo });
-  }
-  if (!rows.isSpent) return walked;
-  recent.lookBack(limits.far);
-  return walked.map((bounds, place) => {
-    if (bounds.least === bounds.most) return bounds;
-    const found = recent.found(place);
-    return found > 0 ? { least: found, most: found } : { least: bounds.least, most: recent.lookedDownTo };
+  const searches = alternatives.map((wanted): Search => {
+    return { wanted, least: 0, most: latestOfEqualities(reader, wanted, revision) };
   });
+  const open = searches.filter(isOpen);
+  const recent = new RecentEvents(
+    reader,
+    open.map(({ wanted }) => wanted),
+    revision,
+  );
+  recent.lookBack(limits.near);
+  noteRecent(open, recent);
+  const listed = new ListedEvents(reader, { ...limits.listed, revision });
+  const rows = new RowBudget(limits.rows);
+  for (const search of open) {
+    const list = isOpen(search) ? shortestListOf(reader, search.wanted) : undefined;
+    if (list !== undefined && list.count <= listed.comparisonsLeft) await narrowByList(search, listed, list);
+    if (isOpen(search)) await narrowByHeads(search, reader, rows);
+  }
+  if (!open.some(isOpen)) return searches;
+  for (const search of open.filter(isOpen)) {
+    const list = shortestListOf(reader, search.wanted);
+    if (list !== undefined) await narrowByList(search, listed, list);
+  }
+  recent.lookBack(limits.far);
+  noteRecent(open, recent);
+  return searches;
+}
+
+function isOpen({ least, most }: Search): boolean {
+  return least < most;
+}
+
+function settle(search: Search, latest: number): void {
+  search.least = latest;
+  search.most = latest;
+}
+
+function noteRecent(searches: readonly Search[], recent: RecentEvents): void {
+  for (const [place, search] of searches.entries()) {
+    if (!isOpen(search)) continue;
+    const found = recent.found(place);
+    if (found > 0) settle(search, found);
+    else search.most = Math.min(search.most, recent.lookedDownTo);
+  }
+}
+
+async function narrowByList(search: Search, listed: ListedEvents, list: HeadFields): Promise<void> {
+  const { found, lookedDownTo } = await listed.lookBack(list.name, search.wanted);
+  if (found > 0 || lookedDownTo === 0) settle(search, found);
+  else search.most = Math.min(search.most, lookedDownTo);
+}
+
+async function narrowByHeads(search: Search, reader: DatabaseReader, rows: RowBudget): Promise<void> {
+  const latest = await new PrefixWalk(reader, rows).latest(search.wanted);
+  if (rows.isSpent) search.least = Math.max(search.least, latest);
+  else settle(search, latest);
+}
+
+/** L of what the alternative asks for besides prefixes: its own L is not above it. */
+function latestOfEqualities(reader: DatabaseReader, wanted: Conjunction, revision: number): number {
+  const lookup: HeadLookup = {
+    head: (kind, term) => reader.head({ kind, term }),
+    tip: ({ name }, mask, ids) => reader.tip(name, mask, ids),
+  };
+  const { stream, type, subject, ...rest } = wanted;
+  const equalities: Conjunction = {
+    ...rest,
+    ...(stream?.kind === 'equals' ? { stream } : {}),
+    ...(type?.kind === 'equals' ? { type } : {}),
+    ...(subject === undefined || subject.kind === 'prefix' ? {} : { subject }),
+  };
+  return latestOf(equalities, lookup, revision);
+}
+
+/** The shortest list of an equality, which every event of the alternative is in; undefined where it asks for none. */
+function shortestListOf(
+  reader: DatabaseReader,
+  { source, stream, type, subject }: Conjunction,
+): HeadFields | undefined {
+  const names: HeadName[] = [];
+  const add = (kind: HeadKind, match: TextMatch | undefined): void => {
+    if (match?.kind === 'equals') names.push({ kind, term: encodeUtf8(match.value) });
+  };
+  if (source === undefined) add(HEAD_KIND.STREAM, stream);
+  else names.push({ kind: HEAD_KIND.SOURCE, term: encodeUtf8(source) });
+  add(HEAD_KIND.TYPE, type);
+  if (subject?.kind === 'none') names.push({ kind: HEAD_KIND.SUBJECT, term: undefined });
+  else add(HEAD_KIND.SUBJECT, subject);
+  let shortest: HeadFields | undefined;
+  for (const name of names) {
+    const head = reader.head(name);
+    if (head !== undefined && head.count < (shortest?.count ?? Infinity)) shortest = head;
+  }
+  return shortest;
 }
 
 /** Rows that may still be read. Once there are too few it is spent for good: what was left out cannot be told apart. */
@@ -199,11 +291,11 @@ class PrefixWalk {
   async #latestAmong(
     kind: HeadKind,
     match: TextMatch | undefined,
-    latestOf: (head: HeadFields) => number,
+    latestIn: (head: HeadFields) => number,
   ): Promise<number> {
     let latest = 0;
     await this.#visit(kind, match, (head) => {
-      latest = Math.max(latest, latestOf(head));
+      latest = Math.max(latest, latestIn(head));
     });
     return latest;
   }

@@ -157,7 +157,10 @@ function constraintsTooBroad(
   const faults = new Faults();
   for (const index of constraints) {
     const field = `${request.fields.constraints}[${index}].selector`;
-    faults.add(field, 'must have a longer prefix, or an equality, that fewer streams, types or subjects match');
+    faults.add(
+      field,
+      'must have a longer prefix that fewer streams, types or subjects match, or an equality that few events meet',
+    );
   }
   const [first] = faults.violations;
   const more = constraints.length > 1 ? ` (and ${constraints.length - 1} more)` : '';

@@ -25,9 +25,26 @@ function transact(
   subjects: readonly string[],
   constraints: readonly Constraint[] = [],
 ): Promise<TransactOutcome> {
+  return apply(host, { stream: 'orders', type: 'placed', subjects }, constraints);
+}
+
+function transactAs(
+  host: DatabaseHost,
+  stream: string,
+  type: string,
+  subjects: readonly string[],
+): Promise<TransactOutcome> {
+  return apply(host, { stream, type, subjects }, []);
+}
+
+function apply(
+  host: DatabaseHost,
+  { stream, type, subjects }: { readonly stream: string; readonly type: string; readonly subjects: readonly string[] },
+  constraints: readonly Constraint[],
+): Promise<TransactOutcome> {
   const transactionId = (nextId++).toString(16).padStart(32, '0');
   const events = subjects.map((subject, index): OracleEvent => {
-    return { id: `e-${index}`, type: 'placed', source: 'orders', stream: 'orders', subject };
+    return { id: `e-${index}`, type, source: stream, stream, subject };
   });
   return host.apply(payloadOf({ transactionId, stampedMs: CREATED_AT_MS, events, constraints }));
 }
@@ -39,6 +56,11 @@ function ask(host: DatabaseHost, ...constraints: readonly Constraint[]): Promise
 /** Revisions 1 to 4: a thousand subjects `old-…` each. Revisions 5 to 804: one event of `new` each. */
 async function manySubjects(kv: KvStore = memoryKv()): Promise<DatabaseHost> {
   const host = new DatabaseHost({}, kv);
+  await fill(host);
+  return host;
+}
+
+async function fill(host: DatabaseHost): Promise<void> {
   for (let from = 0; from < MANY; from += 1000) {
     await transact(
       host,
@@ -47,7 +69,6 @@ async function manySubjects(kv: KvStore = memoryKv()): Promise<DatabaseHost> {
   }
   for (let n = 0; n < 800; n++) await transact(host, ['new']);
   await host.flush();
-  return host;
 }
 
 function most(revision: number, selector: Selector = old): Constraint {
@@ -100,6 +121,61 @@ describe('a prefix of more heads than a transaction may look at, none of them ne
     const host = await manySubjects();
     const outcome = await ask(host, most(0, term('by-subject-prefix', 'old-399')), least(1));
     expect(outcome).toMatchObject({ kind: 'violated', violations: [{ index: 0, found: 4 }] });
+  });
+});
+
+describe('an equality beside a prefix of too many heads', () => {
+  const besides = (...terms: readonly Selector[]): Selector => and([old, ...terms]);
+
+  it.each([
+    ['type', term('by-type', 'nosuch')],
+    ['stream', term('by-stream', 'nosuch')],
+    ['combination', and([term('by-stream', 'orders'), term('by-type', 'nosuch')])],
+    ['combination of two that exist', and([term('by-stream', 'quiet'), term('by-type', 'placed')])],
+  ])('says that there is nothing where its %s has no event', async (_what, equality) => {
+    const host = await manySubjects();
+    await transactAs(host, 'quiet', 'ended', ['other']);
+    await transact(host, ['new']);
+    expect(await ask(host, most(0, besides(equality)))).toMatchObject({ kind: 'committed' });
+    const never = await ask(host, least(1, besides(equality)));
+    expect(never).toMatchObject({ kind: 'violated', violations: [{ found: 0 }] });
+  });
+
+  it('says that nothing is newer than its own latest event', async () => {
+    const host = await manySubjects();
+    await transactAs(
+      host,
+      'quiet',
+      'ended',
+      Array.from({ length: 300 }, () => 'other'),
+    );
+    for (let n = 0; n < 30; n++) await transact(host, ['new']);
+    const selector = besides(term('by-type', 'ended'));
+    expect(await ask(host, most(805, selector))).toMatchObject({ kind: 'committed' });
+    expect(await ask(host, most(100, selector))).toMatchObject({ kind: 'too-broad' });
+  });
+
+  it('is walked back where few events meet it, however old they are', async () => {
+    const store = memoryKv();
+    const reader = new CountingReader(store);
+    const host = new DatabaseHost({}, counted(store, reader));
+    await transactAs(host, 'quiet', 'ended', ['old-1', ...Array.from({ length: 200 }, () => 'other')]);
+    await fill(host);
+    const selector = besides(term('by-stream', 'quiet'));
+    reader.reset();
+    expect(await ask(host, most(0, selector))).toMatchObject({ kind: 'violated', violations: [{ found: 1 }] });
+    expect(reader.rows).toBeLessThan(100);
+    expect(reader.openRanges).toBe(0);
+    expect(await ask(host, most(1, selector))).toMatchObject({ kind: 'committed' });
+  });
+
+  it('is walked back a part of the way where many events meet it', async () => {
+    const host = new DatabaseHost();
+    for (let n = 0; n < 400; n++) await transactAs(host, 'quiet', 'ended', ['other']);
+    await transactAs(host, 'quiet', 'ended', ['old-1']);
+    await fill(host);
+    const violated = await ask(host, most(0, besides(term('by-stream', 'quiet'))));
+    expect(violated).toMatchObject({ kind: 'violated', violations: [{ found: 401 }] });
   });
 });
 
