@@ -151,6 +151,7 @@ export {
   scopedQueryFromJson,
 } from './query-json.ts';
 export { decodeEventQuery, decodePosition } from './query-wire.ts';
+export { parseRevisionText, REVISION_RULE } from './revision-text.ts';
 export {
   ALL,
   type AllSelector,

@@ -6,6 +6,7 @@
 import { type Instant, instantFault, parseInstant, unreachable } from '#base';
 import type { Faults } from './faults.ts';
 import type { JsonNode, JsonObject } from './json.ts';
+import { parseRevisionText, REVISION_RULE } from './revision-text.ts';
 
 /** Where a value stands in the request, and where its faults go. */
 export interface JsonPlace {
@@ -68,15 +69,9 @@ export function countFrom(node: JsonNode, { field, faults }: JsonPlace): number 
   return countOf(node) ?? faults.add(field, 'must be an integer from 0 to 2^53 - 1', describe(node));
 }
 
-const UINT64_MAX = 2n ** 64n - 1n;
-
-/** A revision to ask for: any uint64. From 2^53 on it is taken for 2^53 - 1, which no database reaches either. */
+/** A revision to ask for; as a string too. */
 export function revisionFrom(node: JsonNode, { field, faults }: JsonPlace): number | undefined {
-  const text = digitsOf(node);
-  if (/^(?:0|[1-9]\d{0,19})$/.test(text) && BigInt(text) <= UINT64_MAX) {
-    return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
-  }
-  return faults.add(field, 'must be an integer from 0 to 2^64 - 1', describe(node));
+  return parseRevisionText(digitsOf(node)) ?? faults.add(field, REVISION_RULE, describe(node));
 }
 
 /** A count between two bounds, both inclusive. */

@@ -95,11 +95,18 @@ describe('SPEC-HTTP-ERRORS: malformed requests', () => {
     },
   );
 
-  it.each(['x', '-1', '1.5', '', '01', '9007199254740992'])('x-min-revision: %s answers 400', async (value) => {
+  it.each(['x', '-1', '1.5', '', '01', '18446744073709551616'])('x-min-revision: %s answers 400', async (value) => {
     const name = uniqueName();
     await api.create(name);
     const answer = await api.get(`/databases/${name}`, { 'x-min-revision': value });
     expect(errorOf(answer, INVALID_ARGUMENT).details?.field).toBe('x-min-revision');
+  });
+
+  it.each(['9007199254740992', '18446744073709551615'])('x-min-revision: %s is beyond any database', async (value) => {
+    const name = uniqueName();
+    await api.create(name);
+    const answer = await api.get(`/databases/${name}`, { 'x-min-revision': value });
+    expect(errorOf(answer, NOT_FOUND).details?.reason).toBe('RevisionNotFound');
   });
 
   it.each([

@@ -1,7 +1,7 @@
 /** The metadata of Cairn's calls: what a client may ask for, and what every reply says. */
 import { Metadata } from '@grpc/grpc-js';
-import { type DatabaseError, isRevision, type LeaderAddress, type Revision } from '#base';
-import { Faults } from '#model';
+import type { DatabaseError, LeaderAddress, Revision } from '#base';
+import { Faults, parseRevisionText, REVISION_RULE } from '#model';
 import type { RevisionFloor, Service } from '#service';
 import type { Call } from './wire/call.ts';
 
@@ -54,9 +54,9 @@ const NO_MIN_REVISION = {};
 export function minRevisionOf(call: Call): { readonly minRevision?: Revision } {
   const text = call.header('x-min-revision');
   if (text === undefined) return NO_MIN_REVISION;
-  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
-  if (isRevision(value)) return { minRevision: value };
-  throw malformed('x-min-revision', 'must be an integer from 0 to 2^53 - 1', text);
+  const minRevision = parseRevisionText(text);
+  if (minRevision === undefined) throw malformed('x-min-revision', REVISION_RULE, text);
+  return { minRevision };
 }
 
 /**

@@ -9,7 +9,7 @@ import { readJsonBody } from './body.ts';
 import { type Cursor, cursorBehind, cursorFrom } from './cursor.ts';
 import { jsonObject, jsonStringIfPresent } from './json-text.ts';
 import { boundedQuery, type EventPage, type PageQuery, pageLimit, readPage } from './page.ts';
-import { parseInteger } from './query-string.ts';
+import { parseRevision } from './query-string.ts';
 import { type HttpReply, jsonReply, nextLink, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import type { Route, RouteContext } from './route.ts';
@@ -19,9 +19,6 @@ export const COLLECTION_QUERY_ROUTES: readonly Route[] = [
   { method: 'POST', path: '/databases/{database}/query', handle: queryByBody },
 ];
 
-/** The largest revision that something can be behind. */
-const AFTER_BOUNDS = { min: 0, max: Number.MAX_SAFE_INTEGER - 1 };
-
 const DIGITS = /^\d+$/;
 
 /** `after` is a revision, or the `next_cursor` of the page before; the two cannot be taken for one another. */
@@ -29,7 +26,8 @@ async function readLog(request: HttpRequest, context: RouteContext): Promise<Htt
   const parameters = request.query();
   const after = parameters.get('after');
   const isRevision = after !== undefined && DIGITS.test(after);
-  const start = isRevision ? parseInteger('after', after, AFTER_BOUNDS) + 1 : undefined;
+  // Behind the last revision there can be is nothing, as there is at it.
+  const start = isRevision ? Math.min(parseRevision('after', after) + 1, Number.MAX_SAFE_INTEGER) : undefined;
   const query: PageQuery = {
     selector: ALL,
     revisions: { start },

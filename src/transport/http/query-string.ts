@@ -2,7 +2,8 @@
  * Query parameters, decoded strictly: a bad percent encoding or a parameter given twice is a fault, never a guess.
  * Unknown parameters are ignored, as on the web at large; a route for which that would be dangerous asks for `only`.
  */
-import { type Revision, toRevision } from '#base';
+import type { Revision } from '#base';
+import { parseRevisionText, REVISION_RULE } from '#model';
 import { invalidField } from './errors.ts';
 
 export class QueryParameters {
@@ -50,19 +51,11 @@ export function parseInteger(
   throw invalidField(field, `must be an integer from ${min} to ${max}`, text);
 }
 
+/** Any uint64. Throws what would be right. */
 export function parseRevision(field: string, text: string): Revision {
-  return toRevision(parseInteger(field, text, { min: 0, max: Number.MAX_SAFE_INTEGER }));
-}
-
-const UINT64_DIGITS = /^(?:0|[1-9][0-9]{0,19})$/;
-const UINT64_MAX = 2n ** 64n - 1n;
-
-/** A revision of the path, any uint64. From 2^53 on it is taken for 2^53 - 1, which no database reaches either. */
-export function parsePathRevision(field: string, text: string): Revision {
-  if (!UINT64_DIGITS.test(text) || BigInt(text) > UINT64_MAX) {
-    throw invalidField(field, 'must be an integer from 0 to 2^64 - 1', text);
-  }
-  return toRevision(Math.min(Number(text), Number.MAX_SAFE_INTEGER));
+  const revision = parseRevisionText(text);
+  if (revision === undefined) throw invalidField(field, REVISION_RULE, text);
+  return revision;
 }
 
 const NO_PARAMETERS: QueryParameters = new QueryParameters(new Map());

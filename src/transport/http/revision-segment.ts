@@ -6,7 +6,7 @@
  */
 import type { Revision } from '#base';
 import { invalidField } from './errors.ts';
-import { parsePathRevision } from './query-string.ts';
+import { parseRevision } from './query-string.ts';
 import { type HttpReply, redirectReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import type { Handler, RouteContext } from './route.ts';
@@ -48,5 +48,5 @@ export function numeric(handle: RevisionHandler): Handler {
 function parseSegment(text: string): RevisionSegment {
   if (text === 'latest' || text === 'cached') return { kind: text };
   if (!/^\d+$/.test(text)) throw invalidField('revision', 'must be a number, latest or cached', text);
-  return { kind: 'number', revision: parsePathRevision('revision', text) };
+  return { kind: 'number', revision: parseRevision('revision', text) };
 }

@@ -5,7 +5,7 @@ import type { Revision } from '#base';
 import type { SingleEventReply } from '#service';
 import { ITEM_ANSWER_BYTES } from './limits.ts';
 import { eventJson } from './page.ts';
-import { parsePathRevision, type QueryParameters } from './query-string.ts';
+import { parseRevision, type QueryParameters } from './query-string.ts';
 import { type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import { numeric } from './revision-segment.ts';
@@ -47,7 +47,7 @@ async function eventAtPosition(
   { service }: RouteContext,
   { at, segment }: { readonly at: Revision | 'latest'; readonly segment: string },
 ): Promise<HttpReply> {
-  const revision = parsePathRevision(segment, request.param(segment));
+  const revision = parseRevision(segment, request.param(segment));
   const position = { revision, index: eventIndex(request.query()) };
   const reply = await service.singleEvent({ ...request.read(), at, event: { kind: 'position', position } });
   return eventReply(request, reply, position.index + 1);
