@@ -65,7 +65,7 @@ async function tree(history: History, asked: string): Promise<string> {
   const lines = paths
     .toSorted()
     .map((path) => `  ${files.get(path)?.mode} ${files.get(path)?.blob.slice(0, 10)} ${path}\n`);
-  return `${paths.length} files\n${lines.join('')}`;
+  return `${paths.length} ${paths.length === 1 ? 'file' : 'files'}\n${lines.join('')}`;
 }
 
 async function treeAt(history: History, when: string): Promise<ReadonlyMap<string, TreeEntry> | undefined> {

@@ -9,7 +9,7 @@
  *
  * Invariants:
  *   V1  A malformed name is invalid_argument before anything is looked up by it.
- *   V2  A transaction is judged in this order: names, database, minRevision, recorded result, size, faults
+ *   V2  A transaction of the right shape is judged in this order: names, database, minRevision, recorded result, size, faults
  *       (all at once), constraints (all at once). What is refused is not recorded.
  *   V3  A repeated transaction_id is answered with the recorded result, whatever the body of the repeat.
  *   V4  Every reply names the database instance and the revision it was read at, and no event above that revision.

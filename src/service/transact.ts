@@ -78,7 +78,7 @@ function refusalOf(request: TransactRequest): DatabaseError | undefined {
   const { eventCount, eventBytes, faults, fields } = request;
   const tooLarge = transactionTooLarge(eventCount, eventBytes);
   if (tooLarge !== undefined) return tooLarge;
-  if (eventCount === 0) faults.add(fields.events, 'must be at least one event');
+  if (eventCount === 0) faults.add(fields.events, 'must have at least one event');
   checkConstraints(request.constraints, fields.constraints, faults);
   return faults.none ? undefined : faults.toError('The transaction is malformed');
 }

@@ -123,7 +123,7 @@ describe('the history of a made repository', () => {
     );
     expect(await answer(history, String.raw`who "line\nbreak"`)).toContain('changed by Grace');
     expect(await answer(history, String.raw`who qu"ote`)).toContain('changed by Grace');
-    expect(await answer(history, 'tree @1 with sp')).toMatch(/^1 files\n {2}100644 [0-9a-f]{10} with space\.txt\n$/);
+    expect(await answer(history, 'tree @1 with sp')).toMatch(/^1 file\n {2}100644 [0-9a-f]{10} with space\.txt\n$/);
     await expect(answer(history, 'who notes 2024')).rejects.toThrow(/There is no revision 2024/);
     await expect(answer(history, 'tree @2024')).rejects.toThrow(/There is no revision 2024/);
     await expect(answer(history, 'who "open')).rejects.toThrow(/^Ask: who PATH/);
@@ -173,7 +173,7 @@ describe('main.ts', () => {
     expect(again.code).toBe(0);
     expect(again.stderr.split('\n').at(-2)).toBe(first.stderr.split('\n').at(-2));
     expect(again.stdout).toMatch(
-      /who PATH \[REVISION\].*notes 2024: changed by Ada.*Unknown question "nonsense".*\nThere is no revision 99999; the latest is \d+\.\n.*1 files/s,
+      /who PATH \[REVISION\].*notes 2024: changed by Ada.*Unknown question "nonsense".*\nThere is no revision 99999; the latest is \d+\.\n.*1 file\n/s,
     );
     expect(again.stdout).not.toContain('reached');
   });
@@ -185,7 +185,7 @@ describe('main.ts', () => {
     const questions = ['--ask', 'tree @99999', '--ask', 'tree @1 kept'];
     const { code, stdout, stderr } = await converse([...args, ...questions], '');
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^1 files\n[^\n]* kept\.txt\n$/);
+    expect(stdout).toMatch(/^1 file\n[^\n]* kept\.txt\n$/);
     expect(stderr).toMatch(/ are in revision \d+\.\nThere is no revision 99999; the latest is \d+\.\n$/);
   });
 

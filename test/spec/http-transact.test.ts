@@ -61,6 +61,25 @@ describe('SPEC-HTTP-TRANSACT: POST /api/v1/db/{database}', () => {
     expect(errorOf(await api.post('/api/v1/db/No', bad))).toMatchObject(INVALID_ARGUMENT);
   });
 
+  it.each([
+    ['events that are no list', { events: 5 }, 'events'],
+    ['an unknown member', { evts: [{}] }, 'evts'],
+    ['conditions that are no list', { events: [cloudEvent('a')], conditions: {} }, 'conditions'],
+    ['two words for the conditions', { events: [cloudEvent('a')], conditions: [], constraints: [] }, 'constraints'],
+    ['an id that is no text', { events: [cloudEvent('a')], transaction_id: 7 }, 'transaction_id'],
+  ])('answers 400 to %s, before it looks for database or id (decisions 4.4)', async (_what, bad, field) => {
+    const transaction_id = randomUUID();
+    await transact({ transaction_id, events: [cloudEvent('a')] });
+    const answers = [
+      await api.post('/databases/nodb/events', bad),
+      await api.post('/api/v1/db/nodb', bad),
+      await api.post(`/databases/${name}/events`, bad),
+      await transact({ transaction_id, ...bad }),
+    ];
+    for (const answer of answers) expect(errorOf(answer, INVALID_ARGUMENT).details?.field).toBe(field);
+    expect(await api.latestRevision(name)).toBe(1);
+  });
+
   it('stores what comes beside the events (SPEC-TRANSACTION-METADATA)', async () => {
     const options = {
       last_read_revision: 0,

@@ -1,7 +1,8 @@
 /**
  * Transactions: committing one in either family, and looking one up by its id.
  *
- * What is wrong with the members of a body is collected, not thrown: the service judges it only after it has seen
+ * The shape of a body is judged first: what its members are called, each once, and that lists are lists. What is wrong
+ * inside them is collected, not thrown: the service judges it only after it has seen whether there is the database,
  * whether the transaction_id is recorded already and whether the transaction is too large (decisions 4.4).
  */
 import type { DatabaseError } from '#base';
@@ -114,8 +115,11 @@ function toTransactRequest(request: HttpRequest): TransactRequest {
   const body = readJsonBody(request, { raw: RAW_DATA });
   const parts = body.type === 'json' ? partsOf(body.node, faults) : { ...BARE, items: bareEvents(body) };
   const events = acceptEvents(parts.items, faults);
-  const id = idOf(parts, request.header('x-batch-id'));
-  if (id === undefined) throw bothIds(parts, request.header('x-batch-id') ?? '', faults);
+  const inHeader = request.header('x-batch-id');
+  const id = idOf(parts, inHeader);
+  if (id === undefined)
+    faults.add('x-batch-id', 'must be the transaction_id of the body where both are given', inHeader);
+  if (id === undefined || !parts.isShaped) throw misshapen(parts, inHeader, faults);
   return {
     databaseName: request.param('database'),
     floor: request.floor(),
@@ -142,23 +146,24 @@ function idOf(
 }
 
 /**
- * Two ids that differ, with everything else that is wrong. The service is not asked, also when one of them is recorded:
- * which of the two transactions is meant, nobody could say (ADR 0024).
+ * A body of another shape or two ids that differ, with everything else that is wrong. The service is not asked, also when
+ * the id is recorded: which transaction is meant, nobody could say (ADR 0024).
  */
-function bothIds(
+function misshapen(
   { transactionId, items, constraints, constraintsField }: TransactionParts,
-  inHeader: string,
+  inHeader: string | undefined,
   faults: Faults,
 ): DatabaseError {
-  faults.add('x-batch-id', 'must be the transaction_id of the body where both are given', inHeader);
-  parseTransactionId(inHeader, 'x-batch-id', faults);
+  if (inHeader !== undefined) parseTransactionId(inHeader, 'x-batch-id', faults);
   if (transactionId !== undefined) parseTransactionId(transactionId, 'transaction_id', faults);
-  if (items.length === 0) faults.add('events', 'must be at least one event');
+  if (items.length === 0) faults.add('events', 'must have at least one event');
   checkConstraints(constraints, constraintsField, faults);
   return faults.toError('The transaction is malformed');
 }
 
 interface TransactionParts extends Pick<TransactRequest, 'transactionId' | 'options' | 'constraints'> {
+  /** Whether its members are the known ones, each once, the id is a text and the lists are lists. */
+  readonly isShaped: boolean;
   /** Whether the body gives a transaction_id, if only a malformed one. */
   readonly namesId: boolean;
   /** The events, not yet judged. */
@@ -171,6 +176,7 @@ const NO_CONSTRAINTS: readonly Constraint[] = [];
 
 /** A body of CloudEvents alone says nothing else. */
 const BARE = {
+  isShaped: true,
   namesId: false,
   transactionId: undefined,
   options: NO_OPTIONS,
@@ -188,11 +194,15 @@ function partsOf(node: JsonNode, faults: Faults): TransactionParts {
   if (node.kind !== 'object') throw invalidField('body', 'must be a JSON object', node.kind);
   refuseOthers(node, BODY_NAMES, { field: '', faults });
   const constraintsField = CONSTRAINT_NAMES.find((spelling) => node.members.has(spelling)) ?? 'constraints';
+  const transactionId = transactionIdFrom(node, faults);
+  const items = listFrom(node, faults);
+  const constraints = member(node, CONSTRAINT_NAMES, { field: constraintsField, faults });
   return {
+    isShaped: faults.none && (constraints === undefined || constraints.kind === 'array'),
     namesId: isPresent(node.members.get('transaction_id')),
-    transactionId: transactionIdFrom(node, faults),
-    items: listFrom(node, faults),
-    constraints: constraintsFrom(node, constraintsField, faults),
+    transactionId,
+    items,
+    constraints: (constraints && constraintsFromJson(constraints, constraintsField, faults)) ?? NO_CONSTRAINTS,
     constraintsField,
     options: optionsFromJson(node, { field: '', faults }) ?? NO_OPTIONS,
   };
@@ -208,11 +218,6 @@ function listFrom(body: JsonObject, faults: Faults): readonly JsonNode[] {
   const place = { field: 'events', faults };
   const node = member(body, ['events'], place);
   return node === undefined ? [] : (itemsFrom(node, place) ?? []);
-}
-
-function constraintsFrom(body: JsonObject, field: string, faults: Faults): readonly Constraint[] {
-  const node = member(body, CONSTRAINT_NAMES, { field, faults });
-  return node === undefined ? [] : (constraintsFromJson(node, field, faults) ?? []);
 }
 
 /** The well-formed ones in canonical bytes. Beyond the limit none is looked at: the count alone refuses them. */
