@@ -3,11 +3,12 @@ import { readInvocation } from './config.ts';
 import { renderHelp } from './config-reference.ts';
 import { RELEASE } from './release.ts';
 import type { Config } from './settings.ts';
+import type { StopSignals } from './stop-signals.ts';
 
 const EXIT_CANNOT_SAY = 1;
 const EXIT_USAGE = 2;
 
-export async function runCommand(): Promise<void> {
+export async function runCommand(signals: StopSignals): Promise<void> {
   const invocation = readInvocation(process.argv.slice(2), process.env);
   if (invocation.kind === 'failure') {
     for (const fault of invocation.reason) process.stderr.write(`cairn: ${fault}\n`);
@@ -22,15 +23,15 @@ export async function runCommand(): Promise<void> {
       say(`${RELEASE}\n`);
       break;
     case 'run':
-      await run(invocation.value.config);
+      await run(invocation.value.config, signals);
       break;
   }
 }
 
 /** Loads the server only here: who asks for help is not to wait for it. */
-async function run(config: Config): Promise<void> {
+async function run(config: Config, signals: StopSignals): Promise<void> {
   const { serve } = await import('./serve.ts');
-  await serve(config);
+  await serve(config, signals);
 }
 
 /** Answers on stdout. A reader that has gone has read enough. */

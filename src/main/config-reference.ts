@@ -38,11 +38,14 @@ ${rows.join('\n')}
 
 | exit code | when | what stderr says |
 |---|---|---|
-| 0 | It was told to stop, by SIGTERM or SIGINT, and has drained. Also after \`--help\` and \`--version\`. | \`stopped\` |
+| 0 | It was told to stop, by SIGTERM or SIGINT, and has drained, or had opened nothing yet. Also after \`--help\` and \`--version\`. | \`stopped\` |
 | 1 | It cannot start: the data directory is in use, damaged, or not to be written in; an address is taken. | \`cannot-start\` with a message; \`log-level=debug\` adds the stack |
 | 1 | It was told to stop a second time while it drained. | \`stopped-without-drain\` |
 | 2 | A setting is unknown or malformed. Nothing was opened. | a line for each |
 | 70 | Something broke that must not go on: a failed write, damaged data, a bug. The next start recovers. | \`fatal\` with the stack |
+
+A signal that comes before the program itself runs, in the first moments of Node, ends the process as any other; nothing is
+open then.
 
 A process that ends with 1 or 2 before it was ready ends so again until somebody changes something.
 

@@ -1,5 +1,6 @@
 /**
- * One node, from its settings to its end: builds everything, says that it is ready, and drains when it is told to.
+ * One node, from its settings to its end: builds everything, says that it is ready, and drains when it is told to. Told
+ * before it has built anything, it ends with 0 at once.
  *
  * ```
  *   build ──> ready line on stdout ──> serving ── SIGTERM, SIGINT ──> draining ──> exit 0
@@ -12,13 +13,13 @@ import { createLogger, type Logger } from '#observability';
 import { StorageFailure } from '#storage';
 import { type RunningNode, startServers } from './servers.ts';
 import type { Config } from './settings.ts';
+import { endAtOnce, type StopSignals } from './stop-signals.ts';
 import { ownLackingV8Options } from './v8-options.ts';
 
 const EXIT_CANNOT_START = 1;
-const EXIT_IMPATIENT = 1;
 
 /** Resolves when the node has stopped, with the exit code set. */
-export async function serve(config: Config): Promise<void> {
+export async function serve(config: Config, signals: StopSignals): Promise<void> {
   const logger = createLogger({ level: config.logLevel }).with({ node: config.nodeName });
   // Nothing may go on after an error that nobody expected: the log is the truth, and the next start recovers.
   const remains = { logger, dataDirectory: config.dataDir };
@@ -28,12 +29,23 @@ export async function serve(config: Config): Promise<void> {
   process.stdout.on('error', ({ message }: Error) => logger.warn('stdout-lost', { message }));
   const lacking = ownLackingV8Options();
   if (lacking.length > 0) logger.warn('v8-options-lacking', { lacking });
-  // From the first moment on: a node that is told to stop while it starts stops as soon as it has started.
-  const told = firstSignal(logger);
+  signals.onAnother = (signal) => {
+    logger.warn('stopped-without-drain', { signal });
+    logger.flush();
+    endAtOnce();
+  };
+  const early = await signals.firstSoFar();
+  if (early !== undefined) {
+    // Nothing was opened.
+    logger.info('stopped', { signal: early });
+    logger.flush();
+    return;
+  }
+  // A node that is told to stop from here on stops as soon as it has started.
   const running = await start(config, logger);
   process.stdout.write(`${JSON.stringify({ event: 'ready', ...running.addresses })}\n`);
   logger.info('ready', { ...running.addresses });
-  const signal = await told;
+  const signal = await signals.told;
   logger.info('draining', { signal, graceMs: config.shutdownGraceMs });
   await running.drain();
   logger.info('stopped');
@@ -60,29 +72,4 @@ function isRefusal(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   // By its name, for the class is lost where the core's thread says it; and whatever the operating system refuses.
   return error instanceof DatabaseError || error.name === StorageFailure.name || 'syscall' in error;
-}
-
-/**
- * A signal right behind the first is the same one: Ctrl-C reaches a process from the terminal and again from the npm
- * that started it.
- */
-const SAME_SIGNAL_WITHIN_MS = 500;
-
-/** Resolves with the first signal to stop; a later one ends the process at once. */
-function firstSignal(logger: Logger): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    let toldAtMs: number | undefined;
-    const onSignal = (signal: NodeJS.Signals): void => {
-      if (toldAtMs === undefined) {
-        toldAtMs = performance.now();
-        resolve(signal);
-      } else if (performance.now() - toldAtMs > SAME_SIGNAL_WITHIN_MS) {
-        logger.warn('stopped-without-drain', { signal });
-        logger.flush();
-        process.exit(EXIT_IMPATIENT);
-      }
-    };
-    process.on('SIGTERM', onSignal);
-    process.on('SIGINT', onSignal);
-  });
 }

@@ -131,6 +131,27 @@ test('what was taken in before SIGTERM is answered, and is there after the next 
   expect(revision).toBeGreaterThanOrEqual(committed);
 });
 
+test('a node that is told to stop before it has opened anything ends with 0, and opens nothing', () => {
+  const dir = testDir();
+  // Tells the process in the moment in which it begins to listen.
+  const hook = `
+    const { on } = process;
+    process.on = function (event, listener) {
+      on.call(this, event, listener);
+      if (event === 'SIGTERM') process.kill(process.pid, 'SIGTERM');
+      return this;
+    };`;
+  const args = [
+    `--import=data:text/javascript,${encodeURIComponent(hook)}`,
+    ...productArgs(),
+    `--data-dir=${dir}/data`,
+  ];
+  const { status, signal, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env: ENV });
+  expect({ status, signal, stdout }).toEqual({ status: 0, signal: null, stdout: '' });
+  expect(JSON.parse(stderr)).toMatchObject({ event: 'stopped', signal: 'SIGTERM' });
+  expect(existsSync(join(dir, 'data'))).toBe(false);
+});
+
 test('a signal that comes twice at once is one: the node still drains (N3)', async () => {
   const dir = testDir();
   const node = await start(dir);
