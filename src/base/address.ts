@@ -12,6 +12,11 @@ export function formatAddress({ host, port }: Address): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
+/** Whether this can be the host of an address: an IP address without brackets, or a name. */
+export function isHost(text: string): boolean {
+  return parseAddress(formatAddress({ host: text, port: PORT_MAX })) !== undefined;
+}
+
 /** Undefined for any other text; a port is 1 to 65535. */
 export function parseAddress(text: string): Address | undefined {
   const [, bracketed, plain, digits] = ADDRESS.exec(text) ?? [];

@@ -27,7 +27,7 @@ import { uuidBytes } from './node-rows.ts';
 import { MeasureGatherer } from './observer.ts';
 import type { NodeRegistration, RegisteredNode } from './outcome.ts';
 import { Announcer } from './peer/announcer.ts';
-import { type AskToJoin, type JoinReply, type JoinRequest, joinCluster } from './peer/join.ts';
+import { type AskToJoin, forOwnAndOthers, type JoinReply, type JoinRequest, joinCluster } from './peer/join.ts';
 import type { OpenPeerLinks, Peer, PeerLinksOptions } from './peer/links.ts';
 import { PeerCodec } from './peer/peer-codec.ts';
 import { PeerMail } from './peer/peer-mail.ts';
@@ -190,13 +190,14 @@ async function openReach(
       .map(({ host: at, port: on }) => ({ host: at, port: on })),
     ...seeds,
   ];
-  links.onJoin(register);
+  const answering = forOwnAndOthers(storeId, register);
+  links.onJoin(answering.others);
   const sleep = (ms: number): Promise<void> => delay(ms, undefined, { ref: false });
   return {
     mail,
     observer,
     port: links.port,
-    announcer: new Announcer({ clusterId, release, register, ask: askToJoin, others, sleep }),
+    announcer: new Announcer({ clusterId, release, register: answering.own, ask: askToJoin, others, sleep }),
     begin: (opened) => {
       core = opened;
       mail.open(opened);

@@ -58,15 +58,16 @@ export type {
   WriteOptions,
 } from './node.ts';
 export type { CoreObserver, FrontObserver } from './observer.ts';
-export type {
-  Binding,
-  CreateOutcome,
-  DeleteOutcome,
-  NodeRegistration,
-  Outcome,
-  RegisteredNode,
-  StoredId,
-  TransactOutcome,
+export {
+  type Binding,
+  type CreateOutcome,
+  type DeleteOutcome,
+  faultInRegistration,
+  type NodeRegistration,
+  type Outcome,
+  type RegisteredNode,
+  type StoredId,
+  type TransactOutcome,
 } from './outcome.ts';
 export type { Envelope } from './peer/envelope.ts';
 export type { ForwardItem } from './peer/forward.ts';

@@ -6,8 +6,9 @@
  */
 import type { Binding, PlaceOutcome, RegisterOutcome, TransactOutcome } from '#database';
 
-// The layers above know these through this door; they do not reach into #database for what the cluster answers.
 export type { Binding, NodeRegistration, RegisteredNode, RegisterOutcome, TransactOutcome } from '#database';
+// The layers above know these through this door; they do not reach into #database for what the cluster answers.
+export { faultInRegistration } from '#database';
 
 /** A stored event id that is not the one the client wrote. */
 export type StoredId = Extract<TransactOutcome, { readonly kind: 'committed' }>['storedIds'][number];

@@ -6,7 +6,7 @@
  * be said, the store is registered, whoever proposed that and whenever. So it is safe to repeat and to lose.
  */
 import { type Address, CATALOG_GROUP, type NodeId, nodeOf } from '#base';
-import { isSame } from '#database';
+import { faultInRegistration, isSame } from '#database';
 import type { Input } from '#raft';
 import type { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
@@ -17,7 +17,9 @@ export type Registration =
   | { readonly kind: 'registered'; readonly node: RegisteredNode }
   /** That one leads the catalog. */
   | { readonly kind: 'elsewhere'; readonly leader: Address }
-  | { readonly kind: 'later'; readonly reason: string };
+  | { readonly kind: 'later'; readonly reason: string }
+  /** It cannot be registered so, ever. */
+  | { readonly kind: 'refused'; readonly reason: string };
 
 export interface RegistrarPorts {
   readonly node: NodeId;
@@ -49,6 +51,8 @@ export class Registrar {
 
   /** Answered by a later call of `settle`. */
   register(registration: NodeRegistration, isOwn: boolean): Promise<Registration> {
+    const reason = faultInRegistration(registration);
+    if (reason !== undefined) return Promise.resolve({ kind: 'refused', reason });
     const endMs = this.#ports.monotonicMs() + this.#ports.limits.leaderWaitMs;
     return new Promise((resolve) => {
       this.#waiting = [...this.#waiting, { registration, isOwn, endMs, resolve, term: -1 }];

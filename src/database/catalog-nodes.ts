@@ -13,9 +13,11 @@ import {
   type ByteWriter,
   encodeUtf8,
   formatUuid,
+  isHost,
   isNodeId,
   NO_BYTES,
   type NodeId,
+  parseAddress,
   parseUuid,
   toNodeId,
 } from '#base';
@@ -24,6 +26,12 @@ import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
 const FORMAT = 1;
 const UUID_BYTES = 16;
 const PORT_MAX = 65_535;
+const WORD_MAX = 255;
+/** No control characters and no spaces, as the settings ask for. */
+const WORD = new RegExp(`^[^\\p{Cc}\\s]{0,${WORD_MAX}}$`, 'u');
+const HTTP_URL = /^https?:\/\/[\x21-\x7e]{1,512}$/;
+/** Of a text that is wrong. */
+const SHOWN_MAX = 80;
 const FIRST_NODE = toNodeId(1);
 
 /** What stands for a state in the row. */
@@ -32,7 +40,7 @@ const STATE = { joined: 1 } as const;
 /** `joined`: it holds the catalog, and may hold databases. */
 export type NodeState = keyof typeof STATE;
 
-/** What a node says of itself. Texts may be empty: not known yet. */
+/** What a node says of itself. Texts may be empty: not known yet. What they may be says `faultInRegistration`. */
 export interface NodeRegistration {
   /** Identity of its store: a UUID in lowercase canonical form. */
   readonly storeId: string;
@@ -105,6 +113,28 @@ export class CatalogNodes {
   }
 }
 
+/**
+ * Why a store must not be registered so, or undefined. Every node of the cluster dials the host and tells clients the
+ * addresses, so a text that cannot be one must not get in. Rows that are there already are read whatever they hold.
+ */
+export function faultInRegistration({ storeId, name, zone, peer, grpc, http }: NodeRegistration): string | undefined {
+  if (parseUuid(storeId) === undefined || storeId !== storeId.toLowerCase()) {
+    return `the store_id ${shown(storeId)} is no UUID in lowercase`;
+  }
+  if (!Number.isInteger(peer.port) || peer.port < 0 || peer.port > PORT_MAX) {
+    return `the port ${peer.port} is none from 0 to ${PORT_MAX}`;
+  }
+  const isNowhere = peer.port === 0 && peer.host === '';
+  if (!isNowhere && !isHost(peer.host)) return `the host ${shown(peer.host)} is no IP address and no host name`;
+  for (const [field, text] of Object.entries({ name, zone })) {
+    if (!WORD.test(text)) {
+      return `the ${field} ${shown(text)} is longer than ${WORD_MAX} characters, or holds spaces or control characters`;
+    }
+  }
+  if (grpc !== '' && parseAddress(grpc) === undefined) return `the grpc address ${shown(grpc)} is no host:port`;
+  return http === '' || HTTP_URL.test(http) ? undefined : `the http address ${shown(http)} is no URL of HTTP`;
+}
+
 /** Whether both say the same of a node. */
 export function isSame(one: NodeRegistration, other: NodeRegistration): boolean {
   return (
@@ -157,4 +187,8 @@ function writeText(into: ByteWriter, text: string): void {
 
 function readText(reader: ByteReader): string {
   return reader.utf8(reader.varint());
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text);
 }

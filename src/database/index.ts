@@ -30,6 +30,7 @@ export type { CatalogDifference } from './catalog-diff.ts';
 export { type CatalogEntry, encodeCatalogEntry } from './catalog-entry.ts';
 export { type CatalogEntryToApply, CatalogMachine, type CatalogOutcome, type PlaceOutcome } from './catalog-machine.ts';
 export {
+  faultInRegistration,
   isSame,
   type NodeRegistration,
   type NodeState,

@@ -4,7 +4,7 @@
  * A setting has one name in three spellings: `grpcPort` in the code, `--grpc-port` on the command line, and
  * `CAIRN_GRPC_PORT` in the environment.
  */
-import { type Address, failure, formatAddress, ok, parseAddress, type Result } from '#base';
+import { type Address, failure, formatAddress, isHost, ok, parseAddress, type Result } from '#base';
 
 export interface SettingType<T> {
   /** What the text must be, as a person reads it: `a port, 0 to 65535 (0: a free one)`. */
@@ -116,6 +116,13 @@ export const origins: SettingType<string> = {
 function isOrigin(text: string): boolean {
   return URL.canParse(text) && /^https?:\/\//.test(text) && new URL(text).origin === text;
 }
+
+/** The word `auto`, or the host of an address. */
+export const hostOrAuto: SettingType<string> = {
+  expects: 'auto, or an IP address or a host name',
+  read: (text) => (isHost(text) ? text : undefined),
+  write: String,
+};
 
 /** Reads one text; the failure says what was given and what would be right. */
 export function readSetting<T>(

@@ -8,6 +8,7 @@ import { LOG_LEVELS, type LogLevel } from '#observability';
 import {
   addresses,
   byteSize,
+  hostOrAuto,
   oneOf,
   oneWord,
   origins,
@@ -79,7 +80,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: 'The address that peer-port listens on. auto: the host of the other servers.',
   },
   advertiseHost: {
-    type: oneWord('auto, or an address or a host name', 255),
+    type: hostOrAuto,
     default: 'auto',
     help: 'Where other nodes and clients find this node; in Kubernetes the DNS name of the pod. auto: the host, or the name of this machine if that means all of its addresses.',
   },

@@ -9,6 +9,7 @@
  * Asking is safe to repeat: the store is what tells one node from another.
  */
 import { type Address, DatabaseError, formatAddress, type NodeId, type ReplicaId } from '#base';
+import { isSame } from '#database';
 import type { NodeRegistration } from '../outcome.ts';
 import type { Peer } from './place.ts';
 
@@ -41,6 +42,33 @@ export type JoinReply =
 
 /** Asks one node. Whoever cannot be reached, or does not answer in time, is `later`. */
 export type AskToJoin = (address: Address, request: JoinRequest, timeoutMs: number) => Promise<JoinReply>;
+
+/** Answers those who ask a node. */
+export type Register = (request: JoinRequest) => Promise<JoinReply>;
+
+/**
+ * How a node answers itself, and whoever asks it over the wire. Nobody but the node itself says where its store is: over
+ * the wire that is refused, unless it is what the node has said itself (a seed may be the node's own address).
+ */
+export function forOwnAndOthers(
+  storeId: string,
+  register: Register,
+): { readonly own: Register; readonly others: Register } {
+  let said: NodeRegistration | undefined;
+  return {
+    own: (request) => {
+      said = request.registration;
+      return register(request);
+    },
+    others: async (request) => {
+      const { registration } = request;
+      const isRefused = registration.storeId === storeId && (said === undefined || !isSame(said, registration));
+      return isRefused
+        ? { kind: 'refused', reason: `the store ${storeId} is that of this node itself` }
+        : register(request);
+    },
+  };
+}
 
 export interface JoinPorts {
   readonly ask: AskToJoin;

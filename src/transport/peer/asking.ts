@@ -1,8 +1,8 @@
 /** The side that asks: to be let into a cluster, and which cluster a node belongs to. One connection for each question. */
 import { Client, type ClientOptions, credentials } from '@grpc/grpc-js';
-import { type Address, formatAddress } from '#base';
+import type { Address } from '#base';
 import type { JoinReply, JoinRequest } from '#cluster';
-import { JOIN, NOTHING, PING, readPong, writeNothing } from './exchange.ts';
+import { JOIN, NOTHING, PING, readPong, targetOf, writeNothing } from './exchange.ts';
 import { readJoinReply, writeJoinRequest } from './join-messages.ts';
 
 const OPTIONS: ClientOptions = {
@@ -16,6 +16,7 @@ const OPTIONS: ClientOptions = {
 /** Whoever cannot be reached, or answers too late, is `later`. */
 export async function askToJoin(address: Address, request: JoinRequest, timeoutMs: number): Promise<JoinReply> {
   const client = open(address);
+  if (client === undefined) return { kind: 'later', reason: 'no node can be dialled there' };
   const options = { deadline: Date.now() + timeoutMs };
   const reply = await new Promise<JoinReply>((resolve) => {
     client.makeUnaryRequest(JOIN, writeJoinRequest, readJoinReply, request, options, (error, value) => {
@@ -29,6 +30,7 @@ export async function askToJoin(address: Address, request: JoinRequest, timeoutM
 /** The cluster of the node at an address; undefined when there is no answer. */
 export async function askForCluster(address: Address, timeoutMs: number): Promise<string | undefined> {
   const client = open(address);
+  if (client === undefined) return undefined;
   const options = { deadline: Date.now() + timeoutMs };
   const clusterId = await new Promise<string | undefined>((resolve) => {
     client.makeUnaryRequest(PING, writeNothing, readPong, NOTHING, options, (_error, value) => resolve(value));
@@ -37,6 +39,11 @@ export async function askForCluster(address: Address, timeoutMs: number): Promis
   return clusterId;
 }
 
-function open(address: Address): Client {
-  return new Client(formatAddress(address), credentials.createInsecure(), OPTIONS);
+/** Undefined for a place that cannot even be tried. */
+function open(address: Address): Client | undefined {
+  try {
+    return new Client(targetOf(address), credentials.createInsecure(), OPTIONS);
+  } catch {
+    return undefined;
+  }
 }

@@ -39,6 +39,11 @@ export interface Hello {
   readonly address: Address | undefined;
 }
 
+/** What grpc-js is to dial: an IP address or a name, and never another scheme, whatever the host begins with. */
+export function targetOf(address: Address): string {
+  return `dns:${formatAddress(address)}`;
+}
+
 /** A DeliverRequest. */
 export function writeRequest(frame: Uint8Array): Buffer {
   const head = new ByteWriter(FRAME_HEAD_BYTES);

@@ -12,6 +12,7 @@
  *        do not answer a ping.
  *   TP5  Whoever may send to this node is answered: a sender that is not known is dialled where it says that it listens, as
  *        long as it sends.
+ *   TP6  Whatever stands for the place of a node, making its link throws nothing: it is a node that is not reached.
  */
 
 export { askForCluster, askToJoin } from './lazy-asking.ts';

@@ -3,6 +3,7 @@ import {
   type Address,
   ByteWriter,
   beginMessage,
+  decodeUtf8,
   failure,
   formatAddress,
   isNodeId,
@@ -18,7 +19,7 @@ import {
   writeTextField,
   writeVarintField,
 } from '#base';
-import { isStoreId, type JoinReply, type JoinRequest, type Peer, toStoreId } from '#cluster';
+import { faultInRegistration, isStoreId, type JoinReply, type JoinRequest, type Peer, toStoreId } from '#cluster';
 
 const REQUEST = {
   STORE_ID: 1,
@@ -55,6 +56,7 @@ export function writeJoinRequest({ clusterId, registration, release }: JoinReque
   return Buffer.from(writer.view());
 }
 
+/** The ids in lowercase. What else is said of the node is looked at by whoever registers it. */
 export function readJoinRequest(message: Buffer): Result<JoinRequest, string> {
   const reader = new ProtoReader(message);
   const texts = new Map<number, string>();
@@ -71,8 +73,8 @@ export function readJoinRequest(message: Buffer): Result<JoinRequest, string> {
   const long = [...texts.values()].find((each) => each.length > TEXT_BYTES_MAX);
   if (long !== undefined)
     return failure(`a text of the request has ${long.length} characters, ${TEXT_BYTES_MAX} may be`);
-  const storeId = text(REQUEST.STORE_ID);
-  const clusterId = texts.get(REQUEST.CLUSTER_ID);
+  const storeId = text(REQUEST.STORE_ID).toLowerCase();
+  const clusterId = texts.get(REQUEST.CLUSTER_ID)?.toLowerCase();
   if (!isStoreId(storeId)) return failure(`the store_id ${JSON.stringify(storeId)} is not a UUID`);
   if (clusterId !== undefined && parseUuid(clusterId) === undefined) {
     return failure(`the cluster_id ${JSON.stringify(clusterId)} is not a UUID`);
@@ -81,6 +83,8 @@ export function readJoinRequest(message: Buffer): Result<JoinRequest, string> {
   const peer = { host: text(REQUEST.HOST), port };
   const clients = { grpc: text(REQUEST.GRPC), http: text(REQUEST.HTTP) };
   const registration = { storeId, name: text(REQUEST.NAME), zone: text(REQUEST.ZONE), peer, ...clients };
+  const fault = faultInRegistration(registration);
+  if (fault !== undefined) return failure(fault);
   return ok({ clusterId, registration, release: text(REQUEST.RELEASE) });
 }
 
@@ -169,11 +173,13 @@ function readPeerInto(outer: ProtoReader, nodes: Peer[]): void {
     else reader.skipField(tag);
   }
   const isPeer = isNodeId(node) && isStoreId(store) && port >= 1 && port <= PORT_MAX && nodes.length < NODES_MAX;
-  if (isPeer && !reader.failed) nodes.push({ node: toNodeId(node), store: toStoreId(store), host, port });
+  if (isPeer && !reader.failed) nodes.push({ node: toNodeId(node), store: toStoreId(store.toLowerCase()), host, port });
   else outer.fail();
 }
 
 function readText(reader: ProtoReader): string {
   const start = reader.lengthDelimited();
-  return Buffer.from(reader.bytes.subarray(start, reader.at)).toString('utf8');
+  const text = decodeUtf8(reader.bytes, start, reader.at);
+  if (text === undefined) reader.fail();
+  return text ?? '';
 }

@@ -44,7 +44,7 @@ export interface LaneListeners {
 }
 
 export interface LaneLinkOptions {
-  /** host:port */
+  /** As `targetOf` writes it. */
   readonly target: string;
   readonly lane: Lane;
   /** Where this node listens itself, if others can dial that. */

@@ -16,6 +16,7 @@ import {
   type PeerLinksOptions,
   type PeerNote,
 } from '#cluster';
+import { targetOf } from './exchange.ts';
 import { LaneLink } from './lane-link.ts';
 import { PEER_LIMITS, type PeerLimits } from './limits.ts';
 import { PeerServer } from './peer-server.ts';
@@ -105,7 +106,7 @@ export class GrpcPeerLinks implements PeerLinks {
       if (!isGuest && (peer === undefined || !isSame(peer, link.peer))) this.#drop(link);
     }
     this.#named = others;
-    for (const [node, peer] of others) if (!this.#links.has(node)) this.#links.set(node, this.#dial(peer));
+    for (const [node, peer] of others) if (!this.#links.has(node)) this.#dial(peer);
   }
 
   onFrame(listener: (frame: Uint8Array, lane: Lane) => void | Promise<void>): void {
@@ -126,13 +127,32 @@ export class GrpcPeerLinks implements PeerLinks {
     this.#server.close();
   }
 
-  #dial(peer: Peer): Link {
+  /**
+   * Makes a link. A place that cannot even be tried (a row of the catalog may hold any text) is noted, and its node is
+   * not reached; the others are (TP6).
+   */
+  #dial(peer: Peer): void {
+    const { node, host, port } = peer;
+    try {
+      this.#links.set(node, this.#open(peer));
+    } catch (failure) {
+      this.#options.observer.active(node, false);
+      const fault = failure instanceof Error ? failure.message : String(failure);
+      this.#note({
+        event: 'peer-lost',
+        node,
+        reason: `${JSON.stringify(`${host}:${port}`)} cannot be dialled: ${fault}`,
+      });
+    }
+  }
+
+  #open(peer: Peer): Link {
     const { clusterId, self, observer, draw = Math.random } = this.#options;
     const { node, store, host, port } = peer;
-    const target = formatAddress({ host, port });
+    const address = { host, port };
     const open = (lane: Lane): LaneLink =>
       new LaneLink({
-        target,
+        target: targetOf(address),
         lane,
         address: this.#address(),
         header: { clusterId, from: self, to: { node, store } },
@@ -141,7 +161,8 @@ export class GrpcPeerLinks implements PeerLinks {
         listeners: {
           opened: () => this.#opened(link),
           lost: (reason) => this.#lost(link, reason),
-          refused: (reason) => this.#note({ event: 'peer-refuses', node, reason: `${target}: ${reason}` }),
+          refused: (reason) =>
+            this.#note({ event: 'peer-refuses', node, reason: `${formatAddress(address)}: ${reason}` }),
           sent: (bytes) => observer.sent(node, bytes),
           dropped: () => observer.sendFailed(node),
         },
@@ -167,7 +188,7 @@ export class GrpcPeerLinks implements PeerLinks {
     this.#streams.set(node, (this.#streams.get(node) ?? 0) + 1);
     const isGuest = !this.#links.has(node) && node !== this.#options.self.node;
     if (isGuest && address !== undefined && this.#links.size < this.#named.size + GUESTS_MAX) {
-      this.#links.set(node, this.#dial({ ...caller, ...address }));
+      this.#dial({ ...caller, ...address });
     }
     return () => {
       const left = (this.#streams.get(node) ?? 0) - 1;

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type Address, formatAddress, replicaOf, toNodeId } from '#base';
 import { type AskToJoin, type Joined, type JoinReply, type JoinRequest, joinCluster } from '#cluster';
 import { Announcer } from '../../../src/cluster/peer/announcer.ts';
+import { forOwnAndOthers } from '../../../src/cluster/peer/join.ts';
 import { CLUSTER, placeOf } from '../../support/peer-nodes.ts';
 
 const REQUEST: JoinRequest = {
@@ -113,5 +114,31 @@ describe('a node that says where it is', () => {
   it('stops when the cluster is another one', async () => {
     const script = new Script({ 'seed:1': [{ kind: 'refused', reason: 'this is another cluster' }] });
     await expect(announcer(script, []).announce(REQUEST.registration)).rejects.toThrow('this is another cluster');
+  });
+});
+
+describe('a node that is asked to register its own store', () => {
+  const { registration } = REQUEST;
+  const moved = { ...REQUEST, registration: { ...registration, peer: { host: 'elsewhere', port: 9 } } };
+
+  it('does so when it asks itself, and refuses whoever else says where it is', async () => {
+    const { own, others } = forOwnAndOthers(registration.storeId, async () => JOINED);
+    expect(await others(REQUEST)).toMatchObject({ kind: 'refused' });
+    expect(await own(REQUEST)).toEqual(JOINED);
+    expect(await others(moved)).toEqual({
+      kind: 'refused',
+      reason: `the store ${registration.storeId} is that of this node itself`,
+    });
+  });
+
+  it('answers its own words, which come back when a seed is its own address', async () => {
+    const { own, others } = forOwnAndOthers(registration.storeId, async () => JOINED);
+    await own(REQUEST);
+    expect(await others(REQUEST)).toEqual(JOINED);
+  });
+
+  it('answers other stores', async () => {
+    const { others } = forOwnAndOthers(placeOf(8).store, async () => JOINED);
+    expect(await others(moved)).toEqual(JOINED);
   });
 });

@@ -55,6 +55,23 @@ describe('a store that asks to be registered', () => {
     }
   });
 
+  it.each([
+    ['the host "a\\nb"', { peer: { host: 'a\nb', port: 1 } }],
+    ['the host ""', { peer: { host: '', port: 1 } }],
+    ['the port 65536', { peer: { host: 'a', port: 65_536 } }],
+    ['the name "a b"', { name: 'a b' }],
+    ['the store_id', { storeId: placeOf(4).store.toUpperCase() }],
+  ])('is refused, and nothing is proposed, with %s', async (fault, wrong) => {
+    const all = await started();
+    const { world, leader } = all;
+    await registerAll(all);
+    const before = leader.core.catalog.nodes;
+    const answer = await world.answer(leader.core.register({ ...registrationOf(4), ...wrong }, false));
+    expect(answer).toEqual({ kind: 'refused', reason: expect.stringContaining(fault) });
+    await world.pass(500);
+    expect(leader.core.catalog.nodes).toEqual(before);
+  });
+
   it('is told who leads by whoever does not, once that one has said where it is', async () => {
     const all = await started();
     const { world, leader, follower } = all;

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client, type ClientWritableStream, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type FrameHeader, LANES, toNodeId } from '#cluster';
+import { type FrameHeader, type JoinRequest, LANES, toNodeId } from '#cluster';
+import { askToJoin } from '#transport/peer';
 import {
   DELIVER,
   greeting,
@@ -26,6 +27,11 @@ const SOUTH = placeOf(2);
 const TO_SOUTH: FrameHeader = { clusterId: CLUSTER, from: NORTH, to: SOUTH };
 const CHILD = join(import.meta.dirname, '../../../support/peer-child.ts');
 const stack: AsyncDisposable[] = [];
+const JOIN_REQUEST: JoinRequest = {
+  clusterId: CLUSTER,
+  registration: { storeId: NORTH.store, name: '', zone: '', peer: { host: 'north', port: 1 }, grpc: '', http: '' },
+  release: '',
+};
 
 afterEach(async () => {
   await using ending = new AsyncDisposableStack();
@@ -139,6 +145,25 @@ describe('a stream', () => {
     await eventually(() => expect(south.numbersOf('appends')).toContain(2));
     expect(north.unreachable).toEqual([]);
   });
+});
+
+describe('a place that nobody can dial', () => {
+  it.each(['a\nb', 'a\0b', '', 'foo bar', '//', 'xds:///x', 'unix:/tmp/x', '[::1', '\ufffd'])(
+    '%j keeps its node from being reached, and no other one (TP6)',
+    async (host) => {
+      const south = await openSouth();
+      const north = await LinkedNode.open(NORTH);
+      stack.push(north);
+      const lost = placeOf(9);
+      const peers = [{ ...lost, host, port: 1 }, south.peer];
+      north.links.setPeers(peers);
+      await eventually(() => expect(north.send(SOUTH, 'beats', 1)).toBe(true));
+      expect(() => north.links.setPeers(peers)).not.toThrow();
+      expect(north.observed.reached.get(lost.node)).toBe(false);
+      expect(north.send(lost, 'beats', 1)).toBe(false);
+      expect((await askToJoin({ host, port: 1 }, JOIN_REQUEST, 50)).kind).toBe('later');
+    },
+  );
 });
 
 it.each([

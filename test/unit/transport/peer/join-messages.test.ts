@@ -55,6 +55,50 @@ describe('a JoinRequest', () => {
     });
   });
 
+  it.each(['a\nb', 'a\0b', '', 'foo bar', '//', 'xds:///x', 'unix:/tmp/x', '[::1', 'a'.repeat(256)])(
+    'with the host %j, which nobody could dial, is refused',
+    (host) => {
+      const request = { ...REQUEST, registration: { ...REQUEST.registration, peer: { host, port: 1 } } };
+      expect(readJoinRequest(writeJoinRequest(request))).toMatchObject({
+        kind: 'failure',
+        reason: expect.stringContaining('is no IP address and no host name'),
+      });
+    },
+  );
+
+  it.each([
+    ['name', 'a b'],
+    ['name', 'a\u2028b'],
+    ['name', 'n'.repeat(256)],
+    ['zone', 'a\tb'],
+    ['grpc', '10.0.0.1'],
+    ['grpc', '€:1'],
+    ['http', 'ftp://10.0.0.1'],
+    ['http', 'http://a\r\nb'],
+  ])('with the %s %j is refused', (field, text) => {
+    const request = { ...REQUEST, registration: { ...REQUEST.registration, [field]: text } };
+    expect(readJoinRequest(writeJoinRequest(request))).toMatchObject({
+      kind: 'failure',
+      reason: expect.stringContaining(`the ${field}`),
+    });
+  });
+
+  it('that is not UTF-8 is refused', () => {
+    const bytes = writeJoinRequest(REQUEST);
+    bytes[bytes.indexOf('cairn-2')] = 0xff;
+    expect(readJoinRequest(bytes)).toEqual({ kind: 'failure', reason: 'the request is malformed' });
+  });
+
+  it('has its ids in lowercase, however they were written', () => {
+    const storeId = REQUEST.registration.storeId.toUpperCase();
+    const shouted = {
+      ...REQUEST,
+      clusterId: CLUSTER.toUpperCase(),
+      registration: { ...REQUEST.registration, storeId },
+    };
+    expect(readJoinRequest(writeJoinRequest(shouted))).toEqual({ kind: 'ok', value: REQUEST });
+  });
+
   it('with a cluster_id that is none is refused', () => {
     expect(readJoinRequest(writeJoinRequest({ ...REQUEST, clusterId: 'ours' }))).toMatchObject({ kind: 'failure' });
   });
