@@ -10,7 +10,8 @@
  *
  * Invariants:
  *   H1  What runs is the Node of node_modules, whatever Node the machine has.
- *   H2  Nothing is installed and nothing is built when what is there matches package-lock.json and src.
+ *   H2  Nothing is installed and nothing is built when what is there matches package-lock.json and src; dist must be
+ *       as it was written, every file of it.
  *   H3  The started program gets the signals of this one, and its exit code is this one's. Where Node can (22.15 and
  *       later), the program replaces this process, so that there are not even two.
  *   H4  dist is replaced as a whole: no start ever sees half a build.
@@ -87,9 +88,17 @@ function buildWhenStale() {
   if (!isBuiltFrom(fingerprint)) build(fingerprint);
 }
 
+// The stamp holds the fingerprint, then a line for each file of dist: size and name.
 function isBuiltFrom(fingerprint) {
   const stamp = join(dist, stampName);
-  return existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprint;
+  if (!existsSync(stamp)) return false;
+  const [builtFrom, ...files] = readFileSync(stamp, 'utf8').split('\n');
+  if (builtFrom !== fingerprint) return false;
+  return files.every((line) => line === fileLine(dist, line.slice(line.indexOf(' ') + 1)));
+}
+
+function fileLine(folder, name) {
+  return `${statSync(join(folder, name), { throwIfNoEntry: false })?.size} ${name}`;
 }
 
 // Names, sizes and times instead of contents: a few milliseconds, also for hundreds of files.
@@ -117,7 +126,8 @@ function build(fingerprint) {
   const fresh = join(root, `dist-${process.pid}`);
   runTool([join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json'], fresh);
   runTool([join(root, 'scripts/bundle.ts'), fresh], fresh);
-  writeFileSync(join(fresh, stampName), fingerprint);
+  const files = readdirSync(fresh, { encoding: 'utf8' }).toSorted();
+  writeFileSync(join(fresh, stampName), [fingerprint, ...files.map((name) => fileLine(fresh, name))].join('\n'));
   replaceDist(fresh, fingerprint);
 }
 

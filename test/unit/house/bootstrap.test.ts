@@ -187,6 +187,21 @@ describe('building', () => {
     expect([builds(), builds()]).toEqual([1, 0]);
   });
 
+  it('builds again when a file of dist is gone or has another length (H2)', { timeout: 60_000 }, () => {
+    const project = builtProject();
+    const builds = (): number => (run(project, ['start']).stderr.includes('Building') ? 1 : 0);
+    const dist = join(project.path, 'dist');
+    const files = readdirSync(dist).filter((name) => name !== '.built-from');
+    rmSync(join(dist, 'scrub-worker.js'));
+    expect([builds(), builds()]).toEqual([1, 0]);
+    writeFileSync(join(dist, 'main.js'), '');
+    expect([builds(), builds()]).toEqual([1, 0]);
+    writeFileSync(join(dist, 'else'), '');
+    expect(builds()).toBe(0);
+    rmSync(join(dist, 'else'));
+    expect(readdirSync(dist).filter((name) => name !== '.built-from')).toEqual(files);
+  });
+
   it('keeps the old dist when src does not compile (H4)', () => {
     const project = builtProject();
     writeFileSync(join(project.path, 'src/main/main.ts'), 'const wrong: number = "text";\n');
