@@ -111,6 +111,7 @@ const machines: Machines = {
   importState: () => ({ resume: () => payload, take: () => 'a cluster of one node gets no state' }),
   encodeRegister: () => new Uint8Array(1),
   stamp: () => undefined,
+  faultInForwarded: () => undefined,
   encodeCreate: () => payload,
   encodeDelete: () => payload,
   rowsOf: () => ({ gte: payload, lt: payload }),

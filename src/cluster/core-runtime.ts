@@ -32,7 +32,7 @@ import type { NodeRegistration } from './outcome.ts';
 import type { Envelope } from './peer/envelope.ts';
 import type { ForwardItem } from './peer/forward.ts';
 import type { SnapshotLetter } from './peer/snapshot-letter.ts';
-import { peersOf } from './peers.ts';
+import { isOfCluster, peersOf } from './peers.ts';
 import type { PlacementView } from './placement.ts';
 import { Intake } from './proposals.ts';
 import { RaftTotals } from './raft-totals.ts';
@@ -132,9 +132,10 @@ export class CoreRuntime implements CoreLink {
       recovered.groups,
     );
     const requests = { reporter, touch, absence, monotonicMs, step };
-    const forwards = new Forwards({ peers: ports.peers, limits, session: seed() >>> 0, ...requests });
-    this.#forwards = forwards;
     const find = (id: GroupId): Group | undefined => this.#lifecycle.find(id);
+    const isKnown = (id: NodeId): boolean => id !== node && isOfCluster(id, this.#catalog, find(CATALOG_GROUP));
+    const forwards = new Forwards({ ...ports, isKnown, session: seed() >>> 0, ...requests });
+    this.#forwards = forwards;
     const view = (): PlacementView => placementView(this.#catalog, find, monotonicMs());
     const world = { clock, random, placement, view, disk };
     this.#intake = new Intake({ machines, limits, forwards, ...world, ...requests });

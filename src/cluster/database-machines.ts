@@ -14,6 +14,7 @@ import {
   type DatabaseSource,
   encodeCatalogEntry,
   encodeStanding,
+  faultInForwardedEntry,
   HistoryExport,
   HistoryImport,
   type RangeNeed,
@@ -22,7 +23,7 @@ import {
   verifyHistory,
 } from '#database';
 import { KeyWriter, type KvBatch, type KvReader } from '#kv';
-import { stampPayload } from '#model';
+import { faultInTransactPayload, stampPayload } from '#model';
 import { decodeMembership, encodeMembership } from '#raft';
 import type {
   AppliedMark,
@@ -69,6 +70,8 @@ export const databaseMachines: Machines = {
     assert(machine instanceof DatabaseAdapter, 'A group other than the catalog is a database', group);
     return new HistoryParts(new HistoryImport(source, machine.standing));
   },
+  faultInForwarded: (group, payload) =>
+    group === CATALOG_GROUP ? faultInForwardedEntry(payload) : faultInTransactPayload(payload),
   stamp: stampPayload,
   encodeCreate: (request) => encodeCatalogEntry({ kind: 'create', ...request }),
   encodeDelete: ({ name, databaseId }) =>

@@ -22,14 +22,16 @@ import {
   type Term,
   unreachable,
 } from '#base';
+import { isDatabaseName } from '#model';
 import { PAYLOAD_BYTES_MAX } from '#storage';
 import type { Group } from './group.ts';
 import type { Waiting } from './group-proposals.ts';
 import type { CoreLimits } from './limits.ts';
 import type { CreateRequest, Proposal, Token } from './link.ts';
+import type { Machines } from './machine.ts';
 import type { ForwardItem } from './peer/forward.ts';
 import type { Peers } from './peers.ts';
-import { forwardsFull, noLeader, outcomeUnknown, payloadTooLarge } from './refusals.ts';
+import { forwardsFull, malformedForward, nodeNotKnown, noLeader, outcomeUnknown, payloadTooLarge } from './refusals.ts';
 import type { Reporter } from './reporter.ts';
 
 export interface ForwardsPorts {
@@ -38,12 +40,18 @@ export interface ForwardsPorts {
   readonly reporter: Reporter;
   readonly monotonicMs: () => number;
   readonly touch: (id: GroupId) => Group | undefined;
+  readonly machines: Pick<Machines, 'faultInForwarded'>;
+  /** Whether a node is another one of the cluster. */
+  readonly isKnown: (node: NodeId) => boolean;
   /** Drawn anew by each process, 0 to 2^32 - 1. */
   readonly session: number;
 }
 
 /** No request of this process has this number: its answers are nobody's. */
 const NOBODY = 2 ** 32 - 1;
+
+/** Characters of a name that is none. */
+const NAME_SHOWN_MAX = 80;
 
 /** A request that has no answer yet. */
 interface Sent extends Waiting {
@@ -64,7 +72,13 @@ export interface ForeignRequests {
 }
 
 /** Who refuses so has taken nothing in, and somebody else may. */
-const ELSEWHERE: ReadonlySet<string | undefined> = new Set(['NotLeader', 'NotReplica', 'NoLeader', 'Draining']);
+const ELSEWHERE: ReadonlySet<string | undefined> = new Set([
+  'NotLeader',
+  'NotReplica',
+  'NoLeader',
+  'Draining',
+  'NodeNotKnown',
+]);
 
 export class Forwards {
   readonly #ports: ForwardsPorts;
@@ -109,18 +123,18 @@ export class Forwards {
   take(from: NodeId, items: readonly ForwardItem[]): ForeignRequests {
     const proposals: Proposal[] = [];
     const creates: CreateRequest[] = [];
+    const isKnown = this.#ports.isKnown(from);
     for (const item of items) {
       switch (item.kind) {
-        case 'propose': {
-          const { group, payload } = item;
+        case 'propose':
+        case 'create': {
           const token = this.#tokenOf(from, item);
-          if (payload.length <= PAYLOAD_BYTES_MAX) proposals.push(foreign({ token, group, payload }));
-          else this.refused(token, payloadTooLarge(payload.length, PAYLOAD_BYTES_MAX));
+          const refusal = isKnown ? this.#refusal(item) : nodeNotKnown(from);
+          if (refusal !== undefined) this.refused(token, refusal);
+          else if (item.kind === 'create') creates.push({ token, name: item.name, staysHere: true });
+          else proposals.push(foreign({ token, group: item.group, payload: item.payload }));
           break;
         }
-        case 'create':
-          creates.push({ token: this.#tokenOf(from, item), name: item.name, staysHere: true });
-          break;
         case 'accepted':
         case 'refused':
           this.#takeAnswer(from, item);
@@ -166,6 +180,19 @@ export class Forwards {
     const outgoing = this.#outgoing;
     this.#outgoing = new Map();
     for (const [node, items] of outgoing) this.#ports.peers.forward(node, items);
+  }
+
+  /** Why it cannot be taken in: what another node asks for is not believed to be what it should be. */
+  #refusal(item: Extract<ForwardItem, { readonly kind: 'propose' | 'create' }>): DatabaseError | undefined {
+    if (item.kind === 'create') {
+      return isDatabaseName(item.name)
+        ? undefined
+        : malformedForward(`${JSON.stringify(item.name.slice(0, NAME_SHOWN_MAX))} is no name of a database`);
+    }
+    const { group, payload } = item;
+    if (payload.length > PAYLOAD_BYTES_MAX) return payloadTooLarge(payload.length, PAYLOAD_BYTES_MAX);
+    const fault = this.#ports.machines.faultInForwarded(group, payload);
+    return fault === undefined ? undefined : malformedForward(fault);
   }
 
   #takeAnswer(from: NodeId, item: Extract<ForwardItem, { readonly kind: 'accepted' | 'refused' }>): void {

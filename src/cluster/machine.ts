@@ -101,6 +101,11 @@ export interface Machines {
   exportState(kv: KvReader, group: GroupId, standing: Uint8Array): Promise<StateExport | string>;
   /** What is to follow the state of this machine. */
   importState(kv: KvReader, group: GroupId, machine: Machine): StateImport;
+  /**
+   * What is wrong with a payload that another node wants to become an entry of the group, or undefined. What has no fault
+   * can be stamped and applied.
+   */
+  faultInForwarded(group: GroupId, payload: Uint8Array): string | undefined;
   /** Writes the recorded time into a transaction's payload, in place. */
   stamp(payload: Uint8Array, recordedTimeMs: number): void;
   encodeCreate(request: {

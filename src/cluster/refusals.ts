@@ -67,6 +67,20 @@ export function notLeader(group: GroupId, leader: NodeId): DatabaseError {
   return new DatabaseError('not_leader', message, { details: { reason: 'NotLeader', leaderNode: leader } });
 }
 
+/** Who forwards is none of the cluster, or this node has not heard of it yet. */
+export function nodeNotKnown(node: NodeId): DatabaseError {
+  const message = `Node ${node} is not registered in the catalog as it is here, so nothing is taken from it; send again when it is`;
+  return new DatabaseError('unavailable', message, {
+    details: { reason: 'NodeNotKnown', retryAfterMs: RETRY_AFTER_MS },
+  });
+}
+
+/** No node of this release forwards such a thing. */
+export function malformedForward(fault: string): DatabaseError {
+  const message = `What was forwarded cannot become an entry of the log: ${fault}`;
+  return new DatabaseError('invalid_argument', message, { details: { reason: 'MalformedForward' } });
+}
+
 /** This node holds no replica of the group. */
 export function notHere(group: GroupId, nodes: readonly NodeId[]): DatabaseError {
   const message = `This node holds no replica of group ${group}; nodes ${nodes.join(', ')} do, send there`;

@@ -122,6 +122,20 @@ export function readCatalogEntry(payload: Uint8Array): CatalogEntry {
   return { kind: 'create', name, databaseId, createdAtMs, replicas };
 }
 
+/**
+ * What is wrong with a payload that another node wants to become an entry of the catalog, or undefined. It may delete a
+ * database or speak of its place; a database or a node is made by the leader alone, from what it is asked for.
+ */
+export function faultInForwardedEntry(payload: Uint8Array): string | undefined {
+  try {
+    const { kind } = readCatalogEntry(payload);
+    return kind === 'create' || kind === 'register' ? `an entry to ${kind} is the leader's own to make` : undefined;
+  } catch (failure) {
+    if (failure instanceof DatabaseError) return failure.message;
+    throw failure;
+  }
+}
+
 function readRegister(reader: ByteReader): CatalogEntry {
   const registration = readRegistration(reader);
   if (registration === undefined || reader.left !== 0) throw unknownEntry('it is cut short or malformed');

@@ -27,7 +27,7 @@
  */
 export type { Applied } from './applied.ts';
 export type { CatalogDifference } from './catalog-diff.ts';
-export { type CatalogEntry, encodeCatalogEntry } from './catalog-entry.ts';
+export { type CatalogEntry, encodeCatalogEntry, faultInForwardedEntry } from './catalog-entry.ts';
 export { type CatalogEntryToApply, CatalogMachine, type CatalogOutcome, type PlaceOutcome } from './catalog-machine.ts';
 export {
   faultInRegistration,

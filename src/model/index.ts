@@ -134,6 +134,7 @@ export {
   type TransactPayload,
   type TransactPayloadView,
 } from './payload.ts';
+export { faultInTransactPayload } from './payload-check.ts';
 export {
   comparePositions,
   type Direction,

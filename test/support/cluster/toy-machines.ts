@@ -150,6 +150,7 @@ export const toyMachines: Machines = {
   stamp: (bytes, recordedTimeMs) => {
     new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).setFloat64(1, recordedTimeMs);
   },
+  faultInForwarded: () => undefined,
   encodeCreate: (request) => payload(KIND.create, JSON.stringify(request)),
   encodeDelete: (request) => payload(KIND.delete, JSON.stringify(request)),
   encodePlace: (request) => payload(KIND.place, JSON.stringify(request)),

@@ -2,8 +2,10 @@
 // unknown; its answer can be read where it was asked (C2, C6, C14). Method: three nodes in one thread over a network in
 // memory whose time the test passes.
 
-import { describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, type DatabaseError, type GroupId } from '#base';
+import { describe, expect, it, vi } from 'vitest';
+import { CATALOG_GROUP, type DatabaseError, type GroupId, type NodeId, replicaOf, toDatabaseId, toNodeId } from '#base';
+import type { ForwardItem } from '#cluster';
+import { databaseMachines } from '../../../src/cluster/database-machines.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
 import { ReplicaWorld, type ReplicaWorldOptions, type WorldNode } from '../../support/cluster/replica-world.ts';
 
@@ -196,5 +198,67 @@ describe('a database created at a node that does not lead the catalog', () => {
     expect(front.catalog.lookup('books')).toBeUndefined();
     expect(await world.answer(front.deleteDatabase('books'))).toEqual({ kind: 'absent' });
     expect(world.failures).toEqual([]);
+  });
+});
+
+describe('what no node of the cluster would forward', () => {
+  const STRANGER = toNodeId(77);
+  type Asked = { kind: 'create'; name: string } | { kind: 'propose'; group: GroupId; payload: Uint8Array };
+
+  /** What the leader answers to a node that forwards just this. Nothing of it is taken in. */
+  async function answerTo(isStranger: boolean, ask: (group: GroupId) => Asked): Promise<readonly ForwardItem[]> {
+    const { world, group, other } = await started({ kit: databaseKit });
+    const asked = ask(group);
+    const isOfCatalog = asked.kind === 'create' || asked.group === CATALOG_GROUP;
+    const { core } = await world.leader(isOfCatalog ? CATALOG_GROUP : group);
+    const asker = world.up.find((each) => each.core !== core) ?? other;
+    const told: ForwardItem[] = [];
+    const hear = (_from: NodeId, items: readonly ForwardItem[]): void => void told.push(...items);
+    vi.spyOn(asker.core, 'forwarded').mockImplementation(hear);
+    const nothing = (): void => undefined;
+    world.network.connect(STRANGER, {
+      forwarded: hear,
+      receive: nothing,
+      receiveLetter: nothing,
+      unreachable: nothing,
+    });
+    const before = core.catalog;
+    core.forwarded(isStranger ? STRANGER : asker.node, [{ session: 1, id: 1, ...asked }]);
+    await world.pass(200);
+    expect(world.failures).toEqual([]);
+    expect(core.catalog).toEqual(before);
+    expect(await asker.history(group)).toEqual([]);
+    return told;
+  }
+
+  const good = databaseKit.payload('a');
+  const deletion = databaseMachines.encodeDelete({ name: 'shop', databaseId: undefined });
+  const creation = databaseMachines.encodeCreate({
+    name: 'BAD NAME',
+    databaseId: toDatabaseId('0199a5c8-3c1e-7a2b-9f00-0123456789ab'),
+    createdAtMs: 1,
+    replicas: [replicaOf(STRANGER)],
+  });
+  const create = (name: string) => (): Asked => ({ kind: 'create', name });
+  const toCatalog = (payload: Uint8Array) => (): Asked => ({ kind: 'propose', group: CATALOG_GROUP, payload });
+  const toDatabase =
+    (payload: Uint8Array) =>
+    (group: GroupId): Asked => ({ kind: 'propose', group, payload });
+
+  it.each<[string, boolean, (group: GroupId) => Asked, string]>([
+    ['a create of a stranger', true, create('books'), 'NodeNotKnown'],
+    ['a delete of a stranger', true, toCatalog(deletion), 'NodeNotKnown'],
+    ['a transaction of a stranger', true, toDatabase(good), 'NodeNotKnown'],
+    ['a name that is none', false, create('BAD NAME/..'), 'MalformedForward'],
+    ['any bytes for the catalog', false, toCatalog(Uint8Array.of(9, 9, 9)), 'MalformedForward'],
+    ['an entry that creates', false, toCatalog(creation), 'MalformedForward'],
+    ['a transaction for the catalog', false, toCatalog(good), 'MalformedForward'],
+    ['a delete for a database', false, toDatabase(deletion), 'MalformedForward'],
+    ['a transaction that is cut short', false, toDatabase(good.subarray(0, -1)), 'MalformedForward'],
+    ['nothing at all', false, toDatabase(new Uint8Array()), 'MalformedForward'],
+  ])('is refused, and proposed nowhere: %s', async (_name, isStranger, ask, reason) => {
+    const answers = await answerTo(isStranger, ask);
+    expect(answers).toHaveLength(1);
+    expect(answers[0]).toMatchObject({ kind: 'refused', error: { details: { reason } } });
   });
 });

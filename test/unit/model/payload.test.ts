@@ -10,11 +10,13 @@ import {
   encodeTransactionOptions,
   encodeTransactPayload,
   Faults,
+  faultInTransactPayload,
   isOrigin,
   NO_OPTIONS,
   ORIGIN,
   ORIGIN_NAMES,
   optionsOfBody,
+  readEvent,
   readLoggedTransaction,
   readTransactPayload,
   stampPayload,
@@ -149,6 +151,36 @@ describe('the payload of a transaction', () => {
     const damaged = damage(good());
     expect(() => readTransactPayload(damaged)).toThrow(BrokenInvariant);
     expect(() => readTransactPayload(damaged)).toThrow(message);
+  });
+});
+
+describe('a payload that somebody else has put together', () => {
+  const accepted = arbPayload.map(encodeTransactPayload);
+
+  it('has no fault when it is one', () => {
+    fc.assert(
+      fc.property(accepted, (bytes) => {
+        expect(faultInTransactPayload(bytes)).toBeUndefined();
+      }),
+    );
+  });
+
+  it('has a fault, or can be stamped and read, whatever was changed in it', () => {
+    const changed = fc
+      .tuple(accepted, fc.nat(), fc.integer({ min: 1, max: 255 }), fc.boolean())
+      .map(([good, at, flip, isCut]) => {
+        const place = at % good.length;
+        return isCut ? good.slice(0, place) : good.map((byte, index) => (index === place ? byte ^ flip : byte));
+      });
+    const property = fc.property(fc.oneof(changed, fc.uint8Array({ maxLength: 60 })), (bytes) => {
+      if (faultInTransactPayload(bytes) !== undefined) return;
+      stampPayload(bytes, 7);
+      const view = readTransactPayload(bytes);
+      constraintsOf(view);
+      optionsOfBody(view.body);
+      for (const event of eventsOf(view.body)) readEvent(event, 0, event.length);
+    });
+    expect(() => fc.assert(property, { numRuns: 1_000 })).not.toThrow();
   });
 });
 
