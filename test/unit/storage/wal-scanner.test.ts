@@ -220,7 +220,8 @@ function fullSegment(seed = 42): MemoryDisk {
   const made = new MemoryDisk();
   const { wal } = Wal.open('wal', { identity: IDENTITY, segmentBytes: SEGMENT_BYTES, disk: made });
   const source = new RecordSource(draw, { groups: 3, payloadBytesMax: 1200 });
-  for (let count = 0; count < 26; count++) wal.append([encode(source.batch(1 + draw(8)))]);
+  const isFilled = (): boolean => made.file(PATH).findLastIndex((byte) => byte !== 0) > SEGMENT_BYTES * 0.86;
+  while (!isFilled()) wal.append([encode(source.batch(1 + draw(8)))]);
   wal.append([encode(lastRecords(draw))]);
   return made;
 }
