@@ -49,6 +49,9 @@ import {
 /** Entries in one append; more cannot come together with payloads of 256 KiB in all. */
 const ENTRIES_MAX = 2 ** 18 + 2 ** 10;
 
+/** What is above makes a message malformed. */
+const TERM_MAX = 2 ** 52;
+
 type Kind = Message['kind'];
 type MessageOf<K extends Kind> = Extract<Message, { readonly kind: K }>;
 
@@ -276,8 +279,8 @@ function readHead(reader: ByteReader, before: Term): Head {
   const bits = reader.varint();
   const flags = bits % 4;
   const risen = before + (flags >= 2 ? reader.varint() : 0);
-  if (!isTerm(risen)) fail(reader);
-  return { term: isTerm(risen) ? risen : before, length: (bits - flags) / 4, hasMembership: flags % 2 === 1 };
+  if (!isReachable(risen)) fail(reader);
+  return { term: isReachable(risen) ? risen : before, length: (bits - flags) / 4, hasMembership: flags % 2 === 1 };
 }
 
 function entryOf(reader: ByteReader, id: EntryId, payload: Uint8Array, hasMembership: boolean): Entry {
@@ -322,7 +325,14 @@ export function readIndex(reader: ByteReader): LogIndex {
 
 export function readTerm(reader: ByteReader): Term {
   const value = reader.varint();
-  return isTerm(value) ? value : NO_TERM;
+  if (isReachable(value)) return value;
+  fail(reader);
+  return NO_TERM;
+}
+
+/** No group has had so many elections; whoever believed it would soon have no next term to ask for the lead in. */
+function isReachable(term: number): term is Term {
+  return isTerm(term) && term <= TERM_MAX;
 }
 
 /** The two nodes of a frame: every message in it is from a replica of the one to a replica of the other. */

@@ -39,7 +39,7 @@ const item: fc.Arbitrary<ForwardItem> = fc.oneof(
     kind: fc.constant('accepted' as const),
     ...numbered,
     index: number.map(toLogIndex),
-    term: number.map(toTerm),
+    term: number.map((value) => toTerm(Math.min(value, 2 ** 52))),
   }),
   fc.record({ kind: fc.constant('refused' as const), ...numbered, error }),
 );

@@ -26,7 +26,7 @@ const count: fc.Arbitrary<number> = fc.oneof(
   fc.constant(MAX),
 );
 const index: fc.Arbitrary<LogIndex> = count.map(toLogIndex);
-const term: fc.Arbitrary<Term> = count.map(toTerm);
+const term: fc.Arbitrary<Term> = count.map((value) => toTerm(Math.min(value, 2 ** 52)));
 const COPIES = 2 ** 20;
 const copy: fc.Arbitrary<number> = fc.oneof(fc.nat(3), fc.nat(COPIES - 1));
 const node: fc.Arbitrary<NodeId> = fc.oneof(fc.nat(9), fc.nat(2 ** 32 - 2)).map((number) => toNodeId(number + 1));

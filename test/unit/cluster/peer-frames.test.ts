@@ -113,6 +113,15 @@ describe('a frame that is not for this node, or none', () => {
   });
 });
 
+it('a term above 2^52 makes a message malformed: there would soon be none behind it', () => {
+  const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
+  const notice = (term: number): Uint8Array =>
+    single(north, SOUTH, [say(1, { kind: 'term-notice', term: toTerm(term) })]);
+  expect(reasonOf(south, notice(2 ** 52))).toBe('decoded');
+  expect(reasonOf(south, notice(2 ** 52 + 1))).not.toBe('decoded');
+  expect(reasonOf(south, notice(2 ** 53 - 1))).not.toBe('decoded');
+});
+
 describe('an append', () => {
   it('of a later entry than its term is malformed: no leader has one', () => {
     const frame = single(codecOf(NORTH), SOUTH, [say(1, append(Uint8Array.of(1), 2))]);
