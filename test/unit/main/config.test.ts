@@ -46,7 +46,8 @@ test('addresses of other nodes are a list, and nothing else', () => {
 test.each([
   ['--zone=a b', 'a name without spaces'],
   ['--node-name= ', 'a name without spaces'],
-  ['--advertise-host=a b', 'auto, or an address or a host name without spaces'],
+  ['--advertise-host=a b', 'auto, or an IP address or a host name'],
+  ['--peer-host=a b', 'auto, or an address or a host name without spaces'],
   ['--cors-origins=ftp:/x,,', 'origins such as https://shop.example:8443'],
   ['--cors-origins=https://shop.example/path', 'origins such as'],
   ['--peer-port=on', 'off, or a port'],
