@@ -75,11 +75,13 @@ describe('links between two nodes that dial each other', () => {
         expect(south.send(NORTH, lane, number, 20)).toBe(true);
       }
     }
-    await eventually(() => expect(south.arrived.length + north.arrived.length).toBeGreaterThanOrEqual(1200));
-    for (const lane of LANES) {
-      expect(beyondZero(south.numbersOf(lane))).toEqual(countTo(200));
-      expect(beyondZero(north.numbersOf(lane))).toEqual(countTo(200));
-    }
+    // Frames with the number 0 were sent until the lanes were open, and may still come.
+    await eventually(() => {
+      for (const lane of LANES) {
+        expect(beyondZero(south.numbersOf(lane))).toEqual(countTo(200));
+        expect(beyondZero(north.numbersOf(lane))).toEqual(countTo(200));
+      }
+    });
     expect(north.observed.bytes.sent).toBe(south.observed.bytes.received);
   });
 
