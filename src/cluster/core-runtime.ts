@@ -14,6 +14,7 @@ import { ApplyLoop } from './apply-loop.ts';
 import type { ApplyTurn } from './apply-turn.ts';
 import type { CatalogState } from './catalog-mirror.ts';
 import { Checkpointer } from './checkpoint.ts';
+import { ClusterWork } from './cluster-work.ts';
 import type { CorePorts } from './core-ports.ts';
 import { carryOut, type EffectHandlers } from './effects.ts';
 import { Forwards } from './forwards.ts';
@@ -21,30 +22,28 @@ import type { Freshness } from './freshness.ts';
 import type { Group } from './group.ts';
 import { type AppliedTail, Lifecycle } from './group-lifecycle.ts';
 import { GroupTimers } from './group-timers.ts';
-import { Hosting } from './hosting.ts';
 import { Leadership } from './leadership.ts';
 import type { Commands, CoreLink, Report } from './link.ts';
 import { LogFeed } from './log-feed.ts';
 import type { CatalogMachine, DurableMark } from './machine.ts';
-import { Moves } from './moves.ts';
 import type { CoreLevels } from './observer.ts';
 import type { NodeRegistration } from './outcome.ts';
 import type { Envelope } from './peer/envelope.ts';
 import type { ForwardItem } from './peer/forward.ts';
 import type { SnapshotLetter } from './peer/snapshot-letter.ts';
-import { isOfCluster, peersOf } from './peers.ts';
+import { isOfCluster } from './peers.ts';
 import type { PlacementView } from './placement.ts';
 import { Intake } from './proposals.ts';
 import { RaftTotals } from './raft-totals.ts';
 import { ReadBarrier } from './read-barrier.ts';
-import { Registrar, type Registration } from './registrar.ts';
+import type { Registration } from './registrar.ts';
 import { Replication } from './replication.ts';
 import { Reporter } from './reporter.ts';
 import { Snapshots } from './snapshots.ts';
 import { placementView } from './spread.ts';
 import { startUp } from './startup.ts';
 import { Trash } from './trash.ts';
-import { Waiters } from './waiters.ts';
+import { Turns } from './turns.ts';
 import { Warmer } from './warmer.ts';
 
 const SEED_BYTES = 4;
@@ -67,18 +66,11 @@ export class CoreRuntime implements CoreLink {
   readonly #intake: Intake;
   readonly #reads: ReadBarrier;
   readonly #leadership: Leadership;
-  readonly #moves: Moves;
-  readonly #hosting: Hosting;
-  readonly #registrar: Registrar;
+  readonly #cluster: ClusterWork;
   readonly #handlers: EffectHandlers;
-  readonly #waiters = new Waiters();
+  readonly #turns: Turns;
   #clearing: Promise<void> | undefined;
   #disk: DiskLevel = 'open';
-  #isAgain = false;
-  /** Log and store may be closed: whatever other nodes still say comes too late. */
-  #isDrained = false;
-  #failure: Error | undefined;
-  #onFailure: (failure: Error) => void = () => undefined;
 
   /** Recovers, takes the lead of every group that was behind, and is then where the last process stopped. */
   static async open(ports: CorePorts, recovered: RecoveredLog): Promise<CoreRuntime> {
@@ -96,7 +88,11 @@ export class CoreRuntime implements CoreLink {
     const seed = (): number => random.bytes(SEED_BYTES).reduce((value, byte) => (value << 8) | byte, 0);
     const absence = (id: GroupId): DatabaseError => this.#lifecycle.absence(id);
     const opened = (group: Group, tail: AppliedTail): void => this.#opened(group, tail);
+    const turns = new Turns({ later: ports.later, end: () => this.#endTurn() });
+    const keep = (work: Promise<void>): void => turns.keep(work);
+    const again = (): void => turns.again();
     this.#ports = ports;
+    this.#turns = turns;
     this.#feed = new LogFeed(ports.log);
     this.#replication = new Replication({ peers: ports.peers, limits, timers: this.#timers, touch, step });
     this.#apply = new ApplyLoop({
@@ -105,22 +101,22 @@ export class CoreRuntime implements CoreLink {
       step,
       installed: (group, part) => this.#snapshots.installed(group, part),
       installWritten: (group, mark) => this.#snapshots.written(group, mark),
-      change: (change, turn) => this.#hosting.change(change, turn),
+      change: (change, turn) => this.#cluster.change(change, turn),
       told: (settlements) => reporter.settle(settlements),
       written: (turn, elapsedMs) => this.#written(turn, elapsedMs),
-      answered: () => this.#endTurn(),
+      answered: () => turns.end(),
       isFollowed: () => reporter.isFollowed,
-      again: () => this.#again(),
+      again,
       monotonicMs,
-      keep: (work) => this.#keep(work),
+      keep,
     });
     this.#snapshots = new Snapshots({
       ...ports,
       step,
       touch,
-      keep: (work) => this.#keep(work),
-      again: () => this.#again(),
-      turn: (work) => this.#turn(work),
+      keep,
+      again,
+      turn: (work) => turns.run(work),
       install: (group, parts) => this.#apply.onInstall(group, parts),
       begin: (group, mark, snapshot) => this.#feed.begin(group, mark, snapshot),
     });
@@ -149,11 +145,7 @@ export class CoreRuntime implements CoreLink {
       passOn: (group) => this.#intake.passOn(group),
       step,
     });
-    const tell: Forwards['tell'] = (to, group, payload) => forwards.tell(to, group, payload);
-    this.#moves = new Moves({ machines, limits, wanted: ports.wanted, find, tell, monotonicMs, step });
-    this.#hosting = this.#host();
-    const catalog = (): CatalogMachine => this.#catalog;
-    this.#registrar = new Registrar({ node, machines, limits, catalog, find, monotonicMs, step });
+    this.#cluster = this.#clusterWork();
     this.#handlers = this.#handleEffects();
     this.#catalog = machines.openCatalog(kv, ports.founders);
   }
@@ -165,7 +157,7 @@ export class CoreRuntime implements CoreLink {
 
   /** When `tick` is next worth calling; undefined when nothing waits for time to pass. */
   get deadlineMs(): number | undefined {
-    const parts = [this.#checkpointer, this.#timers, this.#trash, this.#moves.driver, this.#snapshots];
+    const parts = [this.#checkpointer, this.#timers, this.#trash, this.#cluster, this.#snapshots];
     const first = Math.min(...parts.map(({ deadlineMs }) => deadlineMs ?? Number.POSITIVE_INFINITY));
     return Number.isFinite(first) ? first : undefined;
   }
@@ -193,11 +185,11 @@ export class CoreRuntime implements CoreLink {
 
   /** Calls the listener once, when the core can go on no more. It does nothing afterwards: the process must end. */
   onFailure(listener: (failure: Error) => void): void {
-    this.#onFailure = listener;
+    this.#turns.onFailure(listener);
   }
 
   send(commands: Commands): void {
-    this.#turn(() => {
+    this.#turns.run(() => {
       this.#reporter.follow(commands.follows);
       this.#intake.take(commands);
       this.#reads.take(commands.reads);
@@ -205,41 +197,41 @@ export class CoreRuntime implements CoreLink {
   }
 
   tick(): void {
-    this.#turn(() => {
+    this.#turns.run(() => {
       this.#apply.hurry();
       const nowMs = this.#ports.monotonicMs();
       this.#replication.campaign(nowMs);
       for (const group of this.#timers.due(nowMs)) this.#step(group, { kind: 'tick' });
-      this.#moves.driver.drive(nowMs);
+      this.#cluster.tick(nowMs);
       this.#snapshots.tick(nowMs);
       this.#leadership.expire(nowMs);
       this.#intake.takeAgain(this.#forwards.expire(nowMs));
-      if (this.#checkpointer.isDue(nowMs)) this.#keep(this.#checkpoint());
+      if (this.#checkpointer.isDue(nowMs)) this.#turns.keep(this.#checkpoint());
       this.#clearTrash(nowMs);
     });
-    if (this.#failure === undefined) this.#reporter.flushAll();
+    if (!this.#turns.hasFailed) this.#reporter.flushAll();
   }
 
   /** Messages of another node have arrived, all that came together. What is not for a replica of this node is dropped. */
   receive(from: NodeId, messages: readonly Envelope[]): void {
-    this.#turn(() => {
+    this.#turns.run(() => {
       for (const envelope of messages) this.#replication.deliver(from, envelope);
     });
   }
 
   /** Another node forwards requests, and answers those of this one. */
   forwarded(from: NodeId, items: readonly ForwardItem[]): void {
-    this.#turn(() => this.#intake.take(this.#forwards.take(from, items)));
+    this.#turns.run(() => this.#intake.take(this.#forwards.take(from, items)));
   }
 
   /** Another node has sent a letter of a snapshot's transfer. */
   receiveLetter(_from: NodeId, letter: SnapshotLetter): void {
-    this.#turn(() => this.#snapshots.receive(letter));
+    this.#turns.run(() => this.#snapshots.receive(letter));
   }
 
   /** A node cannot be reached any more: what it was sent last may be lost, and it may have ended. */
   unreachable(node: NodeId): void {
-    this.#turn(() => {
+    this.#turns.run(() => {
       this.#forwards.unreachable(node);
       this.#replication.unreachable(node, this.#ports.monotonicMs());
     });
@@ -247,19 +239,18 @@ export class CoreRuntime implements CoreLink {
 
   /** Another membership may be wanted for the group than before. */
   reviewMembership(id: GroupId): void {
-    this.#turn(() => this.#review(id));
+    this.#turns.run(() => this.#cluster.review(id));
   }
 
   /** Asks the catalog to have these nodes hold the database; what becomes of it, the catalog will show. */
   place(id: GroupId, nodes: readonly NodeId[]): void {
-    const binding = this.#catalog.list().find(({ group }) => group === id);
-    if (binding !== undefined) this.#turn(() => this.#moves.place(binding, nodes));
+    this.#turns.run(() => this.#cluster.place(id, nodes));
   }
 
   /** A store asks to be a node, or a node says where it is now. Never rejects; unanswered if the core fails. */
   register(registration: NodeRegistration, isOwn: boolean): Promise<Registration> {
-    const answer = this.#registrar.register(registration, isOwn);
-    this.#turn(() => undefined);
+    const answer = this.#cluster.register(registration, isOwn);
+    this.#turns.run(() => undefined);
     return answer;
   }
 
@@ -272,7 +263,7 @@ export class CoreRuntime implements CoreLink {
    * durable. Log and store stay open, and nothing is written to them afterwards.
    */
   async drain(): Promise<void> {
-    this.#turn(() => {
+    this.#turns.run(() => {
       // The front asks for nothing any more: what is applied is written, and told, at once.
       this.#reporter.follow(true);
       this.#intake.close();
@@ -280,47 +271,49 @@ export class CoreRuntime implements CoreLink {
       this.#trash.close();
       this.#warmer.close();
       this.#snapshots.close();
-      this.#moves.driver.close();
+      this.#cluster.close();
     });
-    await this.#until(() => this.#isIdle());
+    await this.#turns.until(() => this.#isIdle());
     const handOverMs = this.#ports.monotonicMs() + this.#ports.limits.handOverMs;
-    this.#turn(() => this.#leadership.handOver());
-    await this.#until(() => !this.#leadership.leadsOthers || this.#ports.monotonicMs() >= handOverMs);
+    this.#turns.run(() => this.#leadership.handOver());
+    await this.#turns.until(() => !this.#leadership.leadsOthers || this.#ports.monotonicMs() >= handOverMs);
     await Promise.all([this.#clearing, this.#warmer.running, this.#snapshots.settled()]);
     while (this.#checkpointer.isDirty) await this.#checkpoint();
-    this.#isDrained = true;
+    this.#turns.close();
   }
 
   async #recover(recovered: RecoveredLog): Promise<void> {
     const { log } = this.#ports;
-    log.onPersisted((through, facts) => this.#turn(() => this.#persisted(through, facts)));
-    log.onFatal((failure) => this.#fail(failure));
+    log.onPersisted((through, facts) => this.#turns.run(() => this.#persisted(through, facts)));
+    log.onFatal((failure) => this.#turns.fail(failure));
     await startUp({
       ...this.#ports,
       recovered,
       lifecycle: this.#lifecycle,
-      hosting: this.#hosting,
+      hosting: this.#cluster.hosting,
       trash: this.#trash,
       feed: this.#feed,
       catalog: this.#catalog,
-      note: (binding) => this.#moves.note(binding),
-      turn: (work) => this.#turn(work),
-      until: (isDone) => this.#until(isDone),
+      note: (binding) => this.#cluster.known(binding),
+      turn: (work) => this.#turns.run(work),
+      until: (isDone) => this.#turns.until(isDone),
     });
   }
 
   async #cleared(group: GroupId): Promise<void> {
-    await this.#hosting.cleared(group);
-    this.#turn(() => undefined);
+    await this.#cluster.hosting.cleared(group);
+    this.#turns.run(() => undefined);
   }
 
-  #host(): Hosting {
-    return new Hosting({
+  #clusterWork(): ClusterWork {
+    return new ClusterWork({
       ...this.#ports,
-      moves: this.#moves,
+      catalog: () => this.#catalog,
       lifecycle: this.#lifecycle,
       trash: this.#trash,
       feed: this.#feed,
+      step: (group, input) => this.#step(group, input),
+      tell: (to, group, payload) => this.#forwards.tell(to, group, payload),
       closed: (group) => this.#closed(group),
       begun: (binding) => this.#replication.begin(binding, this.#ports.monotonicMs()),
     });
@@ -328,7 +321,7 @@ export class CoreRuntime implements CoreLink {
 
   /** Who asked how far a group must be: its clients, with numbers above 0, or this node for itself. */
   #asker(id: number): ReadBarrier | Freshness {
-    return id < 0 ? this.#moves.freshness : this.#reads;
+    return id < 0 ? this.#cluster.freshness : this.#reads;
   }
 
   #opened(group: Group, tail: AppliedTail): void {
@@ -353,7 +346,7 @@ export class CoreRuntime implements CoreLink {
       loadEntries: (group, effect) => this.#replication.loadEntries(group, effect),
       sendSnapshot: (group, to, term) => this.#snapshots.send(group, to, term),
       installSnapshot: (group) => this.#snapshots.install(group),
-      membershipRefused: (_group, refusal) => this.#moves.driver.onRefused(refusal),
+      membershipRefused: (_group, refusal) => this.#cluster.refused(refusal),
       fact: (group, fact) => this.#note(group, fact),
     };
   }
@@ -371,7 +364,7 @@ export class CoreRuntime implements CoreLink {
     if (fact.kind === 'became-leader') this.#ports.observer.elected();
     if (fact.kind === 'became-follower' && fact.leader !== undefined) this.#ports.observer.followed();
     this.#leadership.note(group, fact);
-    this.#moves.driver.note(group, fact);
+    this.#cluster.note(group, fact);
   }
 
   #persisted(through: BatchId, facts: PersistedFacts): void {
@@ -384,7 +377,7 @@ export class CoreRuntime implements CoreLink {
 
   #closed(closed: Group): void {
     this.#leadership.forget(closed);
-    this.#moves.driver.forget(closed);
+    this.#cluster.forget(closed);
     this.#replication.closed(closed);
     this.#totals.closed(closed.raft);
   }
@@ -396,22 +389,8 @@ export class CoreRuntime implements CoreLink {
     this.#reporter.catalog(turn.changes);
     for (const group of turn.groups) this.#afterApply(group, turn.bytesOf(group), nowMs);
     this.#reporter.settle(turn.settlements);
-    this.#hosting.written(turn);
-    for (const change of turn.changes) {
-      if (change.kind === 'moved') this.#review(change.binding.group);
-      else if (change.kind === 'registered') this.#placesChanged();
-    }
-    this.#endTurn();
-  }
-
-  #placesChanged(): void {
-    this.#ports.peers.setPeers(peersOf(this.#catalog.nodes()));
-    this.#review(CATALOG_GROUP);
-  }
-
-  #review(id: GroupId): void {
-    const group = this.#lifecycle.touch(id);
-    if (group !== undefined) this.#moves.driver.review(group);
+    this.#cluster.written(turn);
+    this.#turns.end();
   }
 
   #afterApply(group: Group, bytes: number, nowMs: number): void {
@@ -426,22 +405,12 @@ export class CoreRuntime implements CoreLink {
     // A machine that still looks into the store for an entry of a deleted database must find what it looks for.
     if (!this.#trash.isDue(nowMs) || this.#apply.isAnswering) return;
     this.#clearing = this.#trash.run();
-    this.#keep(this.#clearing);
-  }
-
-  /** Another turn, for what is left to apply. */
-  #again(): void {
-    if (this.#isAgain) return;
-    this.#isAgain = true;
-    this.#ports.later(() => {
-      this.#isAgain = false;
-      this.#turn(() => undefined);
-    });
+    this.#turns.keep(this.#clearing);
   }
 
   async #checkpoint(): Promise<void> {
     await this.#checkpointer.run();
-    this.#turn(() => undefined);
+    this.#turns.run(() => undefined);
   }
 
   #isIdle(): boolean {
@@ -449,22 +418,11 @@ export class CoreRuntime implements CoreLink {
     return ![...this.#lifecycle.openGroups].some(({ isBusy }) => isBusy);
   }
 
-  /** One way in. What it throws is a broken invariant or broken data: the core stops. */
-  #turn(work: () => void): void {
-    if (this.#failure !== undefined || this.#isDrained) return;
-    try {
-      work();
-      this.#endTurn();
-    } catch (failure) {
-      this.#fail(failure);
-    }
-  }
-
+  /** What every turn ends with. */
   #endTurn(): void {
-    if (this.#failure !== undefined) return;
     this.#snapshots.advance();
     this.#leadership.settle();
-    this.#registrar.settle();
+    this.#cluster.settle();
     this.#replication.answer();
     this.#feed.flush();
     this.#forwards.flush();
@@ -474,25 +432,6 @@ export class CoreRuntime implements CoreLink {
     this.#reporter.flush();
     this.#apply.write();
     const warming = this.#warmer.begin();
-    if (warming !== undefined) this.#keep(warming);
-    this.#waiters.settle();
-  }
-
-  /** Resolves at the end of the first turn in which the condition holds. */
-  async #until(isDone: () => boolean): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure;
-    await this.#waiters.until(isDone);
-  }
-
-  /** The keeper of background work: whatever it fails with stops the core. */
-  #keep(work: Promise<void>): void {
-    work.catch((failure: unknown) => this.#fail(failure));
-  }
-
-  #fail(failure: unknown): void {
-    if (this.#failure !== undefined) return;
-    this.#failure = failure instanceof Error ? failure : new Error(String(failure));
-    this.#waiters.fail(this.#failure);
-    this.#onFailure(this.#failure);
+    if (warming !== undefined) this.#turns.keep(warming);
   }
 }

@@ -1,0 +1,131 @@
+/**
+ * What a node does for its cluster, beside the requests of clients: it registers nodes, holds the copies that the catalog
+ * wants here, and brings the groups that it leads to where the catalog wants them.
+ */
+import { CATALOG_GROUP, type GroupId, type NodeId } from '#base';
+import type { Fact, Input, MembershipRefusal } from '#raft';
+import type { ApplyTurn } from './apply-turn.ts';
+import type { CorePorts } from './core-ports.ts';
+import type { Freshness } from './freshness.ts';
+import type { Group } from './group.ts';
+import type { Lifecycle } from './group-lifecycle.ts';
+import { Hosting } from './hosting.ts';
+import type { LogFeed } from './log-feed.ts';
+import type { CatalogMachine } from './machine.ts';
+import { Moves } from './moves.ts';
+import type { CatalogChange } from './node.ts';
+import type { Binding, NodeRegistration } from './outcome.ts';
+import { peersOf } from './peers.ts';
+import { Registrar, type Registration } from './registrar.ts';
+import type { Trash } from './trash.ts';
+
+export interface ClusterWorkPorts extends CorePorts {
+  readonly catalog: () => CatalogMachine;
+  readonly lifecycle: Lifecycle;
+  readonly trash: Trash;
+  readonly feed: LogFeed;
+  readonly step: (group: Group, input: Input) => void;
+  /** Hands a payload to the node that leads the group, and expects no answer. */
+  readonly tell: (to: NodeId, group: GroupId, payload: Uint8Array) => void;
+  /** A group was closed; it is stepped no more. */
+  readonly closed: (group: Group) => void;
+  /** The rows of a copy are in the store. */
+  readonly begun: (binding: Binding) => void;
+}
+
+export class ClusterWork {
+  readonly #ports: ClusterWorkPorts;
+  readonly #moves: Moves;
+  readonly #registrar: Registrar;
+  readonly hosting: Hosting;
+
+  constructor(ports: ClusterWorkPorts) {
+    const find = (id: GroupId): Group | undefined => ports.lifecycle.find(id);
+    this.#ports = ports;
+    this.#moves = new Moves({ ...ports, find });
+    this.#registrar = new Registrar({ ...ports, find });
+    this.hosting = new Hosting({ ...ports, moves: this.#moves });
+  }
+
+  /** When `tick` is next worth calling; undefined when nothing waits for time to pass. */
+  get deadlineMs(): number | undefined {
+    return this.#moves.driver.deadlineMs;
+  }
+
+  /** How far the catalog must be before a group that this node leads is changed. */
+  get freshness(): Freshness {
+    return this.#moves.freshness;
+  }
+
+  tick(nowMs: number): void {
+    this.#moves.driver.drive(nowMs);
+  }
+
+  /** Goes on with what waited for something that may have happened. Called when no step is under way. */
+  settle(): void {
+    this.#registrar.settle();
+  }
+
+  /** The node drains: others go on with what is under way. */
+  close(): void {
+    this.#moves.driver.close();
+  }
+
+  /** Takes note of a database of the catalog. */
+  known(binding: Binding): void {
+    this.#moves.note(binding);
+  }
+
+  /** Takes note of what has happened in a step. */
+  note(group: Group, fact: Fact): void {
+    this.#moves.driver.note(group, fact);
+  }
+
+  /** Carries out a refusal of a change of membership. */
+  refused(refusal: MembershipRefusal): void {
+    this.#moves.driver.onRefused(refusal);
+  }
+
+  forget(group: Group): void {
+    this.#moves.driver.forget(group);
+  }
+
+  /** Puts what a change of the catalog means into the turn that applies it. */
+  change(change: CatalogChange, turn: ApplyTurn): void {
+    this.hosting.change(change, turn);
+  }
+
+  /** The turn is in the store. */
+  written(turn: ApplyTurn): void {
+    this.hosting.written(turn);
+    for (const change of turn.changes) {
+      if (change.kind === 'moved') this.review(change.binding.group);
+      else if (change.kind === 'registered') this.#placesChanged();
+    }
+  }
+
+  /** Another membership may be wanted for the group than before. */
+  review(id: GroupId): void {
+    const group = this.#ports.lifecycle.touch(id);
+    if (group !== undefined) this.#moves.driver.review(group);
+  }
+
+  /** Asks the catalog to have these nodes hold the database; what becomes of it, the catalog will show. */
+  place(id: GroupId, nodes: readonly NodeId[]): void {
+    const binding = this.#ports
+      .catalog()
+      .list()
+      .find(({ group }) => group === id);
+    if (binding !== undefined) this.#moves.place(binding, nodes);
+  }
+
+  /** A store asks to be a node, or a node says where it is now. Answered by a later `settle`. */
+  register(registration: NodeRegistration, isOwn: boolean): Promise<Registration> {
+    return this.#registrar.register(registration, isOwn);
+  }
+
+  #placesChanged(): void {
+    this.#ports.peers.setPeers(peersOf(this.#ports.catalog().nodes()));
+    this.review(CATALOG_GROUP);
+  }
+}
