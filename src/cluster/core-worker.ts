@@ -7,7 +7,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { type Address, assert, CATALOG_GROUP } from '#base';
-import { members } from '#raft';
 import { LogThread, openLevelStore, type WalIdentity } from '#storage';
 import { unpackCommands } from './command-message.ts';
 import type { CorePorts } from './core-ports.ts';
@@ -21,22 +20,19 @@ import {
   type ToCore,
 } from './core-thread-messages.ts';
 import { databaseMachines } from './database-machines.ts';
-import { nativeCrc32, nativeRandom, wallClock } from './native.ts';
+import { nativeRandom, wallClock } from './native.ts';
 import type { NodeIdentity } from './node.ts';
 import { uuidBytes } from './node-rows.ts';
 import { MeasureGatherer } from './observer.ts';
 import type { NodeRegistration, RegisteredNode } from './outcome.ts';
-import { Announcer } from './peer/announcer.ts';
-import { type AskToJoin, forOwnAndOthers, type JoinReply, type JoinRequest, joinCluster } from './peer/join.ts';
-import type { OpenPeerLinks, Peer, PeerLinksOptions } from './peer/links.ts';
-import { PeerCodec } from './peer/peer-codec.ts';
-import { PeerMail } from './peer/peer-mail.ts';
+import { type AskToJoin, joinCluster } from './peer/join.ts';
+import type { OpenPeerLinks, PeerLinksOptions } from './peer/links.ts';
 import { PeerMeasureGatherer } from './peer/peer-measures.ts';
-import { toStoreId } from './peer/place.ts';
-import { noPeers, type Peers, peersOf } from './peers.ts';
+import { openReach, type Reach } from './peer/reach.ts';
+import { noPeers } from './peers.ts';
 import { FOUNDERS } from './placement.ts';
 import { packReport } from './report-message.ts';
-import { type SnapshotObserver, unobservedSnapshots } from './snapshot-observer.ts';
+import { unobservedSnapshots } from './snapshot-observer.ts';
 import { catalogTarget, spreadOver } from './spread.ts';
 
 /** How late a deadline of the core may be noticed. */
@@ -91,7 +87,7 @@ async function start(
     segmentBytes: walSegmentBytes,
   });
   const gatherer = new MeasureGatherer();
-  const reach = order.links === undefined ? undefined : await openReach(port, parts, identity, order.links);
+  const reach = order.links === undefined ? undefined : await reachOthers(port, parts, identity, order.links);
   /** Of the catalog, as soon as it is open. */
   const registered: { nodes: () => readonly RegisteredNode[] } = { nodes: () => [] };
   const ports: CorePorts = {
@@ -146,69 +142,27 @@ async function start(
   }
 }
 
-/** The way to other nodes. */
-interface Reach {
-  readonly mail: Peers;
-  readonly observer: SnapshotObserver;
-  readonly port: number;
-  readonly announcer: Announcer;
-  /** Hears and dials from now on. */
-  begin(core: CoreRuntime): void;
-  close(): Promise<void>;
-}
-
-async function openReach(
+/** What the links count goes to the front. */
+async function reachOthers(
   port: MessagePort,
-  { openLinks, askToJoin }: CoreParts,
+  parts: CoreParts,
   identity: NodeIdentity,
   order: LinksOrder,
-): Promise<Reach> {
-  const { clusterId, node, storeId } = identity;
-  const self = { node, store: toStoreId(storeId) };
+): Promise<Reach & { readonly observer: PeerMeasureGatherer }> {
   const observer = new PeerMeasureGatherer();
-  const { host, advertisedHost, seeds = [], peers, release = '' } = order;
-  const links = await openLinks({ clusterId, self, host, port: order.port, advertisedHost, observer });
-  const codec = new PeerCodec({ clusterId, self, crc32: nativeCrc32, random: nativeRandom });
-  const mail = new PeerMail({ codec, links, observer });
+  const sleep = (ms: number): Promise<void> => delay(ms, undefined, { ref: false });
+  const reach = await openReach({ ...parts, observer, random: nativeRandom, sleep }, identity, order);
   const tell = (): void => {
     const measures = observer.take();
     if (measures !== undefined) post(port, { kind: 'peers', measures });
   };
   const telling = setInterval(tell, PEERS_TOLD_MS);
-  let core: CoreRuntime | undefined;
-  const known = (): readonly Peer[] => peersOf(core?.catalog.nodes ?? []);
-  const register = async ({ registration }: JoinRequest): Promise<JoinReply> => {
-    if (core === undefined) return { kind: 'later', reason: 'the node is starting' };
-    const answer = await core.register(registration, registration.storeId === storeId);
-    if (answer.kind !== 'registered') return answer;
-    const founders = members(FOUNDERS.voters);
-    return { kind: 'joined', clusterId, node: answer.node.node, founders, nodes: known() };
+  const close = async (): Promise<void> => {
+    clearInterval(telling);
+    await reach.close();
+    tell();
   };
-  const others = (): readonly Address[] => [
-    ...[...known(), ...peers]
-      .filter((peer) => peer.node !== node)
-      .map(({ host: at, port: on }) => ({ host: at, port: on })),
-    ...seeds,
-  ];
-  const answering = forOwnAndOthers(storeId, register);
-  links.onJoin(answering.others);
-  const sleep = (ms: number): Promise<void> => delay(ms, undefined, { ref: false });
-  return {
-    mail,
-    observer,
-    port: links.port,
-    announcer: new Announcer({ clusterId, release, register: answering.own, ask: askToJoin, others, sleep }),
-    begin: (opened) => {
-      core = opened;
-      mail.open(opened);
-      mail.setPeers(opened.catalog.nodes.length > 0 ? known() : peers);
-    },
-    close: async () => {
-      clearInterval(telling);
-      await mail.close();
-      tell();
-    },
-  };
+  return { ...reach, observer, close };
 }
 
 function identityBytes({ clusterId, storeId }: NodeIdentity): WalIdentity {

@@ -8,16 +8,10 @@
  * Identity is minted on the first start and written into the store, then into the log. A log of another store is
  * refused by the log; a log without its store is refused here, before LevelDB makes a new one: its entries would be
  * decided again, over nothing.
- *
- * A store that is to join a cluster is first of all written down as one that asks; with the answer it becomes a node, in
- * one batch. Whatever happens in between, it asks again as the same store, and gets the same number:
- *
- *   empty ── joining row ──> asking ── identity row, empty catalog, no joining row ──> a node
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseError, type Random, uuidv7 } from '#base';
-import { membershipOf } from '#raft';
+import { DatabaseError, type Random } from '#base';
 import {
   DiskGuard,
   type DiskGuardOptions,
@@ -30,11 +24,9 @@ import {
   verifyStore,
 } from '#storage';
 import { clearDamageNote, hasDamageNote } from './damage-note.ts';
-import { databaseMachines } from './database-machines.ts';
 import type { NodeIdentity } from './node.ts';
-import { IDENTITY_KEY, JOINING_KEY, readIdentity, readJoining, writeIdentity, writeJoining } from './node-rows.ts';
+import { ownIdentity } from './own-identity.ts';
 import type { Joined } from './peer/join.ts';
-import { FIRST_NODE } from './placement.ts';
 import { clockBeforeEpoch } from './refusals.ts';
 import { makeWritableDirectory } from './writable-directory.ts';
 
@@ -63,8 +55,6 @@ interface Places {
   readonly isSuspect: boolean;
 }
 
-const UUID_RANDOM_BYTES = 10;
-
 /** Opens the directory for this process, and makes it when it is missing. The caller closes store and guard. */
 export async function openDataDirectory(directory: string, options: DataDirectoryOptions): Promise<DataDirectory> {
   if (options.nowMs < 0) throw clockBeforeEpoch(options.nowMs);
@@ -83,8 +73,8 @@ export async function openDataDirectory(directory: string, options: DataDirector
     });
     try {
       if (isSuspect) clearDamageNote(directory);
-      const row = store.get(IDENTITY_KEY);
-      const identity = row === undefined ? await becomeNode(store, logDirectory, options) : readIdentity(row);
+      const checkNew = (): Promise<void> => checkLogIsNew(logDirectory);
+      const identity = await ownIdentity(store, { place: directory, checkNew, ...options });
       return { storeDirectory, logDirectory, store, guard, identity };
     } catch (failure) {
       await store.close();
@@ -126,53 +116,6 @@ async function checkLogIsNew(logDirectory: string): Promise<void> {
 function inUse(directory: string, cause: unknown): DatabaseError {
   const message = `The data directory ${directory} is open in another process; stop that one, or choose another directory`;
   return new DatabaseError('unavailable', message, { details: { reason: 'DataDirectoryInUse' }, cause });
-}
-
-/** A store that belongs to no cluster begins one, or joins one. */
-async function becomeNode(
-  store: LevelStore,
-  logDirectory: string,
-  { nowMs, random, join: ask }: DataDirectoryOptions,
-): Promise<NodeIdentity> {
-  await checkLogIsNew(logDirectory);
-  const mint = (): string => uuidv7(nowMs, random.bytes(UUID_RANDOM_BYTES));
-  const asking = store.get(JOINING_KEY);
-  if (ask !== undefined)
-    return joinAs(store, asking === undefined ? await noteStore(store, mint()) : readJoining(asking), ask);
-  if (asking !== undefined) throw halfJoined(readJoining(asking));
-  const identity = { clusterId: mint(), storeId: mint(), node: FIRST_NODE };
-  const batch = store.batch();
-  batch.put(IDENTITY_KEY, writeIdentity(identity));
-  await store.write(batch, { sync: true });
-  return identity;
-}
-
-async function noteStore(store: LevelStore, storeId: string): Promise<string> {
-  const batch = store.batch();
-  batch.put(JOINING_KEY, writeJoining(storeId));
-  await store.write(batch, { sync: true });
-  return storeId;
-}
-
-async function joinAs(
-  store: LevelStore,
-  storeId: string,
-  ask: (storeId: string) => Promise<Joined>,
-): Promise<NodeIdentity> {
-  const { clusterId, node, founders } = await ask(storeId);
-  const identity = { clusterId, storeId, node };
-  const batch = store.batch();
-  batch.put(IDENTITY_KEY, writeIdentity(identity));
-  batch.del(JOINING_KEY);
-  // With it stays who founded the catalog, until its first entry is applied here.
-  databaseMachines.openCatalog(store, membershipOf(founders)).flushInto(batch);
-  await store.write(batch, { sync: true });
-  return identity;
-}
-
-function halfJoined(storeId: string): DatabaseError {
-  const message = `The data directory has begun to join a cluster (store ${storeId}) and does not know the answer yet; start it with --join, or use an empty directory`;
-  return new DatabaseError('unavailable', message, { details: { reason: 'HalfJoined' } });
 }
 
 /** What LevelDB says of a full disk does not say so in a way that a program could rely on. */

@@ -1,0 +1,75 @@
+/**
+ * The way of a node to the others: links, what is said by them, and how stores become nodes. Put together before the core
+ * is opened; `begin` joins both.
+ */
+import type { Address, Random } from '#base';
+import { members } from '#raft';
+import type { CoreRuntime } from '../core-runtime.ts';
+import type { LinksOrder } from '../core-thread-messages.ts';
+import { nativeCrc32 } from '../native.ts';
+import type { NodeIdentity } from '../node.ts';
+import { type Peers, peersOf } from '../peers.ts';
+import { FOUNDERS } from '../placement.ts';
+import { Announcer } from './announcer.ts';
+import { type AskToJoin, forOwnAndOthers, type JoinReply, type JoinRequest } from './join.ts';
+import type { OpenPeerLinks, Peer, PeerLinksOptions } from './links.ts';
+import type { PeerObserver } from './observer.ts';
+import { PeerCodec } from './peer-codec.ts';
+import { PeerMail } from './peer-mail.ts';
+import { toStoreId } from './place.ts';
+
+export interface ReachPorts {
+  /** Called at most once, and only when this node is to reach others. */
+  readonly openLinks: (options: PeerLinksOptions) => Promise<OpenPeerLinks>;
+  readonly askToJoin: AskToJoin;
+  readonly observer: PeerObserver;
+  readonly random: Random;
+  readonly sleep: (ms: number) => Promise<void>;
+}
+
+export interface Reach {
+  readonly mail: Peers;
+  readonly port: number;
+  readonly announcer: Announcer;
+  /** Hears and dials from now on. */
+  begin(core: CoreRuntime): void;
+  close(): Promise<void>;
+}
+
+export async function openReach(ports: ReachPorts, identity: NodeIdentity, order: LinksOrder): Promise<Reach> {
+  const { openLinks, askToJoin, observer, random, sleep } = ports;
+  const { clusterId, node, storeId } = identity;
+  const self = { node, store: toStoreId(storeId) };
+  const { host, advertisedHost, seeds = [], peers, release = '' } = order;
+  const links = await openLinks({ clusterId, self, host, port: order.port, advertisedHost, observer });
+  const codec = new PeerCodec({ clusterId, self, crc32: nativeCrc32, random });
+  const mail = new PeerMail({ codec, links, observer });
+  let core: CoreRuntime | undefined;
+  const known = (): readonly Peer[] => peersOf(core?.catalog.nodes ?? []);
+  const register = async ({ registration }: JoinRequest): Promise<JoinReply> => {
+    if (core === undefined) return { kind: 'later', reason: 'the node is starting' };
+    const answer = await core.register(registration, registration.storeId === storeId);
+    if (answer.kind !== 'registered') return answer;
+    const founders = members(FOUNDERS.voters);
+    return { kind: 'joined', clusterId, node: answer.node.node, founders, nodes: known() };
+  };
+  const others = (): readonly Address[] => [
+    ...[...known(), ...peers]
+      .filter((peer) => peer.node !== node)
+      .map(({ host: at, port: on }) => ({ host: at, port: on })),
+    ...seeds,
+  ];
+  const answering = forOwnAndOthers(storeId, register);
+  links.onJoin(answering.others);
+  return {
+    mail,
+    port: links.port,
+    announcer: new Announcer({ clusterId, release, register: answering.own, ask: askToJoin, others, sleep }),
+    begin: (opened) => {
+      core = opened;
+      mail.open(opened);
+      mail.setPeers(opened.catalog.nodes.length > 0 ? known() : peers);
+    },
+    close: () => mail.close(),
+  };
+}
