@@ -6,6 +6,9 @@ export interface Address {
 }
 
 const PORT_MAX = 65_535;
+/** A name that ends with digits alone is meant to be an IPv4 address; resolvers take it for nothing else. */
+const NUMBERS = /(?:^|\.)\d+\.?$/;
+const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/;
 const ADDRESS = /^(?:\[([\da-f:.]{2,45})\]|([\w.-]{1,255})):(\d{1,5})$/i;
 
 export function formatAddress({ host, port }: Address): string {
@@ -22,5 +25,6 @@ export function parseAddress(text: string): Address | undefined {
   const [, bracketed, plain, digits] = ADDRESS.exec(text) ?? [];
   const host = bracketed ?? plain;
   const port = Number(digits);
+  if (plain !== undefined && NUMBERS.test(plain) && !IPV4.test(plain)) return undefined;
   return host !== undefined && port >= 1 && port <= PORT_MAX ? { host, port } : undefined;
 }

@@ -117,9 +117,9 @@ function isOrigin(text: string): boolean {
   return URL.canParse(text) && /^https?:\/\//.test(text) && new URL(text).origin === text;
 }
 
-/** The word `auto`, or the host of an address. */
-export const hostOrAuto: SettingType<string> = {
-  expects: 'auto, or an IP address or a host name',
+/** The host of an address. */
+export const host: SettingType<string> = {
+  expects: 'an IP address or a host name',
   read: (text) => (isHost(text) ? text : undefined),
   write: String,
 };

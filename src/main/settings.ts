@@ -8,7 +8,7 @@ import { LOG_LEVELS, type LogLevel } from '#observability';
 import {
   addresses,
   byteSize,
-  hostOrAuto,
+  host,
   oneOf,
   oneWord,
   origins,
@@ -62,7 +62,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: 'Where the node keeps everything; made when it is missing. One process at a time.',
   },
   host: {
-    type: plainText('an address or a host name', 255),
+    type: host,
     default: '127.0.0.1',
     help: 'The address that all servers listen on; 0.0.0.0 in a container.',
   },
@@ -75,12 +75,12 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: 'What other nodes of the cluster dial, usually 50052. off: the node is alone, and nobody can join it.',
   },
   peerHost: {
-    type: oneWord('auto, or an address or a host name', 255),
+    type: wordOr('auto', host),
     default: 'auto',
     help: 'The address that peer-port listens on. auto: the host of the other servers.',
   },
   advertiseHost: {
-    type: hostOrAuto,
+    type: wordOr('auto', host),
     default: 'auto',
     help: 'Where other nodes and clients find this node; in Kubernetes the DNS name of the pod. auto: the host, or the name of this machine if that means all of its addresses.',
   },
