@@ -2,12 +2,11 @@
 // either, and in the end all replicas are the same in every row. Method: the random schedules of cluster-replicas and
 // cluster-moves, with tails of a few entries, parts of a few transactions and segments that go at once.
 
-import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CoreLimits } from '#cluster';
 import { databaseKit, toyKit } from '../support/cluster/machine-kit.ts';
 import { action, movingAction } from '../support/cluster/replica-actions.ts';
-import { ReplicaModel } from '../support/cluster/replica-model.ts';
+import { runSchedules } from '../support/cluster/schedules.ts';
 
 const RUNS = Number(process.env['SNAPSHOT_RUNS'] ?? '1');
 const TINY: Partial<CoreLimits> = {
@@ -31,24 +30,9 @@ describe('replicas whose logs keep next to nothing', () => {
     ],
   ])(
     'of %s lose nothing that was answered, and are the same in the end (C2, C15, C16)',
-    async (_name, { nodeCount, kit, numRuns, actions: alphabet }) => {
-      const counts = { committed: 0, crashes: 0, letters: 0 };
-      await fc.assert(
-        fc.asyncProperty(
-          fc.array(alphabet, { minLength: 40, maxLength: 90, size: 'max' }),
-          fc.integer({ min: 1, max: 2 ** 31 }),
-          async (actions, seed) => {
-            const model = await ReplicaModel.started(nodeCount, kit, seed, TINY);
-            for (const each of actions) await model.run(each);
-            await model.recover();
-            expect(model.faults).toEqual([]);
-            counts.committed += model.counts.committed;
-            counts.crashes += model.counts.crashes;
-            counts.letters += model.world.network.counts.letters;
-          },
-        ),
-        { numRuns: numRuns * RUNS },
-      );
+    async (_name, { numRuns, ...schedules }) => {
+      const length = { minLength: 40, maxLength: 90 };
+      const counts = await runSchedules({ length, limits: TINY, numRuns: numRuns * RUNS, ...schedules });
       // The schedules were not in vain.
       expect(counts.committed).toBeGreaterThan(numRuns);
       expect(counts.crashes).toBeGreaterThan(numRuns);

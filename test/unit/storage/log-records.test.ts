@@ -7,6 +7,7 @@ import { NO_BYTES, toGroupId, toLogIndex, toRevision, toTerm } from '#base';
 import { membershipOf, toReplicaId } from '#raft';
 import { PAYLOAD_BYTES_MAX, RecordWriter } from '#storage';
 import { decodeRecord, type LogRecord, RECORD_HEADER_BYTES, RECORD_OFFSET } from '../../../src/storage/log-records.ts';
+import { encode } from '../../support/log-model.ts';
 
 const group = toGroupId(7);
 const hardState = { term: toTerm(3), vote: 9 };
@@ -160,33 +161,6 @@ describe('RecordWriter', () => {
     expect(() => writer.hardState(group, { term: toTerm(1), vote: -1 })).toThrow('safe integer');
   });
 });
-
-function encode(records: readonly LogRecord[]): Uint8Array<ArrayBuffer> {
-  const writer = new RecordWriter();
-  for (const record of records) append(writer, record);
-  return writer.take();
-}
-
-function append(writer: RecordWriter, record: LogRecord): void {
-  switch (record.kind) {
-    case 'entry':
-      return writer.entry(record.group, record, record.level);
-    case 'hard-state':
-      return writer.hardState(record.group, record.hardState);
-    case 'truncate-from':
-      return writer.truncateFrom(record.group, record.index);
-    case 'checkpoint':
-      return writer.checkpoint(record.group, record.checkpoint);
-    case 'log-start':
-      return writer.logStart(record.group, record.checkpoint);
-    case 'group-tombstone':
-      return writer.groupTombstone(record.group);
-    case 'group-summary':
-      return writer.groupSummary(record.summary, record.chain);
-    case 'tombstones':
-      return writer.tombstones(record.groups);
-  }
-}
 
 function decodeAll(bytes: Uint8Array<ArrayBuffer>): readonly (LogRecord | string)[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
