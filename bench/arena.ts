@@ -17,10 +17,12 @@ export class Arena implements AsyncDisposable {
   #etcd: Promise<Etcd> | undefined;
   #postgres: Promise<Postgres> | undefined;
   #counter = 0;
+  #ended: Promise<void> | undefined;
 
   constructor() {
     // PostgreSQL runs as a user of its own and must reach its directory.
     chmodSync(this.dir, 0o755);
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void this.#interrupted(signal));
   }
 
   /** A node of its own for each name. */
@@ -54,7 +56,20 @@ export class Arena implements AsyncDisposable {
   }
 
   /** Stops every server, also one that is still starting. */
-  async [Symbol.asyncDispose](): Promise<void> {
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#ended ??= this.#end();
+    return this.#ended;
+  }
+
+  /** Whoever interrupts a benchmark a second time does not wait for its servers. */
+  async #interrupted(signal: NodeJS.Signals): Promise<void> {
+    // Loads fail because their servers end; that must not end this process before the last server.
+    process.on('uncaughtException', () => undefined);
+    await this[Symbol.asyncDispose]();
+    process.kill(process.pid, signal);
+  }
+
+  async #end(): Promise<void> {
     for (const starting of this.#servers.toReversed()) {
       const [server] = await Promise.allSettled([starting]);
       if (server.status === 'fulfilled') await server.value.stop();
