@@ -47,6 +47,7 @@ const BINDING = {
   leaving: [],
   founders: [replicaOf(NODE)],
   placement: 0,
+  isSettled: true,
 };
 const payload = new Uint8Array(Number(values.bytes));
 
@@ -110,6 +111,7 @@ const machines: Machines = {
   exportState: async () => 'a cluster of one node has nobody to send a state to',
   importState: () => ({ resume: () => payload, take: () => 'a cluster of one node gets no state' }),
   encodeRegister: () => new Uint8Array(1),
+  encodeMark: () => new Uint8Array(1),
   stamp: () => undefined,
   faultInForwarded: () => undefined,
   encodeCreate: () => payload,

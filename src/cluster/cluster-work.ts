@@ -3,7 +3,7 @@
  * wants here, and brings the groups that it leads to where the catalog wants them.
  */
 import { CATALOG_GROUP, type GroupId, type NodeId } from '#base';
-import type { Fact, Input, MembershipRefusal } from '#raft';
+import type { Fact, Input, MembershipRefusal, Target } from '#raft';
 import type { ApplyTurn } from './apply-turn.ts';
 import type { CorePorts } from './core-ports.ts';
 import type { Freshness } from './freshness.ts';
@@ -16,6 +16,7 @@ import { Moves } from './moves.ts';
 import type { CatalogChange } from './node.ts';
 import type { Binding, NodeRegistration } from './outcome.ts';
 import { peersOf } from './peers.ts';
+import { PlacementDriver } from './placement-driver.ts';
 import { Registrar, type Registration } from './registrar.ts';
 import type { Trash } from './trash.ts';
 
@@ -37,19 +38,22 @@ export class ClusterWork {
   readonly #ports: ClusterWorkPorts;
   readonly #moves: Moves;
   readonly #registrar: Registrar;
+  readonly #placements: PlacementDriver;
   readonly hosting: Hosting;
 
   constructor(ports: ClusterWorkPorts) {
     const find = (id: GroupId): Group | undefined => ports.lifecycle.find(id);
     this.#ports = ports;
-    this.#moves = new Moves({ ...ports, find });
+    this.#placements = new PlacementDriver({ ...ports, find, reviewCatalog: () => this.review(CATALOG_GROUP) });
+    this.#moves = new Moves({ ...ports, find, wanted: (id) => this.#wanted(id) });
     this.#registrar = new Registrar({ ...ports, find });
     this.hosting = new Hosting({ ...ports, moves: this.#moves });
   }
 
   /** When `tick` is next worth calling; undefined when nothing waits for time to pass. */
   get deadlineMs(): number | undefined {
-    return this.#moves.driver.deadlineMs;
+    const [moves, placements] = [this.#moves.driver.deadlineMs, this.#placements.deadlineMs];
+    return moves === undefined || placements === undefined ? (moves ?? placements) : Math.min(moves, placements);
   }
 
   /** How far the catalog must be before a group that this node leads is changed. */
@@ -58,6 +62,7 @@ export class ClusterWork {
   }
 
   tick(nowMs: number): void {
+    this.#placements.drive(nowMs);
     this.#moves.driver.drive(nowMs);
   }
 
@@ -68,6 +73,7 @@ export class ClusterWork {
 
   /** The node drains: others go on with what is under way. */
   close(): void {
+    this.#placements.close();
     this.#moves.driver.close();
   }
 
@@ -102,6 +108,7 @@ export class ClusterWork {
       if (change.kind === 'moved') this.review(change.binding.group);
       else if (change.kind === 'registered') this.#placesChanged();
     }
+    if (turn.changes.length > 0) this.#placements.review(this.#ports.monotonicMs());
   }
 
   /** Another membership may be wanted for the group than before. */
@@ -122,6 +129,10 @@ export class ClusterWork {
   /** A store asks to be a node, or a node says where it is now. Answered by a later `settle`. */
   register(registration: NodeRegistration, isOwn: boolean): Promise<Registration> {
     return this.#registrar.register(registration, isOwn);
+  }
+
+  #wanted(id: GroupId): Target | undefined {
+    return this.#ports.wanted(id) ?? (id === CATALOG_GROUP ? this.#placements.catalogTarget : undefined);
   }
 
   #placesChanged(): void {

@@ -132,7 +132,7 @@ export class CoreRuntime implements CoreLink {
     const isKnown = (id: NodeId): boolean => id !== node && isOfCluster(id, this.#catalog, find(CATALOG_GROUP));
     const forwards = new Forwards({ ...ports, isKnown, session: seed() >>> 0, ...requests });
     this.#forwards = forwards;
-    const view = (): PlacementView => placementView(this.#catalog, find, monotonicMs());
+    const view = (): PlacementView => placementView(this.#catalog, find(CATALOG_GROUP), { nowMs: monotonicMs() });
     const world = { clock, random, placement, view, disk };
     this.#intake = new Intake({ machines, limits, forwards, ...world, ...requests });
     this.#reads = new ReadBarrier(requests);

@@ -23,8 +23,10 @@ export interface CoreOrder {
   readonly limits: CoreLimits;
   readonly store: LevelStoreOptions;
   readonly walSegmentBytes: number;
-  /** Of a new database, if there are so many nodes. */
+  /** Of each database, if there are so many nodes. */
   readonly copies: number;
+  /** A node that was not heard of for so long is replaced, if another one is free; undefined: never. */
+  readonly replaceAfterMs: number | undefined;
   /** Without it nothing that links need is loaded, and nobody reaches this node. */
   readonly links: LinksOrder | undefined;
 }

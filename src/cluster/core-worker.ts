@@ -6,7 +6,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type MessagePort, parentPort } from 'node:worker_threads';
-import { type Address, assert, CATALOG_GROUP } from '#base';
+import { type Address, assert } from '#base';
 import { LogThread, openLevelStore, type WalIdentity } from '#storage';
 import { unpackCommands } from './command-message.ts';
 import type { CorePorts } from './core-ports.ts';
@@ -24,7 +24,7 @@ import { nativeRandom, wallClock } from './native.ts';
 import type { NodeIdentity } from './node.ts';
 import { uuidBytes } from './node-rows.ts';
 import { MeasureGatherer } from './observer.ts';
-import type { NodeRegistration, RegisteredNode } from './outcome.ts';
+import type { NodeRegistration } from './outcome.ts';
 import { type AskToJoin, joinCluster } from './peer/join.ts';
 import type { OpenPeerLinks, PeerLinksOptions } from './peer/links.ts';
 import { PeerMeasureGatherer } from './peer/peer-measures.ts';
@@ -33,7 +33,7 @@ import { noPeers } from './peers.ts';
 import { FOUNDERS } from './placement.ts';
 import { packReport } from './report-message.ts';
 import { unobservedSnapshots } from './snapshot-observer.ts';
-import { catalogTarget, spreadOver } from './spread.ts';
+import { spreadOver } from './spread.ts';
 
 /** How late a deadline of the core may be noticed. */
 const TICK_MS = 50;
@@ -88,13 +88,12 @@ async function start(
   });
   const gatherer = new MeasureGatherer();
   const reach = order.links === undefined ? undefined : await reachOthers(port, parts, identity, order.links);
-  /** Of the catalog, as soon as it is open. */
-  const registered: { nodes: () => readonly RegisteredNode[] } = { nodes: () => [] };
   const ports: CorePorts = {
     node: identity.node,
     founders: FOUNDERS,
     placement: spreadOver(order.copies, identity.node),
-    wanted: (group) => (group === CATALOG_GROUP ? catalogTarget(registered.nodes()) : undefined),
+    upkeep: { copies: order.copies, replaceAfterMs: order.replaceAfterMs },
+    wanted: () => undefined,
     kv: store,
     syncStore: () => store.checkpointFiles(),
     log,
@@ -109,11 +108,8 @@ async function start(
     later: setImmediate,
   };
   const core = await CoreRuntime.open(ports, recovered);
-  registered.nodes = () => core.catalog.nodes;
   core.onFailure((failure) => fail(port, failure));
   reach?.begin(core);
-  // It may lead since it was opened, when nobody could say yet what is wanted.
-  core.reviewMembership(CATALOG_GROUP);
   core.onReport((report) => {
     post(port, packReport(report, gatherer.take(core.levels)));
   });

@@ -79,6 +79,7 @@ export const databaseMachines: Machines = {
   encodePlace: (request) => encodeCatalogEntry({ kind: 'place', ...request }),
   encodePlaced: (request) => encodeCatalogEntry({ kind: 'placed', ...request }),
   encodeRegister: (registration) => encodeCatalogEntry({ kind: 'register', registration }),
+  encodeMark: (request) => encodeCatalogEntry({ kind: 'mark', ...request }),
   rowsOf: (group) => ({ gte: groupPrefix(group), lt: groupPrefix(group + 1) }),
 };
 

@@ -3,7 +3,7 @@
  *
  *   (catalog) --> awaited --> dormant --> open --> closed (catalog: deleted, or held elsewhere)
  *
- * An awaited group has no rows in the store yet (C15). A dormant group is a number in a map; it is opened by the first request or message that touches it. One that is alone
+ * An awaited group has no rows in the store yet (C17). A dormant group is a number in a map; it is opened by the first request or message that touches it. One that is alone
  * asks for leadership at once; one with other members is opened as soon as it is known, and waits for a leader. A closed group is forgotten: its requests are refused, its rows are trash, its log is ended (C4).
  *
  *   C9  Who belongs to a group is written with the entry that says so and, once that is applied, in the applied row; a

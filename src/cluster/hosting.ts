@@ -9,10 +9,10 @@
  * ```
  * A node may hold copies of a group one after the other; each has another replica id (B5), but their rows and records
  * stand in the same places. So one begins only when nothing of the one before it is left: its log has ended, durably, and
- * its rows and then its mark are gone. Until then the new copy waits (C15). A crash anywhere leaves the mark, and the
+ * its rows and then its mark are gone. Until then the new copy waits (C17). A crash anywhere leaves the mark, and the
  * next start clears what it marks first; or no mark and nothing else, and the next start begins the copy.
  *
- *   C15 A copy begins with nothing of an earlier copy of its group on this node, in the store or in the log; and nothing
+ *   C17 A copy begins with nothing of an earlier copy of its group on this node, in the store or in the log; and nothing
  *       that clears the earlier one touches it.
  */
 import type { GroupId } from '#base';

@@ -27,6 +27,8 @@
  *       verified before it is believed, and rebuilt where it is not whole.
  *   C8  A deleted database stays marked as trash until none of its rows can come back.
  */
+
+export { catalogTarget } from './catalog-voters.ts';
 export type { CorePorts } from './core-ports.ts';
 export { CoreRuntime } from './core-runtime.ts';
 export type { LinksOrder } from './core-thread-messages.ts';
@@ -95,8 +97,17 @@ export { PeerMail, type PeerMailParts, type PeerReceiver } from './peer/peer-mai
 export { isNodeId, isStoreId, type NodeId, type NodePlace, type StoreId, toNodeId, toStoreId } from './peer/place.ts';
 export type { SnapshotLetter } from './peer/snapshot-letter.ts';
 export { noPeers, type Peers } from './peers.ts';
-export { type ClusterPorts, clusterOf, type Placement, type PlacementView } from './placement.ts';
+export {
+  type ClusterPorts,
+  clusterOf,
+  type Liveness,
+  type NodeView,
+  type Placement,
+  type PlacementView,
+  type Upkeep,
+} from './placement.ts';
+export { type Placing, planPlacements } from './placement-plan.ts';
 export { type SnapshotObserver, unobservedSnapshots } from './snapshot-observer.ts';
-export { catalogTarget, spreadOver } from './spread.ts';
+export { spreadOver } from './spread.ts';
 export { type NodeOptions, startNode } from './start-node.ts';
 export type { CheckedPart, StateExport, StateImport, StatePart } from './state-transfer.ts';

@@ -58,6 +58,9 @@ export interface CoreLimits {
   /** How often groups that are not what they should be are looked at, and how many of them at a time. */
   readonly membershipLookMs: number;
   readonly membershipLooks: number;
+  /** How often whoever leads the catalog looks whether copies are where they should be, and how many databases move at a time. */
+  readonly placementLookMs: number;
+  readonly movesMax: number;
   readonly electionWindowMs: number;
   readonly electionJitterMs: number;
 }
@@ -96,6 +99,8 @@ export const LIMITS: CoreLimits = {
   handOverMs: 2500,
   membershipLookMs: 100,
   membershipLooks: 64,
+  placementLookMs: 1000,
+  movesMax: 4,
   electionWindowMs: 2500,
   electionJitterMs: 1000,
 };

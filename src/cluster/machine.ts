@@ -7,7 +7,7 @@ import type { KvBatch, KvReader, KvStore } from '#kv';
 import type { Membership } from '#raft';
 import type { HeldMembership } from './held-membership.ts';
 import type { CatalogChange } from './node.ts';
-import type { Binding, NodeRegistration, Outcome, RegisteredNode } from './outcome.ts';
+import type { Binding, NodeRegistration, NodeState, Outcome, RegisteredNode } from './outcome.ts';
 import type { CheckedPart, StateExport, StateImport } from './state-transfer.ts';
 
 export type { HeldMembership } from './held-membership.ts';
@@ -124,6 +124,8 @@ export interface Machines {
   /** The group's committed membership is what the placement wants it to be. */
   encodePlaced(request: { readonly group: GroupId; readonly placement: number }): Uint8Array;
   encodeRegister(registration: NodeRegistration): Uint8Array;
+  /** The node is to be in this state, if it may come to it. */
+  encodeMark(request: { readonly node: NodeId; readonly state: NodeState }): Uint8Array;
   /** Every row of a group, as a key range. */
   rowsOf(group: GroupId): KeyRange;
 }

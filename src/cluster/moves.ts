@@ -78,7 +78,7 @@ export class Moves {
   /** The placement for which the catalog waits for the word that the group is what it should be; undefined if for none. */
   #unsettled(group: GroupId): number | undefined {
     const binding = this.#moved.get(group);
-    return binding === undefined || binding.leaving.length === 0 ? undefined : binding.placement;
+    return binding === undefined || binding.isSettled ? undefined : binding.placement;
   }
 
   /** Says to the catalog that the group is what this placement wants it to be, for good. */

@@ -4,9 +4,9 @@
  * A proposal that could not even be decided (the queue is full, the node stops, the group is gone) is a rejected
  * promise with a `DatabaseError`; one whose fate is unknown is never answered at all, because the process has ended.
  */
-import type { Binding, PlaceOutcome, RegisterOutcome, TransactOutcome } from '#database';
+import type { Binding, MarkOutcome, PlaceOutcome, RegisterOutcome, TransactOutcome } from '#database';
 
-export type { Binding, NodeRegistration, RegisteredNode, RegisterOutcome, TransactOutcome } from '#database';
+export type { Binding, NodeRegistration, NodeState, RegisteredNode, RegisterOutcome, TransactOutcome } from '#database';
 // The layers above know these through this door; they do not reach into #database for what the cluster answers.
 export { faultInRegistration } from '#database';
 
@@ -23,4 +23,4 @@ export type DeleteOutcome =
   | { readonly kind: 'absent' };
 
 /** Whatever an applied entry can answer. */
-export type Outcome = TransactOutcome | CreateOutcome | DeleteOutcome | RegisterOutcome | PlaceOutcome;
+export type Outcome = TransactOutcome | CreateOutcome | DeleteOutcome | RegisterOutcome | MarkOutcome | PlaceOutcome;

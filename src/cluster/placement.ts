@@ -3,20 +3,35 @@
  * goes into the entry and is the same on every node.
  */
 import { type GroupId, type NodeId, type ReplicaId, replicaOf, toNodeId } from '#base';
-import { type Membership, membershipOf, type Target } from '#raft';
+import { type Membership, membershipOf, type Standing, type Target } from '#raft';
 import type { Binding, RegisteredNode } from './outcome.ts';
 
-/** What whoever leads the catalog knows when it places a database. */
+/** `lost`: it has been silent for so long that it is not waited for. */
+export type Liveness = Standing | 'lost';
+
+/** A node as whoever leads the catalog sees it. */
+export interface NodeView extends Pick<RegisteredNode, 'node' | 'zone' | 'state'> {
+  /** By what is heard of it as a member of the catalog: `ready` is a node that answers and has nearly all of it. */
+  readonly liveness: Liveness;
+}
+
+/** What whoever leads the catalog knows when it places databases. */
 export interface PlacementView {
-  readonly nodes: readonly RegisteredNode[];
+  readonly nodes: readonly NodeView[];
   readonly bindings: readonly Binding[];
-  /** Nodes that answer. */
-  readonly answering: ReadonlySet<NodeId>;
 }
 
 export interface Placement {
   /** The voters of a new group: at least one, each on a node of its own. */
   replicas(view: PlacementView): readonly ReplicaId[];
+}
+
+/** What a cluster is kept at by whoever leads its catalog. */
+export interface Upkeep {
+  /** Copies of each database, if there are so many nodes. */
+  readonly copies: number;
+  /** A node of which nothing was heard for so long is replaced, if another one is free; undefined: never. */
+  readonly replaceAfterMs: number | undefined;
 }
 
 /** Whoever begins a cluster is its first node, and its catalog begins with that node alone. */
@@ -30,9 +45,11 @@ export interface ClusterPorts {
   /** Who the catalog's group begins with, when the store holds none yet. */
   readonly founders: Membership;
   readonly placement: Placement;
+  /** Undefined: copies and votes stay where they are unless somebody says otherwise. */
+  readonly upkeep?: Upkeep;
   /**
-   * What a group should be: whoever leads it takes it there. Undefined when it is to stay as it is. Asked at any time; who
-   * changes the answer tells the core so (`reviewMembership`).
+   * What a group should be: whoever leads it takes it there. Undefined when it is to be what the catalog says. Asked at any
+   * time; who changes the answer tells the core so (`reviewMembership`).
    */
   readonly wanted: (group: GroupId) => Target | undefined;
 }

@@ -1,49 +1,77 @@
 /**
- * How copies are spread over the nodes of a cluster: those of a new database, and the votes of the catalog. Pure functions of
- * what the catalog says, so that the next leader goes on where the last one stopped.
+ * How copies are spread over the nodes of a cluster. Pure functions of what the catalog says and who answers, so that the
+ * next leader goes on where the last one stopped.
  */
-import { CATALOG_GROUP, type NodeId, nodeOf, type ReplicaId, replicaOf } from '#base';
-import { standingOf, type Target } from '#raft';
+import { type NodeId, nodeOf, replicaOf } from '#base';
+import { standingOf } from '#raft';
 import type { Group } from './group.ts';
 import type { CatalogMachine } from './machine.ts';
-import type { RegisteredNode } from './outcome.ts';
-import type { Placement, PlacementView } from './placement.ts';
+import type { Binding, RegisteredNode } from './outcome.ts';
+import type { Liveness, NodeView, Placement, PlacementView } from './placement.ts';
 
-/** Voters of the catalog at most. */
-const VOTERS_MAX = 5;
-
-/** Places databases on so many nodes, or on as many as there are; on this one as long as nobody is registered. */
+/** Places databases on so many nodes that answer, or on fewer; on this one as long as nobody is registered. */
 export function spreadOver(copies: number, self: NodeId): Placement {
   return {
-    replicas: (view) => {
-      const chosen = view.nodes.length === 0 ? [self] : choose(view, copies);
-      return chosen.map((node) => replicaOf(node));
+    replicas: ({ nodes, bindings }) => {
+      const takers = nodes.filter(canTake);
+      const chosen = choose(takers, [], countFor(copies, { kept: 0, free: takers.length }), loadsOf(bindings));
+      return chosen.length === 0 ? [replicaOf(self)] : chosen.map(({ node }) => replicaOf(node));
     },
   };
 }
 
+/** Whether the node may get what it does not hold yet: it must have been heard of, not only be registered. */
+export function canTake({ state, liveness }: NodeView): boolean {
+  return state === 'active' && liveness === 'ready';
+}
+
+/** Whether the node counts where it holds something already. */
+export function answers({ liveness }: NodeView): boolean {
+  return liveness === 'ready' || liveness === 'behind';
+}
+
 /**
- * One node after the other: first those that answer, then one in a zone with the fewest of the chosen, then one that holds
- * the fewest databases, then the lowest number.
+ * How many voters there are to be, of so many who vote and stay, and so many who could be added. If they cannot be as many
+ * as wanted they grow to an odd number, for one more would survive no more failures and stop more often. Whoever votes and
+ * may stay is not sent away for that.
  */
-function choose({ nodes, bindings, answering }: PlacementView, copies: number): readonly NodeId[] {
-  const load = Map.groupBy(
-    bindings.flatMap(({ replicas }) => replicas.map(nodeOf)),
-    (node) => node,
-  );
-  const chosen: RegisteredNode[] = [];
-  const rankOf = ({ node, zone }: RegisteredNode): readonly number[] => [
-    answering.has(node) ? 0 : 1,
-    chosen.filter((each) => each.zone === zone).length,
-    load.get(node)?.length ?? 0,
+export function countFor(wanted: number, { kept, free }: { readonly kept: number; readonly free: number }): number {
+  const most = kept + free;
+  const odd = most - ((most + 1) % 2);
+  return Math.max(kept, most >= wanted ? wanted : odd);
+}
+
+/** How many copies each node holds. */
+export function loadsOf(bindings: readonly Binding[]): Map<NodeId, number> {
+  const loads = new Map<NodeId, number>();
+  for (const { replicas } of bindings) {
+    for (const replica of replicas) loads.set(nodeOf(replica), (loads.get(nodeOf(replica)) ?? 0) + 1);
+  }
+  return loads;
+}
+
+/**
+ * So many of the candidates, to stand beside those who stay. One after the other: in a zone with the fewest of them, then
+ * one that holds the fewest databases, then the lowest number.
+ */
+export function choose(
+  candidates: readonly NodeView[],
+  staying: readonly NodeView[],
+  count: number,
+  loads: ReadonlyMap<NodeId, number>,
+): readonly NodeView[] {
+  const chosen: NodeView[] = [];
+  const rankOf = ({ node, zone }: NodeView): readonly number[] => [
+    [...staying, ...chosen].filter((each) => each.zone === zone).length,
+    loads.get(node) ?? 0,
     node,
   ];
-  while (chosen.length < Math.min(copies, nodes.length)) {
-    const ranked = nodes.filter((each) => !chosen.includes(each)).map((each) => ({ each, rank: rankOf(each) }));
+  while (chosen.length < Math.min(count, candidates.length)) {
+    const ranked = candidates.filter((each) => !chosen.includes(each)).map((each) => ({ each, rank: rankOf(each) }));
     const [best] = ranked.toSorted((one, other) => compare(one.rank, other.rank));
     if (best !== undefined) chosen.push(best.each);
   }
-  return chosen.map(({ node }) => node);
+  return chosen;
 }
 
 function compare(one: readonly number[], other: readonly number[]): number {
@@ -51,23 +79,27 @@ function compare(one: readonly number[], other: readonly number[]): number {
   return at < 0 ? 0 : (one[at] ?? 0) - (other[at] ?? 0);
 }
 
-/** Every node holds the catalog; the first 1, 3 or 5 vote. Undefined before anybody is registered. */
-export function catalogTarget(nodes: readonly RegisteredNode[]): Target | undefined {
-  const count = Math.min(VOTERS_MAX, nodes.length - ((nodes.length + 1) % 2));
-  const replicas = nodes.map(({ node }): ReplicaId => replicaOf(node));
-  return nodes.length === 0 ? undefined : { voters: replicas.slice(0, count), learners: replicas.slice(count) };
-}
-
 /** The view of a node; only one that leads the catalog knows who answers. */
 export function placementView(
   catalog: CatalogMachine,
-  find: (id: Group['id']) => Group | undefined,
-  nowMs: number,
+  group: Group | undefined,
+  time: { readonly nowMs: number; readonly replaceAfterMs?: number | undefined },
 ): PlacementView {
-  const group = find(CATALOG_GROUP);
-  const nodes = catalog.nodes();
-  const answering = nodes
-    .map(({ node }) => node)
-    .filter((node) => group?.leads === true && standingOf(group.raft, replicaOf(node), nowMs) !== 'silent');
-  return { nodes, bindings: catalog.list(), answering: new Set(answering) };
+  const nodes = catalog.nodes().map(({ node, zone, state }) => {
+    return { node, zone, state, liveness: livenessOf(node, group, time) };
+  });
+  return { nodes, bindings: catalog.list() };
+}
+
+/** A leader that is new has heard of everybody just now: it waits before it takes anybody for lost. */
+function livenessOf(
+  node: RegisteredNode['node'],
+  group: Group | undefined,
+  { nowMs, replaceAfterMs }: { readonly nowMs: number; readonly replaceAfterMs?: number | undefined },
+): Liveness {
+  if (group === undefined || group.raft.role.kind !== 'leader') return 'silent';
+  const standing = standingOf(group.raft, replicaOf(node), nowMs);
+  const heardMs = group.raft.role.peers.get(replicaOf(node))?.heardMs;
+  const isLost = replaceAfterMs !== undefined && heardMs !== undefined && nowMs >= heardMs + replaceAfterMs;
+  return standing === 'silent' && isLost ? 'lost' : standing;
 }

@@ -39,8 +39,10 @@ export interface NodeOptions {
   readonly links?: LinksOrder;
   /** Where others are. A new store joins their cluster; one that belongs to a cluster holds it against theirs. */
   readonly join?: { readonly seeds: readonly Address[]; readonly waitMs: number };
-  /** Of a new database, if there are so many nodes; 3 by default. */
+  /** Of each database, if there are so many nodes; 3 by default. */
   readonly copies?: number;
+  /** A node that was not heard of for so long is replaced, if another one is free; by default never. */
+  readonly replaceAfterMs?: number | undefined;
   /** Copies of a database go to different zones. */
   readonly zone?: string;
   /** Free space below which writes, or all appends, are refused; by default shares of the disk. */
@@ -69,8 +71,9 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   );
   const limits = { ...LIMITS, ...options.limits };
   const links = joining.links;
-  const { copies = COPIES_DEFAULT } = options;
-  const parts = { ...places, identity, limits, store: options.store ?? {}, walSegmentBytes, copies, links };
+  const { copies = COPIES_DEFAULT, replaceAfterMs } = options;
+  const kept = { copies, replaceAfterMs };
+  const parts = { ...places, identity, limits, store: options.store ?? {}, walSegmentBytes, ...kept, links };
   const order = { kind: 'open', ...parts } as const;
   const opening = core.open(order);
   options.onRecovering?.();

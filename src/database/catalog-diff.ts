@@ -34,7 +34,7 @@ export function diffCatalogs(before: CatalogLists, after: CatalogLists): readonl
   return changes;
 }
 
-/** Whether others hold a database than before, or are to: within a placement only whether somebody is still leaving. */
+/** Whether others hold a database than before, or are to: within a placement only whether it is settled. */
 function isElsewhere(before: Binding, after: Binding): boolean {
-  return before.placement !== after.placement || before.leaving.length !== after.leaving.length;
+  return before.placement !== after.placement || before.isSettled !== after.isSettled;
 }

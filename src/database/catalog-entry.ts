@@ -7,6 +7,7 @@
  *                            | varint length | name
  * kind 17  delete database:  u8 has id | [16 bytes database_id] | varint length | name
  * kind 20  register node:    registration (catalog-nodes.ts)
+ * kind 21  mark node:        varint node | u8 state, as in the row of the nodes
  * kind 24  place database:   varint group | varint placement | varint count, each varint node
  * kind 25  placed database:  varint group | varint placement
  * ```
@@ -30,12 +31,20 @@ import {
   type ReplicaId,
 } from '#base';
 import { PAYLOAD_FORMAT } from '#model';
-import { type NodeRegistration, readRegistration, writeRegistration } from './catalog-nodes.ts';
+import {
+  type NodeRegistration,
+  type NodeState,
+  readNodeState,
+  readRegistration,
+  writeNodeState,
+  writeRegistration,
+} from './catalog-nodes.ts';
 
 const ENTRY_KIND = {
   CREATE_DATABASE: 16,
   DELETE_DATABASE: 17,
   REGISTER_NODE: 20,
+  MARK_NODE: 21,
   PLACE_DATABASE: 24,
   PLACED_DATABASE: 25,
 } as const;
@@ -44,6 +53,8 @@ const UUID_BYTES = 16;
 export type CatalogEntry =
   | DatabaseEntry
   | PlacementEntry
+  /** The node is in this state from now on, if it may come to it. */
+  | { readonly kind: 'mark'; readonly node: NodeId; readonly state: NodeState }
   /** The store gets a number if it has none, and is where it says from now on. */
   | { readonly kind: 'register'; readonly registration: NodeRegistration };
 
@@ -71,6 +82,10 @@ export function encodeCatalogEntry(entry: CatalogEntry): Uint8Array {
   if (entry.kind === 'register') {
     payload.u8(ENTRY_KIND.REGISTER_NODE);
     writeRegistration(payload, entry.registration);
+  } else if (entry.kind === 'mark') {
+    payload.u8(ENTRY_KIND.MARK_NODE);
+    payload.varint(entry.node);
+    writeNodeState(payload, entry.state);
   } else if (entry.kind === 'place' || entry.kind === 'placed') writePlacement(payload, entry);
   else writeDatabaseEntry(payload, entry);
   return payload.take();
@@ -106,6 +121,7 @@ export function readCatalogEntry(payload: Uint8Array): CatalogEntry {
   const reader = openEntry(payload);
   const kind = reader.u8();
   if (kind === ENTRY_KIND.REGISTER_NODE) return readRegister(reader);
+  if (kind === ENTRY_KIND.MARK_NODE) return readMark(reader);
   if (kind === ENTRY_KIND.PLACE_DATABASE || kind === ENTRY_KIND.PLACED_DATABASE) return readPlacement(reader, kind);
   if (kind !== ENTRY_KIND.CREATE_DATABASE && kind !== ENTRY_KIND.DELETE_DATABASE) {
     throw unknownEntry(`kind ${kind} is none of the catalog`);
@@ -129,7 +145,8 @@ export function readCatalogEntry(payload: Uint8Array): CatalogEntry {
 export function faultInForwardedEntry(payload: Uint8Array): string | undefined {
   try {
     const { kind } = readCatalogEntry(payload);
-    return kind === 'create' || kind === 'register' ? `an entry to ${kind} is the leader's own to make` : undefined;
+    const isOwn = kind === 'create' || kind === 'register' || kind === 'mark';
+    return isOwn ? `an entry to ${kind} is the leader's own to make` : undefined;
   } catch (failure) {
     if (failure instanceof DatabaseError) return failure.message;
     throw failure;
@@ -140,6 +157,15 @@ function readRegister(reader: ByteReader): CatalogEntry {
   const registration = readRegistration(reader);
   if (registration === undefined || reader.left !== 0) throw unknownEntry('it is cut short or malformed');
   return { kind: 'register', registration };
+}
+
+function readMark(reader: ByteReader): CatalogEntry {
+  const node = reader.varint();
+  const state = readNodeState(reader);
+  if (reader.failed || reader.left !== 0 || !isNodeId(node) || state === undefined) {
+    throw unknownEntry('it is cut short or malformed');
+  }
+  return { kind: 'mark', node, state };
 }
 
 function readPlacement(reader: ByteReader, kind: number): CatalogEntry {

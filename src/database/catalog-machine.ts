@@ -12,6 +12,8 @@ import {
   encodeUtf8,
   type GroupId,
   type LogIndex,
+  type NodeId,
+  nodeOf,
   type Term,
   toGroupId,
   toLogIndex,
@@ -22,7 +24,7 @@ import {
 import type { KvBatch } from '#kv';
 import { type CatalogDifference, diffCatalogs } from './catalog-diff.ts';
 import { type CatalogEntry, readCatalogEntry } from './catalog-entry.ts';
-import { CatalogNodes, type RegisteredNode, type RegisterOutcome } from './catalog-nodes.ts';
+import { CatalogNodes, type MarkOutcome, type RegisteredNode, type RegisterOutcome } from './catalog-nodes.ts';
 import { place, settle } from './catalog-placements.ts';
 import {
   type Binding,
@@ -44,12 +46,13 @@ export type CatalogOutcome =
   | { readonly kind: 'deleted'; readonly binding: Binding }
   /** The name is bound to nothing, or to another instance than the one that was to be deleted. */
   | { readonly kind: 'absent' }
+  | MarkOutcome
   | PlaceOutcome;
 
 export type PlaceOutcome =
   /** Others hold the database from now on, or are to hold it. */
   | { readonly kind: 'moved'; readonly binding: Binding }
-  /** It is so already, or it was decided otherwise since, or the database is gone. */
+  /** It is so already, or it was decided otherwise since, or the database is gone, or a node takes no more of them. */
   | { readonly kind: 'unmoved' };
 
 export interface CatalogEntryToApply {
@@ -170,6 +173,8 @@ export class CatalogMachine {
         return this.#delete(entry);
       case 'register':
         return this.#nodes.register(entry.registration);
+      case 'mark':
+        return this.#mark(entry);
       case 'place':
       case 'placed':
         return this.#move(entry);
@@ -182,7 +187,7 @@ export class CatalogMachine {
     const taken = this.#byName.get(entry.name);
     if (taken !== undefined) return { kind: 'exists', binding: taken };
     const { name, databaseId, createdAtMs, replicas } = entry;
-    const held = { replicas, leaving: [], founders: replicas, placement: 0 };
+    const held = { replicas, leaving: [], founders: replicas, placement: 0, isSettled: true };
     const binding = { name, databaseId, createdAtMs, ...held, group: this.#takeGroup() };
     this.#byName.set(name, binding);
     return { kind: 'created', binding };
@@ -199,11 +204,26 @@ export class CatalogMachine {
   #move(entry: CatalogEntry & { readonly kind: 'place' | 'placed' }): CatalogOutcome {
     const { group, placement } = entry;
     const before = this.list().find((each) => each.group === group);
-    if (before === undefined) return { kind: 'unmoved' };
+    if (before === undefined || (entry.kind === 'place' && !this.#mayHold(before, entry.nodes))) {
+      return { kind: 'unmoved' };
+    }
     const binding = entry.kind === 'place' ? place(before, placement, entry.nodes) : settle(before, placement);
     if (binding === undefined) return { kind: 'unmoved' };
     this.#byName.set(binding.name, binding);
     return { kind: 'moved', binding };
+  }
+
+  /** Whether none of these nodes would get a copy that it must not get any more. */
+  #mayHold({ replicas }: Binding, nodes: readonly NodeId[]): boolean {
+    const holders = replicas.map(nodeOf);
+    return this.nodes().every(
+      ({ node, state }) => state === 'active' || holders.includes(node) || !nodes.includes(node),
+    );
+  }
+
+  #mark({ node, state }: CatalogEntry & { readonly kind: 'mark' }): CatalogOutcome {
+    const holds = this.list().some(({ replicas }) => replicas.some((replica) => nodeOf(replica) === node));
+    return state === 'removed' && holds ? { kind: 'unmoved' } : this.#nodes.mark(node, state);
   }
 
   #takeGroup(): GroupId {

@@ -7,6 +7,10 @@
  * nodes row       u8 format = 1 | varint next node | varint count, each varint node | u8 state | registration | u32 CRC
  * ```
  * A number is given to a store once and never again (D14); a store that registers again keeps its number and moves.
+ *
+ * ```
+ *   active <──> leaving ──> removed, for good (D17)
+ * ```
  */
 import {
   type ByteReader,
@@ -20,6 +24,7 @@ import {
   parseAddress,
   parseUuid,
   toNodeId,
+  unreachable,
 } from '#base';
 import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
 
@@ -34,10 +39,18 @@ const HTTP_URL = /^https?:\/\/[\x21-\x7e]{1,512}$/;
 const SHOWN_MAX = 80;
 const FIRST_NODE = toNodeId(1);
 
-/** What stands for a state in the row. */
-const STATE = { joined: 1 } as const;
+/** What stands for a state in rows and entries. */
+const STATE = { active: 1, leaving: 2, removed: 3 } as const;
+const STATES: ReadonlyMap<number, NodeState> = new Map([
+  [STATE.active, 'active'],
+  [STATE.leaving, 'leaving'],
+  [STATE.removed, 'removed'],
+]);
 
-/** `joined`: it holds the catalog, and may hold databases. */
+/**
+ * `active`: it holds the catalog, and may hold databases. `leaving`: it gets no more of them, and those that it holds move
+ * elsewhere. `removed`: it holds nothing, and nobody listens to it.
+ */
 export type NodeState = keyof typeof STATE;
 
 /** What a node says of itself. Texts may be empty: not known yet. What they may be says `faultInRegistration`. */
@@ -63,8 +76,13 @@ export interface RegisteredNode extends NodeRegistration {
 export type RegisterOutcome =
   /** It is a new node, or has another place than before. */
   | { readonly kind: 'registered'; readonly node: RegisteredNode; readonly isNew: boolean }
-  /** It was registered just so; nothing changed. */
+  /** It was registered just so, or was removed; nothing changed. */
   | { readonly kind: 'known'; readonly node: RegisteredNode };
+
+export type MarkOutcome =
+  | { readonly kind: 'registered'; readonly node: RegisteredNode; readonly isNew: false }
+  /** It is in that state already, or does not come to it from the one that it is in, or is no node at all. */
+  | { readonly kind: 'unmoved' };
 
 export class CatalogNodes {
   readonly #byStore = new Map<string, RegisteredNode>();
@@ -91,7 +109,7 @@ export class CatalogNodes {
     row.varint(this.#byStore.size);
     for (const node of this.list()) {
       row.varint(node.node);
-      row.u8(STATE[node.state]);
+      writeNodeState(row, node.state);
       writeRegistration(row, node);
     }
     sealRow(row);
@@ -104,13 +122,46 @@ export class CatalogNodes {
 
   register(registration: NodeRegistration): RegisterOutcome {
     const known = this.#byStore.get(registration.storeId);
-    if (known !== undefined && isSame(known, registration)) return { kind: 'known', node: known };
+    if (known !== undefined && (known.state === 'removed' || isSame(known, registration))) {
+      return { kind: 'known', node: known };
+    }
     const isNew = known === undefined;
-    const node: RegisteredNode = { ...registration, node: known?.node ?? this.#next, state: 'joined' };
+    const number = known?.node ?? this.#next;
+    const node: RegisteredNode = { ...registration, node: number, state: known?.state ?? 'active' };
     if (isNew) this.#next = toNodeId(this.#next + 1);
     this.#byStore.set(node.storeId, node);
     return { kind: 'registered', node, isNew };
   }
+
+  /** Takes the node to another state, if it may come to it. Whether it still holds something is the caller's to know. */
+  mark(number: NodeId, state: NodeState): MarkOutcome {
+    const known = this.list().find(({ node }) => node === number);
+    if (known === undefined || !this.#mayBecome(known, state)) return { kind: 'unmoved' };
+    const node = { ...known, state };
+    this.#byStore.set(node.storeId, node);
+    return { kind: 'registered', node, isNew: false };
+  }
+
+  #mayBecome({ node, state }: RegisteredNode, next: NodeState): boolean {
+    switch (next) {
+      case 'active':
+      case 'removed':
+        return state === 'leaving';
+      case 'leaving':
+        return state === 'active' && this.list().some((each) => each.node !== node && each.state === 'active');
+      default:
+        return unreachable(next);
+    }
+  }
+}
+
+export function writeNodeState(into: ByteWriter, state: NodeState): void {
+  into.u8(STATE[state]);
+}
+
+/** Undefined when something else stands there. */
+export function readNodeState(reader: ByteReader): NodeState | undefined {
+  return STATES.get(reader.u8());
 }
 
 /**
@@ -173,10 +224,10 @@ export function readRegistration(reader: ByteReader): NodeRegistration | undefin
 
 function readNode(row: ByteReader): RegisteredNode | undefined {
   const node = row.varint();
-  const state = row.u8();
+  const state = readNodeState(row);
   const registration = readRegistration(row);
-  if (registration === undefined || !isNodeId(node) || state !== STATE.joined) return undefined;
-  return { ...registration, node, state: 'joined' };
+  if (registration === undefined || !isNodeId(node) || state === undefined) return undefined;
+  return { ...registration, node, state };
 }
 
 function writeText(into: ByteWriter, text: string): void {

@@ -4,7 +4,7 @@
  *
  * ```
  *   replicas 1 2 3               place on 1 2 4    ->   replicas 1 2 3 4', leaving 3          placement 1
- *   the group makes its membership 1 2 4'          ->   placed: replicas 1 2 4', leaving -    placement 1
+ *   the group makes its membership 1 2 4'          ->   placed: replicas 1 2 4', leaving -    placement 1, settled
  * ```
  * A replica that is leaving is there until the group's own committed membership is without it: whoever leads the group
  * says `placed` then. Both entries name the placement that they are about, so that one which was overtaken changes
@@ -23,11 +23,12 @@ export function place(binding: Binding, placement: number, nodes: readonly NodeI
     leaving.length === binding.leaving.length && leaving.every((each) => binding.leaving.includes(each));
   if (missing.length === 0 && isLeavingAlready) return undefined;
   const replicas = [...binding.replicas, ...missing.map((node) => replicaOf(node, next))];
-  return { ...binding, replicas, leaving, placement: next };
+  return { ...binding, replicas, leaving, placement: next, isSettled: false };
 }
 
 /** The group's membership is what this placement wants it to be: whoever was leaving has left. */
 export function settle(binding: Binding, placement: number): Binding | undefined {
-  if (binding.placement !== placement || binding.leaving.length === 0) return undefined;
-  return { ...binding, replicas: binding.replicas.filter((each) => !binding.leaving.includes(each)), leaving: [] };
+  if (binding.placement !== placement || binding.isSettled) return undefined;
+  const replicas = binding.replicas.filter((each) => !binding.leaving.includes(each));
+  return { ...binding, replicas, leaving: [], isSettled: true };
 }

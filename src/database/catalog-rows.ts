@@ -5,10 +5,10 @@
  * ```
  * applied row     u8 format = 3 | varint raft index | varint term | varint start of the log
  *                 | varint index of the membership's entry | varint length | membership | varint revision | 32 bytes chain hash | varint next group | u32 CRC
- * bindings row    u8 format = 3 | varint count, each binding | u32 CRC
+ * bindings row    u8 format = 4 | varint count, each binding | u32 CRC
  * binding         varint group | 16 bytes database_id | varint created_at ms | replicas | varint placement
- *                 | [replicas that are leaving | replicas that founded its group] | varint length | name
- *                   the two lists only if placement > 0: until then nobody is leaving, and all are founders
+ *                 | [replicas that are leaving | replicas that founded its group | u8 is settled] | varint length | name
+ *                   in brackets: only if placement > 0; until then nobody is leaving, all are founders, and it is settled
  * replicas        varint count, each varint replica
  * ```
  */
@@ -37,7 +37,7 @@ import { readReplicas, writeReplicas } from './catalog-entry.ts';
 import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
 
 const APPLIED_FORMAT = 3;
-const BINDINGS_FORMAT = 3;
+const BINDINGS_FORMAT = 4;
 const UUID_BYTES = 16;
 /** Groups of one bindings row. */
 const BLOCK_GROUPS = 64;
@@ -56,6 +56,8 @@ export interface Binding {
   readonly founders: readonly ReplicaId[];
   /** How often it was decided anew who holds it. */
   readonly placement: number;
+  /** Whether its group has said that it is what the placement wants it to be. */
+  readonly isSettled: boolean;
 }
 
 export interface CatalogApplied {
@@ -118,6 +120,7 @@ export function writeBindings(into: ByteWriter, bindings: readonly Binding[]): v
     if (held.placement > 0) {
       writeReplicas(into, held.leaving);
       writeReplicas(into, held.founders);
+      into.u8(held.isSettled ? 1 : 0);
     }
     const text = encodeUtf8(name);
     into.varint(text.length);
@@ -145,7 +148,8 @@ function readBinding(key: Uint8Array, row: ByteReader): Binding {
   const placement = row.varint();
   const leaving = placement > 0 ? readReplicas(row) : [];
   const founders = placement > 0 ? readReplicas(row) : replicas;
+  const isSettled = placement === 0 || row.u8() === 1;
   const name = row.utf8(row.varint());
   if (!isGroupId(group) || !isDatabaseId(databaseId)) throw corruptRecord(key, 'it does not hold bindings');
-  return { name, databaseId, group, createdAtMs, replicas, leaving, founders, placement };
+  return { name, databaseId, group, createdAtMs, replicas, leaving, founders, placement, isSettled };
 }

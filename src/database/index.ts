@@ -24,6 +24,8 @@
  *   D15 A replica that is leaving keeps its copy until its group is without it; no replica id is given twice.
  *   D16 What is taken over from another replica goes on where this one stands, checked by its chain of hashes, and leaves
  *       the state that the log would have led to, at a place in the log that is known.
+ *   D17 A node is removed when it was leaving and no database names it any more, and is then never a node again; there is
+ *       always one that is active, and no database gets a copy on one that is not.
  */
 export type { Applied } from './applied.ts';
 export type { CatalogDifference } from './catalog-diff.ts';
@@ -32,6 +34,7 @@ export { type CatalogEntryToApply, CatalogMachine, type CatalogOutcome, type Pla
 export {
   faultInRegistration,
   isSame,
+  type MarkOutcome,
   type NodeRegistration,
   type NodeState,
   type RegisteredNode,

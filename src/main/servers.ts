@@ -124,6 +124,7 @@ function openNode(config: Config, logger: Logger, metrics: Metrics): Promise<Nod
     ...(config.join.length > 0 && { join: { seeds: config.join, waitMs: config.joinWaitMs } }),
     zone: config.zone,
     copies: config.copies,
+    replaceAfterMs: config.replaceAfterMs === 'off' ? undefined : config.replaceAfterMs,
     walSegmentBytes: config.walSegmentBytes,
     store: {
       cacheBytes: config.storeCacheBytes,

@@ -35,6 +35,7 @@ export interface Config {
   readonly joinWaitMs: number;
   readonly zone: string;
   readonly copies: number;
+  readonly replaceAfterMs: number | 'off';
   readonly nodeName: string;
   readonly logLevel: LogLevel;
   readonly corsOrigins: string;
@@ -102,7 +103,12 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   copies: {
     type: wholeNumber({ min: 1, max: 7, unit: 'copies' }),
     default: 3,
-    help: 'How many nodes hold a new database, if there are so many. With 3 it stays available when one of them fails, with 5 when two do. The setting of the node that leads the catalog counts.',
+    help: 'How many nodes hold each database, if there are so many; as long as there are fewer, an odd number of them. With 3 it stays available when one of them fails, with 5 when two do. More nodes than before get copies of databases that are there already; a lower number takes none away. The setting of the node that leads the catalog counts.',
+  },
+  replaceAfterMs: {
+    type: wordOr('off', wholeNumber({ min: 10_000, max: 604_800_000, unit: 'milliseconds' })),
+    default: 600_000,
+    help: 'How long nothing may be heard of a node before its copies are made anew on another one that is free. off: never. The setting of the node that leads the catalog counts.',
   },
   nodeName: {
     type: oneWord('a name', 63),
@@ -191,6 +197,7 @@ export function buildConfig(read: <T>(key: string, setting: Setting<T>) => T): C
     joinWaitMs: read('joinWaitMs', SETTINGS.joinWaitMs),
     zone: read('zone', SETTINGS.zone),
     copies: read('copies', SETTINGS.copies),
+    replaceAfterMs: read('replaceAfterMs', SETTINGS.replaceAfterMs),
     nodeName: read('nodeName', SETTINGS.nodeName),
     logLevel: read('logLevel', SETTINGS.logLevel),
     corsOrigins: read('corsOrigins', SETTINGS.corsOrigins),

@@ -42,7 +42,7 @@ import type { EntryId, Membership } from '#raft';
 import { place, settle } from '../../../src/database/catalog-placements.ts';
 
 const HEADER_BYTES = 9;
-const KIND = { transact: 1, create: 16, delete: 17, register: 20, place: 24 } as const;
+const KIND = { transact: 1, create: 16, delete: 17, register: 20, mark: 21, place: 24 } as const;
 
 interface AppliedRow extends AppliedMark {
   readonly members: HeldMembership;
@@ -156,6 +156,7 @@ export const toyMachines: Machines = {
   encodePlace: (request) => payload(KIND.place, JSON.stringify(request)),
   encodePlaced: (request) => payload(KIND.place, JSON.stringify(request)),
   encodeRegister: (registration) => payload(KIND.register, JSON.stringify(registration)),
+  encodeMark: (request) => payload(KIND.mark, JSON.stringify(request)),
   rowsOf: (group) => ({
     gte: new KeyWriter().u8(1).u32(group).key(),
     lt: new KeyWriter()
@@ -282,6 +283,8 @@ interface CatalogRequest {
   readonly replicas?: readonly ReplicaId[];
 }
 
+type MarkRequest = Pick<RegisteredNode, 'node' | 'state'>;
+
 /** Without nodes: the placement is settled. */
 interface PlaceRequest {
   readonly group: GroupId;
@@ -335,6 +338,7 @@ class ToyCatalog implements CatalogMachine {
     if (bytes.length === 0) return undefined;
     if (bytes[0] === KIND.place) return this.#place(parse(bytes.subarray(HEADER_BYTES)) as PlaceRequest);
     if (bytes[0] === KIND.register) return this.#register(parse(bytes.subarray(HEADER_BYTES)) as NodeRegistration);
+    if (bytes[0] === KIND.mark) return this.#mark(parse(bytes.subarray(HEADER_BYTES)) as MarkRequest);
     const request = parse(bytes.subarray(HEADER_BYTES)) as CatalogRequest;
     const bound = this.#row.bindings.find(({ name }) => name === request.name);
     return bytes[0] === KIND.create ? this.#create(request, bound) : this.#delete(request, bound);
@@ -369,11 +373,19 @@ class ToyCatalog implements CatalogMachine {
   #register(registration: NodeRegistration): Outcome {
     const { nodes } = this.#row;
     const known = nodes.find(({ storeId }) => storeId === registration.storeId);
-    const node = { ...registration, node: known?.node ?? toNodeId(nodes.length + 1), state: 'joined' as const };
+    const node = { ...registration, node: known?.node ?? toNodeId(nodes.length + 1), state: 'active' as const };
     if (JSON.stringify(node) === JSON.stringify(known)) return { kind: 'known', node };
     const others = nodes.filter((each) => each !== known);
     this.#row = { ...this.#row, nodes: [...others, node].toSorted((one, other) => one.node - other.node) };
     return { kind: 'registered', node, isNew: known === undefined };
+  }
+
+  #mark({ node: number, state }: MarkRequest): Outcome {
+    const known = this.#row.nodes.find(({ node }) => node === number);
+    if (known === undefined || known.state === state) return { kind: 'unmoved' };
+    const node = { ...known, state };
+    this.#row = { ...this.#row, nodes: this.#row.nodes.map((each) => (each === known ? node : each)) };
+    return { kind: 'registered', node, isNew: false };
   }
 
   #place({ group, placement, nodes }: PlaceRequest): Outcome {
@@ -389,7 +401,7 @@ class ToyCatalog implements CatalogMachine {
     if (bound !== undefined) return { kind: 'exists', binding: bound };
     const { name, databaseId = '', createdAtMs = 0, replicas = [] } = request;
     const group = toGroupId(this.#row.nextGroup);
-    const held = { replicas, leaving: [], founders: replicas, placement: 0 };
+    const held = { replicas, leaving: [], founders: replicas, placement: 0, isSettled: true };
     const binding = { name, databaseId: toDatabaseId(databaseId), group, createdAtMs, ...held };
     this.#row = { ...this.#row, nextGroup: group + 1, bindings: [...this.#row.bindings, binding] };
     return { kind: 'created', binding };

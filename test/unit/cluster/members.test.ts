@@ -30,7 +30,7 @@ describe.each([
 ] as const)('who belongs to a group, with %s (C9)', (_name, { machines, payload }) => {
   function created(kv: KvStore): Machine {
     const replicas = founders.voters.incoming;
-    const held = { replicas, leaving: [], founders: replicas, placement: 0 };
+    const held = { replicas, leaving: [], founders: replicas, placement: 0, isSettled: true };
     const binding = { name: 'shop', databaseId, group, createdAtMs: 0, ...held };
     return machines.createDatabase(kv, binding, founders);
   }

@@ -1,5 +1,5 @@
 // Goal: a database moves to other nodes and back while it is written, and nothing of a copy that was given up is ever taken
-// for a part of the next one (C15, D15). Method: five nodes over a network in memory, moves by the catalog's entries, and
+// for a part of the next one (C17, D15). Method: five nodes over a network in memory, moves by the catalog's entries, and
 // crashes at the moments between the steps.
 
 import { describe, expect, it } from 'vitest';
@@ -95,7 +95,7 @@ function sorted(nodes: readonly number[]): string {
 describe.each([
   ['the small machines', toyKit],
   ['the real machines', databaseKit],
-] as const)('a database that moves, with %s (C15, D15)', (_name, kit) => {
+] as const)('a database that moves, with %s (C17, D15)', (_name, kit) => {
   it('is on other nodes with everything, and no more where it was', async () => {
     const database = await started(3, kit);
     const { world, group } = database;

@@ -44,7 +44,7 @@ describe('a store that asks to be registered', () => {
     const { world, leader } = all;
     await registerAll(all);
     const answer = await world.answer(leader.core.register(registrationOf(4), false));
-    expect(answer).toMatchObject({ kind: 'registered', node: { node: 4, state: 'joined' } });
+    expect(answer).toMatchObject({ kind: 'registered', node: { node: 4, state: 'active' } });
     expect(await world.answer(leader.core.register(registrationOf(4), false))).toEqual(answer);
     const moved = await world.answer(leader.core.register(registrationOf(4, 9), false));
     expect(moved).toMatchObject({ kind: 'registered', node: { node: 4, peer: { port: 9 } } });

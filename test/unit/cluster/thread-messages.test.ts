@@ -10,7 +10,7 @@ import { MeasureGatherer, type Measures } from '../../../src/cluster/observer.ts
 import { packReport, unpackReport } from '../../../src/cluster/report-message.ts';
 
 const ID = toDatabaseId('0199a5c8-3c1e-7a2b-9f00-0123456789ab');
-const held = { replicas: [], leaving: [], founders: [], placement: 0 };
+const held = { replicas: [], leaving: [], founders: [], placement: 0, isSettled: true };
 const binding = { name: 'shop', databaseId: ID, group: toGroupId(7), createdAtMs: 5, ...held };
 const token = fc.nat(2 ** 31);
 const group = fc.nat(2 ** 31).map(toGroupId);

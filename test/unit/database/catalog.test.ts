@@ -93,7 +93,7 @@ function registrationOf(n: number, moved: number): NodeRegistration {
 describe('nodes of the CatalogMachine', () => {
   it('get the next number each, and keep it when they move (D14)', async () => {
     const host = new CatalogHost();
-    const first = { ...registrationOf(7, 0), node: 1, state: 'joined' };
+    const first = { ...registrationOf(7, 0), node: 1, state: 'active' };
     expect(host.apply({ kind: 'register', registration: registrationOf(7, 0) })).toEqual({
       kind: 'registered',
       node: first,
@@ -106,7 +106,7 @@ describe('nodes of the CatalogMachine', () => {
     });
     expect(host.machine.applied.revision).toBe(2);
     await host.flushAndReopen();
-    const moved = { ...registrationOf(7, 9), node: 1, state: 'joined' };
+    const moved = { ...registrationOf(7, 9), node: 1, state: 'active' };
     expect(host.apply({ kind: 'register', registration: registrationOf(7, 9) })).toEqual({
       kind: 'registered',
       node: moved,
@@ -135,7 +135,7 @@ describe('nodes of the CatalogMachine', () => {
         movedOf.set(step.store, step.moved);
         if (kind === 'registered') changes += 1;
         const entry = { kind: 'register', registration: registrationOf(step.store, step.moved) } as const;
-        const node = { ...entry.registration, node: stores.indexOf(step.store) + 1, state: 'joined' };
+        const node = { ...entry.registration, node: stores.indexOf(step.store) + 1, state: 'active' };
         expect(host.apply(entry)).toEqual({ kind, node, ...(kind === 'registered' && { isNew }) });
         other.apply(entry);
       }
@@ -169,7 +169,7 @@ describe('nodes of the CatalogMachine', () => {
 describe('CatalogMachine', () => {
   it('binds a free name and refuses a taken one with its binding', () => {
     const host = new CatalogHost();
-    const held = { replicas: REPLICAS, leaving: [], founders: REPLICAS, placement: 0 };
+    const held = { replicas: REPLICAS, leaving: [], founders: REPLICAS, placement: 0, isSettled: true };
     const binding = { name: 'shop', databaseId: idOf(1), group: 1, createdAtMs: 1001, ...held };
     expect(host.apply(creation('shop', 1))).toEqual({ kind: 'created', binding });
     expect(host.apply(creation('shop', 2))).toEqual({ kind: 'exists', binding });

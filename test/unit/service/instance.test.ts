@@ -13,6 +13,7 @@ const BINDING = {
   leaving: [],
   founders: [],
   placement: 0,
+  isSettled: true,
 };
 
 describe('refusalBy (V6)', () => {

@@ -1,0 +1,109 @@
+/**
+ * Keeps the cluster at what it is to be, as long as this node leads the catalog: looks at it again and again, and proposes
+ * what the planners say. Nobody waits for an entry; what was lost or overtaken is planned once more.
+ *
+ * A node that leaves and that no database names any more is removed (D17).
+ */
+import { CATALOG_GROUP, type GroupId, nodeOf } from '#base';
+import type { Input, Target } from '#raft';
+import { catalogTarget } from './catalog-voters.ts';
+import type { Group } from './group.ts';
+import type { CoreLimits } from './limits.ts';
+import type { CatalogMachine, Machines } from './machine.ts';
+import type { PlacementView, Upkeep } from './placement.ts';
+import { planPlacements } from './placement-plan.ts';
+import { placementView } from './spread.ts';
+
+export interface PlacementDriverPorts {
+  readonly upkeep?: Upkeep;
+  readonly machines: Machines;
+  readonly limits: CoreLimits;
+  readonly catalog: () => CatalogMachine;
+  readonly find: (id: GroupId) => Group | undefined;
+  readonly monotonicMs: () => number;
+  readonly step: (group: Group, input: Input) => void;
+  /** The catalog's group may have to be another one. */
+  readonly reviewCatalog: () => void;
+}
+
+export class PlacementDriver {
+  readonly #ports: PlacementDriverPorts;
+  #lookMs = 0;
+  /** What was looked at last, if there was nothing to do. */
+  #settled = '';
+  #isOpen = true;
+
+  constructor(ports: PlacementDriverPorts) {
+    this.#ports = ports;
+  }
+
+  /** When `drive` is next worth calling; undefined when somebody else leads the catalog. */
+  get deadlineMs(): number | undefined {
+    return this.#group === undefined ? undefined : this.#lookMs;
+  }
+
+  /** What the catalog's group should be; undefined when it should stay as it is, or nobody here knows. */
+  get catalogTarget(): Target | undefined {
+    const group = this.#group;
+    return group === undefined ? undefined : catalogTarget(this.#view().nodes, group.raft.membership);
+  }
+
+  /** The catalog has changed: there may be more to do. */
+  review(nowMs: number): void {
+    this.#settled = '';
+    this.#lookMs = Math.min(this.#lookMs, nowMs + this.#ports.limits.membershipLookMs);
+  }
+
+  /** The node drains: others go on. */
+  close(): void {
+    this.#isOpen = false;
+  }
+
+  drive(nowMs: number): void {
+    const group = this.#group;
+    if (group === undefined || nowMs < this.#lookMs) return;
+    this.#lookMs = nowMs + this.#ports.limits.placementLookMs;
+    const view = this.#view();
+    const seen = signatureOf(view, group);
+    if (seen === this.#settled) return;
+    this.#ports.reviewCatalog();
+    const payloads = this.#plan(view);
+    this.#settled = payloads.length === 0 ? seen : '';
+    if (payloads.length === 0) return;
+    // Nobody waits for these entries themselves.
+    group.proposals.offer([]);
+    this.#ports.step(group, { kind: 'propose', payloads });
+  }
+
+  /** The group of the catalog, if this node leads it and there is something to keep. */
+  get #group(): Group | undefined {
+    const { upkeep, find, catalog } = this.#ports;
+    if (upkeep === undefined || !this.#isOpen) return undefined;
+    const group = find(CATALOG_GROUP);
+    return group?.isReady === true && catalog().nodes().length > 0 ? group : undefined;
+  }
+
+  #plan(view: PlacementView): Uint8Array[] {
+    const { upkeep, limits, machines } = this.#ports;
+    const { copies = 1 } = upkeep ?? {};
+    const placings = planPlacements(view, { copies, movesMax: limits.movesMax });
+    const held = new Set(view.bindings.flatMap(({ replicas }) => replicas.map(nodeOf)));
+    const left = view.nodes.filter(({ node, state }) => state === 'leaving' && !held.has(node));
+    return [
+      ...placings.map((placing) => machines.encodePlace(placing)),
+      ...left.map(({ node }) => machines.encodeMark({ node, state: 'removed' })),
+    ];
+  }
+
+  #view(): PlacementView {
+    const { upkeep, catalog, find, monotonicMs } = this.#ports;
+    const time = { nowMs: monotonicMs(), replaceAfterMs: upkeep?.replaceAfterMs };
+    return placementView(catalog(), find(CATALOG_GROUP), time);
+  }
+}
+
+/** The same as long as there is nothing new to decide by. */
+function signatureOf({ nodes }: PlacementView, { raft }: Group): string {
+  const parts = nodes.map(({ node, state, liveness }) => `${node} ${state} ${liveness}`);
+  return `${raft.hardState.term} ${JSON.stringify(raft.membership)} ${parts.join()}`;
+}

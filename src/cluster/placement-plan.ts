@@ -1,0 +1,152 @@
+/**
+ * Which databases are to be held by other nodes than they are: a pure function of what the catalog says and who answers.
+ * Whoever leads the catalog asks it again and again, so that what was lost or overtaken is only planned once more.
+ *
+ * What is planned, the first kind that there is for a database, and the first kinds before the others:
+ *
+ *   repair   a copy on a node that leaves or is lost goes to one that is free; too few copies become as many as wanted
+ *   zones    two copies in one zone, and a free node in one that holds none: one of the two goes there
+ *   load     a node holds two copies more than one that is free: one of them goes there
+ *
+ *   C19  A database is placed anew only while most of those who held it answer, and so that most of those who are to hold
+ *        it do; copies are added only on active nodes that answer, and no copy on a node that stays and is not lost is
+ *        given up unless another one takes its place. At most so many databases move at a time, and none is placed anew
+ *        before the last placement is settled, unless that waits for a node that leaves or is lost.
+ */
+import { copyOf, type GroupId, type NodeId, nodeOf } from '#base';
+import type { Binding } from './outcome.ts';
+import type { NodeView, PlacementView } from './placement.ts';
+import { answers, canTake, choose, countFor, loadsOf } from './spread.ts';
+
+export interface PlanOptions {
+  /** Of each database, if there are so many nodes. */
+  readonly copies: number;
+  /** Databases that move at a time. */
+  readonly movesMax: number;
+}
+
+/** The database is to be held by these nodes. */
+export interface Placing {
+  readonly group: GroupId;
+  /** The placement that this was decided for. */
+  readonly placement: number;
+  readonly nodes: readonly NodeId[];
+}
+
+/** What is known of a database. */
+interface Held {
+  readonly binding: Binding;
+  /** Who is to hold it, as it was placed last. */
+  readonly holders: readonly NodeView[];
+}
+
+export function planPlacements({ nodes, bindings }: PlacementView, options: PlanOptions): readonly Placing[] {
+  const plan = new Plan(nodes, bindings, options);
+  for (const each of plan.held) plan.repair(each);
+  for (const each of plan.held) plan.spreadZones(each);
+  for (const each of plan.held) plan.evenLoad(each);
+  return plan.placings;
+}
+
+class Plan {
+  readonly held: readonly Held[];
+  readonly placings: Placing[] = [];
+  readonly #options: PlanOptions;
+  readonly #takers: readonly NodeView[];
+  readonly #loads: Map<NodeId, number>;
+  readonly #planned = new Set<GroupId>();
+  #room: number;
+
+  constructor(nodes: readonly NodeView[], bindings: readonly Binding[], options: PlanOptions) {
+    const byNode = new Map(nodes.map((view) => [view.node, view]));
+    this.#options = options;
+    this.#takers = nodes.filter(canTake);
+    this.#loads = loadsOf(bindings);
+    this.#room = options.movesMax - bindings.filter(({ isSettled }) => !isSettled).length;
+    this.held = bindings.flatMap((binding) => {
+      const replicas = binding.replicas.map((replica) => ({ replica, view: byNode.get(nodeOf(replica)) }));
+      const known = replicas.flatMap(({ view }) => (view === undefined ? [] : [view]));
+      // Those who are only being added may not belong to the group yet. Whoever is not registered is not known to answer.
+      const { isSettled, placement } = binding;
+      const voting = replicas.filter(({ replica }) => isSettled || copyOf(replica) < placement);
+      const isUp = 2 * voting.filter(({ view }) => view && answers(view)).length > voting.length;
+      if (known.length < replicas.length || !isUp) return [];
+      const leaving = new Set(binding.leaving.map(nodeOf));
+      return [{ binding, holders: known.filter(({ node }) => !leaving.has(node)) }];
+    });
+  }
+
+  repair({ binding, holders }: Held): void {
+    const active = holders.filter(({ state }) => state === 'active');
+    const kept = active.filter(({ liveness }) => liveness !== 'lost');
+    const free = this.#takers.filter((each) => !active.includes(each));
+    const lost = active.filter((each) => !kept.includes(each));
+    const count = countFor(this.#options.copies, { kept: kept.length, free: free.length + lost.length });
+    // Only one that waits for somebody who will not come is not left alone until it is settled.
+    if (!binding.isSettled && kept.length === holders.length) return;
+    const added = choose(free, kept, count - kept.length, this.#loads);
+    this.#place(binding, holders, [...kept, ...added, ...lost].slice(0, count));
+  }
+
+  spreadZones({ binding, holders }: Held): void {
+    if (!this.#mayRearrange(binding, holders)) return;
+    const crowded = holders.filter(({ zone }) => holders.filter((each) => each.zone === zone).length > 1);
+    const elsewhere = this.#takers.filter(({ zone }) => holders.every((each) => each.zone !== zone));
+    const from = this.#fullest(crowded);
+    const staying = holders.filter((each) => each !== from);
+    const [to] = choose(elsewhere, staying, 1, this.#loads);
+    if (from !== undefined && to !== undefined) this.#place(binding, holders, [...staying, to]);
+  }
+
+  evenLoad({ binding, holders }: Held): void {
+    // Nothing hurries: one at a time, when everything else is done.
+    const { movesMax, copies } = this.#options;
+    if (this.#room < movesMax || holders.length < copies || !this.#mayRearrange(binding, holders)) return;
+    const free = this.#takers
+      .filter((each) => !holders.includes(each))
+      .toSorted((one, other) => this.#byLoad(one, other));
+    for (const from of holders.toSorted((one, other) => this.#byLoad(other, one))) {
+      const staying = holders.filter((each) => each !== from);
+      const isAlike = ({ zone }: NodeView): boolean =>
+        zone === from.zone || staying.every((each) => each.zone !== zone);
+      const to = free.find(isAlike);
+      if (to === undefined || this.#load(from) < this.#load(to) + 2) continue;
+      this.#place(binding, holders, [...staying, to]);
+      return;
+    }
+  }
+
+  /** Whether nothing is wrong with it: only then it is worth moving. */
+  #mayRearrange(binding: Binding, holders: readonly NodeView[]): boolean {
+    if (this.#room <= 0 || !binding.isSettled || this.#planned.has(binding.group)) return false;
+    return holders.length === binding.replicas.length && holders.every(canTake);
+  }
+
+  #place(binding: Binding, holders: readonly NodeView[], next: readonly NodeView[]): void {
+    const { group, placement, isSettled } = binding;
+    const isThere = next.length === holders.length && next.every((each) => holders.includes(each));
+    if (isThere || (isSettled && this.#room <= 0)) return;
+    if (2 * next.filter(answers).length <= next.length) return;
+    if (isSettled) this.#room -= 1;
+    for (const { node } of next) if (!holders.some((each) => each.node === node)) this.#move(node, 1);
+    for (const { node } of holders) if (!next.some((each) => each.node === node)) this.#move(node, -1);
+    this.#planned.add(group);
+    this.placings.push({ group, placement, nodes: next.map(({ node }) => node) });
+  }
+
+  #move(node: NodeId, by: number): void {
+    this.#loads.set(node, (this.#loads.get(node) ?? 0) + by);
+  }
+
+  #load({ node }: NodeView): number {
+    return this.#loads.get(node) ?? 0;
+  }
+
+  #byLoad(one: NodeView, other: NodeView): number {
+    return this.#load(one) - this.#load(other) || one.node - other.node;
+  }
+
+  #fullest(nodes: readonly NodeView[]): NodeView | undefined {
+    return nodes.toSorted((one, other) => this.#byLoad(other, one))[0];
+  }
+}

@@ -1,0 +1,151 @@
+// Goal: whatever becomes of its nodes, a cluster comes to rest, with every database on as many nodes as wanted that stay,
+// and on its way no database is put at risk. Method: random clusters, of which nodes fail, return, leave and join between
+// plans; groups that change as Raft would let them, in any order; what must hold is said again here, by other means.
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { nodeOf } from '#base';
+import { type Binding, type NodeView, type Placing, planPlacements } from '#cluster';
+import { place, settle } from '../../src/database/catalog-placements.ts';
+import { bindingOn, holdersOf, LIVENESS, nodesOf } from '../support/cluster/layouts.ts';
+
+const MOVES_MAX = 3;
+const ROUNDS_MAX = 400;
+
+const change = fc.record({
+  node: fc.nat(8),
+  liveness: fc.constantFrom(...LIVENESS),
+  state: fc.constantFrom('active' as const, 'active' as const, 'leaving' as const),
+  settles: fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }),
+});
+const cluster = fc.record({
+  zones: fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1, maxLength: 8 }),
+  held: fc.array(fc.uniqueArray(fc.nat(7), { minLength: 1, maxLength: 5 }), { maxLength: 6 }),
+  copies: fc.integer({ min: 1, max: 5 }),
+  changes: fc.array(change, { maxLength: 20 }),
+});
+
+class World {
+  nodes: readonly NodeView[];
+  bindings: readonly Binding[];
+  readonly copies: number;
+  /** What was planned and should not have been. */
+  readonly faults: string[] = [];
+
+  constructor({
+    zones,
+    held,
+    copies,
+  }: { zones: readonly string[]; held: readonly (readonly number[])[]; copies: number }) {
+    this.nodes = nodesOf({ zones: zones.join('') });
+    this.bindings = held.map((each, at) =>
+      bindingOn(at + 1, [...new Set(each.map((node) => (node % zones.length) + 1))]),
+    );
+    this.copies = copies;
+  }
+
+  /** Plans, and has the catalog take it in. */
+  plan(): readonly Placing[] {
+    const placings = planPlacements(this, { copies: this.copies, movesMax: MOVES_MAX });
+    const before = this.bindings;
+    for (const placing of placings) this.#check(placing);
+    this.bindings = before.map((binding) => {
+      const placing = placings.find(({ group }) => group === binding.group);
+      if (placing === undefined) return binding;
+      const next = place(binding, placing.placement, placing.nodes);
+      if (next === undefined) throw new Error('What is planned is planned for the placement that it is at');
+      return next;
+    });
+    const moving = (bindings: readonly Binding[]): number => bindings.filter(({ isSettled }) => !isSettled).length;
+    if (moving(this.bindings) > Math.max(MOVES_MAX, moving(before))) this.faults.push('more move than may');
+    return placings;
+  }
+
+  /** A group may settle when whoever is to hold it answers, and enough of those who held it. */
+  settle(may: (at: number) => boolean): void {
+    this.bindings = this.bindings.map((binding, at) => {
+      const holders = holdersOf(binding);
+      const isReady = holders.every((node) => this.#isUp(node)) && this.#hasQuorum(this.#before(binding));
+      return may(at) && isReady ? (settle(binding, binding.placement) ?? binding) : binding;
+    });
+  }
+
+  #check({ group, nodes }: Placing): void {
+    const binding = this.bindings.find((each) => each.group === group);
+    if (binding === undefined) throw new Error('What is planned is there');
+    const before = holdersOf(binding);
+    const fault = (what: string): unknown => this.faults.push(`${before.join()} to ${nodes.join()}: ${what}`);
+    if (new Set(nodes).size !== nodes.length) fault('a node has two copies');
+    if (!this.#hasQuorum(this.#before(binding))) fault('too few of those who hold it answer');
+    if (!this.#hasQuorum(nodes)) fault('too few of those who are to hold it answer');
+    for (const node of nodes) {
+      const { state, liveness } = this.#at(node) ?? {};
+      if (state !== 'active') fault(`node ${node} is ${state}`);
+      if (!before.includes(node) && liveness !== 'ready') fault(`node ${node} is ${liveness}`);
+    }
+    // Nobody who stays is sent away for nothing.
+    const isStaying = ({ state, liveness }: NodeView): boolean => state === 'active' && liveness !== 'lost';
+    const stayers = before.filter((node) => this.nodes.some((each) => each.node === node && isStaying(each)));
+    if (nodes.length < stayers.length) fault('who stays is sent away');
+  }
+
+  /** Whoever held it before its last placement, those who leave among them. */
+  #before({ replicas, placement, isSettled }: Binding): readonly number[] {
+    return replicas.filter((replica) => isSettled || replica % 2 ** 20 !== placement).map(nodeOf);
+  }
+
+  #hasQuorum(nodes: readonly number[]): boolean {
+    return 2 * nodes.filter((node) => this.#isUp(node)).length > nodes.length;
+  }
+
+  #isUp(node: number): boolean {
+    const { liveness } = this.#at(node) ?? {};
+    return liveness === 'ready' || liveness === 'behind';
+  }
+
+  #at(node: number): NodeView | undefined {
+    return this.nodes.find((each) => each.node === node);
+  }
+}
+
+describe('a cluster whose nodes come and go', () => {
+  it('never plans what would cost a database its quorum, and comes to rest with every copy where it should be (C19)', () => {
+    let moves = 0;
+    const property = fc.property(cluster, (drawn) => {
+      const world = new World(drawn);
+      for (const { node, liveness, state, settles } of drawn.changes) {
+        const at = (node % world.nodes.length) + 1;
+        world.nodes = world.nodes.map((each) => (each.node === at ? { ...each, liveness, state } : each));
+        moves += world.plan().length;
+        world.settle((binding) => settles[binding] ?? true);
+      }
+      // Everybody is back; some leave for good, if somebody stays.
+      const staying = world.nodes.filter(({ state }) => state === 'active');
+      world.nodes = world.nodes.map((each) => ({
+        ...each,
+        liveness: 'ready',
+        ...(staying.length === 0 && { state: 'active' }),
+      }));
+      let rounds = 0;
+      for (let isBusy = true; isBusy; rounds += 1) {
+        if (rounds > ROUNDS_MAX) throw new Error('It does not come to rest');
+        const planned = world.plan().length;
+        isBusy = planned > 0 || world.bindings.some(({ isSettled }) => !isSettled);
+        world.settle(() => true);
+      }
+      expect(world.faults).toEqual([]);
+      const active = world.nodes.filter(({ state }) => state === 'active');
+      const odd = active.length - ((active.length + 1) % 2);
+      const zones = new Set(active.map(({ zone }) => zone));
+      for (const binding of world.bindings) {
+        const holders = holdersOf(binding);
+        expect(binding.isSettled).toBe(true);
+        for (const holder of holders) expect(active.map(({ node }): number => node)).toContain(holder);
+        expect(holders.length).toBeGreaterThanOrEqual(active.length >= drawn.copies ? drawn.copies : odd);
+        const held = new Set(holders.map((holder) => world.nodes[holder - 1]?.zone));
+        expect(held.size).toBe(Math.min(holders.length, zones.size));
+      }
+    });
+    fc.assert(property, { numRuns: 500 });
+    expect(moves).toBeGreaterThan(500);
+  });
+});

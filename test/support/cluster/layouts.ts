@@ -1,0 +1,43 @@
+/** Clusters as planners see them, written as short as a test can read them. */
+import { nodeOf, replicaOf, toDatabaseId, toGroupId, toNodeId } from '#base';
+import type { Binding, Liveness, NodeView, PlacementView } from '#cluster';
+
+export interface Layout {
+  /** The zone of each node, from node 1 on. */
+  readonly zones: string;
+  /** Which nodes hold each database. */
+  readonly held?: readonly (readonly number[])[];
+  readonly behind?: readonly number[];
+  readonly silent?: readonly number[];
+  readonly lost?: readonly number[];
+  readonly leaving?: readonly number[];
+  readonly removed?: readonly number[];
+}
+
+export function bindingOn(group: number, nodes: readonly number[]): Binding {
+  const replicas = nodes.map((node) => replicaOf(toNodeId(node)));
+  const databaseId = toDatabaseId(`0198c0de-0000-7000-8000-${String(group).padStart(12, '0')}`);
+  const held = { replicas, leaving: [], founders: replicas, placement: 0, isSettled: true };
+  return { name: `db-${group}`, databaseId, group: toGroupId(group), createdAtMs: 0, ...held };
+}
+
+export function nodesOf({ zones, ...sets }: Layout): readonly NodeView[] {
+  return zones.split('').map((zone, at) => {
+    const node = toNodeId(at + 1);
+    const liveness = (['behind', 'silent', 'lost'] as const).find((each) => sets[each]?.includes(node));
+    const state = (['leaving', 'removed'] as const).find((each) => sets[each]?.includes(node));
+    return { node, zone, state: state ?? 'active', liveness: liveness ?? 'ready' } satisfies NodeView;
+  });
+}
+
+export function viewOf(layout: Layout): PlacementView {
+  const bindings = (layout.held ?? []).map((each, at) => bindingOn(at + 1, each));
+  return { nodes: nodesOf(layout), bindings };
+}
+
+/** Who holds a database, or is to hold it. */
+export function holdersOf({ replicas, leaving }: Binding): readonly number[] {
+  return replicas.filter((replica) => !leaving.includes(replica)).map(nodeOf);
+}
+
+export const LIVENESS: readonly Liveness[] = ['ready', 'behind', 'silent', 'lost'];

@@ -1,0 +1,88 @@
+// Goal: a cluster keeps itself at as many copies as wanted: of databases that were there before others joined, of those
+// whose node is lost; and nothing is placed where nobody answers. Method: nodes over a network in memory.
+import { describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, type GroupId, nodeOf, toNodeId } from '#base';
+import { bindingOf, FIRST, isAt, join, keptWorld, REPLACE_AFTER_MS } from '../../support/cluster/kept-world.ts';
+import type { ReplicaWorld } from '../../support/cluster/replica-world.ts';
+
+async function create(world: ReplicaWorld, name: string): Promise<GroupId> {
+  const leader = await world.leader(CATALOG_GROUP);
+  const { binding } = await world.answer(leader.front.createDatabase(name));
+  return binding.group;
+}
+
+async function write(world: ReplicaWorld, group: GroupId, text: string): Promise<number> {
+  const writer = world.leaderOf(group) ?? world.up.find((member) => bindingOf(member, group) !== undefined);
+  if (writer === undefined) throw new Error('Nobody knows the database');
+  return (await world.answer(writer.transact(group, text))).revision;
+}
+
+describe('a cluster that grows (C18, C19)', () => {
+  it('makes copies of databases that were there before, when there are three nodes', async () => {
+    const world = await keptWorld(3);
+    const groups = [await create(world, 'one'), await create(world, 'two')];
+    for (const group of groups) for (const text of ['a', 'b', 'c']) await write(world, group, `${text} ${group}`);
+    await join(world, [2]);
+    await world.pass(5_000);
+    // A second copy would be one more that can fail.
+    for (const group of groups) expect(isAt(world, group, [1])).toBe(true);
+    await join(world, [3]);
+    for (const group of groups) await world.until(() => isAt(world, group, [1, 2, 3]), `group ${group} on three nodes`);
+    await world.at(FIRST).crash();
+    for (const group of groups) {
+      expect(await write(world, group, 'after')).toBe(4);
+      const texts = ['a', 'b', 'c'].map((text) => `${text} ${group}`);
+      for (const member of world.up) {
+        await world.answer(member.front.latest(group));
+        expect(await member.history(group)).toEqual([...texts, 'after']);
+      }
+    }
+    expect(world.failures).toEqual([]);
+  });
+
+  it('places nothing on a node that is only registered, and is led on without it', async () => {
+    const world = await keptWorld(3);
+    // Somebody has asked to join, and was never heard of again: nodes 2 and 3.
+    await world.at(toNodeId(2)).crash();
+    await world.at(toNodeId(3)).crash();
+    await join(world, [2, 3]);
+    const group = await create(world, 'shop');
+    expect(await write(world, group, 'a')).toBe(1);
+    await world.pass(10_000);
+    expect(isAt(world, group, [1])).toBe(true);
+    expect(world.at(FIRST).core.membershipOf(CATALOG_GROUP)?.voters.incoming.map(nodeOf)).toEqual([1]);
+    expect(await write(world, group, 'b')).toBe(2);
+    await world.at(toNodeId(2)).start();
+    await world.at(toNodeId(3)).start();
+    await world.until(() => isAt(world, group, [1, 2, 3]), 'a database on three nodes');
+    expect(world.failures).toEqual([]);
+  });
+});
+
+describe('a node that is lost (C18, C19)', () => {
+  it('is replaced after a while, as a holder of databases and as a voter of the catalog, and is at peace when it returns', async () => {
+    const world = await keptWorld(4);
+    await join(world, [2, 3, 4]);
+    await world.pass(3_000);
+    const group = await create(world, 'shop');
+    await world.until(() => isAt(world, group, [1, 2, 3]), 'a database on three nodes');
+    await write(world, group, 'a');
+    const gone = world.at(toNodeId(2));
+    await gone.crash();
+    await world.leader(CATALOG_GROUP);
+    await world.pass(REPLACE_AFTER_MS / 2);
+    expect(bindingOf(await world.leader(CATALOG_GROUP), group)?.replicas.map(nodeOf)).toEqual([1, 2, 3]);
+    await world.pass(REPLACE_AFTER_MS / 2);
+    await world.until(() => isAt(world, group, [1, 3, 4]), 'a database on the nodes that are left');
+    const voters = (): string =>
+      String(world.leaderOf(CATALOG_GROUP)?.core.membershipOf(CATALOG_GROUP)?.voters.incoming.map(nodeOf));
+    await world.until(() => voters() === '1,3,4', 'other voters of the catalog');
+    expect(await write(world, group, 'b')).toBe(2);
+    await gone.start();
+    await world.until(() => isAt(world, group, [1, 3, 4]), 'the same as before');
+    await world.pass(5_000);
+    expect(gone.core.membershipOf(group)).toBeUndefined();
+    expect(isAt(world, group, [1, 3, 4])).toBe(true);
+    expect(world.failures).toEqual([]);
+  });
+});
