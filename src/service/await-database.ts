@@ -1,5 +1,5 @@
 import type { ServiceContext } from './context.ts';
-import { findDatabase } from './instance.ts';
+import { findAnywhere, findHere } from './instance.ts';
 import type { AwaitDatabaseRequest, DatabaseDescription } from './operations.ts';
 import { untilApplied, waitForRevision } from './read-scope.ts';
 
@@ -10,7 +10,10 @@ export async function awaitDatabase(
 ): Promise<DatabaseDescription> {
   const { signal, revision, minRevision } = request;
   signal.throwIfAborted();
-  const binding = findDatabase(context.node, request.databaseName);
+  const { node } = context;
+  const { databaseName } = request;
+  const binding = findHere(node, databaseName) ?? (await findAnywhere(node, databaseName));
+  signal.throwIfAborted();
   await waitForRevision(context, { signal, binding, revision });
   if (minRevision !== undefined) await untilApplied(context, signal, binding, minRevision);
   return context.reads.read(binding, () => context.reads.describe(binding, revision));

@@ -19,6 +19,8 @@
  *   V6  Work in flight on a deleted instance ends with not_found; nothing is read from it afterwards.
  *   V7  A reader that does not pull costs no memory beyond its chunk, and nobody waits for it.
  *   V8  Every wait ends with its signal, and with a limit of limits.ts where there is one.
+ *   V9  Nobody is told that a database does not exist, and none is missing in a list, by a catalog that lacks what was
+ *       acknowledged before: a node that does not know a name asks the catalog's leader first.
  */
 export { EventFrames, type FrameOptions, type ListedName, type StoredEvent } from '#query';
 export { isFatal } from './fatal.ts';

@@ -11,11 +11,23 @@ export interface ReadView {
   readonly revision: Revision;
 }
 
-/** The instance that a name means now. */
-export function findDatabase(node: Node, name: string): Binding {
+/**
+ * The instance that a name means now, as far as the catalog here knows; undefined: none. Then `findAnywhere` knows more.
+ * @throws DatabaseError invalid_argument
+ */
+export function findHere(node: Node, name: string): Binding | undefined {
   const faults = new Faults();
   parseDatabaseName(name, 'database_name', faults);
   faults.throwIfAny('The database name is malformed');
+  return node.catalog.lookup(name);
+}
+
+/**
+ * The instance that a name means once the catalog here has everything that was acknowledged before (V9).
+ * @throws DatabaseError not_found; unavailable when nobody leads the catalog
+ */
+export async function findAnywhere(node: Node, name: string): Promise<Binding> {
+  await node.latest(CATALOG_GROUP);
   const binding = node.catalog.lookup(name);
   if (binding === undefined) throw databaseNotFound(name);
   return binding;

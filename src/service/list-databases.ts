@@ -1,3 +1,4 @@
+import { CATALOG_GROUP } from '#base';
 import type { ServiceContext } from './context.ts';
 import type { DatabaseDescription, ListDatabasesRequest } from './operations.ts';
 import { cachedRevision } from './read-scope.ts';
@@ -5,13 +6,14 @@ import { cachedRevision } from './read-scope.ts';
 /** Databases that are described before the event loop has its turn. */
 const PER_TURN = 100;
 
-/** Every database of the catalog by name, each at the revision that a cached read has. */
+/** Every database that was acknowledged before (V9), by name, each at the revision that a cached read has. */
 export async function listDatabases(
   context: ServiceContext,
   request: ListDatabasesRequest,
 ): Promise<readonly DatabaseDescription[]> {
   const { node, reads } = context;
   const described: DatabaseDescription[] = [];
+  await node.latest(CATALOG_GROUP);
   for (const [place, binding] of node.catalog.list().entries()) {
     if (place % PER_TURN === PER_TURN - 1) await context.timers.turn();
     request.signal.throwIfAborted();

@@ -1,11 +1,12 @@
 /**
- * From a name and an `at` to an instance and a revision that may be answered from (V1, V4, V5, V6).
+ * From a name and an `at` to an instance and a revision that may be answered from (V1, V4, V5, V6, V9).
  *
  * ```
  * number     applied here? ── no ──> wait readWaitMs ── still not ──> ask the leader ── beyond ──> RevisionNotFound
  * latest     read index: the leader's latest, applied here
  * cached     whatever this node has answered, applied here
  * ```
+ * A name that means nothing here is asked of the catalog's leader before anybody is told so (V9).
  * An answer may be ahead of its rows; a read that must show it waits until they can be read.
  * No catalog entry survives a wait unchecked: after each one the name must still mean the instance that it meant.
  */
@@ -13,17 +14,20 @@ import type { Revision } from '#base';
 import type { Binding, Node } from '#cluster';
 import type { ServiceContext } from './context.ts';
 import { databaseDeleted, revisionNotFound } from './errors.ts';
-import { assertCurrent, findDatabase, type ReadView, refusalBy, scopeOf } from './instance.ts';
+import { assertCurrent, findAnywhere, findHere, type ReadView, refusalBy, scopeOf } from './instance.ts';
 import type { ReadAt, ReadRequest } from './operations.ts';
 
 export async function openView(context: ServiceContext, request: ReadRequest, at: ReadAt): Promise<ReadView> {
   request.signal.throwIfAborted();
-  const binding = findDatabase(context.node, request.databaseName);
+  const { node } = context;
+  const { databaseName } = request;
+  const binding = findHere(node, databaseName) ?? (await findAnywhere(node, databaseName));
+  request.signal.throwIfAborted();
   const revision = await revisionOf(context, request.signal, binding, at);
   const { minRevision } = request;
   if (minRevision === undefined) return { binding, revision };
   await untilApplied(context, request.signal, binding, minRevision);
-  return { binding, revision: at === 'cached' ? context.node.applied(binding.group) : revision };
+  return { binding, revision: at === 'cached' ? node.applied(binding.group) : revision };
 }
 
 async function revisionOf(

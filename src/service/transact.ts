@@ -19,7 +19,7 @@ import {
 import type { TransactionResult } from '#observability';
 import { eventsOf, type StoredTransaction, transactionAt, transactionById } from '#query';
 import type { ServiceContext } from './context.ts';
-import { findDatabase, refusalBy } from './instance.ts';
+import { findAnywhere, findHere, refusalBy } from './instance.ts';
 import type { MeteredOrigin } from './meters.ts';
 import type { RecordedTransaction, TransactReply, TransactRequest } from './operations.ts';
 import { latestRevision, untilAnswered } from './read-scope.ts';
@@ -35,8 +35,8 @@ const RESULTS = {
 
 export async function transact(context: ServiceContext, request: TransactRequest): Promise<TransactReply> {
   const origin = meteredOrigin(request.origin);
-  const binding = findDatabase(context.node, request.databaseName);
-  const { floor } = request;
+  const { floor, databaseName } = request;
+  const binding = findHere(context.node, databaseName) ?? (await findAnywhere(context.node, databaseName));
   if (floor !== undefined) await untilAnswered(context, floor.signal, binding, floor.minRevision);
   const transactionId = transactionIdOf(context, request);
   const refusal = refusalOf(request);

@@ -1,8 +1,9 @@
 // Goal: a caller hears of databases by their names, whatever the node below calls them (V6). Method: examples.
 
 import { describe, expect, it } from 'vitest';
-import { DatabaseError, toDatabaseId, toGroupId } from '#base';
-import { refusalBy } from '../../../src/service/instance.ts';
+import { CATALOG_GROUP, DatabaseError, type GroupId, toDatabaseId, toGroupId, toRevision } from '#base';
+import type { Binding, Node } from '#cluster';
+import { findAnywhere, findHere, refusalBy } from '../../../src/service/instance.ts';
 
 const BINDING = {
   name: 'shop',
@@ -30,4 +31,32 @@ describe('refusalBy (V6)', () => {
       expect(refusalBy(BINDING, failure)).toBe(failure);
     },
   );
+});
+
+describe('a name that the catalog here does not know (V9)', () => {
+  /** A node that learns of `learns` when it asks the catalog's leader. */
+  const behind = (learns: Binding | undefined): { readonly node: Node; readonly asked: GroupId[] } => {
+    const asked: GroupId[] = [];
+    const catalog = { lookup: (name: string) => (asked.length > 0 && learns?.name === name ? learns : undefined) };
+    const latest = (group: GroupId): Promise<unknown> => {
+      asked.push(group);
+      return Promise.resolve(toRevision(0));
+    };
+    return { node: { catalog, latest } as unknown as Node, asked };
+  };
+
+  it('is found when it was created at another node', async () => {
+    const { node, asked } = behind(BINDING);
+    expect(findHere(node, 'shop')).toBeUndefined();
+    expect(await findAnywhere(node, 'shop')).toBe(BINDING);
+    expect(asked).toEqual([CATALOG_GROUP]);
+  });
+
+  it('is not found when nobody has created it', async () => {
+    const { node } = behind(undefined);
+    await expect(findAnywhere(node, 'shop')).rejects.toMatchObject({
+      code: 'not_found',
+      details: { reason: 'DatabaseNotFound' },
+    });
+  });
 });
