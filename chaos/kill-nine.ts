@@ -4,13 +4,12 @@
  * they were acknowledged, and a subscriber got every event once. No kill comes before the node has acknowledged something
  * new since its start: a node that only starts and ends has nothing to lose. See chaos/support for each of these.
  *
- *   npm run chaos -- [--kills 200] [--writers 16] [--seed 1]
+ *   npm run chaos -- --kills 200 [--writers 16] [--seed 1]
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { readNumber, readOptions } from '../scripts/support/command-line.ts';
 import { CatalogChurn, type ChurnSummary } from './support/catalog-churn.ts';
 import { Follower } from './support/follower.ts';
 import { type NodeOptions, type NodeProcess, startNode } from './support/node-process.ts';
@@ -121,11 +120,12 @@ function seeded(seed: number): () => number {
   };
 }
 
-if (import.meta.main) {
-  const values = readOptions({ kills: '200', writers: '16', seed: '1' });
-  const kills = readNumber('kills', values.kills, { min: 1, isWhole: true });
-  const writers = readNumber('writers', values.writers, { min: 1, isWhole: true });
-  const seed = readNumber('seed', values.seed, { min: 0, isWhole: true });
+/** The command: kills one node so often, in a directory of its own, and prints what came of it. */
+export async function killAgainAndAgain({
+  kills,
+  writers,
+  seed,
+}: Pick<KillPlan, 'kills' | 'writers'> & { readonly seed: number }): Promise<void> {
   const random = seeded(seed);
   const dir = mkdtempSync(join(tmpdir(), 'cairn-chaos-'));
   try {

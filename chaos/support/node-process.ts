@@ -25,6 +25,8 @@ export interface NodeProcess {
 export interface NodeOptions {
   readonly dataDir: string;
   readonly settings?: readonly string[];
+  /** The settings of the ports; absent: free ones, and none for other nodes. */
+  readonly ports?: readonly string[];
   readonly nodeOptions?: readonly string[];
   /** A program that runs the node, such as strace, with its arguments. */
   readonly under?: readonly string[];
@@ -41,20 +43,20 @@ interface ReadyLine {
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const LOG_BYTES_MAX = 1 << 20;
+const FREE_PORTS = ['--grpc-port=0', '--http-port=0', '--metrics-port=0'];
 
 /**
- * Starts a node on free loopback ports and waits for its ready line.
+ * Starts a node, on free loopback ports unless others are named, and waits for its ready line.
  * @throws Error with the log when the process ends before it is ready.
  */
 export async function startNode(options: NodeOptions): Promise<NodeProcess> {
-  const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0'];
   const [program = '', ...args] = [
     ...(options.under ?? []),
     process.execPath,
     ...(options.nodeOptions ?? []),
     ...productArgs(),
     `--data-dir=${options.dataDir}`,
-    ...ports,
+    ...(options.ports ?? FREE_PORTS),
     ...(options.settings ?? []),
   ];
   const child: ChildProcess = spawn(program, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });

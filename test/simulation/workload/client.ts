@@ -4,8 +4,7 @@
  * repeats of transaction ids while the first attempt may still be under way, deletes under running work.
  */
 import type { Rng } from '../engine/random.ts';
-import type { At, Calls, Operation } from '../history.ts';
-import type { Connection } from './connection.ts';
+import type { At, CallKind, Calls, Operation } from '../history.ts';
 import { Sketches } from './sketches.ts';
 
 export interface ClientHabits {
@@ -48,15 +47,22 @@ interface Known {
   revision: number;
 }
 
+/** A client's way to a node, simulated or real: asks, waits for what comes of it, and writes both down. */
+export interface Caller {
+  readonly client: string;
+  sleep(delayUs: number): Promise<void>;
+  call<Kind extends CallKind>(kind: Kind, request: Calls[Kind]['request']): Promise<Operation<Kind>>;
+}
+
 export class Client {
-  readonly #connection: Connection;
+  readonly #connection: Caller;
   readonly #habits: ClientHabits;
   readonly #random: Rng;
   readonly #sketches: Sketches;
   readonly #commons: Commons;
   readonly #known = new Map<string, Known>();
 
-  constructor(connection: Connection, habits: ClientHabits, random: Rng, commons: Commons) {
+  constructor(connection: Caller, habits: ClientHabits, random: Rng, commons: Commons) {
     this.#connection = connection;
     this.#habits = habits;
     this.#random = random;

@@ -7,6 +7,7 @@ import { Event } from '../../../src/transport/grpc/gen/cairn/v1/event.ts';
 import { LoggedTransaction } from '../../../src/transport/grpc/gen/cairn/v1/transaction.ts';
 import type { Calls, EventSeen, EventSketch, TransactionSeen } from '../history.ts';
 
+const TRANSACTIONS_FIELD = 1;
 const BODY_FIELD = 15;
 
 export function eventSeen({ position, recordedTimeMs, bytes, storedId }: StoredEvent): EventSeen {
@@ -25,13 +26,18 @@ export function transactionSeen(record: Uint8Array): TransactionSeen {
     chainHash: chainHash.toString('hex'),
     storedIds: storedIds.map(({ index, id }) => [index, id]),
     events: body.events.map(sketchOf),
-    body: [...fieldsOf(record)].find(({ field }) => field === BODY_FIELD)?.bytes ?? new Uint8Array(0),
+    body: messagesOf(record, BODY_FIELD)[0] ?? new Uint8Array(0),
   };
 }
 
 /** The transactions of a proto LogBatch. */
 export function transactionsOf(batch: Uint8Array): readonly TransactionSeen[] {
-  return [...fieldsOf(batch)].map(({ bytes }) => transactionSeen(bytes));
+  return messagesOf(batch, TRANSACTIONS_FIELD).map(transactionSeen);
+}
+
+/** The messages of a field, as they stand in a message. */
+export function messagesOf(message: Uint8Array, field: number): readonly Uint8Array[] {
+  return [...fieldsOf(message)].flatMap((each) => (each.field === field ? [each.bytes] : []));
 }
 
 export function transactValue(reply: TransactReply): Calls['transact']['value'] {
@@ -46,7 +52,7 @@ export function transactValue(reply: TransactReply): Calls['transact']['value'] 
   return { kind: 'recorded', databaseId, revision, transactionId, basis, recordedTimeMs, replayed, storedIds };
 }
 
-function sketchOf({ id, ty, source, subject, data }: Event): EventSketch {
+export function sketchOf({ id, ty, source, subject, data }: Event): EventSketch {
   const end = data.indexOf(0);
   const textEnd = end === -1 ? data.length : end;
   return {

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
-const CHAOS = 'chaos/kill-nine.ts';
+const CHAOS = 'chaos/main.ts';
 const BENCH = 'bench/run.ts';
 const BUILDS = 'bench/builds.ts';
 const SIMULATION = 'test/simulation/main.ts';
@@ -16,6 +16,8 @@ it.each([
   { tool: CHAOS, args: ['--kills', '0'], says: '--kills takes a whole number from 1 on, not "0"' },
   { tool: CHAOS, args: ['--kills=-3'], says: '--kills takes a whole number from 1 on, not "-3"' },
   { tool: CHAOS, args: ['--writers', '1.5'], says: '--writers takes a whole number from 1 on, not "1.5"' },
+  { tool: CHAOS, args: ['--nodes', '2'], says: '--nodes takes a whole number from 3 on, not "2"' },
+  { tool: CHAOS, args: ['--kills', '3', '--nodes', '3'], says: '--kills and --writers are for one node' },
   { tool: CHAOS, args: ['--kill', '3'], says: "Unknown option '--kill'" },
   {
     tool: BENCH,

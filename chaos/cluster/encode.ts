@@ -1,0 +1,88 @@
+/** What clients make up (test/simulation/workload/sketches.ts) in the messages of the gRPC interface. */
+import type { Constraint, EventQuery, Selector, TermKind } from '#model';
+import type { EventQuery as EventQueryMessage } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { DataKind, Direction, Event, type EventSelector } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import type { Constraint as ConstraintMessage } from '../../src/transport/grpc/gen/cairn/v1/transaction.ts';
+import type { EventSketch } from '../../test/simulation/history.ts';
+
+type SelectorKind = NonNullable<EventSelector['kind']>;
+
+const TERMS: Readonly<Record<TermKind, Exclude<SelectorKind['$case'], 'noSubject' | 'and' | 'or'>>> = {
+  'by-stream': 'byStream',
+  'by-stream-prefix': 'byStreamPrefix',
+  'by-type': 'byType',
+  'by-type-prefix': 'byTypePrefix',
+  'by-subject': 'bySubject',
+  'by-subject-prefix': 'bySubjectPrefix',
+  'by-source': 'bySource',
+};
+
+function selectorMessage(selector: Selector): EventSelector {
+  return { stream: undefined, eventType: undefined, subject: undefined, source: undefined, kind: kindOf(selector) };
+}
+
+/** No selector at all selects every event. */
+export function selectionMessage(selector: Selector): { readonly selectors: readonly EventSelector[] } {
+  return { selectors: selector.kind === 'all' ? [] : [selectorMessage(selector)] };
+}
+
+export function constraintMessage(constraint: Constraint): ConstraintMessage {
+  const selector = constraint.selector === undefined ? undefined : selectorMessage(constraint.selector);
+  switch (constraint.kind) {
+    case 'min-revision':
+      return { kind: { $case: 'minRevision', value: { revision: constraint.revision, selector } } };
+    case 'max-revision':
+      return { kind: { $case: 'maxRevision', value: { revision: constraint.revision, selector } } };
+    case 'revision-range': {
+      const { start, end } = constraint;
+      return { kind: { $case: 'revisionRange', value: { start, end, selector } } };
+    }
+  }
+}
+
+export function queryMessage({ selector, revisions, direction, limit, after }: EventQuery): EventQueryMessage {
+  return {
+    eventSelection: selectionMessage(selector),
+    revisionRange: { ...revisions },
+    effectiveTimeRange: undefined,
+    direction: directionMessage(direction),
+    limit: limit ?? 0,
+    after,
+  };
+}
+
+export function directionMessage(direction: EventQuery['direction']): Direction {
+  return direction === 'forward' ? Direction.DIRECTION_FORWARD : Direction.DIRECTION_REVERSE;
+}
+
+export function eventMessage({ id, stream, type, subject, text, zeros }: EventSketch): Event {
+  return Event.fromPartial({
+    id,
+    specVersion: '1.0',
+    ty: type,
+    source: `/streams/${stream}`,
+    subject,
+    data: Buffer.concat([Buffer.from(text), Buffer.alloc(zeros)]),
+    dataKind: DataKind.DATA_KIND_BINARY,
+  });
+}
+
+function kindOf(selector: Selector): EventSelector['kind'] {
+  switch (selector.kind) {
+    case 'all':
+      return undefined;
+    case 'no-subject':
+      return { $case: 'noSubject', value: {} };
+    case 'and':
+    case 'or':
+      return { $case: selector.kind, value: { selectors: selector.selectors.map(selectorMessage) } };
+    case 'by-stream':
+    case 'by-stream-prefix':
+    case 'by-type':
+    case 'by-type-prefix':
+    case 'by-subject':
+    case 'by-subject-prefix':
+    case 'by-source':
+      return { $case: TERMS[selector.kind], value: selector.value };
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * The load of some seconds: clients and subscribers on databases that nobody uses before or after, and what they were
+ * told. A long run is many of them, so each history is short enough to be proven, and the databases of all of them are
+ * there in the end.
+ */
+import { Rng } from '../../test/simulation/engine/random.ts';
+import { type EventSeen, History, type TransactionSeen } from '../../test/simulation/history.ts';
+import { Client, type ClientHabits, type Commons } from '../../test/simulation/workload/client.ts';
+import { Sketches } from '../../test/simulation/workload/sketches.ts';
+import { Connection } from './connection.ts';
+import { Follower } from './follower.ts';
+import type { Member } from './member.ts';
+
+export interface EpochOptions {
+  readonly number: number;
+  readonly seed: number;
+  readonly members: readonly [Member, ...Member[]];
+  readonly onMisbehaviour: (what: string) => void;
+}
+
+const KEEPERS = 6;
+const CHURNERS = 2;
+const FOLLOWERS = 4;
+const THINK_US_MEAN = 40_000;
+const DEADLINE_MS = 5000;
+const ROAM_SHARE = 0.25;
+const TRANSACTS: ClientHabits['weights'] = {
+  transact: 12,
+  repeat: 2,
+  describe: 5,
+  query: 4,
+  again: 2,
+  fetch: 2,
+  log: 0.5,
+  await: 1,
+  event: 2,
+  names: 1,
+  list: 0.3,
+  create: 0,
+  delete: 0,
+};
+const CHURNS: ClientHabits['weights'] = {
+  ...TRANSACTS,
+  transact: 5,
+  repeat: 1,
+  await: 0.2,
+  create: 3,
+  delete: 3,
+};
+
+export class Epoch {
+  readonly number: number;
+  readonly history: History = new History();
+  readonly followers: readonly Follower[];
+  /** All names of this epoch begin so. */
+  readonly prefix: string;
+  readonly #options: EpochOptions;
+  readonly #running: Promise<void>[] = [];
+  #isOver = false;
+  #isListeningOver = false;
+  #listening: readonly Promise<void>[] = [];
+
+  constructor(options: EpochOptions) {
+    this.#options = options;
+    this.number = options.number;
+    this.prefix = `e${options.number}-`;
+    this.followers = Array.from({ length: FOLLOWERS }, (_, place) => this.#follower(place + 1));
+  }
+
+  start(): void {
+    const commons: Commons = { sent: [], asked: [], left: Number.POSITIVE_INFINITY };
+    for (let place = 1; place <= KEEPERS + CHURNERS; place += 1) {
+      const isKeeper = place <= KEEPERS;
+      const habits: ClientHabits = {
+        names: isKeeper ? this.#kept : [`${this.prefix}temporary`],
+        thinkUsMean: THINK_US_MEAN,
+        weights: isKeeper ? TRANSACTS : CHURNS,
+      };
+      const connection = this.connect(`client-${place}`);
+      const client = new Client(connection, habits, this.#random(`client ${place}`), commons);
+      this.#running.push(client.run(() => this.#isOver).finally(() => connection[Symbol.dispose]()));
+    }
+    this.listen();
+  }
+
+  /** Resolves when every call has ended; the subscribers go on. */
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#running);
+  }
+
+  /** Subscribers take up where they were. */
+  listen(): void {
+    this.#isListeningOver = false;
+    this.#listening = this.followers.map((follower) => follower.run(() => this.#isListeningOver));
+  }
+
+  async stopListening(): Promise<void> {
+    this.#isListeningOver = true;
+    await Promise.all(this.#listening);
+    this.#forgetRepeats();
+  }
+
+  /** A connection whose calls are in the history of this epoch. */
+  connect(client: string): Connection {
+    const { members } = this.#options;
+    const random = this.#random(`connection of ${client}`);
+    const habits = { roamShare: ROAM_SHARE, deadlineMs: DEADLINE_MS };
+    return new Connection({ client, members, history: this.history, random, ...habits });
+  }
+
+  get #kept(): ClientHabits['names'] {
+    return [`${this.prefix}orders`, `${this.prefix}stock`, `${this.prefix}ledger`];
+  }
+
+  #follower(place: number): Follower {
+    const random = this.#random(`follower ${place}`);
+    const isLasting = place < FOLLOWERS;
+    return new Follower({
+      client: `follower-${place}`,
+      name: isLasting ? random.pick(this.#kept) : `${this.prefix}temporary`,
+      selector: new Sketches(random.split('selector')).selector(),
+      isLasting,
+      members: this.#options.members,
+      history: this.history,
+      random,
+      onMisbehaviour: this.#options.onMisbehaviour,
+    });
+  }
+
+  #random(what: string): Rng {
+    return new Rng(this.#options.seed, `${this.prefix}${what}`);
+  }
+
+  /** The same events are in many answers: equal ones are kept once. */
+  #forgetRepeats(): void {
+    const kept = new Map<string, unknown>();
+    const once = <Seen extends EventSeen | TransactionSeen>(seen: Seen): Seen => {
+      const body = 'body' in seen ? Buffer.from(seen.body).toString('latin1') : undefined;
+      const key = JSON.stringify({ ...seen, body });
+      const first = kept.get(key);
+      if (first === undefined) kept.set(key, seen);
+      return (first ?? seen) as Seen;
+    };
+    for (const operation of this.history.operations) {
+      const { kind, outcome } = operation;
+      if (outcome.kind !== 'ok') continue;
+      if (kind === 'query') Object.assign(outcome.value, { events: outcome.value.events.map(once) });
+      if (kind === 'log') Object.assign(outcome.value, { transactions: outcome.value.transactions.map(once) });
+    }
+  }
+}

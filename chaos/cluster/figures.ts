@@ -1,0 +1,63 @@
+/** How long nobody could write, overall and after each kind of fault, from the answers to the prober. */
+import type { History } from '../../test/simulation/history.ts';
+import type { Done } from './nemesis.ts';
+
+/** Milliseconds from a fault to the first answer to a transaction that was sent after it. */
+export interface Gaps {
+  readonly count: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+}
+
+export interface Figures {
+  /** Acknowledged transactions of the prober. */
+  readonly probes: number;
+  readonly longestWriteGapMs: number;
+  /** By kind of fault; `kill-leader` are kills of the one node that led, with nothing else wrong meanwhile. */
+  readonly gaps: Readonly<Record<string, Gaps>>;
+}
+
+interface Commit {
+  readonly invokedUs: number;
+  readonly returnedUs: number;
+}
+
+export function figuresOf(history: History, done: readonly Done[]): Figures {
+  const commits = history
+    .of('transact')
+    .filter(({ outcome }) => outcome.kind === 'ok' && outcome.value.kind === 'recorded')
+    .map(({ invokedUs, returnedUs }): Commit => ({ invokedUs, returnedUs }))
+    .toSorted((a, b) => a.returnedUs - b.returnedUs);
+  const waits = new Map<string, number[]>();
+  for (const each of done) {
+    const commit = commits.find(({ invokedUs }) => invokedUs > each.fromUs);
+    if (commit === undefined) continue;
+    for (const name of namesOf(each, done, commit.returnedUs)) {
+      waits.set(name, [...(waits.get(name) ?? []), (commit.returnedUs - each.fromUs) / 1000]);
+    }
+  }
+  const times = commits.map(({ returnedUs }) => returnedUs);
+  const longestUs = times.slice(1).reduce((longest, time, at) => Math.max(longest, time - (times[at] ?? time)), 0);
+  const sorted = [...waits].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return {
+    probes: commits.length,
+    longestWriteGapMs: Math.round(longestUs / 1000),
+    gaps: Object.fromEntries(sorted.map(([name, each]) => [name, gapsOf(each)])),
+  };
+}
+
+function namesOf(done: Done, all: readonly Done[], untilUs: number): readonly string[] {
+  const { fault, nodes, leader, fromUs } = done;
+  const name = fault.kind === 'partition' ? `partition-${fault.way}` : fault.kind;
+  const isOfLeader = nodes.length === 1 && nodes[0] === leader;
+  if (!isOfLeader) return [name];
+  const isAlone = all.every((other) => other === done || other.fromUs > untilUs || other.toUs < fromUs);
+  return isAlone ? [name, `${name}-leader`] : [name];
+}
+
+function gapsOf(waits: readonly number[]): Gaps {
+  const sorted = waits.toSorted((a, b) => a - b);
+  const at = (share: number): number => Math.round(sorted[Math.ceil(sorted.length * share) - 1] ?? 0);
+  return { count: sorted.length, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) };
+}

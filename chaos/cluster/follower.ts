@@ -1,0 +1,127 @@
+/**
+ * A subscriber: follows a database by a selector, now from this node and now from that, and after each end takes up where
+ * it was: behind the last event or heartbeat that it got, as long as the instance is the same.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Metadata } from '@grpc/grpc-js';
+import type { Position, Selector } from '#model';
+import type { SubscribeEventsReply } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
+import type { Rng } from '../../test/simulation/engine/random.ts';
+import type { FollowItem, History, Scope, Subscription } from '../../test/simulation/history.ts';
+import { GrpcFailure, iterate } from '../../test/support/grpc-client.ts';
+import { eventSeen, scopeOf } from './calls.ts';
+import { nowUs } from './connection.ts';
+import { selectionMessage } from './encode.ts';
+import { Line } from './line.ts';
+import type { Member } from './member.ts';
+
+export interface FollowerOptions {
+  readonly client: string;
+  readonly name: string;
+  readonly selector: Selector;
+  /** The database is never deleted: a place in it stays one. */
+  readonly isLasting: boolean;
+  readonly members: readonly [Member, ...Member[]];
+  readonly history: History;
+  readonly random: Rng;
+  readonly onMisbehaviour: (what: string) => void;
+}
+
+const HEARTBEAT_MS = 500;
+/** Without a sign of life for so long, a subscriber goes to another node. */
+const SILENCE_MS = 2000;
+const RETRY_MS_MEAN = 200;
+/** Now and then it just goes elsewhere. */
+const STAY_MS_MEAN = 6000;
+const MOVED_ON: ReadonlySet<string> = new Set(['RevisionNotFound', 'DatabaseNotFound']);
+
+export class Follower {
+  readonly options: FollowerOptions;
+  #place: { readonly databaseId: string; readonly after: Position } | undefined;
+
+  constructor(options: FollowerOptions) {
+    this.options = options;
+  }
+
+  /** The instance it follows, and behind what it is. */
+  get place(): { readonly databaseId: string; readonly after: Position } | undefined {
+    return this.#place;
+  }
+
+  async run(isOver: () => boolean): Promise<void> {
+    while (!isOver()) {
+      await this.#follow(isOver);
+      await delay(this.options.random.exponential(RETRY_MS_MEAN));
+    }
+  }
+
+  async #follow(isOver: () => boolean): Promise<void> {
+    const { members, history, random, name, selector, client } = this.options;
+    const after = this.#place?.after;
+    const subscription: Subscription = {
+      number: history.subscriptions.length,
+      client,
+      name,
+      selector,
+      after,
+      invokedUs: nowUs(),
+      scope: undefined,
+      items: [],
+    };
+    history.subscriptions.push(subscription);
+    using line = new Line(random.pick(members).address);
+    const deadlineMs = 500 + random.exponential(STAY_MS_MEAN);
+    const eventSelection = selectionMessage(selector);
+    const request = { databaseName: name, eventSelection, after, heartbeatMs: HEARTBEAT_MS };
+    const stream = line.grpc.open('subscribeEvents', request, { deadlineMs });
+    stream.on('metadata', (headers: Metadata) => this.#begin(subscription, scopeOf(headers.getMap())));
+    let lastMs = performance.now();
+    const watch = setInterval(() => {
+      if (isOver() || performance.now() - lastMs > SILENCE_MS) stream.cancel();
+    }, 100);
+    try {
+      for await (const reply of iterate(stream)) {
+        lastMs = performance.now();
+        this.#take(subscription, reply);
+      }
+    } catch (failure) {
+      if (!(failure instanceof GrpcFailure)) throw failure;
+      this.#hasFailed(failure);
+    } finally {
+      clearInterval(watch);
+    }
+  }
+
+  #hasFailed({ info }: GrpcFailure): void {
+    const reason = info?.metadata['reason'] ?? '';
+    if (!MOVED_ON.has(reason)) return;
+    const { isLasting, client, onMisbehaviour } = this.options;
+    if (isLasting && this.#place !== undefined) {
+      onMisbehaviour(`${client} was told ${reason} of ${JSON.stringify(this.#place)}, which it had been shown`);
+    }
+    this.#place = undefined;
+  }
+
+  #begin(subscription: Subscription, scope: Scope): void {
+    subscription.scope = scope;
+    if (this.#place?.databaseId === scope.databaseId) return;
+    // It asked to go on behind a place of another instance: what comes is judged from there, but not remembered.
+    this.#place = { databaseId: scope.databaseId, after: subscription.after ?? { revision: 0, index: 0 } };
+  }
+
+  #take(subscription: Subscription, { message }: SubscribeEventsReply): void {
+    if (message === undefined) return;
+    const item = itemOf(message);
+    subscription.items.push(item);
+    const databaseId = subscription.scope?.databaseId;
+    if (databaseId === undefined) return;
+    const last = item.kind === 'events' ? item.events.at(-1) : item.position;
+    if (last !== undefined) this.#place = { databaseId, after: { revision: last.revision, index: last.index } };
+  }
+}
+
+function itemOf(message: NonNullable<SubscribeEventsReply['message']>): FollowItem {
+  if (message.$case === 'event') return { kind: 'events', atUs: nowUs(), events: [eventSeen(message.value)] };
+  const { position, revision } = message.value;
+  return { kind: 'heartbeat', atUs: nowUs(), position: position ?? { revision: 0, index: 0 }, revision };
+}

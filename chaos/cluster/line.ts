@@ -1,0 +1,159 @@
+/**
+ * A client's line to one node, over both of its interfaces. Replies whose bytes are what is proven (transactions with
+ * their chain of hashes) are taken as they came; the others are decoded with the generated code of the wire.
+ */
+import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { EventStoreService } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
+import type { At } from '../../test/simulation/history.ts';
+import { GrpcFailure, TestClient } from '../../test/support/grpc-client.ts';
+
+/** Where a node serves clients. */
+export interface Address {
+  /** host:port. */
+  readonly grpc: string;
+  /** URL without a path. */
+  readonly http: string;
+}
+
+export interface HttpReply {
+  readonly scope: { readonly databaseId: string; readonly revision: number };
+  readonly body: unknown;
+}
+
+/** A request over HTTP that was answered with an error. */
+export class HttpFailure extends Error {
+  readonly status: number;
+  readonly reason: string | undefined;
+  readonly scope: { readonly databaseId: string; readonly revision: number } | undefined;
+
+  constructor(status: number, text: string, headers: Headers) {
+    super(`HTTP ${status}: ${text.slice(0, 300)}`);
+    this.status = status;
+    this.reason = /"reason":\s*"(\w+)"/.exec(text)?.[1];
+    const databaseId = headers.get('x-database-id');
+    this.scope = databaseId === null ? undefined : { databaseId, revision: Number(headers.get('x-revision')) };
+  }
+}
+
+/** Connections that are lost are tried again quickly, and belong to one line only. */
+const CHANNEL = {
+  'grpc.use_local_subchannel_pool': 1,
+  'grpc.enable_retries': 0,
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.min_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 400,
+  'grpc.max_receive_message_length': 64 << 20,
+};
+const CACHED_STATUS = 307;
+
+export class Line implements Disposable {
+  readonly grpc: TestClient;
+  readonly #raw: Client;
+  readonly #address: Address;
+  readonly #onLeader: (name: string) => void;
+
+  /** `onLeader` hears who leads, whenever an answer says so. */
+  constructor(address: Address, onLeader: (name: string) => void = () => undefined) {
+    this.#address = address;
+    this.#onLeader = onLeader;
+    this.grpc = new TestClient(address.grpc, CHANNEL);
+    this.#raw = new Client(address.grpc, credentials.createInsecure(), CHANNEL);
+  }
+
+  /** Takes notice of the trailers of a write. */
+  hear(trailers: Readonly<Record<string, unknown>>): void {
+    const name = trailers['x-leader-node'];
+    if (typeof name === 'string') this.#onLeader(name);
+  }
+
+  /** A unary reply and its headers, as bytes. Rejects with a `GrpcFailure`. */
+  fetchTransaction(
+    request: { readonly databaseName: string; readonly transactionId: string },
+    deadlineMs: number,
+  ): Promise<{ readonly bytes: Buffer; readonly headers: Readonly<Record<string, unknown>> }> {
+    const { path, requestSerialize } = EventStoreService.fetchTransaction;
+    return new Promise((resolve, reject) => {
+      let headers = {};
+      const call = this.#raw.makeUnaryRequest(
+        path,
+        requestSerialize,
+        asItIs,
+        request,
+        new Metadata(),
+        { deadline: Date.now() + deadlineMs },
+        (error, bytes) => {
+          if (error !== null) reject(new GrpcFailure(error));
+          else if (bytes !== undefined) resolve({ bytes, headers });
+        },
+      );
+      call.on('metadata', (received: Metadata) => {
+        headers = received.getMap();
+      });
+    });
+  }
+
+  /** The batches of a log, as bytes. Rejects with a `GrpcFailure`. */
+  async scanLogBatches(
+    request: Parameters<(typeof EventStoreService.scanLogBatches)['requestSerialize']>[0],
+    deadlineMs: number,
+  ): Promise<{ readonly batches: readonly Buffer[]; readonly headers: Readonly<Record<string, unknown>> }> {
+    const { path, requestSerialize } = EventStoreService.scanLogBatches;
+    const deadline = Date.now() + deadlineMs;
+    const stream = this.#raw.makeServerStreamRequest(path, requestSerialize, asItIs, request, new Metadata(), {
+      deadline,
+    });
+    let headers = {};
+    stream.on('metadata', (received: Metadata) => {
+      headers = received.getMap();
+    });
+    const batches: Buffer[] = [];
+    try {
+      for await (const batch of stream) batches.push(batch as Buffer);
+    } catch (error) {
+      throw error instanceof Error && 'code' in error ? new GrpcFailure(error as ServiceError) : error;
+    }
+    return { batches, headers };
+  }
+
+  /** The revision that `at` means, when it is a word: where the node redirects to. */
+  async revisionAt(
+    { name, at, minRevision }: { readonly name: string; readonly at: At; readonly minRevision?: number | undefined },
+    deadlineMs: number,
+  ): Promise<number> {
+    if (typeof at === 'number') return at;
+    const headers = minRevision === undefined ? {} : { 'x-min-revision': String(minRevision) };
+    const reply = await fetch(`${this.#address.http}/db/${name}/${at}`, {
+      headers,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(deadlineMs),
+    });
+    const text = await reply.text();
+    if (reply.status !== CACHED_STATUS) throw new HttpFailure(reply.status, text, reply.headers);
+    return Number(reply.headers.get('x-revision'));
+  }
+
+  /** What is at a path, read as JSON. */
+  async get(path: string, minRevision: number | undefined, deadlineMs: number): Promise<HttpReply> {
+    const reply = await fetch(`${this.#address.http}${path}`, {
+      headers: minRevision === undefined ? {} : { 'x-min-revision': String(minRevision) },
+      signal: AbortSignal.timeout(deadlineMs),
+    });
+    const text = await reply.text();
+    if (!reply.ok) throw new HttpFailure(reply.status, text, reply.headers);
+    const { headers } = reply;
+    const scope = {
+      databaseId: headers.get('x-database-id') ?? '',
+      revision: Number(headers.get('x-revision')),
+    };
+    return { scope, body: JSON.parse(text) };
+  }
+
+  [Symbol.dispose](): void {
+    this.#raw.close();
+    void this.grpc[Symbol.asyncDispose]();
+  }
+}
+
+function asItIs(bytes: Buffer): Buffer {
+  return bytes;
+}

@@ -1,0 +1,186 @@
+/**
+ * One node of a run: a host in the network, a disk, a clock, and one process after the other. Whoever ends a process says
+ * so before; every other end is a fault of the node.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream, type WriteStream, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type NodeProcess, startNode } from '../support/node-process.ts';
+import type { Disk } from './disk.ts';
+import type { Address } from './line.ts';
+import type { Host } from './network.ts';
+
+export interface MemberOptions {
+  /** From 1 on. */
+  readonly number: number;
+  readonly host: Host;
+  readonly disk: Disk;
+  /** The library that shifts the clock of a process; absent: clocks stay. */
+  readonly fakeTime: string | undefined;
+  /** host:port of the nodes that it may ask to be taken in; none for the one that begins the cluster. */
+  readonly seeds: readonly string[];
+  /** Where its log goes. */
+  readonly dir: string;
+  /** Hears of an end that nobody has asked for. */
+  readonly onMisbehaviour: (what: string) => void;
+}
+
+const PORTS = { grpc: 50_051, http: 3000, metrics: 9464, peer: 50_052 } as const;
+const SETTINGS = ['--wal-segment-bytes=4MiB', '--store-write-buffer-bytes=2MiB', '--ballast-bytes=8MiB'];
+/** Levels of a disk of any size. */
+const DISK_LEVELS = ['--disk-soft-bytes=24MiB', '--disk-hard-bytes=8MiB'];
+const FATAL_EXIT = 70;
+
+/** How a process may end: by SIGKILL, by SIGTERM, or because its disk fails. */
+const EXITS = { SIGKILL: 'SIGKILL', SIGTERM: 0, disk: FATAL_EXIT } as const;
+
+export class Member {
+  readonly number: number;
+  readonly name: string;
+  readonly address: Address;
+  readonly peer: string;
+  readonly disk: Disk;
+  readonly #options: MemberOptions;
+  readonly #log: WriteStream;
+  readonly #clockFile: string;
+  #process: NodeProcess | undefined;
+  #incarnation = 0;
+  readonly #allowed = new Set<number | string>();
+  #clockMs = 0;
+
+  constructor(options: MemberOptions) {
+    const { number, host, disk, dir } = options;
+    this.#options = options;
+    this.number = number;
+    this.name = `node-${number}`;
+    this.disk = disk;
+    this.address = { grpc: `${host.ip}:${PORTS.grpc}`, http: `http://${host.ip}:${PORTS.http}` };
+    this.peer = `${host.ip}:${PORTS.peer}`;
+    this.#log = createWriteStream(join(dir, `${this.name}.log`));
+    this.#clockFile = join(disk.path, 'clock');
+    this.setClock(0);
+  }
+
+  /** How many processes it has had. */
+  get incarnation(): number {
+    return this.#incarnation;
+  }
+
+  /** The process, while there is one that was ready once. */
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  get clockMs(): number {
+    return this.#clockMs;
+  }
+
+  /** Starts a process; resolves when it is ready. */
+  async start(): Promise<void> {
+    const { host, disk, seeds } = this.#options;
+    this.#incarnation += 1;
+    this.#allowed.clear();
+    const { incarnation } = this;
+    this.#log.write(`--- process ${incarnation}\n`);
+    const node = await startNode({
+      dataDir: disk.dataDir,
+      ports: Object.entries(PORTS).map(([name, port]) => `--${name}-port=${port}`),
+      settings: [
+        `--host=${host.ip}`,
+        `--node-name=${this.name}`,
+        `--zone=${this.name}`,
+        ...SETTINGS,
+        ...DISK_LEVELS,
+        ...(seeds.length === 0 ? [] : [`--join=${seeds.join(',')}`]),
+      ],
+      under: [...host.under, ...this.#clockCommand()],
+      onSpawn: (child) => this.#keepLog(child),
+    });
+    this.#process = node;
+    void node.ended.then((how) => this.#hasEnded(incarnation, how));
+  }
+
+  /** Ends the process with a signal; resolves when it has ended. Without a process it does nothing. */
+  async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    const node = this.#process;
+    if (node === undefined) return;
+    this.#allowed.add(EXITS[signal]);
+    node.kill(signal);
+    await node.ended;
+    this.#process = undefined;
+  }
+
+  /** Whether the process may end because of its disk. */
+  allowDiskFailure(isAllowed: boolean): void {
+    if (isAllowed) this.#allowed.add(EXITS.disk);
+    else this.#allowed.delete(EXITS.disk);
+  }
+
+  /** Resolves when the process has ended, or after so many milliseconds; answers whether it has. */
+  async endsWithin(limitMs: number): Promise<boolean> {
+    const node = this.#process;
+    if (node === undefined) return true;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => resolve(false), limitMs);
+    void node.ended.then(() => resolve(true));
+    const hasEnded = await promise;
+    clearTimeout(timer);
+    if (hasEnded) this.#process = undefined;
+    return hasEnded;
+  }
+
+  pause(): void {
+    this.#process?.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#process?.kill('SIGCONT');
+  }
+
+  /** Sets the clock of the node so far off the true time. Its monotonic clock goes on as it was. */
+  setClock(offsetMs: number): void {
+    this.#clockMs = offsetMs;
+    const sign = offsetMs < 0 ? '-' : '+';
+    writeFileSync(this.#clockFile, `${sign}${Math.abs(offsetMs) / 1000}\n`);
+  }
+
+  /** Lets the calls of all threads of the process fail, or take long, as strace says it; ends with the returned function. */
+  async inject(calls: string, how: string): Promise<() => Promise<void>> {
+    const { pid } = this;
+    if (pid === undefined) return async () => undefined;
+    const tracer = spawn(
+      'strace',
+      ['-f', '-q', '-o', '/dev/null', '-p', String(pid), '-e', `trace=${calls}`, '-e', `inject=${calls}:${how}`],
+      { stdio: 'ignore' },
+    );
+    const ended = once(tracer, 'exit');
+    await once(tracer, 'spawn');
+    return async () => {
+      tracer.kill('SIGTERM');
+      await ended;
+    };
+  }
+
+  #clockCommand(): readonly string[] {
+    const { fakeTime } = this.#options;
+    if (fakeTime === undefined) return [];
+    return [
+      'env',
+      `LD_PRELOAD=${fakeTime}`,
+      `FAKETIME_TIMESTAMP_FILE=${this.#clockFile}`,
+      'FAKETIME_CACHE_DURATION=1',
+      'FAKETIME_DONT_FAKE_MONOTONIC=1',
+      'DONT_FAKE_MONOTONIC=1',
+    ];
+  }
+
+  #keepLog(child: ChildProcess): void {
+    child.stderr?.on('data', (text: Buffer | string) => this.#log.write(text));
+  }
+
+  #hasEnded(incarnation: number, how: number | string): void {
+    this.#log.write(`--- process ${incarnation} ended with ${how}\n`);
+    if (!this.#allowed.has(how)) this.#options.onMisbehaviour(`${this.name} ended with ${how}`);
+  }
+}

@@ -1,0 +1,230 @@
+/**
+ * Does to the nodes what was drawn, in the rows of faults.ts, and puts everything right again. At most one fault at a time
+ * has to do with the process of a node. A majority is hit only after it was well for a while, and for a few seconds.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { Rng } from '../../test/simulation/engine/random.ts';
+import { nowUs } from './connection.ts';
+import { drawFault, type Fault, ROWS, type Target, type Way } from './faults.ts';
+import type { Member } from './member.ts';
+import type { Network } from './network.ts';
+import { Quorum } from './quorum.ts';
+
+/** A fault that was done. */
+export interface Done {
+  readonly fault: Fault;
+  readonly nodes: readonly string[];
+  /** The node that led the probed database then. */
+  readonly leader: string | undefined;
+  readonly fromUs: number;
+  toUs: number;
+}
+
+export interface NemesisOptions {
+  readonly seed: number;
+  readonly members: readonly Member[];
+  readonly network: Network;
+  /** Clocks can be set. */
+  readonly hasClocks: boolean;
+  readonly leader: () => string | undefined;
+  readonly onDone: (done: Done) => void;
+}
+
+const SETTLED_MS = 2500;
+const LOOK_MS = 50;
+const DISK_FAILS_WITHIN_MS = 4000;
+/** What the disk has done may come out a little later. */
+const DISK_ECHO_MS = 3000;
+
+export class Nemesis {
+  readonly done: Done[] = [];
+  readonly #options: NemesisOptions;
+  readonly #quorum: Quorum;
+  /** Nodes whose process a fault has to do with. */
+  readonly #taken = new Set<Member>();
+  #isOver = false;
+
+  constructor(options: NemesisOptions) {
+    this.#options = options;
+    this.#quorum = new Quorum(options.members.length);
+  }
+
+  /** Resolves when `stop` was called and every fault has ended. */
+  async run(): Promise<void> {
+    await Promise.all(ROWS.map((row) => this.#runRow(row)));
+  }
+
+  stop(): void {
+    this.#isOver = true;
+  }
+
+  async #runRow({ name, weights, pauseMsMean }: (typeof ROWS)[number]): Promise<void> {
+    const random = new Rng(this.#options.seed, `faults: ${name}`);
+    while (!this.#isOver) {
+      await delay(random.exponential(pauseMsMean));
+      const fault = drawFault(random, weights);
+      if (fault.kind === 'clock' && !this.#options.hasClocks) continue;
+      const members = await this.#whenItMay(fault);
+      if (members !== undefined) await this.#carryOut(fault, members);
+    }
+  }
+
+  /** Waits until the fault may be done; answers to whom. Undefined when the run is over before. */
+  async #whenItMay(fault: Fault): Promise<readonly Member[] | undefined> {
+    while (!this.#isOver) {
+      const members = this.#membersFor(fault);
+      const isFree = !hasToDoWithProcess(fault) || members.every((member) => !this.#taken.has(member));
+      const numbers = impairedBy(fault, members);
+      if (isFree && (this.#quorum.bears(numbers) || this.#quorum.isSettled(SETTLED_MS))) return members;
+      await delay(LOOK_MS);
+    }
+    return undefined;
+  }
+
+  #membersFor(fault: Fault): readonly Member[] {
+    const ordered = this.#from(fault.target);
+    if (fault.kind === 'kill') return ordered.slice(0, { one: 1, two: 2, all: ordered.length }[fault.count]);
+    if (fault.kind === 'restart' && fault.isRolling) return ordered;
+    if (fault.kind === 'partition') return ordered;
+    return ordered.slice(0, 1);
+  }
+
+  /** All members, from the target on. */
+  #from({ isLeader, draw }: Target): readonly Member[] {
+    const { members, leader } = this.#options;
+    const name = isLeader ? leader() : undefined;
+    const found = members.findIndex((member) => member.name === name);
+    const first = found === -1 ? draw % members.length : found;
+    return [...members.slice(first), ...members.slice(0, first)];
+  }
+
+  async #carryOut(fault: Fault, members: readonly Member[]): Promise<void> {
+    const hit = fault.kind === 'partition' ? members.slice(0, fault.way.endsWith('link') ? 2 : 1) : members;
+    const nodes = hit.map(({ name }) => name);
+    const done: Done = { fault, nodes, leader: this.#options.leader(), fromUs: nowUs(), toUs: 0 };
+    this.done.push(done);
+    const taken = hasToDoWithProcess(fault) ? members : [];
+    for (const member of taken) this.#taken.add(member);
+    try {
+      if (fault.kind === 'restart') await this.#restart(members);
+      else await this.#quorum.without(impairedBy(fault, members), () => this.#do(fault, members));
+    } finally {
+      for (const member of taken) this.#taken.delete(member);
+    }
+    done.toUs = nowUs();
+    this.#options.onDone(done);
+  }
+
+  async #do(fault: Exclude<Fault, { readonly kind: 'restart' }>, members: readonly Member[]): Promise<void> {
+    const [member] = members;
+    if (member === undefined) return;
+    switch (fault.kind) {
+      case 'kill':
+        await Promise.all(members.map((each) => each.end('SIGKILL')));
+        await delay(fault.downMs);
+        await Promise.all(members.map((each) => each.start()));
+        return;
+      case 'pause':
+        member.pause();
+        await delay(fault.durationMs);
+        member.resume();
+        return;
+      case 'partition':
+        return this.#partition(fault, members);
+      case 'slow-disk': {
+        const delayUs = fault.delayMs * 1000;
+        const end = await member.inject('fdatasync,fsync,pwrite64', `delay_exit=${delayUs}`);
+        await delay(fault.durationMs);
+        return end();
+      }
+      case 'sync-error':
+        return failSyncs(member, fault.error);
+      case 'full-disk':
+        return fillDisk(member, fault);
+      case 'clock':
+        return member.setClock(fault.offsetMs);
+    }
+  }
+
+  async #restart(members: readonly Member[]): Promise<void> {
+    for (const member of members) {
+      await this.#quorum.without([member.number], async () => {
+        await member.end('SIGTERM');
+        await member.start();
+      });
+    }
+  }
+
+  async #partition(fault: Extract<Fault, { readonly kind: 'partition' }>, members: readonly Member[]): Promise<void> {
+    const { network } = this.#options;
+    const numbers = members.map(({ number }) => number);
+    const [first = 0] = numbers;
+    if (fault.way === 'unplugged') {
+      await network.unplug(first);
+      await delay(fault.durationMs);
+      return network.plug(first);
+    }
+    const ways = waysOf(fault.way, numbers);
+    await Promise.all(ways.map(([from, to]) => network.close(from, to)));
+    await delay(fault.durationMs);
+    await Promise.all(ways.map(([from, to]) => network.open(from, to)));
+  }
+}
+
+/** The ways that are closed, each from a node to another, around the first of the numbers. */
+function waysOf(way: Way, [first = 0, ...others]: readonly number[]): readonly (readonly [number, number])[] {
+  const out = others.map((other) => [first, other] as const);
+  const back = others.map((other) => [other, first] as const);
+  switch (way) {
+    case 'unplugged':
+      return [];
+    case 'isolated':
+      return [...out, ...back];
+    case 'mute':
+      return out;
+    case 'deaf':
+      return back;
+    case 'one-link':
+      return [...out.slice(0, 1), ...back.slice(0, 1)];
+    case 'half-link':
+      return out.slice(0, 1);
+  }
+}
+
+/** The nodes that cannot be counted on while the fault lasts. */
+function impairedBy(fault: Fault, members: readonly Member[]): readonly number[] {
+  const numbers = members.map(({ number }) => number);
+  if (fault.kind === 'clock') return [];
+  if (fault.kind === 'kill') return numbers;
+  // Without one link, whoever reaches both goes on with either.
+  if (fault.kind === 'partition' && fault.way.endsWith('link')) return [];
+  return numbers.slice(0, 1);
+}
+
+function hasToDoWithProcess({ kind }: Fault): boolean {
+  return kind !== 'partition' && kind !== 'clock';
+}
+
+async function failSyncs(member: Member, error: string): Promise<void> {
+  member.allowDiskFailure(true);
+  const end = await member.inject('fdatasync,fsync', `error=${error}:when=1+`);
+  const hasEnded = await member.endsWithin(DISK_FAILS_WITHIN_MS);
+  await end();
+  await startAgain(member, hasEnded);
+}
+
+async function fillDisk(
+  member: Member,
+  { leftBytes, durationMs }: { readonly leftBytes: number; readonly durationMs: number },
+): Promise<void> {
+  member.allowDiskFailure(true);
+  await member.disk.fill(leftBytes);
+  const hasEnded = await member.endsWithin(durationMs);
+  member.disk.empty();
+  await startAgain(member, hasEnded);
+}
+
+async function startAgain(member: Member, hasEnded: boolean): Promise<void> {
+  if (hasEnded || (await member.endsWithin(DISK_ECHO_MS))) await member.start();
+  else member.allowDiskFailure(false);
+}

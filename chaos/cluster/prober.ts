@@ -1,0 +1,74 @@
+/**
+ * Measures how long nobody can write: small transactions to one database through every node, a few times a second,
+ * whatever became of those before. They are in the history, and are judged like all others.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Rng } from '../../test/simulation/engine/random.ts';
+import { History } from '../../test/simulation/history.ts';
+import { Connection } from './connection.ts';
+import type { Member } from './member.ts';
+
+export const PROBED = 'probed';
+const EVERY_MS = 100;
+const DEADLINE_MS = 2000;
+const OUTSTANDING_MAX = 10;
+
+export class Prober {
+  readonly history: History = new History();
+  readonly #connections: readonly Connection[];
+  readonly #random: Rng;
+  #running: Promise<unknown> = Promise.resolve();
+  #isOver = false;
+
+  constructor(members: readonly Member[], seed: number) {
+    this.#random = new Rng(seed, 'prober');
+    this.#connections = members.map((member) => this.#connect(member));
+  }
+
+  /** The name of the node that led the database at the last answer. */
+  get leader(): string | undefined {
+    return this.#connections
+      .flatMap(({ leader }) => leader ?? [])
+      .toSorted((a, b) => b.atUs - a.atUs)
+      .at(0)?.name;
+  }
+
+  /** A connection whose calls are in the history of this prober. */
+  connect(client: string, members: readonly [Member, ...Member[]]): Connection {
+    const random = this.#random.split(client);
+    return new Connection({ client, members, history: this.history, random, roamShare: 0.25, deadlineMs: 5000 });
+  }
+
+  start(): void {
+    this.#running = Promise.all(this.#connections.map((connection) => this.#probe(connection)));
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await this.#running;
+  }
+
+  #connect(member: Member): Connection {
+    const client = `prober at ${member.name}`;
+    const random = this.#random.split(client);
+    const members = [member] as const;
+    return new Connection({ client, members, history: this.history, random, roamShare: 0, deadlineMs: DEADLINE_MS });
+  }
+
+  async #probe(connection: Connection): Promise<void> {
+    const outstanding = new Set<Promise<unknown>>();
+    for (let count = 0; !this.#isOver; count += 1) {
+      await delay(EVERY_MS);
+      if (outstanding.size >= OUTSTANDING_MAX) continue;
+      const text = `${connection.client} ${count}`;
+      const event = { id: text, stream: 'probes', type: 'probed', subject: undefined, text, zeros: 0 };
+      const request = { name: PROBED, transactionId: randomUUID(), constraints: [], events: [event] };
+      const call = connection.call('transact', request);
+      outstanding.add(call);
+      void call.finally(() => outstanding.delete(call));
+    }
+    await Promise.all(outstanding);
+    connection[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,228 @@
+/**
+ * A run: nodes in a world of their own, clients and subscribers in epochs, faults, healing, and the verdict over all that
+ * anybody was told.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { checkAll } from '../../test/simulation/checks/all.ts';
+import { Evidence, type FinalDatabase } from '../../test/simulation/checks/evidence.ts';
+import { Rng } from '../../test/simulation/engine/random.ts';
+import { History } from '../../test/simulation/history.ts';
+import { Disk } from './disk.ts';
+import { Epoch } from './epoch.ts';
+import { type Figures, figuresOf } from './figures.ts';
+import { Member } from './member.ts';
+import { type Done, Nemesis } from './nemesis.ts';
+import { Network } from './network.ts';
+import { PROBED, Prober } from './prober.ts';
+import { laggards, must, readCopies, writeLastWords } from './truth.ts';
+
+export interface RunPlan {
+  readonly seed: number;
+  readonly nodes: number;
+  readonly minutes: number;
+  readonly hasFaults: boolean;
+  /** The library that shifts clocks; absent: no fault of clocks. */
+  readonly fakeTime: string | undefined;
+  /** Logs of the nodes go here, and the histories when something is wrong. */
+  readonly dir: string;
+  readonly report: (line: string) => void;
+}
+
+export interface Verdict extends Figures {
+  readonly problems: readonly string[];
+  readonly seconds: number;
+  readonly operations: number;
+  readonly acknowledged: number;
+  readonly unknown: number;
+  readonly databases: number;
+  readonly revisions: number;
+  readonly kills: number;
+  readonly partitions: number;
+  /** Faults by kind. */
+  readonly faults: Readonly<Record<string, number>>;
+}
+
+type Members = readonly [Member, ...Member[]];
+
+const EPOCH_MS = 15_000;
+const COPIES = 3;
+const DISK_BYTES = 192 * 2 ** 20;
+const DISK_BYTES_A_MINUTE = 24 * 2 ** 20;
+const CATCH_UP_MS = 20_000;
+const PROBLEMS_SHOWN = 40;
+
+export async function runCluster(plan: RunPlan): Promise<Verdict> {
+  const network = await Network.make();
+  const run = new Run(plan, network);
+  await run.start();
+  return run.verdict();
+}
+
+class Run {
+  readonly #plan: RunPlan;
+  readonly #network: Network;
+  readonly #problems: string[] = [];
+  readonly #epochs: Epoch[] = [];
+  readonly #fromMs = performance.now();
+  #done: readonly Done[] = [];
+  #prober: Prober | undefined;
+  #finals: readonly FinalDatabase[] = [];
+
+  constructor(plan: RunPlan, network: Network) {
+    this.#plan = plan;
+    this.#network = network;
+  }
+
+  async start(): Promise<void> {
+    const { seed, minutes, hasFaults, fakeTime } = this.#plan;
+    const members = await this.#startMembers();
+    const prober = new Prober(members, seed);
+    this.#prober = prober;
+    await must(prober.connect('opener', members), 'create', { name: PROBED });
+    prober.start();
+    const nemesis = new Nemesis({
+      seed,
+      members,
+      network: this.#network,
+      hasClocks: fakeTime !== undefined,
+      leader: () => prober.leader,
+      onDone: (done) => this.#say(`${done.fault.kind} ${JSON.stringify(done.fault)} ${done.nodes.join(' ')}`),
+    });
+    this.#done = nemesis.done;
+    const faults = hasFaults ? nemesis.run() : Promise.resolve();
+    faults.catch((failure: unknown) => this.#problem(`a fault could not be done or undone: ${String(failure)}`));
+    const endMs = performance.now() + minutes * 60_000;
+    while (performance.now() < endMs && this.#problems.length === 0) {
+      await this.#runEpoch(members, Math.min(EPOCH_MS, endMs - performance.now()));
+    }
+    nemesis.stop();
+    await faults.catch(() => undefined);
+    this.#say('healed');
+    await prober.stop();
+    // A node that misbehaves is not asked any further.
+    if (this.#problems.length === 0) await this.#judge(members, prober);
+  }
+
+  verdict(): Verdict {
+    const histories = [this.#prober, ...this.#epochs].flatMap((each) => each?.history ?? []);
+    const operations = histories.flatMap((history) => history.operations);
+    const transacts = histories.flatMap((history) => history.of('transact'));
+    const faults: Record<string, number> = {};
+    for (const { fault } of this.#done) faults[fault.kind] = (faults[fault.kind] ?? 0) + 1;
+    const kills = this.#done.flatMap(({ fault, nodes }) => (fault.kind === 'kill' ? nodes : [])).length;
+    if (this.#problems.length > 0) this.#keep(histories);
+    return {
+      problems: this.#problems.slice(0, PROBLEMS_SHOWN),
+      seconds: Math.round((performance.now() - this.#fromMs) / 1000),
+      operations: operations.length,
+      acknowledged: transacts.filter(({ outcome }) => outcome.kind === 'ok' && outcome.value.kind === 'recorded')
+        .length,
+      unknown: operations.filter(({ outcome }) => outcome.kind === 'unknown').length,
+      databases: this.#finals.length,
+      revisions: this.#finals.reduce((sum, { revision }) => sum + revision, 0),
+      kills,
+      partitions: faults['partition'] ?? 0,
+      faults,
+      ...figuresOf(this.#prober?.history ?? new History(), this.#done),
+    };
+  }
+
+  async #startMembers(): Promise<Members> {
+    const { nodes, minutes, fakeTime, dir } = this.#plan;
+    const members: Member[] = [];
+    for (let number = 1; number <= nodes; number += 1) {
+      const member = new Member({
+        number,
+        host: await this.#network.add(number),
+        disk: await Disk.mount(`node-${number}`, DISK_BYTES + Math.ceil(minutes * DISK_BYTES_A_MINUTE)),
+        fakeTime,
+        seeds: members.map(({ peer }) => peer),
+        dir,
+        onMisbehaviour: (what) => this.#problem(what),
+      });
+      await member.start();
+      members.push(member);
+      this.#say(`${member.name} is ready at ${member.address.grpc}`);
+    }
+    return members as unknown as Members;
+  }
+
+  async #runEpoch(members: Members, durationMs: number): Promise<void> {
+    const { seed } = this.#plan;
+    const number = this.#epochs.length + 1;
+    const epoch = new Epoch({ number, seed, members, onMisbehaviour: (what) => this.#problem(what) });
+    this.#epochs.push(epoch);
+    epoch.start();
+    await delay(durationMs);
+    await epoch.stop();
+    await epoch.stopListening();
+    this.#say(`epoch ${number}: ${epoch.history.operations.length} operations`);
+  }
+
+  async #judge(members: Members, prober: Prober): Promise<void> {
+    try {
+      const listed = await must(prober.connect('reader', members), 'list', {});
+      const names = listed.map(({ name }) => name);
+      for (const epoch of this.#epochs) {
+        epoch.listen();
+        const kept = names.filter((name) => name.startsWith(epoch.prefix));
+        await writeLastWords(epoch.connect('last'), kept, new Rng(this.#plan.seed, `${epoch.prefix}last words`));
+        await this.#judgeEpoch(epoch, members, kept);
+      }
+      const copies = await readCopies([PROBED], members, COPIES);
+      this.#check(
+        prober.history,
+        copies.map(({ final }) => final),
+        'prober',
+      );
+    } catch (failure) {
+      this.#problem(failure instanceof Error ? (failure.stack ?? failure.message) : String(failure));
+    }
+  }
+
+  async #judgeEpoch(epoch: Epoch, members: Members, names: readonly string[]): Promise<void> {
+    const copies = await readCopies(names, members, COPIES);
+    const finals = copies.map(({ final }) => final);
+    const untilMs = performance.now() + CATCH_UP_MS;
+    while (laggards(epoch.followers, finals).length > 0 && performance.now() < untilMs) await delay(100);
+    const behind = laggards(epoch.followers, finals);
+    await epoch.stopListening();
+    const judged = finals.map((final) => ({
+      ...final,
+      followers: behind.filter(({ databaseId }) => databaseId === final.databaseId),
+    }));
+    this.#check(epoch.history, judged, `epoch ${epoch.number}`);
+  }
+
+  #check(history: History, finals: readonly FinalDatabase[], what: string): void {
+    this.#finals = [...this.#finals, ...finals.map((final) => ({ ...final, transactions: [] }))];
+    for (const fault of checkAll(new Evidence(history, finals))) this.#problem(`${what}: ${fault}`);
+    for (const { kind, number, client, outcome } of history.operations) {
+      if (outcome.kind === 'error' && outcome.code === 'internal') {
+        this.#problem(`${what}: #${number} ${kind} by ${client} was answered with a bug of the server`);
+      }
+    }
+  }
+
+  /** What there is to look at when something was wrong. */
+  #keep(histories: readonly History[]): void {
+    const dir = join(this.#plan.dir, 'history');
+    mkdirSync(dir, { recursive: true });
+    for (const [number, history] of histories.entries()) {
+      const lines = [...history.operations, ...history.subscriptions].map((each) => JSON.stringify(each));
+      writeFileSync(join(dir, `${number}.ndjson`), `${lines.join('\n')}\n`);
+    }
+    writeFileSync(join(dir, 'faults.ndjson'), this.#done.map((each) => `${JSON.stringify(each)}\n`).join(''));
+  }
+
+  #say(line: string): void {
+    this.#plan.report(`${((performance.now() - this.#fromMs) / 1000).toFixed(1).padStart(7)} ${line}`);
+  }
+
+  #problem(what: string): void {
+    this.#say(`PROBLEM: ${what}`);
+    this.#problems.push(what);
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * What is left when everything has healed: every database takes a write and is read from every node that holds it, and all
+ * of them must have the same. That is the truth which the histories are held against.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { type FinalDatabase } from '../../test/simulation/checks/evidence.ts';
+import { DatabaseModel, isAfter } from '../../test/simulation/checks/model.ts';
+import { expectedBehind } from '../../test/simulation/checks/subscriptions.ts';
+import { Rng } from '../../test/simulation/engine/random.ts';
+import { type CallKind, type Calls, History } from '../../test/simulation/history.ts';
+import { Sketches } from '../../test/simulation/workload/sketches.ts';
+import { Connection } from './connection.ts';
+import type { Follower } from './follower.ts';
+import type { Member } from './member.ts';
+
+/** After healing every call succeeds within this time. */
+const HEALED_WITHIN_MS = 60_000;
+const RETRY_MS = 200;
+const SIDE_BY_SIDE = 4;
+
+export interface Copies {
+  readonly final: FinalDatabase;
+  /** The nodes that hold it. */
+  readonly holders: readonly string[];
+}
+
+/** Asks until it is answered. @throws Error with the last answer when it never is. */
+export async function must<Kind extends CallKind>(
+  connection: Connection,
+  kind: Kind,
+  request: Calls[Kind]['request'],
+): Promise<Calls[Kind]['value']> {
+  const deadlineMs = performance.now() + HEALED_WITHIN_MS;
+  for (;;) {
+    const { outcome } = await connection.call(kind, request);
+    if (outcome.kind === 'ok') return outcome.value;
+    if (performance.now() > deadlineMs) {
+      throw new Error(`A healed cluster does not ${kind} ${JSON.stringify(request)}: ${JSON.stringify(outcome)}`);
+    }
+    await delay(RETRY_MS);
+  }
+}
+
+/** Writes once more to each of these databases. */
+export async function writeLastWords(connection: Connection, names: readonly string[], random: Rng): Promise<void> {
+  const sketches = new Sketches(random);
+  await sideBySide(names, async (name) => {
+    const request = { name, transactionId: sketches.transactionId(), constraints: [], events: sketches.events('last') };
+    await must(connection, 'transact', request);
+  });
+}
+
+/** Reads each of these databases from every node. Throws with what is different between two of them. */
+export function readCopies(
+  names: readonly string[],
+  members: readonly [Member, ...Member[]],
+  copies: number,
+): Promise<readonly Copies[]> {
+  const readers = members.map((member) => readerAt(member));
+  return sideBySide(names, async (name) => {
+    const found = await Promise.all(readers.map(async (reader) => ({ reader, final: await readCopy(reader, name) })));
+    const holding = found.flatMap(({ reader, final }) => (final === undefined ? [] : [{ name: reader.client, final }]));
+    const [first, ...others] = holding;
+    if (first === undefined || holding.length < Math.min(copies, members.length)) {
+      throw new Error(`${name} is held by ${holding.length} of ${members.length} nodes, not by ${copies}`);
+    }
+    for (const other of others) {
+      const difference = differenceOf(first.final, other.final);
+      if (difference !== undefined) throw new Error(`${name}: ${first.name} and ${other.name} differ: ${difference}`);
+    }
+    return { final: first.final, holders: holding.map(({ name: holder }) => holder) };
+  });
+}
+
+/** The places of subscribers that have not got everything of the databases that are left. */
+export function laggards(followers: readonly Follower[], finals: readonly FinalDatabase[]): readonly Laggard[] {
+  return followers.flatMap(({ options: { client, name, selector, history }, place }) => {
+    const final = finals.find((each) => each.name === name);
+    if (final === undefined) return [];
+    const { databaseId, transactions, revision } = final;
+    const after = place?.databaseId === databaseId ? place.after : { revision: 0, index: 0 };
+    const events = new DatabaseModel(transactions).events(revision);
+    const isMissing = expectedBehind(events, { selector, after }).some((event) => isAfter(event, after));
+    const number = history.subscriptions.findLast((each) => each.client === client)?.number ?? -1;
+    return isMissing ? [{ databaseId, client, number }] : [];
+  });
+}
+
+export interface Laggard {
+  readonly databaseId: string;
+  readonly client: string;
+  readonly number: number;
+}
+
+async function sideBySide<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  const left = [...items.entries()];
+  const worker = async (): Promise<void> => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) results[next[0]] = await work(next[1]);
+  };
+  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, worker));
+  return results;
+}
+
+/** Undefined when the node holds no copy. */
+async function readCopy(reader: Connection, name: string): Promise<FinalDatabase | undefined> {
+  const { outcome } = await reader.call('describe', { name, at: 'latest' });
+  if (outcome.kind === 'error' && outcome.reason === 'NotReplica') return undefined;
+  const { createdAtMs } = await must(reader, 'describe', { name, at: 'latest' });
+  const log = await must(reader, 'log', { name, start: 0, direction: 'forward', limit: 0 });
+  const { databaseId, revision, transactions } = log;
+  const { chainHash } = await must(reader, 'describe', { name, at: revision });
+  return { name, databaseId, revision, chainHash, createdAtMs, transactions, followers: [] };
+}
+
+function readerAt(member: Member): Connection {
+  const random = new Rng(0, member.name);
+  const habits = { history: new History(), random, roamShare: 0, deadlineMs: 30_000 };
+  return new Connection({ client: member.name, members: [member], ...habits });
+}
+
+function differenceOf(one: FinalDatabase, other: FinalDatabase): string | undefined {
+  for (const key of ['databaseId', 'revision', 'chainHash', 'createdAtMs'] as const) {
+    if (one[key] !== other[key]) return `${key} ${one[key]} and ${other[key]}`;
+  }
+  const place = one.transactions.findIndex((transaction, at) => {
+    const twin = other.transactions[at];
+    return twin === undefined || JSON.stringify(transaction) !== JSON.stringify(twin);
+  });
+  return place === -1 ? undefined : `revision ${place + 1}`;
+}
