@@ -9,11 +9,11 @@
  *   G5 every quorum has a disk that holds what is committed
  *   G6 whoever a replica would vote for holds what that replica knows to be committed
  *   G7 what is committed stands in the log of every leader of a later term
- *   G8 what a leader has committed is on the disks of a quorum
+ *   G8 what a leader has committed is on the disks of a quorum of those who voted when it was
  */
 import { assert } from '#base';
 import { type Entry, type EntryId, type Membership, type RaftState, type ReplicaId, tally } from '#raft';
-import type { Replica, World } from './world.ts';
+import type { History, Replica, World } from './world.ts';
 
 interface View {
   readonly id: ReplicaId;
@@ -28,7 +28,7 @@ export function checkGroup(world: World): void {
   const views = [...world.replicas.values()].map((replica) => viewOf(world.history.committed, replica));
   for (const one of views) {
     for (const other of views) if (one.id !== other.id) checkPair(one, other);
-    checkDisks(one, views);
+    checkDisks(one, views, world.history);
   }
 }
 
@@ -66,7 +66,7 @@ function checkLogMatching(one: View, other: View): void {
   }
 }
 
-function checkDisks(one: View, views: readonly View[]): void {
+function checkDisks(one: View, views: readonly View[], { committers }: History): void {
   const holders = new Set<ReplicaId>();
   for (const { id, disk } of views) {
     if (disk.length >= one.commit && agree(disk, one.log, one.commit)) holders.add(id);
@@ -75,7 +75,8 @@ function checkDisks(one: View, views: readonly View[]): void {
   const lacking = tally(one.membership.voters, (voter) => !holders.has(voter));
   assert(lacking !== 'won', 'G5: every quorum has a disk that holds what is committed', [one.id, one.commit]);
   if (one.state?.role.kind !== 'leader') return;
-  const durable = views.some(({ membership }) => tally(membership.voters, (voter) => holders.has(voter)) === 'won');
+  const { [one.commit - 1]: sets = [] } = committers;
+  const durable = one.commit === 0 || sets.some((voters) => tally(voters, (voter) => holders.has(voter)) === 'won');
   assert(durable, 'G8: what a leader commits is on the disks of a quorum', [one.id, one.commit]);
 }
 

@@ -70,6 +70,8 @@ export interface Envelope {
 export interface History {
   /** Entry n + 1 stands at n. */
   readonly committed: readonly Entry[];
+  /** Whose disks entry n + 1 was committed by, at n: one of these sets, those before and after the step that did it. */
+  readonly committers: readonly (readonly Membership['voters'][])[];
   readonly leaders: ReadonlyMap<Term, ReplicaId>;
   /** Votes that were sent, by term and voter. */
   readonly votes: ReadonlyMap<string, ReplicaId>;
@@ -121,7 +123,7 @@ export function worldOf(beginnings: readonly Beginning[], core: Core = step): Wo
     nowMs: 0,
     replicas: new Map(replicas.map((replica) => [replica.id, replica])),
     network: [],
-    history: { committed: [], leaders: new Map(), votes: new Map() },
+    history: { committed: [], committers: [], leaders: new Map(), votes: new Map() },
   };
 }
 
@@ -290,12 +292,13 @@ function remembered(
   { before, after }: { readonly before: RaftState; readonly after: RaftState },
   effects: readonly Effect[],
 ): History {
-  let { committed, leaders, votes } = history;
+  let { committed, committers, leaders, votes } = history;
   const { term } = after.hardState;
   const { self } = after.config;
   if (after.commit > committed.length) {
     const added = after.log.runs.flat().filter(({ index }) => index > committed.length && index <= after.commit);
     committed = [...committed, ...added];
+    committers = [...committers, ...added.map(() => [before.membership.voters, after.membership.voters])];
     assert(committed.length === after.commit, 'What is committed is in the log of who says so', after.commit);
   }
   if (after.role.kind === 'leader' && before.role.kind !== 'leader') {
@@ -312,7 +315,7 @@ function remembered(
     if (other === undefined) votes = new Map(votes).set(key, effect.to);
   }
   const isSame = committed === history.committed && leaders === history.leaders && votes === history.votes;
-  return isSame ? history : { committed, leaders, votes };
+  return isSame ? history : { committed, committers, leaders, votes };
 }
 
 /** No two state machines apply different entries at the same place. */
