@@ -159,8 +159,9 @@ export class CoreThread implements CoreLink {
 
   #report(message: ReportMessage): void {
     const { report, measures } = unpackReport(message);
-    this.#listeners.onMeasures(measures);
+    // Whoever waits for an answer gets it first.
     this.#onReport(report);
+    this.#listeners.onMeasures(measures);
   }
 
   #post(message: ToCore, transfers: readonly ArrayBuffer[] = []): void {

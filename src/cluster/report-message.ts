@@ -15,9 +15,10 @@
  *               term | last index | committed index | applied index
  */
 import { DatabaseError, type ErrorCode, type ErrorDetails, type NodeId, toGroupId, toNodeId, toRevision } from '#base';
-import type { Report, Settlement, Token } from './link.ts';
+import type { PersistedFacts } from '#storage';
+import type { AppliedRevision, GroupLeader, Report, Settlement, Token } from './link.ts';
 import type { CatalogChange } from './node.ts';
-import type { CoreLevels, Measures } from './observer.ts';
+import type { CoreLevels, Measures, WrittenFacts } from './observer.ts';
 import type { Outcome } from './outcome.ts';
 
 type Numbers = Float64Array<ArrayBuffer>;
@@ -115,45 +116,77 @@ function unpackNumbers(
   numbers: Numbers,
   others: readonly Settlement[],
 ): { readonly report: Report; readonly measures: Measures } {
-  let at = 0;
-  const take = (): number => numbers[at++] ?? Number.NaN;
-  const rows = <Row>(count: number, row: () => Row): Row[] => Array.from({ length: count }, row);
-  const [committedCount, appliedCount, leaderCount, admittedCount] = [take(), take(), take(), take()];
-  const [syncCount, writeCount] = [take(), take()];
-  const settlements = rows<Settlement>(committedCount, () => ({
-    kind: 'outcome',
-    token: take(),
-    outcome: {
-      kind: 'committed',
-      revision: toRevision(take()),
-      basis: toRevision(take()),
-      recordedTimeMs: take(),
-      eventCount: take(),
-      storedIds: [],
-    },
-  }));
+  const parts = new Parts(numbers);
+  const settlements: Settlement[] = [];
+  for (let left = parts.counts.committed; left > 0; left--) settlements.push(takeCommitted(parts));
   for (const other of others) settlements.push(other);
-  const applied = rows(appliedCount, () => ({ group: toGroupId(take()), revision: toRevision(take()) }));
-  const leaders = rows(leaderCount, () => ({ group: toGroupId(take()), node: nodeOrNobody(take()) }));
-  const admitted = rows(admittedCount, take);
-  const syncs = rows(syncCount, () => ({ bytes: take(), elapsedMs: take() }));
-  const writes = rows(writeCount, () => ({ entryCount: take(), elapsedMs: take() }));
+  const applied: AppliedRevision[] = [];
+  for (let left = parts.counts.applied; left > 0; left--)
+    applied.push({ group: toGroupId(parts.take()), revision: toRevision(parts.take()) });
+  const leaders: GroupLeader[] = [];
+  for (let left = parts.counts.leaders; left > 0; left--)
+    leaders.push({ group: toGroupId(parts.take()), node: nodeOrNobody(parts.take()) });
+  const admitted: Token[] = [];
+  for (let left = parts.counts.admitted; left > 0; left--) admitted.push(parts.take());
+  return { report: { catalog: [], applied, leaders, admitted, settlements }, measures: takeMeasures(parts) };
+}
+
+/** The numbers of a report, one after the other. */
+class Parts {
+  readonly counts: Record<'committed' | 'applied' | 'leaders' | 'admitted' | 'syncs' | 'writes', number>;
+  readonly #numbers: Numbers;
+  #at = 0;
+
+  constructor(numbers: Numbers) {
+    this.#numbers = numbers;
+    this.counts = {
+      committed: this.take(),
+      applied: this.take(),
+      leaders: this.take(),
+      admitted: this.take(),
+      syncs: this.take(),
+      writes: this.take(),
+    };
+  }
+
+  take(): number {
+    return this.#numbers[this.#at++] ?? Number.NaN;
+  }
+}
+
+function takeCommitted(parts: Parts): Settlement {
+  const token = parts.take();
+  const revision = toRevision(parts.take());
+  const basis = toRevision(parts.take());
+  const recordedTimeMs = parts.take();
+  const eventCount = parts.take();
   return {
-    report: { catalog: [], applied, leaders, admitted, settlements },
-    measures: {
-      syncs,
-      writes,
-      elections: take(),
-      followings: take(),
-      committed: take(),
-      levels: takeLevels(take),
-    },
+    kind: 'outcome',
+    token,
+    outcome: { kind: 'committed', revision, basis, recordedTimeMs, eventCount, storedIds: [] },
   };
 }
 
-function takeLevels(take: () => number): CoreLevels {
-  const groups = { openGroups: take(), ledGroups: take(), followedGroups: take() };
-  return { ...groups, term: take(), lastIndex: take(), committedIndex: take(), appliedIndex: take() };
+function takeMeasures(parts: Parts): Measures {
+  const syncs: PersistedFacts[] = [];
+  for (let left = parts.counts.syncs; left > 0; left--) syncs.push({ bytes: parts.take(), elapsedMs: parts.take() });
+  const writes: WrittenFacts[] = [];
+  for (let left = parts.counts.writes; left > 0; left--)
+    writes.push({ entryCount: parts.take(), elapsedMs: parts.take() });
+  const [elections, followings, committed] = [parts.take(), parts.take(), parts.take()];
+  return { syncs, writes, elections, followings, committed, levels: takeLevels(parts) };
+}
+
+function takeLevels(parts: Parts): CoreLevels {
+  return {
+    openGroups: parts.take(),
+    ledGroups: parts.take(),
+    followedGroups: parts.take(),
+    term: parts.take(),
+    lastIndex: parts.take(),
+    committedIndex: parts.take(),
+    appliedIndex: parts.take(),
+  };
 }
 
 function nodeOrNobody(value: number): NodeId | undefined {
