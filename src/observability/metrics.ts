@@ -2,7 +2,7 @@
  * The port by which layers count, and its adapter on prom-client.
  *
  * A layer asks once for the child of a metric with its labels and keeps it: label handling costs there, and an
- * increment is then an addition. Values that are cheaper to read than to keep (sizes, depths) are set in a callback
+ * increment is then an addition (pending-values.ts). Values that are cheaper to read than to keep (sizes, depths) are set in a callback
  * just before a scrape.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
@@ -16,6 +16,7 @@ import type {
   HistogramLabels,
   HistogramName,
 } from './metric-names.ts';
+import { PendingCount, PendingLevel, PendingObservations } from './pending-values.ts';
 
 export interface Count {
   /** Adds `by`, 1 unless given; never negative. */
@@ -51,27 +52,50 @@ export function createMetrics(options: { readonly runtime: boolean }): Metrics {
   const counters = registerAll({ ...COUNTERS }, (shape) => new Counter({ ...shape, registers: [registry] }));
   const gauges = registerAll({ ...GAUGES }, (shape) => new Gauge({ ...shape, registers: [registry] }));
   const histograms = registerAll({ ...HISTOGRAMS }, (shape) => new Histogram({ ...shape, registers: [registry] }));
+  const countOf = keptByLabels((name: CounterName, labels: Labels) => {
+    const child = counters(name).labels(labels);
+    return new PendingCount((sum) => child.inc(sum));
+  });
+  const levelOf = keptByLabels((name: GaugeName, labels: Labels) => {
+    const child = gauges(name).labels(labels);
+    return new PendingLevel((value) => child.set(value));
+  });
+  const observationsOf = keptByLabels((name: HistogramName, labels: Labels) => {
+    const child = histograms(name).labels(labels);
+    return new PendingObservations((value) => child.observe(value));
+  });
   return {
-    counter: (name, labels) => {
-      const child = counters(name).labels(limiter.within(name, labels));
-      return { add: (by = 1) => child.inc(by) };
-    },
-    gauge: (name, labels) => {
-      const child = gauges(name).labels(limiter.within(name, labels));
-      return { set: (value) => child.set(value), move: (by) => child.inc(by) };
-    },
-    histogram: (name, labels) => {
-      const child = histograms(name).labels(limiter.within(name, labels));
-      return { observe: (value) => child.observe(value) };
-    },
+    counter: (name, labels) => countOf.child(name, limiter.within(name, labels)),
+    gauge: (name, labels) => levelOf.child(name, limiter.within(name, labels)),
+    histogram: (name, labels) => observationsOf.child(name, limiter.within(name, labels)),
     beforeScrape: (collect) => {
       collectors.push(collect);
     },
     render: async () => {
       for (const collect of collectors) await collect();
+      for (const { all } of [countOf, levelOf, observationsOf]) for (const child of all()) child.handOver();
       return { contentType: registry.contentType, body: await registry.metrics() };
     },
   };
+}
+
+type Labels = Record<string, string>;
+
+/** Children by metric and labels: whoever asks for the same ones again gets the same child. */
+function keptByLabels<Name extends string, Child>(
+  make: (name: Name, labels: Labels) => Child,
+): { readonly child: (name: Name, labels: Labels) => Child; readonly all: () => Iterable<Child> } {
+  const kept = new Map<string, Child>();
+  const child = (name: Name, labels: Labels): Child => {
+    const pairs = Object.entries(labels).map((pair) => JSON.stringify(pair));
+    const key = `${name} ${pairs.toSorted().join()}`;
+    const known = kept.get(key);
+    if (known !== undefined) return known;
+    const made = make(name, labels);
+    kept.set(key, made);
+    return made;
+  };
+  return { child, all: () => kept.values() };
 }
 
 interface MetricShape {

@@ -21,6 +21,23 @@ test('a counter, a gauge and a histogram are rendered with their labels', async 
   expect(body).toContain('cairn_wal_fsync_duration_seconds_bucket{le="0.002"} 0');
 });
 
+test('what was counted and observed is read once, however much it is and whoever has asked for the child', async () => {
+  const metrics = createMetrics({ runtime: false });
+  const proposals = metrics.histogram('cairn_raft_proposal_duration_seconds', {});
+  for (let i = 0; i < 700; i++) proposals.observe(0.5);
+  for (let i = 0; i < 3; i++) metrics.counter('cairn_rejected_total', { reason: 'overload' }).add();
+  const first = await metrics.render();
+  proposals.observe(0.5);
+  metrics.gauge('cairn_raft_term', {}).set(7);
+  const second = await metrics.render();
+
+  expect(first.body).toContain('cairn_raft_proposal_duration_seconds_count 700');
+  expect(first.body).toContain('cairn_rejected_total{reason="overload"} 3');
+  expect(second.body).toContain('cairn_raft_proposal_duration_seconds_count 701');
+  expect(second.body).toContain('cairn_rejected_total{reason="overload"} 3');
+  expect(second.body).toContain('cairn_raft_term 7');
+});
+
 test('a label with open values counts the values beyond its bound as other (O1)', async () => {
   const metrics = createMetrics({ runtime: false });
   for (let i = 0; i < 130; i++) metrics.gauge('cairn_database_revision', { database: `db-${i}` }).set(i);

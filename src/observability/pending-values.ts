@@ -1,0 +1,71 @@
+/**
+ * What is counted and measured, as plain numbers until somebody reads it.
+ *
+ * prom-client validates, hashes and looks up labels with every increment. That is little when it is done again and again;
+ * for a lone request, whose code is cold, it is as much as some of the work that is counted. So a value is kept here
+ * at the price of an addition, and handed over before a scrape; observations, which cannot be added up, as soon as there
+ * are many of them.
+ */
+
+/** Observations that wait at most. */
+const OBSERVATIONS_MAX = 256;
+
+export class PendingCount {
+  readonly #handOver: (sum: number) => void;
+  /** Undefined: not touched since the last time. */
+  #sum: number | undefined;
+
+  constructor(handOver: (sum: number) => void) {
+    this.#handOver = handOver;
+  }
+
+  add(by = 1): void {
+    this.#sum = (this.#sum ?? 0) + by;
+  }
+
+  handOver(): void {
+    if (this.#sum !== undefined) this.#handOver(this.#sum);
+    this.#sum = undefined;
+  }
+}
+
+export class PendingLevel {
+  readonly #handOver: (value: number) => void;
+  /** Undefined: never set. */
+  #value: number | undefined;
+
+  constructor(handOver: (value: number) => void) {
+    this.#handOver = handOver;
+  }
+
+  set(value: number): void {
+    this.#value = value;
+  }
+
+  move(by: number): void {
+    this.#value = (this.#value ?? 0) + by;
+  }
+
+  handOver(): void {
+    if (this.#value !== undefined) this.#handOver(this.#value);
+  }
+}
+
+export class PendingObservations {
+  readonly #handOver: (value: number) => void;
+  #values: number[] = [];
+
+  constructor(handOver: (value: number) => void) {
+    this.#handOver = handOver;
+  }
+
+  observe(value: number): void {
+    if (this.#values.push(value) >= OBSERVATIONS_MAX) this.handOver();
+  }
+
+  handOver(): void {
+    const values = this.#values;
+    this.#values = [];
+    for (const value of values) this.#handOver(value);
+  }
+}
