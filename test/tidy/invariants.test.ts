@@ -42,6 +42,7 @@ describe('invariantsAreTested', () => {
     ' * - **R1** Text.',
     ' * - **R1:** Text.',
     '// R1  Text.',
+    ' *   R10 Text.',
     ' *   TH1  Text.',
   ])('reads the statement %s', (line) => {
     expect(invariantsAreTested(treeOf({ 'src/raft/a.ts': line }))).toHaveLength(1);

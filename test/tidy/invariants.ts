@@ -1,12 +1,12 @@
 /**
  * Numbered invariants. They are stated in header comments of src and scripts, one to a line or paragraph that begins
- * with the number and two blanks or a colon ("*   R1  A term never goes back."), and cited by number where they are
- * kept and where they are tested.
+ * with the number and two blanks or a colon ("*   R1  A term never goes back."), or indented in a list of them with one
+ * blank behind ("*   R10 What is committed …"), and cited by number where they are kept and where they are tested.
  */
 import { type Fault, type Tree, tests, under } from './tree.ts';
 
 const STATEMENT =
-  /^\s*(?:\*|\/\/)\s+(?:[-*] )?(?:\*\*([A-Z]{1,2}\d{1,3})[:.]?\*\*|([A-Z]{1,2}\d{1,3})(?:[:.] |  )) *\S/;
+  /^\s*(?:\*|\/\/)(?:\s+(?:[-*] )?(?:\*\*([A-Z]{1,2}\d{1,3})[:.]?\*\*|([A-Z]{1,2}\d{1,3})(?:[:.] |  ))|\s{3}([A-Z]{1,2}\d{1,3}) ) *\S/;
 
 interface Statement {
   readonly id: string;
@@ -31,8 +31,8 @@ function statements(tree: Tree): readonly Statement[] {
   const files = [...under(tree, /^(?:src|scripts)\/.*\.(?:ts|mjs)$/)].filter(([path]) => !path.includes('/gen/'));
   return files.flatMap(([path, text]) =>
     text.split('\n').flatMap((line) => {
-      const [, bold, plain] = STATEMENT.exec(line) ?? [];
-      const id = bold ?? plain;
+      const [, bold, plain, listed] = STATEMENT.exec(line) ?? [];
+      const id = bold ?? plain ?? listed;
       return id === undefined ? [] : [{ id, path }];
     }),
   );
