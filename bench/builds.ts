@@ -1,15 +1,22 @@
 /**
- * Builds of the server against one another, or one build under several options, in turn: appends by gRPC, or starts.
+ * Builds of the server against one another, or one build under several options, in turn: appends, reads, starts, memory.
  *
  *   node --conditions=source bench/builds.ts [--loads 64x1,16x100] [--rounds 5] [--seconds 2] [--warm-up 4] \\
  *     old=../old new=. 'large=. --max-semi-space-size=64 MALLOC_ARENA_MAX=2'
  *   node --conditions=source bench/builds.ts --measure start [--rounds 9] [--settle 5] [--events 0] old=../old new=.
+ *   node --conditions=source bench/builds.ts --measure read [--loads selector-1,selector-16,selector-16-far,scan,scan-batches] [--events 1000000] \\
+ *     [--rounds 5] [--seconds 2] [--warm-up 4] old=../old new=.
+ *   node --conditions=source bench/builds.ts --measure memory [--events 1000000] [--rounds 5] [--seconds 2] old=../old new=.
  *
  * A contender is a name, the checkout that it is built in (npm run build), and options of Node and variables of the
- * environment for it. `append` prints for each load (callers x events) a table, and the processor time of an event by
- * thread (front: the main thread; V8Worker: collections and compilations of all; libuv-worker: LevelDB's batches), and at
- * the end the resident memory of each. `start` starts and stops each of them again and again, over as many events: what a start takes, and what the node
- * holds when it has had nothing to do for so many seconds.
+ * environment for it.
+ *
+ *   append  For each load (callers x events) a table, and the processor time of an event by thread (front: the main thread;
+ *           V8Worker: collections and compilations of all; libuv-worker: LevelDB's batches). Then the memory of each.
+ *   read    The same for reads of so many events. `far`: the next read finds its events in other pages than the last.
+ *   start   Starts and stops each again and again, over so many events: what a start takes, and what the node holds when
+ *           it has had nothing to do for so many seconds.
+ *   memory  Loads so many events into a node of its own in each round and reads them: what that cost, and what it holds.
  */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -20,34 +27,53 @@ import { residentMemory } from './support/process-cpu.ts';
 import { type Contender, compete, type Sample, table, type Workload } from './support/sample.ts';
 import { ThreadTimes } from './support/thread-times.ts';
 import { nodeAppend } from './workloads/append.ts';
-import { competeByStarts, type StartContender } from './workloads/start.ts';
+import {
+  type BuildContender,
+  competeByMemory,
+  competeByReads,
+  READ_LOADS,
+  type ReadLoad,
+} from './workloads/loaded-builds.ts';
+import { competeByStarts } from './workloads/start.ts';
 
 const EVENT_BYTES = 256;
-const MEASURES = ['append', 'start'] as const;
+const MEASURES = ['append', 'read', 'start', 'memory'] as const;
+const EVENTS_LOADED = 1_000_000;
 
 const { values, positionals } = readCommandLine();
 const rounds = readNumber('rounds', values.rounds, { min: 1, isWhole: true });
 const seconds = readNumber('seconds', values.seconds, { min: 0.1, isWhole: false });
 const warmUpSeconds = readNumber('warm-up', values['warm-up'], { min: 0, isWhole: false });
 const settleSeconds = readNumber('settle', values.settle, { min: 0, isWhole: false });
-const events = readNumber('events', values.events, { min: 0, isWhole: true });
+const events = values.events === undefined ? undefined : readNumber('events', values.events, { min: 0, isWhole: true });
 const measure = MEASURES.find((name) => name === values.measure);
 if (measure === undefined) refuse(`--measure ${JSON.stringify(values.measure)} is none of ${MEASURES.join(', ')}`);
 const contenders = positionals.map(contender);
 if (contenders.length === 0) refuse('there is nothing to compare; name builds, such as old=../old new=.');
+const readLoads = measure === 'read' ? (values.loads?.split(',') ?? READ_LOADS).map(readLoad) : [];
 
 await using arena = new Arena();
-if (measure === 'start') {
-  process.stdout.write(`${await competeByStarts(arena, contenders, { rounds, settleSeconds, events })}\n`);
-} else {
-  await competeByAppends();
+if (measure === 'append') await competeByAppends(values.loads ?? '64x1,16x100');
+else process.stdout.write(`${await competed(measure)}\n`);
+
+function competed(by: Exclude<(typeof MEASURES)[number], 'append'>): Promise<string> {
+  if (by === 'start') return competeByStarts(arena, contenders, { rounds, settleSeconds, events: events ?? 0 });
+  const loaded = events ?? EVENTS_LOADED;
+  if (by === 'memory') return competeByMemory(arena, contenders, { rounds, events: loaded, seconds });
+  const plan = { rounds, seconds, warmUpSeconds };
+  return competeByReads(arena, contenders, { plan, events: loaded, loads: readLoads });
 }
 
-async function competeByAppends(): Promise<void> {
+function readLoad(text: string): ReadLoad {
+  const load = READ_LOADS.find((name) => name === text);
+  return load ?? refuse(`--loads ${JSON.stringify(text)} is none of ${READ_LOADS.join(', ')}`);
+}
+
+async function competeByAppends(loads: string): Promise<void> {
   const nodes: { readonly name: string; readonly node: CairnNode }[] = [];
   // One after another: while one starts, the others have nothing to do, and one that cannot start is the only one that is starting.
   for (const { name, build } of contenders) nodes.push({ name, node: await arena.cairn(name, build) });
-  for (const load of values.loads.split(',')) {
+  for (const load of loads.split(',')) {
     const workload = await appends(load, nodes);
     process.stdout.write(`${table(workload, await compete(workload, { rounds, seconds, warmUpSeconds }))}\n`);
     for (const { peer, times } of workload.contenders) process.stdout.write(`${peer}: ${times.text()}\n`);
@@ -79,7 +105,7 @@ async function appends(
   return { ...load, unit: 'events', contenders: await Promise.all(made) };
 }
 
-function contender(text: string): StartContender {
+function contender(text: string): BuildContender {
   const [name = '', rest = ''] = text.split(/=(.*)/s);
   const [root = '.', ...words] = rest.split(' ').filter(Boolean);
   const variables = words.filter((word) => !word.startsWith('--')).map((word) => word.split('='));
@@ -98,13 +124,13 @@ function readCommandLine() {
   });
   const options = {
     measure: text('append'),
-    loads: text('64x1,16x100'),
+    loads: { type: 'string' },
     rounds: text('5'),
     seconds: text('2'),
     'warm-up': text('4'),
     settle: text('5'),
-    events: text('0'),
-  };
+    events: { type: 'string' },
+  } as const;
   try {
     return parseArgs({ allowPositionals: true, options });
   } catch (error) {

@@ -105,11 +105,11 @@ export function appendRequests(shape: AppendShape, firstCounter: number): Reques
   });
 }
 
-/** Reads the events of one subject, the next one with each request. */
-export function subjectQueries(database: string, subjects: number): RequestTemplate {
+/** Reads the events of one subject, with each request of the one that is `stride` further on. */
+export function subjectQueries(database: string, subjects: number, stride: number): RequestTemplate {
   const selection = bytesField(1, bytesField(1, bytesField(3, `subject-${COUNTER_MARKER}`)));
   const query = message(bytesField(1, database), bytesField(2, selection));
-  return new RequestTemplate(query, { firstCounter: 0, markersPerNumber: 1, lastModulo: subjects });
+  return new RequestTemplate(query, { firstCounter: 0, markersPerNumber: 1, lastModulo: subjects, lastStride: stride });
 }
 
 /** Scans the whole log forward. */

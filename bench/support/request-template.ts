@@ -12,8 +12,10 @@ export interface Numbering {
   readonly firstCounter: number;
   /** So many markers in a row get the same number. */
   readonly markersPerNumber: number;
-  /** The last marker of each such run shows its number modulo this, when it is given. */
+  /** The last marker of each such run shows its number times `lastStride` modulo this, when it is given. */
   readonly lastModulo?: number;
+  /** Default 1. */
+  readonly lastStride?: number;
 }
 
 export class RequestTemplate {
@@ -35,12 +37,13 @@ export class RequestTemplate {
 
   next(): Buffer {
     const request = Buffer.from(this.#framed);
-    const { markersPerNumber, lastModulo } = this.#numbering;
+    const { markersPerNumber, lastModulo, lastStride = 1 } = this.#numbering;
     let number = this.#next - 1;
     for (const [i, place] of this.#places.entries()) {
       const inRun = i % markersPerNumber;
       if (inRun === 0) number = this.#next++;
-      const shown = lastModulo !== undefined && inRun === markersPerNumber - 1 ? number % lastModulo : number;
+      const isLast = lastModulo !== undefined && inRun === markersPerNumber - 1;
+      const shown = isLast ? (number * lastStride) % lastModulo : number;
       request.write(String(shown).padStart(COUNTER_MARKER.length, '0'), place, 'latin1');
     }
     return request;

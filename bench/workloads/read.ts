@@ -13,10 +13,9 @@ import {
   subjectQueries,
   TRANSACT,
 } from '../peers/cairn.ts';
-import { closedLoop } from '../support/closed-loop.ts';
 import { grpcHeaders } from '../support/http2-connection.ts';
 import { measured } from '../support/measured.ts';
-import type { Contender, Workload } from '../support/sample.ts';
+import type { Contender, Sample, Workload } from '../support/sample.ts';
 
 /** The one database of a loaded node. */
 export const DATABASE = 'loaded';
@@ -24,6 +23,11 @@ const EVENT_BYTES = 256;
 const EVENTS_PER_TRANSACTION = 100;
 const EVENTS_PER_SUBJECT = 10;
 const DURABILITY = 'reads';
+
+/** `near`: a hundred reads after one another find their events in the same pages. `far`: hardly any do. */
+export type SubjectOrder = 'near' | 'far';
+/** The far one is prime, so that every subject has its turn. */
+const STRIDES: Readonly<Record<SubjectOrder, number>> = { near: 1, far: 61_813 };
 
 export interface LoadedNode {
   readonly node: CairnNode;
@@ -36,6 +40,12 @@ export interface LoadedNode {
 export async function loadedNode(arena: Arena, events: number, build?: Build): Promise<LoadedNode> {
   const name = `loaded-${events}`;
   const node = await arena.cairn(name, build);
+  await loadEvents(node, events);
+  return { node, directory: join(arena.dir, name), events };
+}
+
+/** Makes the database of a loaded node and fills it. */
+export async function loadEvents(node: CairnNode, events: number): Promise<Sample> {
   await createDatabase(node, DATABASE);
   const shape = {
     database: DATABASE,
@@ -45,7 +55,8 @@ export async function loadedNode(arena: Arena, events: number, build?: Build): P
     subjects: events / EVENTS_PER_SUBJECT,
   };
   const template = appendRequests(shape, 0);
-  const loaded = await closedLoop({
+  const server = { pids: [node.pid], eventsPerCall: EVENTS_PER_TRANSACTION };
+  const loaded = await measured(server, {
     address: node.address,
     headers: grpcHeaders(TRANSACT),
     clients: 16,
@@ -53,11 +64,11 @@ export async function loadedNode(arena: Arena, events: number, build?: Build): P
     calls: events / EVENTS_PER_TRANSACTION,
     request: () => template.next(),
   });
-  if (loaded.failed > 0) throw new Error(`${loaded.failed} of ${loaded.calls} transactions failed while loading`);
-  return { node, directory: join(arena.dir, name), events };
+  if (loaded.failed > 0) throw new Error(`${loaded.failed} transactions failed while loading`);
+  return loaded;
 }
 
-export function scanWorkloads(loaded: LoadedNode): readonly Workload[] {
+export function scanWorkloads(loaded: LoadedNode): readonly [scan: Workload, batches: Workload] {
   const scan = (peer: string, path: string): Contender => ({
     peer,
     durability: DURABILITY,
@@ -87,20 +98,26 @@ export function scanWorkloads(loaded: LoadedNode): readonly Workload[] {
   ];
 }
 
-export function selectorWorkload(loaded: LoadedNode, clients: number): Workload {
+export function selectorWorkload(loaded: LoadedNode, clients: number, order: SubjectOrder = 'near'): Workload {
+  const after = order === 'near' ? '' : ' The next subject is in other pages.';
   return {
-    name: `selector-read-${clients}`,
-    what: `The ${EVENTS_PER_SUBJECT} events of one subject among ${loaded.events} events.`,
+    name: `selector-read-${clients}${order === 'near' ? '' : '-far'}`,
+    what: `The ${EVENTS_PER_SUBJECT} events of one subject among ${loaded.events} events.${after}`,
     unit: 'reads',
     clients,
     eventBytes: EVENT_BYTES,
-    contenders: [selectorReads('QueryEvents', loaded, clients)],
+    contenders: [selectorReads('QueryEvents', loaded, clients, order)],
   };
 }
 
 /** Reads all events of one subject, each read of another subject than the last one. */
-export function selectorReads(peer: string, loaded: LoadedNode, clients: number): Contender {
-  const template = subjectQueries(DATABASE, loaded.events / EVENTS_PER_SUBJECT);
+export function selectorReads(
+  peer: string,
+  loaded: LoadedNode,
+  clients: number,
+  order: SubjectOrder = 'near',
+): Contender {
+  const template = subjectQueries(DATABASE, loaded.events / EVENTS_PER_SUBJECT, STRIDES[order]);
   const server = { pids: [loaded.node.pid], eventsPerCall: 1 };
   const load = { address: loaded.node.address, headers: grpcHeaders(QUERY_EVENTS), clients };
   return {

@@ -1,19 +1,12 @@
 /** What a start takes, and what an idle node holds: contenders are started and stopped in turn, again and again. */
-import { cpSync, rmSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Arena } from '../arena.ts';
-import { type Build, startCairn } from '../peers/cairn.ts';
+import { startCairn } from '../peers/cairn.ts';
 import { cpuSeconds, proportionalBytes, residentMemory } from '../support/process-cpu.ts';
 import { spread } from '../support/sample.ts';
-import { loadedNode } from './read.ts';
-import { settled } from './scale.ts';
-
-export interface StartContender {
-  readonly name: string;
-  readonly build: Build;
-}
+import { type BuildContender, copyEvents } from './loaded-builds.ts';
 
 export interface StartPlan {
   readonly rounds: number;
@@ -37,10 +30,10 @@ interface StartSample {
 /** A Markdown table: medians (min to max) over the rounds. Each has a directory of its own, and one unmeasured start. */
 export async function competeByStarts(
   arena: Arena,
-  contenders: readonly StartContender[],
+  contenders: readonly BuildContender[],
   plan: StartPlan,
 ): Promise<string> {
-  await prepareDirectories(arena, contenders, plan.events);
+  await copyEvents(arena, contenders, plan.events);
   const series = contenders.map((contender) => ({ contender, samples: new Array<StartSample>() }));
   for (const { contender } of series) await startOnce(arena, contender, { ...plan, settleSeconds: 0 });
   for (let round = 0; round < plan.rounds; round++) {
@@ -58,8 +51,8 @@ export async function competeByStarts(
   ].join('\n');
 }
 
-async function startOnce(arena: Arena, { name, build }: StartContender, plan: StartPlan): Promise<StartSample> {
-  const node = await startCairn(directoryOf(arena, name), build);
+async function startOnce(arena: Arena, { name, build }: BuildContender, plan: StartPlan): Promise<StartSample> {
+  const node = await startCairn(join(arena.dir, name), build);
   try {
     const cpuMs = cpuSeconds([node.pid]) * 1000;
     await delay(plan.settleSeconds * 1000);
@@ -75,21 +68,6 @@ async function startOnce(arena: Arena, { name, build }: StartContender, plan: St
   } finally {
     await node.stop();
   }
-}
-
-/** The same events for all: loaded once, by the first, and copied. */
-async function prepareDirectories(arena: Arena, contenders: readonly StartContender[], events: number): Promise<void> {
-  const [first] = contenders;
-  if (events === 0 || first === undefined) return;
-  const loaded = await loadedNode(arena, events, first.build);
-  await settled(loaded);
-  await loaded.node.stop();
-  for (const { name } of contenders) cpSync(loaded.directory, directoryOf(arena, name), { recursive: true });
-  rmSync(loaded.directory, { recursive: true });
-}
-
-function directoryOf(arena: Arena, name: string): string {
-  return join(arena.dir, `start-${name}`);
 }
 
 function cells(samples: readonly StartSample[]): readonly string[] {

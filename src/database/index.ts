@@ -26,6 +26,7 @@
  *       the state that the log would have led to, at a place in the log that is known.
  *   D17 A node is removed when it was leaving and no database names it any more, and is then never a node again; there is
  *       always one that is active, and no database gets a copy on one that is not.
+ *   D18 A page that readers share was verified when it was read, and is of the copy of the database that is read.
  */
 export type { Applied } from './applied.ts';
 export type { CatalogDifference } from './catalog-diff.ts';
@@ -66,6 +67,7 @@ export {
   readTimeKey,
 } from './keys.ts';
 export { type LogPlace, Page, type PageRecord } from './page.ts';
+export { PageCache } from './page-cache.ts';
 export { PostingBlock, type PostingEntry } from './posting.ts';
 export { PostingCursor, type PostingCursorOptions } from './posting-cursor.ts';
 export {

@@ -13,6 +13,7 @@ import { corruptRecord } from './corruption.ts';
 import { type HeadContent, readHead } from './head.ts';
 import { DIRECTORY_BLOCK, type HeadName, RowKeys } from './keys.ts';
 import { Page, type PageRecord } from './page.ts';
+import { CACHED_VALUE_BYTES_MAX, type CachedPage, type PageCache } from './page-cache.ts';
 import type { PostingEntry } from './posting.ts';
 import { lastDirectoryBit, readDirectoryRow, readTipRow, readTransactionRow, type TipRow } from './small-rows.ts';
 
@@ -24,6 +25,8 @@ export interface DatabaseSource {
   readonly group: GroupId;
   readonly crc32: Crc32;
   readonly sha256: Sha256;
+  /** Pages that readers who lend share, and who they belong to (D18). Absent: each reads its own. */
+  readonly pages?: { readonly cache: PageCache; readonly owner: object } | undefined;
 }
 
 /** An event as it is stored. */
@@ -63,6 +66,8 @@ export class DatabaseReader {
   readonly keys: RowKeys;
   /** Values of the pages that are lent at the moment; absent where none are. */
   readonly #lent: Uint8Array[] | undefined;
+  /** Pages that are lent to this reader by the cache. */
+  readonly #shared: CachedPage[] = [];
   /** The page and the transaction read last: neighbouring events mostly share them. They never change. */
   #page: Page | undefined;
   #transaction: StoredTransaction | undefined;
@@ -97,11 +102,7 @@ export class DatabaseReader {
   page(firstRevision: number): Page {
     const last = this.#page;
     if (last?.firstRevision === firstRevision) return last;
-    const key = this.keys.page(firstRevision);
-    const value = this.source.kv.get(key);
-    if (value === undefined) throw corruptRecord(key, 'the page is missing');
-    const page = this.openPage({ key: key.slice(), value });
-    if (page.firstRevision !== firstRevision) throw page.corrupt(`it begins at revision ${page.firstRevision}`);
+    const page = this.#sharedPage(firstRevision) ?? this.#readPage(firstRevision);
     this.#page = page;
     return page;
   }
@@ -117,6 +118,8 @@ export class DatabaseReader {
     if (this.#lent === undefined) return;
     for (const value of this.#lent) this.source.kv.release(value);
     this.#lent.length = 0;
+    for (const page of this.#shared) this.source.pages?.cache.giveBack(page);
+    this.#shared.length = 0;
     this.#page = undefined;
     this.#transaction = undefined;
   }
@@ -172,6 +175,27 @@ export class DatabaseReader {
     const key = this.keys.transaction(transactionId);
     const value = this.source.kv.get(key);
     return value === undefined ? undefined : toRevision(readTransactionRow(key, value).revision);
+  }
+
+  #sharedPage(firstRevision: number): Page | undefined {
+    const { pages } = this.source;
+    if (this.#lent === undefined || pages === undefined) return undefined;
+    const cached = pages.cache.take(pages.owner, firstRevision);
+    if (cached !== undefined) this.#shared.push(cached);
+    return cached?.page;
+  }
+
+  #readPage(firstRevision: number): Page {
+    const key = this.keys.page(firstRevision).slice();
+    const value = this.source.kv.get(key);
+    if (value === undefined) throw corruptRecord(key, 'the page is missing');
+    const page = new Page(key, value, this.source.crc32);
+    if (page.firstRevision !== firstRevision) throw page.corrupt(`it begins at revision ${page.firstRevision}`);
+    const { pages } = this.source;
+    if (this.#lent === undefined) return page;
+    if (pages === undefined || value.length > CACHED_VALUE_BYTES_MAX) this.#lent.push(value);
+    else this.#shared.push(pages.cache.keep(pages.owner, page, value));
+    return page;
   }
 
   #directoryPlace(block: number, from: number): number {

@@ -25,6 +25,7 @@ export {
   type DatabaseFacts,
   type DatabaseSource,
   eventsOf,
+  PageCache,
   type StoredEvent,
   type StoredTransaction,
 } from '#database';

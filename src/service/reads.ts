@@ -7,7 +7,7 @@
  */
 import { type Crc32, DatabaseError, parseUuid, type Revision, type Sha256, toRevision } from '#base';
 import type { Binding, Node } from '#cluster';
-import { type DatabaseSource, databaseAtRevision } from '#query';
+import { type DatabaseSource, databaseAtRevision, PageCache } from '#query';
 import { databaseDeleted } from './errors.ts';
 import { isFatal } from './fatal.ts';
 import { assertCurrent } from './instance.ts';
@@ -24,14 +24,18 @@ const UNPACED: ReadPace = { ready: () => undefined, rest: () => undefined };
 export class Reads {
   readonly #node: Node;
   readonly #digests: Digests;
+  readonly #pages: PageCache;
 
   constructor(node: Node, digests: Digests) {
     this.#node = node;
     this.#digests = digests;
+    this.#pages = new PageCache(node.reader);
   }
 
+  /** Rows of the instance. What the catalog says of it changes whenever this node gives its copy up or gets one (D18). */
   source(binding: Binding): DatabaseSource {
-    return { kv: this.#node.reader, group: binding.group, ...this.#digests };
+    const pages = { cache: this.#pages, owner: binding };
+    return { kv: this.#node.reader, group: binding.group, pages, ...this.#digests };
   }
 
   /** The instance as it was at a revision that is applied here. */

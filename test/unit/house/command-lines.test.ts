@@ -26,7 +26,9 @@ it.each([
   },
   { tool: BENCH, args: ['--rounds', '0'], says: '--rounds takes a whole number from 1 on, not "0"' },
   { tool: BENCH, args: ['--seconds', 'x'], says: '--seconds takes a number from 0.1 on, not "x"' },
-  { tool: BUILDS, args: ['--measure', 'x', 'a=.'], says: '--measure "x" is none of append, start' },
+  { tool: BUILDS, args: ['--measure', 'x', 'a=.'], says: '--measure "x" is none of append, read, start, memory' },
+  { tool: BUILDS, args: ['--measure=read', '--loads=x', 'a=.'], says: '--loads "x" is none of selector-1,' },
+
   { tool: BUILDS, args: ['--rounds', '0', 'a=.'], says: '--rounds takes a whole number from 1 on, not "0"' },
   { tool: BUILDS, args: ['--measure=start'], says: 'there is nothing to compare' },
   { tool: BENCH, args: ['--events', ''], says: '--events takes a whole number from 1 on, not ""' },

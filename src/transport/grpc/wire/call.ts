@@ -212,6 +212,13 @@ function trailersOf(status: CallStatus): Metadata {
   return trailers;
 }
 
+/** One for each status: every call ends, and the stack of an error that says so costs more than it tells. */
+const ENDED = new Map<GrpcStatusName, DatabaseError>();
+
 function callEnded(code: GrpcStatusName): DatabaseError {
-  return new DatabaseError('unavailable', `The call has ended: ${code}`);
+  const known = ENDED.get(code);
+  if (known !== undefined) return known;
+  const made = new DatabaseError('unavailable', `The call has ended: ${code}`);
+  ENDED.set(code, made);
+  return made;
 }

@@ -1,0 +1,149 @@
+/** Builds against one another over many events: what reads cost, and what a node holds once it has loaded and read them. */
+import { cpSync, rmSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import type { Arena } from '../arena.ts';
+import { type Build, startCairn } from '../peers/cairn.ts';
+import { residentMemory } from '../support/process-cpu.ts';
+import { compete, type Plan, type Sample, spread, table, type Workload } from '../support/sample.ts';
+import { ThreadTimes } from '../support/thread-times.ts';
+import { type LoadedNode, loadEvents, loadedNode, scanWorkloads, selectorReads, selectorWorkload } from './read.ts';
+import { settled } from './scale.ts';
+
+export interface BuildContender {
+  readonly name: string;
+  readonly build: Build;
+}
+
+/** What `competeByReads` may measure, by name. */
+export const READ_LOADS = ['selector-1', 'selector-16', 'selector-16-far', 'scan', 'scan-batches'] as const;
+export type ReadLoad = (typeof READ_LOADS)[number];
+
+export interface MemoryPlan {
+  readonly rounds: number;
+  readonly events: number;
+  /** How long events are read by their subjects, by 16 callers. */
+  readonly seconds: number;
+}
+
+interface MemorySample {
+  readonly load: Sample;
+  readonly totalBytes: number;
+  readonly anonymousBytes: number;
+  readonly filesBytes: number;
+}
+
+const MIB = 2 ** 20;
+const READERS = 16;
+
+/** The same events for all: loaded once, by the first, and copied. */
+export async function copyEvents(arena: Arena, contenders: readonly BuildContender[], events: number): Promise<void> {
+  const [first] = contenders;
+  if (events === 0 || first === undefined) return;
+  const loaded = await loadedNode(arena, events, first.build);
+  await settled(loaded);
+  await loaded.node.stop();
+  for (const { name } of contenders) cpSync(loaded.directory, join(arena.dir, name), { recursive: true });
+  rmSync(loaded.directory, { recursive: true });
+}
+
+/** Markdown tables of reads, each with the processor time by thread, and then the memory of each build. */
+export async function competeByReads(
+  arena: Arena,
+  contenders: readonly BuildContender[],
+  { plan, events, loads }: { readonly plan: Plan; readonly events: number; readonly loads: readonly ReadLoad[] },
+): Promise<string> {
+  await copyEvents(arena, contenders, events);
+  const nodes: { readonly name: string; readonly loaded: LoadedNode }[] = [];
+  for (const { name, build } of contenders) {
+    const node = await arena.cairn(name, build);
+    nodes.push({ name, loaded: { node, directory: join(arena.dir, name), events } });
+  }
+  const texts: string[] = [];
+  for (const load of loads) {
+    const threads: { readonly peer: string; readonly times: ThreadTimes }[] = [];
+    const workloads = nodes.map(({ name: peer, loaded }) => {
+      const times = new ThreadTimes(loaded.node.pid);
+      threads.push({ peer, times });
+      return timed(peer, times, readWorkload(load, loaded));
+    });
+    const [first] = workloads;
+    if (first === undefined) continue;
+    const all = { ...first, contenders: workloads.flatMap((workload) => workload.contenders) };
+    texts.push(table(all, await compete(all, plan)));
+    texts.push(...threads.map(({ peer, times }) => `${peer}: ${times.text()}`), '');
+  }
+  for (const { name, loaded } of nodes) texts.push(`${name}: ${inMebibytes(residentMemory(loaded.node.pid).total)}`);
+  return texts.join('\n');
+}
+
+/** A Markdown table: medians (min to max) over the rounds, each of which loads a node of its own from nothing. */
+export async function competeByMemory(
+  arena: Arena,
+  contenders: readonly BuildContender[],
+  plan: MemoryPlan,
+): Promise<string> {
+  const series = contenders.map((contender) => ({ contender, samples: new Array<MemorySample>() }));
+  for (let round = 0; round < plan.rounds; round++) {
+    for (const { contender, samples } of series) samples.push(await loadOnce(arena, contender, plan));
+  }
+  const column = (samples: readonly MemorySample[], of: (sample: MemorySample) => number, digits: number): string =>
+    spread(samples.map(of), (value) => value.toFixed(digits));
+  return [
+    '### memory',
+    '',
+    `${plan.rounds} times each, in turn, after loading ${plan.events} events, scanning them and reading them by their subjects for ${plan.seconds} s; load average ${loadavg()[0]?.toFixed(1)}.`,
+    '',
+    '| build | resident MiB | anonymous MiB | mapped files MiB | server µs an event loaded | events/s |',
+    '| --- | --- | --- | --- | --- | --- |',
+    ...series.map(({ contender: { name }, samples }) => {
+      const cells = [
+        column(samples, (sample) => sample.totalBytes / MIB, 0),
+        column(samples, (sample) => sample.anonymousBytes / MIB, 0),
+        column(samples, (sample) => sample.filesBytes / MIB, 0),
+        column(samples, ({ load }) => (load.serverCpuSeconds / load.operations) * 1e6, 1),
+        column(samples, ({ load }) => load.operations / load.seconds, 0),
+      ];
+      return `| ${[name, ...cells].join(' | ')} |`;
+    }),
+    '',
+  ].join('\n');
+}
+
+async function loadOnce(arena: Arena, { name, build }: BuildContender, plan: MemoryPlan): Promise<MemorySample> {
+  const directory = join(arena.dir, `memory-${name}`);
+  const node = await startCairn(directory, build);
+  try {
+    const load = await loadEvents(node, plan.events);
+    const loaded = { node, directory, events: plan.events };
+    for (const { contenders } of scanWorkloads(loaded)) for (const scan of contenders) await scan.run(0);
+    await selectorReads(name, loaded, READERS).run(plan.seconds);
+    const { total, anonymous, files } = residentMemory(node.pid);
+    return { load, totalBytes: total, anonymousBytes: anonymous, filesBytes: files };
+  } finally {
+    await node.stop();
+    rmSync(directory, { recursive: true });
+  }
+}
+
+function readWorkload(load: ReadLoad, loaded: LoadedNode): Workload {
+  if (load === 'selector-1') return selectorWorkload(loaded, 1);
+  if (load === 'selector-16') return selectorWorkload(loaded, READERS);
+  if (load === 'selector-16-far') return selectorWorkload(loaded, READERS, 'far');
+  const [scan, batches] = scanWorkloads(loaded);
+  return load === 'scan' ? scan : batches;
+}
+
+function timed(peer: string, times: ThreadTimes, workload: Workload): Workload {
+  const contenders = workload.contenders.map((contender) => ({
+    ...contender,
+    peer,
+    run: (seconds: number): Promise<Sample> => times.during(() => contender.run(seconds)),
+    warmUp: (seconds: number): Promise<Sample> => contender.run(seconds),
+  }));
+  return { ...workload, contenders };
+}
+
+function inMebibytes(bytes: number): string {
+  return `${(bytes / MIB).toFixed(0)} MiB resident`;
+}

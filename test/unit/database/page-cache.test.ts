@@ -1,0 +1,121 @@
+// Goal: readers that lend share pages: each page is read from the store once, is whole for as long as one of them looks
+// at it (D12), and never one of another owner (D18). Method: a store whose values are spoilt when they are released.
+import { beforeAll, describe, expect, it } from 'vitest';
+import { DatabaseReader, PageCache } from '#database';
+import { memoryKv } from '#kv';
+import { ALL, term } from '#model';
+import { queryEvents, type StoredEvent } from '#query';
+import { CountingReader } from '../../support/counting-reader.ts';
+import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
+import { LendingReader } from '../../support/lending-reader.ts';
+
+/** More pages than the cache has places. */
+const TRANSACTIONS = 400;
+const PAGES_KEPT_MAX = 128;
+const LARGE = 100;
+const store = memoryKv();
+const database = new KnownDatabase(store);
+
+beforeAll(async () => {
+  for (let n = 1; n <= TRANSACTIONS; n++) {
+    const data = new Uint8Array(n === LARGE ? 40_000 : 100).fill(n % 251);
+    database.apply([{ source: 'a', type: n % 2 === 0 ? 'even' : 'odd', data }], CREATED_AT_MS + n);
+    await database.flush();
+  }
+});
+
+function world(owner: object = {}) {
+  const lending = new LendingReader(store);
+  const counting = new CountingReader(lending);
+  const cache = new PageCache(counting);
+  return { lending, counting, cache, source: { ...database.source, kv: counting, pages: { cache, owner } } };
+}
+
+type World = ReturnType<typeof world>;
+
+function readerOf({ source }: Pick<World, 'source'>): DatabaseReader {
+  return new DatabaseReader(source, { lends: true });
+}
+
+/** The data of the event that a page of one event holds, by the byte that it repeats. */
+function byteOf(reader: DatabaseReader, revision: number): number | undefined {
+  return reader.page(revision).body().at(-1);
+}
+
+describe('pages that are shared', () => {
+  it('are read from the store once', () => {
+    const shared = world();
+    const first = readerOf(shared);
+    expect(byteOf(first, 7)).toBe(7);
+    first.releasePages();
+    const { gets } = shared.counting;
+    expect(byteOf(readerOf(shared), 7)).toBe(7);
+    expect({ gets: shared.counting.gets, releases: shared.lending.releases }).toEqual({ gets, releases: 0 });
+  });
+
+  it('are whole while somebody reads them, and given back when they have lost their place (D12)', () => {
+    const shared = world();
+    const slow = readerOf(shared);
+    const page = slow.page(7);
+    const quick = readerOf(shared);
+    for (let revision = 1; revision <= TRANSACTIONS; revision++) {
+      expect(byteOf(quick, revision)).toBe(revision % 251);
+      quick.releasePages();
+    }
+    expect(page.body().at(-1)).toBe(7);
+    const { releases } = shared.lending;
+    expect(TRANSACTIONS - releases).toBeLessThanOrEqual(PAGES_KEPT_MAX + 1);
+    slow.releasePages();
+    expect(shared.lending.releases).toBe(releases + 1);
+  });
+
+  it('are those of their owner (D18)', () => {
+    const shared = world();
+    const before = byteOf(readerOf(shared), 7);
+    const { gets } = shared.counting;
+    const other = { ...shared.source, pages: { cache: shared.cache, owner: {} } };
+    expect(byteOf(readerOf({ source: other }), 7)).toBe(before);
+    expect(shared.counting.gets).toBe(gets + 1);
+  });
+
+  it('are not kept when they are large', () => {
+    const shared = world();
+    const reader = readerOf(shared);
+    reader.page(LARGE);
+    reader.releasePages();
+    expect(shared.lending.releases).toBe(1);
+  });
+
+  it('are not given to readers that do not lend', () => {
+    const shared = world();
+    byteOf(readerOf(shared), 7);
+    const { gets } = shared.counting;
+    expect(byteOf(new DatabaseReader(shared.source), 7)).toBe(7);
+    expect(shared.counting.gets).toBe(gets + 1);
+  });
+});
+
+it('gives readers that run side by side the same answers as one that is alone', async () => {
+  const shared = world();
+  const bytesOf = async (
+    source: World['source'] | typeof database.source,
+    type: string,
+  ): Promise<readonly string[]> => {
+    const query = {
+      selector: type === 'all' ? ALL : term('by-type', type),
+      revisions: {},
+      direction: 'reverse',
+    } as const;
+    const found: string[] = [];
+    const read = { at: TRANSACTIONS, query, lent: true, sliceBytes: 500 };
+    for await (const slice of queryEvents(source, read)) found.push(...slice.map(textOf));
+    return found;
+  };
+  const types = ['even', 'odd', 'all', 'even', 'odd'];
+  const alone = await Promise.all(types.map((type) => bytesOf(database.source, type)));
+  expect(await Promise.all(types.map((type) => bytesOf(shared.source, type)))).toEqual(alone);
+});
+
+function textOf({ position, bytes }: StoredEvent): string {
+  return `${position.revision} ${Buffer.from(bytes).toString('hex')}`;
+}
