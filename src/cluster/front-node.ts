@@ -44,7 +44,7 @@ import type {
 } from './node.ts';
 import type { FrontObserver } from './observer.ts';
 import type { Binding, CreateOutcome, DeleteOutcome, Outcome, TransactOutcome } from './outcome.ts';
-import { draining, payloadTooLarge } from './refusals.ts';
+import { draining, notHere, payloadTooLarge } from './refusals.ts';
 import { Revisions } from './revisions.ts';
 
 export interface FrontPorts {
@@ -119,6 +119,13 @@ export class FrontNode implements Node {
 
   get reader(): KvReader {
     return this.#ports.reader;
+  }
+
+  absence(group: GroupId): DatabaseError | undefined {
+    const binding = this.#catalog.bindingOf(group);
+    return binding === undefined || this.#own(binding) !== undefined
+      ? undefined
+      : notHere(group, binding.replicas.map(nodeOf));
   }
 
   leaderOf(group: GroupId): LeaderAddress | undefined {

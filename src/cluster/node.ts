@@ -4,7 +4,7 @@
  *
  * Everything here lives in the front isolate. The groups themselves run in the core isolate (see DESIGN.md).
  */
-import type { DatabaseId, GroupId, LeaderAddress, NodeId, Revision } from '#base';
+import type { DatabaseError, DatabaseId, GroupId, LeaderAddress, NodeId, Revision } from '#base';
 import type { KvReader } from '#kv';
 import type { DiskLevel } from '#storage';
 import type { Binding, CreateOutcome, DeleteOutcome, Outcome, RegisteredNode, TransactOutcome } from './outcome.ts';
@@ -65,6 +65,8 @@ export interface Node {
   readonly catalog: CatalogMirror;
   /** Applied state. Rows of revisions above `applied(group)` may already be visible in it and must be ignored. */
   readonly reader: KvReader;
+  /** Why this node cannot answer for a database of the catalog: it holds no copy of it. Undefined when it can. */
+  absence(group: GroupId): DatabaseError | undefined;
   /** Who leads the group, as far as is known here; undefined: nobody, as it seems. */
   leaderOf(group: GroupId): LeaderAddress | undefined;
   /** Where other nodes reach this one: host:port; undefined when they cannot. */

@@ -1,5 +1,5 @@
 import type { ServiceContext } from './context.ts';
-import { findAnywhere, findHere } from './instance.ts';
+import { assertHeld, findAnywhere, findHere } from './instance.ts';
 import type { AwaitDatabaseRequest, DatabaseDescription } from './operations.ts';
 import { untilApplied, waitForRevision } from './read-scope.ts';
 
@@ -14,6 +14,7 @@ export async function awaitDatabase(
   const { databaseName } = request;
   const binding = findHere(node, databaseName) ?? (await findAnywhere(node, databaseName));
   signal.throwIfAborted();
+  assertHeld(node, binding);
   await waitForRevision(context, { signal, binding, revision });
   if (minRevision !== undefined) await untilApplied(context, signal, binding, minRevision);
   return context.reads.read(binding, () => context.reads.describe(binding, revision));

@@ -33,6 +33,17 @@ export async function findAnywhere(node: Node, name: string): Promise<Binding> {
   return binding;
 }
 
+/** Nobody reads where no copy is: there is nothing to answer from (V10). */
+export function assertHeld(node: Node, { group }: Binding): void {
+  const absence = node.absence(group);
+  if (absence !== undefined) throw absence;
+}
+
+/** Why nothing more is heard of an instance that was there: this node has given its copy up, or it was deleted (V6). */
+export function goneFrom(node: Node, { name, group }: Binding): DatabaseError {
+  return node.absence(group) ?? databaseDeleted(name);
+}
+
 /** Who leads the database that a name means now; without one, the catalog. Undefined: nobody, as far as is known here. */
 export function leaderOf(node: Node, name: string | undefined): LeaderAddress | undefined {
   const binding = name === undefined ? undefined : node.catalog.lookup(name);

@@ -1,7 +1,7 @@
 /** What a live tail waits for. */
 import type { Binding } from '#cluster';
 import type { ServiceContext } from './context.ts';
-import { databaseDeleted } from './errors.ts';
+import { goneFrom } from './instance.ts';
 
 /** Waits for whatever comes first: the database moving on, silence for too long, or an end. */
 export class Progress implements Disposable {
@@ -44,7 +44,7 @@ export class Progress implements Disposable {
   async next(seen: number): Promise<'moved' | 'silence'> {
     for (;;) {
       this.#signal.throwIfAborted();
-      if (this.#isGone) throw databaseDeleted(this.#binding.name);
+      if (this.#isGone) throw goneFrom(this.#context.node, this.#binding);
       if (this.#context.node.applied(this.#binding.group) > seen) return 'moved';
       if (this.#isSilent) return 'silence';
       await new Promise<void>((resolve) => {

@@ -13,8 +13,17 @@
 import type { Revision } from '#base';
 import type { Binding, Node } from '#cluster';
 import type { ServiceContext } from './context.ts';
-import { databaseDeleted, revisionNotFound } from './errors.ts';
-import { assertCurrent, findAnywhere, findHere, type ReadView, refusalBy, scopeOf } from './instance.ts';
+import { revisionNotFound } from './errors.ts';
+import {
+  assertCurrent,
+  assertHeld,
+  findAnywhere,
+  findHere,
+  goneFrom,
+  type ReadView,
+  refusalBy,
+  scopeOf,
+} from './instance.ts';
 import type { ReadAt, ReadRequest } from './operations.ts';
 
 export async function openView(context: ServiceContext, request: ReadRequest, at: ReadAt): Promise<ReadView> {
@@ -23,6 +32,7 @@ export async function openView(context: ServiceContext, request: ReadRequest, at
   const { databaseName } = request;
   const binding = findHere(node, databaseName) ?? (await findAnywhere(node, databaseName));
   request.signal.throwIfAborted();
+  assertHeld(node, binding);
   const revision = await revisionOf(context, request.signal, binding, at);
   const { minRevision } = request;
   if (minRevision === undefined) return { binding, revision };
@@ -111,7 +121,7 @@ export async function waitForRevision(context: ServiceContext, wait: RevisionWai
   try {
     const outcome = await context.node.waitFor(binding.group, revision, limit.signal);
     signal.throwIfAborted();
-    if (outcome === 'gone') throw databaseDeleted(binding.name);
+    if (outcome === 'gone') throw goneFrom(context.node, binding);
     assertCurrent(context.node, binding);
     return outcome === 'reached';
   } finally {

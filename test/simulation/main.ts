@@ -6,6 +6,7 @@
  *   npm run sim -- --seeds 200 [--from 1]          many seeds; each failure is made small and printed
  *   npm run sim -- --seeds 200 --until-failure     as above, without making it small; ends at the first
  *   npm run sim -- --seeds 200 --first 7,8         begins with these
+ *   npm run sim -- --seeds 200 --nodes 3           so many nodes in each; otherwise one, three or five, as the seed says
  *
  * Exits with 1 when something is wrong. One seed of a hundred, and the first, runs twice: both runs must be the same.
  */
@@ -18,15 +19,16 @@ const TWICE_EVERY = 100;
 const PROBLEMS_SHOWN = 5;
 
 const realMs = performance.now.bind(performance);
-const texts = { seed: undefined, seeds: undefined, from: undefined, first: undefined };
+const texts = { seed: undefined, seeds: undefined, from: undefined, first: undefined, nodes: undefined };
 const values = readOptions({ ...texts, faults: undefined, operations: undefined }, ['until-failure']);
 const endsAtFailure = 'until-failure' in values;
 if (values.seed !== undefined && values.seeds !== undefined) refuse('--seed and --seeds do not go together');
 refuseAlone(values, ['from', 'first', 'until-failure'], 'seeds');
 refuseAlone(values, ['faults', 'operations'], 'seed');
+const nodes = values.nodes === undefined ? undefined : whole('nodes', values.nodes, 1);
 const run =
   values.seeds === undefined
-    ? { seed: whole('seed', values.seed ?? '1', 0), options: optionsOf() }
+    ? { seed: whole('seed', values.seed ?? '1', 0), options: { nodes, ...optionsOf() } }
     : { seeds: seedsOf(values.seeds) };
 forbidRealWorld();
 process.exitCode = run.seeds === undefined ? await one(run.seed, run.options) : await many(run.seeds);
@@ -47,7 +49,7 @@ async function many(seeds: readonly number[]): Promise<number> {
   let failures = 0;
   const total = { simulatedUs: 0, operations: 0, events: 0, faults: 0 };
   for (const seed of seeds) {
-    const result = await runSeed(seed);
+    const result = await runSeed(seed, { nodes });
     total.simulatedUs += result.simulatedUs;
     total.operations += result.operationCount;
     total.events += result.eventCount;
@@ -74,7 +76,7 @@ async function many(seeds: readonly number[]): Promise<number> {
 
 /** The same seed again: a difference means that something in it looks at the real world. */
 async function difference(result: RunResult): Promise<string | undefined> {
-  const again = await runSeed(result.seed);
+  const again = await runSeed(result.seed, { nodes: result.nodes });
   if (again.traceHash === result.traceHash) return undefined;
   return `two runs of the seed differ: ${result.traceHash} and ${again.traceHash}`;
 }
@@ -82,9 +84,9 @@ async function difference(result: RunResult): Promise<string | undefined> {
 async function explain(result: RunResult, leak: string | undefined): Promise<void> {
   const { seed, problems } = result;
   for (const problem of [...(leak === undefined ? [] : [leak]), ...problems].slice(0, PROBLEMS_SHOWN)) {
-    say(`seed ${seed}: ${problem}`);
+    say(`seed ${seed} (${result.nodes} nodes): ${problem}`);
   }
-  if (leak !== undefined || endsAtFailure) return say(`  npm run sim -- --seed ${seed}`);
+  if (leak !== undefined || endsAtFailure) return say(`  npm run sim -- --seed ${seed} --nodes ${result.nodes}`);
   const small = await minimise(result);
   say(
     `  ${small.faults.length} of ${result.faults.length} faults and ${small.operations} of ${result.operationCount} operations do, after ${small.runs} runs:`,

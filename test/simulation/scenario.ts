@@ -3,22 +3,25 @@
  * again and the truth is read out, then the checks.
  */
 import { checkAll } from './checks/all.ts';
-import { Evidence, type FinalDatabase } from './checks/evidence.ts';
-import { DatabaseModel, isAfter } from './checks/model.ts';
-import { expectedBehind } from './checks/subscriptions.ts';
+import { Evidence } from './checks/evidence.ts';
+import { SimCluster } from './cluster.ts';
+import { Rng } from './engine/random.ts';
 import { Simulator } from './engine/simulator.ts';
 import { Nemesis } from './faults/nemesis.ts';
 import { drawFaults, type Fault } from './faults/plan.ts';
-import { drawSwarm, type Swarm } from './faults/swarm.ts';
-import { type CallKind, type Calls, History } from './history.ts';
+import { asCluster, drawSwarm, type Swarm } from './faults/swarm.ts';
+import { History } from './history.ts';
 import { Network } from './network.ts';
-import { describe, SimNode } from './node/sim-node.ts';
+import { describe } from './node/sim-node.ts';
+import { Truth } from './truth.ts';
 import { Client, type Commons } from './workload/client.ts';
 import { Connection } from './workload/connection.ts';
 import { Follower } from './workload/follower.ts';
 import { Sketches } from './workload/sketches.ts';
 
 export interface RunOptions {
+  /** How many; absent: drawn by the seed. */
+  readonly nodes?: number | undefined;
   /** Only these faults of the plan; absent: all. */
   readonly faults?: readonly number[];
   /** Operations of clients at most; absent: as many as they get to. */
@@ -29,6 +32,7 @@ export interface RunOptions {
 
 export interface RunResult {
   readonly seed: number;
+  readonly nodes: number;
   /** What is wrong; nothing, when all is well. */
   readonly problems: readonly string[];
   readonly traceHash: string;
@@ -42,7 +46,6 @@ export interface RunResult {
   readonly evidence: Evidence | undefined;
 }
 
-const NODE = 'node-1';
 const SECOND_US = 1_000_000;
 /**
  * A node serves so long after it was healed: a drain that had begun waits for a sync that had begun on a disk a thousand
@@ -50,8 +53,13 @@ const SECOND_US = 1_000_000;
  */
 const SERVING_US_MAX = 60 * SECOND_US;
 const SETTLE_US_MAX = 30 * SECOND_US;
-/** A write or a read on a node that serves is answered within so many attempts. */
-const ATTEMPTS_MAX = 3;
+/** A cluster without faults has all its nodes in by then. */
+const FORMED_US_MAX = 60 * SECOND_US;
+
+/** How many nodes a seed has when nobody says so: one, three or five. */
+export function nodesOf(seed: number): number {
+  return new Rng(seed, 'nodes').pick([1, 1, 3, 3, 3, 5]);
+}
 
 export function runSeed(seed: number, options: RunOptions = {}): Promise<RunResult> {
   return new Run(seed, options).run();
@@ -63,7 +71,7 @@ class Run {
   readonly #faults: readonly Fault[];
   readonly #history = new History();
   readonly #network: Network;
-  readonly #node: SimNode;
+  readonly #cluster: SimCluster;
   readonly #commons: Commons;
   readonly #connections: Connection[] = [];
   readonly #followers: Follower[] = [];
@@ -73,10 +81,12 @@ class Run {
   #isOver = false;
   #isListeningOver = false;
 
-  constructor(seed: number, { faults, operations, listener }: RunOptions) {
+  constructor(seed: number, { nodes, faults, operations, listener }: RunOptions) {
     this.#simulator = new Simulator(seed, listener);
     const swarm = this.#simulator.random('swarm');
-    this.#swarm = drawSwarm(swarm.split('ranges'));
+    const ranges = drawSwarm(swarm.split('ranges'));
+    const nodeCount = nodes ?? nodesOf(seed);
+    this.#swarm = nodeCount === 1 ? ranges : asCluster(ranges, nodeCount, this.#simulator.random('cluster'));
     const planned = drawFaults(swarm.split('faults'), this.#swarm);
     this.#faults = faults === undefined ? planned : planned.filter(({ number }) => faults.includes(number));
     this.#network = new Network(this.#simulator);
@@ -85,17 +95,17 @@ class Run {
       asked: [],
       left: Math.min(operations ?? Number.POSITIVE_INFINITY, this.#swarm.operations),
     };
-    this.#node = new SimNode(this.#simulator, NODE, this.#swarm.node, {
-      onUp: () => undefined,
-      onDown: () => {
-        for (const connection of this.#connections) connection.lose();
+    this.#cluster = new SimCluster(this.#simulator, this.#swarm, {
+      onDown: (node) => {
+        for (const connection of this.#connections) connection.lose(node);
       },
       onMisbehaviour: (what) => this.#problem(what),
     });
     this.#nemesis = new Nemesis({
       simulator: this.#simulator,
       network: this.#network,
-      node: this.#node,
+      nodes: this.#cluster.nodes,
+      exchange: this.#cluster.exchange,
       clients: this.#clientNames(),
       onBug: (failure) => this.#problem(`the simulation failed: ${describe(failure)}`),
     });
@@ -104,10 +114,12 @@ class Run {
   async run(): Promise<RunResult> {
     const simulator = this.#simulator;
     simulator.note(`seed ${simulator.seed}: ${JSON.stringify(this.#swarm)}`);
-    this.#node.start();
+    this.#cluster.start();
+    if (this.#swarm.cluster?.startsFormed === true) await this.#until(() => this.#cluster.isFormed, FORMED_US_MAX);
+    const beganUs = simulator.nowUs;
     this.#nemesis.schedule(this.#faults);
     const clients = this.#startClients();
-    await simulator.runUntil(() => this.#isStuck() || this.#commons.left <= 0, this.#swarm.safetyUs);
+    await simulator.runUntil(() => this.#isStuck() || this.#commons.left <= 0, beganUs + this.#swarm.safetyUs);
     simulator.note('heal');
     this.#isOver = true;
     this.#nemesis.heal();
@@ -118,89 +130,30 @@ class Run {
   /** Serves again, and says the truth. */
   async #live(clients: Promise<unknown>): Promise<void> {
     const { nowUs } = this.#simulator;
-    if (!(await this.#until(() => this.#node.isServing, nowUs + SERVING_US_MAX))) {
+    if (!(await this.#until(() => this.#cluster.isServing, nowUs + SERVING_US_MAX))) {
       return this.#problem('the node does not come to serve');
+    }
+    if (!(await this.#until(() => this.#cluster.isFormed, this.#simulator.nowUs + SETTLE_US_MAX))) {
+      return this.#problem('the nodes do not find each other');
     }
     if ((await this.#within(SETTLE_US_MAX, () => clients)) === undefined) {
       return this.#problem('calls of clients do not come to an end');
     }
-    const finals = await this.#within(4 * SETTLE_US_MAX, () => this.#readTruth());
+    const truth = new Truth({
+      simulator: this.#simulator,
+      cluster: this.#cluster,
+      history: this.#history,
+      followers: this.#followers,
+      reader: this.#connect('reader'),
+      onProblem: (what) => this.#problem(what),
+      onHeard: () => {
+        this.#isListeningOver = true;
+      },
+    });
+    const finals = await this.#within(this.#swarm.nodeCount * 4 * SETTLE_US_MAX, () => truth.read());
     if (finals === undefined) return this.#problem('the truth cannot be read');
     this.#evidence = new Evidence(this.#history, finals);
     for (const fault of checkAll(this.#evidence)) this.#problem(fault);
-  }
-
-  /** Writes to every database, reads all of them, lets subscribers catch up, and reads them again after a power failure. */
-  async #readTruth(): Promise<readonly FinalDatabase[]> {
-    const reader = this.#connect('reader');
-    const sketches = new Sketches(this.#simulator.random('last words'));
-    for (const { name } of (await this.#must(reader, 'list', {})) ?? []) {
-      const request = {
-        name,
-        transactionId: sketches.transactionId(),
-        constraints: [],
-        events: sketches.events('reader'),
-      };
-      await this.#must(reader, 'transact', request);
-    }
-    const before = await this.#readAll(reader);
-    const waitUntilUs = this.#simulator.nowUs + 5 * SECOND_US;
-    while (this.#laggards(before).length > 0 && this.#simulator.nowUs < waitUntilUs) await reader.sleep(100_000);
-    const laggards = this.#laggards(before);
-    this.#isListeningOver = true;
-    this.#node.crash({ kind: 'power', share: 0 });
-    while (!this.#node.isUp) await reader.sleep(50_000);
-    const after = await this.#readAll(reader);
-    if (JSON.stringify(before) !== JSON.stringify(after)) {
-      this.#problem('after a power failure at rest the databases are not what they were');
-    }
-    return after.map((final) => ({
-      ...final,
-      followers: laggards.filter(({ databaseId }) => databaseId === final.databaseId),
-    }));
-  }
-
-  async #readAll(reader: Connection): Promise<readonly FinalDatabase[]> {
-    const finals: FinalDatabase[] = [];
-    for (const { name } of await this.#must(reader, 'list', {})) {
-      const { createdAtMs } = await this.#must(reader, 'describe', { name, at: 'latest' });
-      const log = await this.#must(reader, 'log', { name, start: 0, direction: 'forward', limit: 0 });
-      const { databaseId, revision, transactions } = log;
-      const { chainHash } = await this.#must(reader, 'describe', { name, at: revision });
-      finals.push({ name, databaseId, revision, chainHash, createdAtMs, transactions, followers: [] });
-    }
-    return finals;
-  }
-
-  /** On a node that nobody disturbs every call succeeds, at the latest after a retry. */
-  async #must<Kind extends CallKind>(
-    reader: Connection,
-    kind: Kind,
-    request: Calls[Kind]['request'],
-  ): Promise<Calls[Kind]['value']> {
-    for (let attempt = 1; ; attempt += 1) {
-      const { outcome } = await reader.call(kind, request);
-      if (outcome.kind === 'ok') return outcome.value;
-      if (attempt === ATTEMPTS_MAX) throw new Error(`A healed node fails to ${kind}: ${JSON.stringify(outcome)}`);
-      await reader.sleep(SECOND_US);
-    }
-  }
-
-  /** Subscribers of living instances that have not got all of them. */
-  #laggards(
-    finals: readonly FinalDatabase[],
-  ): readonly { readonly databaseId: string; readonly client: string; readonly number: number }[] {
-    return this.#followers.flatMap(({ client, name, selector, place }) => {
-      const final = finals.find((each) => each.name === name);
-      if (final === undefined) return [];
-      const { databaseId, transactions, revision } = final;
-      const isSame = place?.databaseId === databaseId;
-      const after = isSame ? place.after : { revision: 0, index: 0 };
-      const events = new DatabaseModel(transactions).events(revision);
-      const isMissing = expectedBehind(events, { selector, after }).some((event) => isAfter(event, after));
-      const number = this.#history.subscriptions.findLast((each) => each.client === client)?.number ?? -1;
-      return isMissing ? [{ databaseId, client, number }] : [];
-    });
   }
 
   #startClients(): Promise<unknown> {
@@ -239,7 +192,7 @@ class Run {
   }
 
   #world(): ConstructorParameters<typeof Connection>[1] {
-    return { simulator: this.#simulator, network: this.#network, node: this.#node, history: this.#history };
+    return { simulator: this.#simulator, network: this.#network, nodes: this.#cluster.nodes, history: this.#history };
   }
 
   /** What the work comes to in so much virtual time; undefined when it fails, or does not end. */
@@ -277,6 +230,7 @@ class Run {
     }
     return {
       seed: this.#simulator.seed,
+      nodes: this.#swarm.nodeCount,
       problems: this.#problems,
       traceHash: this.#simulator.trace.hash,
       eventCount: this.#simulator.trace.eventCount,

@@ -15,13 +15,14 @@ const SEEDS = Array.from({ length: 20 }, (_, place) => place + 1);
  * (30).
  */
 const FOUND = [30, 1013];
+const ONE = { nodes: 1 };
 const SEED_MS_MAX = 60_000;
 
 describe('simulation', () => {
   it.each([...SEEDS, ...FOUND])(
     'holds every check with seed %i',
     async (seed) => {
-      const { problems } = await runSeed(seed);
+      const { problems } = await runSeed(seed, { nodes: 1 });
       expect(problems).toEqual([]);
     },
     SEED_MS_MAX,
@@ -30,7 +31,7 @@ describe('simulation', () => {
   it(
     'is the same in two runs of a seed, and another with another seed',
     async () => {
-      const [one, two, other] = [await runSeed(5), await runSeed(5), await runSeed(6)];
+      const [one, two, other] = [await runSeed(5, ONE), await runSeed(5, ONE), await runSeed(6, ONE)];
       expect(two.traceHash).toBe(one.traceHash);
       expect(two.eventCount).toBe(one.eventCount);
       expect(other.traceHash).not.toBe(one.traceHash);
@@ -43,7 +44,11 @@ describe('simulation', () => {
     async () => {
       const lines = async (faults?: readonly number[]): Promise<readonly string[]> => {
         const seen: string[] = [];
-        await runSeed(4, { ...(faults === undefined ? {} : { faults }), listener: (line) => seen.push(line) });
+        await runSeed(4, {
+          nodes: 1,
+          ...(faults === undefined ? {} : { faults }),
+          listener: (line) => seen.push(line),
+        });
         return seen;
       };
       const all = await lines();
@@ -58,10 +63,10 @@ describe('simulation', () => {
   it(
     'makes a run small that fails, and says how to see it again',
     async () => {
-      const result = await runSeed(4);
+      const result = await runSeed(4, ONE);
       const small = await minimise({ ...result, problems: [] }, 12);
       expect(small.operations).toBeLessThan(result.operationCount);
-      expect(replayCommand(small)).toContain(`--seed 4 --faults none --operations ${small.operations}`);
+      expect(replayCommand(small)).toContain(`--seed 4 --nodes 1 --faults none --operations ${small.operations}`);
     },
     4 * SEED_MS_MAX,
   );

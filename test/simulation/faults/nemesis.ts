@@ -2,12 +2,15 @@
 import type { Simulator } from '../engine/simulator.ts';
 import { CALM, type Network } from '../network.ts';
 import type { SimNode } from '../node/sim-node.ts';
+import { CALM_PEERS, type PeerExchange } from '../peers/exchange.ts';
 import type { Fault, FaultAction } from './plan.ts';
 
 export interface NemesisParts {
   readonly simulator: Simulator;
   readonly network: Network;
-  readonly node: SimNode;
+  readonly nodes: readonly [SimNode, ...SimNode[]];
+  /** The network between the nodes. */
+  readonly exchange: PeerExchange;
   readonly clients: readonly string[];
   readonly onBug: (failure: unknown) => void;
 }
@@ -26,26 +29,31 @@ export class Nemesis {
     for (const fault of faults) {
       simulator.after(fault.atUs - simulator.nowUs, `fault ${fault.number}`, () => {
         if (this.#isOver) return;
-        simulator.note(`fault ${fault.number}: ${JSON.stringify(fault.action)}`);
-        this.#do(fault.action);
+        const { nodes } = this.#parts;
+        const node = nodes[fault.node] ?? nodes[0];
+        const where = nodes.length > 1 ? `${node.name} ` : '';
+        simulator.note(`fault ${fault.number}: ${where}${JSON.stringify(fault.action)}`);
+        this.#do(fault.action, node);
       });
     }
   }
 
   /** No fault any more, and everything that was broken is whole again. */
   heal(): void {
-    const { node, network } = this.#parts;
+    const { nodes, network, exchange } = this.#parts;
     this.#isOver = true;
     network.heal();
-    node.disk.arm(undefined);
-    node.store.failAfter(undefined);
-    node.limitDisk(undefined);
-    this.#slow(1);
-    if (node.disk.isDamaged || node.store.isDamaged) this.#repair();
+    exchange.heal();
+    for (const node of nodes) {
+      node.disk.arm(undefined);
+      node.store.failAfter(undefined);
+      node.limitDisk(undefined);
+      slow(node, 1);
+      if (node.disk.isDamaged || node.store.isDamaged) this.#repair(node);
+    }
   }
 
-  #do(action: FaultAction): void {
-    const { node, network } = this.#parts;
+  #do(action: FaultAction, node: SimNode): void {
     switch (action.kind) {
       case 'crash':
         return node.crash(action.ending);
@@ -60,55 +68,81 @@ export class Nemesis {
         node.limitDisk(action.freeBytes);
         return this.#later(action.durationUs, 'room again', () => node.limitDisk(undefined));
       case 'slow':
-        this.#slow(action.times);
-        return this.#later(action.durationUs, 'fast again', () => this.#slow(1));
+        slow(node, action.times);
+        return this.#later(action.durationUs, 'fast again', () => slow(node, 1));
       case 'pause':
-        return this.#pause(action.thread, action.durationUs);
+        return pause(node, action.thread, action.durationUs);
       case 'clock':
         return node.clock.step(action.byMs);
-      case 'network':
-        network.conditions = action.conditions;
-        return this.#later(action.durationUs, 'calm again', () => {
-          network.conditions = CALM;
-        });
-      case 'one-way':
-        for (const client of this.#parts.clients) {
-          network.close(action.isAnswers ? node.name : client, action.isAnswers ? client : node.name);
-        }
-        return this.#later(action.durationUs, 'open again', () => network.heal());
       case 'drain':
         return node.drain();
       case 'rot':
-        return this.#rot(action);
+        return this.#rot(action, node);
+      case 'network':
+      case 'one-way':
+      case 'partition':
+      case 'peer-network':
+        return this.#disturb(action, node);
+      case 'move':
+        return this.#move(action);
     }
   }
 
-  #pause(thread: 'front' | 'core' | 'log' | 'all', durationUs: number): void {
-    const process = this.#parts.node.running;
-    if (process === undefined) return;
-    const threads = thread === 'all' ? [process.front, process.core, process.log] : [process[thread]];
-    for (const isolate of threads) isolate.pause(durationUs);
+  #disturb(action: NetworkFault, node: SimNode): void {
+    const { network, exchange, nodes, clients } = this.#parts;
+    const later = (label: string, work: () => void): void => this.#later(action.durationUs, label, work);
+    switch (action.kind) {
+      case 'network':
+        network.conditions = action.conditions;
+        return later('calm again', () => {
+          network.conditions = CALM;
+        });
+      case 'one-way':
+        for (const client of clients) {
+          network.close(action.isAnswers ? node.name : client, action.isAnswers ? client : node.name);
+        }
+        return later('open again', () => network.heal());
+      case 'peer-network':
+        exchange.conditions = action.conditions;
+        return later('peers are calm again', () => {
+          exchange.conditions = CALM_PEERS;
+        });
+      case 'partition':
+        for (const [from, to] of action.ways) exchange.close(nodes[from]?.name ?? '', nodes[to]?.name ?? '');
+        return later('together again', () => exchange.open());
+    }
   }
 
-  #slow(times: number): void {
-    const { node } = this.#parts;
-    node.disk.slowness = times;
-    node.store.slowness = times;
+  /** Whoever is up is asked, as an operator would try one after the other. */
+  #move({ database, nodes: places }: Extract<FaultAction, { readonly kind: 'move' }>): void {
+    const { nodes } = this.#parts;
+    for (const { running } of nodes) {
+      if (running?.node === undefined) continue;
+      const registered = running.node.catalog.nodes();
+      const bindings = running.node.catalog.list();
+      const binding = bindings[database % Math.max(1, bindings.length)];
+      const wanted = registered.filter(({ name }) => places.some((place) => nodes[place]?.name === name));
+      if (binding === undefined || wanted.length !== places.length) continue;
+      running.place(
+        binding.group,
+        wanted.map(({ node }) => node),
+      );
+    }
   }
 
-  #rot({ where, ending, durationUs }: Extract<FaultAction, { readonly kind: 'rot' }>): void {
-    const { node, simulator, onBug } = this.#parts;
+  #rot({ where, ending, durationUs }: Extract<FaultAction, { readonly kind: 'rot' }>, node: SimNode): void {
+    const { simulator, onBug } = this.#parts;
     if (where === 'misdirected') node.disk.arm({ mishap: 'misdirect', kinds: ['write'], after: 0 });
-    else if (where === 'lost') this.#lose(simulator.nowUs + durationUs);
+    else if (where === 'lost') this.#lose(node, simulator.nowUs + durationUs);
     else if (where === 'store') node.store.flip().then((place) => simulator.note(`spoiled: ${place}`), onBug);
     else simulator.note(`spoiled: ${node.disk.flip(where === 'log' ? '.wal' : 'guard')}`);
     if (ending !== undefined && where !== 'lost') this.#later(20_000, 'after rot', () => node.crash(ending));
-    this.#later(durationUs, 'repair', () => this.#repair());
+    this.#later(durationUs, 'repair', () => this.#repair(node));
   }
 
   /** A write of the log is lost. The power goes soon afterwards: behind a later batch a gap would show by itself. */
-  #lose(untilUs: number): void {
-    const { node, simulator } = this.#parts;
+  #lose(node: SimNode, untilUs: number): void {
+    const { simulator } = this.#parts;
     node.disk.arm({ mishap: 'lose', kinds: ['write'], path: '.wal', after: 0 });
     const look = (): void => {
       if (node.disk.takeLost()) {
@@ -121,8 +155,8 @@ export class Nemesis {
   }
 
   /** The operator stops the node, restores its files, and starts it. */
-  #repair(): void {
-    const { node, simulator } = this.#parts;
+  #repair(node: SimNode): void {
+    const { simulator } = this.#parts;
     simulator.note('the disk is restored from a backup');
     node.hold();
     node.disk.restore();
@@ -135,4 +169,17 @@ export class Nemesis {
       if (!this.#isOver) work();
     });
   }
+}
+
+type NetworkFault = Extract<FaultAction, { readonly kind: 'network' | 'one-way' | 'partition' | 'peer-network' }>;
+
+function pause({ running }: SimNode, thread: 'front' | 'core' | 'log' | 'all', durationUs: number): void {
+  if (running === undefined) return;
+  const threads = thread === 'all' ? [running.front, running.core, running.log] : [running[thread]];
+  for (const isolate of threads) isolate.pause(durationUs);
+}
+
+function slow(node: SimNode, times: number): void {
+  node.disk.slowness = times;
+  node.store.slowness = times;
 }

@@ -5,6 +5,7 @@ import type { Armed, StepKind } from '../disk/sim-disk.ts';
 import type { Rng } from '../engine/random.ts';
 import type { NetworkConditions } from '../network.ts';
 import type { Ending } from '../node/sim-node.ts';
+import type { PeerConditions } from '../peers/exchange.ts';
 
 export const FAULT_KINDS = [
   'crash',
@@ -21,7 +22,10 @@ export const FAULT_KINDS = [
   'rot',
 ] as const;
 
-export type FaultKind = (typeof FAULT_KINDS)[number];
+/** Only where there are several nodes. */
+export const CLUSTER_FAULT_KINDS = ['partition', 'peer-network', 'move'] as const;
+
+export type FaultKind = (typeof FAULT_KINDS)[number] | (typeof CLUSTER_FAULT_KINDS)[number];
 
 export type FaultAction =
   /** The process or the machine ends, between two events. */
@@ -40,6 +44,11 @@ export type FaultAction =
   /** Requests reach the node and answers do not, or the other way round. */
   | { readonly kind: 'one-way'; readonly isAnswers: boolean; readonly durationUs: number }
   | { readonly kind: 'drain' }
+  /** Nothing gets from the first of each pair of nodes to the second, by their places. */
+  | { readonly kind: 'partition'; readonly ways: readonly (readonly [number, number])[]; readonly durationUs: number }
+  | { readonly kind: 'peer-network'; readonly conditions: PeerConditions; readonly durationUs: number }
+  /** Somebody has these nodes hold one of the databases. */
+  | { readonly kind: 'move'; readonly database: number; readonly nodes: readonly number[] }
   /** The disk spoils what it has and says nothing; after a while it is put right from a backup. */
   | {
       readonly kind: 'rot';
@@ -54,6 +63,8 @@ export type RotPlace = 'log' | 'guard' | 'store' | 'misdirected' | 'lost';
 export interface Fault {
   readonly number: number;
   readonly atUs: number;
+  /** The place of the node that it happens to, if it happens to one. */
+  readonly node: number;
   readonly action: FaultAction;
 }
 
@@ -64,6 +75,9 @@ export interface FaultRanges {
   readonly faultUsMean: number;
   /** How long faults happen, at most. */
   readonly safetyUs: number;
+  /** How long a fault lasts, at most. */
+  readonly durationMsMax: number;
+  readonly nodeCount: number;
 }
 
 export function drawFaults(random: Rng, ranges: FaultRanges): readonly Fault[] {
@@ -73,15 +87,16 @@ export function drawFaults(random: Rng, ranges: FaultRanges): readonly Fault[] {
   let atUs = random.exponential(ranges.faultUsMean);
   while (atUs < ranges.safetyUs) {
     const drawn = random.split(`fault ${faults.length}`);
-    const action = drawAction(random.pick([first, ...others]), drawn);
-    faults.push({ number: faults.length, atUs: Math.round(atUs), action });
+    const action = drawAction(random.pick([first, ...others]), drawn, ranges);
+    const node = drawn.between(0, ranges.nodeCount - 1);
+    faults.push({ number: faults.length, atUs: Math.round(atUs), node, action });
     atUs += random.exponential(ranges.faultUsMean);
   }
   return faults;
 }
 
-function drawAction(kind: FaultKind, random: Rng): FaultAction {
-  const durationUs = random.between(1, 1500) * 1000;
+function drawAction(kind: FaultKind, random: Rng, { durationMsMax, nodeCount }: FaultRanges): FaultAction {
+  const durationUs = random.between(1, durationMsMax) * 1000;
   switch (kind) {
     case 'crash':
       return { kind, ending: drawEnding(random) };
@@ -107,6 +122,12 @@ function drawAction(kind: FaultKind, random: Rng): FaultAction {
       return { kind, isAnswers: random.chance(0.5), durationUs };
     case 'drain':
       return { kind };
+    case 'partition':
+      return { kind, ways: drawWays(random, nodeCount), durationUs };
+    case 'peer-network':
+      return { kind, conditions: drawPeerConditions(random), durationUs };
+    case 'move':
+      return { kind, database: random.between(0, 9), nodes: drawHolders(random, nodeCount) };
     case 'rot': {
       const where = random.pick<RotPlace>(['log', 'log', 'guard', 'store', 'misdirected', 'lost']);
       return {
@@ -133,6 +154,61 @@ function drawArmed(mishap: Armed['mishap'], random: Rng): Armed {
   // Names change only when a segment begins or goes.
   const isUsual = kind === 'write' || kind === 'sync';
   return { mishap, kinds: [kind], after: isUsual ? Math.floor(after / 2) : after % 2 };
+}
+
+/** One node alone, two that do not hear each other, or a side against the other; either way or one. */
+function drawWays(random: Rng, nodeCount: number): readonly (readonly [number, number])[] {
+  const places = Array.from({ length: nodeCount }, (_, place) => place);
+  const size = random.chance(0.6) ? 1 : random.between(1, nodeCount - 1);
+  const side = drawSome(random, places, size);
+  const far = random.chance(0.3)
+    ? drawSome(
+        random,
+        places.filter((place) => !side.includes(place)),
+        1,
+      )
+    : places;
+  const direction = random.between(0, 3);
+  return side.flatMap((near) =>
+    far
+      .filter((other) => !side.includes(other))
+      .flatMap((other): readonly (readonly [number, number])[] => {
+        if (direction === 0) return [[near, other]];
+        if (direction === 1) return [[other, near]];
+        return [
+          [near, other],
+          [other, near],
+        ];
+      }),
+  );
+}
+
+function drawPeerConditions(random: Rng): PeerConditions {
+  return {
+    latencyUsMean: random.pick([200, 5000, 50_000, 300_000]),
+    lossShare: random.pick([0, 0.02, 0.2]),
+    duplicateShare: random.pick([0, 0.1, 0.5]),
+    reorderShare: random.pick([0, 0.1, 0.5]),
+    flipShare: random.pick([0, 0, 0.05, 0.2]),
+  };
+}
+
+/** One to three of the nodes. */
+function drawHolders(random: Rng, nodeCount: number): readonly number[] {
+  const places = Array.from({ length: nodeCount }, (_, place) => place);
+  const count = random.chance(0.7) ? Math.min(3, nodeCount) : random.between(1, Math.min(3, nodeCount));
+  return drawSome(random, places, count);
+}
+
+function drawSome(random: Rng, places: readonly number[], count: number): readonly number[] {
+  let left = places;
+  const drawn: number[] = [];
+  while (drawn.length < count && left.length > 0) {
+    const place = random.pickFrom(left) ?? 0;
+    drawn.push(place);
+    left = left.filter((each) => each !== place);
+  }
+  return drawn.toSorted((one, other) => one - other);
 }
 
 function drawConditions(random: Rng): NetworkConditions {

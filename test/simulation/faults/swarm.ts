@@ -6,13 +6,15 @@
 import type { Rng } from '../engine/random.ts';
 import type { NodeSettings } from '../node/sim-node.ts';
 import type { ClientHabits, Deed } from '../workload/client.ts';
-import { FAULT_KINDS, type FaultRanges } from './plan.ts';
+import { CLUSTER_FAULT_KINDS, FAULT_KINDS, type FaultKind, type FaultRanges } from './plan.ts';
 
 export interface Swarm extends FaultRanges {
   readonly clientCount: number;
   readonly followerCount: number;
   readonly habits: ClientHabits;
   readonly node: NodeSettings;
+  /** What is special about a cluster of several nodes. */
+  readonly cluster: ClusterSwarm | undefined;
   /** Operations of clients, at most. */
   readonly operations: number;
 }
@@ -51,6 +53,62 @@ export function drawSwarm(random: Rng): Swarm {
     operations: random.between(100, 1200),
     faultUsMean: random.chance(0.1) ? Number.POSITIVE_INFINITY : random.pick([200, 700, 2000]) * 1000,
     faultKinds: FAULT_KINDS.filter((kind) => random.chance(kind === 'rot' ? 0.2 : 0.5)),
+    durationMsMax: 1500,
+    nodeCount: 1,
+    cluster: undefined,
+  };
+}
+
+/** The same seed with several nodes: an election takes seconds, so everything has more time. */
+export function asCluster(swarm: Swarm, nodeCount: number, random: Rng): Swarm {
+  const { habits, node, faultKinds } = swarm;
+  const rare: ReadonlySet<FaultKind> = new Set(['move', 'rot', 'full']);
+  const kinds = CLUSTER_FAULT_KINDS.filter((kind) => random.chance(rare.has(kind) ? 0.3 : 0.6));
+  return {
+    ...swarm,
+    nodeCount,
+    safetyUs: random.between(15, 60) * SECOND_US,
+    faultUsMean: random.chance(0.1) ? Number.POSITIVE_INFINITY : random.pick([700, 2500, 8000]) * 1000,
+    durationMsMax: random.pick([1500, 8000]),
+    faultKinds: [...faultKinds, ...kinds],
+    habits: { ...habits, thinkUsMean: random.pick([50, 150, 500]) * 1000 },
+    node: { ...node, limits: { ...node.limits, ...drawGroupLimits(random) } },
+    cluster: {
+      copies: random.pick([1, 3, 3, 3, 5]),
+      zones: random.between(1, 3),
+      startsFormed: random.chance(0.75),
+      lateUs: random.chance(0.25) ? random.between(1, 20) * SECOND_US : 0,
+      clocks: Array.from({ length: nodeCount }, () => ({
+        ppm: random.between(-500, 500),
+        aheadMs: random.pick([0, 0, -3000, 40, 3000]),
+      })),
+      replaceAfterMs: random.pick([undefined, 6000]),
+    },
+  };
+}
+
+export interface ClusterSwarm {
+  /** Of a new database. */
+  readonly copies: number;
+  readonly zones: number;
+  /** Whether clients and faults wait until all nodes are in. */
+  readonly startsFormed: boolean;
+  /** How much later than the others the last node comes. */
+  readonly lateUs: number;
+  /** What was on a node that is silent for so long is put elsewhere; undefined: never. */
+  readonly replaceAfterMs: number | undefined;
+  readonly clocks: readonly { readonly ppm: number; readonly aheadMs: number }[];
+}
+
+/** Small enough for members to fall behind what logs keep, and for snapshots of many parts. */
+function drawGroupLimits(random: Rng): NodeSettings['limits'] {
+  return {
+    tailBytesMax: random.pick([2, 64, 65_536]) * KIBIBYTE,
+    retainedBytesMax: random.pick([4, 1024]) * KIBIBYTE,
+    snapshotPartBytes: random.pick([1, 56]) * KIBIBYTE,
+    snapshotWindowBytes: random.pick([4, 1024]) * KIBIBYTE,
+    writeEntries: random.pick([1, 8, 64]),
+    electionWindowMs: random.pick([1500, 2500]),
   };
 }
 

@@ -2,7 +2,7 @@
  * One process of a simulated node, from its start to its end: the real parts, put together as `startNode` and the threads
  * do it, over simulated threads, disk, store, clocks and randomness.
  */
-import { type GroupId, type Revision, toNodeId, toRevision } from '#base';
+import { type GroupId, type NodeId, type Revision, toNodeId, toRevision } from '#base';
 import {
   type CoreLimits,
   type CorePorts,
@@ -11,6 +11,7 @@ import {
   FrontNode,
   LIMITS,
   type Node,
+  type NodeIdentity,
   nativeCrc32,
   nativeSha256,
   noPeers,
@@ -19,9 +20,10 @@ import {
 import { DatabaseReader } from '#database';
 import type { KvReader } from '#kv';
 import { createService, type Service, type ServiceLimits, type Timers } from '#service';
-import { DiskGuard, type DiskThresholds } from '#storage';
+import { DiskGuard, type DiskThresholds, type WalIdentity } from '#storage';
 import { databaseMachines } from '../../../src/cluster/database-machines.ts';
 import { watchDisk } from '../../../src/cluster/disk-watch.ts';
+import { uuidBytes } from '../../../src/cluster/node-rows.ts';
 import { MeasureGatherer } from '../../../src/cluster/observer.ts';
 import type { SimDisk } from '../disk/sim-disk.ts';
 import type { OpenStore, SimStore } from '../disk/sim-store.ts';
@@ -29,6 +31,7 @@ import { Isolate } from '../engine/isolate.ts';
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
 import { quietLogger, quietMetrics } from './quiet.ts';
+import { type ClusterPlace, Seat } from './seat.ts';
 import type { SimClock } from './sim-clock.ts';
 import { SimLink } from './sim-link.ts';
 import { SimLog } from './sim-log.ts';
@@ -41,6 +44,10 @@ export interface ProcessParts {
   readonly store: SimStore;
   readonly clock: SimClock;
   readonly settings: ProcessSettings;
+  /** Undefined: a node that nobody can join. */
+  readonly place: ClusterPlace | undefined;
+  /** The node did what no fault explains, and goes on. */
+  readonly onMisbehaviour: (what: string) => void;
   /** The process cannot go on, for this reason. Called once; it is dead then. */
   readonly onFailure: (failure: unknown) => void;
 }
@@ -55,6 +62,7 @@ export interface ProcessSettings {
 }
 
 interface Opened {
+  readonly core: CoreRuntime;
   readonly node: FrontNode;
   readonly service: Service;
 }
@@ -64,7 +72,7 @@ const TICK_US = 50_000;
 const DISK_CHECK_US = 250_000;
 const IDENTITY = { clusterId: new Uint8Array(16).fill(1), storeId: new Uint8Array(16).fill(2) };
 const NODE = toNodeId(1);
-const IDENTITY_TEXT = { clusterId: '01', storeId: '02', node: NODE };
+const ALONE: NodeIdentity = { clusterId: '01', storeId: '02', node: NODE };
 
 export class NodeProcess {
   readonly front: Isolate;
@@ -72,6 +80,7 @@ export class NodeProcess {
   readonly log: Isolate;
   readonly #parts: ProcessParts;
   readonly #latencyUs: () => number;
+  readonly #seat: Seat | undefined;
   #opened: Opened | undefined;
 
   constructor(parts: ProcessParts) {
@@ -85,6 +94,7 @@ export class NodeProcess {
     this.log = isolate('log');
     const latency = random.split('threads');
     this.#latencyUs = () => latency.between(5, settings.threadUsMax);
+    this.#seat = parts.place === undefined ? undefined : this.#takeSeat(parts.place);
   }
 
   /** Undefined until it has started. */
@@ -94,6 +104,11 @@ export class NodeProcess {
 
   get node(): Node | undefined {
     return this.#opened?.node;
+  }
+
+  /** Has these nodes hold the database, as an operator asks for it. */
+  place(group: GroupId, nodes: readonly NodeId[]): void {
+    this.core.after(0, 'place', () => this.#opened?.core.place(group, nodes));
   }
 
   get isAlive(): boolean {
@@ -109,8 +124,9 @@ export class NodeProcess {
     });
   }
 
-  /** Ends at once, whatever was under way. */
-  kill(): void {
+  /** Ends at once, whatever was under way; with `isSilent` no system is left that would tell others. */
+  kill(isSilent = false): void {
+    this.#seat?.end(isSilent);
     for (const isolate of [this.front, this.core, this.log]) isolate.kill();
     this.#parts.store.endProcess();
   }
@@ -135,9 +151,10 @@ export class NodeProcess {
     });
     const guard = DiskGuard.open(DIRECTORY, { disk, probe, thresholds: settings.disk });
     const rows = store.openIn(this.front);
+    const identity = (await this.#seat?.identity(rows)) ?? ALONE;
     const { log, recovered } = SimLog.open({
       directory: `${DIRECTORY}/log`,
-      identity: IDENTITY,
+      identity: this.#seat === undefined ? IDENTITY : walIdentity(identity),
       segmentBytes: walSegmentBytes,
       disk,
       thread: this.log,
@@ -145,8 +162,10 @@ export class NodeProcess {
       latencyUs: this.#latencyUs,
     });
     const gatherer = new MeasureGatherer();
-    const core = await CoreRuntime.open(this.#corePorts(log, gatherer), recovered);
+    const seat = await this.#seat?.open(identity);
+    const core = await CoreRuntime.open({ ...this.#corePorts(log, gatherer), ...seat }, recovered);
     core.onFailure((failure) => this.fail(failure));
+    this.#seat?.begin(core);
     const { front } = this;
     const link = new SimLink({
       core,
@@ -154,13 +173,18 @@ export class NodeProcess {
       coreThread: this.core,
       front,
       latencyUs: this.#latencyUs,
-      close: () => log.close(),
+      beforeDrain: () => this.#seat?.quieten(),
+      close: async () => {
+        await this.#seat?.close();
+        await log.close();
+      },
     });
     const look = watchDisk({ guard, link, logger: quietLogger, metrics: quietMetrics });
     every(this.core, TICK_US, 'tick', () => core.tick());
     every(front, DISK_CHECK_US, 'disk check', look);
-    const node = this.#frontNode(link, core, { guard, rows });
-    return { node, service: this.#serviceOf(node, random.split('service')) };
+    const node = this.#frontNode(link, core, { guard, rows, identity });
+    if (this.#seat !== undefined) node.advertise({ grpc: `${this.#parts.name}:50051`, http: '' });
+    return { core, node, service: this.#serviceOf(node, random.split('service')) };
   }
 
   #corePorts(log: SimLog, observer: MeasureGatherer): CorePorts {
@@ -187,14 +211,14 @@ export class NodeProcess {
   #frontNode(
     link: SimLink,
     core: CoreRuntime,
-    opened: { readonly guard: DiskGuard; readonly rows: OpenStore },
+    opened: { readonly guard: DiskGuard; readonly rows: OpenStore; readonly identity: NodeIdentity },
   ): FrontNode {
-    const { guard, rows } = opened;
+    const { guard, rows, identity } = opened;
     const { clock } = this.#parts;
     return new FrontNode({
       link,
       reader: rows,
-      identity: IDENTITY_TEXT,
+      identity,
       name: this.#parts.name,
       catalog: core.catalog,
       disk: () => guard.level,
@@ -202,7 +226,23 @@ export class NodeProcess {
       schedule: (flush) => this.front.turn('flush', flush),
       monotonicMs: () => clock.monotonicMs(),
       observer: { proposed: nothing, refused: nothing, read: nothing },
+      announce: (clients) =>
+        this.core.after(this.#latencyUs(), 'announce', () =>
+          this.#seat?.announce(clients, (failure) => this.fail(failure)),
+        ),
       close: () => guard.close(),
+    });
+  }
+
+  #takeSeat(place: ClusterPlace): Seat {
+    const { name, clock, random, onMisbehaviour } = this.#parts;
+    return new Seat({
+      ...place,
+      name,
+      clock,
+      thread: this.core,
+      random: random.split('seat'),
+      onDeceived: (from) => onMisbehaviour(`${name} takes a frame of ${from} in which a bit was flipped`),
     });
   }
 
@@ -242,6 +282,10 @@ function every(thread: Isolate, intervalUs: number, label: string, work: () => v
     work();
     every(thread, intervalUs, label, work);
   });
+}
+
+function walIdentity({ clusterId, storeId }: NodeIdentity): WalIdentity {
+  return { clusterId: uuidBytes(clusterId), storeId: uuidBytes(storeId) };
 }
 
 /** As start-node.ts does it: what cannot be read is found out by whoever reads it. */

@@ -16,6 +16,8 @@ export interface SimLinkParts {
   readonly coreThread: Isolate;
   readonly front: Isolate;
   readonly latencyUs: () => number;
+  /** What comes before the core drains, in its thread. */
+  readonly beforeDrain: () => void;
   /** What follows when the core has drained, in its thread. */
   readonly close: () => Promise<void>;
 }
@@ -60,6 +62,7 @@ export class SimLink implements CoreLink {
   }
 
   async #drainCore(): Promise<void> {
+    this.#parts.beforeDrain();
     await this.#parts.core.drain();
     await this.#parts.close();
   }

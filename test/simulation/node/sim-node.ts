@@ -13,6 +13,7 @@ import { SimStore } from '../disk/sim-store.ts';
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
 import { NodeProcess, type ProcessSettings } from './process.ts';
+import type { ClusterPlace } from './seat.ts';
 import { SimClock } from './sim-clock.ts';
 
 export interface NodeSettings extends ProcessSettings {
@@ -41,6 +42,7 @@ export class SimNode {
   readonly #random: Rng;
   readonly #settings: NodeSettings;
   readonly #listener: NodeListener;
+  readonly #place: ClusterPlace | undefined;
   #process: NodeProcess | undefined;
   #ending: Ending = { kind: 'process' };
   /** How often a process was started. */
@@ -53,8 +55,18 @@ export class SimNode {
   /** Whether the disk ran full while this process ran, or before. */
   #wasFull = false;
 
-  constructor(simulator: Simulator, name: string, settings: NodeSettings, listener: NodeListener) {
+  /** Without a `place` it is a node that nobody can join. */
+  constructor(
+    {
+      simulator,
+      name,
+      place,
+    }: { readonly simulator: Simulator; readonly name: string; readonly place?: ClusterPlace | undefined },
+    settings: NodeSettings,
+    listener: NodeListener,
+  ) {
     this.name = name;
+    this.#place = place;
     this.#simulator = simulator;
     this.#random = simulator.random(name);
     this.#settings = settings;
@@ -99,6 +111,8 @@ export class SimNode {
       store: this.store,
       clock: this.clock,
       settings: this.#settings,
+      place: this.#place,
+      onMisbehaviour: (what) => this.#listener.onMisbehaviour(what),
       onFailure: (failure) => this.#failed(failure),
     });
     this.#process = process;
@@ -113,7 +127,7 @@ export class SimNode {
   /** Ends the process, and with `power` the machine; the next one comes by itself. */
   crash(ending: Ending): void {
     this.#ending = ending;
-    this.#process?.kill();
+    this.#process?.kill(ending.kind === 'power');
     this.#ended(ending.kind === 'power' ? `power failure, ${ending.share} survives` : 'killed');
   }
 
@@ -179,6 +193,8 @@ export class SimNode {
       if (failure.kind === 'full') return this.#wasFull || diskErrors > 0 ? 'the disk is full' : undefined;
       return failure.kind === 'unwritten' && diskErrors > 0 ? 'the disk has failed' : undefined;
     }
+    const reason = failure instanceof DatabaseError ? failure.details.reason : undefined;
+    if (reason === 'NotJoined') return 'no cluster has answered';
     const isOfStore = failure instanceof DatabaseError && failure.details.reason === 'StoreFailed';
     return isOfStore && (storeErrors > 0 || this.#wasFull) ? 'the store has failed' : undefined;
   }

@@ -146,8 +146,11 @@ export class Client {
     if (operation.outcome.kind === 'error' && operation.outcome.reason === 'DatabaseNotFound') {
       if (this.#random.chance(0.7)) this.#learn(known, await this.#connection.call('create', { name: request.name }));
     }
-    // Who does not know what became of it asks again, by the same id.
-    if (operation.outcome.kind === 'unknown' && this.#random.chance(0.6)) await this.#send(request, known);
+    // Who does not know what became of it asks again, by the same id, perhaps somebody else.
+    const isUnsure =
+      operation.outcome.kind === 'unknown' ||
+      (operation.outcome.kind === 'error' && operation.outcome.reason === 'OutcomeUnknown');
+    if (isUnsure && this.#random.chance(0.6)) await this.#send(request, known);
   }
 
   /** Somebody's transaction once more, perhaps with another body, perhaps while the first attempt is under way. */

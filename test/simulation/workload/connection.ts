@@ -1,9 +1,11 @@
 /**
- * A client's way to a node: one call after the other, each with a time limit, over a network that may lose it either way,
- * to a process that may die under it. Fills the history.
+ * A client's way to a cluster: one call after the other, each with a time limit, over a network that may lose it either
+ * way, to a process that may die under it. Whoever gets no answer from a node, or is sent away, turns to another one.
+ * Fills the history.
  */
 import { DatabaseError } from '#base';
 import { isFatal, type Service } from '#service';
+import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
 import type { AnyOperation, CallKind, Calls, History, Operation, Outcome } from '../history.ts';
 import type { Network } from '../network.ts';
@@ -14,7 +16,7 @@ import { perform } from './perform.ts';
 export interface World {
   readonly simulator: Simulator;
   readonly network: Network;
-  readonly node: SimNode;
+  readonly nodes: readonly [SimNode, ...SimNode[]];
   readonly history: History;
 }
 
@@ -22,12 +24,22 @@ export interface World {
 const TIMEOUT_US = 4_000_000;
 /** Errors after which nobody knows what became of a write. */
 const VAGUE_CODES: ReadonlySet<string> = new Set(['internal', 'not_found', 'aborted']);
+const VAGUE_REASON = 'OutcomeUnknown';
+/** After these another node may do. */
+const ELSEWHERE_CODES: ReadonlySet<string> = new Set(['unavailable', 'not_leader', 'storage_full']);
+const WANDER_SHARE = 0.05;
 
 type Call = (service: Service, signal: AbortSignal) => Promise<unknown>;
 
 interface Asked {
   readonly operation: { readonly kind: string; isDoubled: boolean };
   readonly isIdempotent: boolean;
+}
+
+interface Waiting {
+  readonly node: SimNode;
+  readonly label: string;
+  readonly finish: (answer: Answer) => void;
 }
 
 interface Answer {
@@ -38,12 +50,21 @@ interface Answer {
 export class Connection {
   readonly client: string;
   readonly #world: World;
-  /** Calls that wait for a process, to be ended with it. */
-  readonly #waiting = new Map<(answer: Answer) => void, NodeProcess>();
+  /** Calls that wait for a process of a node, to be ended with it. */
+  readonly #waiting = new Map<(answer: Answer) => void, SimNode>();
+  readonly #route: Rng;
+  #node: SimNode;
 
   constructor(client: string, world: World) {
     this.client = client;
     this.#world = world;
+    this.#route = world.simulator.random(`${client} route`);
+    this.#node = this.#route.pick(world.nodes);
+  }
+
+  /** Asks this node from now on. */
+  turnTo(node: SimNode): void {
+    this.#node = node;
   }
 
   get nowUs(): number {
@@ -55,9 +76,9 @@ export class Connection {
   }
 
   /** The node has lost its process: nobody will answer what was asked of it. */
-  lose(): void {
-    for (const finish of this.#waiting.keys()) finish({ outcome: { kind: 'unknown' }, session: undefined });
-    this.#waiting.clear();
+  lose(node: SimNode): void {
+    for (const [finish, asked] of this.#waiting)
+      if (asked === node) finish({ outcome: { kind: 'unknown' }, session: undefined });
   }
 
   /** Asks, waits for what comes of it, and writes both down. */
@@ -81,6 +102,7 @@ export class Connection {
     operation.outcome = answer.outcome as Outcome<Calls[Kind]['value']>;
     operation.session = answer.session;
     if (answer.outcome.kind !== 'unknown') operation.returnedUs = simulator.nowUs;
+    this.#wander(answer.outcome);
     const { outcome } = operation;
     const revision = outcome.kind === 'ok' && 'revision' in outcome.value ? outcome.value.revision : '';
     simulator.note(
@@ -90,8 +112,15 @@ export class Connection {
     return operation;
   }
 
+  /** Perhaps to another node. */
+  #wander(outcome: Outcome<unknown>): void {
+    const isSentAway = outcome.kind === 'unknown' || (outcome.kind === 'error' && ELSEWHERE_CODES.has(outcome.code));
+    if (isSentAway || this.#route.chance(WANDER_SHARE)) this.#node = this.#route.pick(this.#world.nodes);
+  }
+
   #ask({ operation, isIdempotent }: Asked, work: Call): Promise<Answer> {
-    const { simulator, network, node } = this.#world;
+    const { simulator, network } = this.#world;
+    const node = this.#node;
     return new Promise((resolve) => {
       const finish = (answer: Answer): void => {
         this.#waiting.delete(finish);
@@ -103,9 +132,10 @@ export class Connection {
         // A second call with an effect of its own would be another operation.
         if (arrived > 1 && !isIdempotent) return;
         const { process } = node;
-        if (process?.service !== undefined) return this.#serve(process, operation.kind, work, finish);
+        const asked = { node, label: operation.kind, finish };
+        if (process?.service !== undefined) return this.#serve(process, asked, work);
         const isDefinite = copies === 1;
-        this.#reply(finish, { kind: 'error', code: 'unavailable', reason: 'ConnectionRefused', isDefinite });
+        this.#reply(asked, { kind: 'error', code: 'unavailable', reason: 'ConnectionRefused', isDefinite });
       });
       operation.isDoubled = copies > 1;
       simulator.after(TIMEOUT_US, `${this.client} timeout`, () =>
@@ -114,11 +144,11 @@ export class Connection {
     });
   }
 
-  #serve(process: NodeProcess, label: string, work: Call, finish: (answer: Answer) => void): void {
-    const { node } = this.#world;
+  #serve(process: NodeProcess, asked: Waiting, work: Call): void {
+    const { node, label, finish } = asked;
     const session = `${this.client} to ${node.name} ${node.incarnation}`;
     const ending = new AbortController();
-    this.#waiting.set(finish, process);
+    this.#waiting.set(finish, node);
     process.front.after(TIMEOUT_US, 'deadline', () =>
       ending.abort(new DatabaseError('unavailable', 'The deadline passed')),
     );
@@ -126,27 +156,25 @@ export class Connection {
       const { service } = process;
       if (service === undefined) return;
       work(service, ending.signal).then(
-        (value) => this.#answer(process, { session, outcome: { kind: 'ok', value } }, finish),
+        (value) => this.#answer(process, asked, { session, outcome: { kind: 'ok', value } }),
         (failure: unknown) => {
           if (!(failure instanceof DatabaseError) || isFatal(failure)) return process.fail(failure);
           const { code, details } = failure;
-          const isDefinite = !VAGUE_CODES.has(code) && !ending.signal.aborted;
+          const isVague = VAGUE_CODES.has(code) || details.reason === VAGUE_REASON;
+          const isDefinite = !isVague && !ending.signal.aborted;
           const outcome = { kind: 'error', code, reason: details.reason, isDefinite, scope: details.scope } as const;
-          this.#answer(process, { session, outcome }, finish);
+          this.#answer(process, asked, { session, outcome });
         },
       );
     });
   }
 
-  #answer(process: NodeProcess, answer: Answer, finish: (answer: Answer) => void): void {
-    if (!process.isAlive) return;
-    const { network, node } = this.#world;
-    network.send(node.name, this.client, () => finish(answer));
+  #answer(process: NodeProcess, { node, finish }: Waiting, answer: Answer): void {
+    if (process.isAlive) this.#world.network.send(node.name, this.client, () => finish(answer));
   }
 
-  #reply(finish: (answer: Answer) => void, outcome: Outcome<unknown>): void {
-    const { network, node } = this.#world;
-    network.send(node.name, this.client, () => finish({ outcome, session: undefined }));
+  #reply({ node, finish }: Waiting, outcome: Outcome<unknown>): void {
+    this.#world.network.send(node.name, this.client, () => finish({ outcome, session: undefined }));
   }
 }
 

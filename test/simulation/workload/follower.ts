@@ -22,6 +22,7 @@ export class Follower {
   readonly selector: Selector;
   readonly #world: World;
   readonly #random: Rng;
+  readonly #route: Rng;
   #place: { readonly databaseId: string; readonly after: Position } | undefined;
   #current: Subscription | undefined;
 
@@ -35,6 +36,7 @@ export class Follower {
     this.selector = wanted.selector;
     this.#world = world;
     this.#random = random;
+    this.#route = world.simulator.random(`${wanted.client} route`);
   }
 
   /** The instance it follows, and behind what it is. */
@@ -82,7 +84,8 @@ export class Follower {
   }
 
   #subscribe(subscription: Subscription, told: Told): void {
-    const { network, node } = this.#world;
+    const { network, nodes } = this.#world;
+    const node = this.#route.pick(nodes);
     let hasArrived = false;
     network.send(this.client, node.name, () => {
       const { process } = node;

@@ -1,0 +1,104 @@
+/** The nodes of a run as one cluster: how they begin, when they are together, and whom they think they are. */
+import { nodeOf } from '#base';
+import type { Simulator } from './engine/simulator.ts';
+import type { Swarm } from './faults/swarm.ts';
+import { RaftWatch } from './invariants/raft-watch.ts';
+import { SimNode } from './node/sim-node.ts';
+import { PeerExchange } from './peers/exchange.ts';
+
+export interface ClusterListener {
+  readonly onDown: (node: SimNode) => void;
+  readonly onMisbehaviour: (what: string) => void;
+}
+
+export class SimCluster {
+  readonly exchange: PeerExchange;
+  readonly nodes: readonly [SimNode, ...SimNode[]];
+  readonly #simulator: Simulator;
+  readonly #swarm: Swarm;
+
+  constructor(simulator: Simulator, swarm: Swarm, listener: ClusterListener) {
+    this.#simulator = simulator;
+    this.#swarm = swarm;
+    this.exchange = new PeerExchange(simulator);
+    const watch = new RaftWatch((fault) => listener.onMisbehaviour(fault));
+    const names = Array.from({ length: swarm.nodeCount }, (_, place) => `node-${place + 1}`);
+    const made = names.map((name, place) => this.#make({ names, place, name, watch }, listener));
+    const [first, ...others] = made;
+    if (first === undefined) throw new Error('A cluster has a node');
+    this.nodes = [first, ...others];
+  }
+
+  /** Whether they all take requests. */
+  get isServing(): boolean {
+    return this.nodes.every((node) => node.isServing);
+  }
+
+  /** Whether every node knows of every other one. */
+  get isFormed(): boolean {
+    const { nodes } = this;
+    if (nodes.length === 1) return true;
+    return nodes.every(({ process }) => process?.node?.catalog.nodes().length === nodes.length);
+  }
+
+  start(): void {
+    const late = this.nodes.at(-1);
+    const lateUs = this.#swarm.cluster?.lateUs ?? 0;
+    for (const node of this.nodes) {
+      if (node !== late || lateUs === 0) node.start();
+      else this.#simulator.after(lateUs, `${node.name} comes late`, () => node.start());
+    }
+  }
+
+  /** The nodes whose catalog says that they hold the database; those that do not know it are not among them. */
+  holders(name: string): readonly SimNode[] {
+    return this.nodes.filter(({ process }) => {
+      const { catalog, identity } = process?.node ?? {};
+      const self = catalog?.nodes().length === 0 ? undefined : identity?.node;
+      const replicas = catalog?.lookup(name)?.replicas ?? [];
+      return this.nodes.length === 1 || replicas.some((replica) => nodeOf(replica) === self);
+    });
+  }
+
+  /** Whether every node has the same catalog, and no database is on its way to other nodes. */
+  get isSettled(): boolean {
+    if (this.nodes.length === 1) return true;
+    const catalogs = this.nodes.map(({ process }) => process?.node?.catalog.list());
+    if (catalogs.some((catalog) => catalog?.some(({ leaving }) => leaving.length > 0) ?? true)) return false;
+    const texts = catalogs.map((catalog) =>
+      JSON.stringify(catalog?.map(({ name, databaseId, group, replicas }) => [name, databaseId, group, replicas])),
+    );
+    return new Set(texts).size === 1;
+  }
+
+  #make(
+    of: { readonly names: readonly string[]; readonly place: number; readonly name: string; readonly watch: RaftWatch },
+    listener: ClusterListener,
+  ): SimNode {
+    const { names, place, name, watch } = of;
+    const simulator = this.#simulator;
+    const { cluster, node: settings } = this.#swarm;
+    const node: SimNode = new SimNode(
+      {
+        simulator,
+        name,
+        place: cluster && {
+          exchange: this.exchange,
+          seeds: place === 0 ? [] : names.filter((other) => other !== name),
+          zone: `zone-${(place % cluster.zones) + 1}`,
+          copies: cluster.copies,
+          replaceAfterMs: cluster.replaceAfterMs,
+          watch,
+        },
+      },
+      { ...settings, clockPpm: cluster?.clocks[place]?.ppm ?? settings.clockPpm },
+      {
+        onUp: () => undefined,
+        onDown: () => listener.onDown(node),
+        onMisbehaviour: listener.onMisbehaviour,
+      },
+    );
+    node.clock.step(cluster?.clocks[place]?.aheadMs ?? 0);
+    return node;
+  }
+}

@@ -1,0 +1,223 @@
+/**
+ * The seat of one process in a cluster: who its store is, how it reaches the others, and what its core is told of both.
+ * The parts are the real ones (own-identity.ts, peer/join.ts, peer/reach.ts, spread.ts), as the real threads join them.
+ */
+import { type Address, CATALOG_GROUP, NO_BYTES } from '#base';
+import {
+  type ClientAddresses,
+  type CorePorts,
+  type CoreRuntime,
+  type Envelope,
+  type JoinRequest,
+  joinCluster,
+  type Machine,
+  type Machines,
+  type NodeIdentity,
+  type NodeRegistration,
+  nativeCrc32,
+  type PeerObserver,
+  type Peers,
+  spreadOver,
+} from '#cluster';
+import type { KvStore } from '#kv';
+import { databaseMachines } from '../../../src/cluster/database-machines.ts';
+import { ownIdentity } from '../../../src/cluster/own-identity.ts';
+import { openReach, type Reach } from '../../../src/cluster/peer/reach.ts';
+import { FOUNDERS } from '../../../src/cluster/placement.ts';
+import type { Isolate } from '../engine/isolate.ts';
+import type { Rng } from '../engine/random.ts';
+import type { RaftWatch, SaidEntry } from '../invariants/raft-watch.ts';
+import type { PeerExchange } from '../peers/exchange.ts';
+import { askOver, PEER_PORT, SimLinks } from '../peers/sim-links.ts';
+import type { SimClock } from './sim-clock.ts';
+
+/** What a node is told of its cluster when it is started. */
+export interface ClusterPlace {
+  readonly exchange: PeerExchange;
+  /** Names of the others; whoever has none founds the cluster. */
+  readonly seeds: readonly string[];
+  readonly zone: string;
+  /** Of a new database. */
+  readonly copies: number;
+  /** What was on a node that is silent for so long is put elsewhere; undefined: never. */
+  readonly replaceAfterMs: number | undefined;
+  readonly watch: RaftWatch;
+}
+
+export interface SeatParts extends ClusterPlace {
+  readonly name: string;
+  /** The thread of the core. */
+  readonly thread: Isolate;
+  readonly clock: SimClock;
+  readonly random: Rng;
+  readonly onDeceived: (from: string) => void;
+}
+
+const JOIN_MS_MAX = 60_000;
+const RELEASE = 'simulated';
+
+export class Seat {
+  readonly #parts: SeatParts;
+  #storeId = '';
+  #links: SimLinks | undefined;
+  #reach: Reach | undefined;
+
+  constructor(parts: SeatParts) {
+    this.#parts = parts;
+  }
+
+  /** Who the store is; a new one becomes somebody first. */
+  async identity(store: KvStore): Promise<NodeIdentity> {
+    const { clock, random, seeds } = this.#parts;
+    const identity = await ownIdentity(store, {
+      place: 'data',
+      nowMs: clock.nowMs(),
+      random,
+      join: seeds.length === 0 ? undefined : (storeId) => this.#join(storeId),
+      checkNew: () => Promise.resolve(),
+    });
+    this.#storeId = identity.storeId;
+    return identity;
+  }
+
+  /** What the core is given. */
+  async open(
+    identity: NodeIdentity,
+  ): Promise<Pick<CorePorts, 'node' | 'founders' | 'placement' | 'upkeep' | 'wanted' | 'peers' | 'machines'>> {
+    const { name, thread, random, exchange, copies, replaceAfterMs, watch } = this.#parts;
+    const reach = await openReach(
+      {
+        openLinks: (options) => {
+          const { onDeceived } = this.#parts;
+          this.#links = new SimLinks({ exchange, thread, options, onDeceived });
+          return Promise.resolve(this.#links);
+        },
+        askToJoin: (address, request, timeoutMs) => this.#ask(address, request, timeoutMs),
+        observer: this.#observer(),
+        random,
+        sleep: (ms) => thread.sleep(ms * 1000, 'pause'),
+      },
+      identity,
+      { host: name, port: PEER_PORT, peers: [], seeds: this.#seeds, release: RELEASE },
+    );
+    this.#reach = reach;
+    return {
+      node: identity.node,
+      founders: FOUNDERS,
+      placement: spreadOver(copies, identity.node),
+      upkeep: { copies, replaceAfterMs },
+      wanted: () => undefined,
+      peers: watchedPeers(reach.mail, watch),
+      machines: watchedMachines(watch, name),
+    };
+  }
+
+  begin(core: CoreRuntime): void {
+    this.#reach?.begin(core);
+  }
+
+  /** Says where the node is; what it is refused with ends the process. */
+  announce(clients: ClientAddresses, onFailure: (failure: unknown) => void): void {
+    this.#reach?.announcer.announce({ ...this.#registration(this.#storeId), ...clients }).catch(onFailure);
+  }
+
+  /** Before the core drains. */
+  quieten(): void {
+    this.#reach?.announcer.close();
+  }
+
+  async close(): Promise<void> {
+    await this.#reach?.close();
+  }
+
+  /** The process has died; with `isSilent` the machine, too. */
+  end(isSilent: boolean): void {
+    this.#links?.end(isSilent);
+  }
+
+  get #seeds(): readonly Address[] {
+    return this.#parts.seeds.map((host) => ({ host, port: PEER_PORT }));
+  }
+
+  #join(storeId: string): ReturnType<typeof joinCluster> {
+    const { thread, clock } = this.#parts;
+    const ports = {
+      ask: (address: Address, request: JoinRequest, timeoutMs: number) => this.#ask(address, request, timeoutMs),
+      sleep: (ms: number) => thread.sleep(ms * 1000, 'join pause'),
+      monotonicMs: () => clock.monotonicMs(),
+    };
+    const request = { clusterId: undefined, registration: this.#registration(storeId), release: RELEASE };
+    return joinCluster(ports, this.#seeds, request, JOIN_MS_MAX);
+  }
+
+  #ask({ host }: Address, request: JoinRequest, timeoutMs: number): ReturnType<typeof askOver> {
+    const { exchange, thread, name } = this.#parts;
+    return askOver(exchange, thread, name, { host, request, timeoutMs });
+  }
+
+  #registration(storeId: string): NodeRegistration {
+    const { name, zone } = this.#parts;
+    return { storeId, name, zone, peer: { host: name, port: PEER_PORT }, grpc: '', http: '' };
+  }
+
+  #observer(): PeerObserver {
+    return {
+      sent: nothing,
+      sendFailed: nothing,
+      received: nothing,
+      receiveFailed: () => this.#links?.refused(),
+      active: nothing,
+      roundTrip: nothing,
+      note: nothing,
+    };
+  }
+}
+
+function watchedPeers(mail: Peers, watch: RaftWatch): Peers {
+  return {
+    send: (to, messages) => {
+      for (const envelope of messages) watch.said(saidOf(envelope));
+      mail.send(to, messages);
+    },
+    forward: (to, items) => mail.forward(to, items),
+    setPeers: (peers) => mail.setPeers(peers),
+    sendLetter: (to, letter) => mail.sendLetter(to, letter),
+  };
+}
+
+function saidOf({ group, from, to, message }: Envelope): Parameters<RaftWatch['said']>[0] {
+  const { kind, term } = message;
+  const isGranted = kind === 'vote-reply' && message.isGranted;
+  const said = { group, from, to, kind, term, isGranted };
+  if (kind !== 'append') return { ...said, previous: undefined, entries: [] };
+  const entries = message.entries.map((entry): SaidEntry => entryOf(entry.index, entry.term, entry.payload));
+  return { ...said, previous: message.previous, entries };
+}
+
+function entryOf(index: number, term: number, payload: Uint8Array | undefined): SaidEntry {
+  return { index, term, digest: nativeCrc32(payload ?? NO_BYTES) };
+}
+
+/** The real machines, and somebody who sees what they are given. */
+function watchedMachines(watch: RaftWatch, name: string): Machines {
+  const watched = <Watched extends Machine>(group: number, machine: Watched): Watched => {
+    const apply = machine.apply.bind(machine);
+    const seen: Machine['apply'] = (entry) => {
+      watch.applied(group, entryOf(entry.index, entry.term, entry.payload), name);
+      return apply(entry);
+    };
+    return Object.assign(machine, { apply: seen });
+  };
+  return {
+    ...databaseMachines,
+    openCatalog: (kv, founders) => watched(CATALOG_GROUP, databaseMachines.openCatalog(kv, founders)),
+    createDatabase: (kv, binding, founders) =>
+      watched(binding.group, databaseMachines.createDatabase(kv, binding, founders)),
+    openDatabase: (kv, group) => {
+      const machine = databaseMachines.openDatabase(kv, group);
+      return machine === undefined ? undefined : watched(group, machine);
+    },
+  };
+}
+
+function nothing(): void {}

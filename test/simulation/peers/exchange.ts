@@ -1,0 +1,127 @@
+/**
+ * The network between nodes: who can be reached where, ways that are closed in one direction, and frames that get lost,
+ * come late, twice, in another order, or with a bit flipped. It carries bytes; what they mean is for the ends of it.
+ */
+import type { Isolate } from '../engine/isolate.ts';
+import type { Rng } from '../engine/random.ts';
+import type { Simulator } from '../engine/simulator.ts';
+
+export interface PeerConditions {
+  readonly latencyUsMean: number;
+  readonly lossShare: number;
+  /** Of frames for which it is allowed. */
+  readonly duplicateShare: number;
+  readonly reorderShare: number;
+  readonly flipShare: number;
+}
+
+export const CALM_PEERS: PeerConditions = {
+  latencyUsMean: 200,
+  lossShare: 0,
+  duplicateShare: 0,
+  reorderShare: 0,
+  flipShare: 0,
+};
+
+/** The end of the network that one process has. */
+export interface Station {
+  readonly host: string;
+  readonly thread: Isolate;
+  /** Bytes from another host, flipped or not. */
+  take(from: string, frame: Uint8Array, isFlipped: boolean): void;
+  /** The process at that host has ended, or does not answer. */
+  lost(host: string): void;
+}
+
+export interface Letter {
+  readonly frame: Uint8Array;
+  /** Whether it may come twice and overtake others: what clients have asked may not. */
+  readonly mayStray: boolean;
+}
+
+export class PeerExchange {
+  conditions: PeerConditions = CALM_PEERS;
+  readonly #random: Rng;
+  readonly #stations = new Map<string, Station>();
+  readonly #closed = new Set<string>();
+
+  constructor(simulator: Simulator) {
+    this.#random = simulator.random('peer network');
+  }
+
+  get random(): Rng {
+    return this.#random;
+  }
+
+  /** A process begins to listen. */
+  enter(station: Station): void {
+    this.#stations.set(station.host, station);
+  }
+
+  /** It has ended: whoever had a connection to it is told by the system of its machine, if anybody is. */
+  leave(station: Station, isSilent: boolean): void {
+    if (this.#stations.get(station.host) !== station) return;
+    this.#stations.delete(station.host);
+    if (isSilent) return;
+    for (const other of this.#stations.values()) {
+      if (!this.isOpen(station.host, other.host)) continue;
+      other.thread.after(this.latencyUs(), 'reset', () => other.lost(station.host));
+    }
+  }
+
+  at(host: string): Station | undefined {
+    return this.#stations.get(host);
+  }
+
+  isOpen(from: string, to: string): boolean {
+    return !this.#closed.has(`${from} ${to}`);
+  }
+
+  /** Closes the way from one to the other, and not the way back. */
+  close(from: string, to: string): void {
+    this.#closed.add(`${from} ${to}`);
+  }
+
+  /** Opens every way. */
+  open(): void {
+    this.#closed.clear();
+  }
+
+  heal(): void {
+    this.open();
+    this.conditions = CALM_PEERS;
+  }
+
+  latencyUs(): number {
+    return 20 + this.#random.exponential(this.conditions.latencyUsMean);
+  }
+
+  /** Carries a letter of a connection, not before `notBeforeUs`; says when it arrives, at the latest copy of it. */
+  carry(from: Station, to: string, letter: Letter, notBeforeUs: number): number {
+    const { lossShare, duplicateShare, reorderShare, flipShare } = this.conditions;
+    const random = this.#random;
+    const { nowUs } = from.thread;
+    if (!this.isOpen(from.host, to) || random.chance(lossShare)) return notBeforeUs;
+    const copies = letter.mayStray && random.chance(duplicateShare) ? 2 : 1;
+    let lastUs = notBeforeUs;
+    for (let copy = 0; copy < copies; copy += 1) {
+      const isStray = letter.mayStray && random.chance(reorderShare);
+      const drawnUs = nowUs + this.latencyUs();
+      const atUs = isStray ? drawnUs : Math.max(lastUs, drawnUs);
+      if (!isStray) lastUs = atUs;
+      const isFlipped = random.chance(flipShare);
+      const frame = isFlipped ? this.#flipped(letter.frame) : letter.frame.slice();
+      const station = this.#stations.get(to);
+      // Where nobody listens it is lost; a later process of the same host has other connections.
+      station?.thread.after(atUs - nowUs, `frame of ${from.host}`, () => station.take(from.host, frame, isFlipped));
+    }
+    return lastUs;
+  }
+
+  #flipped(frame: Uint8Array): Uint8Array {
+    const copy = frame.slice();
+    const at = this.#random.between(0, copy.length - 1);
+    copy[at] = (copy[at] ?? 0) ^ (1 << this.#random.between(0, 7));
+    return copy;
+  }
+}
