@@ -75,7 +75,11 @@ const workloads: Readonly<Record<string, () => Promise<readonly Workload[]>>> = 
     ];
   },
   scan: async () => scanWorkloads(await loaded()),
-  'selector-read': async () => [selectorWorkload(await loaded(), 1), selectorWorkload(await loaded(), 16)],
+  'selector-read': async () => [
+    selectorWorkload(await loaded(), 1),
+    selectorWorkload(await loaded(), 16),
+    selectorWorkload(await loaded(), 16, 'far'),
+  ],
   scale: async () => scaleWorkloads(arena, await loaded(), await loadedNode(arena, events * SCALE)),
 };
 const DEFAULT = Object.keys(workloads).filter((name) => name !== 'scale');
