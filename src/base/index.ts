@@ -39,7 +39,7 @@ export {
 } from './brand.ts';
 export { ByteReader } from './byte-reader.ts';
 export { ByteWriter, varintLength } from './byte-writer.ts';
-export { compareBytes, concatBytes, hasBytesAt, NO_BYTES } from './bytes.ts';
+export { compareBytes, concatBytes, giveBack, hasBytesAt, NO_BYTES } from './bytes.ts';
 export { crc32, crc32c } from './crc32.ts';
 export {
   type ConstraintViolation,

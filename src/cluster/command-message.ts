@@ -6,7 +6,7 @@
  *
  *   proposals   (f64 token | u32 group | u32 length | u8 1 tells admission + 2 stays here | payload)*
  */
-import { toGroupId } from '#base';
+import { giveBack, toGroupId } from '#base';
 import type { Commands, CreateRequest, DeleteRequest, Proposal, ReadRequest } from './link.ts';
 
 /** Proposals alone, or everything. */
@@ -62,6 +62,8 @@ function packProposals(proposals: readonly Proposal[]): ArrayBuffer {
     view.setUint8(at + 16, (tellsAdmission ? TELLS_ADMISSION : 0) + (staysHere ? STAYS_HERE : 0));
     bytes.set(payload, at + PROPOSAL_HEADER_BYTES);
     at += PROPOSAL_HEADER_BYTES + payload.length;
+    // The front has given it away, and the core gets the copy.
+    giveBack(payload);
   }
   return bytes.buffer;
 }

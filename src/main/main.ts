@@ -2,7 +2,7 @@
 /**
  * The command `cairn`: reads its settings, then runs one node until it is told to stop.
  *
- * For: the way in from a shell. permissions.ts, v8-options.ts, stop-signals.ts and thread-pool.ts see to what must be set
+ * For: the way in from a shell. permissions.ts, v8-options.ts, stop-signals.ts, thread-pool.ts and buffer-pool.ts see to what must be set
  * before anything is loaded; command.ts does what was asked, with the settings that config.ts reads; servers.ts puts the
  * parts of a node together, serve.ts takes it from its ready line to its end.
  *
@@ -14,6 +14,7 @@
  *   N2  stdout carries one line, when the node is ready; everything else goes to stderr.
  *   N3  Told to stop, a node answers what it has taken in before it closes.
  */
+import { narrowBufferPool } from './buffer-pool.ts';
 import { refusePermissionModel } from './permissions.ts';
 import { StopSignals } from './stop-signals.ts';
 import { widenThreadPool } from './thread-pool.ts';
@@ -23,5 +24,6 @@ refusePermissionModel();
 ensureV8Options();
 const signals = new StopSignals();
 widenThreadPool(process.env);
+narrowBufferPool();
 const { runCommand } = await import('./command.ts');
 await runCommand(signals);

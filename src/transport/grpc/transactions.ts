@@ -1,5 +1,5 @@
 /** Transact and FetchTransaction: the two methods whose messages are walked and written by hand. */
-import { ByteWriter, DatabaseError, writeBytesField, writeVarintField } from '#base';
+import { ByteWriter, DatabaseError, giveBack, writeBytesField, writeVarintField } from '#base';
 import { refusalError, type TransactionDescription } from '#service';
 import { EVENT_STORE, type GrpcContext } from './context.ts';
 import { statusOfError, withLeader } from './error-status.ts';
@@ -10,7 +10,7 @@ import { floorOf, minRevisionOf, requiresLeader, scopeHeaders } from './metadata
 import { encodeTransactReply } from './transact-reply.ts';
 import { parseTransactRequest } from './transact-request.ts';
 import type { Call } from './wire/call.ts';
-import { frame } from './wire/framing.ts';
+import { FRAME_HEADER_BYTES, frame } from './wire/framing.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
 export function transactionMethods(context: GrpcContext): readonly UnaryMethod[] {
@@ -39,10 +39,12 @@ async function transact({ service, leaderTrailers }: GrpcContext, call: Call, by
     const reply = await service.transact(request);
     if (reply.kind === 'recorded') {
       call.reply(encodeTransactReply(reply), scopeHeaders(reply), leaderTrailers.of(databaseName));
-      return;
+    } else {
+      // Under contention refusals are the common answer: none is thrown.
+      call.finish(withLeader(statusOfError(refusalError(reply)), service.leader(databaseName)));
     }
-    // Under contention refusals are the common answer: none is thrown.
-    call.finish(withLeader(statusOfError(refusalError(reply)), service.leader(databaseName)));
+    // Events are views of the request, and the reply is written: nobody looks at it again. grpc-js has it in its frame.
+    giveBack(bytes, FRAME_HEADER_BYTES);
   } catch (failure) {
     const leader = service.leader(databaseName);
     throw failure instanceof DatabaseError && leader !== undefined ? failure.with({ leader }) : failure;

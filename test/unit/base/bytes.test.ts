@@ -12,6 +12,7 @@ import {
   decodeUtf8,
   encodeUtf8,
   formatUuid,
+  giveBack,
   parseHex,
   parseUuid,
   toHex,
@@ -162,5 +163,23 @@ describe('UUIDs', () => {
         },
       ),
     );
+  });
+});
+
+describe('giveBack', () => {
+  it('empties an array that has its buffer for itself, or all but a frame of it', () => {
+    const own = new Uint8Array(5000);
+    giveBack(own);
+    const framed = new Uint8Array(5005);
+    giveBack(framed.subarray(5), 5);
+    expect([own.length, framed.length]).toEqual([0, 0]);
+  });
+
+  it('leaves small arrays alone, and those whose buffer holds more', () => {
+    const small = new Uint8Array(4000);
+    const part = new Uint8Array(10_000).subarray(0, 5000);
+    giveBack(small);
+    giveBack(part, 4999);
+    expect([small.length, part.length]).toEqual([4000, 5000]);
   });
 });

@@ -47,6 +47,22 @@ describe('commands', () => {
   });
 });
 
+describe('a large payload', () => {
+  it('is given back when it has been packed', () => {
+    const payload = new Uint8Array(5000).fill(7);
+    const shared = { group: toGroupId(1), tellsAdmission: false, staysHere: false };
+    const message = packCommands({
+      proposals: [{ token: 1, payload, ...shared }],
+      reads: [],
+      creates: [],
+      deletes: [],
+      follows: false,
+    });
+    expect(payload.length).toBe(0);
+    expect(unpackCommands(message).proposals[0]?.payload).toEqual(new Uint8Array(5000).fill(7));
+  });
+});
+
 describe('reports', () => {
   const committed = fc.record({
     kind: fc.constant('committed' as const),

@@ -11,6 +11,7 @@
  * grpc-js frames one message a write. A reply of many small messages is framed here instead, and handed over as if it
  * were one message (T2).
  */
+import { giveBack } from '#base';
 
 export const FRAME_HEADER_BYTES = 5;
 
@@ -32,11 +33,12 @@ export function frame(message: Uint8Array): Uint8Array {
 }
 
 /**
- * What a serialiser of grpc-js returns for bytes that are framed already. grpc-js reserves five bytes for a header,
- * then asks the message to copy itself behind them; this one copies all its frames over the header as well.
+ * What a serialiser of grpc-js returns for bytes that are framed already, and that nobody looks at afterwards. grpc-js
+ * reserves five bytes for a header, then asks the message to copy itself behind them; this one copies all its frames over
+ * the header as well, and gives them back.
  */
 export function asSerialised(frames: Uint8Array): Buffer {
-  return serialised(frames, () => undefined);
+  return serialised(frames, () => giveBackFrames(frames));
 }
 
 function serialised(frames: Uint8Array, onCopied: (target: Uint8Array) => void): Buffer {
@@ -73,7 +75,7 @@ export class OutgoingFrames {
   serialised(): Buffer {
     return serialised(this.#frames, (target) => {
       this.#copy = target;
-      if (!Buffer.isBuffer(this.#frames)) giveBack(this.#frames);
+      giveBackFrames(this.#frames);
     });
   }
 
@@ -84,10 +86,11 @@ export class OutgoingFrames {
   left(): void {
     const copy = this.#copy;
     this.#copy = undefined;
-    if (copy !== undefined && copy.byteLength === copy.buffer.byteLength) giveBack(copy);
+    if (copy !== undefined) giveBack(copy);
   }
 }
 
-function giveBack({ buffer }: Uint8Array): void {
-  if (buffer instanceof ArrayBuffer) buffer.transfer(0);
+/** A Buffer may be a part of Node's pool, or of something that its maker still looks at. */
+function giveBackFrames(frames: Uint8Array): void {
+  if (!Buffer.isBuffer(frames)) giveBack(frames);
 }
