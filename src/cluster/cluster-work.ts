@@ -2,10 +2,11 @@
  * What a node does for its cluster, beside the requests of clients: it registers nodes, holds the copies that the catalog
  * wants here, and brings the groups that it leads to where the catalog wants them.
  */
-import { CATALOG_GROUP, type GroupId, type NodeId } from '#base';
-import type { Fact, Input, MembershipRefusal, Target } from '#raft';
+import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf } from '#base';
+import { everybody, type Fact, type Input, type MembershipRefusal, type Target } from '#raft';
 import type { ApplyTurn } from './apply-turn.ts';
 import type { CorePorts } from './core-ports.ts';
+import type { NodeOrder } from './decommission.ts';
 import type { Freshness } from './freshness.ts';
 import type { Group } from './group.ts';
 import type { Lifecycle } from './group-lifecycle.ts';
@@ -14,9 +15,11 @@ import type { LogFeed } from './log-feed.ts';
 import type { CatalogMachine } from './machine.ts';
 import { Moves } from './moves.ts';
 import type { CatalogChange } from './node.ts';
-import type { Binding, NodeRegistration } from './outcome.ts';
+import { NodeOrders, type OrderAnswer } from './node-orders.ts';
+import type { Binding, NodeRegistration, RegisteredNode } from './outcome.ts';
 import { peersOf } from './peers.ts';
 import { PlacementDriver } from './placement-driver.ts';
+import { nodeRemoved } from './refusals.ts';
 import { Registrar, type Registration } from './registrar.ts';
 import type { Trash } from './trash.ts';
 
@@ -32,6 +35,8 @@ export interface ClusterWorkPorts extends CorePorts {
   readonly closed: (group: Group) => void;
   /** The rows of a copy are in the store. */
   readonly begun: (binding: Binding) => void;
+  /** The core must end. */
+  readonly fail: (failure: Error) => void;
 }
 
 export class ClusterWork {
@@ -39,6 +44,9 @@ export class ClusterWork {
   readonly #moves: Moves;
   readonly #registrar: Registrar;
   readonly #placements: PlacementDriver;
+  readonly #orders: NodeOrders;
+  /** Nodes to which nobody listens. */
+  #removed: ReadonlySet<NodeId> = new Set();
   readonly hosting: Hosting;
 
   constructor(ports: ClusterWorkPorts) {
@@ -47,6 +55,7 @@ export class ClusterWork {
     this.#placements = new PlacementDriver({ ...ports, find, reviewCatalog: () => this.review(CATALOG_GROUP) });
     this.#moves = new Moves({ ...ports, find, wanted: (id) => this.#wanted(id) });
     this.#registrar = new Registrar({ ...ports, find });
+    this.#orders = new NodeOrders({ ...ports, find });
     this.hosting = new Hosting({ ...ports, moves: this.#moves });
   }
 
@@ -69,6 +78,7 @@ export class ClusterWork {
   /** Goes on with what waited for something that may have happened. Called when no step is under way. */
   settle(): void {
     this.#registrar.settle();
+    this.#orders.settle();
   }
 
   /** The node drains: others go on with what is under way. */
@@ -85,6 +95,8 @@ export class ClusterWork {
   /** Takes note of what has happened in a step. */
   note(group: Group, fact: Fact): void {
     this.#moves.driver.note(group, fact);
+    const isOfCatalog = group.id === CATALOG_GROUP && fact.kind === 'membership-changed';
+    if (isOfCatalog && this.#ports.catalog().nodes().some(isGone)) this.#placesChanged();
   }
 
   /** Carries out a refusal of a change of membership. */
@@ -131,12 +143,42 @@ export class ClusterWork {
     return this.#registrar.register(registration, isOwn);
   }
 
+  /** What an operator asks of a node. Answered by a later `settle`. */
+  order(order: NodeOrder): Promise<OrderAnswer> {
+    return this.#orders.order(order);
+  }
+
+  /** Whether the node was removed, and has heard of it or ended: whatever it still says is not listened to. */
+  isRemoved(node: NodeId): boolean {
+    return this.#removed.has(node);
+  }
+
+  /** Looks who is there; comes before anything is heard. */
+  begin(): void {
+    const { catalog, lifecycle } = this.#ports;
+    const group = lifecycle.find(CATALOG_GROUP);
+    const members = group === undefined ? [] : everybody(group.raft.membership).map(nodeOf);
+    const gone = catalog()
+      .nodes()
+      .filter((each) => isGone(each) && !members.includes(each.node));
+    this.#removed = new Set(gone.map(({ node }) => node));
+  }
+
   #wanted(id: GroupId): Target | undefined {
     return this.#ports.wanted(id) ?? (id === CATALOG_GROUP ? this.#placements.catalogTarget : undefined);
   }
 
   #placesChanged(): void {
-    this.#ports.peers.setPeers(peersOf(this.#ports.catalog().nodes()));
+    const nodes = this.#ports.catalog().nodes();
+    this.begin();
+    this.#ports.peers.setPeers(peersOf(nodes, (node) => this.isRemoved(node)));
     this.review(CATALOG_GROUP);
+    if (nodes.some((each) => isGone(each) && each.node === this.#ports.node)) {
+      this.#ports.fail(nodeRemoved(this.#ports.node));
+    }
   }
+}
+
+function isGone({ state }: RegisteredNode): boolean {
+  return state === 'removed';
 }

@@ -16,6 +16,7 @@ import type { CatalogState } from './catalog-mirror.ts';
 import { Checkpointer } from './checkpoint.ts';
 import { ClusterWork } from './cluster-work.ts';
 import type { CorePorts } from './core-ports.ts';
+import type { NodeOrder } from './decommission.ts';
 import { carryOut, type EffectHandlers } from './effects.ts';
 import { Forwards } from './forwards.ts';
 import type { Freshness } from './freshness.ts';
@@ -26,6 +27,7 @@ import { Leadership } from './leadership.ts';
 import type { Commands, CoreLink, Report } from './link.ts';
 import { LogFeed } from './log-feed.ts';
 import type { CatalogMachine, DurableMark } from './machine.ts';
+import type { OrderAnswer } from './node-orders.ts';
 import type { CoreLevels } from './observer.ts';
 import type { NodeRegistration } from './outcome.ts';
 import type { Envelope } from './peer/envelope.ts';
@@ -214,6 +216,7 @@ export class CoreRuntime implements CoreLink {
 
   /** Messages of another node have arrived, all that came together. What is not for a replica of this node is dropped. */
   receive(from: NodeId, messages: readonly Envelope[]): void {
+    if (this.#cluster.isRemoved(from)) return;
     this.#turns.run(() => {
       for (const envelope of messages) this.#replication.deliver(from, envelope);
     });
@@ -221,11 +224,13 @@ export class CoreRuntime implements CoreLink {
 
   /** Another node forwards requests, and answers those of this one. */
   forwarded(from: NodeId, items: readonly ForwardItem[]): void {
+    if (this.#cluster.isRemoved(from)) return;
     this.#turns.run(() => this.#intake.take(this.#forwards.take(from, items)));
   }
 
   /** Another node has sent a letter of a snapshot's transfer. */
-  receiveLetter(_from: NodeId, letter: SnapshotLetter): void {
+  receiveLetter(from: NodeId, letter: SnapshotLetter): void {
+    if (this.#cluster.isRemoved(from)) return;
     this.#turns.run(() => this.#snapshots.receive(letter));
   }
 
@@ -250,6 +255,13 @@ export class CoreRuntime implements CoreLink {
   /** A store asks to be a node, or a node says where it is now. Never rejects; unanswered if the core fails. */
   register(registration: NodeRegistration, isOwn: boolean): Promise<Registration> {
     const answer = this.#cluster.register(registration, isOwn);
+    this.#turns.run(() => undefined);
+    return answer;
+  }
+
+  /** An operator asks something of a node. Never rejects; unanswered if the core fails. */
+  order(order: NodeOrder): Promise<OrderAnswer> {
+    const answer = this.#cluster.order(order);
     this.#turns.run(() => undefined);
     return answer;
   }
@@ -286,6 +298,7 @@ export class CoreRuntime implements CoreLink {
     const { log } = this.#ports;
     log.onPersisted((through, facts) => this.#turns.run(() => this.#persisted(through, facts)));
     log.onFatal((failure) => this.#turns.fail(failure));
+    this.#cluster.begin();
     await startUp({
       ...this.#ports,
       recovered,
@@ -316,6 +329,7 @@ export class CoreRuntime implements CoreLink {
       tell: (to, group, payload) => this.#forwards.tell(to, group, payload),
       closed: (group) => this.#closed(group),
       begun: (binding) => this.#replication.begin(binding, this.#ports.monotonicMs()),
+      fail: (failure) => this.#turns.fail(failure),
     });
   }
 

@@ -33,6 +33,7 @@ export type { CorePorts } from './core-ports.ts';
 export { CoreRuntime } from './core-runtime.ts';
 export type { LinksOrder } from './core-thread-messages.ts';
 export { type CoreParts, runCore } from './core-worker.ts';
+export { faultInOrder, type NodeOrder } from './decommission.ts';
 export { EXIT_FATAL, type Isolate, stopProcess } from './fatal.ts';
 export { FrontNode, type FrontPorts } from './front-node.ts';
 export { type CoreLimits, LIMITS } from './limits.ts';

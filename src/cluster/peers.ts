@@ -43,13 +43,20 @@ function nobody(to: NodeId): void {
 
 /** Whether the node is one of the cluster: registered in the catalog as it is here, or a member of its group. */
 export function isOfCluster(node: NodeId, catalog: CatalogMachine, group: Group | undefined): boolean {
-  if (catalog.nodes().some((each) => each.node === node)) return true;
+  if (catalog.nodes().some((each) => each.node === node && each.state !== 'removed')) return true;
   return group !== undefined && everybody(group.raft.membership).some((replica) => nodeOf(replica) === node);
 }
 
-/** The nodes that have said where they are. */
-export function peersOf(nodes: readonly RegisteredNode[]): readonly Peer[] {
+/** The nodes that are spoken with, and have said where they are. */
+export function peersOf(
+  nodes: readonly RegisteredNode[],
+  isRemoved: (node: NodeId) => boolean = never,
+): readonly Peer[] {
   return nodes
-    .filter(({ peer }) => peer.port !== 0)
+    .filter(({ node, peer }) => peer.port !== 0 && !isRemoved(node))
     .map(({ node, storeId, peer }) => ({ node, store: toStoreId(storeId), ...peer }));
+}
+
+function never(): boolean {
+  return false;
 }

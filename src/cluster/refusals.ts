@@ -4,6 +4,7 @@
  */
 import { DatabaseError, type GroupId, type NodeId } from '#base';
 import type { DiskLevel } from '#storage';
+import { ANEW } from './decommission.ts';
 
 /** About one sync: what waits now has mostly been written by then. */
 const RETRY_AFTER_MS = 50;
@@ -12,6 +13,11 @@ const DISK_RETRY_AFTER_MS = 5000;
 export function draining(): DatabaseError {
   const message = 'The node is draining and takes no more requests; another node, or this one after its restart, will';
   return new DatabaseError('unavailable', message, { details: { reason: 'Draining' } });
+}
+
+export function nodeRemoved(node: NodeId): DatabaseError {
+  const message = `Node ${node} was removed from its cluster, and holds nothing of it any more; ${ANEW}`;
+  return new DatabaseError('unavailable', message, { details: { reason: 'NodeRemoved' } });
 }
 
 export function noSuchGroup(group: GroupId): DatabaseError {

@@ -8,6 +8,7 @@
 import { type Address, CATALOG_GROUP, type NodeId, nodeOf } from '#base';
 import { faultInRegistration, isSame } from '#database';
 import type { Input } from '#raft';
+import { ANEW } from './decommission.ts';
 import type { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
 import type { CatalogMachine, Machines } from './machine.ts';
@@ -75,6 +76,8 @@ export class Registrar {
   #answer(waiting: Waiting): Registration | undefined {
     const { find, monotonicMs, node: self } = this.#ports;
     const nodes = this.#ports.catalog().nodes();
+    const known = nodes.find(({ storeId }) => storeId === waiting.registration.storeId);
+    if (known?.state === 'removed') return { kind: 'refused', reason: `node ${known.node} was removed; ${ANEW}` };
     const node = nodes.find((each) => isSame(each, waiting.registration));
     if (node !== undefined) return { kind: 'registered', node };
     const isLate = monotonicMs() >= waiting.endMs;
@@ -100,7 +103,11 @@ export class Registrar {
   }
 }
 
-function leaderOf(group: Group, nodes: readonly RegisteredNode[]): Registration {
+/** Who is to be asked instead. */
+export function leaderOf(
+  group: Group,
+  nodes: readonly RegisteredNode[],
+): Extract<Registration, { readonly kind: 'elsewhere' | 'later' }> {
   const { leader } = group;
   if (leader === undefined) return later('the catalog has no leader');
   const { peer } = nodes.find(({ node }) => node === nodeOf(leader)) ?? {};
@@ -109,6 +116,6 @@ function leaderOf(group: Group, nodes: readonly RegisteredNode[]): Registration 
   return { kind: 'elsewhere', leader: peer };
 }
 
-function later(reason: string): Registration {
+function later(reason: string): { readonly kind: 'later'; readonly reason: string } {
   return { kind: 'later', reason };
 }

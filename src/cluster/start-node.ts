@@ -19,6 +19,7 @@ import { nativeCrc32, nativeRandom, nativeSha256, wallClock } from './native.ts'
 import type { Node } from './node.ts';
 import { observeFront, observeMeasures } from './observer.ts';
 import { observePeers } from './peer/peer-measures.ts';
+import { nodeRemoved } from './refusals.ts';
 import { watchTables } from './table-watch.ts';
 
 const DISK_CHECK_MS = 250;
@@ -87,6 +88,11 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     await core.abandon();
     await Promise.all([store.close(), guard.close()]);
     throw peerPortMissing();
+  }
+  if (catalog.nodes.some(({ node, state }) => node === identity.node && state === 'removed')) {
+    await core.abandon();
+    await Promise.all([store.close(), guard.close()]);
+    throw nodeRemoved(identity.node);
   }
   const look = watchDisk({ guard, link: core, logger, metrics });
   const looking = setInterval(() => {

@@ -8,6 +8,7 @@ import type { CoreRuntime } from '../core-runtime.ts';
 import type { LinksOrder } from '../core-thread-messages.ts';
 import { nativeCrc32 } from '../native.ts';
 import type { NodeIdentity } from '../node.ts';
+import type { RegisteredNode } from '../outcome.ts';
 import { type Peers, peersOf } from '../peers.ts';
 import { FOUNDERS } from '../placement.ts';
 import { Announcer } from './announcer.ts';
@@ -45,7 +46,7 @@ export async function openReach(ports: ReachPorts, identity: NodeIdentity, order
   const codec = new PeerCodec({ clusterId, self, crc32: nativeCrc32, random });
   const mail = new PeerMail({ codec, links, observer });
   let core: CoreRuntime | undefined;
-  const known = (): readonly Peer[] => peersOf(core?.catalog.nodes ?? []);
+  const known = (): readonly Peer[] => peersOf(core?.catalog.nodes.filter(isThere) ?? []);
   const register = async ({ registration }: JoinRequest): Promise<JoinReply> => {
     if (core === undefined) return { kind: 'later', reason: 'the node is starting' };
     const answer = await core.register(registration, registration.storeId === storeId);
@@ -72,4 +73,8 @@ export async function openReach(ports: ReachPorts, identity: NodeIdentity, order
     },
     close: () => mail.close(),
   };
+}
+
+function isThere({ state }: RegisteredNode): boolean {
+  return state !== 'removed';
 }

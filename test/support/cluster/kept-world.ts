@@ -9,7 +9,7 @@ import { ReplicaWorld, type ReplicaWorldOptions, type WorldNode } from './replic
 export const FIRST: NodeId = toNodeId(1);
 export const REPLACE_AFTER_MS = 60_000;
 
-function registrationOf(node: number, zone = 'a'): NodeRegistration {
+export function registrationOf(node: number, zone = 'a'): NodeRegistration {
   const peer = { host: '127.0.0.1', port: 50_000 + node };
   return { storeId: placeOf(node).store, name: `node-${node}`, zone, peer, grpc: '', http: '' };
 }
