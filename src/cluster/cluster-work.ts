@@ -7,6 +7,7 @@ import { everybody, type Fact, type Input, type MembershipRefusal, type Target }
 import type { ApplyTurn } from './apply-turn.ts';
 import type { CorePorts } from './core-ports.ts';
 import type { NodeOrder } from './decommission.ts';
+import { type ClusterDescription, describeHere } from './describe.ts';
 import type { Freshness } from './freshness.ts';
 import type { Group } from './group.ts';
 import type { Lifecycle } from './group-lifecycle.ts';
@@ -141,6 +142,12 @@ export class ClusterWork {
   /** A store asks to be a node, or a node says where it is now. Answered by a later `settle`. */
   register(registration: NodeRegistration, isOwn: boolean): Promise<Registration> {
     return this.#registrar.register(registration, isOwn);
+  }
+
+  /** What this node knows of the cluster. */
+  describe(): Omit<ClusterDescription, 'clusterId'> {
+    const { node, catalog, lifecycle, monotonicMs } = this.#ports;
+    return describeHere({ node, catalog: catalog(), find: (id) => lifecycle.find(id), nowMs: monotonicMs() });
   }
 
   /** What an operator asks of a node. Answered by a later `settle`. */

@@ -17,6 +17,7 @@ import { Checkpointer } from './checkpoint.ts';
 import { ClusterWork } from './cluster-work.ts';
 import type { CorePorts } from './core-ports.ts';
 import type { NodeOrder } from './decommission.ts';
+import type { ClusterDescription } from './describe.ts';
 import { carryOut, type EffectHandlers } from './effects.ts';
 import { Forwards } from './forwards.ts';
 import type { Freshness } from './freshness.ts';
@@ -257,6 +258,11 @@ export class CoreRuntime implements CoreLink {
     const answer = this.#cluster.register(registration, isOwn);
     this.#turns.run(() => undefined);
     return answer;
+  }
+
+  /** What this node knows of the cluster, for operators. */
+  describe(): Omit<ClusterDescription, 'clusterId'> {
+    return this.#cluster.describe();
   }
 
   /** An operator asks something of a node. Never rejects; unanswered if the core fails. */

@@ -25,6 +25,7 @@ import type { NodeIdentity } from './node.ts';
 import { uuidBytes } from './node-rows.ts';
 import { MeasureGatherer } from './observer.ts';
 import type { NodeRegistration } from './outcome.ts';
+import type { AskAdmin } from './peer/administration.ts';
 import { type AskToJoin, joinCluster } from './peer/join.ts';
 import type { OpenPeerLinks, PeerLinksOptions } from './peer/links.ts';
 import { PeerMeasureGatherer } from './peer/peer-measures.ts';
@@ -46,6 +47,7 @@ export interface CoreParts {
   /** Called at most once, and only when this node is to reach others. */
   readonly openLinks: (options: PeerLinksOptions) => Promise<OpenPeerLinks>;
   readonly askToJoin: AskToJoin;
+  readonly askAdmin: AskAdmin;
   /** The cluster of the node at an address; undefined when there is no answer in time. */
   readonly askForCluster: (address: Address, timeoutMs: number) => Promise<string | undefined>;
 }

@@ -34,6 +34,7 @@ export { CoreRuntime } from './core-runtime.ts';
 export type { LinksOrder } from './core-thread-messages.ts';
 export { type CoreParts, runCore } from './core-worker.ts';
 export { faultInOrder, type NodeOrder } from './decommission.ts';
+export type { ClusterDescription } from './describe.ts';
 export { EXIT_FATAL, type Isolate, stopProcess } from './fatal.ts';
 export { FrontNode, type FrontPorts } from './front-node.ts';
 export { type CoreLimits, LIMITS } from './limits.ts';
@@ -67,11 +68,13 @@ export {
   type DeleteOutcome,
   faultInRegistration,
   type NodeRegistration,
+  type NodeState,
   type Outcome,
   type RegisteredNode,
   type StoredId,
   type TransactOutcome,
 } from './outcome.ts';
+export type { AdminReply, AdminRequest, AskAdmin } from './peer/administration.ts';
 export type { Envelope } from './peer/envelope.ts';
 export type { ForwardItem } from './peer/forward.ts';
 export { beginFrame, FRAME_BYTES_MAX, type FrameHeader, readFrameHeader } from './peer/frame.ts';

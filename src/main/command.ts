@@ -9,6 +9,11 @@ const EXIT_CANNOT_SAY = 1;
 const EXIT_USAGE = 2;
 
 export async function runCommand(signals: StopSignals): Promise<void> {
+  const [first, ...rest] = process.argv.slice(2);
+  if (first === 'cluster') {
+    await administrate(rest);
+    return;
+  }
   const invocation = readInvocation(process.argv.slice(2), process.env);
   if (invocation.kind === 'failure') {
     for (const fault of invocation.reason) process.stderr.write(`cairn: ${fault}\n`);
@@ -26,6 +31,14 @@ export async function runCommand(signals: StopSignals): Promise<void> {
       await run(invocation.value.config, signals);
       break;
   }
+}
+
+/** Asks a cluster that runs somewhere. */
+async function administrate(args: readonly string[]): Promise<void> {
+  const { clusterCommand } = await import('./cluster-command.ts');
+  const { askAdmin } = await import('#transport/peer');
+  const err = (text: string): unknown => process.stderr.write(text);
+  process.exitCode = await clusterCommand(args, { ask: askAdmin, out: say, err });
 }
 
 /** Loads the server only here: who asks for help is not to wait for it. */

@@ -8,6 +8,7 @@ export function renderHelp(): string {
     return `${flag.padEnd(36)}${setting.help}\n${' '.repeat(36)}${setting.type.expects}; default ${defaultText}`;
   });
   return `Usage: cairn [--name value]...
+       cairn cluster COMMAND              What an operator asks of a cluster; cairn cluster --help shows it.
 
 Starts one node. Every setting can also be given as a variable: --grpc-port as CAIRN_GRPC_PORT; a flag wins.
 When the node is ready it prints one line of JSON to stdout; logs go to stderr.

@@ -13,6 +13,10 @@ runCore({
     const { askToJoin } = await import('#transport/peer');
     return askToJoin(...question);
   },
+  askAdmin: async (...question) => {
+    const { askAdmin } = await import('#transport/peer');
+    return askAdmin(...question);
+  },
   askForCluster: async (...question) => {
     const { askForCluster } = await import('#transport/peer');
     return askForCluster(...question);

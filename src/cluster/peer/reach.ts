@@ -11,6 +11,7 @@ import type { NodeIdentity } from '../node.ts';
 import type { RegisteredNode } from '../outcome.ts';
 import { type Peers, peersOf } from '../peers.ts';
 import { FOUNDERS } from '../placement.ts';
+import { type AskAdmin, administration } from './administration.ts';
 import { Announcer } from './announcer.ts';
 import { type AskToJoin, forOwnAndOthers, type JoinReply, type JoinRequest } from './join.ts';
 import type { OpenPeerLinks, Peer, PeerLinksOptions } from './links.ts';
@@ -23,6 +24,8 @@ export interface ReachPorts {
   /** Called at most once, and only when this node is to reach others. */
   readonly openLinks: (options: PeerLinksOptions) => Promise<OpenPeerLinks>;
   readonly askToJoin: AskToJoin;
+  /** Without it operators are not served. */
+  readonly askAdmin?: AskAdmin;
   readonly observer: PeerObserver;
   readonly random: Random;
   readonly sleep: (ms: number) => Promise<void>;
@@ -38,7 +41,7 @@ export interface Reach {
 }
 
 export async function openReach(ports: ReachPorts, identity: NodeIdentity, order: LinksOrder): Promise<Reach> {
-  const { openLinks, askToJoin, observer, random, sleep } = ports;
+  const { openLinks, askToJoin, askAdmin, observer, random, sleep } = ports;
   const { clusterId, node, storeId } = identity;
   const self = { node, store: toStoreId(storeId) };
   const { host, advertisedHost, seeds = [], peers, release = '' } = order;
@@ -62,6 +65,7 @@ export async function openReach(ports: ReachPorts, identity: NodeIdentity, order
   ];
   const answering = forOwnAndOthers(storeId, register);
   links.onJoin(answering.others);
+  if (askAdmin !== undefined) links.onAdmin?.(administration({ core: () => core, ask: askAdmin }, clusterId));
   return {
     mail,
     port: links.port,

@@ -1,11 +1,16 @@
 /** The side that asks: to be let into a cluster, and which cluster a node belongs to. One connection for each question. */
 import { Client, type ClientOptions, credentials } from '@grpc/grpc-js';
 import type { Address } from '#base';
-import type { JoinReply, JoinRequest } from '#cluster';
+import type { AdminReply, AdminRequest, JoinReply, JoinRequest } from '#cluster';
+import { ADMIN_METHODS, writeAdminRequest } from './admin-messages.ts';
+import { readReply, replyOf } from './admin-methods.ts';
 import { JOIN, NOTHING, PING, readPong, targetOf, writeNothing } from './exchange.ts';
 import { readJoinReply, writeJoinRequest } from './join-messages.ts';
 
+/** A description of many databases. */
+const REPLY_BYTES_MAX = 64 * 2 ** 20;
 const OPTIONS: ClientOptions = {
+  'grpc.max_receive_message_length': REPLY_BYTES_MAX,
   'grpc.use_local_subchannel_pool': 1,
   'grpc.enable_retries': 0,
   'grpc.enable_http_proxy': 0,
@@ -21,6 +26,22 @@ export async function askToJoin(address: Address, request: JoinRequest, timeoutM
   const reply = await new Promise<JoinReply>((resolve) => {
     client.makeUnaryRequest(JOIN, writeJoinRequest, readJoinReply, request, options, (error, value) => {
       resolve(value ?? { kind: 'later', reason: error?.details ?? 'there was no answer' });
+    });
+  });
+  client.close();
+  return reply;
+}
+
+/** Asks a node what operators ask. Whoever cannot be reached, or answers too late, is `later`. */
+export async function askAdmin(address: Address, request: AdminRequest, timeoutMs: number): Promise<AdminReply> {
+  const client = open(address);
+  if (client === undefined) return { kind: 'later', reason: 'no node can be dialled there' };
+  const options = { deadline: Date.now() + timeoutMs };
+  const method = request.order.kind;
+  const read = (bytes: Buffer): AdminReply | undefined => readReply(method, bytes);
+  const reply = await new Promise<AdminReply>((resolve) => {
+    client.makeUnaryRequest(ADMIN_METHODS[method], writeAdminRequest, read, request, options, (error, value) => {
+      resolve(replyOf(error, value));
     });
   });
   client.close();

@@ -15,6 +15,6 @@
  *   TP6  Whatever stands for the place of a node, making its link throws nothing: it is a node that is not reached.
  */
 
-export { askForCluster, askToJoin } from './lazy-asking.ts';
+export { askAdmin, askForCluster, askToJoin } from './lazy-asking.ts';
 export { openPeerLinks } from './lazy-links.ts';
 export type { PeerLimits } from './limits.ts';

@@ -4,7 +4,7 @@
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import { DatabaseError, formatAddress } from '#base';
-import type { JoinReply, JoinRequest, Lane, NodeId, OpenPeerLinks, Peer } from '#cluster';
+import type { AdminReply, AdminRequest, JoinReply, JoinRequest, Lane, NodeId, OpenPeerLinks, Peer } from '#cluster';
 import type { GrpcPeerLinks, LinksOptions } from './peer-links.ts';
 
 type OnFrame = (frame: Uint8Array, lane: Lane) => void | Promise<void>;
@@ -32,6 +32,7 @@ class LazyPeerLinks implements OpenPeerLinks {
   #onFrame: OnFrame = () => undefined;
   #onUnreachable: (node: NodeId) => void = () => undefined;
   #onJoin: (request: JoinRequest) => Promise<JoinReply> = async () => NOT_YET;
+  #onAdmin: (request: AdminRequest) => Promise<AdminReply> = async () => NOT_YET;
 
   constructor(options: LinksOptions) {
     this.#options = options;
@@ -81,6 +82,10 @@ class LazyPeerLinks implements OpenPeerLinks {
     this.#onJoin = listener;
   }
 
+  onAdmin(listener: (request: AdminRequest) => Promise<AdminReply>): void {
+    this.#onAdmin = listener;
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#onFrame = () => undefined;
@@ -107,7 +112,12 @@ class LazyPeerLinks implements OpenPeerLinks {
   async #open(): Promise<void> {
     const { GrpcPeerLinks: Links } = await import('./peer-links.ts');
     if (this.#isClosed) return;
-    const links = new Links({ ...this.#options, port: this.#port, onJoin: (request) => this.#onJoin(request) });
+    const links = new Links({
+      ...this.#options,
+      port: this.#port,
+      onJoin: (request) => this.#onJoin(request),
+      onAdmin: (request) => this.#onAdmin(request),
+    });
     links.onFrame((frame, lane) => this.#onFrame(frame, lane));
     links.onUnreachable((node) => this.#onUnreachable(node));
     this.#links = links;
@@ -117,4 +127,4 @@ class LazyPeerLinks implements OpenPeerLinks {
   }
 }
 
-const NOT_YET: JoinReply = { kind: 'later', reason: 'the node is starting' };
+const NOT_YET = { kind: 'later', reason: 'the node is starting' } as const;

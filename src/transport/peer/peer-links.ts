@@ -5,6 +5,8 @@
 import type { Socket } from 'node:net';
 import { type Address, formatAddress } from '#base';
 import {
+  type AdminReply,
+  type AdminRequest,
   type JoinReply,
   type JoinRequest,
   LANES,
@@ -30,6 +32,7 @@ export interface LinksOptions extends PeerLinksOptions {
 
 export interface BoundLinksOptions extends LinksOptions {
   readonly onJoin: (request: JoinRequest) => Promise<JoinReply>;
+  readonly onAdmin: (request: AdminRequest) => Promise<AdminReply>;
 }
 
 interface Link {
@@ -75,6 +78,7 @@ export class GrpcPeerLinks implements PeerLinks {
         return this.#onFrame(frame, lane);
       },
       onJoin: options.onJoin,
+      onAdmin: options.onAdmin,
       onRefused: (node, reason) => {
         observer.receiveFailed(node);
         this.#note({ event: 'peer-refused', node, reason });

@@ -18,6 +18,7 @@ import {
 } from '@grpc/grpc-js';
 import { type Address, type Result } from '#base';
 import {
+  type AdminReply,
   type FrameHeader,
   type JoinReply,
   type JoinRequest,
@@ -27,6 +28,7 @@ import {
   readFrameHeader,
   type StoreId,
 } from '#cluster';
+import { type Administer, addAdminMethods } from './admin-methods.ts';
 import {
   DELIVER,
   greeting,
@@ -54,6 +56,8 @@ export interface PeerServerOptions {
   readonly onStream: (caller: NodePlace, address: Address | undefined) => () => void;
   /** A store asks to be registered, or says where it is now; its cluster is this one, if it has one. */
   readonly onJoin: (request: JoinRequest) => Promise<JoinReply>;
+  /** An operator asks something of the cluster. */
+  readonly onAdmin: Administer;
   /** A stream or a frame was refused. */
   readonly onRefused: (node: NodeId | undefined, reason: string) => void;
 }
@@ -62,6 +66,7 @@ type Incoming = ServerReadableStream<Uint8Array, Nothing>;
 
 /** Of one connection: a lane, and pings. */
 const STREAMS_PER_CONNECTION = 16;
+const CLOSING: AdminReply = { kind: 'later', reason: 'the node is closing' };
 /** A connection without streams. */
 const IDLE_MS = 30_000;
 
@@ -91,6 +96,7 @@ export class PeerServer {
     this.#injector = this.#server.createConnectionInjector(ServerCredentials.createInsecure());
     this.#server.register(DELIVER, deliver, writeNothing, readRequest, 'clientStream');
     this.#server.register(PING, ping, writePong, readNothing, 'unary');
+    addAdminMethods(this.#server, async (request) => (this.#isClosed ? CLOSING : options.onAdmin(request)));
   }
 
   /** Serves a connection that somebody has accepted. */

@@ -1,0 +1,140 @@
+/**
+ * The cluster as an operator wants to see it: what the catalog says, and what each node knows of the groups that it leads.
+ * A node says what it knows; whoever was asked puts together what all of them say.
+ */
+import { CATALOG_GROUP, type DatabaseId, type GroupId, type NodeId, nodeOf, type ReplicaId } from '#base';
+import { everybody, isVoter, lastId, type Standing, standingOf } from '#raft';
+import type { Group } from './group.ts';
+import type { CatalogMachine } from './machine.ts';
+import type { Binding, RegisteredNode } from './outcome.ts';
+
+/** What the catalog's group is to a node. */
+export type CatalogRole = 'voter' | 'learner' | 'none';
+
+export interface DescribedNode extends RegisteredNode {
+  /** Whether it was heard just now. */
+  readonly answers: boolean;
+  /** Databases of which it holds a copy, or is to hold one. */
+  readonly copies: number;
+  /** Databases that it leads. */
+  readonly leads: number;
+  readonly catalogRole: CatalogRole;
+}
+
+/** A member of a group as its leader sees it. */
+export interface DescribedMember {
+  readonly node: NodeId;
+  readonly isVoter: boolean;
+  readonly standing: Standing;
+  /** Entries of the log that it has not acknowledged. */
+  readonly lag: number;
+}
+
+export interface DescribedDatabase {
+  readonly name: string;
+  readonly databaseId: DatabaseId;
+  readonly group: GroupId;
+  /** Who is to hold it. */
+  readonly nodes: readonly NodeId[];
+  /** Who still holds it and is to give it up. */
+  readonly leaving: readonly NodeId[];
+  readonly isSettled: boolean;
+  /** Undefined when nobody who was heard leads it. */
+  readonly leader: NodeId | undefined;
+  readonly members: readonly DescribedMember[];
+}
+
+export interface ClusterDescription {
+  /** Who says so. */
+  readonly node: NodeId;
+  readonly clusterId: string;
+  readonly catalogLeader: NodeId | undefined;
+  readonly nodes: readonly DescribedNode[];
+  readonly databases: readonly DescribedDatabase[];
+}
+
+export interface DescriptionParts {
+  readonly node: NodeId;
+  readonly catalog: CatalogMachine;
+  readonly find: (id: GroupId) => Group | undefined;
+  readonly nowMs: number;
+}
+
+/** What this node knows by itself; the cluster's id is the caller's to add. */
+export function describeHere({
+  node: self,
+  catalog,
+  find,
+  nowMs,
+}: DescriptionParts): Omit<ClusterDescription, 'clusterId'> {
+  const bindings = catalog.list();
+  const databases = bindings.map((binding) => describeDatabase(binding, find(binding.group), nowMs));
+  const group = find(CATALOG_GROUP);
+  const copies = new Map<NodeId, number>();
+  for (const { replicas } of bindings) {
+    for (const replica of replicas) copies.set(nodeOf(replica), (copies.get(nodeOf(replica)) ?? 0) + 1);
+  }
+  const nodes = catalog.nodes().map((each) => ({
+    ...each,
+    answers: each.node === self,
+    copies: copies.get(each.node) ?? 0,
+    leads: each.node === self ? databases.filter(({ leader }) => leader === self).length : 0,
+    catalogRole: roleOf(each.node, group),
+  }));
+  const leader = group?.leader;
+  return { node: self, catalogLeader: leader && nodeOf(leader), nodes, databases };
+}
+
+/** What one node knows, with what those who were heard know of themselves and of what they lead. */
+export function together(own: ClusterDescription, others: readonly ClusterDescription[]): ClusterDescription {
+  const all = [own, ...others];
+  const byNode = new Map(all.map((each) => [each.node, each]));
+  const led = new Map<GroupId, DescribedDatabase>();
+  for (const { node, databases } of all) {
+    for (const database of databases) if (database.leader === node) led.set(database.group, database);
+  }
+  const databases = own.databases.map((database) => {
+    const { leader, members } = led.get(database.group) ?? { leader: soleHolder(database, byNode), members: [] };
+    return { ...database, leader, members };
+  });
+  const nodes = own.nodes.map((node) => ({
+    ...node,
+    answers: byNode.has(node.node),
+    leads: databases.filter(({ leader }) => leader === node.node).length,
+  }));
+  return { ...own, nodes, databases };
+}
+
+/** Nobody else can lead a database that one node holds, whether its group is open or not. */
+function soleHolder({ nodes, leaving }: DescribedDatabase, heard: ReadonlyMap<NodeId, unknown>): NodeId | undefined {
+  const [only, ...others] = [...nodes, ...leaving];
+  return only !== undefined && others.length === 0 && heard.has(only) ? only : undefined;
+}
+
+function describeDatabase(binding: Binding, group: Group | undefined, nowMs: number): DescribedDatabase {
+  const { name, databaseId, group: id, replicas, isSettled } = binding;
+  const leaving = binding.leaving.map(nodeOf);
+  const nodes = replicas.filter((replica) => !binding.leaving.includes(replica)).map(nodeOf);
+  const leads = group?.leads === true;
+  const members = leads ? everybody(group.raft.membership).map((each) => memberOf(group, each, nowMs)) : [];
+  const leader = leads ? nodeOf(group.self) : undefined;
+  return { name, databaseId, group: id, nodes, leaving, isSettled, leader, members };
+}
+
+function memberOf({ raft, self }: Group, member: ReplicaId, nowMs: number): DescribedMember {
+  const match = raft.role.kind === 'leader' ? raft.role.peers.get(member)?.progress.match : undefined;
+  const last = lastId(raft.log).index;
+  return {
+    node: nodeOf(member),
+    isVoter: isVoter(raft.membership.voters, member),
+    standing: standingOf(raft, member, nowMs),
+    lag: member === self ? 0 : last - (match ?? 0),
+  };
+}
+
+function roleOf(node: NodeId, group: Group | undefined): CatalogRole {
+  const { voters, learners } = group?.raft.membership ?? { voters: undefined, learners: [] };
+  const isOf = (replica: ReplicaId): boolean => nodeOf(replica) === node;
+  if (voters !== undefined && (voters.incoming.some(isOf) || voters.outgoing.some(isOf))) return 'voter';
+  return learners.some(isOf) ? 'learner' : 'none';
+}

@@ -1,0 +1,69 @@
+/**
+ * What operators ask of a cluster, at any of its nodes: an order is passed on to the node that leads the catalog, a
+ * description is put together from what all nodes say. What was passed on is not passed on again.
+ */
+import type { Address, NodeId } from '#base';
+import type { NodeOrder } from '../decommission.ts';
+import { type ClusterDescription, together } from '../describe.ts';
+import type { OrderAnswer } from '../node-orders.ts';
+
+export interface AdminRequest {
+  readonly order: NodeOrder | { readonly kind: 'describe' };
+  /** By another node: it is answered by this one alone. */
+  readonly isPassedOn: boolean;
+}
+
+export type AdminReply =
+  | Exclude<OrderAnswer, { readonly kind: 'elsewhere' }>
+  | { readonly kind: 'described'; readonly cluster: ClusterDescription };
+
+/** Asks one node. Whoever cannot be reached, or does not answer in time, is `later`. */
+export type AskAdmin = (address: Address, request: AdminRequest, timeoutMs: number) => Promise<AdminReply>;
+
+export interface AdministrationPorts {
+  /** The core of this node; undefined while it starts. */
+  readonly core: () => AdministeredCore | undefined;
+  readonly ask: AskAdmin;
+}
+
+/** What is needed of a core. */
+export interface AdministeredCore {
+  order(order: NodeOrder): Promise<OrderAnswer>;
+  describe(): Omit<ClusterDescription, 'clusterId'>;
+}
+
+/** Longer than the leader of the catalog takes to say that it has no quorum. */
+const ORDER_TIMEOUT_MS = 10_000;
+/** A node that is away is not waited for. */
+const DESCRIBE_TIMEOUT_MS = 2_000;
+const STARTING: AdminReply = { kind: 'later', reason: 'the node is starting' };
+
+export function administration({ core, ask }: AdministrationPorts, clusterId: string) {
+  return async ({ order, isPassedOn }: AdminRequest): Promise<AdminReply> => {
+    const administered = core();
+    if (administered === undefined) return STARTING;
+    if (order.kind === 'describe') {
+      const own = { ...administered.describe(), clusterId };
+      return { kind: 'described', cluster: isPassedOn ? own : await fromAll(own, ask) };
+    }
+    const answer = await administered.order(order);
+    if (answer.kind !== 'elsewhere') return answer;
+    if (isPassedOn) return { kind: 'later', reason: 'another node leads the catalog by now' };
+    return ask(answer.leader, { order, isPassedOn: true }, ORDER_TIMEOUT_MS);
+  };
+}
+
+async function fromAll(own: ClusterDescription, ask: AskAdmin): Promise<ClusterDescription> {
+  const others = own.nodes.filter((each) => each.node !== own.node && each.state !== 'removed' && each.peer.port !== 0);
+  const replies = await Promise.all(others.map(({ node, peer }) => describedBy(node, peer, ask)));
+  return together(
+    own,
+    replies.flatMap((each) => (each?.clusterId === own.clusterId ? [each] : [])),
+  );
+}
+
+/** Undefined unless it is that node who answers. */
+async function describedBy(node: NodeId, peer: Address, ask: AskAdmin): Promise<ClusterDescription | undefined> {
+  const reply = await ask(peer, { order: { kind: 'describe' }, isPassedOn: true }, DESCRIBE_TIMEOUT_MS);
+  return reply.kind === 'described' && reply.cluster.node === node ? reply.cluster : undefined;
+}

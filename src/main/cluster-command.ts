@@ -1,0 +1,153 @@
+/**
+ * `cairn cluster …`: what an operator asks of a running cluster, at the port by which its nodes reach each other.
+ *
+ * Exit code 0: it is so. 1: it is refused, or nobody answers; the reason is on stderr. 2: the command line is malformed.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Address, failure, formatAddress, isNodeId, type NodeId, ok, parseAddress, type Result } from '#base';
+import type { AdminReply, AdminRequest, AskAdmin } from '#cluster';
+import { renderCluster, renderDone } from './cluster-report.ts';
+
+// An import of it would also load what it offers lazily, such as the comparison of texts for tests.
+const { parseArgs } = process.getBuiltinModule('node:util');
+
+const EXIT_REFUSED = 1;
+const EXIT_USAGE = 2;
+const DEFAULT_AT = '127.0.0.1:50052';
+/** Longer than a node takes to ask others. */
+const TIMEOUT_MS = 15_000;
+const LOOK_MS = 1_000;
+
+const CLUSTER_HELP = `Usage: cairn cluster COMMAND [--at HOST:PORT]
+
+  status                            Shows nodes and databases. --json prints all that is known, as JSON.
+  decommission NODE                 Takes a node out of the cluster: what it holds moves to others first, then it is
+                                    removed for good. Refused when something would lose its quorum.
+  replace NODE [--by NODE]          The same, once the node that is to take its place has joined and answers.
+  recommission NODE                 Keeps a node that is leaving.
+
+NODE is the number of a node, as status shows it. --at is the peer address of any node of the cluster, ${DEFAULT_AT}
+unless it is given. --wait waits until a node that leaves is removed. Every command may be repeated.
+`;
+
+/** Where the output goes, and who is asked. */
+export interface ClusterPorts {
+  readonly ask: AskAdmin;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+}
+
+interface Asked {
+  readonly at: Address;
+  readonly order: AdminRequest['order'];
+  readonly isJson: boolean;
+  readonly waits: boolean;
+}
+
+/** The exit code. */
+export async function clusterCommand(args: readonly string[], ports: ClusterPorts): Promise<number> {
+  const { out, err } = ports;
+  if (args.includes('--help') || args[0] === 'help') {
+    out(CLUSTER_HELP);
+    return 0;
+  }
+  const asked = readArguments(args);
+  if (asked.kind === 'failure') {
+    for (const fault of asked.reason) err(`cairn cluster: ${fault}\n`);
+    err('cairn cluster --help shows what there is.\n');
+    return EXIT_USAGE;
+  }
+  return carryOut(asked.value, ports);
+}
+
+async function carryOut({ at, order, isJson, waits }: Asked, { ask, out, err }: ClusterPorts): Promise<number> {
+  const reply = await ask(at, { order, isPassedOn: false }, TIMEOUT_MS);
+  if (reply.kind === 'described') {
+    out(isJson ? `${JSON.stringify(reply.cluster, undefined, 2)}\n` : renderCluster(reply.cluster));
+    return 0;
+  }
+  if (reply.kind !== 'done') {
+    err(`cairn cluster: ${reasonOf(reply, at)}\n`);
+    return EXIT_REFUSED;
+  }
+  out(isJson ? `${JSON.stringify(reply.node, undefined, 2)}\n` : renderDone(reply.node));
+  if (!waits || reply.node.state !== 'leaving') return 0;
+  return awaitRemoval(at, reply.node.node, { ask, out, err });
+}
+
+/** The node goes on leaving when nobody waits any more. */
+async function awaitRemoval(at: Address, node: NodeId, { ask, out, err }: ClusterPorts): Promise<number> {
+  let said = -1;
+  for (;;) {
+    await sleep(LOOK_MS);
+    const reply = await ask(at, { order: { kind: 'describe' }, isPassedOn: false }, TIMEOUT_MS);
+    if (reply.kind !== 'described') continue;
+    const found = reply.cluster.nodes.find((each) => each.node === node);
+    if (found?.state === 'removed') {
+      out(renderDone(found));
+      return 0;
+    }
+    if (found?.state === 'active') {
+      err(`cairn cluster: node ${node} does not leave any more; somebody has recommissioned it\n`);
+      return EXIT_REFUSED;
+    }
+    if (found !== undefined && found.copies !== said) err(`node ${node} still holds ${found.copies} databases\n`);
+    said = found?.copies ?? said;
+  }
+}
+
+function reasonOf(reply: Extract<AdminReply, { readonly reason: string }>, at: Address): string {
+  if (reply.kind === 'faulty') return reply.reason;
+  return `no answer from ${formatAddress(at)} (${reply.reason}); name the peer address of a running node by --at, and ask again`;
+}
+
+function readArguments(args: readonly string[]): Result<Asked, readonly string[]> {
+  const options = {
+    at: { type: 'string' },
+    by: { type: 'string' },
+    json: { type: 'boolean' },
+    wait: { type: 'boolean' },
+  } as const;
+  try {
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+    const { at = DEFAULT_AT, by, json: isJson = false, wait: waits = false } = values;
+    const faults: string[] = [];
+    const order = readOrder(positionals, by, faults);
+    const address = parseAddress(at);
+    if (address === undefined) faults.push(`--at is ${JSON.stringify(at)}; it must be host:port`);
+    if (order === undefined || address === undefined || faults.length > 0) return failure(faults);
+    return ok({ at: address, order, isJson, waits });
+  } catch (error) {
+    return failure([error instanceof Error ? error.message : String(error)]);
+  }
+}
+
+function readOrder(
+  [command, text, ...more]: readonly string[],
+  by: string | undefined,
+  faults: string[],
+): AdminRequest['order'] | undefined {
+  if (more.length > 0) faults.push(`${JSON.stringify(more.join(' '))} is one word too many`);
+  if (by !== undefined && command !== 'replace') faults.push('--by is only for replace');
+  if (command === 'status') {
+    if (text !== undefined) faults.push('status is asked for the whole cluster, not for a node');
+    return { kind: 'describe' };
+  }
+  if (command !== 'decommission' && command !== 'replace' && command !== 'recommission') {
+    faults.push(
+      `${JSON.stringify(command ?? '')} is no command; there are status, decommission, replace, recommission`,
+    );
+    return undefined;
+  }
+  const node = readNode(text, `${command} is asked for a node`, faults);
+  if (command !== 'replace') return node && { kind: command, node };
+  const successor = by === undefined ? undefined : readNode(by, '--by', faults);
+  return node && { kind: command, node, by: successor };
+}
+
+function readNode(text: string | undefined, what: string, faults: string[]): NodeId | undefined {
+  const value = /^\d+$/.test(text ?? '') ? Number(text) : 0;
+  if (isNodeId(value)) return value;
+  faults.push(`${what}: ${JSON.stringify(text ?? '')} is not its number, which status shows`);
+  return undefined;
+}

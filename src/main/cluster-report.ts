@@ -1,0 +1,73 @@
+/** What `cairn cluster` prints. */
+import { formatAddress } from '#base';
+import type { ClusterDescription, RegisteredNode } from '#cluster';
+
+type Database = ClusterDescription['databases'][number];
+
+/** Databases that are shown in a table; the others are counted. */
+const DATABASES_MAX = 50;
+
+export function renderCluster(cluster: ClusterDescription): string {
+  const { clusterId, catalogLeader, nodes, databases } = cluster;
+  const leader = catalogLeader === undefined ? 'nobody leads its catalog' : `node ${catalogLeader} leads its catalog`;
+  const moving = databases.filter(({ isSettled }) => !isSettled).length;
+  const unled = databases.filter(({ leader: led }) => led === undefined).length;
+  const rows = nodes.map((node) => [
+    String(node.node),
+    node.name,
+    node.state,
+    node.zone,
+    node.answers ? 'yes' : 'no',
+    node.catalogRole,
+    String(node.copies),
+    String(node.leads),
+    node.peer.port === 0 ? '-' : formatAddress(node.peer),
+    node.grpc === '' ? '-' : node.grpc,
+  ]);
+  const shown = databases.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, DATABASES_MAX);
+  const more = databases.length - shown.length;
+  return [
+    `cluster ${clusterId}; ${leader}, says node ${cluster.node}`,
+    '',
+    ...table([['NODE', 'NAME', 'STATE', 'ZONE', 'ANSWERS', 'CATALOG', 'COPIES', 'LEADS', 'PEER', 'GRPC'], ...rows]),
+    '',
+    `${databases.length} databases, ${moving} moving, ${unled} without a leader that was heard`,
+    ...(shown.length === 0 ? [] : ['', ...table([['DATABASE', 'ON', 'LEADER', 'LAG', 'STATE'], ...shown.map(rowOf)])]),
+    ...(more === 0 ? [] : [`and ${more} more; --json shows all`]),
+    '',
+  ].join('\n');
+}
+
+export function renderDone({ node, state }: RegisteredNode): string {
+  switch (state) {
+    case 'active':
+      return `node ${node} is active\n`;
+    case 'leaving':
+      return `node ${node} is leaving: what it holds moves to other nodes, then it is removed\n`;
+    case 'removed':
+      return `node ${node} is removed; its data directory can be deleted\n`;
+  }
+}
+
+/** What needs somebody's attention first. */
+function rankOf({ leader, isSettled }: Database): number {
+  if (leader === undefined) return 0;
+  return isSettled ? 2 : 1;
+}
+
+function rowOf({ name, nodes, leaving, leader, members, isSettled }: Database): readonly string[] {
+  const lag = Math.max(0, ...members.map((member) => member.lag));
+  const from = leaving.length === 0 ? '' : ` (leaves ${leaving.join(' ')})`;
+  const state = isSettled ? 'settled' : 'moving';
+  return [name, `${nodes.join(' ')}${from}`, String(leader ?? '-'), members.length === 0 ? '-' : String(lag), state];
+}
+
+function table(rows: readonly (readonly string[])[]): readonly string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}

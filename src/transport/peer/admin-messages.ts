@@ -1,0 +1,246 @@
+/**
+ * The messages of cairn.admin.v1 (proto/cairn/admin/v1/admin.proto). Their readers take any bytes; what makes no sense is
+ * undefined.
+ */
+import {
+  type ByteWriter,
+  beginMessage,
+  decodeUtf8,
+  isDatabaseId,
+  isGroupId,
+  isNodeId,
+  type NodeId,
+  ProtoReader,
+  ByteWriter as Writer,
+  writeTextField,
+  writeVarintField,
+} from '#base';
+import type { AdminReply, AdminRequest, ClusterDescription, NodeOrder, RegisteredNode } from '#cluster';
+
+/** The methods, and the order that each stands for. */
+export const ADMIN_METHODS = {
+  describe: '/cairn.admin.v1.ClusterAdmin/DescribeCluster',
+  decommission: '/cairn.admin.v1.ClusterAdmin/DecommissionNode',
+  replace: '/cairn.admin.v1.ClusterAdmin/ReplaceNode',
+  recommission: '/cairn.admin.v1.ClusterAdmin/RecommissionNode',
+} as const;
+
+export type AdminMethod = keyof typeof ADMIN_METHODS;
+
+const ORDER = { NODE: 1, BY: 2, IS_PASSED_ON: 15 } as const;
+const CLUSTER = { CLUSTER_ID: 1, NODE: 2, CATALOG_LEADER: 3, NODES: 4, DATABASES: 5 } as const;
+const STATES = ['active', 'leaving', 'removed'] as const;
+const ROLES = ['none', 'voter', 'learner'] as const;
+const STANDINGS = ['silent', 'behind', 'ready'] as const;
+const WIRE_TYPES = 8;
+const LENGTH_DELIMITED = 2;
+
+type DescribedNode = ClusterDescription['nodes'][number];
+type DescribedDatabase = ClusterDescription['databases'][number];
+type DescribedMember = DescribedDatabase['members'][number];
+
+export function writeAdminRequest({ order, isPassedOn }: AdminRequest): Buffer {
+  const writer = new Writer();
+  if (order.kind !== 'describe') writeVarintField(writer, ORDER.NODE, order.node);
+  if (order.kind === 'replace' && order.by !== undefined) writeVarintField(writer, ORDER.BY, order.by);
+  if (isPassedOn) writeVarintField(writer, ORDER.IS_PASSED_ON, 1);
+  return Buffer.from(writer.view());
+}
+
+/** The request, or what is wrong with it. */
+export function readAdminRequest(method: AdminMethod, message: Uint8Array): AdminRequest | string {
+  const fields = readFields(message);
+  if (fields === undefined) return 'the request is malformed';
+  const isPassedOn = fields.number(ORDER.IS_PASSED_ON) === 1;
+  if (method === 'describe') return { order: { kind: 'describe' }, isPassedOn };
+  const [node, by] = [fields.number(ORDER.NODE), fields.number(ORDER.BY)];
+  if (!isNodeId(node)) return `${node} is no number of a node; DescribeCluster lists them`;
+  const order: NodeOrder =
+    method === 'replace' ? { kind: 'replace', node, by: nodeOrNone(by) } : { kind: method, node };
+  return { order, isPassedOn };
+}
+
+export function writeDone(node: RegisteredNode): Buffer {
+  const writer = new Writer();
+  writeMessage(writer, 1, () => writeRegistered(writer, node));
+  return Buffer.from(writer.view());
+}
+
+export function readDone(message: Uint8Array): AdminReply | undefined {
+  const [bytes] = readFields(message)?.messages(1) ?? [];
+  const node = bytes && readNode(bytes);
+  return node && { kind: 'done', node };
+}
+
+export function writeDescription(cluster: ClusterDescription): Buffer {
+  const writer = new Writer();
+  writeTextField(writer, CLUSTER.CLUSTER_ID, cluster.clusterId);
+  writeVarintField(writer, CLUSTER.NODE, cluster.node);
+  if (cluster.catalogLeader !== undefined) writeVarintField(writer, CLUSTER.CATALOG_LEADER, cluster.catalogLeader);
+  for (const node of cluster.nodes) {
+    writeMessage(writer, CLUSTER.NODES, () => {
+      writeRegistered(writer, node);
+      writeVarintField(writer, 10, node.answers ? 1 : 0);
+      writeVarintField(writer, 11, node.copies);
+      writeVarintField(writer, 12, node.leads);
+      writeVarintField(writer, 13, ROLES.indexOf(node.catalogRole));
+    });
+  }
+  for (const each of cluster.databases) writeMessage(writer, CLUSTER.DATABASES, () => writeDatabase(writer, each));
+  return Buffer.from(writer.view());
+}
+
+export function readDescription(message: Uint8Array): ClusterDescription | undefined {
+  const fields = readFields(message);
+  const node = fields?.number(CLUSTER.NODE) ?? 0;
+  if (fields === undefined || !isNodeId(node)) return undefined;
+  const nodes = fields.messages(CLUSTER.NODES).map(readNode);
+  const databases = fields.messages(CLUSTER.DATABASES).map(readDatabase);
+  const known = { nodes: nodes.filter(isThere), databases: databases.filter(isThere) };
+  if (known.nodes.length < nodes.length || known.databases.length < databases.length) return undefined;
+  const catalogLeader = nodeOrNone(fields.number(CLUSTER.CATALOG_LEADER));
+  return { clusterId: fields.text(CLUSTER.CLUSTER_ID), node, catalogLeader, ...known };
+}
+
+function writeRegistered(writer: ByteWriter, node: RegisteredNode): void {
+  writeVarintField(writer, 1, node.node);
+  writeTextField(writer, 2, node.name);
+  writeTextField(writer, 3, node.zone);
+  writeVarintField(writer, 4, STATES.indexOf(node.state) + 1);
+  writeTextField(writer, 5, node.storeId);
+  writeTextField(writer, 6, node.peer.host);
+  writeVarintField(writer, 7, node.peer.port);
+  writeTextField(writer, 8, node.grpc);
+  writeTextField(writer, 9, node.http);
+}
+
+function readNode(bytes: Uint8Array): DescribedNode | undefined {
+  const fields = readFields(bytes);
+  if (fields === undefined) return undefined;
+  const node = fields.number(1);
+  const state = STATES[fields.number(4) - 1];
+  const catalogRole = ROLES[fields.number(13)];
+  if (!isNodeId(node) || state === undefined || catalogRole === undefined) return undefined;
+  return {
+    node,
+    name: fields.text(2),
+    zone: fields.text(3),
+    state,
+    storeId: fields.text(5),
+    peer: { host: fields.text(6), port: fields.number(7) },
+    grpc: fields.text(8),
+    http: fields.text(9),
+    answers: fields.number(10) === 1,
+    copies: fields.number(11),
+    leads: fields.number(12),
+    catalogRole,
+  };
+}
+
+function writeDatabase(writer: ByteWriter, database: DescribedDatabase): void {
+  const { name, databaseId, group, nodes, leaving, isSettled, leader, members } = database;
+  writeTextField(writer, 1, name);
+  writeTextField(writer, 2, databaseId);
+  writeVarintField(writer, 3, group);
+  for (const node of nodes) writeVarintField(writer, 4, node);
+  for (const node of leaving) writeVarintField(writer, 5, node);
+  writeVarintField(writer, 6, isSettled ? 1 : 0);
+  if (leader !== undefined) writeVarintField(writer, 7, leader);
+  for (const member of members) {
+    writeMessage(writer, 8, () => {
+      writeVarintField(writer, 1, member.node);
+      writeVarintField(writer, 2, member.isVoter ? 1 : 0);
+      writeVarintField(writer, 3, STANDINGS.indexOf(member.standing));
+      writeVarintField(writer, 4, member.lag);
+    });
+  }
+}
+
+function readDatabase(bytes: Uint8Array): DescribedDatabase | undefined {
+  const fields = readFields(bytes);
+  const databaseId = fields?.text(2) ?? '';
+  const group = fields?.number(3) ?? 0;
+  if (fields === undefined || !isDatabaseId(databaseId) || !isGroupId(group)) return undefined;
+  return {
+    name: fields.text(1),
+    databaseId,
+    group,
+    nodes: fields.numbers(4).filter(isNodeId),
+    leaving: fields.numbers(5).filter(isNodeId),
+    isSettled: fields.number(6) === 1,
+    leader: nodeOrNone(fields.number(7)),
+    members: fields.messages(8).map(readMember).filter(isThere),
+  };
+}
+
+function readMember(bytes: Uint8Array): DescribedMember | undefined {
+  const fields = readFields(bytes);
+  const node = fields?.number(1) ?? 0;
+  const standing = STANDINGS[fields?.number(3) ?? 0];
+  if (fields === undefined || !isNodeId(node) || standing === undefined) return undefined;
+  return { node, isVoter: fields.number(2) === 1, standing, lag: fields.number(4) };
+}
+
+function writeMessage(writer: ByteWriter, field: number, write: () => void): void {
+  const mark = beginMessage(writer, field);
+  write();
+  writer.endLength(mark);
+}
+
+function nodeOrNone(value: number): NodeId | undefined {
+  return isNodeId(value) ? value : undefined;
+}
+
+function isThere<Value>(value: Value | undefined): value is Value {
+  return value !== undefined;
+}
+
+/** The fields of a message by their numbers; unpacked numbers and byte ranges, as this file writes them. */
+class Fields {
+  readonly #numbers = new Map<number, number[]>();
+  readonly #bytes = new Map<number, Uint8Array[]>();
+
+  addNumber(field: number, value: number): void {
+    this.#numbers.set(field, [...this.numbers(field), value]);
+  }
+
+  addBytes(field: number, value: Uint8Array): void {
+    const list = this.#bytes.get(field);
+    if (list === undefined) this.#bytes.set(field, [value]);
+    else list.push(value);
+  }
+
+  /** The last one; 0 when there is none. */
+  number(field: number): number {
+    return this.#numbers.get(field)?.at(-1) ?? 0;
+  }
+
+  numbers(field: number): readonly number[] {
+    return this.#numbers.get(field) ?? [];
+  }
+
+  text(field: number): string {
+    const bytes = this.#bytes.get(field)?.at(-1);
+    return (bytes && decodeUtf8(bytes)) ?? '';
+  }
+
+  messages(field: number): readonly Uint8Array[] {
+    return this.#bytes.get(field) ?? [];
+  }
+}
+
+/** Undefined when the bytes are no message. */
+function readFields(bytes: Uint8Array): Fields | undefined {
+  const reader = new ProtoReader(bytes);
+  const fields = new Fields();
+  while (!reader.done) {
+    const tag = reader.tag();
+    const field = Math.floor(tag / WIRE_TYPES);
+    if (tag % WIRE_TYPES === LENGTH_DELIMITED) {
+      const start = reader.lengthDelimited();
+      fields.addBytes(field, bytes.subarray(start, reader.at));
+    } else if (tag % WIRE_TYPES === 0) fields.addNumber(field, reader.varint());
+    else reader.skipField(tag);
+  }
+  return reader.failed ? undefined : fields;
+}

@@ -1,0 +1,67 @@
+/** The service of operators (cairn.admin.v1) at the port of the links: its methods, and how it says no. */
+import { type handleUnaryCall, type Server, type ServiceError, status } from '@grpc/grpc-js';
+import type { AdminReply, AdminRequest } from '#cluster';
+import {
+  ADMIN_METHODS,
+  type AdminMethod,
+  readAdminRequest,
+  readDescription,
+  readDone,
+  writeDescription,
+  writeDone,
+} from './admin-messages.ts';
+
+/** Answers an operator. Never rejects. */
+export type Administer = (request: AdminRequest) => Promise<AdminReply>;
+
+export function addAdminMethods(server: Server, administer: Administer): void {
+  for (const [method, path] of Object.entries(ADMIN_METHODS)) {
+    if (!isMethod(method)) continue;
+    const handle: handleUnaryCall<AdminRequest | string, AdminReply> = ({ request }, respond) => {
+      if (typeof request === 'string') {
+        respond({ code: status.INVALID_ARGUMENT, details: request });
+        return;
+      }
+      void administer(request).then(
+        (reply) =>
+          reply.kind === 'done' || reply.kind === 'described'
+            ? respond(null, reply)
+            : respond({ code: codeOf(reply), details: reply.reason }),
+        (error: Error) => respond({ code: status.INTERNAL, details: error.message }),
+      );
+    };
+    server.register(path, handle, writeReply, (bytes: Buffer) => readAdminRequest(method, bytes), 'unary');
+  }
+}
+
+/** What somebody has answered. */
+export function replyOf(
+  error: Pick<ServiceError, 'code' | 'details'> | null,
+  reply: AdminReply | undefined,
+): AdminReply {
+  if (error === null) return reply ?? { kind: 'later', reason: 'the answer is malformed' };
+  const reason = error.details;
+  if (error.code === status.NOT_FOUND) return { kind: 'faulty', code: 'not_found', reason };
+  if (error.code === status.FAILED_PRECONDITION) return { kind: 'faulty', code: 'failed_precondition', reason };
+  return { kind: 'later', reason };
+}
+
+export function readReply(method: AdminMethod, bytes: Buffer): AdminReply | undefined {
+  if (method !== 'describe') return readDone(bytes);
+  const cluster = readDescription(bytes);
+  return cluster && { kind: 'described', cluster };
+}
+
+function writeReply(reply: AdminReply): Buffer {
+  if (reply.kind === 'done') return writeDone(reply.node);
+  return reply.kind === 'described' ? writeDescription(reply.cluster) : Buffer.alloc(0);
+}
+
+function codeOf(reply: Extract<AdminReply, { readonly reason: string }>): status {
+  if (reply.kind === 'later') return status.UNAVAILABLE;
+  return reply.code === 'not_found' ? status.NOT_FOUND : status.FAILED_PRECONDITION;
+}
+
+function isMethod(name: string): name is AdminMethod {
+  return name in ADMIN_METHODS;
+}

@@ -1,0 +1,163 @@
+// Goal: an operator who types something gets what was asked for, or a sentence that says what is wrong, and an exit code
+// that a script can read. Method: the command, with answers made up.
+import { describe, expect, it } from 'vitest';
+import { toDatabaseId, toGroupId, toNodeId } from '#base';
+import type { AdminReply, AdminRequest, ClusterDescription, NodeState } from '#cluster';
+import { clusterCommand } from '../../../src/main/cluster-command.ts';
+
+function nodeOf(node: number, state: NodeState = 'active', copies = 1): ClusterDescription['nodes'][number] {
+  return {
+    node: toNodeId(node),
+    name: `node-${node}`,
+    zone: 'a',
+    state,
+    storeId: `0199a5c8-3c1e-7a2b-9f01-${String(node).padStart(12, '0')}`,
+    peer: { host: '127.0.0.1', port: node === 3 ? 0 : 50_050 + node },
+    grpc: node === 3 ? '' : `127.0.0.1:5005${node}`,
+    http: '',
+    answers: node !== 3,
+    copies,
+    leads: node === 1 ? 2 : 0,
+    catalogRole: node === 3 ? 'learner' : 'voter',
+  };
+}
+
+const CLUSTER: ClusterDescription = {
+  node: toNodeId(2),
+  clusterId: '0199a5c8-3c1e-7a2b-9f00-0123456789ab',
+  catalogLeader: toNodeId(1),
+  nodes: [nodeOf(1), nodeOf(2), nodeOf(3, 'leaving')],
+  databases: [
+    database('shop', { leader: 1, lag: 3 }),
+    database('moving', { leader: 1, lag: 0, isSettled: false }),
+    database('gone', {}),
+  ],
+};
+
+function database(
+  name: string,
+  { leader, lag, isSettled = true }: { leader?: number; lag?: number; isSettled?: boolean },
+): ClusterDescription['databases'][number] {
+  return {
+    name,
+    databaseId: toDatabaseId('0198c0de-0000-7000-8000-000000000001'),
+    group: toGroupId(1),
+    nodes: [toNodeId(1), toNodeId(2)],
+    leaving: isSettled ? [] : [toNodeId(3)],
+    isSettled,
+    leader: leader === undefined ? undefined : toNodeId(leader),
+    members: lag === undefined ? [] : [{ node: toNodeId(2), isVoter: true, standing: 'ready', lag }],
+  };
+}
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+  readonly asked: readonly [string, AdminRequest][];
+}
+
+async function run(line: string, ...replies: readonly AdminReply[]): Promise<Ran> {
+  const asked: [string, AdminRequest][] = [];
+  let [out, err] = ['', ''];
+  const code = await clusterCommand(line.split(' ').filter(Boolean), {
+    ask: async ({ host, port }, request) => {
+      asked.push([`${host}:${port}`, request]);
+      return replies[Math.min(asked.length, replies.length) - 1] ?? { kind: 'later', reason: 'nobody is there' };
+    },
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
+  });
+  return { code, out, err, asked };
+}
+
+describe('cairn cluster', () => {
+  it('status shows nodes and databases, the ones that need attention first', async () => {
+    const { code, out, asked } = await run('status', { kind: 'described', cluster: CLUSTER });
+    expect(code).toBe(0);
+    expect(asked).toEqual([['127.0.0.1:50052', { order: { kind: 'describe' }, isPassedOn: false }]]);
+    expect(out).toBe(`cluster 0199a5c8-3c1e-7a2b-9f00-0123456789ab; node 1 leads its catalog, says node 2
+
+NODE  NAME    STATE    ZONE  ANSWERS  CATALOG  COPIES  LEADS  PEER             GRPC
+1     node-1  active   a     yes      voter    1       2      127.0.0.1:50051  127.0.0.1:50051
+2     node-2  active   a     yes      voter    1       0      127.0.0.1:50052  127.0.0.1:50052
+3     node-3  leaving  a     no       learner  1       0      -                -
+
+3 databases, 1 moving, 1 without a leader that was heard
+
+DATABASE  ON              LEADER  LAG  STATE
+gone      1 2             -       -    settled
+moving    1 2 (leaves 3)  1       0    moving
+shop      1 2             1       3    settled
+`);
+  });
+
+  it('status --json prints all that is known', async () => {
+    const { out } = await run('status --json --at [::1]:7', { kind: 'described', cluster: CLUSTER });
+    expect(JSON.parse(out)).toEqual(JSON.parse(JSON.stringify(CLUSTER)));
+  });
+
+  it.each([
+    ['decommission 3', { kind: 'decommission', node: 3 }],
+    ['recommission 3 --at a:1', { kind: 'recommission', node: 3 }],
+    ['replace 3', { kind: 'replace', node: 3, by: undefined }],
+    ['replace 3 --by 4', { kind: 'replace', node: 3, by: 4 }],
+  ])('%s asks for it, and says what becomes of the node', async (line, order) => {
+    const { code, out, asked } = await run(line, { kind: 'done', node: nodeOf(3, 'leaving') });
+    expect(asked.map(([, request]) => request)).toEqual([{ order, isPassedOn: false }]);
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: 'node 3 is leaving: what it holds moves to other nodes, then it is removed\n',
+    });
+  });
+
+  it('says why it is refused, with exit code 1', async () => {
+    const { code, err } = await run('decommission 3', { kind: 'faulty', code: 'failed_precondition', reason: 'no' });
+    expect({ code, err }).toEqual({ code: 1, err: 'cairn cluster: no\n' });
+    const away = await run('status');
+    expect(away).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('no answer from 127.0.0.1:50052 (nobody is there)'),
+    });
+  });
+
+  it('waits until the node is removed, and not for one that is to stay', async () => {
+    const done: AdminReply = { kind: 'done', node: nodeOf(3, 'leaving') };
+    const later: AdminReply = { kind: 'later', reason: 'an election' };
+    const described = (state: NodeState): AdminReply => {
+      return { kind: 'described', cluster: { ...CLUSTER, nodes: [nodeOf(3, state)] } };
+    };
+    const removed = await run('decommission 3 --wait', done, described('leaving'), later, described('removed'));
+    expect(removed).toMatchObject({ code: 0, err: 'node 3 still holds 1 databases\n' });
+    expect(removed.out).toContain('node 3 is removed; its data directory can be deleted\n');
+    const kept = await run('decommission 3 --wait', done, described('active'));
+    expect(kept).toMatchObject({ code: 1, err: expect.stringContaining('recommissioned it') });
+    const again = await run('decommission 3 --wait', { kind: 'done', node: nodeOf(3, 'removed') });
+    expect(again).toMatchObject({ code: 0, out: expect.stringContaining('is removed') });
+  });
+
+  it.each([
+    ['', '"" is no command; there are status, decommission, replace, recommission'],
+    ['evict 3', '"evict" is no command'],
+    ['decommission', 'decommission is asked for a node: "" is not its number'],
+    ['decommission node-3', '"node-3" is not its number, which status shows'],
+    ['decommission 3 4', '"4" is one word too many'],
+    ['decommission 3 --by 4', '--by is only for replace'],
+    ['replace 3 --by x', '--by: "x" is not its number'],
+    ['status 3', 'status is asked for the whole cluster'],
+    ['status --at nowhere', '--at is "nowhere"; it must be host:port'],
+    ['status --loud', "Unknown option '--loud'"],
+  ])('%s is a mistake, with exit code 2, and nobody is asked', async (line, fault) => {
+    const { code, err, asked } = await run(line);
+    expect({ code, asked }).toEqual({ code: 2, asked: [] });
+    expect(err).toContain(fault);
+  });
+
+  it('--help shows what there is', async () => {
+    expect(await run('--help')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('decommission NODE'),
+      asked: [],
+    });
+  });
+});

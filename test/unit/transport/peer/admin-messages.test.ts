@@ -1,0 +1,153 @@
+// Goal: what operators ask and hear arrives as it was said, in the words of proto/cairn/admin/v1/admin.proto; any other
+// bytes are refused. Method: every kind there and back, against a reader of that file; bytes flipped, cut and at random.
+import { join } from 'node:path';
+import { loadSync } from '@grpc/proto-loader';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { toDatabaseId, toGroupId, toNodeId } from '#base';
+import type { AdminRequest, ClusterDescription } from '#cluster';
+import {
+  ADMIN_METHODS,
+  readAdminRequest,
+  readDescription,
+  readDone,
+  writeAdminRequest,
+  writeDescription,
+  writeDone,
+} from '../../../../src/transport/peer/admin-messages.ts';
+import { CLUSTER, placeOf } from '../../../support/peer-nodes.ts';
+
+const NODE: ClusterDescription['nodes'][number] = {
+  node: toNodeId(3),
+  name: 'cairn-2',
+  zone: 'zürich',
+  state: 'leaving',
+  storeId: placeOf(3).store,
+  peer: { host: '::1', port: 50_052 },
+  grpc: '[::1]:50051',
+  http: 'http://[::1]:3000',
+  answers: true,
+  copies: 300,
+  leads: 7,
+  catalogRole: 'learner',
+};
+const DESCRIPTION: ClusterDescription = {
+  clusterId: CLUSTER,
+  node: toNodeId(1),
+  catalogLeader: toNodeId(2),
+  nodes: [NODE, { ...NODE, node: toNodeId(4), state: 'removed', answers: false, catalogRole: 'none', zone: '' }],
+  databases: [
+    {
+      name: 'shop',
+      databaseId: toDatabaseId('0198c0de-0000-7000-8000-000000000001'),
+      group: toGroupId(9),
+      nodes: [toNodeId(1), toNodeId(2)],
+      leaving: [toNodeId(3)],
+      isSettled: false,
+      leader: toNodeId(2),
+      members: [{ node: toNodeId(1), isVoter: true, standing: 'behind', lag: 2 ** 40 }],
+    },
+    {
+      name: 'empty',
+      databaseId: toDatabaseId('0198c0de-0000-7000-8000-000000000002'),
+      group: toGroupId(10),
+      nodes: [toNodeId(1)],
+      leaving: [],
+      isSettled: true,
+      leader: undefined,
+      members: [],
+    },
+  ],
+};
+
+const ORDERS: readonly AdminRequest['order'][] = [
+  { kind: 'describe' },
+  { kind: 'decommission', node: toNodeId(3) },
+  { kind: 'recommission', node: toNodeId(2 ** 32 - 1) },
+  { kind: 'replace', node: toNodeId(3), by: undefined },
+  { kind: 'replace', node: toNodeId(3), by: toNodeId(4) },
+];
+
+describe('an AdminRequest', () => {
+  it.each(ORDERS)('arrives as it was said: %j', (order) => {
+    for (const isPassedOn of [false, true]) {
+      const request = { order, isPassedOn };
+      expect(readAdminRequest(order.kind, writeAdminRequest(request))).toEqual(request);
+    }
+  });
+
+  it.each([
+    ['no node', Uint8Array.of()],
+    ['node 0', Uint8Array.of(8, 0)],
+    ['half a number', Uint8Array.of(8, 0x80)],
+  ])('is refused with %s', (_name, bytes) => {
+    expect(readAdminRequest('decommission', bytes)).toEqual(expect.any(String));
+  });
+});
+
+describe('an AdminReply', () => {
+  it('arrives as it was said', () => {
+    expect(readDescription(writeDescription(DESCRIPTION))).toEqual(DESCRIPTION);
+    const unled = { ...DESCRIPTION, catalogLeader: undefined, nodes: [], databases: [] };
+    expect(readDescription(writeDescription(unled))).toEqual(unled);
+    expect(readDone(writeDone(NODE))).toMatchObject({
+      kind: 'done',
+      node: { node: 3, state: 'leaving', zone: 'zürich' },
+    });
+  });
+
+  it('is what the published file says', () => {
+    const file = join(import.meta.dirname, '../../../../proto/cairn/admin/v1/admin.proto');
+    const service = loadSync(file, { longs: Number, enums: String, defaults: true })['cairn.admin.v1.ClusterAdmin'];
+    if (service === undefined || 'format' in service) throw new Error('There is the service');
+    const paths = Object.values(service).map(({ path }) => path);
+    expect(paths.toSorted()).toEqual(Object.values(ADMIN_METHODS).toSorted());
+    const read = service['DescribeCluster']?.responseDeserialize(writeDescription(DESCRIPTION));
+    expect(read).toMatchObject({
+      clusterId: CLUSTER,
+      catalogLeader: 2,
+      nodes: [
+        {
+          node: 3,
+          state: 'NODE_STATE_LEAVING',
+          host: '::1',
+          answers: true,
+          copies: 300,
+          catalogRole: 'CATALOG_ROLE_LEARNER',
+        },
+        { node: 4, state: 'NODE_STATE_REMOVED', answers: false, catalogRole: 'CATALOG_ROLE_NONE' },
+      ],
+      databases: [
+        {
+          name: 'shop',
+          group: 9,
+          nodes: [1, 2],
+          leaving: [3],
+          isSettled: false,
+          leader: 2,
+          members: [{ node: 1, isVoter: true, standing: 'STANDING_BEHIND', lag: 2 ** 40 }],
+        },
+        { name: 'empty', nodes: [1], isSettled: true, leader: 0 },
+      ],
+    });
+    const asked = service['ReplaceNode']?.requestSerialize({ node: 3, by: 4 }) ?? Buffer.alloc(0);
+    expect(readAdminRequest('replace', asked)).toEqual({ order: ORDERS[4], isPassedOn: false });
+  });
+
+  it('is undefined, and never an error, when it is any other bytes', () => {
+    const intact = writeDescription(DESCRIPTION);
+    const damaged = fc
+      .record({ at: fc.nat(intact.length - 1), flip: fc.integer({ min: 1, max: 255 }), end: fc.nat(intact.length) })
+      .map(({ at, flip, end }) =>
+        Uint8Array.from(intact)
+          .with(at, (intact[at] ?? 0) ^ flip)
+          .subarray(0, end),
+      );
+    const property = fc.property(fc.oneof(damaged, fc.uint8Array({ maxLength: 64 })), (bytes) => {
+      expect(['object', 'undefined']).toContain(typeof readDescription(bytes));
+      expect(['object', 'undefined']).toContain(typeof readDone(bytes));
+      for (const { kind } of ORDERS) expect(['object', 'string']).toContain(typeof readAdminRequest(kind, bytes));
+    });
+    expect(() => fc.assert(property, { numRuns: 1_000 })).not.toThrow();
+  });
+});
