@@ -12,6 +12,7 @@ import type { Freshness } from './freshness.ts';
 import type { Group } from './group.ts';
 import type { Lifecycle } from './group-lifecycle.ts';
 import { Hosting } from './hosting.ts';
+import { LeaderBalance } from './leader-balance.ts';
 import type { LogFeed } from './log-feed.ts';
 import type { CatalogMachine } from './machine.ts';
 import { Moves } from './moves.ts';
@@ -45,9 +46,11 @@ export class ClusterWork {
   readonly #moves: Moves;
   readonly #registrar: Registrar;
   readonly #placements: PlacementDriver;
+  readonly #balance: LeaderBalance;
   readonly #orders: NodeOrders;
   /** Nodes to which nobody listens. */
   #removed: ReadonlySet<NodeId> = new Set();
+  #isOpen = true;
   readonly hosting: Hosting;
 
   constructor(ports: ClusterWorkPorts) {
@@ -57,6 +60,7 @@ export class ClusterWork {
     this.#moves = new Moves({ ...ports, find, wanted: (id) => this.#wanted(id) });
     this.#registrar = new Registrar({ ...ports, find });
     this.#orders = new NodeOrders({ ...ports, find });
+    this.#balance = new LeaderBalance({ ...ports, groups: () => ports.lifecycle.openGroups });
     this.hosting = new Hosting({ ...ports, moves: this.#moves });
   }
 
@@ -74,6 +78,7 @@ export class ClusterWork {
   tick(nowMs: number): void {
     this.#placements.drive(nowMs);
     this.#moves.driver.drive(nowMs);
+    if (this.#ports.upkeep !== undefined && this.#isOpen) this.#balance.drive(nowMs);
   }
 
   /** Goes on with what waited for something that may have happened. Called when no step is under way. */
@@ -84,6 +89,7 @@ export class ClusterWork {
 
   /** The node drains: others go on with what is under way. */
   close(): void {
+    this.#isOpen = false;
     this.#placements.close();
     this.#moves.driver.close();
   }

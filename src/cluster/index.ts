@@ -37,6 +37,7 @@ export { faultInOrder, type NodeOrder } from './decommission.ts';
 export type { ClusterDescription } from './describe.ts';
 export { EXIT_FATAL, type Isolate, stopProcess } from './fatal.ts';
 export { FrontNode, type FrontPorts } from './front-node.ts';
+export { preferredLeader } from './leader-balance.ts';
 export { type CoreLimits, LIMITS } from './limits.ts';
 export type {
   AppliedMark,

@@ -61,6 +61,12 @@ export interface CoreLimits {
   /** How often whoever leads the catalog looks whether copies are where they should be, and how many databases move at a time. */
   readonly placementLookMs: number;
   readonly movesMax: number;
+  /**
+   * How often a node looks whether others should lead what it leads, and for how long they must have been ready to. It hands
+   * over one database at a look.
+   */
+  readonly leaderLookMs: number;
+  readonly leaderRestMs: number;
   readonly electionWindowMs: number;
   readonly electionJitterMs: number;
 }
@@ -101,6 +107,8 @@ export const LIMITS: CoreLimits = {
   membershipLooks: 64,
   placementLookMs: 1000,
   movesMax: 4,
+  leaderLookMs: 2000,
+  leaderRestMs: 30_000,
   electionWindowMs: 2500,
   electionJitterMs: 1000,
 };
