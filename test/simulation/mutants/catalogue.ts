@@ -10,6 +10,8 @@ export interface Mutant {
   readonly replace: string;
   readonly breaks: string;
   readonly anchor?: string;
+  /** How many nodes it takes; one when it is not said. */
+  readonly nodes?: number;
   /** Seeds that have the rare faults that it takes; they are tried first. */
   readonly first?: readonly number[];
 }

@@ -12,17 +12,19 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { readNumber, readOptions, refuse } from '../../../scripts/support/command-line.ts';
 import { MUTANTS, type Mutant } from './catalogue.ts';
+import { CLUSTER_MUTANTS } from './cluster-catalogue.ts';
 
 const SEEDS = 200;
 const MINUTES_MAX = 15;
 
+const ALL: readonly Mutant[] = [...MUTANTS, ...CLUSTER_MUTANTS];
 const root = resolve(import.meta.dirname, '../../..');
 const values = readOptions({ only: undefined, seeds: String(SEEDS) });
 const seeds = String(readNumber('seeds', values.seeds, { min: 1, isWhole: true }));
 const chosen = values.only?.split(',');
-const stranger = chosen?.find((name) => MUTANTS.every((mutant) => mutant.name !== name));
+const stranger = chosen?.find((name) => ALL.every((mutant) => mutant.name !== name));
 if (stranger !== undefined) refuse(`--only ${JSON.stringify(stranger)} is no mutant of test/simulation/mutants`);
-const mutants = MUTANTS.filter(({ name }) => chosen === undefined || chosen.includes(name));
+const mutants = ALL.filter(({ name }) => chosen === undefined || chosen.includes(name));
 const copy = mkdtempSync(join(tmpdir(), 'cairn-mutants-'));
 try {
   for (const part of ['src', 'test', 'scripts', 'package.json', 'tsconfig.json']) {
@@ -50,7 +52,16 @@ function isKilled(mutant: Mutant): boolean {
     const first = mutant.first === undefined ? [] : ['--first', mutant.first.join(',')];
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
-      ['--conditions=source', 'test/simulation/main.ts', '--seeds', seeds, ...first, '--until-failure'],
+      [
+        '--conditions=source',
+        'test/simulation/main.ts',
+        '--seeds',
+        seeds,
+        '--nodes',
+        String(mutant.nodes ?? 1),
+        ...first,
+        '--until-failure',
+      ],
       { cwd: copy, encoding: 'utf8', timeout: MINUTES_MAX * 60_000, maxBuffer: 2 ** 26 },
     );
     const lines = `${stdout}${stderr}`.split('\n');
