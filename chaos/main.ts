@@ -1,10 +1,10 @@
 /**
  * npm run chaos: real nodes, real faults, and a verdict over everything that clients were told.
  *
- *   npm run chaos -- [--minutes 3] [--nodes 3] [--seed N] [--quiet] [--calm]
+ *   npm run chaos -- [--minutes 3] [--nodes 3] [--seed N] [--quiet] [--calm] [--keep]
  *   npm run chaos -- --kills 200 [--writers 16] [--seed 1]
  *
- * The first is a cluster, and all that can happen to it; with --calm nothing does. The second is one node that is killed
+ * The first is a cluster, and all that can happen to it; with --calm nothing does, and with --keep the logs stay. The second is one node that is killed
  * again and again.
  */
 import { randomInt } from 'node:crypto';
@@ -31,8 +31,9 @@ const values = readOptions(
     writers: undefined,
     quiet: undefined,
     calm: undefined,
+    keep: undefined,
   },
-  ['quiet', 'calm'],
+  ['quiet', 'calm', 'keep'],
 );
 const isForOne = values.kills !== undefined || values.writers !== undefined;
 if (isForOne && (values.minutes !== undefined || values.nodes !== undefined)) {
@@ -66,7 +67,8 @@ async function cluster(): Promise<void> {
   const hasFaults = values.calm === undefined;
   const verdict = await runCluster({ seed, nodes, minutes, hasFaults, fakeTime, dir, report });
   process.stdout.write(`${JSON.stringify({ seed, nodes, ...verdict })}\n`);
-  if (verdict.problems.length === 0) rmSync(dir, { recursive: true, force: true });
+  const isKept = verdict.problems.length > 0 || values.keep !== undefined;
+  if (!isKept) rmSync(dir, { recursive: true, force: true });
   else say(`${verdict.problems.length} problems; logs and histories are in ${dir}`);
   process.exit(verdict.problems.length === 0 ? 0 : 1);
 }

@@ -22,7 +22,7 @@ const KEEPERS = 6;
 const CHURNERS = 2;
 const FOLLOWERS = 4;
 const THINK_US_MEAN = 40_000;
-const DEADLINE_MS = 5000;
+const DEADLINE_MS = 4000;
 const ROAM_SHARE = 0.25;
 const TRANSACTS: ClientHabits['weights'] = {
   transact: 12,

@@ -37,11 +37,11 @@ type Weights = Readonly<Partial<Record<FaultKind, number>>>;
 
 /** Faults come in two rows, which go on side by side: what ends or stops processes, and what is around them. */
 export const ROWS: readonly { readonly name: string; readonly weights: Weights; readonly pauseMsMean: number }[] = [
-  { name: 'processes', weights: { kill: 75, pause: 18, restart: 7 }, pauseMsMean: 800 },
+  { name: 'processes', weights: { kill: 75, pause: 18, restart: 7 }, pauseMsMean: 500 },
   {
     name: 'surroundings',
     weights: { partition: 62, 'slow-disk': 12, 'sync-error': 8, 'full-disk': 9, clock: 9 },
-    pauseMsMean: 1500,
+    pauseMsMean: 2000,
   },
 ];
 
@@ -56,14 +56,14 @@ export function drawFault(random: Rng, weights: Weights): Fault {
     case 'kill': {
       const draw = drawn.share();
       const count = draw < 0.84 ? 'one' : draw < 0.92 ? 'two' : 'all';
-      return { kind, count, target, downMs: drawn.between(0, 1200) };
+      return { kind, count, target, downMs: drawn.between(0, 800) };
     }
     case 'pause':
       return { kind, target, durationMs: drawn.between(200, 4000) };
     case 'restart':
       return { kind, isRolling: drawn.chance(0.4), target };
     case 'partition':
-      return { kind, way: drawn.pick(WAYS), target, durationMs: drawn.between(300, 4000) };
+      return { kind, way: drawn.pick(WAYS), target, durationMs: drawn.between(300, 3000) };
     case 'slow-disk':
       return { kind, target, delayMs: drawn.pick([5, 50, 300]), durationMs: drawn.between(1000, 4000) };
     case 'sync-error':

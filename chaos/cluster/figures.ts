@@ -24,11 +24,7 @@ interface Commit {
 }
 
 export function figuresOf(history: History, done: readonly Done[]): Figures {
-  const commits = history
-    .of('transact')
-    .filter(({ outcome }) => outcome.kind === 'ok' && outcome.value.kind === 'recorded')
-    .map(({ invokedUs, returnedUs }): Commit => ({ invokedUs, returnedUs }))
-    .toSorted((a, b) => a.returnedUs - b.returnedUs);
+  const commits = commitsOf(history);
   const waits = new Map<string, number[]>();
   for (const each of done) {
     const commit = commits.find(({ invokedUs }) => invokedUs > each.fromUs);
@@ -37,14 +33,29 @@ export function figuresOf(history: History, done: readonly Done[]): Figures {
       waits.set(name, [...(waits.get(name) ?? []), (commit.returnedUs - each.fromUs) / 1000]);
     }
   }
-  const times = commits.map(({ returnedUs }) => returnedUs);
-  const longestUs = times.slice(1).reduce((longest, time, at) => Math.max(longest, time - (times[at] ?? time)), 0);
   const sorted = [...waits].toSorted(([a], [b]) => (a < b ? -1 : 1));
   return {
     probes: commits.length,
-    longestWriteGapMs: Math.round(longestUs / 1000),
+    longestWriteGapMs: Math.max(0, ...silences(history).map(({ ms }) => ms)),
     gaps: Object.fromEntries(sorted.map(([name, each]) => [name, gapsOf(each)])),
   };
+}
+
+/** The times between an acknowledged transaction and the next one, in milliseconds, and when each began. */
+export function silences(history: History): readonly { readonly fromUs: number; readonly ms: number }[] {
+  const times = commitsOf(history).map(({ returnedUs }) => returnedUs);
+  return times.slice(1).map((time, at) => {
+    const fromUs = times[at] ?? time;
+    return { fromUs, ms: Math.round((time - fromUs) / 1000) };
+  });
+}
+
+function commitsOf(history: History): readonly Commit[] {
+  return history
+    .of('transact')
+    .filter(({ outcome }) => outcome.kind === 'ok' && outcome.value.kind === 'recorded')
+    .map(({ invokedUs, returnedUs }): Commit => ({ invokedUs, returnedUs }))
+    .toSorted((a, b) => a.returnedUs - b.returnedUs);
 }
 
 function namesOf(done: Done, all: readonly Done[], untilUs: number): readonly string[] {

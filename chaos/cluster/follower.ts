@@ -69,7 +69,8 @@ export class Follower {
       items: [],
     };
     history.subscriptions.push(subscription);
-    using line = new Line(random.pick(members).address);
+    const member = random.pick(members);
+    using line = new Line(member.address);
     const deadlineMs = 500 + random.exponential(STAY_MS_MEAN);
     const eventSelection = selectionMessage(selector);
     const request = { databaseName: name, eventSelection, after, heartbeatMs: HEARTBEAT_MS };
@@ -86,18 +87,19 @@ export class Follower {
       }
     } catch (failure) {
       if (!(failure instanceof GrpcFailure)) throw failure;
-      this.#hasFailed(failure);
+      this.#hasFailed(failure, member.name);
     } finally {
       clearInterval(watch);
     }
   }
 
-  #hasFailed({ info }: GrpcFailure): void {
+  #hasFailed({ info, message }: GrpcFailure, by: string): void {
     const reason = info?.metadata['reason'] ?? '';
     if (!MOVED_ON.has(reason)) return;
     const { isLasting, client, onMisbehaviour } = this.options;
     if (isLasting && this.#place !== undefined) {
-      onMisbehaviour(`${client} was told ${reason} of ${JSON.stringify(this.#place)}, which it had been shown`);
+      const place = JSON.stringify(this.#place);
+      onMisbehaviour(`${client} was told by ${by}, after it had been shown ${place}: ${message} (${reason})`);
     }
     this.#place = undefined;
   }

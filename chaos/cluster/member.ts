@@ -34,6 +34,8 @@ const FATAL_EXIT = 70;
 
 /** How a process may end: by SIGKILL, by SIGTERM, or because its disk fails. */
 const EXITS = { SIGKILL: 'SIGKILL', SIGTERM: 0, disk: FATAL_EXIT } as const;
+/** Node itself may stumble while it ends the threads of a process that has said why it ends. */
+const ABORTED = 'SIGABRT';
 
 export class Member {
   readonly number: number;
@@ -81,8 +83,7 @@ export class Member {
     const { host, disk, seeds } = this.#options;
     this.#incarnation += 1;
     this.#allowed.clear();
-    const { incarnation } = this;
-    this.#log.write(`--- process ${incarnation}\n`);
+    this.#log.write(`--- process ${this.#incarnation}\n`);
     const node = await startNode({
       dataDir: disk.dataDir,
       ports: Object.entries(PORTS).map(([name, port]) => `--${name}-port=${port}`),
@@ -98,7 +99,7 @@ export class Member {
       onSpawn: (child) => this.#keepLog(child),
     });
     this.#process = node;
-    void node.ended.then((how) => this.#hasEnded(incarnation, how));
+    void node.ended.then((how) => this.#hasEnded(node, how));
   }
 
   /** Ends the process with a signal; resolves when it has ended. Without a process it does nothing. */
@@ -179,8 +180,10 @@ export class Member {
     child.stderr?.on('data', (text: Buffer | string) => this.#log.write(text));
   }
 
-  #hasEnded(incarnation: number, how: number | string): void {
-    this.#log.write(`--- process ${incarnation} ended with ${how}\n`);
-    if (!this.#allowed.has(how)) this.#options.onMisbehaviour(`${this.name} ended with ${how}`);
+  #hasEnded(node: NodeProcess, how: number | string): void {
+    this.#log.write(`--- ended with ${how}\n`);
+    const hasSaidWhy = how === ABORTED && /"exitCode":70\b/.test(node.log());
+    const exit = hasSaidWhy ? FATAL_EXIT : how;
+    if (!this.#allowed.has(exit)) this.#options.onMisbehaviour(`${this.name} ended with ${how}`);
   }
 }

@@ -69,24 +69,25 @@ export class Nemesis {
     }
   }
 
-  /** Waits until the fault may be done; answers to whom. Undefined when the run is over before. */
+  /**
+   * Waits until the fault may be done; answers to whom. One that cannot be done to its target goes to another node, such
+   * as one that something is wrong with already. Undefined when the run is over before.
+   */
   async #whenItMay(fault: Fault): Promise<readonly Member[] | undefined> {
     while (!this.#isOver) {
-      const members = this.#membersFor(fault);
-      const isFree = !hasToDoWithProcess(fault) || members.every((member) => !this.#taken.has(member));
-      const numbers = impairedBy(fault, members);
-      if (isFree && (this.#quorum.bears(numbers) || this.#quorum.isSettled(SETTLED_MS))) return members;
+      const targeted = this.#from(fault.target);
+      for (const first of targeted.keys()) {
+        const members = membersFor(fault, [...targeted.slice(first), ...targeted.slice(0, first)]);
+        if (this.#mayBeDone(fault, members)) return members;
+      }
       await delay(LOOK_MS);
     }
     return undefined;
   }
 
-  #membersFor(fault: Fault): readonly Member[] {
-    const ordered = this.#from(fault.target);
-    if (fault.kind === 'kill') return ordered.slice(0, { one: 1, two: 2, all: ordered.length }[fault.count]);
-    if (fault.kind === 'restart' && fault.isRolling) return ordered;
-    if (fault.kind === 'partition') return ordered;
-    return ordered.slice(0, 1);
+  #mayBeDone(fault: Fault, members: readonly Member[]): boolean {
+    const isFree = !hasToDoWithProcess(fault) || members.every((member) => !this.#taken.has(member));
+    return isFree && (this.#quorum.bears(impairedBy(fault, members)) || this.#quorum.isSettled(SETTLED_MS));
   }
 
   /** All members, from the target on. */
@@ -169,6 +170,13 @@ export class Nemesis {
     await delay(fault.durationMs);
     await Promise.all(ways.map(([from, to]) => network.open(from, to)));
   }
+}
+
+/** Whom the fault has to do with, when it begins with the first of these. */
+function membersFor(fault: Fault, ordered: readonly Member[]): readonly Member[] {
+  if (fault.kind === 'kill') return ordered.slice(0, { one: 1, two: 2, all: ordered.length }[fault.count]);
+  if (fault.kind === 'partition' || (fault.kind === 'restart' && fault.isRolling)) return ordered;
+  return ordered.slice(0, 1);
 }
 
 /** The ways that are closed, each from a node to another, around the first of the numbers. */

@@ -11,12 +11,12 @@ import { Rng } from '../../test/simulation/engine/random.ts';
 import { History } from '../../test/simulation/history.ts';
 import { Disk } from './disk.ts';
 import { Epoch } from './epoch.ts';
-import { type Figures, figuresOf } from './figures.ts';
+import { type Figures, figuresOf, silences } from './figures.ts';
 import { Member } from './member.ts';
 import { type Done, Nemesis } from './nemesis.ts';
 import { Network } from './network.ts';
 import { PROBED, Prober } from './prober.ts';
-import { laggards, must, readCopies, writeLastWords } from './truth.ts';
+import { laggards, must, open, readCopies, writeLastWords } from './truth.ts';
 
 export interface RunPlan {
   readonly seed: number;
@@ -52,6 +52,8 @@ const DISK_BYTES = 192 * 2 ** 20;
 const DISK_BYTES_A_MINUTE = 24 * 2 ** 20;
 const CATCH_UP_MS = 20_000;
 const PROBLEMS_SHOWN = 40;
+/** What is said of one by one. */
+const SILENCE_MS = 5000;
 
 export async function runCluster(plan: RunPlan): Promise<Verdict> {
   const network = await Network.make();
@@ -80,7 +82,7 @@ class Run {
     const members = await this.#startMembers();
     const prober = new Prober(members, seed);
     this.#prober = prober;
-    await must(prober.connect('opener', members), 'create', { name: PROBED });
+    await open(prober.connect('opener', members), PROBED);
     prober.start();
     const nemesis = new Nemesis({
       seed,
@@ -101,6 +103,9 @@ class Run {
     await faults.catch(() => undefined);
     this.#say('healed');
     await prober.stop();
+    for (const { fromUs, ms } of silences(prober.history).filter((each) => each.ms > SILENCE_MS)) {
+      this.#say(`no write for ${ms} ms, from ${((fromUs / 1000 - this.#fromMs) / 1000).toFixed(1)} on`);
+    }
     // A node that misbehaves is not asked any further.
     if (this.#problems.length === 0) await this.#judge(members, prober);
   }

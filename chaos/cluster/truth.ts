@@ -41,6 +41,18 @@ export async function must<Kind extends CallKind>(
   }
 }
 
+/** Creates a database, if need be by several attempts: one whose answer was lost may have done it. */
+export async function open(connection: Connection, name: string): Promise<void> {
+  const deadlineMs = performance.now() + HEALED_WITHIN_MS;
+  for (;;) {
+    const { outcome } = await connection.call('create', { name });
+    if (outcome.kind === 'ok' || (outcome.kind === 'error' && outcome.code === 'already_exists')) return;
+    if (performance.now() > deadlineMs)
+      throw new Error(`A new cluster does not create ${name}: ${JSON.stringify(outcome)}`);
+    await delay(RETRY_MS);
+  }
+}
+
 /** Writes once more to each of these databases. */
 export async function writeLastWords(connection: Connection, names: readonly string[], random: Rng): Promise<void> {
   const sketches = new Sketches(random);
