@@ -15,6 +15,12 @@ export function databaseDeleted(name: string): DatabaseError {
   });
 }
 
+/** The copy that was read on this node has ended, and another one begins here: the database lives on. */
+export function copyBegunAnew(name: string): DatabaseError {
+  const message = `A copy of the database ${JSON.stringify(name)} begins on this node, for the database moves; send again`;
+  return new DatabaseError('unavailable', message, { details: { reason: 'CopyMoved' } });
+}
+
 export function databaseExists(name: string): DatabaseError {
   return new DatabaseError('already_exists', `There is already a database ${JSON.stringify(name)}; take another name`);
 }

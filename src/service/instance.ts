@@ -2,7 +2,7 @@
 import { CATALOG_GROUP, DatabaseError, type LeaderAddress, type Revision } from '#base';
 import type { Binding, Node } from '#cluster';
 import { Faults, parseDatabaseName } from '#model';
-import { databaseDeleted, databaseNotFound } from './errors.ts';
+import { copyBegunAnew, databaseDeleted, databaseNotFound } from './errors.ts';
 import type { ReadScope } from './operations.ts';
 
 /** The instance that a read works on, and how far it may look. */
@@ -39,9 +39,13 @@ export function assertHeld(node: Node, { group }: Binding): void {
   if (absence !== undefined) throw absence;
 }
 
-/** Why nothing more is heard of an instance that was there: this node has given its copy up, or it was deleted (V6). */
-export function goneFrom(node: Node, { name, group }: Binding): DatabaseError {
-  return node.absence(group) ?? databaseDeleted(name);
+/**
+ * Why nothing more is heard of an instance that was there: it was deleted (V6), or this node has given its copy up, or
+ * begins another one.
+ */
+export function goneFrom(node: Node, { name, databaseId, group }: Binding): DatabaseError {
+  if (node.catalog.lookup(name)?.databaseId !== databaseId) return databaseDeleted(name);
+  return node.absence(group) ?? copyBegunAnew(name);
 }
 
 /** Who leads the database that a name means now; without one, the catalog. Undefined: nobody, as far as is known here. */

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, DatabaseError, type GroupId, toDatabaseId, toGroupId, toRevision } from '#base';
 import type { Binding, Node } from '#cluster';
-import { findAnywhere, findHere, refusalBy } from '../../../src/service/instance.ts';
+import { findAnywhere, findHere, goneFrom, refusalBy } from '../../../src/service/instance.ts';
 
 const BINDING = {
   name: 'shop',
@@ -58,5 +58,19 @@ describe('a name that the catalog here does not know (V9)', () => {
       code: 'not_found',
       details: { reason: 'DatabaseNotFound' },
     });
+  });
+});
+
+describe('work on a copy that has ended (V6)', () => {
+  const absence = new DatabaseError('not_leader', 'nodes 2, 3 do', { details: { reason: 'NotReplica' } });
+  const node = (bound: Binding | undefined, why: DatabaseError | undefined): Node =>
+    ({ catalog: { lookup: () => bound }, absence: () => why }) as unknown as Node;
+
+  it.each([
+    ['was deleted', node(undefined, undefined), 'DatabaseNotFound'],
+    ['has moved away', node(BINDING, absence), 'NotReplica'],
+    ['begins anew here', node(BINDING, undefined), 'CopyMoved'],
+  ])('is told that the database %s', (_what, where, reason) => {
+    expect(goneFrom(where, BINDING)).toMatchObject({ details: { reason } });
   });
 });
