@@ -2,6 +2,7 @@ import { isDatabaseId } from '#base';
 import { Faults, parseDatabaseName } from '#model';
 import type { ServiceContext } from './context.ts';
 import { databaseNotFound } from './errors.ts';
+import { lookUpAnywhere } from './instance.ts';
 import type { DeleteDatabaseReply, DeleteDatabaseRequest } from './operations.ts';
 import { untilAnswered } from './read-scope.ts';
 
@@ -35,8 +36,11 @@ async function untilAtFloor(
   { databaseName, floor }: DeleteDatabaseRequest,
   databaseId: string | undefined,
 ): Promise<void> {
-  const binding = context.node.catalog.lookup(databaseName);
-  if (floor === undefined || binding === undefined) return;
+  if (floor === undefined) return;
+  // The leader of the catalog deletes what the name means there, so the floor is that of the same instance (V9).
+  const binding = await lookUpAnywhere(context.node, databaseName);
+  floor.signal.throwIfAborted();
+  if (binding === undefined) return;
   if (databaseId !== undefined && binding.databaseId !== databaseId) return;
   try {
     await untilAnswered(context, floor.signal, binding, floor.minRevision);

@@ -2,16 +2,19 @@
 import { DatabaseError, type ErrorScope } from '#base';
 import type { ReadScope } from './operations.ts';
 
+/** The reason of both errors that follow. */
+export const DATABASE_NOT_FOUND = 'DatabaseNotFound';
+
 export function databaseNotFound(name: string): DatabaseError {
   return new DatabaseError('not_found', `There is no database ${JSON.stringify(name)}`, {
-    details: { reason: 'DatabaseNotFound' },
+    details: { reason: DATABASE_NOT_FOUND },
   });
 }
 
 /** The instance that a request was working on is gone; another one may have its name. */
 export function databaseDeleted(name: string): DatabaseError {
   return new DatabaseError('not_found', `The database ${JSON.stringify(name)} was deleted`, {
-    details: { reason: 'DatabaseNotFound' },
+    details: { reason: DATABASE_NOT_FOUND },
   });
 }
 

@@ -20,7 +20,8 @@
  *   V7  A reader that does not pull costs no memory beyond its chunk, and nobody waits for it.
  *   V8  Every wait ends with its signal, and with a limit of limits.ts where there is one.
  *   V9  Nobody is told that a database does not exist, and none is missing in a list, by a catalog that lacks what was
- *       acknowledged before: a node that does not know a name asks the catalog's leader first.
+ *       acknowledged before: a node that does not know a name, or only as an instance that is gone, asks
+ *       the catalog's leader first.
  *   V10 A node answers no read of a database of which it holds no copy; it says who does.
  */
 export { EventFrames, type FrameOptions, type ListedName, type StoredEvent } from '#query';

@@ -2,7 +2,7 @@
 import { CATALOG_GROUP, DatabaseError, type LeaderAddress, type Revision } from '#base';
 import type { Binding, Node } from '#cluster';
 import { Faults, parseDatabaseName } from '#model';
-import { copyBegunAnew, databaseDeleted, databaseNotFound } from './errors.ts';
+import { copyBegunAnew, DATABASE_NOT_FOUND, databaseDeleted, databaseNotFound } from './errors.ts';
 import type { ReadScope } from './operations.ts';
 
 /** The instance that a read works on, and how far it may look. */
@@ -27,10 +27,43 @@ export function findHere(node: Node, name: string): Binding | undefined {
  * @throws DatabaseError not_found; unavailable when nobody leads the catalog
  */
 export async function findAnywhere(node: Node, name: string): Promise<Binding> {
-  await node.latest(CATALOG_GROUP);
-  const binding = node.catalog.lookup(name);
+  const binding = await lookUpAnywhere(node, name);
   if (binding === undefined) throw databaseNotFound(name);
   return binding;
+}
+
+/** The same, undefined when there is none. */
+export async function lookUpAnywhere(node: Node, name: string): Promise<Binding | undefined> {
+  await node.latest(CATALOG_GROUP);
+  return node.catalog.lookup(name);
+}
+
+export interface InstanceWork<Result> {
+  readonly run: (binding: Binding) => Promise<Result>;
+  /** Whether somebody was told of the instance already, so that no other will do. Default: nobody was. */
+  readonly isBound?: () => boolean;
+}
+
+/**
+ * Works on the instance that a name means. A catalog that is behind takes it for the one that had the name before: when
+ * that turns out to be gone, on the one that has it now (V9).
+ * @throws whatever the work throws; DatabaseError as of `findHere` and `findAnywhere`
+ */
+export async function onInstance<Result>(
+  node: Node,
+  name: string,
+  { run, isBound }: InstanceWork<Result>,
+): Promise<Result> {
+  const binding = findHere(node, name) ?? (await findAnywhere(node, name));
+  try {
+    return await run(binding);
+  } catch (failure) {
+    const isGone = failure instanceof DatabaseError && failure.details.reason === DATABASE_NOT_FOUND;
+    if (!isGone || isBound?.() === true) throw failure;
+    const current = await findAnywhere(node, name);
+    if (current.databaseId === binding.databaseId) throw failure;
+    return run(current);
+  }
 }
 
 /** Nobody reads where no copy is: there is nothing to answer from (V10). */

@@ -6,7 +6,7 @@
  * latest     read index: the leader's latest, applied here
  * cached     whatever this node has answered, applied here
  * ```
- * A name that means nothing here is asked of the catalog's leader before anybody is told so (V9).
+ * A name that means nothing here, or an instance that is gone, is asked of the catalog's leader before anybody is told so (V9).
  * An answer may be ahead of its rows; a read that must show it waits until they can be read.
  * No catalog entry survives a wait unchecked: after each one the name must still mean the instance that it meant.
  */
@@ -14,23 +14,18 @@ import type { Revision } from '#base';
 import type { Binding, Node } from '#cluster';
 import type { ServiceContext } from './context.ts';
 import { revisionNotFound } from './errors.ts';
-import {
-  assertCurrent,
-  assertHeld,
-  findAnywhere,
-  findHere,
-  goneFrom,
-  type ReadView,
-  refusalBy,
-  scopeOf,
-} from './instance.ts';
+import { assertCurrent, assertHeld, goneFrom, onInstance, type ReadView, refusalBy, scopeOf } from './instance.ts';
 import type { ReadAt, ReadRequest } from './operations.ts';
 
 export async function openView(context: ServiceContext, request: ReadRequest, at: ReadAt): Promise<ReadView> {
   request.signal.throwIfAborted();
+  return onInstance(context.node, request.databaseName, {
+    run: (binding) => viewOf(context, request, binding, at),
+  });
+}
+
+async function viewOf(context: ServiceContext, request: ReadRequest, binding: Binding, at: ReadAt): Promise<ReadView> {
   const { node } = context;
-  const { databaseName } = request;
-  const binding = findHere(node, databaseName) ?? (await findAnywhere(node, databaseName));
   request.signal.throwIfAborted();
   assertHeld(node, binding);
   const revision = await revisionOf(context, request.signal, binding, at);

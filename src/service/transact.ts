@@ -19,7 +19,7 @@ import {
 import type { TransactionResult } from '#observability';
 import { eventsOf, type StoredTransaction, transactionAt, transactionById } from '#query';
 import type { ServiceContext } from './context.ts';
-import { findAnywhere, findHere, refusalBy } from './instance.ts';
+import { onInstance, refusalBy } from './instance.ts';
 import type { MeteredOrigin } from './meters.ts';
 import type { RecordedTransaction, TransactReply, TransactRequest } from './operations.ts';
 import { latestRevision, untilAnswered } from './read-scope.ts';
@@ -33,19 +33,43 @@ const RESULTS = {
   'too-broad': 'too_large',
 } as const satisfies Record<TransactOutcome['kind'], TransactionResult>;
 
+/** What is asked for, as far as it can be judged without a database. */
+interface Judged {
+  readonly request: TransactRequest;
+  /** Undefined: it was given and is malformed, so that nothing is recorded under it. */
+  readonly transactionId: Uint8Array | undefined;
+  /** Why it cannot be taken, whatever the database holds. */
+  readonly refusal: DatabaseError | undefined;
+}
+
 export async function transact(context: ServiceContext, request: TransactRequest): Promise<TransactReply> {
-  const origin = meteredOrigin(request.origin);
-  const { floor, databaseName } = request;
-  const binding = findHere(context.node, databaseName) ?? (await findAnywhere(context.node, databaseName));
-  if (floor !== undefined) await untilAnswered(context, floor.signal, binding, floor.minRevision);
   const transactionId = transactionIdOf(context, request);
-  const refusal = refusalOf(request);
+  const judged = { request, transactionId, refusal: refusalOf(request) };
+  // Who was told of the admission was told of the instance.
+  let isBound = false;
+  const bind = (): void => {
+    isBound = true;
+  };
+  return onInstance(context.node, request.databaseName, {
+    run: (binding) => transactIn(context, binding, judged, bind),
+    isBound: () => isBound,
+  });
+}
+
+async function transactIn(
+  context: ServiceContext,
+  binding: Binding,
+  { request, transactionId, refusal }: Judged,
+  bind: () => void,
+): Promise<TransactReply> {
+  const { floor, options, constraints, events, requireLeader } = request;
+  const origin = meteredOrigin(request.origin);
+  if (floor !== undefined) await untilAnswered(context, floor.signal, binding, floor.minRevision);
   if (refusal !== undefined) return recordedOrRefused(context, { binding, transactionId, refusal, origin });
   assert(transactionId !== undefined, 'A malformed transaction_id is a fault of the transaction');
-  const { options, constraints, events } = request;
   const payload = encodeTransactPayload({ transactionId, origin: request.origin, options, constraints, events });
-  const onAdmitted = admissionOf(binding, transactionId, request);
-  const deciding = context.node.transact(binding.group, payload, { onAdmitted, requireLeader: request.requireLeader });
+  const onAdmitted = admissionOf(binding, transactionId, request, bind);
+  const deciding = context.node.transact(binding.group, payload, { onAdmitted, requireLeader });
   const outcome = await deciding.catch((failure: unknown) => {
     context.meters.transaction(origin, 'failed');
     throw refusalBy(binding, failure);
@@ -68,9 +92,13 @@ function admissionOf(
   { name: databaseName, databaseId }: Binding,
   transactionId: Uint8Array,
   { onAdmitted }: TransactRequest,
+  bind: () => void,
 ): (() => void) | undefined {
   if (onAdmitted === undefined) return undefined;
-  return () => onAdmitted({ databaseName, databaseId, transactionId: formatUuid(transactionId) });
+  return () => {
+    bind();
+    onAdmitted({ databaseName, databaseId, transactionId: formatUuid(transactionId) });
+  };
 }
 
 /** Why the transaction cannot be taken, whatever the database holds. */

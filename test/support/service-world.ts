@@ -62,6 +62,23 @@ export interface Attempt {
   readonly floor?: TransactRequest['floor'];
 }
 
+export function transactRequest(databaseName: string, attempt: Attempt = {}): TransactRequest {
+  const events = (attempt.events ?? [{}]).map(eventBytes);
+  return {
+    databaseName,
+    transactionId: attempt.transactionId,
+    floor: attempt.floor,
+    origin: ORIGIN.GRPC_TRANSACTION,
+    options: NO_OPTIONS,
+    constraints: attempt.constraints ?? [],
+    events,
+    eventCount: attempt.eventCount ?? events.length,
+    eventBytes: attempt.eventBytes ?? events.reduce((sum, bytes) => sum + bytes.length, 0),
+    faults: attempt.faults ?? new Faults(),
+    fields: { transactionId: 'transaction_id', events: 'events', constraints: 'constraints' },
+  };
+}
+
 export class ServiceWorld {
   readonly core: CoreWorld = new CoreWorld({}, databaseKit);
   readonly timers: ManualTimers = new ManualTimers();
@@ -100,20 +117,7 @@ export class ServiceWorld {
   }
 
   transact(databaseName: string, attempt: Attempt = {}): Promise<TransactReply> {
-    const events = (attempt.events ?? [{}]).map(eventBytes);
-    return this.service.transact({
-      databaseName,
-      transactionId: attempt.transactionId,
-      floor: attempt.floor,
-      origin: ORIGIN.GRPC_TRANSACTION,
-      options: NO_OPTIONS,
-      constraints: attempt.constraints ?? [],
-      events,
-      eventCount: attempt.eventCount ?? events.length,
-      eventBytes: attempt.eventBytes ?? events.reduce((sum, bytes) => sum + bytes.length, 0),
-      faults: attempt.faults ?? new Faults(),
-      fields: { transactionId: 'transaction_id', events: 'events', constraints: 'constraints' },
-    });
+    return this.service.transact(transactRequest(databaseName, attempt));
   }
 
   /** A database with so many transactions of one event. */

@@ -1,15 +1,16 @@
 /** What a node answers of databases that it does not know yet, and of those that other nodes hold. */
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, DatabaseError, replicaOf, toNodeId, toRevision } from '#base';
+import { CATALOG_GROUP, DatabaseError, type NodeId, replicaOf, toNodeId, toRevision } from '#base';
 import { clusterOf, nativeSha256 } from '#cluster';
 import { type EventQuery, term } from '#model';
 import { createMetrics } from '#observability';
 import { createService, type Service } from '#service';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
 import { ReplicaWorld } from '../../support/cluster/replica-world.ts';
-import { ManualTimers } from '../../support/service-world.ts';
+import { ManualTimers, transactRequest } from '../../support/service-world.ts';
 
+const ALL = [1, 2, 3].map(toNodeId);
 const [FIRST, THIRD] = [toNodeId(1), toNodeId(3)];
 const { signal } = new AbortController();
 const query: EventQuery = {
@@ -19,16 +20,16 @@ const query: EventQuery = {
   limit: undefined,
 };
 
-/** Three nodes; databases have one copy, on the first. */
-function started(): Promise<ReplicaWorld> {
-  const placement = { replicas: () => [replicaOf(FIRST)] };
+/** Three nodes, of which these hold databases. */
+function started(holders: readonly NodeId[] = [FIRST]): Promise<ReplicaWorld> {
+  const placement = { replicas: () => holders.map((node) => replicaOf(node)) };
   return ReplicaWorld.started(3, {
     kit: databaseKit,
     cluster: (nodes, node) => ({ ...clusterOf(nodes, node), placement }),
   });
 }
 
-function serviceOf(world: ReplicaWorld, node: typeof FIRST): Service {
+function serviceOf(world: ReplicaWorld, node: NodeId, timers: ManualTimers = new ManualTimers()): Service {
   return createService({
     node: world.at(node).front,
     clock: { nowMs: () => world.nowMs },
@@ -37,20 +38,26 @@ function serviceOf(world: ReplicaWorld, node: typeof FIRST): Service {
     metrics: createMetrics({ runtime: false }),
     release: 'test',
     limits: {},
-    timers: new ManualTimers(),
+    timers,
   });
 }
 
 const reasonOf = (failure: unknown): string | undefined =>
   failure instanceof DatabaseError ? failure.details.reason : String(failure);
 
+/** A node beside the first, to which the catalog comes only when the network is told so. */
+function leaveBehind(world: ReplicaWorld, leader: NodeId): NodeId {
+  const behind = world.nodes.find((node) => node !== leader && node !== FIRST) ?? THIRD;
+  world.network.isHeld = (_from, to, { group, message }) =>
+    to === behind && group === CATALOG_GROUP && (message.kind === 'append' || message.kind === 'commit');
+  return behind;
+}
+
 describe('a node among others (V9, V10)', () => {
   it('says of a name that it does not know yet what the leader of the catalog knows', async () => {
     const world = await started();
     const leader = await world.leader(CATALOG_GROUP);
-    const behind = world.nodes.find((node) => node !== leader.node && node !== FIRST) ?? THIRD;
-    world.network.isHeld = (_from, to, { group, message }) =>
-      to === behind && group === CATALOG_GROUP && (message.kind === 'append' || message.kind === 'commit');
+    const behind = leaveBehind(world, leader.node);
     const { databaseId } = await world.answer(serviceOf(world, leader.node).createDatabase({ databaseName: 'shop' }));
     const asked = serviceOf(world, behind).databaseAt({ databaseName: 'shop', at: 'latest', signal });
     const told = asked.catch(reasonOf);
@@ -60,6 +67,46 @@ describe('a node among others (V9, V10)', () => {
     // It holds no copy, and says so; it does not say that there is none.
     expect(await world.answer(told)).toBe('NotReplica');
     expect(world.at(behind).front.catalog.lookup('shop')?.databaseId).toBe(databaseId);
+  });
+
+  it('takes a transaction to the instance that has the name now, whichever it knows', async () => {
+    const world = await started(ALL);
+    const leader = await world.leader(CATALOG_GROUP);
+    const service = serviceOf(world, leader.node);
+    await world.answer(service.createDatabase({ databaseName: 'shop' }));
+    await world.pass(1000);
+    const behind = leaveBehind(world, leader.node);
+    await world.answer(service.deleteDatabase({ databaseName: 'shop' }));
+    const { databaseId } = await world.answer(service.createDatabase({ databaseName: 'shop' }));
+    expect(world.at(behind).front.catalog.lookup('shop')?.databaseId).not.toBe(databaseId);
+    const told = serviceOf(world, behind).transact(transactRequest('shop', { events: [{ id: 'a' }] }));
+    await world.pass(500);
+    world.network.isHeld = () => false;
+    expect(await world.answer(told)).toMatchObject({ kind: 'recorded', databaseId, revision: 1 });
+  });
+
+  it.each([
+    ['a name that it does not know yet', false],
+    ['an instance that it does not know yet', true],
+  ])('deletes nothing below the least revision that was asked for, by %s', async (_what, isKnown) => {
+    const world = await started(ALL);
+    const leader = await world.leader(CATALOG_GROUP);
+    const service = serviceOf(world, leader.node);
+    if (isKnown) await world.answer(service.createDatabase({ databaseName: 'shop' }));
+    await world.pass(1000);
+    const behind = leaveBehind(world, leader.node);
+    if (isKnown) await world.answer(service.deleteDatabase({ databaseName: 'shop' }));
+    const { databaseId } = await world.answer(service.createDatabase({ databaseName: 'shop' }));
+    const floor = { minRevision: toRevision(99), signal };
+    const request = { databaseName: 'shop', floor, ...(isKnown ? { databaseId } : {}) };
+    const timers = new ManualTimers();
+    const told = serviceOf(world, behind, timers).deleteDatabase(request).catch(reasonOf);
+    await world.pass(500);
+    world.network.isHeld = () => false;
+    await world.pass(500);
+    timers.pass(60_000);
+    expect(await world.answer(told)).toBe('RevisionNotFound');
+    expect(leader.front.catalog.lookup('shop')?.databaseId).toBe(databaseId);
   });
 
   it('answers no read of a database of which it holds no copy', async () => {
