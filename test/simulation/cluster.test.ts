@@ -13,13 +13,16 @@ const SEEDS: readonly (readonly [seed: number, nodes: number])[] = [
 ];
 /**
  * What seeds found: names that were denied by a node whose catalog was behind (39, 46), reads and subscriptions that
- * nodes without a copy answered from nothing (26, 35, 56).
+ * nodes without a copy answered from nothing (26, 35, 56), and transactions that were refused
+ * because the name had meant another instance before (49, 78).
  */
 const FOUND: readonly (readonly [seed: number, nodes: number])[] = [
   [26, 3],
   [39, 5],
   [46, 5],
+  [49, 5],
   [56, 5],
+  [78, 3],
 ];
 const SEED_MS_MAX = 120_000;
 
