@@ -1,21 +1,17 @@
 // Goal: a cluster grows and is rearranged while it is written: a database of one node gets its copies when others join, and
 // the node that began everything can be taken out; nothing is lost, and no write fails for a client that repeats it.
 // Method: four real processes on loopback, and the command of an operator, as he would type it.
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
-import type { ClusterDescription } from '#cluster';
 import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
-import { productArgs } from '../../chaos/support/product.ts';
 import { Direction } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { clusterCommandAt, describedAt, holdersAt } from '../support/cluster-command.ts';
 import { TestClient } from '../support/grpc-client.ts';
 import { event, transaction } from '../support/grpc-requests.ts';
 import { endWithTest, testDir } from '../support/test-scope.ts';
 
 const DATABASE = 'shop';
 const POLL = { timeout: 120_000, interval: 250 };
-const run = promisify(execFile);
 
 interface Member {
   readonly process: NodeProcess;
@@ -29,30 +25,6 @@ async function start(dir: string, name: string, seed?: string): Promise<Member> 
   const client = new TestClient(process.grpc);
   onTestFinished(() => client[Symbol.asyncDispose]());
   return { process, client };
-}
-
-/** Runs `cairn cluster …`; rejects with what it says when it ends with another code than 0. */
-async function cluster({ process: { peer } }: Member, ...words: readonly string[]): Promise<string> {
-  const args = [...productArgs(), 'cluster', ...words, `--at=${peer}`];
-  return (await run(process.execPath, args)).stdout;
-}
-
-async function described(member: Member): Promise<ClusterDescription | undefined> {
-  const text = await cluster(member, 'status', '--json').catch(() => 'null');
-  const description: ClusterDescription | null = JSON.parse(text);
-  return description ?? undefined;
-}
-
-/** Which nodes hold the database, when that is settled. */
-async function holders(member: Member): Promise<string | undefined> {
-  const [database] = (await described(member))?.databases ?? [];
-  const voters = database?.members.filter(({ isVoter }) => isVoter).map(({ node }) => node) ?? [];
-  const isThere = database?.isSettled === true && inOrder(voters) === inOrder(database.nodes);
-  return isThere ? inOrder(voters) : undefined;
-}
-
-function inOrder(nodes: readonly number[]): string {
-  return nodes.toSorted((one, other) => one - other).join();
 }
 
 /** Writes one event, again and again until it is acknowledged. */
@@ -89,15 +61,17 @@ it('a database gets its copies when nodes join, and the node that began it all i
   const others = [await start(dir, 'node-2', seed), await start(dir, 'node-3', seed)];
   const [second] = others;
   if (second === undefined) throw new Error('There are two');
-  await expect.poll(() => holders(second), POLL).toBe('1,2,3');
+  await expect.poll(() => holdersAt(second.process.peer), POLL).toBe('1,2,3');
   const fourth = await start(dir, 'node-4', seed);
-  await expect.poll(async () => (await described(fourth))?.nodes.filter(({ answers }) => answers).length, POLL).toBe(4);
+  await expect
+    .poll(async () => (await describedAt(fourth.process.peer))?.nodes.filter(({ answers }) => answers).length, POLL)
+    .toBe(4);
 
   // As soon as the fourth has caught up with the catalog; before that it is refused with the reason.
   await expect
-    .poll(() => cluster(second, 'replace', '1', '--by=4').catch(() => undefined), POLL)
+    .poll(() => clusterCommandAt(second.process.peer, 'replace', '1', '--by=4').catch(() => undefined), POLL)
     .toBe('node 1 is leaving: what it holds moves to other nodes, then it is removed\n');
-  const removal = cluster(second, 'decommission', '1', '--wait');
+  const removal = clusterCommandAt(second.process.peer, 'decommission', '1', '--wait');
   const removed = removal.then(() => 'removed' as const);
   let revision = ids.length;
   for (let isThere = true; isThere; ) {
@@ -111,7 +85,7 @@ it('a database gets its copies when nodes join, and the node that began it all i
   expect(first.process.log()).toContain('"reason":"NodeRemoved"');
   await expect(start(dir, 'node-1')).rejects.toThrow(/Node 1 was removed from its cluster.*NodeRemoved/s);
 
-  expect(await holders(second)).toBe('2,3,4');
+  expect(await holdersAt(second.process.peer)).toBe('2,3,4');
   const hashes = new Set<string | undefined>();
   for (const member of [...others, fourth]) {
     await expect.poll(() => idsAt(member, revision), POLL).toEqual(ids);
@@ -120,12 +94,12 @@ it('a database gets its copies when nodes join, and the node that began it all i
   }
   expect(hashes.size).toBe(1);
   expect([...hashes][0]).toMatch(/^[0-9a-f]{64}$/);
-  expect(await cluster(fourth, 'decommission', '1')).toContain('node 1 is removed');
-  await expect(cluster(fourth, 'recommission', '1')).rejects.toMatchObject({
+  expect(await clusterCommandAt(fourth.process.peer, 'decommission', '1')).toContain('node 1 is removed');
+  await expect(clusterCommandAt(fourth.process.peer, 'recommission', '1')).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringContaining('node 1 was removed, for good'),
   });
-  await expect(cluster(fourth, 'decommission', '9')).rejects.toMatchObject({
+  await expect(clusterCommandAt(fourth.process.peer, 'decommission', '9')).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringContaining('there is no node 9'),
   });

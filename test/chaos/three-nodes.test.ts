@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
 import { Direction } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { holdersAt } from '../support/cluster-command.ts';
 import { TestClient } from '../support/grpc-client.ts';
 import { event, transaction } from '../support/grpc-requests.ts';
 import { endWithTest, testDir } from '../support/test-scope.ts';
@@ -61,6 +62,8 @@ it('three nodes serve one history, whichever of them leads, and one that was kil
   const { revision, leader } = await write(first, 'before');
   expect(revision).toBe(1);
   for (const node of nodes) await expect.poll(() => idsAt(node, 1), POLL).toEqual(['before']);
+  // A node that has joined a moment ago may have got its copy only after the database was made.
+  await expect.poll(() => holdersAt(seed), POLL).toBe('1,2,3');
 
   const leading = nodes.find(({ name }) => name === leader);
   const others = nodes.filter(({ name }) => name !== leader);
