@@ -1,7 +1,7 @@
 // Goal: an operator may ask again and again, and hears why not when a cluster could not go on without a node (C20); a node
 // that leaves gives everything up first, and is never heard again (D17). Method: tables; nodes over a network in memory.
 import { describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, type GroupId, nodeOf, replicaOf, toNodeId } from '#base';
+import { CATALOG_GROUP, type GroupId, nodeOf, replicaOf, toNodeId, toTerm } from '#base';
 import { faultInOrder, type NodeOrder } from '#cluster';
 import { membershipOf } from '#raft';
 import { bindingOf, FIRST, isAt, join, keptWorld, registrationOf } from '../../support/cluster/kept-world.ts';
@@ -185,7 +185,13 @@ describe('a node that is decommissioned (C20, D17)', () => {
     await world.pass(10_000);
     await gone.start();
     await world.pass(10_000);
-    expect((await world.leader(CATALOG_GROUP)).node).not.toBe(2);
+    const heard = await world.leader(CATALOG_GROUP);
+    expect(heard.node).not.toBe(2);
+    // From anybody else this would end its lead.
+    const notice = { kind: 'term-notice', term: toTerm(1_000) } as const;
+    const [from, to] = [replicaOf(toNodeId(2)), replicaOf(heard.node)];
+    heard.core.receive(toNodeId(2), [{ group: CATALOG_GROUP, from, to, message: notice }]);
+    expect(heard.leads(CATALOG_GROUP)).toBe(true);
     const next = await world.leader(group);
     expect((await world.answer(next.transact(group, 'c'))).revision).toBe(3);
     expect(bindingOf(next, group)?.replicas.map(nodeOf).toSorted(byNumber)).toEqual([1, 3, 4]);
