@@ -1,7 +1,7 @@
 /**
  * A page of events: read one more than asked, or as many as fit, and say whether there is more.
  */
-import { DatabaseError, type DatabaseId } from '#base';
+import { DatabaseError, type DatabaseId, type ErrorScope } from '#base';
 import { type EventQuery, eventToJson } from '#model';
 import type { QueryEventsRequest, ReadScope, Service, StoredEvent } from '#service';
 import { type JsonText, jsonArray } from './json-text.ts';
@@ -44,12 +44,13 @@ export async function readPage(
 ): Promise<EventPage> {
   const { limit } = wanted.query;
   await request.awaitRoom(Math.min(PAGE_ANSWER_BYTES, limit * ITEM_ANSWER_BYTES));
-  const { chunks, ...scope } = await service.queryEvents({
-    ...request.read(),
-    ...wanted,
-    query: { ...wanted.query, limit: limit + 1 },
+  const asked = { ...request.read(), ...wanted, query: { ...wanted.query, limit: limit + 1 } };
+  const { chunks, ...scope } = await service.queryEvents(asked).catch((failure: unknown) => {
+    // Another instance may lack the revision; that is not what is wrong.
+    if (failure instanceof DatabaseError) assertOfWalk(databaseId, asked.databaseName, failure.details.scope);
+    throw failure;
   });
-  if (databaseId !== undefined && databaseId !== scope.databaseId) throw staleCursor(scope);
+  assertOfWalk(databaseId, scope.databaseName, scope);
   const page = new Page(limit);
   for await (const chunk of chunks) {
     const events = page.takeAll(chunk);
@@ -125,7 +126,14 @@ export function eventsJson(events: readonly StoredEvent[]): JsonText {
   return jsonArray(events.map(eventJson));
 }
 
-function staleCursor({ databaseName }: ReadScope): DatabaseError {
-  const message = `The cursor belongs to an earlier database ${JSON.stringify(databaseName)}; begin again without it.`;
-  return new DatabaseError('not_found', message, { details: { reason: 'DatabaseNotFound' } });
+/** Throws when a walk would go on in another instance than the one that it began in (TH8). */
+function assertOfWalk(
+  began: DatabaseId | undefined,
+  databaseName: string,
+  scope: Pick<ErrorScope, 'databaseId'> | undefined,
+): void {
+  if (began === undefined || scope === undefined || began === scope.databaseId) return;
+  const name = JSON.stringify(databaseName);
+  const message = `The cursor is not of the database that is now called ${name}; begin again without it.`;
+  throw new DatabaseError('not_found', message, { details: { reason: 'DatabaseNotFound' } });
 }
