@@ -176,20 +176,15 @@ class Run {
         await writeLastWords(epoch.connect('last'), kept, new Rng(this.#plan.seed, `${epoch.prefix}last words`));
         await this.#judgeEpoch(epoch, members, kept);
       }
-      const copies = await readCopies([PROBED], members, COPIES);
-      this.#check(
-        prober.history,
-        copies.map(({ final }) => final),
-        'prober',
-      );
+      const finals = await readCopies([PROBED], members, COPIES);
+      this.#check(prober.history, finals, 'prober');
     } catch (failure) {
       this.#problem(failure instanceof Error ? (failure.stack ?? failure.message) : String(failure));
     }
   }
 
   async #judgeEpoch(epoch: Epoch, members: Members, names: readonly string[]): Promise<void> {
-    const copies = await readCopies(names, members, COPIES);
-    const finals = copies.map(({ final }) => final);
+    const finals = await readCopies(names, members, COPIES);
     const untilMs = performance.now() + CATCH_UP_MS;
     while (laggards(epoch.followers, finals).length > 0 && performance.now() < untilMs) await delay(100);
     const behind = laggards(epoch.followers, finals);

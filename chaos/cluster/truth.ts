@@ -18,12 +18,6 @@ const HEALED_WITHIN_MS = 60_000;
 const RETRY_MS = 200;
 const SIDE_BY_SIDE = 4;
 
-export interface Copies {
-  readonly final: FinalDatabase;
-  /** The nodes that hold it. */
-  readonly holders: readonly string[];
-}
-
 /** Asks until it is answered. @throws Error with the last answer when it never is. */
 export async function must<Kind extends CallKind>(
   connection: Connection,
@@ -67,7 +61,7 @@ export function readCopies(
   names: readonly string[],
   members: readonly [Member, ...Member[]],
   copies: number,
-): Promise<readonly Copies[]> {
+): Promise<readonly FinalDatabase[]> {
   const readers = members.map((member) => readerAt(member));
   return sideBySide(names, async (name) => {
     const found = await Promise.all(readers.map(async (reader) => ({ reader, final: await readCopy(reader, name) })));
@@ -80,7 +74,7 @@ export function readCopies(
       const difference = differenceOf(first.final, other.final);
       if (difference !== undefined) throw new Error(`${name}: ${first.name} and ${other.name} differ: ${difference}`);
     }
-    return { final: first.final, holders: holding.map(({ name: holder }) => holder) };
+    return first.final;
   });
 }
 
