@@ -26,8 +26,7 @@
  *       the state that the log would have led to, at a place in the log that is known.
  *   D17 A node is removed when it was leaving and no database names it any more, and is then never a node again; there is
  *       always one that is active, and no database gets a copy on one that is not.
- *   D18 A page that readers share is of the copy of the database that is read, and each of its blocks was verified before
- *       anybody was shown it.
+ *   D18 A page that readers share is of the copy of the database that is read; a block is verified before it is shown.
  */
 export type { Applied } from './applied.ts';
 export type { CatalogDifference } from './catalog-diff.ts';
