@@ -52,7 +52,6 @@ const HOMES = {
   '@grpc/grpc-js': 'src/transport/(?:grpc|peer)/',
   '@grpc/proto-loader': 'src/transport/grpc/',
   '@grpc/reflection': 'src/transport/grpc/',
-  'grpc-health-check': 'src/transport/grpc/',
   '@bufbuild/protobuf': 'src/transport/grpc/',
 };
 

@@ -21,7 +21,7 @@
  *       leaves in a frame of its own.
  *   T3  A message is bounded by the limit after it is unpacked, not only before.
  *   T4  A reader that does not read holds two slices of its stream at most, and holds up nobody else: of the budget, no
- *       longer than the patience.
+ *       longer than the patience. A stream of reflection holds one reply and 64 KiB of requests.
  *   T5  Every error code has one status, and the details of an error fit into trailers.
  *   T6  What is wrong inside a transaction is collected for the service, which judges it in its turn; only bytes that are
  *       no request, or two at once, are refused before.

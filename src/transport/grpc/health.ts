@@ -1,9 +1,19 @@
 /**
- * The gRPC health service (grpc.health.v1), by the package of the gRPC project: "" and "read" serve until the node
- * drains, "write" while writes can commit, "cairn.v1.EventStore" like "". Watchers hear of every change.
+ * The gRPC health service (grpc.health.v1): "" and "read" serve until the node drains, "write" while writes can commit,
+ * "cairn.v1.EventStore" like "". Watchers hear of every change.
+ *
+ * The names are a fixed set. Nothing is kept of another one but by the call that watches it, until its end.
  */
-import type { Server } from '@grpc/grpc-js';
-import { HealthImplementation } from 'grpc-health-check';
+import { DatabaseError } from '#base';
+import {
+  HealthCheckRequest,
+  HealthCheckResponse,
+  HealthListResponse,
+  HealthCheckResponse_ServingStatus as Serving,
+} from './gen/grpc/health/v1/health.ts';
+import { frameReply } from './messages.ts';
+import type { Call } from './wire/call.ts';
+import type { Method } from './wire/method.ts';
 
 /** Whether the node answers reads and takes writes, asked once a second. */
 export interface HealthSource {
@@ -11,35 +21,144 @@ export interface HealthSource {
   readonly writable: () => boolean;
 }
 
-/** Adds the service to the server and keeps its statuses fresh until `stop`. */
+/** The methods of the service; their statuses are kept fresh until `stop`. */
 export interface HealthService {
-  addTo(server: Server): void;
+  readonly methods: readonly Method[];
   /** Looks at the source now: for a node that begins to drain. */
   refresh(): void;
   stop(): void;
 }
 
+const SERVICE = 'grpc.health.v1.Health';
 const REFRESH_EVERY_MS = 1000;
+const NAME_BYTES_MAX = 255;
+/** Of an unknown name, in the message of the status. */
+const ECHO_CHARACTERS_MAX = 80;
 
 export function createHealthService(source: HealthSource): HealthService {
-  const probes: ReadonlyMap<string, () => boolean> = new Map([
-    ['', source.readable],
-    ['read', source.readable],
-    ['write', source.writable],
-    ['cairn.v1.EventStore', source.readable],
-  ]);
-  const health = new HealthImplementation();
-  const told = new Map<string, boolean>();
-  const refresh = (): void => {
-    for (const [name, probe] of probes) {
-      const isServing = probe();
-      // Watchers are told of every status that is set, also of the one they know.
-      if (told.get(name) === isServing) continue;
-      told.set(name, isServing);
-      health.setStatus(name, isServing ? 'SERVING' : 'NOT_SERVING');
-    }
+  const board = new StatusBoard(source);
+  const timer = setInterval(() => board.refresh(), REFRESH_EVERY_MS).unref();
+  return { methods: methodsOf(board), refresh: () => board.refresh(), stop: () => clearInterval(timer) };
+}
+
+function methodsOf(board: StatusBoard): readonly Method[] {
+  return [
+    {
+      kind: 'unary',
+      service: SERVICE,
+      name: 'Check',
+      isProbe: true,
+      handle: (call, bytes) => {
+        const name = nameOf(bytes);
+        const status = board.statusOf(name);
+        if (status === Serving.SERVICE_UNKNOWN) {
+          const shown = name.length > ECHO_CHARACTERS_MAX ? `${name.slice(0, ECHO_CHARACTERS_MAX)}…` : name;
+          throw new DatabaseError('not_found', `There is no service ${JSON.stringify(shown)} whose health is known`);
+        }
+        call.reply(frameReply(HealthCheckResponse, { status }));
+      },
+    },
+    {
+      kind: 'unary',
+      service: SERVICE,
+      name: 'List',
+      isProbe: true,
+      handle: (call) => call.reply(frameReply(HealthListResponse, { statuses: board.all() })),
+    },
+    {
+      kind: 'server_stream',
+      service: SERVICE,
+      name: 'Watch',
+      handle: (call, bytes) => watch(board, call, nameOf(bytes)),
+    },
+  ];
+}
+
+/** Sends the status now and after every change, until the call ends. A slow reader gets the latest one. */
+function watch(board: StatusBoard, call: Call, name: string): Promise<void> {
+  let told: Serving | undefined;
+  let isSending = false;
+  // At once where it can: a node that drains ends the call right after it has told its watchers.
+  const tell = (): void => {
+    const status = board.statusOf(name);
+    if (status === told || isSending) return;
+    told = status;
+    isSending = !call.write(frameReply(HealthCheckResponse, { status }), 1);
+    if (isSending) void call.drained().then(sent);
   };
-  refresh();
-  const timer = setInterval(refresh, REFRESH_EVERY_MS).unref();
-  return { addTo: (server) => health.addToServer(server), refresh, stop: () => clearInterval(timer) };
+  const sent = (): void => {
+    isSending = false;
+    tell();
+  };
+  call.begin();
+  tell();
+  return board.watch(tell, call.signal);
+}
+
+function nameOf(bytes: Uint8Array): string {
+  const { service } = decoded(bytes);
+  const byteLength = Buffer.byteLength(service);
+  if (byteLength <= NAME_BYTES_MAX) return service;
+  const most = `The name of a service has ${NAME_BYTES_MAX} bytes at most; found ${byteLength}`;
+  throw new DatabaseError('invalid_argument', most);
+}
+
+function decoded(bytes: Uint8Array): HealthCheckRequest {
+  try {
+    return HealthCheckRequest.decode(bytes);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new DatabaseError('invalid_argument', `The message is not a grpc.health.v1.HealthCheckRequest: ${why}`);
+  }
+}
+
+/** The status of each name as it was looked up last, and who is told of changes. */
+class StatusBoard {
+  readonly #probes: ReadonlyMap<string, () => boolean>;
+  readonly #serving = new Map<string, boolean>();
+  readonly #watchers = new Set<() => void>();
+
+  constructor({ readable, writable }: HealthSource) {
+    this.#probes = new Map([
+      ['', readable],
+      ['read', readable],
+      ['write', writable],
+      ['cairn.v1.EventStore', readable],
+    ]);
+    this.refresh();
+  }
+
+  refresh(): void {
+    let isChanged = false;
+    for (const [name, probe] of this.#probes) {
+      const isServing = probe();
+      if (this.#serving.get(name) === isServing) continue;
+      this.#serving.set(name, isServing);
+      isChanged = true;
+    }
+    if (isChanged) for (const tell of this.#watchers) tell();
+  }
+
+  statusOf(name: string): Serving {
+    const isServing = this.#serving.get(name);
+    if (isServing === undefined) return Serving.SERVICE_UNKNOWN;
+    return isServing ? Serving.SERVING : Serving.NOT_SERVING;
+  }
+
+  all(): Record<string, HealthCheckResponse> {
+    return Object.fromEntries(Array.from(this.#serving.keys(), (name) => [name, { status: this.statusOf(name) }]));
+  }
+
+  /** Calls `tell` after each change of any status; resolves when the signal aborts. */
+  watch(tell: () => void, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.resolve();
+    this.#watchers.add(tell);
+    return new Promise((resolve) => {
+      const leave = (): void => {
+        this.#watchers.delete(tell);
+        resolve();
+      };
+      signal.addEventListener('abort', leave, { once: true });
+    });
+  }
 }

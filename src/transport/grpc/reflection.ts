@@ -4,61 +4,122 @@
  *
  * Few nodes are ever asked for it, and what answers (reflection-service.ts) takes more time to load than the rest of the
  * interface together, and megabytes. So the first call loads it; until then a call is only held.
+ *
+ * A reply is made when the one before has left, so that a stream holds one reply, and a bounded number of requests that
+ * wait for theirs (T4). Requests are read all the time, because grpc-js would unpack and keep those that nobody reads.
  */
 import { type Server, type ServerDuplexStream, status } from '@grpc/grpc-js';
-import type { ReflectionMethod } from './reflection-service.ts';
+import type { ReflectionAnswer } from './reflection-service.ts';
+import type { Extension } from './wire/server.ts';
 
 const REFLECTION_PATHS: readonly string[] = [
   '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
   '/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo',
 ];
 
+/** Streams at a time, of all clients. */
+export const REFLECTION_STREAMS_MAX = 256;
+
+/** A request names a file or a symbol. */
+const REQUEST_BYTES_MAX = 1024;
+
+/** What the requests of one stream may come to: several times what it takes to ask for every file and symbol there is. */
+const STREAM_BYTES_MAX = 64 * 1024;
+
+/** What a request takes beside its bytes, so that empty ones are bounded, too. */
+const AROUND_REQUEST_BYTES = 64;
+
 type ByteStream = ServerDuplexStream<Buffer, Buffer>;
 
 const asItIs = (bytes: Buffer): Buffer => bytes;
 
-/** Adds both versions to the server. */
-export function addReflection(server: Server, onBug: (error: unknown) => void): void {
-  let loading: Promise<ReadonlyMap<string, ReflectionMethod>> | undefined;
-  for (const path of REFLECTION_PATHS) {
-    const answer = async (call: ByteStream): Promise<void> => {
-      loading ??= import('./reflection-service.ts').then(({ createReflectionMethods }) => createReflectionMethods());
-      const method = (await loading).get(path);
-      if (method === undefined) throw new Error(`The reflection package has no method ${path}`);
-      serve(call, method);
-    };
-    const handle = (call: ByteStream): void => {
-      answer(call).catch((error: unknown) => {
-        onBug(error);
-        refuse(call, 'Server reflection cannot be loaded');
-      });
-    };
-    server.register(path, handle, asItIs, asItIs, 'bidi');
-  }
-}
-
-/** Hands the call to the package, which sees messages where grpc-js sees bytes. */
-function serve(call: ByteStream, { handle, decode, encode }: ReflectionMethod): void {
-  const messages = {
-    on: (event: string, listener: (value?: unknown) => void) =>
-      call.on(event, event === 'data' ? (bytes: Buffer) => take(bytes, listener) : listener),
-    write: (reply: unknown) => call.write(encode(reply)),
-    end: () => call.end(),
+/** Both versions. */
+export function createReflection(onBug: (error: unknown) => void): Extension {
+  let loading: Promise<ReadonlyMap<string, ReflectionAnswer>> | undefined;
+  let openCount = 0;
+  const answer = async (path: string, call: ByteStream): Promise<void> => {
+    loading ??= import('./reflection-service.ts').then(({ createReflectionAnswers }) => createReflectionAnswers());
+    const method = (await loading).get(path);
+    if (method === undefined) throw new Error(`The reflection package has no method ${path}`);
+    serve(call, method);
   };
-  const take = (bytes: Buffer, listener: (message: unknown) => void): void => {
-    let message: unknown;
-    try {
-      message = decode(bytes);
-    } catch {
-      // What grpc-js answers by itself where it decodes.
-      refuse(call, 'Error deserializing request');
+  const accept = (path: string, call: ByteStream): void => {
+    if (openCount >= REFLECTION_STREAMS_MAX) {
+      const most = `${REFLECTION_STREAMS_MAX} streams of server reflection are open, which is the most at a time`;
+      refuse(call, status.RESOURCE_EXHAUSTED, most);
       return;
     }
-    listener(message);
+    openCount += 1;
+    // grpc-js says so at the end of every call, however it comes.
+    call.once('cancelled', () => {
+      openCount -= 1;
+    });
+    answer(path, call).catch((error: unknown) => {
+      onBug(error);
+      refuse(call, status.INTERNAL, 'Server reflection cannot be loaded');
+    });
   };
-  Reflect.apply(handle, undefined, [messages]);
+  const addTo = (server: Server): void => {
+    for (const path of REFLECTION_PATHS)
+      server.register(path, (call: ByteStream) => accept(path, call), asItIs, asItIs, 'bidi');
+  };
+  return { paths: REFLECTION_PATHS, addTo };
 }
 
-function refuse(call: ByteStream, details: string): void {
-  call.emit('error', Object.assign(new Error(details), { code: status.INTERNAL, details }));
+/** Answers the requests of a stream, one after the other. */
+function serve(call: ByteStream, answer: ReflectionAnswer): void {
+  const waiting: Buffer[] = [];
+  let receivedBytes = 0;
+  let isSending = false;
+  let hasAskedAll = false;
+  let isOver = false;
+  const stop = (): void => {
+    isOver = true;
+    waiting.length = 0;
+  };
+  const fail = (code: status, details: string): void => {
+    stop();
+    refuse(call, code, details);
+  };
+  const next = (): void => {
+    if (isSending || isOver) return;
+    const request = waiting.shift();
+    if (request === undefined) {
+      if (hasAskedAll) call.end();
+      return;
+    }
+    const reply = answer(request);
+    if (reply === undefined) {
+      // What grpc-js answers by itself where it decodes.
+      fail(status.INTERNAL, 'Error deserializing request');
+      return;
+    }
+    isSending = true;
+    call.write(reply, () => {
+      isSending = false;
+      next();
+    });
+  };
+  call.once('cancelled', stop);
+  call.on('data', (request: Buffer) => {
+    if (isOver) return;
+    receivedBytes += request.length + AROUND_REQUEST_BYTES;
+    if (request.length > REQUEST_BYTES_MAX) {
+      const most = `The request has ${request.length} bytes; one of server reflection has ${REQUEST_BYTES_MAX} at most`;
+      fail(status.INVALID_ARGUMENT, most);
+    } else if (receivedBytes > STREAM_BYTES_MAX) {
+      fail(status.RESOURCE_EXHAUSTED, 'So many requests are not answered on one stream; go on with another');
+    } else {
+      waiting.push(request);
+      next();
+    }
+  });
+  call.on('end', () => {
+    hasAskedAll = true;
+    next();
+  });
+}
+
+function refuse(call: ByteStream, code: status, details: string): void {
+  call.emit('error', Object.assign(new Error(details), { code, details }));
 }

@@ -10,7 +10,7 @@ import { createHealthService } from './health.ts';
 import { GRPC_LIMITS } from './limits.ts';
 import { LeaderTrailers } from './metadata.ts';
 import { methodMeters } from './meters.ts';
-import { addReflection } from './reflection.ts';
+import { createReflection } from './reflection.ts';
 import { transactionMethods } from './transactions.ts';
 import { unimplementedMethods } from './unimplemented.ts';
 import { type Refusals, type WireLimits, WireServer } from './wire/server.ts';
@@ -70,6 +70,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
       ...transactionMethods(context),
       ...streamMethods(context),
       ...unimplementedMethods(),
+      ...health.methods,
     ],
     limits,
     ...budgets,
@@ -84,10 +85,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
       const isNamed = status.trailers?.['x-leader-node'] !== undefined;
       return WRITES.has(name) && !isNamed ? withLeader(status, service.leader()) : status;
     },
-    extend: (grpc) => {
-      health.addTo(grpc);
-      addReflection(grpc, (error) => logger.error('grpc-call-failed', { error }));
-    },
+    extension: createReflection((error) => logger.error('grpc-call-failed', { error })),
   });
   const port = await server.listen({ host, port: options.port });
   const announceDrain = (): void => {

@@ -6,6 +6,8 @@ export interface MethodName {
   readonly name: string;
   /** Its reply is sent even when there is no room for it: it says what was committed. */
   readonly mustAnswer?: boolean;
+  /** Is answered at once, also while the most calls are in flight: whoever restarts nodes goes by it. */
+  readonly isProbe?: boolean;
 }
 
 /** What is counted of a method's calls. */

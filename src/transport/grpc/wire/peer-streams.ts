@@ -24,7 +24,7 @@ export interface PeerStreamsOptions {
   readonly receiveMs: number;
   /** A reply that has not been taken so long after its end is given up. */
   readonly lingerMs: number;
-  /** Whether a path is one of those whose time is bounded: health and reflection have streams that stay open. */
+  /** Whether a path is one of those that are served, whose time is bounded. */
   readonly isBounded: (path: string) => boolean;
   /** Told of every stream that is reset for want of room. */
   readonly onRefused: () => void;

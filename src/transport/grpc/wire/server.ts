@@ -48,6 +48,13 @@ export interface Refusals {
   readonly noRoom: CallStatus;
 }
 
+/** Services with their own handlers, such as reflection. */
+export interface Extension {
+  /** A stream of these lasts as long as a request may take to arrive, and no longer (T8). */
+  readonly paths: readonly string[];
+  readonly addTo: (server: Server) => void;
+}
+
 export interface WireServerParts {
   readonly methods: readonly Method[];
   readonly limits: WireLimits;
@@ -62,8 +69,7 @@ export interface WireServerParts {
   readonly onRefused: (why: 'overload' | 'draining') => void;
   /** The statuses of calls that the server itself refuses or ends. */
   readonly refusals: Refusals;
-  /** Adds services that come with their own handlers, such as health and reflection. */
-  readonly extend?: (server: Server) => void;
+  readonly extension?: Extension;
 }
 
 /** node:http2 refuses streams of a connection beyond it; its own 10 MB would be a handful of large transactions. */
@@ -88,7 +94,7 @@ export class WireServer {
   constructor(parts: WireServerParts) {
     this.#parts = parts;
     this.#server = new Server(optionsOf(parts.limits));
-    const paths = new Set(parts.methods.map(pathOf));
+    const paths = new Set([...parts.methods.map(pathOf), ...(parts.extension?.paths ?? [])]);
     this.#peers = new PeerStreams({
       requests: parts.requests,
       streamsMax: STREAMS_PER_CALL * parts.limits.callsMax,
@@ -98,7 +104,7 @@ export class WireServer {
       onRefused: () => parts.onRefused('overload'),
     });
     for (const method of parts.methods) this.#register(method);
-    parts.extend?.(this.#server);
+    parts.extension?.addTo(this.#server);
   }
 
   /**
@@ -141,7 +147,7 @@ export class WireServer {
       this.#peers.cutConnections();
     };
     const timers = [setTimeout(force, graceMs)];
-    // Calls of the services beside ours, such as a watched health, would otherwise use up the time of grace.
+    // Calls of the services beside ours, such as reflection, would otherwise use up the time of grace.
     void this.#idle().then(() => timers.push(setTimeout(force, Math.min(FLUSH_MS, graceMs))));
     await closed;
     this.#peers.close();
@@ -187,7 +193,7 @@ export class WireServer {
     const { unsent, refusals } = this.#parts;
     const shared = { unsent, noRoom: refusals.noRoom, onEnded: (ended: Call) => this.#ended(ended) };
     const call = new Call({ surface, method, meter, peer, ...shared });
-    const refusal = this.#refusal(peer?.deliver(surface.call.request.length) ?? true);
+    const refusal = this.#refusal(method, peer?.deliver(surface.call.request.length) ?? true);
     if (refusal !== undefined) {
       call.finish(refusal);
       return undefined;
@@ -196,13 +202,13 @@ export class WireServer {
     return call;
   }
 
-  #refusal(hasRoom: boolean): CallStatus | undefined {
+  #refusal({ isProbe = false }: MethodName, hasRoom: boolean): CallStatus | undefined {
     const { limits, onRefused, refusals } = this.#parts;
     if (this.#draining) {
       onRefused('draining');
       return refusals.draining;
     }
-    if (hasRoom && this.#calls.size < limits.callsMax) return undefined;
+    if (hasRoom && (isProbe || this.#calls.size < limits.callsMax)) return undefined;
     onRefused('overload');
     return hasRoom ? refusals.tooManyCalls : refusals.noRoom;
   }
