@@ -8,6 +8,9 @@ A node answers Prometheus at \`/metrics\` on its metrics port. Beside the metric
 runtime and of the process (\`nodejs_*\`, \`process_*\`). Durations are in seconds, sizes in bytes. A label with a bound
 counts every value beyond it as \`other\`.
 
+What is scraped is at most a second old: all who ask within a second get the same answer. A connection is closed after
+one answer, and after 10 s in any case; one more than 32 at a time is closed as it comes.
+
 ## Counters
 
 ${table(COUNTERS)}

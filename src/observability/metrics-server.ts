@@ -1,9 +1,12 @@
 /**
  * The scrape endpoint: `GET /metrics` on a port of its own, so that a busy or shut client port never hides a node
  * from its operators.
+ *
+ * The port is on the thread that serves clients, so a flood of scrapes must not keep that from them: there is one
+ * rendering at a time, for all who ask, and it is kept for a second; a connection has one request, and 10 s in all.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { DatabaseError } from '#base';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
@@ -16,26 +19,37 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
-const PATH = '/metrics';
-
-/**
- * Listens on `host` and `port` (0: a free one).
- * @throws DatabaseError `unavailable` when the address cannot be had.
- */
-export async function startMetricsServer(options: {
+export interface MetricsServerOptions {
   readonly host: string;
+  /** 0: a free one. */
   readonly port: number;
   readonly metrics: Metrics;
   readonly logger: Logger;
-}): Promise<MetricsServer> {
-  const server = createServer((request, response) => {
-    answer(request, response, options.metrics).catch((error: unknown) => {
-      options.logger.error('metrics-scrape-failed', { error });
-      response
-        .writeHead(500, { 'content-type': 'text/plain' })
-        .end('The metrics could not be collected; see the log.\n');
-    });
-  });
+  /** For how long a rendering answers those who ask next; 1,000 unless given. */
+  readonly keptMs?: number;
+  /** After which a connection is closed, whatever it waits for; 10,000 unless given. */
+  readonly connectionMs?: number;
+}
+
+const PATH = '/metrics';
+/** Scrape intervals are seconds. */
+const KEPT_MS = 1000;
+/** Prometheus gives up a scrape after 10 s unless told otherwise. */
+const CONNECTION_MS = 10_000;
+/** Far more than there are scrapers. One more is closed as it comes. */
+const CONNECTIONS_MAX = 32;
+
+/**
+ * Listens on `host` and `port`.
+ * @throws DatabaseError `unavailable` when the address cannot be had.
+ */
+export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
+  const page = new Page(options);
+  const server = createServer((request, response) => void answer(request, response, page));
+  server.maxConnections = CONNECTIONS_MAX;
+  // The answer says `Connection: close`, and nothing is rendered for what was pipelined behind its request.
+  server.maxRequestsPerSocket = 1;
+  server.on('connection', (socket) => endAfter(socket, options.connectionMs ?? CONNECTION_MS));
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) => {
       const where = `${options.host}:${options.port}`;
@@ -55,7 +69,59 @@ export async function startMetricsServer(options: {
   };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, metrics: Metrics): Promise<void> {
+/** Bounds all at once: a request that never comes, and an answer that is never read. */
+function endAfter(socket: Socket, connectionMs: number): void {
+  const timer = setTimeout(() => socket.destroy(), connectionMs);
+  socket.once('close', () => clearTimeout(timer));
+}
+
+interface Reply {
+  readonly status: number;
+  readonly contentType: string;
+  /** One for all connections that it is sent on. */
+  readonly body: Uint8Array;
+}
+
+/** What `/metrics` answers now. */
+class Page {
+  readonly #metrics: Metrics;
+  readonly #logger: Logger;
+  readonly #keptMs: number;
+  #reply: Promise<Reply> | undefined;
+  /** Infinite while it is being rendered. */
+  #renderedMs = 0;
+
+  constructor({ metrics, logger, keptMs = KEPT_MS }: MetricsServerOptions) {
+    this.#metrics = metrics;
+    this.#logger = logger;
+    this.#keptMs = keptMs;
+  }
+
+  /** Never rejects. */
+  reply(): Promise<Reply> {
+    if (this.#reply === undefined || performance.now() - this.#renderedMs >= this.#keptMs) {
+      this.#renderedMs = Number.POSITIVE_INFINITY;
+      this.#reply = this.#render().finally(() => {
+        this.#renderedMs = performance.now();
+      });
+    }
+    return this.#reply;
+  }
+
+  async #render(): Promise<Reply> {
+    try {
+      const { contentType, body } = await this.#metrics.render();
+      return { status: 200, contentType, body: Buffer.from(body) };
+    } catch (error) {
+      this.#logger.error('metrics-scrape-failed', { error });
+      const body = Buffer.from('The metrics could not be collected; see the log.\n');
+      return { status: 500, contentType: 'text/plain', body };
+    }
+  }
+}
+
+/** Never rejects. */
+async function answer(request: IncomingMessage, response: ServerResponse, page: Page): Promise<void> {
   const path = (request.url ?? '/').split('?', 1)[0];
   if (path !== PATH) {
     response.writeHead(404, { 'content-type': 'text/plain' }).end(`Nothing at ${path}; the metrics are at ${PATH}.\n`);
@@ -65,6 +131,8 @@ async function answer(request: IncomingMessage, response: ServerResponse, metric
     response.writeHead(405, { allow: 'GET, HEAD', 'content-type': 'text/plain' }).end('Only GET and HEAD.\n');
     return;
   }
-  const { contentType, body } = await metrics.render();
-  response.writeHead(200, { 'content-type': contentType }).end(request.method === 'HEAD' ? undefined : body);
+  const { status, contentType, body } = await page.reply();
+  if (response.destroyed) return;
+  response.writeHead(status, { 'content-type': contentType, 'content-length': body.length });
+  response.end(request.method === 'HEAD' ? undefined : body);
 }

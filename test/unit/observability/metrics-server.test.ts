@@ -1,16 +1,35 @@
-// Goal: the scrape endpoint answers on its own port, and nothing else does.
-// Method: the real server on a free loopback port, asked by fetch.
+// Goal: the scrape endpoint answers on its own port, nothing else does, and a flood of requests costs one rendering.
+// Method: the real server on a free loopback port, asked by fetch and over plain sockets; a collector counts renderings.
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { createMetrics, type MetricsServer, silentLogger, startMetricsServer } from '#observability';
+
+type Times = Pick<Parameters<typeof startMetricsServer>[0], 'keptMs' | 'connectionMs'>;
 
 let server: MetricsServer | undefined;
 afterEach(() => server?.close());
 
-async function start(port = 0): Promise<{ url: string; metrics: ReturnType<typeof createMetrics> }> {
-  const metrics = createMetrics({ runtime: true });
-  server = await startMetricsServer({ host: '127.0.0.1', port, metrics, logger: silentLogger });
-  return { url: `http://127.0.0.1:${server.address.port}`, metrics };
+interface Started {
+  readonly url: string;
+  readonly metrics: ReturnType<typeof createMetrics>;
+  readonly renderings: () => number;
+  readonly open: () => Socket;
 }
+
+async function start(times: Times = {}): Promise<Started> {
+  const metrics = createMetrics({ runtime: true });
+  let renderings = 0;
+  metrics.beforeScrape(() => {
+    renderings++;
+  });
+  server = await startMetricsServer({ host: '127.0.0.1', port: 0, metrics, logger: silentLogger, ...times });
+  const { port } = server.address;
+  const open = (): Socket => connect(port, '127.0.0.1').on('error', () => undefined);
+  return { url: `http://127.0.0.1:${port}`, metrics, renderings: () => renderings, open };
+}
+
+const GET = 'GET /metrics HTTP/1.1\r\nhost: it\r\n\r\n';
 
 test('the endpoint serves the metrics of the node and of its runtime', async () => {
   const { url, metrics } = await start();
@@ -40,4 +59,47 @@ test('a port that is taken is refused with the address', async () => {
     logger: silentLogger,
   });
   await expect(again).rejects.toMatchObject({ code: 'unavailable', message: expect.stringContaining(`:${port}`) });
+});
+
+test('a connection gets one answer, however many requests are pipelined on it', async () => {
+  const { open, renderings } = await start({ keptMs: 0 });
+  const socket = open().setEncoding('latin1');
+  socket.write(GET.repeat(100));
+  let received = '';
+  for await (const text of socket) received += text;
+  expect(received).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+  expect(received).toMatch(/\r\nconnection: close\r\n/i);
+  expect(received.split('HTTP/1.1 200 OK')).toHaveLength(2);
+  expect(renderings()).toBe(1);
+});
+
+test('all who ask within a second share one rendering', async () => {
+  const { url, renderings } = await start({ keptMs: 60_000 });
+  const scrape = async (): Promise<string> => (await fetch(`${url}/metrics`)).text();
+  const bodies = await Promise.all(Array.from({ length: 20 }, scrape));
+  expect(new Set([...bodies, await scrape()]).size).toBe(1);
+  expect(renderings()).toBe(1);
+});
+
+test('whoever asks later gets a new rendering', async () => {
+  const { url, renderings } = await start({ keptMs: 0 });
+  await fetch(`${url}/metrics`);
+  await fetch(`${url}/metrics`);
+  expect(renderings()).toBe(2);
+});
+
+test.each(['', GET.slice(0, 20), GET])('a connection that sends %j and waits is closed in the end', async (sent) => {
+  const { open, metrics } = await start({ connectionMs: 20 });
+  metrics.beforeScrape(() => new Promise(() => undefined));
+  const socket = open().resume();
+  socket.write(sent);
+  expect(await once(socket, 'close')).toHaveLength(1);
+});
+
+test('one connection more than 32 is closed as it comes', async () => {
+  const { url, open } = await start();
+  const sockets = Array.from({ length: 32 }, open);
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  await expect(fetch(`${url}/metrics`)).rejects.toThrow('fetch failed');
+  for (const socket of sockets) socket.destroy();
 });
