@@ -27,7 +27,7 @@ import { clearDamageNote, hasDamageNote } from './damage-note.ts';
 import type { NodeIdentity } from './node.ts';
 import { ownIdentity } from './own-identity.ts';
 import type { Joined } from './peer/join.ts';
-import { clockBeforeEpoch } from './refusals.ts';
+import { clockFault } from './refusals.ts';
 import { makeWritableDirectory } from './writable-directory.ts';
 
 export interface DataDirectory {
@@ -57,7 +57,8 @@ interface Places {
 
 /** Opens the directory for this process, and makes it when it is missing. The caller closes store and guard. */
 export async function openDataDirectory(directory: string, options: DataDirectoryOptions): Promise<DataDirectory> {
-  if (options.nowMs < 0) throw clockBeforeEpoch(options.nowMs);
+  const fault = clockFault(options.nowMs);
+  if (fault !== undefined) throw fault;
   const storeDirectory = join(directory, 'store');
   const logDirectory = join(directory, 'log');
   await makeWritableDirectory(directory);

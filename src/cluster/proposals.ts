@@ -26,7 +26,7 @@ import type { Machines } from './machine.ts';
 import type { Placement, PlacementView } from './placement.ts';
 import {
   backlogFull,
-  clockBeforeEpoch,
+  clockFault,
   diskFull,
   draining,
   noLeader,
@@ -145,9 +145,18 @@ export class Intake {
 
   #propose(group: Group, proposals: readonly Proposal[]): void {
     const { machines, clock, step } = this.#ports;
-    const recordedTimeMs = group.nextRecordedTime(clock.nowMs());
     const payloads = proposals.map(({ payload }) => payload);
-    if (group.id !== CATALOG_GROUP) for (const payload of payloads) machines.stamp(payload, recordedTimeMs);
+    if (group.id !== CATALOG_GROUP) {
+      // A clock that is behind repeats the last time, however far; one that cannot be written would stay for good.
+      const nowMs = Math.max(0, clock.nowMs());
+      const fault = clockFault(nowMs);
+      if (fault !== undefined) {
+        for (const proposal of proposals) this.#refuse(proposal, fault);
+        return;
+      }
+      const recordedTimeMs = group.nextRecordedTime(nowMs);
+      for (const payload of payloads) machines.stamp(payload, recordedTimeMs);
+    }
     group.proposals.offer(proposals);
     step(group, { kind: 'propose', payloads });
   }
@@ -176,7 +185,8 @@ export class Intake {
   #create(request: CreateRequest, admitted: Admitted): void {
     const { clock, reporter, monotonicMs } = this.#ports;
     const nowMs = clock.nowMs();
-    if (nowMs < 0) return reporter.refuse([request.token], clockBeforeEpoch(nowMs));
+    const fault = clockFault(nowMs);
+    if (fault !== undefined) return reporter.refuse([request.token], fault);
     const waiting = { proposal: this.#creation(request, nowMs), sinceMs: monotonicMs() };
     this.#admit(waiting, this.#diskAllows('open'), admitted);
   }

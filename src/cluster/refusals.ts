@@ -2,7 +2,7 @@
  * Why the runtime takes something not in: each refusal with its stable name in `details.reason`, what was found, and
  * when to try again. A refused proposal was not appended anywhere.
  */
-import { DatabaseError, type GroupId, type NodeId } from '#base';
+import { DatabaseError, type GroupId, INSTANT_SECONDS_MAX, type NodeId } from '#base';
 import type { DiskLevel } from '#storage';
 import { ANEW } from './decommission.ts';
 
@@ -31,10 +31,18 @@ export function diskFull(level: DiskLevel): DatabaseError {
   return new DatabaseError('storage_full', message, { details });
 }
 
-/** Times and ids are counted from 1970 on. */
-export function clockBeforeEpoch(nowMs: number): DatabaseError {
-  const message = `The clock of this node says ${new Date(nowMs).toISOString()}, before 1970; set it right first`;
-  return new DatabaseError('unavailable', message, { details: { reason: 'ClockBeforeEpoch' } });
+/** 10000-01-01T00:00:00Z, which neither RFC 3339 nor protobuf's Timestamp can write. */
+const CLOCK_END_MS = (INSTANT_SECONDS_MAX + 1) * 1000;
+
+/** Why a clock can date nothing, if it cannot: times and ids are counted from 1970 on, and years have four digits. */
+export function clockFault(nowMs: number): DatabaseError | undefined {
+  if (nowMs < 0) return clockRefused(nowMs, 'before 1970', 'ClockBeforeEpoch');
+  return nowMs < CLOCK_END_MS ? undefined : clockRefused(nowMs, 'after the year 9999', 'ClockAfterYear9999');
+}
+
+function clockRefused(nowMs: number, where: string, reason: string): DatabaseError {
+  const message = `The clock of this node says ${new Date(nowMs).toISOString()}, ${where}; set it right first`;
+  return new DatabaseError('unavailable', message, { details: { reason } });
 }
 
 export function payloadTooLarge(bytes: number, bytesMax: number): DatabaseError {

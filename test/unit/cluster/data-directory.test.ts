@@ -39,11 +39,14 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 describe('the directory', () => {
-  it('is not touched while the clock says that it is before 1970', async () => {
+  it.each([
+    ['before 1970', -1, '1969-12-31T23:59:59.999Z', 'ClockBeforeEpoch'],
+    ['after the year 9999', Date.UTC(10_000, 0), '+010000-01-01T00:00:00.000Z', 'ClockAfterYear9999'],
+  ])('is not touched while the clock says that it is %s', async (where, nowMs, shown, reason) => {
     const path = join(directory, 'new');
-    await expect(openDataDirectory(path, { ...OPTIONS, nowMs: -1 })).rejects.toMatchObject({
-      message: expect.stringContaining('1969-12-31T23:59:59.999Z, before 1970'),
-      details: { reason: 'ClockBeforeEpoch' },
+    await expect(openDataDirectory(path, { ...OPTIONS, nowMs })).rejects.toMatchObject({
+      message: expect.stringContaining(`${shown}, ${where}`),
+      details: { reason },
     });
     expect(existsSync(path)).toBe(false);
   });

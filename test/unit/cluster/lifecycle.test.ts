@@ -42,14 +42,14 @@ describe('a database', () => {
     expect(changes).toEqual(['created shop', 'deleted shop']);
   });
 
-  it('is not created while the clock says that it is before 1970', async () => {
+  it.each([
+    ['before 1970', -1, 'ClockBeforeEpoch'],
+    ['after the year 9999', Date.UTC(10_000, 0), 'ClockAfterYear9999'],
+  ])('is not created while the clock says that it is %s', async (...[, wrongMs, reason]) => {
     const world = await started();
     const { nowMs } = world;
-    world.nowMs = -1;
-    await expect(world.node.createDatabase('shop')).rejects.toMatchObject({
-      code: 'unavailable',
-      details: { reason: 'ClockBeforeEpoch' },
-    });
+    world.nowMs = wrongMs;
+    await expect(world.node.createDatabase('shop')).rejects.toMatchObject({ code: 'unavailable', details: { reason } });
     world.nowMs = nowMs;
     expect(await world.node.createDatabase('shop')).toMatchObject({ kind: 'created' });
   });

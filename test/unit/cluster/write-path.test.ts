@@ -111,6 +111,22 @@ describe('a write', () => {
     expect(after).toMatchObject({ kind: 'committed', recordedTimeMs: 1_000_005 });
   });
 
+  it('is refused while the clock says that it is after the year 9999, and leaves no such time', async () => {
+    const world = await started();
+    const group = await world.create('shop');
+    const { nowMs } = world;
+    world.nowMs = Date.UTC(10_000, 0);
+    await expect(world.transact(group, 'x')).rejects.toMatchObject({
+      code: 'unavailable',
+      details: { reason: 'ClockAfterYear9999' },
+    });
+    world.nowMs = Date.UTC(10_000, 0) - 1;
+    const other = await world.create('other');
+    expect(await world.transact(other, 'x')).toMatchObject({ kind: 'committed', recordedTimeMs: world.nowMs });
+    world.nowMs = nowMs + 1;
+    expect(await world.transact(group, 'x')).toMatchObject({ revision: 1, recordedTimeMs: nowMs + 1 });
+  });
+
   it('to a group that never was is refused', async () => {
     const world = await started();
     const group = await world.create('shop');
