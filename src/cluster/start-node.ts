@@ -20,6 +20,7 @@ import type { Node } from './node.ts';
 import { observeFront, observeMeasures } from './observer.ts';
 import { observePeers } from './peer/peer-measures.ts';
 import { nodeRemoved } from './refusals.ts';
+import { watchSizes } from './size-watch.ts';
 import { watchTables } from './table-watch.ts';
 
 const DISK_CHECK_MS = 250;
@@ -103,6 +104,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     }
   }, DISK_CHECK_MS);
   const scrub = watchTables({ dataDirectory, storeDirectory: places.storeDirectory, logger, metrics });
+  const sizes = watchSizes({ ...places, logger, metrics });
   return new FrontNode({
     link: core,
     reader: store,
@@ -117,7 +119,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     observer: observeFront(metrics),
     close: async () => {
       clearInterval(looking);
-      await scrub.close();
+      await Promise.all([scrub.close(), sizes.close()]);
       await Promise.all([store.close(), guard.close()]);
     },
   });

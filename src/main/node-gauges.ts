@@ -1,10 +1,7 @@
 /** What is cheaper to read just before a scrape than to keep: how much there is of everything. */
 import type { Node } from '#cluster';
-import type { Metrics } from '#observability';
+import type { Metrics, Series } from '#observability';
 import type { ByteBudgets } from '#transport';
-
-/** Databases beyond this are not looked at one by one: the label is bounded, and so is the time of a scrape. */
-const DATABASES_SHOWN_MAX = 100;
 
 export function showNode(node: Node, metrics: Metrics): void {
   const databases = metrics.gauge('cairn_databases', {});
@@ -13,10 +10,13 @@ export function showNode(node: Node, metrics: Metrics): void {
     const bindings = node.catalog.list();
     databases.set(bindings.length);
     pending.set(node.health().pendingProposals);
-    for (const { name, group } of bindings.slice(0, DATABASES_SHOWN_MAX)) {
-      metrics.gauge('cairn_database_revision', { database: name }).set(node.applied(group));
-    }
+    metrics.setSeries('cairn_database_revision', revisions(node));
   });
+}
+
+/** In the order of their names, so that all nodes show the same ones when there are more than the label may name. */
+function* revisions(node: Node): Generator<Series<'cairn_database_revision'>> {
+  for (const { name, group } of node.catalog.list()) yield { labels: { database: name }, value: node.applied(group) };
 }
 
 /** What clients hold. */

@@ -9,7 +9,7 @@
  *
  * Invariants:
  *   O1  Every metric is in the catalogue and in docs/metrics.md, with help, unit suffix and closed labels; a label
- *       with open values is cut off at its bound, beyond which everything counts as `other`.
+ *       with open values is cut off at its bound, beyond which counts go to `other` and levels are left out.
  *   O2  A log line is one JSON object on stderr with a constant `event`; stdout belongs to the ready line.
  */
 export { createLogger, LOG_LEVELS, type LogFields, type Logger, type LogLevel, silentLogger } from './logger.ts';
@@ -25,5 +25,5 @@ export type {
   MetricName,
   TransactionResult,
 } from './metric-names.ts';
-export { type Count, createMetrics, type Level, type Metrics, type Observe } from './metrics.ts';
+export { type Count, createMetrics, type Level, type Metrics, type Observe, type Series } from './metrics.ts';
 export { type MetricsServer, startMetricsServer } from './metrics-server.ts';

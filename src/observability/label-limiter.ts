@@ -1,37 +1,45 @@
-/** Keeps open labels within their bound (O1): the values seen first keep their name, later ones become `other`. */
+/**
+ * Keeps open labels within their bound (O1): the values seen first keep their name. Beyond the bound a count goes to
+ * `other`; a level has no sum that would mean something, and is left out.
+ */
 import { definitionOf, type LabelBound } from './metric-catalogue.ts';
 import type { MetricName } from './metric-names.ts';
 
 /** What every value beyond a label's bound is counted as. */
 const OTHER = 'other';
 
+type Labels = Readonly<Record<string, string>>;
+
 export class LabelLimiter {
   readonly #seen = new Map<string, Set<string>>();
 
   /** The labels to count under. A label or closed value that the catalogue does not list is a bug and throws. */
-  within(name: MetricName, labels: Readonly<Record<string, string>>): Record<string, string> {
-    const bounds: Readonly<Record<string, LabelBound>> = definitionOf(name).labels;
-    const bounded: Record<string, string> = {};
-    for (const [label, value] of Object.entries(labels)) {
-      const bound = bounds[label];
-      if (bound === undefined) throw new TypeError(`metric ${name} has no label ${label}`);
-      bounded[label] = typeof bound === 'number' ? this.#admit(`${name} ${label}`, value, bound) : value;
-      if (typeof bound !== 'number' && !bound.includes(value)) {
-        throw new TypeError(`label ${label} of ${name} has no value ${value}; it is one of ${bound.join(', ')}`);
-      }
-    }
-    return bounded;
+  within(name: MetricName, labels: Labels): Record<string, string> {
+    const beyond = this.#beyond(name, labels);
+    return { ...labels, ...Object.fromEntries(beyond.map((label) => [label, OTHER])) };
   }
 
-  #admit(key: string, value: string, atMost: number): string {
-    let seen = this.#seen.get(key);
-    if (seen === undefined) {
-      seen = new Set();
-      this.#seen.set(key, seen);
-    }
-    if (seen.has(value)) return value;
-    if (seen.size >= atMost) return OTHER;
-    seen.add(value);
-    return value;
+  /** Whether every value has its own name. Throws as `within` does. */
+  admits(name: MetricName, labels: Labels): boolean {
+    return this.#beyond(name, labels).length === 0;
+  }
+
+  /** The labels whose value is beyond their bound. */
+  #beyond(name: MetricName, labels: Labels): readonly string[] {
+    const bounds: Readonly<Record<string, LabelBound>> = definitionOf(name).labels;
+    return Object.entries(labels).flatMap(([label, value]) => {
+      const bound = bounds[label];
+      if (bound === undefined) throw new TypeError(`metric ${name} has no label ${label}`);
+      if (typeof bound === 'number') return this.#hasPlace(`${name} ${label}`, value, bound) ? [] : [label];
+      if (bound.includes(value)) return [];
+      throw new TypeError(`label ${label} of ${name} has no value ${value}; it is one of ${bound.join(', ')}`);
+    });
+  }
+
+  #hasPlace(key: string, value: string, atMost: number): boolean {
+    const seen = this.#seen.get(key) ?? new Set();
+    this.#seen.set(key, seen);
+    if (seen.size < atMost) seen.add(value);
+    return seen.has(value);
   }
 }

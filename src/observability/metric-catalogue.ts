@@ -7,7 +7,7 @@
  */
 import type { CounterLabels, GaugeLabels, HistogramLabels, MetricName } from './metric-names.ts';
 
-/** For a closed label its values; for an open one the number of values after which the rest count as `other`. */
+/** For a closed label its values; for an open one the number of values that are named, beyond which counts go to `other`. */
 export type LabelBound = readonly string[] | number;
 
 type LabelBounds<L> = { readonly [K in keyof L]: LabelBound };
@@ -43,10 +43,10 @@ export const COUNTERS: Table<CounterLabels> = {
     labels: NONE,
   },
   cairn_rejected_total: {
-    help: 'Requests refused before they were tried.',
-    labels: { reason: ['rate', 'overload', 'draining', 'too_large', 'disk_full'] },
+    help: 'Requests refused before they were tried; gRPC messages beyond their size limit are not counted.',
+    labels: { reason: ['overload', 'draining', 'too_large', 'disk_full'] },
   },
-  cairn_raft_election_total: { help: 'Elections by their result on this node.', labels: { result: ['won', 'lost'] } },
+  cairn_raft_election_total: { help: 'Elections that this node won.', labels: { result: ['won'] } },
   cairn_raft_leader_changes_total: { help: 'Leaders that groups on this node got.', labels: NONE },
   cairn_raft_slow_apply_total: { help: 'Batches of applied entries that took over 100 ms to write.', labels: NONE },
   cairn_raft_proposals_committed_total: { help: 'Log entries committed.', labels: NONE },
@@ -102,7 +102,7 @@ export const GAUGES: Table<GaugeLabels> = {
   },
   cairn_raft_proposals_pending: { help: 'Proposals that wait to be committed and applied.', labels: NONE },
   cairn_store_size_bytes: {
-    help: 'Bytes on disk, by kind of file.',
+    help: 'Bytes of files on disk, by kind; log and LevelDB are measured every 10 s.',
     labels: { kind: ['wal', 'leveldb', 'ballast'] },
   },
   cairn_store_scrub_round_timestamp_seconds: {
@@ -116,7 +116,7 @@ export const GAUGES: Table<GaugeLabels> = {
   cairn_database_revision: { help: 'Revision that this node has applied.', labels: { database: 100 } },
   cairn_streams_open: {
     help: 'Streaming reads that are open.',
-    labels: { op: ['query', 'query_batches', 'scan', 'scan_batches', 'subscribe'] },
+    labels: { op: ['query', 'scan', 'scan_batches', 'subscribe'] },
   },
   cairn_peer_active: { help: 'Whether another node is reached: 1 or 0.', labels: PEER },
   cairn_build_info: { help: 'Always 1; the release is in the labels.', labels: { version: 2, node: 2 } },

@@ -27,8 +27,8 @@ export interface CounterLabels {
   readonly grpc_server_msg_sent_total: GrpcMethodLabels;
   readonly cairn_redirects_total: { readonly reason: 'latest' | 'cached' | 'effective_time' };
   readonly cairn_connections_closed_total: NoLabels;
-  readonly cairn_rejected_total: { readonly reason: 'rate' | 'overload' | 'draining' | 'too_large' | 'disk_full' };
-  readonly cairn_raft_election_total: { readonly result: 'won' | 'lost' };
+  readonly cairn_rejected_total: { readonly reason: 'overload' | 'draining' | 'too_large' | 'disk_full' };
+  readonly cairn_raft_election_total: { readonly result: 'won' };
   readonly cairn_raft_leader_changes_total: NoLabels;
   readonly cairn_raft_slow_apply_total: NoLabels;
   readonly cairn_raft_proposals_committed_total: NoLabels;
@@ -69,7 +69,7 @@ export interface GaugeLabels {
   readonly cairn_disk_level: NoLabels;
   readonly cairn_databases: NoLabels;
   readonly cairn_database_revision: { readonly database: string };
-  readonly cairn_streams_open: { readonly op: 'query' | 'query_batches' | 'scan' | 'scan_batches' | 'subscribe' };
+  readonly cairn_streams_open: { readonly op: 'query' | 'scan' | 'scan_batches' | 'subscribe' };
   readonly cairn_peer_active: PeerLabels;
   readonly cairn_build_info: { readonly version: string; readonly node: string };
 }

@@ -29,13 +29,24 @@ export interface Level {
   move(by: number): void;
 }
 
+export interface Series<N extends GaugeName> {
+  readonly labels: GaugeLabels[N];
+  readonly value: number;
+}
+
 export interface Observe {
   observe(value: number): void;
 }
 
 export interface Metrics {
   counter<N extends CounterName>(name: N, labels: CounterLabels[N]): Count;
+  /** The gauge of these labels, for as long as the node runs. Beyond the bound of a label it is not shown. */
   gauge<N extends GaugeName>(name: N, labels: GaugeLabels[N]): Level;
+  /**
+   * Sets all series of a gauge whose label values come and go: what is not among them is gone. Those beyond the bound of
+   * a label are left out, and not asked for. Not for a metric of which `gauge` has given children.
+   */
+  setSeries<N extends GaugeName>(name: N, series: Iterable<Series<N>>): void;
   histogram<N extends HistogramName>(name: N, labels: HistogramLabels[N]): Observe;
   /** Called before every scrape; a failure fails the scrape, so that it is seen. */
   beforeScrape(collect: () => void | Promise<void>): void;
@@ -66,7 +77,16 @@ export function createMetrics(options: { readonly runtime: boolean }): Metrics {
   });
   return {
     counter: (name, labels) => countOf.child(name, limiter.within(name, labels)),
-    gauge: (name, labels) => levelOf.child(name, limiter.within(name, labels)),
+    gauge: (name, labels) => (limiter.admits(name, labels) ? levelOf.child(name, labels) : UNSHOWN),
+    setSeries: (name, series) => {
+      const places = new LabelLimiter();
+      const gauge = gauges(name);
+      gauge.reset();
+      for (const { labels, value } of series) {
+        if (!places.admits(name, labels)) break;
+        gauge.set(labels, value);
+      }
+    },
     histogram: (name, labels) => observationsOf.child(name, limiter.within(name, labels)),
     beforeScrape: (collect) => {
       collectors.push(collect);
@@ -80,6 +100,8 @@ export function createMetrics(options: { readonly runtime: boolean }): Metrics {
 }
 
 type Labels = Record<string, string>;
+
+const UNSHOWN: Level = { set: () => undefined, move: () => undefined };
 
 /** Children by metric and labels: whoever asks for the same ones again gets the same child. */
 function keptByLabels<Name extends string, Child>(

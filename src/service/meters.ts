@@ -3,7 +3,7 @@
 import type { Constraint } from '#model';
 import type { Count, CounterLabels, Level, Metrics, Observe, TransactionResult } from '#observability';
 
-export type StreamOperation = 'query' | 'query_batches' | 'scan' | 'scan_batches' | 'subscribe';
+export type StreamOperation = 'query' | 'scan' | 'scan_batches' | 'subscribe';
 export type MeteredOrigin = CounterLabels['cairn_transactions_total']['origin'];
 type ConstraintKind = CounterLabels['cairn_constraint_checks_total']['kind'];
 type ConstraintResult = CounterLabels['cairn_constraint_checks_total']['result'];
@@ -19,6 +19,7 @@ export class ServiceMeters {
   readonly transactionBytes: Observe;
   readonly eventsReturned: Count;
   readonly catchupLag: Observe;
+  readonly tooLarge: Count;
   readonly #transactions: (origin: MeteredOrigin, result: TransactionResult) => Count;
   readonly #constraints: (kind: ConstraintKind, result: ConstraintResult) => Count;
   readonly #queries: (op: string) => Observe;
@@ -29,6 +30,7 @@ export class ServiceMeters {
     this.transactionBytes = metrics.histogram('cairn_transaction_bytes', {});
     this.eventsReturned = metrics.counter('cairn_query_events_returned_total', {});
     this.catchupLag = metrics.histogram('cairn_catchup_lag_revisions', {});
+    this.tooLarge = metrics.counter('cairn_rejected_total', { reason: 'too_large' });
     this.#transactions = remembered((origin, result) =>
       metrics.counter('cairn_transactions_total', { origin, result }),
     );

@@ -122,7 +122,9 @@ interface Refused {
 async function recordedOrRefused(context: ServiceContext, refused: Refused): Promise<RecordedTransaction> {
   const { binding, transactionId, refusal, origin } = refused;
   const recorded = transactionId === undefined ? undefined : await recordedUnder(context, binding, transactionId);
-  context.meters.transaction(origin, recorded === undefined ? resultOf(refusal) : 'replayed');
+  const result = recorded === undefined ? resultOf(refusal) : 'replayed';
+  context.meters.transaction(origin, result);
+  if (result === 'too_large') context.meters.tooLarge.add();
   if (recorded === undefined) throw refusal;
   return recorded;
 }

@@ -14,7 +14,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { DatabaseError } from '#base';
+import type { DatabaseError } from '#base';
 import type { BudgetTime } from '../byte-budget.ts';
 import { noRoom } from '../byte-budgets.ts';
 import { BodyPieces } from './body-pieces.ts';
@@ -53,13 +53,14 @@ export class BodyIntake {
     const reply = this.#replies.get(request.raw);
     const bytesMax = request.routeOptions.bodyLimit ?? 0;
     if (reply === undefined || isBodyTooLong(request)) {
-      received(tooLong(bytesMax));
+      received(this.#memory.refuseBody(longerThan(bytesMax)));
       return;
     }
     const arrival = new Arrival(payload, {
       bytesMax,
       count: (bytes) => this.#memory.bodyGrown(reply, bytes),
       drop: () => this.#memory.dropBody(reply),
+      tooLong: () => this.#memory.refuseBody(longerThan(bytesMax)),
       received: (failure, body) => {
         this.#forget(arrival);
         received(failure, body);
@@ -88,6 +89,8 @@ interface ArrivalOptions {
   readonly count: (bytes: number) => boolean;
   /** Its bytes are not held any more. */
   readonly drop: () => void;
+  /** Refuses what is longer than `bytesMax`. */
+  readonly tooLong: () => DatabaseError;
   /** Called once. */
   readonly received: Received;
 }
@@ -126,7 +129,7 @@ class Arrival {
     if (this.#isPassedOver) return;
     const byteCount = this.#pieces.byteCount + piece.length;
     this.#pieceCount++;
-    if (byteCount > this.#options.bytesMax) this.#finish(tooLong(this.#options.bytesMax));
+    if (byteCount > this.#options.bytesMax) this.#finish(this.#options.tooLong());
     else if (isCrumbled(this.#pieceCount, byteCount)) this.#finish(crumbled());
     else if (this.#options.count(byteCount)) this.#pieces.add(piece);
     else this.#passOver();
@@ -156,8 +159,8 @@ class Arrival {
   }
 }
 
-function tooLong(bytesMax: number): DatabaseError {
-  return new DatabaseError('too_large', `The body is larger than ${bytesMax} bytes; send less in one request.`);
+function longerThan(bytesMax: number): string {
+  return `is larger than ${bytesMax} bytes`;
 }
 
 /** Each chunk of the sender's is a call of ours, however small it is. */

@@ -4,7 +4,7 @@
  * A body must say that it is JSON: `application/json`, a CloudEvents type or any other `+json`, in UTF-8 and without
  * content encoding. fastify hands the bytes over untouched; nothing is parsed before a route asks.
  */
-import { DatabaseError } from '#base';
+import type { DatabaseError } from '#base';
 import {
   Faults,
   type JsonFault,
@@ -33,13 +33,12 @@ const CLOUDEVENT_BATCH = 'application/cloudevents-batch+json';
 export function readJsonBody(request: HttpRequest, options: JsonOptions = {}): JsonBody {
   const type = bodyType(request);
   const node = parseJson(request.body(), options);
-  if (node.kind === 'fault') throw bodyError(node);
+  if (node.kind === 'fault') throw bodyError(request, node);
   return { type, node };
 }
 
-function bodyError({ isTooLarge, message }: JsonFault): DatabaseError {
-  if (isTooLarge)
-    return new DatabaseError('too_large', `The body holds too much: ${message}; send less in one request.`);
+function bodyError(request: HttpRequest, { isTooLarge, message }: JsonFault): DatabaseError {
+  if (isTooLarge) return request.refuseBody(`holds too much: ${message}`);
   return invalidField('body', `must be JSON: ${message}`);
 }
 

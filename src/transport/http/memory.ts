@@ -3,13 +3,16 @@
  * answers until they have left (TM1).
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { DatabaseError } from '#base';
+import { DatabaseError } from '#base';
 import type { Hold } from '../byte-budget.ts';
 import { type ByteBudgets, noRoom } from '../byte-budgets.ts';
 import type { Taker } from '../fair-budget.ts';
 
 /** Bodies and answers up to this size are not counted: the bound on connections bounds them. */
 export const UNCOUNTED_BYTES: number = 16 * 1024;
+
+/** Why something was refused, as it is counted. */
+type RefusalReason = 'overload' | 'too_large';
 
 interface Held {
   body?: Hold | undefined;
@@ -18,12 +21,12 @@ interface Held {
 
 export class HttpMemory {
   readonly #budgets: ByteBudgets;
-  readonly #onRefused: () => void;
+  readonly #onRefused: (why: RefusalReason) => void;
   readonly #held = new WeakMap<FastifyReply['raw'], Held>();
   /** By connection, whose requests are answered in turn. */
   readonly #takers = new WeakMap<object, Taker>();
 
-  constructor(budgets: ByteBudgets, onRefused: () => void) {
+  constructor(budgets: ByteBudgets, onRefused: (why: RefusalReason) => void) {
     this.#budgets = budgets;
     this.#onRefused = onRefused;
   }
@@ -46,7 +49,7 @@ export class HttpMemory {
     const known = this.#heldBy(reply).body;
     if (known?.tryGrow(bytes) === true) return true;
     const begun = known === undefined ? this.#budgets.requests.tryTake(bytes, () => this.#cut(reply)) : undefined;
-    if (begun === undefined) this.#onRefused();
+    if (begun === undefined) this.#onRefused('overload');
     else this.#keep(reply, { body: begun });
     return begun !== undefined;
   }
@@ -122,8 +125,14 @@ export class HttpMemory {
     release(this.#heldBy(reply));
   }
 
+  /** The error for a body that is too large, and in what. */
+  refuseBody(fault: string): DatabaseError {
+    this.#onRefused('too_large');
+    return new DatabaseError('too_large', `The body ${fault}; send less in one request.`);
+  }
+
   #refuse(): DatabaseError {
-    this.#onRefused();
+    this.#onRefused('overload');
     return noRoom();
   }
 }

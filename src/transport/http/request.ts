@@ -3,6 +3,7 @@
  * that ends the work below when the client goes away (TH7). Routes know this class and nothing of fastify.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { DatabaseError } from '#base';
 import type { ReadRequest, RevisionFloor } from '#service';
 import type { HttpMemory } from './memory.ts';
 import { parseQueryString, parseRevision, type QueryParameters } from './query-string.ts';
@@ -75,6 +76,11 @@ export class HttpRequest {
   body(): Uint8Array {
     const body: unknown = this.#request.body;
     return body instanceof Uint8Array ? body : NO_BODY;
+  }
+
+  /** The error for a body that is too large, and in what. */
+  refuseBody(fault: string): DatabaseError {
+    return this.#limits.memory.refuseBody(fault);
   }
 
   /** What every read of a database says. `x-min-revision` asks for a node that has applied at least that revision. */

@@ -100,8 +100,8 @@ class HttpFront {
     };
     this.#context = { service, clock, goOn: (work) => void work.catch(judge) };
     this.#metrics = new RequestMetrics(options.metrics);
-    this.#memory = new HttpMemory(options.budgets, () => {
-      options.metrics.counter('cairn_rejected_total', { reason: 'overload' }).add();
+    this.#memory = new HttpMemory(options.budgets, (reason) => {
+      options.metrics.counter('cairn_rejected_total', { reason }).add();
     });
     this.#bodies = new BodyIntake(this.#memory, options.budgets.time);
     this.#fastify = this.#createFastify();

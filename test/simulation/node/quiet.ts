@@ -14,6 +14,7 @@ export const quietMetrics: Metrics = {
   counter: () => ({ add: nothing }),
   gauge: () => ({ set: nothing, move: nothing }),
   histogram: () => ({ observe: nothing }),
+  setSeries: nothing,
   beforeScrape: nothing,
   render: () => Promise.resolve({ contentType: 'text/plain', body: '' }),
 };

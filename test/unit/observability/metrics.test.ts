@@ -38,16 +38,46 @@ test('what was counted and observed is read once, however much it is and whoever
   expect(second.body).toContain('cairn_raft_term 7');
 });
 
-test('a label with open values counts the values beyond its bound as other (O1)', async () => {
+test('counts of the values beyond the bound of an open label are one: other (O1)', async () => {
   const metrics = createMetrics({ runtime: false });
-  for (let i = 0; i < 130; i++) metrics.gauge('cairn_database_revision', { database: `db-${i}` }).set(i);
+  for (let i = 0; i < 70; i++) metrics.counter('cairn_peer_sent_bytes_total', { peer: `${i}` }).add(10);
 
-  const { body } = await metrics.render();
+  const series = seriesOf('cairn_peer_sent_bytes_total', (await metrics.render()).body);
 
-  const series = body.split('\n').filter((line) => line.startsWith('cairn_database_revision{'));
-  expect(series).toHaveLength(101);
-  expect(series.at(-1)).toBe('cairn_database_revision{database="other"} 129');
+  expect(series).toHaveLength(65);
+  expect(series.at(-1)).toBe('cairn_peer_sent_bytes_total{peer="other"} 60');
 });
+
+test('a level beyond the bound of an open label is left out (O1)', async () => {
+  const metrics = createMetrics({ runtime: false });
+  for (let i = 0; i < 70; i++) metrics.gauge('cairn_peer_active', { peer: `${i}` }).set(i);
+
+  const series = seriesOf('cairn_peer_active', (await metrics.render()).body);
+
+  expect(series).toHaveLength(64);
+  expect(series.at(-1)).toBe('cairn_peer_active{peer="63"} 63');
+});
+
+test('series that are set together replace those before, as many as the label may name (O1)', async () => {
+  const metrics = createMetrics({ runtime: false });
+  const set = async (names: readonly string[]): Promise<readonly string[]> => {
+    metrics.setSeries(
+      'cairn_database_revision',
+      names.map((database, value) => ({ labels: { database }, value })),
+    );
+    return seriesOf('cairn_database_revision', (await metrics.render()).body);
+  };
+
+  expect(await set(Array.from({ length: 130 }, (_, i) => `db-${i}`))).toHaveLength(100);
+  expect(await set(['new', 'db-7'])).toEqual([
+    'cairn_database_revision{database="new"} 0',
+    'cairn_database_revision{database="db-7"} 1',
+  ]);
+});
+
+function seriesOf(name: string, body: string): readonly string[] {
+  return body.split('\n').filter((line) => line.startsWith(`${name}{`));
+}
 
 test('a value outside a closed label is a bug and throws (O1)', () => {
   const metrics = createMetrics({ runtime: false });
