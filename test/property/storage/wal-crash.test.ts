@@ -19,6 +19,8 @@ import {
 } from '../../support/log-model.ts';
 import { EVERYTHING_SURVIVES, MemoryDisk, NOTHING_SURVIVES, type Survival } from '../../support/memory-disk.ts';
 
+/** Thousands of logs are opened, and nothing is waited for: how long that takes is the machine's affair. */
+const LONG = { timeout: 60_000 };
 const DIRECTORY = 'wal';
 const SEGMENT_BYTES = 16 * 1024;
 const IDENTITY = { clusterId: new Uint8Array(16).fill(1), storeId: new Uint8Array(16).fill(2) };
@@ -43,7 +45,7 @@ describe('a log whose disk loses power', () => {
     { seed: 3, batches: 120, recordsMax: 2, payloadBytesMax: 40 },
     { seed: 4, batches: 25, recordsMax: 30, payloadBytesMax: 700 },
     { seed: 8, batches: 150, recordsMax: 3, payloadBytesMax: 100 },
-  ])('recovers what was acknowledged, at every step of workload $seed (W4, W6, W9, W10)', async (workload) => {
+  ])('recovers what was acknowledged, at every step of workload $seed (W4, W6, W9, W10)', LONG, async (workload) => {
     const draw = seededDraw(1000 + workload.seed);
     let crashes = 0;
     await run(workload, (disk, expected) => {
