@@ -16,10 +16,17 @@ import { cloudEvent, q } from '../../support/http-client.ts';
 import { startHttpNode } from '../../support/http-node.ts';
 import { exchange } from '../../support/raw-http.ts';
 
+vi.setConfig({ testTimeout: 30_000 });
+
 const { api, server } = await startHttpNode();
 
 async function scrape(): Promise<string> {
   return (await fetch(server.metrics)).text();
+}
+
+/** Until the check passes: a rendering is kept for a second, and may be of before what is asked for. */
+function soon(check: () => Promise<void>): Promise<void> {
+  return vi.waitFor(check, { timeout: 10_000, interval: 100 });
 }
 
 async function valueOf(series: string): Promise<number> {
@@ -35,19 +42,19 @@ test('a deleted database is shown no more, and its place is free for another', a
   const names = Array.from({ length: 105 }, (_, n) => `db-${String(n).padStart(3, '0')}`);
   for (const name of names) await api.create(name);
   await api.commit('db-000', cloudEvent('a'));
-  expect(await shownDatabases()).toEqual(names.slice(0, 100));
-  expect(await valueOf('cairn_database_revision{database="db-000"}')).toBe(1);
+  await soon(async () => expect(await shownDatabases()).toEqual(names.slice(0, 100)));
+  await soon(async () => expect(await valueOf('cairn_database_revision{database="db-000"}')).toBe(1));
 
   await api.delete('/databases/db-000');
-  expect(await shownDatabases()).toEqual(names.slice(1, 101));
+  await soon(async () => expect(await shownDatabases()).toEqual(names.slice(1, 101)));
 
   for (const name of names.slice(1)) await api.delete(`/databases/${name}`);
   await api.create('aa-new');
-  expect(await shownDatabases()).toEqual(['aa-new']);
+  await soon(async () => expect(await shownDatabases()).toEqual(['aa-new']));
 });
 
 test('what log and LevelDB take on disk is shown', async () => {
-  await vi.waitFor(async () => {
+  await soon(async () => {
     expect(await valueOf('cairn_store_size_bytes{kind="wal"}')).toBeGreaterThanOrEqual(4 * 2 ** 20);
     expect(await valueOf('cairn_store_size_bytes{kind="leveldb"}')).toBeGreaterThan(0);
   });
@@ -60,20 +67,22 @@ test('whatever is refused because it is too large is counted', async () => {
   const head = 'POST /databases/large/events HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n';
   const close = 'Connection: close\r\n';
   expect(await exchange(api.address, `${head}${close}Content-Length: ${bytes}\r\n\r\n`)).toContain(' 413 ');
-  expect(await valueOf(series)).toBe(1);
+  await soon(async () => expect(await valueOf(series)).toBe(1));
 
   const chunk = `${bytes.toString(16)}\r\n${' '.repeat(bytes)}\r\n0\r\n\r\n`;
   expect(await exchange(api.address, `${head}${close}Transfer-Encoding: chunked\r\n\r\n${chunk}`)).toContain(' 413 ');
-  expect(await valueOf(series)).toBe(2);
+  await soon(async () => expect(await valueOf(series)).toBe(2));
 
   const values = `[${'0,'.repeat(JSON_VALUES_MAX)}0]`;
   expect(await api.post('/databases/large/events', values)).toMatchObject({ status: 413 });
-  expect(await valueOf(series)).toBe(3);
+  await soon(async () => expect(await valueOf(series)).toBe(3));
 
   const events = Array.from({ length: 1001 }, (_, n) => cloudEvent(`e-${n}`));
   expect(await api.post('/databases/large/events', { events })).toMatchObject({ status: 413 });
-  expect(await valueOf(series)).toBe(4);
+  await soon(async () => expect(await valueOf(series)).toBe(4));
 });
+
+const CATALOGUE: Readonly<Record<string, { readonly labels: object }>> = { ...COUNTERS, ...GAUGES, ...HISTOGRAMS };
 
 /** Each waits for something that a test of its own brings about, not for a lone node that has room. */
 const RARE = new Map([
@@ -86,20 +95,22 @@ const RARE = new Map([
 
 test('every value of a closed label is exported once it has happened (O1)', async () => {
   await doEverything();
-  const body = await scrape();
-  const catalogue: Readonly<Record<string, { readonly labels: object }>> = { ...COUNTERS, ...GAUGES, ...HISTOGRAMS };
-  const exported = (name: string, label: string): readonly string[] => {
-    const series = new RegExp(`^${name}(?:_count)?\\{(?:[^}]*,)?${label}="([^"]*)"`, 'gm');
-    return [...new Set([...body.matchAll(series)].map(([, value = '']) => value))];
-  };
-  for (const [name, { labels }] of Object.entries(catalogue)) {
-    for (const [label, bound] of Object.entries<LabelBound>({ ...labels })) {
-      if (typeof bound === 'number') continue;
-      const known = [...exported(name, label), ...(RARE.get(`${name} ${label}`) ?? [])];
-      expect(known.toSorted(), `${name} ${label}`).toEqual(bound.toSorted());
+  await soon(async () => {
+    const body = await scrape();
+    for (const [name, { labels }] of Object.entries(CATALOGUE)) {
+      for (const [label, bound] of Object.entries<LabelBound>({ ...labels })) {
+        if (typeof bound === 'number') continue;
+        const known = [...valuesIn(body, name, label), ...(RARE.get(`${name} ${label}`) ?? [])];
+        expect(known.toSorted(), `${name} ${label}`).toEqual(bound.toSorted());
+      }
     }
-  }
+  });
 });
+
+function valuesIn(body: string, name: string, label: string): readonly string[] {
+  const series = new RegExp(`^${name}(?:_count)?\\{(?:[^}]*,)?${label}="([^"]*)"`, 'gm');
+  return [...new Set([...body.matchAll(series)].map(([, value = '']) => value))];
+}
 
 /** Reads and writes in every way that is metered, over both interfaces. */
 async function doEverything(): Promise<void> {
