@@ -7,14 +7,19 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Build, type CairnNode, startCairn } from './peers/cairn.ts';
-import { type Etcd, etcdVersion, startEtcd } from './peers/etcd.ts';
+import { CairnCluster } from './peers/cairn-cluster.ts';
+import { type Etcd, type EtcdCluster, etcdVersion, startEtcd, startEtcdCluster } from './peers/etcd.ts';
 import { type Postgres, postgresBin, startPostgres } from './peers/postgres.ts';
+
+const CLUSTER_NODES = 3;
 
 export class Arena implements AsyncDisposable {
   readonly dir: string = mkdtempSync(join(tmpdir(), 'cairn-bench-'));
   readonly #servers: Promise<{ stop(): Promise<void> }>[] = [];
   readonly #cairns = new Map<string, Promise<CairnNode>>();
+  #cluster: Promise<CairnCluster> | undefined;
   #etcd: Promise<Etcd> | undefined;
+  #etcdCluster: Promise<EtcdCluster> | undefined;
   #postgres: Promise<Postgres> | undefined;
   #counter = 0;
   #ended: Promise<void> | undefined;
@@ -32,6 +37,19 @@ export class Arena implements AsyncDisposable {
     const started = this.#keep(startCairn(join(this.dir, name), build));
     this.#cairns.set(name, started);
     return started;
+  }
+
+  /** Three nodes. */
+  cairnCluster(): Promise<CairnCluster> {
+    this.#cluster ??= this.#keep(CairnCluster.start(join(this.dir, 'cluster'), CLUSTER_NODES));
+    return this.#cluster;
+  }
+
+  /** Three members; nothing where etcd is not installed. */
+  etcdCluster(): Promise<EtcdCluster> | undefined {
+    if (etcdVersion() === undefined) return undefined;
+    this.#etcdCluster ??= this.#keep(startEtcdCluster(this.dir, CLUSTER_NODES));
+    return this.#etcdCluster;
   }
 
   /** Nothing where etcd is not installed. */

@@ -4,7 +4,8 @@
  *
  *   npm run bench -- [--only name,name] [--rounds 5] [--seconds 3] [--warm-up 5] [--events 1000000]
  *
- * The workload `scale` loads ten times as many events and takes minutes: it runs only when --only names it.
+ * The workload `scale` loads ten times as many events and takes minutes, and `cluster-*` start three nodes of each: they
+ * run only when --only names them.
  *
  * Prints Markdown; what was seen on which machine is kept in RESULTS.md.
  */
@@ -16,6 +17,7 @@ import { postgresBin, postgresVersion } from './peers/postgres.ts';
 import { hasH2load } from './support/h2load.ts';
 import { compete, type Plan, table, type Workload } from './support/sample.ts';
 import { appendWorkload, constraintWorkload, grpcJsWorkload, h2loadWorkload } from './workloads/append.ts';
+import { clusterWorkload } from './workloads/cluster.ts';
 import { footprint } from './workloads/footprint.ts';
 import { type LoadedNode, loadedNode, scanWorkloads, selectorWorkload } from './workloads/read.ts';
 import { scaleWorkloads } from './workloads/scale.ts';
@@ -43,6 +45,12 @@ const append = (name: string, clients: number, perTransaction: number): (() => P
   const what = `Conditional transactions of ${perTransaction === 1 ? 'one event' : `${perTransaction} events`}.`;
   const load = { name, what, clients, events: perTransaction, eventBytes: EVENT_BYTES };
   return async () => [await appendWorkload(arena, load)];
+};
+
+const cluster = (name: string, clients: number, perTransaction: number): (() => Promise<readonly Workload[]>) => {
+  const what = `Conditional transactions of ${perTransaction === 1 ? 'one event' : `${perTransaction} events`}, three nodes.`;
+  const load = { name, what, clients, events: perTransaction, eventBytes: EVENT_BYTES };
+  return async () => [await clusterWorkload(arena, load)];
 };
 
 const workloads: Readonly<Record<string, () => Promise<readonly Workload[]>>> = {
@@ -80,9 +88,11 @@ const workloads: Readonly<Record<string, () => Promise<readonly Workload[]>>> = 
     selectorWorkload(await loaded(), 16),
     selectorWorkload(await loaded(), 16, 'far'),
   ],
+  'cluster-append-64': cluster('cluster-append-64', 64, 1),
+  'cluster-append-16x100': cluster('cluster-append-16x100', 16, 100),
   scale: async () => scaleWorkloads(arena, await loaded(), await loadedNode(arena, events * SCALE)),
 };
-const DEFAULT = Object.keys(workloads).filter((name) => name !== 'scale');
+const DEFAULT = Object.keys(workloads).filter((name) => name !== 'scale' && !name.startsWith('cluster-'));
 const names = [...Object.keys(workloads), 'footprint'];
 const unknown = only?.find((name) => !names.includes(name));
 if (unknown !== undefined) refuse(`--only ${JSON.stringify(unknown)} is no workload; there are ${names.join(', ')}`);

@@ -13,14 +13,19 @@ import { stopProcess } from '../support/server-process.ts';
 export interface CairnNode {
   readonly pid: number;
   readonly address: { readonly host: string; readonly port: number };
+  /** host:port by which other nodes reach it; undefined when they do not. */
+  readonly peer: string | undefined;
   /** Milliseconds from the start of the process to its ready line. */
   readonly readyMs: number;
   stop(): Promise<void>;
+  /** Ends the process at once. */
+  kill(): Promise<void>;
 }
 
 interface Ready {
   readonly event: string;
   readonly grpc: string;
+  readonly peer?: string;
 }
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -31,6 +36,8 @@ export const TRANSACT: string = `${SERVICE}Transact`;
 export const QUERY_EVENTS: string = `${SERVICE}QueryEvents`;
 export const SCAN_LOG: string = `${SERVICE}ScanDatabaseLog`;
 export const SCAN_LOG_BATCHES: string = `${SERVICE}ScanLogBatches`;
+export const SUBSCRIBE_EVENTS: string = `${SERVICE}SubscribeEvents`;
+export const CREATE_DATABASE: string = `${SERVICE}CreateDatabase`;
 
 export interface Build {
   /** A checkout with its compiled server. */
@@ -40,15 +47,22 @@ export interface Build {
   readonly env: Readonly<Record<string, string>>;
 }
 
-const THIS_BUILD: Build = { root: ROOT, nodeOptions: [], env: {} };
+export const THIS_BUILD: Build = { root: ROOT, nodeOptions: [], env: {} };
 
-/** Starts the compiled server (npm run build) on free ports. Nothing is left of one that cannot start. */
-export async function startCairn(dataDir: string, build: Build = THIS_BUILD): Promise<CairnNode> {
+/**
+ * Starts the compiled server (npm run build) on free ports, with further settings. Nothing is left of one that cannot
+ * start.
+ */
+export async function startCairn(
+  dataDir: string,
+  build: Build = THIS_BUILD,
+  settings: readonly string[] = [],
+): Promise<CairnNode> {
   const began = performance.now();
   // The ballast is made once, in the first minutes of a node's life; its writes would be measured with everything else.
   const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0', '--ballast-bytes=0'];
   // The tables are on stdout, and whoever reads both wants to see what is wrong between them, and nothing else.
-  const args = [...build.nodeOptions, entryOf(build.root), `--data-dir=${dataDir}`, '--log-level=warn', ...ports];
+  const args = [...build.nodeOptions, entryOf(build.root), `--data-dir=${dataDir}`, '--log-level=warn', ...ports, ...settings];
   const child: ChildProcess = spawn(process.execPath, args, {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...build.env },
@@ -61,14 +75,20 @@ export async function startCairn(dataDir: string, build: Build = THIS_BUILD): Pr
   return {
     pid: child.pid ?? 0,
     address: { host, port: Number(port) },
+    peer: ready.peer,
     readyMs: performance.now() - began,
     stop: () => stopProcess(child),
+    kill: async () => {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    },
   };
 }
 
 export async function createDatabase(node: CairnNode, name: string): Promise<void> {
   const request = grpcMessage(bytesField(1, name));
-  const headers = grpcHeaders(`${SERVICE}CreateDatabase`);
+  const headers = grpcHeaders(CREATE_DATABASE);
   const made = await closedLoop({
     address: node.address,
     headers,
@@ -132,7 +152,7 @@ function eventMessage(eventBytes: number): Buffer {
 }
 
 /** The command of the checkout, wherever its build puts it. */
-function entryOf(root: string): string {
+export function entryOf(root: string): string {
   const manifest: { readonly bin: { readonly cairn: string } } = JSON.parse(
     readFileSync(resolve(root, 'package.json'), 'utf8'),
   );

@@ -1,4 +1,4 @@
-/** etcd as a peer: one member on loopback, its conditional append a transaction that puts a key that must not exist. */
+/** etcd as a peer: members on loopback, its conditional append a transaction that puts a key that must not exist. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { bytesField, message, varintField } from '../support/protobuf.ts';
@@ -20,26 +20,70 @@ export function etcdVersion(): string | undefined {
 }
 
 export async function startEtcd(dir: string): Promise<Etcd> {
-  const [client, peer] = [await freePort(), await freePort()];
-  const [clientUrl, peerUrl] = [`http://127.0.0.1:${client}`, `http://127.0.0.1:${peer}`];
-  const flags = {
-    'data-dir': join(dir, 'etcd'),
-    'listen-client-urls': clientUrl,
-    'advertise-client-urls': clientUrl,
-    'listen-peer-urls': peerUrl,
-    'initial-advertise-peer-urls': peerUrl,
-    'initial-cluster': `default=${peerUrl}`,
-    'quota-backend-bytes': String(8 * 2 ** 30),
-    'log-level': 'error',
-  };
-  const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
-  const child: ChildProcess = spawn('etcd', args, { stdio: 'ignore' });
-  await untilListening(client, child);
+  const [member] = await startMembers(dir, 1);
+  if (member === undefined) throw new Error('one member was started');
+  return member;
+}
+
+export interface EtcdCluster {
+  readonly members: readonly Etcd[];
+  /** The member that leads. */
+  leader(): Promise<Etcd>;
+  stop(): Promise<void>;
+}
+
+export async function startEtcdCluster(dir: string, count: number): Promise<EtcdCluster> {
+  const members = await startMembers(dir, count);
   return {
-    pid: child.pid ?? 0,
-    address: { host: '127.0.0.1', port: client },
-    stop: () => stopProcess(child),
+    members,
+    leader: async () => {
+      for (const member of members) if (await leads(member)) return member;
+      throw new Error('no member of etcd leads');
+    },
+    stop: async () => void (await Promise.all(members.map((member) => member.stop()))),
   };
+}
+
+/** Resolves when all of them listen, which they do once they have a leader. */
+async function startMembers(dir: string, count: number): Promise<readonly Etcd[]> {
+  const ports: { readonly name: string; readonly client: number; readonly peer: string }[] = [];
+  for (let number = 1; number <= count; number++) {
+    ports.push({ name: `etcd-${number}`, client: await freePort(), peer: `http://127.0.0.1:${await freePort()}` });
+  }
+  const cluster = ports.map(({ name, peer }) => `${name}=${peer}`).join();
+  return Promise.all(
+    ports.map(async ({ name, client, peer }) => {
+      const clientUrl = `http://127.0.0.1:${client}`;
+      const flags = {
+        name,
+        'data-dir': join(dir, name),
+        'listen-client-urls': clientUrl,
+        'advertise-client-urls': clientUrl,
+        'listen-peer-urls': peer,
+        'initial-advertise-peer-urls': peer,
+        'initial-cluster': cluster,
+        'quota-backend-bytes': String(8 * 2 ** 30),
+        'log-level': 'error',
+      };
+      const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
+      const child: ChildProcess = spawn('etcd', args, { stdio: 'ignore' });
+      await untilListening(client, child);
+      return {
+        pid: child.pid ?? 0,
+        address: { host: '127.0.0.1', port: client },
+        stop: () => stopProcess(child),
+      };
+    }),
+  );
+}
+
+async function leads({ address }: Etcd): Promise<boolean> {
+  const url = `http://${address.host}:${address.port}/v3/maintenance/status`;
+  const reply = await fetch(url, { method: 'POST', body: '{}' });
+  const status: { readonly leader?: string; readonly header?: { readonly member_id?: string } } = JSON.parse(
+    await reply.text(),
+  );
+  return status.leader !== undefined && status.leader === status.header?.member_id;
 }
 
 /** A put of `valueBytes` under a new key, on condition that the key does not exist. */

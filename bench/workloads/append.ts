@@ -15,7 +15,7 @@ const WARM_UP_CALLERS = 16;
 /** The grpc-js client makes its own. */
 const NO_HEADERS = Buffer.alloc(0);
 
-interface AppendLoad {
+export interface AppendLoad {
   readonly name: string;
   readonly what: string;
   readonly clients: number;

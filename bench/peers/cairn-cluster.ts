@@ -1,0 +1,102 @@
+/** Several nodes of Cairn as one cluster on loopback; every database has a copy on each of them. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { ClusterDescription } from '#cluster';
+import { type CairnNode, createDatabase, entryOf, startCairn, THIS_BUILD } from './cairn.ts';
+
+const run = promisify(execFile);
+const LOOK_MS = 200;
+const SETTLED_WITHIN_MS = 120_000;
+
+export class CairnCluster {
+  readonly #dir: string;
+  readonly #settings: readonly string[];
+  /** By name, in the order in which they were started first. */
+  readonly #nodes = new Map<string, CairnNode>();
+
+  private constructor(dir: string, settings: readonly string[]) {
+    this.#dir = dir;
+    this.#settings = settings;
+  }
+
+  /** Nodes `node-1` and so on in directories of their own; resolves when all of them vote in the catalog. */
+  static async start(dir: string, count: number, settings: readonly string[] = []): Promise<CairnCluster> {
+    const cluster = new CairnCluster(dir, settings);
+    try {
+      for (let number = 1; number <= count; number++) await cluster.startNode(`node-${number}`);
+      await cluster.#until((seen) => seen.nodes.every(({ answers, catalogRole }) => answers && catalogRole === 'voter'));
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+    return cluster;
+  }
+
+  get names(): readonly string[] {
+    return [...this.#nodes.keys()];
+  }
+
+  get pids(): readonly number[] {
+    return [...this.#nodes.values()].map(({ pid }) => pid);
+  }
+
+  node(name: string): CairnNode {
+    const node = this.#nodes.get(name);
+    if (node === undefined) throw new Error(`there is no node ${name}; there are ${this.names.join(', ')}`);
+    return node;
+  }
+
+  /** Starts a node, new or again; the first one begins the cluster. */
+  async startNode(name: string): Promise<CairnNode> {
+    const seeds = [...this.#nodes.values()].flatMap(({ peer }) => peer ?? []);
+    const place = [`--node-name=${name}`, '--peer-port=0', ...(seeds.length === 0 ? [] : [`--join=${seeds.join()}`])];
+    const node = await startCairn(join(this.#dir, name), THIS_BUILD, [...place, ...this.#settings]);
+    this.#nodes.set(name, node);
+    return node;
+  }
+
+  /** Creates a database and resolves when every node holds it and votes. */
+  async createDatabase(database: string): Promise<void> {
+    const [first = ''] = this.names;
+    await createDatabase(this.node(first), database);
+    await this.leaderOf(database);
+  }
+
+  /** The name of the node that leads the database, once every node holds it, votes and is up to date. */
+  async leaderOf(database: string): Promise<string> {
+    const count = this.#nodes.size;
+    const seen = await this.#until(({ databases }) => {
+      const found = databases.find(({ name }) => name === database);
+      const ready = found?.members.filter(({ isVoter, standing }) => isVoter && standing === 'ready') ?? [];
+      return found?.leader !== undefined && ready.length === count;
+    });
+    const leader = seen.databases.find(({ name }) => name === database)?.leader;
+    return seen.nodes.find(({ node }) => node === leader)?.name ?? '';
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#nodes.values()].map((node) => node.stop()));
+  }
+
+  async #until(isSo: (seen: ClusterDescription) => boolean): Promise<ClusterDescription> {
+    const deadline = performance.now() + SETTLED_WITHIN_MS;
+    while (performance.now() < deadline) {
+      const seen = await this.#describe();
+      if (seen?.nodes.length === this.#nodes.size && isSo(seen)) return seen;
+      await delay(LOOK_MS);
+    }
+    throw new Error(`the cluster of ${this.names.join(', ')} has not settled within ${SETTLED_WITHIN_MS} ms`);
+  }
+
+  /** Undefined when the node does not answer. */
+  async #describe(): Promise<ClusterDescription | undefined> {
+    for (const { peer } of this.#nodes.values()) {
+      const args = [entryOf(THIS_BUILD.root), 'cluster', 'status', '--json', `--at=${peer}`];
+      const said = await run(process.execPath, args).catch(() => undefined);
+      if (said !== undefined) return JSON.parse(said.stdout);
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * A client of a cluster that does not give up: one transaction after the other, each repeated under its transaction_id, at
+ * another node every time, until it is acknowledged.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { TRANSACT } from '../peers/cairn.ts';
+import { grpcHeaders, grpcMessage, Http2Connection } from './http2-connection.ts';
+import { bytesField, message } from './protobuf.ts';
+
+/** One acknowledged transaction, by the clock of this process. */
+export interface Acknowledged {
+  /** When the attempt that was acknowledged was sent. */
+  readonly sentMs: number;
+  readonly acknowledgedMs: number;
+  readonly attempts: number;
+}
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+const HEADERS = grpcHeaders(TRANSACT);
+const ATTEMPT_MS = 2_000;
+const RETRY_MS = 10;
+const EVERY_MS = 5;
+/** A transaction that is not acknowledged by then has failed. */
+const GIVE_UP_MS = 30_000;
+
+export class RetryingWriter {
+  readonly acknowledged: Acknowledged[] = [];
+  failed = 0;
+  readonly #database: string;
+  readonly #addresses: () => readonly Address[];
+  #at: number;
+  #connection: Http2Connection | undefined;
+  #isOver = false;
+  readonly #running: Promise<void>;
+
+  /** Begins to write at once, to the node `first` of those that there are. */
+  constructor(database: string, addresses: () => readonly Address[], first: number) {
+    this.#database = database;
+    this.#addresses = addresses;
+    this.#at = first;
+    this.#running = this.#run();
+  }
+
+  /** Resolves when the last transaction has ended. */
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await this.#running;
+    this.#connection?.close();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isOver) {
+      await this.#write();
+      await delay(EVERY_MS);
+    }
+  }
+
+  async #write(): Promise<void> {
+    const request = oneEvent(this.#database);
+    const giveUpMs = performance.now() + GIVE_UP_MS;
+    for (let attempts = 1; performance.now() < giveUpMs; attempts++) {
+      const sentMs = performance.now();
+      if (await this.#attempt(request)) {
+        this.acknowledged.push({ sentMs, acknowledgedMs: performance.now(), attempts });
+        return;
+      }
+      this.#at += 1;
+      await delay(RETRY_MS);
+    }
+    this.failed += 1;
+  }
+
+  async #attempt(request: Buffer): Promise<boolean> {
+    const late = new AbortController();
+    const isLate = delay(ATTEMPT_MS, false, { signal: late.signal }).catch(() => false);
+    const isOk = await Promise.race([this.#call(request), isLate]);
+    late.abort();
+    if (!isOk) {
+      this.#connection?.close();
+      this.#connection = undefined;
+    }
+    return isOk;
+  }
+
+  async #call(request: Buffer): Promise<boolean> {
+    const addresses = this.#addresses();
+    const address = addresses[this.#at % addresses.length];
+    if (address === undefined) return false;
+    try {
+      this.#connection ??= await Http2Connection.open(address);
+    } catch {
+      // Nobody listens there now: it is the next one's turn.
+      return false;
+    }
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.#connection.call(HEADERS, request, { onEnd: ({ ok }) => resolve(ok) });
+    return promise;
+  }
+}
+
+/** The milliseconds from a moment to the first acknowledgement of what was sent after it; undefined: there was none yet. */
+export function untilNext(writers: readonly RetryingWriter[], sinceMs: number): number | undefined {
+  const later = writers.flatMap(({ acknowledged }) => acknowledged.filter(({ sentMs }) => sentMs > sinceMs));
+  return later.length === 0 ? undefined : Math.min(...later.map((each) => each.acknowledgedMs)) - sinceMs;
+}
+
+/** The longest time between two acknowledgements, of anybody, in a stretch of time. */
+export function longestGap(writers: readonly RetryingWriter[], fromMs: number, toMs: number): number {
+  const times = writers
+    .flatMap(({ acknowledged }) => acknowledged.map(({ acknowledgedMs }) => acknowledgedMs))
+    .filter((time) => time >= fromMs && time <= toMs)
+    .toSorted((one, other) => one - other);
+  return Math.max(0, ...times.slice(1).map((time, at) => time - (times[at] ?? time)));
+}
+
+function oneEvent(database: string): Buffer {
+  const id = randomUUID();
+  const event = message(
+    bytesField(1, id),
+    bytesField(2, '1.0'),
+    bytesField(3, 'com.example.order.placed'),
+    bytesField(4, 'https://example.com/streams/orders'),
+    bytesField(5, id),
+    bytesField(7, '{"note":"xxxxxxxxxxxxxxxx"}'),
+  );
+  return grpcMessage(message(bytesField(1, database), bytesField(2, message(bytesField(1, event), bytesField(3, id)))));
+}

@@ -1,0 +1,73 @@
+/** Appends to a database of three copies, through the node that leads it and through another, against three of etcd. */
+import type { Arena } from '../arena.ts';
+import { appendRequests, type CairnNode, TRANSACT } from '../peers/cairn.ts';
+import { ETCD_TXN, type Etcd, etcdConditionalPut } from '../peers/etcd.ts';
+import { grpcHeaders } from '../support/http2-connection.ts';
+import { measured } from '../support/measured.ts';
+import type { Contender, Workload } from '../support/sample.ts';
+import type { AppendLoad } from './append.ts';
+
+const DURABLE = 'fdatasync on two of three';
+
+export async function clusterWorkload(arena: Arena, load: AppendLoad): Promise<Workload> {
+  const contenders = [...(await cairnContenders(arena, load)), ...(await etcdContenders(arena, load))];
+  // The leaders first: ratios are to the first.
+  const ordered = contenders.toSorted((one, other) => Number(one.isForwarded) - Number(other.isForwarded));
+  return { ...load, unit: 'events', contenders: ordered };
+}
+
+interface ClusterContender extends Contender {
+  readonly isForwarded: boolean;
+}
+
+async function cairnContenders(arena: Arena, load: AppendLoad): Promise<readonly ClusterContender[]> {
+  const cluster = await arena.cairnCluster();
+  await cluster.createDatabase(load.name);
+  const leader = await cluster.leaderOf(load.name);
+  const follower = cluster.names.find((name) => name !== leader) ?? leader;
+  const template = appendRequests({ ...load, database: load.name, conditional: true }, arena.numbers());
+  const { pids } = cluster;
+  const at = (node: CairnNode, isForwarded: boolean): ClusterContender => ({
+    peer: `cairn × ${pids.length}, at ${isForwarded ? 'a follower' : 'the leader'}`,
+    durability: DURABLE,
+    isForwarded,
+    run: (seconds) =>
+      measured(
+        { pids, eventsPerCall: load.events },
+        {
+          address: node.address,
+          headers: grpcHeaders(TRANSACT),
+          clients: load.clients,
+          seconds,
+          request: () => template.next(),
+        },
+      ),
+  });
+  return [at(cluster.node(leader), false), at(cluster.node(follower), true)];
+}
+
+async function etcdContenders(arena: Arena, load: AppendLoad): Promise<readonly ClusterContender[]> {
+  const etcd = load.events === 1 ? await arena.etcdCluster() : undefined;
+  if (etcd === undefined) return [];
+  const leader = await etcd.leader();
+  const follower = etcd.members.find((member) => member !== leader) ?? leader;
+  const template = etcdConditionalPut(load.eventBytes, arena.numbers());
+  const pids = etcd.members.map(({ pid }) => pid);
+  const at = (member: Etcd, isForwarded: boolean): ClusterContender => ({
+    peer: `etcd × ${pids.length}, at ${isForwarded ? 'a follower' : 'the leader'}`,
+    durability: DURABLE,
+    isForwarded,
+    run: (seconds) =>
+      measured(
+        { pids, eventsPerCall: 1 },
+        {
+          address: member.address,
+          headers: grpcHeaders(ETCD_TXN),
+          clients: load.clients,
+          seconds,
+          request: () => template.next(),
+        },
+      ),
+  });
+  return [at(leader, false), at(follower, true)];
+}
