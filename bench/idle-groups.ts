@@ -42,7 +42,10 @@ try {
 
 async function create(): Promise<void> {
   const [first = ''] = cluster.names;
-  const template = new RequestTemplate(bytesField(1, `idle-${COUNTER_MARKER}`), { firstCounter: 0, markersPerNumber: 1 });
+  const template = new RequestTemplate(bytesField(1, `idle-${COUNTER_MARKER}`), {
+    firstCounter: 0,
+    markersPerNumber: 1,
+  });
   const made = await closedLoop({
     address: cluster.node(first).address,
     headers: grpcHeaders(CREATE_DATABASE),

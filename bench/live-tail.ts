@@ -100,7 +100,8 @@ async function write(node: CairnNode): Promise<void> {
   const answers: Promise<void>[] = [];
   for (let number = 0; number < count; number++) {
     const dueMs = beganMs + (number * 1000) / rate;
-    if (dueMs > performance.now()) await delay(dueMs - performance.now());
+    const waitMs = dueMs - performance.now();
+    if (waitMs > 0) await delay(waitMs);
     const { promise, resolve } = Promise.withResolvers<void>();
     answers.push(promise);
     const each: Sent = { sentMs: performance.now(), acknowledgedMs: undefined, deliveredMs: [] };

@@ -26,7 +26,9 @@ export class CairnCluster {
     const cluster = new CairnCluster(dir, settings);
     try {
       for (let number = 1; number <= count; number++) await cluster.startNode(`node-${number}`);
-      await cluster.#until((seen) => seen.nodes.every(({ answers, catalogRole }) => answers && catalogRole === 'voter'));
+      await cluster.#until((seen) =>
+        seen.nodes.every(({ answers, catalogRole }) => answers && catalogRole === 'voter'),
+      );
     } catch (error) {
       await cluster.stop();
       throw error;
@@ -95,7 +97,9 @@ export class CairnCluster {
     for (const { peer } of this.#nodes.values()) {
       const args = [entryOf(THIS_BUILD.root), 'cluster', 'status', '--json', `--at=${peer}`];
       const said = await run(process.execPath, args).catch(() => undefined);
-      if (said !== undefined) return JSON.parse(said.stdout);
+      if (said === undefined) continue;
+      const description: ClusterDescription = JSON.parse(said.stdout);
+      return description;
     }
     return undefined;
   }

@@ -62,7 +62,14 @@ export async function startCairn(
   // The ballast is made once, in the first minutes of a node's life; its writes would be measured with everything else.
   const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0', '--ballast-bytes=0'];
   // The tables are on stdout, and whoever reads both wants to see what is wrong between them, and nothing else.
-  const args = [...build.nodeOptions, entryOf(build.root), `--data-dir=${dataDir}`, '--log-level=warn', ...ports, ...settings];
+  const args = [
+    ...build.nodeOptions,
+    entryOf(build.root),
+    `--data-dir=${dataDir}`,
+    '--log-level=warn',
+    ...ports,
+    ...settings,
+  ];
   const child: ChildProcess = spawn(process.execPath, args, {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...build.env },

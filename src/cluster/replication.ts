@@ -27,14 +27,20 @@ export interface ReplicationPorts {
   readonly step: (group: Group, input: Input) => void;
 }
 
+/** When a group asks for its lead, and how long after that it asks again. */
+interface Campaign {
+  readonly atMs: number;
+  readonly againMs: number;
+}
+
 export class Replication {
   readonly #ports: ReplicationPorts;
   readonly #outbox: Outbox;
   readonly #tails: LogTails;
   /** What storage answers to the steps of this turn. */
   readonly #answers = new Fifo<{ readonly group: Group; readonly input: Input }>();
-  /** When groups that were just created, or whose leader has ended, ask for their lead. */
-  readonly #campaigns = new Map<Group, number>();
+  /** Groups that were just created, or whose leader has ended, and which ask for their lead. */
+  readonly #campaigns = new Map<Group, Campaign>();
 
   constructor(ports: ReplicationPorts) {
     this.#ports = ports;
@@ -110,7 +116,8 @@ export class Replication {
     const others = members(group.raft.membership.voters).filter((voter) => voter !== leader);
     // Another one is the first in every group, so that the groups of a node that has ended do not all go to one.
     const rank = (others.indexOf(group.self) + group.id) % Math.max(1, others.length);
-    this.#campaigns.set(group, nowMs + rank * this.#ports.limits.firstCampaignMs);
+    const { firstCampaignMs } = this.#ports.limits;
+    this.#campaigns.set(group, { atMs: nowMs + rank * firstCampaignMs, againMs: others.length * firstCampaignMs });
   }
 
   /**
@@ -120,14 +127,21 @@ export class Replication {
   begin({ group: id, replicas, placement }: Binding, nowMs: number): void {
     const group = replicas.length > 1 || placement > 0 ? this.#ports.touch(id) : undefined;
     if (group === undefined || placement > 0 || replicas[id % replicas.length] !== group.self) return;
-    this.#campaigns.set(group, nowMs + this.#ports.limits.firstCampaignMs);
+    const { firstCampaignMs } = this.#ports.limits;
+    this.#campaigns.set(group, { atMs: nowMs + firstCampaignMs, againMs: replicas.length * firstCampaignMs });
   }
 
-  /** Has those ask for the lead who need not wait for their election deadline. */
+  /**
+   * Has those ask for the lead who need not wait for their election deadline. Whom nobody listened to asks again, each time
+   * after twice as long: not everybody hears at once that a leader has ended, and the one who hears of it last may be the
+   * one who cannot be elected.
+   */
   campaign(nowMs: number): void {
-    for (const [group, atMs] of this.#campaigns) {
+    for (const [group, { atMs, againMs }] of this.#campaigns) {
       if (atMs > nowMs) continue;
-      this.#campaigns.delete(group);
+      const isOver = group.leader !== undefined || againMs > this.#ports.limits.electionWindowMs;
+      if (isOver) this.#campaigns.delete(group);
+      else this.#campaigns.set(group, { atMs: nowMs + againMs, againMs: 2 * againMs });
       if (group.leader === undefined) this.#ports.step(group, { kind: 'campaign' });
     }
   }

@@ -26,8 +26,13 @@ export function preCampaign(state: RaftState, nowMs: number): Step {
   if (tally(state.membership.voters, (voter) => votes.get(voter)) === 'won') return campaign(state, nowMs, false);
   const armed = armElection({ ...state, timers: NO_TIMERS, role: { kind: 'pre-candidate', votes } }, nowMs);
   const fact: Effect = { kind: 'fact', fact: { kind: 'became-pre-candidate', term } };
-  const request = { kind: 'pre-vote-request', term, last: lastId(state.log), commit: commitId(state) } as const;
-  return { state: armed, effects: [fact, ...refuseReads(state.role, undefined), ...askVoters(state, request)] };
+  return { state: armed, effects: [fact, ...refuseReads(state.role, undefined), ...askForPreVotes(state)] };
+}
+
+/** Asks everybody whether they would vote; again, when some may not have been ready to listen the last time. */
+export function askForPreVotes(state: RaftState): readonly Effect[] {
+  const { term } = state.hardState;
+  return askVoters(state, { kind: 'pre-vote-request', term, last: lastId(state.log), commit: commitId(state) });
 }
 
 /**

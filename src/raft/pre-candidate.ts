@@ -2,13 +2,13 @@
  * A pre-candidate: it waits for a quorum to say that it would vote for it.
  */
 import { unreachable } from '#base';
-import { campaign, preCampaign } from './campaign.ts';
+import { askForPreVotes, campaign, preCampaign } from './campaign.ts';
 import { acknowledge } from './durability.ts';
 import { follow } from './follow.ts';
 import type { RoleInput } from './input.ts';
 import type { PreVoteReply } from './message.ts';
 import { type ReplicaId, tally } from './quorum.ts';
-import { ignoreCampaign, refuseAsNotLeader, refuseProposals, refuseRead } from './refusals.ts';
+import { refuseAsNotLeader, refuseProposals, refuseRead } from './refusals.ts';
 import type { PreCandidate } from './role.ts';
 import { type RaftState, type Step, unchanged } from './state.ts';
 import { isDue } from './timers.ts';
@@ -18,7 +18,8 @@ export function stepPreCandidate(state: RaftState, input: RoleInput, nowMs: numb
     case 'tick':
       return isDue(state.timers, 'election', nowMs) ? preCampaign(state, nowMs) : unchanged(state);
     case 'campaign':
-      return ignoreCampaign(state, 'campaigning');
+      // Who still heard of the leader did not listen. The deadline stays: after it, it asks anyway.
+      return { state, effects: askForPreVotes(state) };
     case 'forget-leader':
       return unchanged(state);
     case 'propose':

@@ -108,6 +108,23 @@ describe('three nodes', () => {
     expect(world.failures).toEqual([]);
   });
 
+  it.each([0, 1])(
+    'ask for the lead again, if whoever lacks entries hears last that the leader has ended: %i',
+    async (at) => {
+      const world = await ReplicaWorld.started(3);
+      const { group, leader, others } = await withDatabase(world);
+      const [ahead = leader, behind = leader] = at === 0 ? others : others.toReversed();
+      world.network.cut(leader.node, behind.node);
+      await world.answer(leader.transact(group, 'a'));
+      world.network.cut(leader.node, ahead.node);
+      ahead.core.unreachable(leader.node);
+      await world.pass(50);
+      behind.core.unreachable(leader.node);
+      await world.until(() => ahead.leads(group), 'a leader that has everything', 900);
+      expect(world.failures).toEqual([]);
+    },
+  );
+
   it('stay with a leader that others still hear of, when one of them has lost it', async () => {
     const world = await ReplicaWorld.started(3);
     const { group, leader, others } = await withDatabase(world);

@@ -64,7 +64,7 @@ const INPUTS: InputTable = {
   },
   'pre-candidate': {
     tick: { role: 'pre-candidate', effects: ['fact', 'send', 'send'] },
-    campaign: { role: 'pre-candidate', effects: ['fact'] },
+    campaign: { role: 'pre-candidate', effects: ['send', 'send'] },
     'forget-leader': { role: 'pre-candidate', effects: [] },
     propose: { role: 'pre-candidate', effects: ['proposed'] },
     persisted: { role: 'pre-candidate', effects: [] },
