@@ -7,6 +7,7 @@
  */
 import {
   assert,
+  CATALOG_GROUP,
   type DatabaseError,
   type DatabaseId,
   type GroupId,
@@ -20,7 +21,9 @@ import {
 } from '#base';
 import type { KvReader } from '#kv';
 import { type DiskLevel, PAYLOAD_BYTES_MAX } from '#storage';
+import { CatalogLease } from './catalog-lease.ts';
 import { type CatalogState, LiveCatalog } from './catalog-mirror.ts';
+import { type CoreLimits, LIMITS } from './limits.ts';
 import type {
   Commands,
   CoreLink,
@@ -60,6 +63,8 @@ export interface FrontPorts {
   readonly schedule: (flush: () => void) => void;
   readonly monotonicMs: () => number;
   readonly observer: FrontObserver;
+  /** Those of the core. */
+  readonly limits?: Pick<CoreLimits, 'leaseMs' | 'leaseRenewMs'>;
   /** Says to other nodes where clients reach this one. */
   readonly announce?: (clients: ClientAddresses) => void;
   /** Where other nodes reach this one: host:port; undefined when they cannot. */
@@ -87,6 +92,7 @@ interface Asked<Answer> {
 export class FrontNode implements Node {
   readonly #ports: FrontPorts;
   readonly #catalog: LiveCatalog;
+  readonly #lease: CatalogLease;
   readonly #revisions: Revisions;
   readonly #pending = new Slots<Pending>();
   readonly #leaders = new Map<GroupId, NodeId | undefined>();
@@ -101,6 +107,8 @@ export class FrontNode implements Node {
   constructor(ports: FrontPorts) {
     this.#ports = ports;
     this.#catalog = new LiveCatalog(ports.catalog);
+    const { limits = LIMITS, monotonicMs } = ports;
+    this.#lease = new CatalogLease({ limits, monotonicMs, ask: () => this.latest(CATALOG_GROUP) });
     this.#revisions = new Revisions(ports.storedRevision);
     ports.link.onReport((report) => this.#take(report));
   }
@@ -119,6 +127,10 @@ export class FrontNode implements Node {
 
   get reader(): KvReader {
     return this.#ports.reader;
+  }
+
+  currentCatalog(): Promise<void> | undefined {
+    return this.#lease.take();
   }
 
   absence(group: GroupId): DatabaseError | undefined {
@@ -198,9 +210,12 @@ export class FrontNode implements Node {
   }
 
   health(): NodeHealth {
+    // Who asks how this node is uses it: a node that nobody else uses finds out, too.
+    this.currentCatalog()?.catch(() => undefined);
     return {
       accepting: this.#draining === undefined,
       disk: this.#ports.disk(),
+      knowsCatalog: !this.#lease.isLost,
       groupCount: this.#catalog.list().length + 1,
       pendingProposals: this.#pendingProposals,
     };
@@ -218,8 +233,10 @@ export class FrontNode implements Node {
   }
 
   async #read(group: GroupId): Promise<Revision> {
+    const askedMs = this.#ports.monotonicMs();
     const add = (token: Token): unknown => this.#turn.reads.push({ token, group });
     const revision = await this.#ask('read', { add, answer: readRevision });
+    if (group === CATALOG_GROUP) this.#lease.confirmed(askedMs);
     this.#revisions.advance(group, revision);
     return revision;
   }

@@ -69,6 +69,12 @@ export interface CoreLimits {
   readonly leaderRestMs: number;
   readonly electionWindowMs: number;
   readonly electionJitterMs: number;
+  /**
+   * For how long the front believes its catalog, from the question on, and when a use asks anew. It holds out while the
+   * catalog gets another leader: two elections in a row, and the time until somebody asks.
+   */
+  readonly leaseMs: number;
+  readonly leaseRenewMs: number;
 }
 
 const KIBIBYTE = 2 ** 10;
@@ -111,4 +117,6 @@ export const LIMITS: CoreLimits = {
   leaderRestMs: 30_000,
   electionWindowMs: 2500,
   electionJitterMs: 1000,
+  leaseMs: 8000,
+  leaseRenewMs: 1000,
 };

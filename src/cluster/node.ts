@@ -29,6 +29,8 @@ export interface NodeHealth {
   /** False while the node drains: it finishes what it took in and accepts nothing new. */
   readonly accepting: boolean;
   readonly disk: DiskLevel;
+  /** False when it does not reach the leader of the catalog: it answers nothing of any database (C21). */
+  readonly knowsCatalog: boolean;
   readonly groupCount: number;
   /** Proposals that are taken in and not yet answered. */
   readonly pendingProposals: number;
@@ -63,6 +65,12 @@ export interface TransactOptions extends WriteOptions {
 export interface Node {
   readonly identity: NodeIdentity;
   readonly catalog: CatalogMirror;
+  /**
+   * Undefined while `catalog` may be answered from (C21): whoever works on an instance looks here, and then at the
+   * catalog, after his request came. Otherwise resolves when it may, and rejects with `unavailable` when this node does
+   * not reach the leader of the catalog in time.
+   */
+  currentCatalog(): Promise<void> | undefined;
   /** Applied state. Rows of revisions above `applied(group)` may already be visible in it and must be ignored. */
   readonly reader: KvReader;
   /** Why this node cannot answer for a database of the catalog: it holds no copy of it. Undefined when it can. */

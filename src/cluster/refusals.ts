@@ -121,6 +121,15 @@ export function noLeader(group: GroupId): DatabaseError {
   });
 }
 
+/** What this node knows of the catalog is too old to answer from. */
+export function catalogNotConfirmed(silentMs: number, wasConfirmed: boolean): DatabaseError {
+  const since = `${(silentMs / 1000).toFixed(1)} s${wasConfirmed ? '' : ', since it started'}`;
+  const message = `This node has not heard from a leader of the catalog for ${since}, so it cannot know whether a database was deleted or created anew meanwhile, and answers nothing of any; send to another node. It goes on by itself when it reaches a majority of the nodes that vote in the catalog: see that they run, and that their peer ports reach each other (cairn cluster status)`;
+  return new DatabaseError('unavailable', message, {
+    details: { reason: 'CatalogNotConfirmed', retryAfterMs: RETRY_AFTER_MS },
+  });
+}
+
 function refused(reason: string, message: string, retryAfterMs: number): DatabaseError {
   return new DatabaseError('rate_limited', message, { details: { reason, retryAfterMs } });
 }

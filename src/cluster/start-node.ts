@@ -116,6 +116,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     storedRevision: (group) => storedRevision(store, group),
     schedule: setImmediate,
     monotonicMs: () => performance.now(),
+    limits,
     observer: observeFront(metrics),
     close: async () => {
       clearInterval(looking);

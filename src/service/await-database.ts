@@ -1,5 +1,5 @@
 import type { ServiceContext } from './context.ts';
-import { assertHeld, findAnywhere, findHere } from './instance.ts';
+import { assertHeld, find } from './instance.ts';
 import type { AwaitDatabaseRequest, DatabaseDescription } from './operations.ts';
 import { untilApplied, waitForRevision } from './read-scope.ts';
 
@@ -12,7 +12,7 @@ export async function awaitDatabase(
   signal.throwIfAborted();
   const { node } = context;
   const { databaseName } = request;
-  const binding = findHere(node, databaseName) ?? (await findAnywhere(node, databaseName));
+  const binding = await find(node, databaseName, signal);
   signal.throwIfAborted();
   assertHeld(node, binding);
   await waitForRevision(context, { signal, binding, revision });

@@ -54,7 +54,7 @@ export class Follower implements Disposable {
   async *#fromStore(applied: number): AsyncGenerator<readonly StoredEvent[]> {
     const { selector, signal, pace } = this.#request;
     const tail = new EventTail(this.#source, { selector, after: this.#position });
-    for await (const events of this.#reads.stream(this.#binding, tail.advance(applied, signal), pace)) {
+    for await (const events of this.#reads.stream(this.#binding, tail.advance(applied, signal), { signal, pace })) {
       this.#position = tail.position;
       yield events;
     }

@@ -3,13 +3,15 @@ import type { HealthReply } from './operations.ts';
 
 /** How the node is; never whether one database is well. */
 export function health(context: ServiceContext): HealthReply {
-  const { accepting, disk } = context.node.health();
-  const isWhole = accepting && disk === 'open';
+  const { accepting, disk, knowsCatalog } = context.node.health();
+  const readable = accepting && knowsCatalog;
+  const isWhole = readable && disk === 'open';
   return {
     status: isWhole ? 'ok' : 'degraded',
     version: context.release,
     storage: { adapter: 'leveldb', status: disk },
     uptimeSeconds: Math.floor((context.timers.monotonicMs() - context.startedAtMs) / 1000),
+    readable,
     writable: isWhole,
   };
 }

@@ -23,6 +23,8 @@
  *       acknowledged before: a node that does not know a name, or only as an instance that is gone, asks
  *       the catalog's leader first.
  *   V10 A node answers no read of a database of which it holds no copy; it says who does.
+ *   V11 A name is looked up, and every slice of a stream is handed on, while the catalog here may be answered from (C21): a
+ *       node that does not hear of deletions any more answers nothing of any instance, and a stream ends.
  */
 export { EventFrames, type FrameOptions, type ListedName, type StoredEvent } from '#query';
 export { isFatal } from './fatal.ts';

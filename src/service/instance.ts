@@ -1,4 +1,4 @@
-/** From a name to the database instance that it means now (V1), and whether it still does (V6). */
+/** From a name to the database instance that it means now (V1, V11), and whether it still does (V6). */
 import { CATALOG_GROUP, DatabaseError, type LeaderAddress, type Revision } from '#base';
 import type { Binding, Node } from '#cluster';
 import { Faults, parseDatabaseName } from '#model';
@@ -12,14 +12,20 @@ export interface ReadView {
 }
 
 /**
- * The instance that a name means now, as far as the catalog here knows; undefined: none. Then `findAnywhere` knows more.
- * @throws DatabaseError invalid_argument
+ * The instance that a name means, by a catalog here that may be answered from (V11), or else by its leader (V9).
+ * @throws DatabaseError invalid_argument; not_found; unavailable when this node does not reach the catalog's leader
  */
-export function findHere(node: Node, name: string): Binding | undefined {
+export async function find(node: Node, name: string, signal?: AbortSignal): Promise<Binding> {
+  checkName(name);
+  const waiting = node.currentCatalog();
+  if (waiting !== undefined) await unlessAborted(waiting, signal);
+  return node.catalog.lookup(name) ?? findAnywhere(node, name);
+}
+
+function checkName(name: string): void {
   const faults = new Faults();
   parseDatabaseName(name, 'database_name', faults);
   faults.throwIfAny('The database name is malformed');
-  return node.catalog.lookup(name);
 }
 
 /**
@@ -42,19 +48,21 @@ export interface InstanceWork<Result> {
   readonly run: (binding: Binding) => Promise<Result>;
   /** Whether somebody was told of the instance already, so that no other will do. Default: nobody was. */
   readonly isBound?: () => boolean;
+  /** Ends the wait for the catalog. */
+  readonly signal?: AbortSignal;
 }
 
 /**
  * Works on the instance that a name means. A catalog that is behind takes it for the one that had the name before: when
  * that turns out to be gone, on the one that has it now (V9).
- * @throws whatever the work throws; DatabaseError as of `findHere` and `findAnywhere`
+ * @throws whatever the work throws; DatabaseError as of `find`
  */
 export async function onInstance<Result>(
   node: Node,
   name: string,
-  { run, isBound }: InstanceWork<Result>,
+  { run, isBound, signal }: InstanceWork<Result>,
 ): Promise<Result> {
-  const binding = findHere(node, name) ?? (await findAnywhere(node, name));
+  const binding = await find(node, name, signal);
   try {
     return await run(binding);
   } catch (failure) {
@@ -87,9 +95,25 @@ export function leaderOf(node: Node, name: string | undefined): LeaderAddress | 
   return node.leaderOf(binding?.group ?? CATALOG_GROUP);
 }
 
-/** Throws unless the name still means this instance (V6). */
-export function assertCurrent(node: Node, binding: Binding): void {
+/** Resolves when the name still means this instance, by a catalog that may be answered from (V6, V11). */
+export async function untilCurrent(node: Node, binding: Binding, signal?: AbortSignal): Promise<void> {
+  const waiting = node.currentCatalog();
+  if (waiting !== undefined) await unlessAborted(waiting, signal);
   if (node.catalog.lookup(binding.name)?.databaseId !== binding.databaseId) throw databaseDeleted(binding.name);
+}
+
+/** What comes of the work, unless the signal fires before. */
+async function unlessAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  if (signal === undefined) return work;
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
 }
 
 /** What the caller is told when the node refused something of an instance: of a deleted one, by its name (V6). */

@@ -266,6 +266,8 @@ export interface HealthReply {
   readonly version: string;
   readonly storage: { readonly adapter: string; readonly status: string };
   readonly uptimeSeconds: number;
+  /** Whether databases can be read here: not while the node drains, nor when it does not reach the catalog's leader. */
+  readonly readable: boolean;
   /** Whether writes can commit here. */
   readonly writable: boolean;
 }

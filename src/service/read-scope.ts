@@ -1,5 +1,5 @@
 /**
- * From a name and an `at` to an instance and a revision that may be answered from (V1, V4, V5, V6, V9).
+ * From a name and an `at` to an instance and a revision that may be answered from (V1, V4, V5, V6, V9, V11).
  *
  * ```
  * number     applied here? ── no ──> wait readWaitMs ── still not ──> ask the leader ── beyond ──> RevisionNotFound
@@ -14,13 +14,14 @@ import type { Revision } from '#base';
 import type { Binding, Node } from '#cluster';
 import type { ServiceContext } from './context.ts';
 import { revisionNotFound } from './errors.ts';
-import { assertCurrent, assertHeld, goneFrom, onInstance, type ReadView, refusalBy, scopeOf } from './instance.ts';
+import { assertHeld, goneFrom, onInstance, type ReadView, refusalBy, scopeOf, untilCurrent } from './instance.ts';
 import type { ReadAt, ReadRequest } from './operations.ts';
 
 export async function openView(context: ServiceContext, request: ReadRequest, at: ReadAt): Promise<ReadView> {
   request.signal.throwIfAborted();
   return onInstance(context.node, request.databaseName, {
     run: (binding) => viewOf(context, request, binding, at),
+    signal: request.signal,
   });
 }
 
@@ -62,7 +63,7 @@ export async function cachedRevision(
 async function latestOf(context: ServiceContext, signal: AbortSignal, binding: Binding): Promise<Revision> {
   const latest = await latestRevision(context.node, binding);
   signal.throwIfAborted();
-  assertCurrent(context.node, binding);
+  await untilCurrent(context.node, binding, signal);
   return latest;
 }
 
@@ -117,7 +118,7 @@ export async function waitForRevision(context: ServiceContext, wait: RevisionWai
     const outcome = await context.node.waitFor(binding.group, revision, limit.signal);
     signal.throwIfAborted();
     if (outcome === 'gone') throw goneFrom(context.node, binding);
-    assertCurrent(context.node, binding);
+    await untilCurrent(context.node, binding, signal);
     return outcome === 'reached';
   } finally {
     stop?.();

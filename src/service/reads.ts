@@ -10,13 +10,19 @@ import type { Binding, Node } from '#cluster';
 import { type DatabaseSource, databaseAtRevision, PageCache } from '#query';
 import { databaseDeleted } from './errors.ts';
 import { isFatal } from './fatal.ts';
-import { assertCurrent } from './instance.ts';
+import { untilCurrent } from './instance.ts';
 import type { DatabaseDescription, ReadPace } from './operations.ts';
 
 /** The two digests, by native code. */
 export interface Digests {
   readonly crc32: Crc32;
   readonly sha256: Sha256;
+}
+
+/** How a stream of slices goes on, and what ends its waits. */
+export interface StreamTerms {
+  readonly signal: AbortSignal;
+  readonly pace?: ReadPace | undefined;
 }
 
 const UNPACED: ReadPace = { ready: () => undefined, rest: () => undefined };
@@ -72,17 +78,17 @@ export class Reads {
 
   /**
    * Passes the slices of a read of an instance on, each read when the pace allows it, and ends with not_found as soon as
-   * the instance is gone.
+   * the instance is gone, and with unavailable when this node cannot know whether it is (V11).
    */
   async *stream<Slice>(
     binding: Binding,
     slices: AsyncIterable<Slice>,
-    pace: ReadPace = UNPACED,
+    { signal, pace = UNPACED }: StreamTerms,
   ): AsyncGenerator<Slice> {
     await pace.ready();
     try {
       for await (const slice of slices) {
-        assertCurrent(this.#node, binding);
+        await untilCurrent(this.#node, binding, signal);
         yield slice;
         await pace.ready();
       }

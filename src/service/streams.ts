@@ -24,7 +24,7 @@ export async function* meteredSlices<Slice>(context: ServiceContext, read: Meter
   meters.streams(read.op, 1);
   try {
     let isFirst = true;
-    for await (const slice of reads.stream(read.view.binding, read.slices, read.pace)) {
+    for await (const slice of reads.stream(read.view.binding, read.slices, read)) {
       read.signal.throwIfAborted();
       const eventCount = read.eventCountOf(slice);
       if (eventCount > 0) {

@@ -13,7 +13,7 @@ import type { Binding } from '#cluster';
 import { Faults, type Position } from '#model';
 import type { ServiceContext } from './context.ts';
 import { Follower } from './follower.ts';
-import { scopeOf } from './instance.ts';
+import { scopeOf, untilCurrent } from './instance.ts';
 import type { SubscribeReply, SubscribeRequest, SubscriptionItem } from './operations.ts';
 import { Progress } from './progress.ts';
 import { openView } from './read-scope.ts';
@@ -45,6 +45,7 @@ async function* follow(
       meters.catchupLag.observe(Math.max(0, applied - follower.position.revision));
       for await (const events of follower.upTo(applied)) {
         signal.throwIfAborted();
+        await untilCurrent(node, binding, signal);
         meters.eventsReturned.add(events.length);
         if (events.length > 0) yield { kind: 'events', events };
         else if (progress.isSilent) yield heartbeat(context, binding, follower.position);
@@ -52,6 +53,7 @@ async function* follow(
         progress.heardFrom(heartbeatMs);
       }
       if ((await progress.next(applied)) !== 'silence') continue;
+      await untilCurrent(node, binding, signal);
       yield heartbeat(context, binding, follower.position);
       progress.heardFrom(heartbeatMs);
     }

@@ -61,7 +61,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   const limits = { ...GRPC_LIMITS, ...options.limits };
   let draining = false;
   const health = createHealthService({
-    readable: () => !draining,
+    readable: () => !draining && service.health().readable,
     writable: () => !draining && service.health().writable,
   });
   const server = new WireServer({

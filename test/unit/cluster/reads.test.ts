@@ -184,7 +184,8 @@ describe('the node', () => {
     expect(world.node.catalog.list().map(({ name }) => name)).toEqual(['apple', 'shop', 'zoo']);
     world.log.isAutomatic = false;
     const write = world.transact(group, 'x');
-    expect(world.node.health()).toEqual({ accepting: true, disk: 'open', groupCount: 4, pendingProposals: 1 });
+    const health = { accepting: true, disk: 'open', knowsCatalog: true, groupCount: 4, pendingProposals: 1 };
+    expect(world.node.health()).toEqual(health);
     world.log.isAutomatic = true;
     await settle();
     world.log.sync();

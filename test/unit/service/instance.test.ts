@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, DatabaseError, type GroupId, toDatabaseId, toGroupId, toRevision } from '#base';
 import type { Binding, Node } from '#cluster';
-import { findAnywhere, findHere, goneFrom, refusalBy } from '../../../src/service/instance.ts';
+import { find, findAnywhere, goneFrom, refusalBy } from '../../../src/service/instance.ts';
 
 const BINDING = {
   name: 'shop',
@@ -42,13 +42,13 @@ describe('a name that the catalog here does not know (V9)', () => {
       asked.push(group);
       return Promise.resolve(toRevision(0));
     };
-    return { node: { catalog, latest } as unknown as Node, asked };
+    const currentCatalog = (): undefined => undefined;
+    return { node: { catalog, latest, currentCatalog } as unknown as Node, asked };
   };
 
   it('is found when it was created at another node', async () => {
     const { node, asked } = behind(BINDING);
-    expect(findHere(node, 'shop')).toBeUndefined();
-    expect(await findAnywhere(node, 'shop')).toBe(BINDING);
+    expect(await find(node, 'shop')).toBe(BINDING);
     expect(asked).toEqual([CATALOG_GROUP]);
   });
 

@@ -284,6 +284,7 @@ describe('health', () => {
       version: '1.2.3',
       storage: { adapter: 'leveldb', status: 'open' },
       uptimeSeconds: 5,
+      readable: true,
       writable: true,
     });
     world.core.disk = 'refusing-writes';

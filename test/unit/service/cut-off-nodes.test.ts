@@ -1,0 +1,110 @@
+// Goal: a node that hears of no deletions answers nothing of any database, and says so; what it began ends (V11). Method:
+// three nodes over a network in memory, one of which is cut off.
+import { crc32 } from 'node:zlib';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, DatabaseError, type NodeId, toRevision } from '#base';
+import { LIMITS, nativeSha256 } from '#cluster';
+import { type EventQuery, term } from '#model';
+import { createMetrics } from '#observability';
+import { createService, type Service } from '#service';
+import { databaseKit } from '../../support/cluster/machine-kit.ts';
+import { ReplicaWorld } from '../../support/cluster/replica-world.ts';
+import { ManualTimers, transactRequest } from '../../support/service-world.ts';
+
+const { signal } = new AbortController();
+const selector = term('by-stream', 'orders');
+const query: EventQuery = {
+  selector,
+  revisions: { start: undefined, end: undefined },
+  direction: 'forward',
+  limit: undefined,
+};
+const shop = { databaseName: 'shop', signal };
+
+const reasonOf = (failure: unknown): unknown =>
+  failure instanceof DatabaseError ? (failure.details.reason ?? failure.code) : failure;
+
+describe('a node that is cut off (V11)', () => {
+  let world: ReplicaWorld;
+  let timers: ManualTimers;
+  let away: NodeId;
+  let there: Service;
+  let here: Service;
+
+  const serviceOf = (node: NodeId): Service =>
+    createService({
+      node: world.at(node).front,
+      clock: { nowMs: () => world.nowMs },
+      random: { bytes: (count) => new Uint8Array(count) },
+      digests: { crc32, sha256: nativeSha256 },
+      metrics: createMetrics({ runtime: false }),
+      release: 'test',
+      limits: {},
+      timers,
+    });
+  const cutOff = (): void => {
+    for (const other of world.nodes) world.network.cut(away, other);
+  };
+  const told = (asked: Promise<unknown>): Promise<unknown> => world.answer(asked.then(() => 'answered', reasonOf));
+
+  beforeEach(async () => {
+    world = await ReplicaWorld.started(3, { kit: databaseKit });
+    timers = new ManualTimers();
+    const leader = await world.leader(CATALOG_GROUP);
+    away = world.nodes.find((node) => node !== leader.node) ?? leader.node;
+    there = serviceOf(leader.node);
+    here = serviceOf(away);
+    await world.answer(there.createDatabase({ databaseName: 'shop' }));
+    for (const id of ['a', 'b']) await world.answer(there.transact(transactRequest('shop', { events: [{ id }] })));
+    await world.pass(1000);
+  });
+
+  it('answers from what it has as long as its lease holds, and nothing afterwards, until it is heard again', async () => {
+    expect(await told(here.databaseAt({ ...shop, at: 'cached' }))).toBe('answered');
+    cutOff();
+    await world.pass(LIMITS.leaseMs / 2);
+    expect(await told(here.databaseAt({ ...shop, at: 'cached' }))).toBe('answered');
+    expect(here.health()).toMatchObject({ readable: true });
+    await world.pass(LIMITS.leaseMs);
+    const requests: readonly (() => Promise<unknown>)[] = [
+      () => here.databaseAt({ ...shop, at: 'cached' }),
+      () => here.databaseAt({ ...shop, at: toRevision(1) }),
+      () => here.queryEvents({ ...shop, at: toRevision(1), query }),
+      () => here.listStreams({ ...shop, at: 'cached', limit: 10 }),
+      () => here.subscribe({ ...shop, selector, heartbeatMs: 1000 }),
+      () => here.awaitDatabase({ ...shop, revision: toRevision(1) }),
+      () => here.transact(transactRequest('shop', { events: [{ id: 'c' }] })),
+    ];
+    for (const request of requests) expect(await told(request())).toBe('CatalogNotConfirmed');
+    expect(here.health()).toMatchObject({ status: 'degraded', readable: false, writable: false });
+    world.network.heal();
+    await world.pass(5000);
+    for (const request of requests) expect(await told(request())).toBe('answered');
+    expect(here.health()).toMatchObject({ status: 'ok', readable: true });
+  });
+
+  it('ends the streams that it has begun', async () => {
+    const { items } = await world.answer(here.subscribe({ ...shop, selector, heartbeatMs: 1000 }));
+    const { chunks } = await world.answer(here.queryEvents({ ...shop, at: toRevision(2), query }));
+    const tail = items[Symbol.asyncIterator]();
+    const slices = chunks[Symbol.asyncIterator]();
+    expect(await world.answer(tail.next())).toMatchObject({ value: { kind: 'events' } });
+    cutOff();
+    await world.pass(2 * LIMITS.leaseMs);
+    const beat = tail.next();
+    timers.pass(1000);
+    expect(await told(beat)).toBe('CatalogNotConfirmed');
+    expect(await told(slices.next())).toBe('CatalogNotConfirmed');
+  });
+
+  it('waits no longer than whoever has asked', async () => {
+    cutOff();
+    await world.pass(2 * LIMITS.leaseMs);
+    const asking = new AbortController();
+    const asked = here.databaseAt({ databaseName: 'shop', at: 'cached', signal: asking.signal });
+    asked.catch(() => undefined);
+    await world.pass(100);
+    asking.abort(new Error('enough'));
+    await expect(asked).rejects.toThrow('enough');
+  });
+});
