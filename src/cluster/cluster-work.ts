@@ -17,12 +17,12 @@ import type { LogFeed } from './log-feed.ts';
 import type { CatalogMachine } from './machine.ts';
 import { Moves } from './moves.ts';
 import type { CatalogChange } from './node.ts';
-import { NodeOrders, type OrderAnswer } from './node-orders.ts';
+import { type NodeOrders, nodeOrders, type OrderAnswer } from './node-orders.ts';
 import type { Binding, NodeRegistration, RegisteredNode } from './outcome.ts';
 import { peersOf } from './peers.ts';
 import { PlacementDriver } from './placement-driver.ts';
 import { nodeRemoved } from './refusals.ts';
-import { Registrar, type Registration } from './registrar.ts';
+import { type Registrar, type Registration, registrar } from './registrar.ts';
 import type { Trash } from './trash.ts';
 
 export interface ClusterWorkPorts extends CorePorts {
@@ -58,8 +58,8 @@ export class ClusterWork {
     this.#ports = ports;
     this.#placements = new PlacementDriver({ ...ports, find, reviewCatalog: () => this.review(CATALOG_GROUP) });
     this.#moves = new Moves({ ...ports, find, wanted: (id) => this.#wanted(id) });
-    this.#registrar = new Registrar({ ...ports, find });
-    this.#orders = new NodeOrders({ ...ports, find });
+    this.#registrar = registrar({ ...ports, find });
+    this.#orders = nodeOrders({ ...ports, find });
     this.#balance = new LeaderBalance({ ...ports, groups: () => ports.lifecycle.openGroups });
     this.hosting = new Hosting({ ...ports, moves: this.#moves });
   }
@@ -147,7 +147,7 @@ export class ClusterWork {
 
   /** A store asks to be a node, or a node says where it is now. Answered by a later `settle`. */
   register(registration: NodeRegistration, isOwn: boolean): Promise<Registration> {
-    return this.#registrar.register(registration, isOwn);
+    return this.#registrar.ask({ registration, isOwn });
   }
 
   /** What this node knows of the cluster. */
@@ -158,7 +158,7 @@ export class ClusterWork {
 
   /** What an operator asks of a node. Answered by a later `settle`. */
   order(order: NodeOrder): Promise<OrderAnswer> {
-    return this.#orders.order(order);
+    return this.#orders.ask(order);
   }
 
   /** Whether the node was removed, and has heard of it or ended: whatever it still says is not listened to. */
