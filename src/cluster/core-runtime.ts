@@ -135,7 +135,9 @@ export class CoreRuntime implements CoreLink {
     const isKnown = (id: NodeId): boolean => id !== node && isOfCluster(id, this.#catalog, find(CATALOG_GROUP));
     const forwards = new Forwards({ ...ports, isKnown, session: seed() >>> 0, ...requests });
     this.#forwards = forwards;
-    const view = (): PlacementView => placementView(this.#catalog, find(CATALOG_GROUP), { nowMs: monotonicMs() });
+    const { replaceAfterMs } = ports.upkeep ?? {};
+    const view = (): PlacementView =>
+      placementView(this.#catalog, find(CATALOG_GROUP), { nowMs: monotonicMs(), replaceAfterMs });
     const world = { clock, random, placement, view, disk };
     this.#intake = new Intake({ machines, limits, forwards, ...world, ...requests });
     this.#reads = new ReadBarrier(requests);

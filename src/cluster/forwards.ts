@@ -111,7 +111,7 @@ export class Forwards {
     const id = this.#sent.add({ proposal, sinceMs, to, sentMs: monotonicMs() });
     const { group, payload, creates } = proposal;
     if (creates === undefined) this.#post(to, { kind: 'propose', session, id, group, payload });
-    else this.#post(to, { kind: 'create', session, id, name: creates });
+    else this.#post(to, { kind: 'create', session, id, name: creates.name });
   }
 
   /** Hands a payload to the node that leads the group. Nobody waits for what becomes of it. */

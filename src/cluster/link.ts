@@ -26,8 +26,14 @@ export interface Proposal {
   readonly tellsAdmission: boolean;
   /** Whether it is to be refused, and not forwarded, when another node leads. */
   readonly staysHere: boolean;
-  /** The name of the new database that it stands for: if another node is to take it, that one makes the payload. */
-  readonly creates?: string;
+  /** The new database that it stands for: if another node is to take it, that one makes the payload of its name. */
+  readonly creates?: NewDatabase;
+}
+
+export interface NewDatabase {
+  readonly name: string;
+  readonly databaseId: DatabaseId;
+  readonly createdAtMs: number;
 }
 
 export interface CreateRequest {

@@ -13,6 +13,8 @@ export type Liveness = Standing | 'lost';
 export interface NodeView extends Pick<RegisteredNode, 'node' | 'zone' | 'state'> {
   /** By what is heard of it as a member of the catalog: `ready` is a node that answers and has nearly all of it. */
   readonly liveness: Liveness;
+  /** Of the catalog: it had all of it when it became one (C13). */
+  readonly isVoter: boolean;
 }
 
 /** What whoever leads the catalog knows when it places databases. */

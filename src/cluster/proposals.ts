@@ -21,7 +21,14 @@ import type { Forwards } from './forwards.ts';
 import type { Group } from './group.ts';
 import type { Waiting } from './group-proposals.ts';
 import type { CoreLimits } from './limits.ts';
-import { type Commands, type CreateRequest, type DeleteRequest, isForeign, type Proposal } from './link.ts';
+import {
+  type Commands,
+  type CreateRequest,
+  type DeleteRequest,
+  isForeign,
+  type NewDatabase,
+  type Proposal,
+} from './link.ts';
 import type { Machines } from './machine.ts';
 import type { Placement, PlacementView } from './placement.ts';
 import {
@@ -145,7 +152,8 @@ export class Intake {
 
   #propose(group: Group, proposals: readonly Proposal[]): void {
     const { machines, clock, step } = this.#ports;
-    const payloads = proposals.map(({ payload }) => payload);
+    // Only who leads knows who answers: where a new database goes is decided now, however long it has waited.
+    const payloads = proposals.map(({ creates, payload }) => (creates === undefined ? payload : this.#encode(creates)));
     if (group.id !== CATALOG_GROUP) {
       // A clock that is behind repeats the last time, however far; one that cannot be written would stay for good.
       const nowMs = Math.max(0, clock.nowMs());
@@ -191,17 +199,17 @@ export class Intake {
     this.#admit(waiting, this.#diskAllows('open'), admitted);
   }
 
-  /** Identity, time and place of a new database are chosen here, once, and replicated with the entry. */
+  /** Identity and time of a new database are chosen here, once, and replicated with the entry. */
   #creation({ token, name, staysHere }: CreateRequest, createdAtMs: number): Proposal {
-    const { random, machines, placement } = this.#ports;
-    const databaseId = toDatabaseId(uuidv7(createdAtMs, random.bytes(UUID_RANDOM_BYTES)));
-    const payload = machines.encodeCreate({
-      name,
-      databaseId,
-      createdAtMs,
-      replicas: placement.replicas(this.#ports.view()),
-    });
-    return { token, group: CATALOG_GROUP, payload, tellsAdmission: false, staysHere, creates: name };
+    const databaseId = toDatabaseId(uuidv7(createdAtMs, this.#ports.random.bytes(UUID_RANDOM_BYTES)));
+    const creates = { name, databaseId, createdAtMs };
+    const payload = this.#encode(creates);
+    return { token, group: CATALOG_GROUP, payload, tellsAdmission: false, staysHere, creates };
+  }
+
+  #encode(creates: NewDatabase): Uint8Array {
+    const { machines, placement, view } = this.#ports;
+    return machines.encodeCreate({ ...creates, replicas: placement.replicas(view()) });
   }
 
   #deletion({ token, name, databaseId, staysHere }: DeleteRequest): Proposal {

@@ -122,13 +122,15 @@ export class Replication {
 
   /**
    * Opens a group that has members on other nodes, with a copy that has just begun. If the group is new, too, one of them
-   * is to lead it, another one for every group.
+   * is to lead it, another one for every group; if that one does not answer, the next.
    */
   begin({ group: id, replicas, placement }: Binding, nowMs: number): void {
     const group = replicas.length > 1 || placement > 0 ? this.#ports.touch(id) : undefined;
-    if (group === undefined || placement > 0 || replicas[id % replicas.length] !== group.self) return;
+    if (group === undefined || placement > 0) return;
     const { firstCampaignMs } = this.#ports.limits;
-    this.#campaigns.set(group, { atMs: nowMs + firstCampaignMs, againMs: replicas.length * firstCampaignMs });
+    const count = replicas.length;
+    const rank = (replicas.indexOf(group.self) + count - (id % count)) % count;
+    this.#campaigns.set(group, { atMs: nowMs + (1 + rank) * firstCampaignMs, againMs: count * firstCampaignMs });
   }
 
   /**

@@ -9,12 +9,20 @@ import type { CatalogMachine } from './machine.ts';
 import type { Binding, RegisteredNode } from './outcome.ts';
 import type { Liveness, NodeView, Placement, PlacementView } from './placement.ts';
 
-/** Places databases on so many nodes that answer, or on fewer; on this one as long as nobody is registered. */
+/**
+ * Places new databases on so many nodes, or on fewer; on this one as long as nobody is registered. Where too few can take
+ * one, those who will come back are given one beside them.
+ *
+ *   C22  Most of the nodes that a new database is placed on can take it at that moment; the others are active, vote in the
+ *        catalog, and are not lost.
+ */
 export function spreadOver(copies: number, self: NodeId): Placement {
   return {
     replicas: ({ nodes, bindings }) => {
       const takers = nodes.filter(canTake);
-      const chosen = choose(takers, [], countFor(copies, { kept: 0, free: takers.length }), loadsOf(bindings));
+      const late = nodes.filter((each) => willTake(each) && !takers.includes(each));
+      const free = takers.length + Math.min(late.length, Math.max(0, takers.length - 1));
+      const chosen = choose([...takers, ...late], [], countFor(copies, { kept: 0, free }), loadsOf(bindings));
       return chosen.length === 0 ? [replicaOf(self)] : chosen.map(({ node }) => replicaOf(node));
     },
   };
@@ -23,6 +31,11 @@ export function spreadOver(copies: number, self: NodeId): Placement {
 /** Whether the node may get what it does not hold yet: it must have been heard of, not only be registered. */
 export function canTake({ state, liveness }: NodeView): boolean {
   return state === 'active' && liveness === 'ready';
+}
+
+/** Whether the node is to be waited for: it has been heard of, and had all of the catalog, before it voted there. */
+function willTake({ state, liveness, isVoter }: NodeView): boolean {
+  return state === 'active' && isVoter && liveness !== 'lost';
 }
 
 /** Whether the node counts where it holds something already. */
@@ -50,9 +63,12 @@ export function loadsOf(bindings: readonly Binding[]): Map<NodeId, number> {
   return loads;
 }
 
+/** Who needs less to take a copy comes first. */
+const RANK: Readonly<Record<Liveness, number>> = { ready: 0, behind: 1, silent: 2, lost: 3 };
+
 /**
- * So many of the candidates, to stand beside those who stay. One after the other: in a zone with the fewest of them, then
- * one that holds the fewest databases, then the lowest number.
+ * So many of the candidates, to stand beside those who stay. One after the other: one that is ready; in a zone with the
+ * fewest of them; then one that holds the fewest databases; then the lowest number.
  */
 export function choose(
   candidates: readonly NodeView[],
@@ -61,7 +77,8 @@ export function choose(
   loads: ReadonlyMap<NodeId, number>,
 ): readonly NodeView[] {
   const chosen: NodeView[] = [];
-  const rankOf = ({ node, zone }: NodeView): readonly number[] => [
+  const rankOf = ({ node, zone, liveness }: NodeView): readonly number[] => [
+    RANK[liveness],
     [...staying, ...chosen].filter((each) => each.zone === zone).length,
     loads.get(node) ?? 0,
     node,
@@ -85,8 +102,9 @@ export function placementView(
   group: Group | undefined,
   time: { readonly nowMs: number; readonly replaceAfterMs?: number | undefined },
 ): PlacementView {
+  const voters = new Set(group?.raft.membership.voters.incoming.map(nodeOf));
   const nodes = catalog.nodes().map(({ node, zone, state }) => {
-    return { node, zone, state, liveness: livenessOf(node, group, time) };
+    return { node, zone, state, liveness: livenessOf(node, group, time), isVoter: voters.has(node) };
   });
   return { nodes, bindings: catalog.list() };
 }

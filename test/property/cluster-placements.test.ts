@@ -3,8 +3,8 @@
 // plans; groups that change as Raft would let them, in any order; what must hold is said again here, by other means.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { nodeOf } from '#base';
-import { type Binding, type NodeView, type Placing, planPlacements } from '#cluster';
+import { nodeOf, toNodeId } from '#base';
+import { type Binding, type NodeView, type Placing, planPlacements, spreadOver } from '#cluster';
 import { place, settle } from '../../src/database/catalog-placements.ts';
 import { bindingOn, holdersOf, LIVENESS, nodesOf } from '../support/cluster/layouts.ts';
 
@@ -15,6 +15,8 @@ const change = fc.record({
   node: fc.nat(8),
   liveness: fc.constantFrom(...LIVENESS),
   state: fc.constantFrom('active' as const, 'active' as const, 'leaving' as const),
+  isVoter: fc.boolean(),
+  creates: fc.boolean(),
   settles: fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }),
 });
 const cluster = fc.record({
@@ -58,6 +60,31 @@ class World {
     const moving = (bindings: readonly Binding[]): number => bindings.filter(({ isSettled }) => !isSettled).length;
     if (moving(this.bindings) > Math.max(MOVES_MAX, moving(before))) this.faults.push('more move than may');
     return placings;
+  }
+
+  /** Makes a database, as node 1 would. */
+  create(): void {
+    const nodes = spreadOver(this.copies, toNodeId(1)).replicas(this).map(nodeOf);
+    this.bindings = [...this.bindings, bindingOn(this.bindings.length + 1, nodes)];
+    const active = this.nodes.filter(({ state }) => state === 'active');
+    const ready = active.filter(({ liveness }) => liveness === 'ready').map(({ node }): number => node);
+    const fault = (what: string): unknown => this.faults.push(`new on ${nodes.join()}: ${what}`);
+    if (ready.length === 0) {
+      if (nodes.join() !== '1') fault('nobody can take it, and it is not here');
+      return;
+    }
+    const taking = nodes.filter((node) => ready.includes(node));
+    if (new Set(nodes).size !== nodes.length) fault('a node has two copies');
+    if (2 * taking.length <= nodes.length) fault('too few of them can take it');
+    if (taking.length < Math.min(ready.length, nodes.length)) fault('one that could take it is left out');
+    for (const { node, liveness, isVoter } of this.nodes.filter((each) => nodes.includes(each.node))) {
+      if (!active.some((each) => each.node === node)) fault(`node ${node} leaves`);
+      if (liveness === 'lost' || (liveness !== 'ready' && !isVoter)) fault(`node ${node} may never come`);
+    }
+    const late = active.filter(({ liveness, isVoter }) => liveness !== 'ready' && liveness !== 'lost' && isVoter);
+    const isEnough = ready.length + late.length >= this.copies && 2 * ready.length > this.copies;
+    if (isEnough && nodes.length !== this.copies) fault('it has not as many copies as wanted');
+    if (nodes.length > this.copies) fault('it has more copies than wanted');
   }
 
   /** A group may settle when whoever is to hold it answers, and enough of those who held it. */
@@ -108,13 +135,18 @@ class World {
 }
 
 describe('a cluster whose nodes come and go', () => {
-  it('never plans what would cost a database its quorum, and comes to rest with every copy where it should be (C19)', () => {
+  it('never plans what would cost a database its quorum, and comes to rest with every copy where it should be (C19, C22)', () => {
     let moves = 0;
+    let created = 0;
     const property = fc.property(cluster, (drawn) => {
       const world = new World(drawn);
-      for (const { node, liveness, state, settles } of drawn.changes) {
+      for (const { node, liveness, state, isVoter, creates, settles } of drawn.changes) {
         const at = (node % world.nodes.length) + 1;
-        world.nodes = world.nodes.map((each) => (each.node === at ? { ...each, liveness, state } : each));
+        world.nodes = world.nodes.map((each) => (each.node === at ? { ...each, liveness, state, isVoter } : each));
+        if (creates) {
+          world.create();
+          created += 1;
+        }
         moves += world.plan().length;
         world.settle((binding) => settles[binding] ?? true);
       }
@@ -147,5 +179,6 @@ describe('a cluster whose nodes come and go', () => {
     });
     fc.assert(property, { numRuns: 500 });
     expect(moves).toBeGreaterThan(500);
+    expect(created).toBeGreaterThan(500);
   });
 });

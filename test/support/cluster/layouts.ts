@@ -12,6 +12,8 @@ export interface Layout {
   readonly lost?: readonly number[];
   readonly leaving?: readonly number[];
   readonly removed?: readonly number[];
+  /** Who does not vote in the catalog. */
+  readonly learners?: readonly number[];
 }
 
 export function bindingOn(group: number, nodes: readonly number[]): Binding {
@@ -26,7 +28,8 @@ export function nodesOf({ zones, ...sets }: Layout): readonly NodeView[] {
     const node = toNodeId(at + 1);
     const liveness = (['behind', 'silent', 'lost'] as const).find((each) => sets[each]?.includes(node));
     const state = (['leaving', 'removed'] as const).find((each) => sets[each]?.includes(node));
-    return { node, zone, state: state ?? 'active', liveness: liveness ?? 'ready' } satisfies NodeView;
+    const isVoter = sets.learners?.includes(node) !== true;
+    return { node, zone, state: state ?? 'active', liveness: liveness ?? 'ready', isVoter } satisfies NodeView;
   });
 }
 
