@@ -79,7 +79,7 @@ export class ApplyTurn {
       answers.push({ kind: 'outcome', token, outcome });
     }
     for (const lost of group.proposals.takeSuperseded())
-      this.#told.push({ kind: 'refused', token: lost, error: notCommitted(group.id) });
+      this.#told.push({ kind: 'refused', token: lost, error: notCommitted(group.title) });
     this.#entryCount += 1;
     this.#bytes += entry.payload.length;
     this.#bytesOf.set(group, this.bytesOf(group) + entry.payload.length);

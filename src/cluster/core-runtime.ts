@@ -133,12 +133,9 @@ export class CoreRuntime implements CoreLink {
     const requests = { reporter, touch, absence, monotonicMs, step };
     const find = (id: GroupId): Group | undefined => this.#lifecycle.find(id);
     const isKnown = (id: NodeId): boolean => id !== node && isOfCluster(id, this.#catalog, find(CATALOG_GROUP));
-    const forwards = new Forwards({ ...ports, isKnown, session: seed() >>> 0, ...requests });
+    const forwards = new Forwards({ ...ports, isKnown, titles: this.#lifecycle, session: seed() >>> 0, ...requests });
     this.#forwards = forwards;
-    const { replaceAfterMs } = ports.upkeep ?? {};
-    const view = (): PlacementView =>
-      placementView(this.#catalog, find(CATALOG_GROUP), { nowMs: monotonicMs(), replaceAfterMs });
-    const world = { clock, random, placement, view, disk };
+    const world = { clock, random, placement, view: () => this.#view(), disk };
     this.#intake = new Intake({ machines, limits, forwards, ...world, ...requests });
     this.#reads = new ReadBarrier(requests);
     this.#leadership = new Leadership({
@@ -324,6 +321,13 @@ export class CoreRuntime implements CoreLink {
   async #cleared(group: GroupId): Promise<void> {
     await this.#cluster.hosting.cleared(group);
     this.#turns.run(() => undefined);
+  }
+
+  /** What databases are placed by. */
+  #view(): PlacementView {
+    const { monotonicMs, upkeep } = this.#ports;
+    const time = { nowMs: monotonicMs(), replaceAfterMs: upkeep?.replaceAfterMs };
+    return placementView(this.#catalog, this.#lifecycle.find(CATALOG_GROUP), time);
   }
 
   #clusterWork(): ClusterWork {

@@ -17,6 +17,7 @@ import { catalogTarget } from './catalog-voters.ts';
 import type { NodeState } from './outcome.ts';
 import type { NodeView, PlacementView } from './placement.ts';
 import { planPlacements } from './placement-plan.ts';
+import { ANEW } from './refusals.ts';
 import { answers, canTake } from './spread.ts';
 
 export type NodeOrder =
@@ -56,9 +57,6 @@ export function faultInOrder(order: NodeOrder, cluster: ClusterState): OrderFaul
   const fault = order.kind === 'replace' ? faultInSuccessor(order, cluster) : undefined;
   return fault ?? faultInLeaving(node, cluster);
 }
-
-/** What the operator of a removed node can do. */
-export const ANEW = 'a node with an empty data directory joins as a new one';
 
 function faultInSuccessor(
   { node, by }: NodeOrder & { readonly kind: 'replace' },

@@ -25,6 +25,7 @@ import {
 import { isDatabaseName } from '#model';
 import { PAYLOAD_BYTES_MAX } from '#storage';
 import type { Group } from './group.ts';
+import type { Lifecycle } from './group-lifecycle.ts';
 import type { Waiting } from './group-proposals.ts';
 import type { CoreLimits } from './limits.ts';
 import type { CreateRequest, Proposal, Token } from './link.ts';
@@ -41,6 +42,7 @@ export interface ForwardsPorts {
   readonly monotonicMs: () => number;
   readonly touch: (id: GroupId) => Group | undefined;
   readonly machines: Pick<Machines, 'faultInForwarded'>;
+  readonly titles: Pick<Lifecycle, 'titleOf'>;
   /** Whether a node is another one of the cluster. */
   readonly isKnown: (node: NodeId) => boolean;
   /** Drawn anew by each process, 0 to 2^32 - 1. */
@@ -100,11 +102,11 @@ export class Forwards {
 
   /** Asks the node that leads. */
   ask(to: NodeId, { proposal, sinceMs }: Waiting): void {
-    const { limits, monotonicMs, reporter, session } = this.#ports;
+    const { limits, monotonicMs, reporter, session, titles } = this.#ports;
     assert(!proposal.staysHere, 'What another node has asked for is not passed on', proposal.group);
     const bytes = this.#bytesTo(to) + proposal.payload.length;
     if (bytes > limits.forwardedBytesMax) {
-      reporter.refuse([proposal.token], forwardsFull(to, limits.forwardedBytesMax));
+      reporter.refuse([proposal.token], forwardsFull(titles.titleOf(proposal.group), to, limits.forwardedBytesMax));
       return;
     }
     this.#sentBytes.set(to, bytes);
@@ -165,12 +167,14 @@ export class Forwards {
 
   /** Gives up what was not answered for too long. Returns what is to be asked again. */
   expire(nowMs: number): readonly Waiting[] {
-    const { limits, reporter } = this.#ports;
+    const { limits, reporter, titles } = this.#ports;
     this.#giveUp(({ sentMs }) => sentMs <= nowMs - limits.outcomeWaitMs);
     const again = this.#again;
     this.#again = [];
     const isLate = ({ sinceMs }: Waiting): boolean => sinceMs <= nowMs - limits.leaderWaitMs;
-    for (const { proposal } of again.filter(isLate)) reporter.refuse([proposal.token], noLeader(proposal.group));
+    for (const { proposal } of again.filter(isLate)) {
+      reporter.refuse([proposal.token], noLeader(titles.titleOf(proposal.group)));
+    }
     return again.filter((waiting) => !isLate(waiting));
   }
 
@@ -205,11 +209,12 @@ export class Forwards {
   }
 
   #expect({ token, group: id, tellsAdmission }: Proposal, index: LogIndex, term: Term): void {
-    const { touch, reporter, monotonicMs } = this.#ports;
+    const { touch, reporter, monotonicMs, titles } = this.#ports;
     if (tellsAdmission) reporter.admitted(token);
     const group = touch(id);
     // It is an entry, and this node may have given its copy up meanwhile: whoever is told that might ask again.
-    if (group === undefined || group.machine.applied.index >= index) reporter.refuse([token], outcomeUnknown(id));
+    const isOver = group === undefined || group.machine.applied.index >= index;
+    if (isOver) reporter.refuse([token], outcomeUnknown(titles.titleOf(id)));
     else group.proposals.expect({ token, index, term }, monotonicMs());
   }
 
@@ -218,7 +223,10 @@ export class Forwards {
     for (const [id, sent] of this.#sent.entries()) {
       if (!isLost(sent)) continue;
       this.#remove(id);
-      this.#ports.reporter.refuse([sent.proposal.token], outcomeUnknown(sent.proposal.group));
+      this.#ports.reporter.refuse(
+        [sent.proposal.token],
+        outcomeUnknown(this.#ports.titles.titleOf(sent.proposal.group)),
+      );
     }
   }
 

@@ -47,7 +47,7 @@ import type {
 } from './node.ts';
 import type { FrontObserver } from './observer.ts';
 import type { Binding, CreateOutcome, DeleteOutcome, Outcome, TransactOutcome } from './outcome.ts';
-import { draining, notHere, payloadTooLarge } from './refusals.ts';
+import { draining, notHere, payloadTooLarge, titleOf } from './refusals.ts';
 import { Revisions } from './revisions.ts';
 
 export interface FrontPorts {
@@ -137,7 +137,7 @@ export class FrontNode implements Node {
     const binding = this.#catalog.bindingOf(group);
     return binding === undefined || this.#own(binding) !== undefined
       ? undefined
-      : notHere(group, binding.replicas.map(nodeOf));
+      : notHere(titleOf(binding.name), binding.replicas.map(nodeOf));
   }
 
   leaderOf(group: GroupId): LeaderAddress | undefined {

@@ -29,7 +29,7 @@ import { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
 import type { AppliedMark, CatalogMachine, DurableMark, Machine, Machines } from './machine.ts';
 import type { Binding } from './outcome.ts';
-import { noSuchGroup, notHere } from './refusals.ts';
+import { CATALOG_TITLE, noSuchDatabase, notHere, type Title, titleOf } from './refusals.ts';
 import type { Reporter } from './reporter.ts';
 
 export interface LifecyclePorts {
@@ -61,6 +61,8 @@ export class Lifecycle {
   readonly #awaited = new Map<GroupId, Binding>();
   /** Databases of the catalog that other nodes hold, and this one does not, or not yet. */
   readonly #elsewhere = new Map<GroupId, readonly NodeId[]>();
+  /** Of all databases of the catalog. */
+  readonly #names = new Map<GroupId, string>();
   readonly #open = new Map<GroupId, Group>();
 
   constructor(ports: LifecyclePorts, recovered: ReadonlyMap<GroupId, RecoveredGroup>) {
@@ -88,8 +90,9 @@ export class Lifecycle {
 
   /** Knows a database's group from here on; if this node is to hold it, `arrive` follows when its rows are there. */
   await(binding: Binding): void {
-    const { group: id, replicas } = binding;
+    const { group: id, name, replicas } = binding;
     assert(!this.isHere(id), 'A group that is here is not awaited', id);
+    this.#names.set(id, name);
     this.#elsewhere.set(id, this.nodesOf(replicas));
     if (this.own(binding) === undefined) this.#awaited.delete(id);
     else this.#awaited.set(id, binding);
@@ -139,7 +142,12 @@ export class Lifecycle {
   /** Why a group is not on this node. */
   absence(id: GroupId): DatabaseError {
     const nodes = this.#elsewhere.get(id);
-    return nodes === undefined ? noSuchGroup(id) : notHere(id, nodes);
+    return nodes === undefined ? noSuchDatabase(this.titleOf(id)) : notHere(this.titleOf(id), nodes);
+  }
+
+  /** What the group is called towards clients. */
+  titleOf(id: GroupId): Title {
+    return id === CATALOG_GROUP ? CATALOG_TITLE : titleOf(this.#names.get(id));
   }
 
   /** Whether the log holds something of a group that was neither opened nor removed since the start. */
@@ -186,6 +194,7 @@ export class Lifecycle {
   /** The catalog has the database no more. */
   forget(id: GroupId): void {
     this.#elsewhere.delete(id);
+    this.#names.delete(id);
   }
 
   #openWith(id: GroupId, self: ReplicaId, machine: Machine): Group {
@@ -200,7 +209,7 @@ export class Lifecycle {
     const clock = { nowMs: monotonicMs(), seed: seed() };
     const { membership, index: membershipIndex } = machine.members;
     const raft = openReplica(config, membership, { hardState, base, entries, membershipIndex }, clock);
-    const group = new Group(id, raft, machine);
+    const group = new Group({ id, title: this.titleOf(id) }, raft, machine);
     this.#open.set(id, group);
     opened(group, tail);
     // Nobody else can lead: no need to wait for the election deadline.

@@ -8,9 +8,12 @@ import { Backlog } from './backlog.ts';
 import { GroupProposals } from './group-proposals.ts';
 import { GroupReads } from './group-reads.ts';
 import type { AppliedMark, Machine } from './machine.ts';
+import type { Title } from './refusals.ts';
 
 export class Group {
   readonly id: GroupId;
+  /** What it is called towards clients. */
+  readonly title: Title;
   readonly machine: Machine;
   readonly proposals: GroupProposals = new GroupProposals();
   readonly reads: GroupReads = new GroupReads();
@@ -21,8 +24,9 @@ export class Group {
   #isOpen = true;
   #logStart: LogIndex;
 
-  constructor(id: GroupId, raft: RaftState, machine: Machine) {
+  constructor({ id, title }: { readonly id: GroupId; readonly title: Title }, raft: RaftState, machine: Machine) {
     this.id = id;
+    this.title = title;
     this.machine = machine;
     this.#raft = raft;
     this.#written = machine.applied;

@@ -27,7 +27,7 @@ import type { Machines } from './machine.ts';
 import type { Moves } from './moves.ts';
 import type { CatalogChange } from './node.ts';
 import type { Binding } from './outcome.ts';
-import { noSuchGroup, notHere, outcomeUnknown } from './refusals.ts';
+import { noSuchDatabase, notHere, outcomeUnknown, titleOf } from './refusals.ts';
 import type { Trash } from './trash.ts';
 
 export interface HostingPorts {
@@ -108,12 +108,13 @@ export class Hosting {
   #end({ kind, binding }: Exclude<CatalogChange, { readonly kind: 'registered' }>, turn: ApplyTurn): void {
     const { lifecycle, trash, closed } = this.#ports;
     const { group, replicas } = binding;
+    const title = titleOf(binding.name);
     trash.mark(turn.batch, group);
     turn.ended.push(group);
     const open =
       kind === 'deleted'
-        ? lifecycle.remove(group, noSuchGroup(group))
-        : lifecycle.remove(group, notHere(group, lifecycle.nodesOf(replicas)), outcomeUnknown(group));
+        ? lifecycle.remove(group, noSuchDatabase(title))
+        : lifecycle.remove(group, notHere(title, lifecycle.nodesOf(replicas)), outcomeUnknown(title));
     if (open !== undefined) closed(open);
   }
 }

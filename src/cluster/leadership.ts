@@ -101,9 +101,9 @@ export class Leadership {
       if (group.isAlone || group.proposals.count + group.reads.count === 0) continue;
       const lateMs = nowMs - limits.leaderWaitMs;
       const late = [...group.proposals.takeLate(lateMs), ...group.reads.takeLate(lateMs)];
-      reporter.refuse(late, noLeader(group.id));
+      reporter.refuse(late, noLeader(group.title));
       const unknown = group.proposals.takeUnknown(nowMs - limits.outcomeWaitMs);
-      reporter.refuse(unknown, outcomeUnknown(group.id));
+      reporter.refuse(unknown, outcomeUnknown(group.title));
     }
   }
 

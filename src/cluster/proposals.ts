@@ -146,7 +146,7 @@ export class Intake {
     const { leader } = group;
     const { proposal, sinceMs } = waiting;
     if (leader === undefined || group.leads) group.proposals.wait(proposal, sinceMs);
-    else if (proposal.staysHere) this.#refuse(proposal, notLeader(group.id, nodeOf(leader)));
+    else if (proposal.staysHere) this.#refuse(proposal, notLeader(group.title, nodeOf(leader)));
     else this.#ports.forwards.ask(nodeOf(leader), waiting);
   }
 
@@ -178,10 +178,12 @@ export class Intake {
     const { limits } = this.#ports;
     const { commit, applied } = group.raft;
     if (commit - applied > limits.backlogEntriesMax || group.backlog.bytes > limits.backlogBytesMax) {
-      return backlogFull(commit - applied, group.backlog.bytes);
+      return backlogFull(group.title, commit - applied, group.backlog.bytes);
     }
     const waiting = group.proposals.waitingBytes + payload.length;
-    return !group.isReady && waiting > limits.waitingBytesMax ? waitingFull(limits.waitingBytesMax) : undefined;
+    return !group.isReady && waiting > limits.waitingBytesMax
+      ? waitingFull(group.title, limits.waitingBytesMax)
+      : undefined;
   }
 
   /** The refusal when the disk is worse than `worst`. */
@@ -221,13 +223,13 @@ export class Intake {
 function describe(group: Group, refusal: Refusal): DatabaseError {
   switch (refusal.kind) {
     case 'uncommitted-full':
-      return uncommittedFull(refusal.bytesMax);
+      return uncommittedFull(group.title, refusal.bytesMax);
     case 'not-leader':
-      return refusal.leader === undefined ? noLeader(group.id) : notLeader(group.id, nodeOf(refusal.leader));
+      return refusal.leader === undefined ? noLeader(group.title) : notLeader(group.title, nodeOf(refusal.leader));
     case 'transferring':
     case 'no-answer':
     case 'reads-full':
-      return noLeader(group.id);
+      return noLeader(group.title);
     default:
       return unreachable(refusal);
   }

@@ -77,7 +77,7 @@ export class ReadBarrier {
     const tokens = group.reads.answered(id);
     // The leader is another one, or not known yet: the read asks again.
     if (refusal.kind === 'not-leader') return this.#wait(group, tokens);
-    const error = refusal.kind === 'reads-full' ? readsFull(refusal.countMax) : noLeader(group.id);
+    const error = refusal.kind === 'reads-full' ? readsFull(group.title, refusal.countMax) : noLeader(group.title);
     this.#ports.reporter.refuse(tokens, error);
   }
 

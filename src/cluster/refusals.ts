@@ -1,14 +1,28 @@
 /**
  * Why the runtime takes something not in: each refusal with its stable name in `details.reason`, what was found, and
  * when to try again. A refused proposal was not appended anywhere.
+ *
+ * Clients read them: a group is named by what it holds (`Title`), and not by its number.
  */
-import { DatabaseError, type GroupId, INSTANT_SECONDS_MAX, type NodeId } from '#base';
+import { DatabaseError, INSTANT_SECONDS_MAX, type NodeId } from '#base';
 import type { DiskLevel } from '#storage';
-import { ANEW } from './decommission.ts';
 
 /** About one sync: what waits now has mostly been written by then. */
 const RETRY_AFTER_MS = 50;
 const DISK_RETRY_AFTER_MS = 5000;
+
+/** What the operator of a removed node can do. */
+export const ANEW = 'a node with an empty data directory joins as a new one';
+
+/** What a group holds, to be read behind an article: `database "shop"`, `catalog`. */
+export type Title = string;
+
+export const CATALOG_TITLE: Title = 'catalog';
+
+/** Of a database; without a name of one that is not known, or not any more. */
+export function titleOf(name: string | undefined): Title {
+  return name === undefined ? 'database' : `database ${JSON.stringify(name)}`;
+}
 
 export function draining(): DatabaseError {
   const message = 'The node is draining and takes no more requests; another node, or this one after its restart, will';
@@ -20,8 +34,8 @@ export function nodeRemoved(node: NodeId): DatabaseError {
   return new DatabaseError('unavailable', message, { details: { reason: 'NodeRemoved' } });
 }
 
-export function noSuchGroup(group: GroupId): DatabaseError {
-  const message = `Group ${group} holds no database on this node; it was deleted, or never created`;
+export function noSuchDatabase(title: Title): DatabaseError {
+  const message = `The ${title} was deleted, or never created`;
   return new DatabaseError('not_found', message, { details: { reason: 'DatabaseNotFound' } });
 }
 
@@ -50,34 +64,34 @@ export function payloadTooLarge(bytes: number, bytesMax: number): DatabaseError 
   return new DatabaseError('too_large', message, { details: { reason: 'EntryTooLarge' } });
 }
 
-export function uncommittedFull(bytesMax: number): DatabaseError {
-  const message = `${bytesMax} bytes of this database already wait for the disk; send again when some are committed`;
+export function uncommittedFull(title: Title, bytesMax: number): DatabaseError {
+  const message = `${bytesMax} bytes of the ${title} already wait for the disk; send again when some are committed`;
   return refused('UncommittedBytes', message, RETRY_AFTER_MS);
 }
 
-export function backlogFull(entries: number, bytes: number): DatabaseError {
-  const message = `${entries} entries (${bytes} bytes) of this database are committed and wait to be applied; send again when some are`;
+export function backlogFull(title: Title, entries: number, bytes: number): DatabaseError {
+  const message = `${entries} entries (${bytes} bytes) of the ${title} are committed and wait to be applied; send again when some are`;
   return refused('ApplyBacklog', message, RETRY_AFTER_MS);
 }
 
-export function waitingFull(bytesMax: number): DatabaseError {
-  const message = `${bytesMax} bytes of this database already wait for its election; send again when it has a leader`;
+export function waitingFull(title: Title, bytesMax: number): DatabaseError {
+  const message = `${bytesMax} bytes of the ${title} already wait for its election; send again when it has a leader`;
   return refused('WaitingBytes', message, RETRY_AFTER_MS);
 }
 
-export function forwardsFull(leader: NodeId, bytesMax: number): DatabaseError {
-  const message = `${bytesMax} bytes wait for node ${leader}, which leads this database, to take them in; send again when it has taken some`;
+export function forwardsFull(title: Title, leader: NodeId, bytesMax: number): DatabaseError {
+  const message = `${bytesMax} bytes wait for node ${leader}, which leads the ${title}, to take them in; send again when it has taken some`;
   return refused('ForwardedBytes', message, RETRY_AFTER_MS);
 }
 
-export function readsFull(countMax: number): DatabaseError {
-  const message = `${countMax} reads of this database already wait for its leader to be confirmed; send again`;
+export function readsFull(title: Title, countMax: number): DatabaseError {
+  const message = `${countMax} reads of the ${title} already wait for its leader to be confirmed; send again`;
   return refused('PendingReads', message, RETRY_AFTER_MS);
 }
 
 /** Another node leads, and takes what was asked for. */
-export function notLeader(group: GroupId, leader: NodeId): DatabaseError {
-  const message = `This node does not lead group ${group}; node ${leader} does, send there`;
+export function notLeader(title: Title, leader: NodeId): DatabaseError {
+  const message = `This node does not lead the ${title}; node ${leader} does, send there`;
   return new DatabaseError('not_leader', message, { details: { reason: 'NotLeader', leaderNode: leader } });
 }
 
@@ -96,27 +110,27 @@ export function malformedForward(fault: string): DatabaseError {
 }
 
 /** This node holds no replica of the group. */
-export function notHere(group: GroupId, nodes: readonly NodeId[]): DatabaseError {
-  const message = `This node holds no replica of group ${group}; nodes ${nodes.join(', ')} do, send there`;
+export function notHere(title: Title, nodes: readonly NodeId[]): DatabaseError {
+  const message = `This node holds no copy of the ${title}; nodes ${nodes.join(', ')} do, send there`;
   return new DatabaseError('not_leader', message, { details: { reason: 'NotReplica' } });
 }
 
 /** It became an entry, and then its leader lost the lead: nobody here can tell what became of it. */
-export function outcomeUnknown(group: GroupId): DatabaseError {
-  const message = `Group ${group} changed its leader before this was answered: it may be committed or not. Repeat it with the same transaction_id, and the answer is the recorded one if there is one`;
+export function outcomeUnknown(title: Title): DatabaseError {
+  const message = `The ${title} changed its leader before this was answered: it may be committed or not. Repeat it with the same transaction_id, and the answer is the recorded one if there is one`;
   return new DatabaseError('unavailable', message, { details: { reason: 'OutcomeUnknown' } });
 }
 
 /** It was an entry, and another one was committed in its place. */
-export function notCommitted(group: GroupId): DatabaseError {
-  const message = `Group ${group} changed its leader, and the new one has written something else in the place of this: it is not committed; send again`;
+export function notCommitted(title: Title): DatabaseError {
+  const message = `The ${title} changed its leader, and the new one has written something else in the place of this: it is not committed; send again`;
   return new DatabaseError('unavailable', message, {
     details: { reason: 'NotCommitted', retryAfterMs: RETRY_AFTER_MS },
   });
 }
 
-export function noLeader(group: GroupId): DatabaseError {
-  return new DatabaseError('unavailable', `Group ${group} has no leader; send again`, {
+export function noLeader(title: Title): DatabaseError {
+  return new DatabaseError('unavailable', `The ${title} has no leader; send again`, {
     details: { reason: 'NoLeader', retryAfterMs: RETRY_AFTER_MS },
   });
 }

@@ -2,9 +2,9 @@
 import type { NodeId } from '#base';
 import { faultInRegistration, isSame } from '#database';
 import { CatalogAsks, type CatalogAsksPorts, later, type Passed } from './catalog-asks.ts';
-import { ANEW } from './decommission.ts';
 import type { Machines } from './machine.ts';
 import type { NodeRegistration, RegisteredNode } from './outcome.ts';
+import { ANEW } from './refusals.ts';
 
 export interface AskedRegistration {
   readonly registration: NodeRegistration;

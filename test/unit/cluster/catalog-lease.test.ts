@@ -1,10 +1,10 @@
 // Goal: the front believes its catalog for a time that counts from the question, asks once for all who wait, and says what
 // is wrong when nobody answers (C21). Method: a clock and a leader in the hands of the test.
 import { describe, expect, it } from 'vitest';
-import { DatabaseError, toGroupId } from '#base';
+import { DatabaseError } from '#base';
 import { LIMITS } from '#cluster';
 import { CatalogLease } from '../../../src/cluster/catalog-lease.ts';
-import { draining, noLeader } from '../../../src/cluster/refusals.ts';
+import { CATALOG_TITLE, draining, noLeader } from '../../../src/cluster/refusals.ts';
 
 const limits = { leaseMs: 8000, leaseRenewMs: 1000 };
 
@@ -104,7 +104,7 @@ describe('the lease of the catalog (C21)', () => {
     const catalog = new Catalog();
     const first = outcomeOf(catalog.lease.take());
     catalog.nowMs += 5000;
-    catalog.questions[0]?.fail(noLeader(toGroupId(0)));
+    catalog.questions[0]?.fail(noLeader(CATALOG_TITLE));
     expect(await first).toMatchObject({
       code: 'unavailable',
       message: expect.stringContaining('5.0 s, since it started'),
@@ -114,7 +114,7 @@ describe('the lease of the catalog (C21)', () => {
     expect(catalog.lease.isLost).toBe(false);
     catalog.nowMs += 9200;
     const second = outcomeOf(catalog.lease.take());
-    catalog.questions.at(-1)?.fail(noLeader(toGroupId(0)));
+    catalog.questions.at(-1)?.fail(noLeader(CATALOG_TITLE));
     expect(await second).toMatchObject({ message: expect.stringMatching(/for 9\.2 s, so .* send to another node/) });
   });
 
@@ -123,7 +123,7 @@ describe('the lease of the catalog (C21)', () => {
     await catalog.hold();
     catalog.nowMs += 1000;
     expect(catalog.lease.take()).toBeUndefined();
-    catalog.questions.at(-1)?.fail(noLeader(toGroupId(0)));
+    catalog.questions.at(-1)?.fail(noLeader(CATALOG_TITLE));
     await Promise.resolve();
     expect(catalog.lease.isLost).toBe(false);
     catalog.nowMs += 7000;

@@ -19,13 +19,15 @@ const BINDING = {
 
 describe('refusalBy (V6)', () => {
   it('says that the database was deleted when its group is gone', () => {
-    expect(refusalBy(BINDING, new DatabaseError('not_found', 'Group 7 holds no database'))).toMatchObject({
+    expect(
+      refusalBy(BINDING, new DatabaseError('not_found', 'The database was deleted, or never created')),
+    ).toMatchObject({
       code: 'not_found',
       message: 'The database "shop" was deleted',
     });
   });
 
-  it.each([new DatabaseError('unavailable', 'Group 7 has no leader'), new TypeError('a bug')])(
+  it.each([new DatabaseError('unavailable', 'The database "shop" has no leader'), new TypeError('a bug')])(
     'passes on what is not about the instance: %s',
     (failure) => {
       expect(refusalBy(BINDING, failure)).toBe(failure);
