@@ -11,7 +11,7 @@ from the first time that what it counts happens.
 A label with a bound names so many values. A counter or a histogram adds up the rest as \`other\`; a gauge leaves the rest
 out, because a level of several things means nothing. Only \`cairn_database_revision\` names databases: of those that exist
 the first by name, as many as its label may name. One that is deleted is gone at the next scrape, and another one has its
-place.
+place. A node that was removed from the cluster has no series any more; what it may still send counts as \`unknown\`.
 
 What is scraped is at most a second old: all who ask within a second get the same answer. A connection is closed after
 one answer, and after 10 s in any case; one more than 32 at a time is closed as it comes.

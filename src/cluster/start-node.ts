@@ -2,7 +2,7 @@
  * Starts a node: opens its data directory, starts the thread of the core (which starts the thread of the log), and
  * hands back the front.
  */
-import { type Address, DatabaseError, type GroupId, type Revision, toRevision } from '#base';
+import { type Address, DatabaseError, type GroupId, type NodeId, type Revision, toRevision } from '#base';
 import { DatabaseReader } from '#database';
 import type { KvReader } from '#kv';
 import type { Logger, Metrics } from '#observability';
@@ -16,9 +16,10 @@ import { FrontNode } from './front-node.ts';
 import { Joining } from './joining.ts';
 import { type CoreLimits, LIMITS } from './limits.ts';
 import { nativeCrc32, nativeRandom, nativeSha256, wallClock } from './native.ts';
-import type { Node } from './node.ts';
+import type { CatalogMirror, Node } from './node.ts';
 import { observeFront, observeMeasures } from './observer.ts';
-import { observePeers } from './peer/peer-measures.ts';
+import type { RegisteredNode } from './outcome.ts';
+import { type PeerMeasures, PeerMetrics } from './peer/peer-measures.ts';
 import { nodeRemoved } from './refusals.ts';
 import { watchSizes } from './size-watch.ts';
 import { watchTables } from './table-watch.ts';
@@ -61,7 +62,9 @@ export interface NodeOptions {
 export async function startNode(options: NodeOptions): Promise<Node> {
   const { dataDirectory, logger, metrics, name, walSegmentBytes = SEGMENT_BYTES_DEFAULT } = options;
   const onFatal = (failure: unknown): void => stopProcess({ logger, dataDirectory }, 'core', failure);
-  const listeners = { onFatal, onMeasures: observeMeasures(metrics), onPeers: observePeers(metrics, logger) };
+  const peers = new PeerMetrics(metrics, logger);
+  const onPeers = (measures: PeerMeasures): void => peers.show(measures);
+  const listeners = { onFatal, onMeasures: observeMeasures(metrics), onPeers };
   // It loads its modules while the directory is looked at here.
   const core = CoreThread.start(options.coreWorker, listeners);
   const joining = new Joining(options, core);
@@ -84,16 +87,11 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     await Promise.all([store.close(), guard.close()]);
     throw failure;
   });
-  // Whoever has founded a cluster is its node 1, and may be alone in it; every other one has joined.
-  if (links === undefined && (identity.node > 1 || catalog.nodes.length > 1)) {
+  const fault = faultIn(catalog.nodes, identity.node, links !== undefined);
+  if (fault !== undefined) {
     await core.abandon();
     await Promise.all([store.close(), guard.close()]);
-    throw peerPortMissing();
-  }
-  if (catalog.nodes.some(({ node, state }) => node === identity.node && state === 'removed')) {
-    await core.abandon();
-    await Promise.all([store.close(), guard.close()]);
-    throw nodeRemoved(identity.node);
+    throw fault;
   }
   const look = watchDisk({ guard, link: core, logger, metrics });
   const looking = setInterval(() => {
@@ -105,7 +103,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   }, DISK_CHECK_MS);
   const scrub = watchTables({ dataDirectory, storeDirectory: places.storeDirectory, logger, metrics });
   const sizes = watchSizes({ ...places, logger, metrics });
-  return new FrontNode({
+  const front = new FrontNode({
     link: core,
     reader: store,
     identity,
@@ -124,6 +122,25 @@ export async function startNode(options: NodeOptions): Promise<Node> {
       await Promise.all([store.close(), guard.close()]);
     },
   });
+  forgetRemoved(front.catalog, peers);
+  return front;
+}
+
+function forgetRemoved(catalog: CatalogMirror, peers: PeerMetrics): void {
+  const look = ({ node, state }: RegisteredNode): void => {
+    if (state === 'removed') peers.forget(node);
+  };
+  for (const node of catalog.nodes()) look(node);
+  catalog.onChange((change) => {
+    if (change.kind === 'registered') look(change.node);
+  });
+}
+
+/** Why the node cannot be what the catalog says that it is. */
+function faultIn(nodes: readonly RegisteredNode[], self: NodeId, hasLinks: boolean): DatabaseError | undefined {
+  // Whoever has founded a cluster is its node 1, and may be alone in it; every other one has joined.
+  if (!hasLinks && (self > 1 || nodes.length > 1)) return peerPortMissing();
+  return nodes.some(({ node, state }) => node === self && state === 'removed') ? nodeRemoved(self) : undefined;
 }
 
 function peerPortMissing(): DatabaseError {

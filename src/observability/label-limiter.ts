@@ -24,6 +24,11 @@ export class LabelLimiter {
     return this.#beyond(name, labels).length === 0;
   }
 
+  /** Gives the place of a value to another, wherever it has one. */
+  forget(label: string, value: string): void {
+    for (const [key, seen] of this.#seen) if (key.endsWith(` ${label}`)) seen.delete(value);
+  }
+
   /** The labels whose value is beyond their bound. */
   #beyond(name: MetricName, labels: Labels): readonly string[] {
     const bounds: Readonly<Record<string, LabelBound>> = definitionOf(name).labels;

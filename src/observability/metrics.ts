@@ -48,6 +48,11 @@ export interface Metrics {
    */
   setSeries<N extends GaugeName>(name: N, series: Iterable<Series<N>>): void;
   histogram<N extends HistogramName>(name: N, labels: HistogramLabels[N]): Observe;
+  /**
+   * Shows nothing more of a node that is gone, and gives its place under the bound to another. Whoever has kept a child of
+   * it must not use it any more.
+   */
+  forgetPeer(peer: string): void;
   /** Called before every scrape; a failure fails the scrape, so that it is seen. */
   beforeScrape(collect: () => void | Promise<void>): void;
   /** The text that Prometheus reads. */
@@ -88,12 +93,19 @@ export function createMetrics(options: { readonly runtime: boolean }): Metrics {
       }
     },
     histogram: (name, labels) => observationsOf.child(name, limiter.within(name, labels)),
+    forgetPeer: (peer) => {
+      limiter.forget(PEER, peer);
+      const isOfPeer = (labels: Labels): boolean => labels[PEER] === peer;
+      for (const { name, labels } of countOf.forget(isOfPeer)) counters(name).remove(labels);
+      for (const { name, labels } of levelOf.forget(isOfPeer)) gauges(name).remove(labels);
+      for (const { name, labels } of observationsOf.forget(isOfPeer)) histograms(name).remove(labels);
+    },
     beforeScrape: (collect) => {
       collectors.push(collect);
     },
     render: async () => {
       for (const collect of collectors) await collect();
-      for (const { all } of [countOf, levelOf, observationsOf]) for (const child of all()) child.handOver();
+      for (const { all } of [countOf, levelOf, observationsOf]) for (const { child } of all()) child.handOver();
       return { contentType: registry.contentType, body: await registry.metrics() };
     },
   };
@@ -101,23 +113,44 @@ export function createMetrics(options: { readonly runtime: boolean }): Metrics {
 
 type Labels = Record<string, string>;
 
+/** The label that names another node. */
+const PEER = 'peer';
+
 const UNSHOWN: Level = { set: () => undefined, move: () => undefined };
+
+interface Kept<Name, Child> {
+  readonly name: Name;
+  readonly labels: Labels;
+  readonly child: Child;
+}
+
+interface KeptByLabels<Name, Child> {
+  readonly child: (name: Name, labels: Labels) => Child;
+  readonly all: () => Iterable<Kept<Name, Child>>;
+  /** Forgets those with such labels, and returns them. */
+  readonly forget: (isGone: (labels: Labels) => boolean) => readonly Kept<Name, Child>[];
+}
 
 /** Children by metric and labels: whoever asks for the same ones again gets the same child. */
 function keptByLabels<Name extends string, Child>(
   make: (name: Name, labels: Labels) => Child,
-): { readonly child: (name: Name, labels: Labels) => Child; readonly all: () => Iterable<Child> } {
-  const kept = new Map<string, Child>();
+): KeptByLabels<Name, Child> {
+  const kept = new Map<string, Kept<Name, Child>>();
   const child = (name: Name, labels: Labels): Child => {
     const pairs = Object.entries(labels).map((pair) => JSON.stringify(pair));
     const key = `${name} ${pairs.toSorted().join()}`;
     const known = kept.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined) return known.child;
     const made = make(name, labels);
-    kept.set(key, made);
+    kept.set(key, { name, labels, child: made });
     return made;
   };
-  return { child, all: () => kept.values() };
+  const forget = (isGone: (labels: Labels) => boolean): readonly Kept<Name, Child>[] => {
+    const gone = [...kept].filter(([, { labels }]) => isGone(labels));
+    for (const [key] of gone) kept.delete(key);
+    return gone.map(([, each]) => each);
+  };
+  return { child, all: () => kept.values(), forget };
 }
 
 interface MetricShape {

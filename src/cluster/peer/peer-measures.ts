@@ -128,20 +128,38 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
   }
 }
 
-/** Shows in the front what was gathered. */
-export function observePeers(metrics: Metrics, logger: Logger): (measures: PeerMeasures) => void {
-  const behind = metrics.gauge('cairn_raft_members_behind', {});
-  return ({ nodes, notes, begun, endings, membersBehind }) => {
-    behind.set(membersBehind);
+/** Shows in the front what was gathered. A node that was removed is shown no more; what it still sends, as of nobody known. */
+export class PeerMetrics {
+  readonly #metrics: Metrics;
+  readonly #logger: Logger;
+  readonly #removed = new Set<NodeId>();
+
+  constructor(metrics: Metrics, logger: Logger) {
+    this.#metrics = metrics;
+    this.#logger = logger;
+  }
+
+  forget(node: NodeId): void {
+    this.#removed.add(node);
+    this.#metrics.forgetPeer(String(node));
+  }
+
+  show({ nodes, notes, begun, endings, membersBehind }: PeerMeasures): void {
+    const [metrics, logger] = [this.#metrics, this.#logger];
+    metrics.gauge('cairn_raft_members_behind', {}).set(membersBehind);
     for (const { way, group, node } of begun) logger.info('snapshot-begins', { way, group, peer: node });
     for (const ending of endings) showEnding(metrics, logger, ending);
-    for (const [node, measures] of nodes) show(metrics, node === undefined ? UNKNOWN : String(node), measures);
+    for (const [node, measures] of nodes) {
+      if (node === undefined) show(metrics, UNKNOWN, measures);
+      else if (this.#removed.has(node)) show(metrics, UNKNOWN, { ...measures, isActive: undefined, roundTripsMs: [] });
+      else show(metrics, String(node), measures);
+    }
     for (const { event, node, reason } of notes) {
       const fields = { ...(node === undefined ? {} : { peer: node }), reason };
       if (event === 'peer-reached') logger.info(event, fields);
       else logger.warn(event, fields);
     }
-  };
+  }
 }
 
 function show(metrics: Metrics, peer: string, measures: Readonly<NodeMeasures>): void {

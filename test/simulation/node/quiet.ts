@@ -15,6 +15,7 @@ export const quietMetrics: Metrics = {
   gauge: () => ({ set: nothing, move: nothing }),
   histogram: () => ({ observe: nothing }),
   setSeries: nothing,
+  forgetPeer: nothing,
   beforeScrape: nothing,
   render: () => Promise.resolve({ contentType: 'text/plain', body: '' }),
 };

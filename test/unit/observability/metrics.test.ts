@@ -75,6 +75,28 @@ test('series that are set together replace those before, as many as the label ma
   ]);
 });
 
+test('a node that is gone has no series any more, and its place is free (O1)', async () => {
+  const metrics = createMetrics({ runtime: false });
+  const show = (peer: string): void => {
+    metrics.counter('cairn_peer_sent_bytes_total', { peer }).add(10);
+    metrics.gauge('cairn_peer_active', { peer }).set(1);
+    metrics.histogram('cairn_peer_round_trip_time_seconds', { peer }).observe(0.001);
+  };
+  for (let i = 0; i < 64; i++) show(`${i}`);
+  await metrics.render();
+  metrics.forgetPeer('7');
+  expect((await metrics.render()).body).not.toContain('peer="7"');
+  show('next');
+  const { body } = await metrics.render();
+  expect(seriesOf('cairn_peer_active', body)).toHaveLength(64);
+  expect(body).toContain('cairn_peer_active{peer="next"} 1');
+  expect(body).not.toContain('peer="other"');
+  // Whoever comes back under the same name begins anew.
+  metrics.forgetPeer('8');
+  show('8');
+  expect((await metrics.render()).body).toContain('cairn_peer_sent_bytes_total{peer="8"} 10');
+});
+
 function seriesOf(name: string, body: string): readonly string[] {
   return body.split('\n').filter((line) => line.startsWith(`${name}{`));
 }

@@ -17,7 +17,7 @@ import {
 } from '#cluster';
 import { createMetrics, type LogFields, type Logger, silentLogger } from '#observability';
 import { openPeerLinks } from '#transport/peer';
-import { observePeers, PeerMeasureGatherer } from '../../../../src/cluster/peer/peer-measures.ts';
+import { PeerMeasureGatherer, PeerMetrics } from '../../../../src/cluster/peer/peer-measures.ts';
 import { reply, say } from '../../../support/cluster/peer-pair.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { CLUSTER, numbered, placeOf, QUICK } from '../../../support/peer-nodes.ts';
@@ -176,7 +176,7 @@ describe('what links tell', () => {
     const lines: [string, LogFields | undefined][] = [];
     const line = (event: string, fields?: LogFields): number => lines.push([event, fields]);
     const logger: Logger = { ...silentLogger, info: line, warn: line };
-    const showNorth = observePeers(metrics, logger);
+    const shown = new PeerMetrics(metrics, logger);
     north.mail.send(SOUTH.node, beats(1));
     await eventually(() => expect(south.heard).toHaveLength(50));
     south.mail.send(NORTH.node, [reply(1, { kind: 'beat-ack', term: TERM, round: 0 })]);
@@ -187,7 +187,7 @@ describe('what links tell', () => {
     };
     await eventually(async () => {
       const measures = north.gatherer.take();
-      if (measures !== undefined) showNorth(structuredClone(measures));
+      if (measures !== undefined) shown.show(structuredClone(measures));
       const value = await read();
       expect(value('cairn_peer_round_trip_time_seconds_count{peer="2"}')).toBeGreaterThan(0);
     });
@@ -204,9 +204,20 @@ describe('what links tell', () => {
     await eventually(() => expect(north.lost).toEqual([SOUTH.node]));
     const measures = north.gatherer.take();
     expect(measures?.notes.map(({ event }) => event)).toEqual(['peer-lost']);
-    if (measures !== undefined) showNorth(measures);
+    if (measures !== undefined) shown.show(measures);
     expect((await read())('cairn_peer_active{peer="2"}')).toBe(0);
     expect(lines.at(-1)?.[0]).toBe('peer-lost');
+
+    // It is removed, and somebody still speaks for it.
+    shown.forget(SOUTH.node);
+    expect((await metrics.render()).body).not.toContain('peer="2"');
+    const failures = (await read())('cairn_peer_received_failures_total{peer="unknown"}');
+    north.gatherer.receiveFailed(SOUTH.node);
+    north.gatherer.active(SOUTH.node, true);
+    const late = north.gatherer.take();
+    if (late !== undefined) shown.show(late);
+    expect((await metrics.render()).body).not.toContain('peer="2"');
+    expect((await read())('cairn_peer_received_failures_total{peer="unknown"}')).toBe(failures + 1);
   });
 
   it('tells of snapshots: their bytes, how long they took, and lines at begin and end', async () => {
@@ -222,7 +233,7 @@ describe('what links tell', () => {
     const line = (event: string, fields?: LogFields): number => lines.push([event, fields]);
     const measures = gatherer.take();
     expect(measures).toBeDefined();
-    if (measures !== undefined) observePeers(metrics, { ...silentLogger, info: line, warn: line })(measures);
+    if (measures !== undefined) new PeerMetrics(metrics, { ...silentLogger, info: line, warn: line }).show(measures);
     const { body } = await metrics.render();
     expect(body).toContain('cairn_raft_snapshot_bytes_total{peer="2",way="sent"} 1000');
     expect(body).toContain('cairn_raft_snapshot_failures_total{way="sent"} 1');
