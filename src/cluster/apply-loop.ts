@@ -160,9 +160,10 @@ export class ApplyLoop {
     const { index, term, payload, membership } = entry;
     const outcome = group.machine.apply({ index, term, payload, answers, membership });
     this.#turn.add(group, entry, outcome);
-    if (outcome === undefined || !isChange(outcome)) return;
-    this.#turn.changes.push(outcome);
-    this.#ports.change(outcome, this.#turn);
+    for (const change of outcome === undefined ? NO_CHANGES : changesOf(outcome)) {
+      this.#turn.changes.push(change);
+      this.#ports.change(change, this.#turn);
+    }
   }
 
   /** Installs the next part of a snapshot, if there is one. */
@@ -225,7 +226,17 @@ export class ApplyLoop {
   }
 }
 
-function isChange(outcome: Outcome): outcome is CatalogChange {
+const NO_CHANGES: readonly CatalogChange[] = [];
+
+/** What an outcome changes for others. To them a recovered database is one that was deleted and created anew. */
+function changesOf(outcome: Outcome): readonly CatalogChange[] {
   const { kind } = outcome;
-  return kind === 'created' || kind === 'deleted' || kind === 'moved' || kind === 'registered';
+  if (kind === 'recovered') {
+    return [
+      { kind: 'deleted', binding: outcome.before },
+      { kind: 'created', binding: outcome.binding },
+    ];
+  }
+  const isChange = kind === 'created' || kind === 'deleted' || kind === 'moved' || kind === 'registered';
+  return isChange ? [outcome] : NO_CHANGES;
 }

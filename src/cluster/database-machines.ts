@@ -19,6 +19,7 @@ import {
   HistoryImport,
   type RangeNeed,
   rebuildDerived,
+  rootOf,
   type Standing,
   verifyHistory,
 } from '#database';
@@ -45,7 +46,7 @@ export const databaseMachines: Machines = {
   openCatalog: (kv, founders) =>
     new CatalogAdapter(CatalogMachine.open(sourceOf(kv, CATALOG_GROUP), encodeMembership(founders))),
   createDatabase: (kv, binding, founders) => {
-    const database = { ...binding, membership: encodeMembership(founders) };
+    const database = { ...binding, rootId: rootOf(binding), membership: encodeMembership(founders) };
     return new DatabaseAdapter(DatabaseMachine.create(sourceOf(kv, binding.group), database));
   },
   markOf: (kv, group) => new DatabaseReader(sourceOf(kv, group)).applied(),

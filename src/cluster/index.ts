@@ -72,6 +72,7 @@ export {
   type NodeState,
   type Outcome,
   type RegisteredNode,
+  rootOf,
   type StoredId,
   type TransactOutcome,
 } from './outcome.ts';

@@ -4,11 +4,18 @@
  * A proposal that could not even be decided (the queue is full, the node stops, the group is gone) is a rejected
  * promise with a `DatabaseError`; one whose fate is unknown is never answered at all, because the process has ended.
  */
-import type { Binding, MarkOutcome, PlaceOutcome, RegisterOutcome, TransactOutcome } from '#database';
+import type { Binding, MarkOutcome, PlaceOutcome, RecoverOutcome, RegisterOutcome, TransactOutcome } from '#database';
 
-export type { Binding, NodeRegistration, NodeState, RegisteredNode, RegisterOutcome, TransactOutcome } from '#database';
+export type {
+  Binding,
+  NodeRegistration,
+  NodeState,
+  RegisteredNode,
+  RegisterOutcome,
+  TransactOutcome,
+} from '#database';
 // The layers above know these through this door; they do not reach into #database for what the cluster answers.
-export { faultInRegistration } from '#database';
+export { faultInRegistration, rootOf } from '#database';
 
 /** A stored event id that is not the one the client wrote. */
 export type StoredId = Extract<TransactOutcome, { readonly kind: 'committed' }>['storedIds'][number];
@@ -23,4 +30,11 @@ export type DeleteOutcome =
   | { readonly kind: 'absent' };
 
 /** Whatever an applied entry can answer. */
-export type Outcome = TransactOutcome | CreateOutcome | DeleteOutcome | RegisterOutcome | MarkOutcome | PlaceOutcome;
+export type Outcome =
+  | TransactOutcome
+  | CreateOutcome
+  | DeleteOutcome
+  | RegisterOutcome
+  | MarkOutcome
+  | RecoverOutcome
+  | PlaceOutcome;

@@ -2,7 +2,7 @@
  * The applied row: how far a database is, written in the same batch as everything it counts (D3).
  *
  * ```
- * u8 format = 3 | 16 bytes database_id | varint created_at ms
+ * u8 format = 4 | 16 bytes database_id | u8 is recovered | [16 bytes root_id] | varint created_at ms
  * varint raft index | varint term | varint start of the log
  * varint index of the membership's entry | varint length | membership
  * varint revision | 32 bytes chain hash | varint latest recorded time ms | varint total events
@@ -27,7 +27,7 @@ import {
 import { copyRange } from './bytes-range.ts';
 import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
 
-const FORMAT = 3;
+const FORMAT = 4;
 export const HASH_BYTES = 32;
 const UUID_BYTES = 16;
 
@@ -40,6 +40,8 @@ export interface GroupMark {
 
 export interface Applied {
   readonly databaseId: DatabaseId;
+  /** The instance that the history began with, and the chain of hashes with its id: its own, unless it was recovered (D19). */
+  readonly rootId: DatabaseId;
   readonly createdAtMs: number;
   /** The last log entry that the state includes, and its term. */
   readonly index: LogIndex;
@@ -65,7 +67,10 @@ export interface Applied {
 
 export function writeApplied(into: ByteWriter, applied: Applied): void {
   into.u8(FORMAT);
-  into.bytes(parseUuid(applied.databaseId) ?? new Uint8Array(UUID_BYTES));
+  writeId(into, applied.databaseId);
+  const isRecovered = applied.rootId !== applied.databaseId;
+  into.u8(isRecovered ? 1 : 0);
+  if (isRecovered) writeId(into, applied.rootId);
   into.varint(applied.createdAtMs);
   into.varint(applied.index);
   into.varint(applied.term);
@@ -84,8 +89,8 @@ export function writeApplied(into: ByteWriter, applied: Applied): void {
 /** Throws when the row is corrupt. */
 export function readAppliedRow(key: Uint8Array, value: Uint8Array): Applied {
   const row = openRow(key, value, FORMAT);
-  const id = row.bytes(UUID_BYTES);
-  const databaseId = id.length === UUID_BYTES ? formatUuid(id) : '';
+  const databaseId = readId(row);
+  const rootId = row.u8() === 1 ? readId(row) : databaseId;
   const createdAtMs = row.varint();
   const index = row.varint();
   const term = row.varint();
@@ -102,10 +107,10 @@ export function readAppliedRow(key: Uint8Array, value: Uint8Array): Applied {
   };
   closeRow(key, row);
   const isPlace = isLogIndex(index) && isTerm(term) && isLogIndex(logStart);
-  if (!isDatabaseId(databaseId) || !isPlace || !isRevision(revision)) {
+  if (!isDatabaseId(databaseId) || !isDatabaseId(rootId) || !isPlace || !isRevision(revision)) {
     throw corruptRecord(key, 'it is not an applied row');
   }
-  return { databaseId, createdAtMs, index, term, logStart, group, revision, chainHash, ...rest };
+  return { databaseId, rootId, createdAtMs, index, term, logStart, group, revision, chainHash, ...rest };
 }
 
 export function writeGroupMark(into: ByteWriter, { index, membership }: GroupMark): void {
@@ -120,4 +125,14 @@ export function readGroupMark(key: Uint8Array, row: ByteReader): GroupMark {
   const membership = copyRange(row.bytes(row.varint()));
   if (!isLogIndex(index)) throw corruptRecord(key, 'it is not an applied row');
   return { index, membership };
+}
+
+function writeId(into: ByteWriter, id: DatabaseId): void {
+  into.bytes(parseUuid(id) ?? new Uint8Array(UUID_BYTES));
+}
+
+/** Empty when the row ends before. */
+function readId(row: ByteReader): string {
+  const bytes = row.bytes(UUID_BYTES);
+  return bytes.length === UUID_BYTES ? formatUuid(bytes) : '';
 }

@@ -6,6 +6,7 @@
  * kind 16  create database:  16 bytes database_id | u64 LE created_at ms | varint count, each varint replica
  *                            | varint length | name
  * kind 17  delete database:  u8 has id | [16 bytes database_id] | varint length | name
+ * kind 18  recover database: see catalog-recovery.ts
  * kind 20  register node:    registration (catalog-nodes.ts)
  * kind 21  mark node:        varint node | u8 state, as in the row of the nodes
  * kind 24  place database:   varint group | varint placement | varint count, each varint node
@@ -39,10 +40,12 @@ import {
   writeNodeState,
   writeRegistration,
 } from './catalog-nodes.ts';
+import { type RecoverEntry, readRecoverEntry, writeRecoverEntry } from './catalog-recovery.ts';
 
 const ENTRY_KIND = {
   CREATE_DATABASE: 16,
   DELETE_DATABASE: 17,
+  RECOVER_DATABASE: 18,
   REGISTER_NODE: 20,
   MARK_NODE: 21,
   PLACE_DATABASE: 24,
@@ -53,6 +56,7 @@ const UUID_BYTES = 16;
 export type CatalogEntry =
   | DatabaseEntry
   | PlacementEntry
+  | RecoverEntry
   /** The node is in this state from now on, if it may come to it. */
   | { readonly kind: 'mark'; readonly node: NodeId; readonly state: NodeState }
   /** The store gets a number if it has none, and is where it says from now on. */
@@ -86,6 +90,9 @@ export function encodeCatalogEntry(entry: CatalogEntry): Uint8Array {
     payload.u8(ENTRY_KIND.MARK_NODE);
     payload.varint(entry.node);
     writeNodeState(payload, entry.state);
+  } else if (entry.kind === 'recover') {
+    payload.u8(ENTRY_KIND.RECOVER_DATABASE);
+    writeRecoverEntry(payload, entry);
   } else if (entry.kind === 'place' || entry.kind === 'placed') writePlacement(payload, entry);
   else writeDatabaseEntry(payload, entry);
   return payload.take();
@@ -122,6 +129,7 @@ export function readCatalogEntry(payload: Uint8Array): CatalogEntry {
   const kind = reader.u8();
   if (kind === ENTRY_KIND.REGISTER_NODE) return readRegister(reader);
   if (kind === ENTRY_KIND.MARK_NODE) return readMark(reader);
+  if (kind === ENTRY_KIND.RECOVER_DATABASE) return readRecover(reader);
   if (kind === ENTRY_KIND.PLACE_DATABASE || kind === ENTRY_KIND.PLACED_DATABASE) return readPlacement(reader, kind);
   if (kind !== ENTRY_KIND.CREATE_DATABASE && kind !== ENTRY_KIND.DELETE_DATABASE) {
     throw unknownEntry(`kind ${kind} is none of the catalog`);
@@ -145,7 +153,7 @@ export function readCatalogEntry(payload: Uint8Array): CatalogEntry {
 export function faultInForwardedEntry(payload: Uint8Array): string | undefined {
   try {
     const { kind } = readCatalogEntry(payload);
-    const isOwn = kind === 'create' || kind === 'register' || kind === 'mark';
+    const isOwn = kind === 'create' || kind === 'recover' || kind === 'register' || kind === 'mark';
     return isOwn ? `an entry to ${kind} is the leader's own to make` : undefined;
   } catch (failure) {
     if (failure instanceof DatabaseError) return failure.message;
@@ -157,6 +165,12 @@ function readRegister(reader: ByteReader): CatalogEntry {
   const registration = readRegistration(reader);
   if (registration === undefined || reader.left !== 0) throw unknownEntry('it is cut short or malformed');
   return { kind: 'register', registration };
+}
+
+function readRecover(reader: ByteReader): CatalogEntry {
+  const entry = readRecoverEntry(reader);
+  if (entry === undefined) throw unknownEntry('it is cut short or malformed');
+  return entry;
 }
 
 function readMark(reader: ByteReader): CatalogEntry {

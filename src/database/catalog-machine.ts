@@ -26,6 +26,7 @@ import { type CatalogDifference, diffCatalogs } from './catalog-diff.ts';
 import { type CatalogEntry, readCatalogEntry } from './catalog-entry.ts';
 import { CatalogNodes, type MarkOutcome, type RegisteredNode, type RegisterOutcome } from './catalog-nodes.ts';
 import { place, settle } from './catalog-placements.ts';
+import type { RecoverEntry } from './catalog-recovery.ts';
 import {
   type Binding,
   blockOfGroup,
@@ -37,6 +38,7 @@ import {
 } from './catalog-rows.ts';
 import { RowKeys } from './keys.ts';
 import type { DatabaseSource } from './reader.ts';
+import { recover } from './recovered-binding.ts';
 
 export type CatalogOutcome =
   | RegisterOutcome
@@ -47,12 +49,19 @@ export type CatalogOutcome =
   /** The name is bound to nothing, or to another instance than the one that was to be deleted. */
   | { readonly kind: 'absent' }
   | MarkOutcome
+  | RecoverOutcome
   | PlaceOutcome;
 
 export type PlaceOutcome =
   /** Others hold the database from now on, or are to hold it. */
   | { readonly kind: 'moved'; readonly binding: Binding }
   /** It is so already, or it was decided otherwise since, or the database is gone, or a node takes no more of them. */
+  | { readonly kind: 'unmoved' };
+
+export type RecoverOutcome =
+  /** Another instance has the name of the one before from now on. */
+  | { readonly kind: 'recovered'; readonly before: Binding; readonly binding: Binding }
+  /** The database is gone, or the node holds no copy of it. */
   | { readonly kind: 'unmoved' };
 
 export interface CatalogEntryToApply {
@@ -175,6 +184,8 @@ export class CatalogMachine {
         return this.#nodes.register(entry.registration);
       case 'mark':
         return this.#mark(entry);
+      case 'recover':
+        return this.#recover(entry);
       case 'place':
       case 'placed':
         return this.#move(entry);
@@ -221,6 +232,15 @@ export class CatalogMachine {
     );
   }
 
+  #recover(entry: RecoverEntry): CatalogOutcome {
+    const before = this.list().find((each) => each.group === entry.group);
+    const binding = before && recover(before, entry, this.#applied.nextGroup);
+    if (before === undefined || binding === undefined) return { kind: 'unmoved' };
+    this.#takeGroup();
+    this.#byName.set(binding.name, binding);
+    return { kind: 'recovered', before, binding };
+  }
+
   #mark({ node, state }: CatalogEntry & { readonly kind: 'mark' }): CatalogOutcome {
     const holds = this.list().some(({ replicas }) => replicas.some((replica) => nodeOf(replica) === node));
     return state === 'removed' && holds ? { kind: 'unmoved' } : this.#nodes.mark(node, state);
@@ -237,8 +257,12 @@ export class CatalogMachine {
     const { revision, chainHash } = this.#applied;
     const next = { revision: toRevision(revision + 1), chainHash: this.#source.sha256([chainHash, payload]) };
     this.#applied = { ...this.#applied, ...next };
-    if (outcome.kind === 'registered') this.#haveNodesChanged = true;
-    else this.#changedBlocks.add(blockOfGroup(outcome.binding.group));
+    if (outcome.kind === 'registered') {
+      this.#haveNodesChanged = true;
+      return;
+    }
+    if (outcome.kind === 'recovered') this.#changedBlocks.add(blockOfGroup(outcome.before.group));
+    this.#changedBlocks.add(blockOfGroup(outcome.binding.group));
   }
 
   #readBlock(block: number): void {
@@ -251,10 +275,18 @@ export class CatalogMachine {
 
 function isChange(outcome: CatalogOutcome): outcome is Extract<CatalogOutcome, { kind: CatalogChangeKind }> {
   const { kind } = outcome;
-  return kind === 'created' || kind === 'deleted' || kind === 'moved' || kind === 'registered';
+  return CHANGES.has(kind);
 }
 
-type CatalogChangeKind = 'created' | 'deleted' | 'moved' | 'registered';
+type CatalogChangeKind = 'created' | 'deleted' | 'moved' | 'recovered' | 'registered';
+
+const CHANGES: ReadonlySet<string> = new Set<CatalogChangeKind>([
+  'created',
+  'deleted',
+  'moved',
+  'recovered',
+  'registered',
+]);
 
 function emptyCatalog({ sha256 }: DatabaseSource, membership: Uint8Array): CatalogApplied {
   return {

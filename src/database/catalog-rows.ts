@@ -5,10 +5,12 @@
  * ```
  * applied row     u8 format = 3 | varint raft index | varint term | varint start of the log
  *                 | varint index of the membership's entry | varint length | membership | varint revision | 32 bytes chain hash | varint next group | u32 CRC
- * bindings row    u8 format = 4 | varint count, each binding | u32 CRC
+ * bindings row    u8 format = 5 | varint count, each binding | u32 CRC
  * binding         varint group | 16 bytes database_id | varint created_at ms | replicas | varint placement
- *                 | [replicas that are leaving | replicas that founded its group | u8 is settled] | varint length | name
- *                   in brackets: only if placement > 0; until then nobody is leaving, all are founders, and it is settled
+ *                 | [replicas that are leaving | replicas that founded its group | u8 is settled]
+ *                 | u8 is recovered | [recovery (catalog-recovery.ts)] | varint length | name
+ *                   the first brackets: only if placement > 0; until then nobody is leaving, all are founders, and it is
+ *                   settled; the second: only if it is recovered
  * replicas        varint count, each varint replica
  * ```
  */
@@ -34,10 +36,11 @@ import {
 import { type GroupMark, HASH_BYTES, readGroupMark, writeGroupMark } from './applied.ts';
 import { copyRange } from './bytes-range.ts';
 import { readReplicas, writeReplicas } from './catalog-entry.ts';
+import { type Recovery, readRecovery, writeRecovery } from './catalog-recovery.ts';
 import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
 
 const APPLIED_FORMAT = 3;
-const BINDINGS_FORMAT = 4;
+const BINDINGS_FORMAT = 5;
 const UUID_BYTES = 16;
 /** Groups of one bindings row. */
 const BLOCK_GROUPS = 64;
@@ -58,6 +61,8 @@ export interface Binding {
   readonly placement: number;
   /** Whether its group has said that it is what the placement wants it to be. */
   readonly isSettled: boolean;
+  /** Only of an instance that was recovered from another one. */
+  readonly recovery?: Recovery;
 }
 
 export interface CatalogApplied {
@@ -122,6 +127,8 @@ export function writeBindings(into: ByteWriter, bindings: readonly Binding[]): v
       writeReplicas(into, held.founders);
       into.u8(held.isSettled ? 1 : 0);
     }
+    into.u8(held.recovery === undefined ? 0 : 1);
+    if (held.recovery !== undefined) writeRecovery(into, held.recovery);
     const text = encodeUtf8(name);
     into.varint(text.length);
     into.bytes(text);
@@ -149,7 +156,11 @@ function readBinding(key: Uint8Array, row: ByteReader): Binding {
   const leaving = placement > 0 ? readReplicas(row) : [];
   const founders = placement > 0 ? readReplicas(row) : replicas;
   const isSettled = placement === 0 || row.u8() === 1;
+  const isRecovered = row.u8() === 1;
+  const recovery = isRecovered ? readRecovery(row) : undefined;
   const name = row.utf8(row.varint());
+  if (isRecovered && recovery === undefined) throw corruptRecord(key, 'it does not hold bindings');
   if (!isGroupId(group) || !isDatabaseId(databaseId)) throw corruptRecord(key, 'it does not hold bindings');
-  return { name, databaseId, group, createdAtMs, replicas, leaving, founders, placement, isSettled };
+  const held = { replicas, leaving, founders, placement, isSettled };
+  return { name, databaseId, group, createdAtMs, ...held, ...(recovery && { recovery }) };
 }

@@ -18,14 +18,16 @@ export interface DatabaseFacts {
   readonly totalEvents: number;
 }
 
-/** H(0) = SHA-256(the 16 bytes of database_id). */
-export function genesisHash(sha256: Sha256, databaseId: string): Uint8Array {
-  return sha256([parseUuid(databaseId) ?? new Uint8Array(0)]);
+/** H(0) = SHA-256(the 16 bytes of the id of the instance that the history began with). */
+export function genesisHash(sha256: Sha256, rootId: string): Uint8Array {
+  return sha256([parseUuid(rootId) ?? new Uint8Array(0)]);
 }
 
 /** A database as the catalog creates it. */
 export interface NewDatabase {
   readonly databaseId: DatabaseId;
+  /** The instance that its history began with, if it is not its own. */
+  readonly rootId?: DatabaseId | undefined;
   readonly createdAtMs: number;
   /** Who belongs to its group at first; not looked into. */
   readonly membership: Uint8Array;
@@ -34,16 +36,18 @@ export interface NewDatabase {
 const FIRST_ID = 1;
 
 /** The state of a database at revision 0. */
-export function newDatabase(sha256: Sha256, { databaseId, createdAtMs, membership }: NewDatabase): Applied {
+export function newDatabase(sha256: Sha256, { databaseId, rootId = databaseId, ...rest }: NewDatabase): Applied {
+  const { createdAtMs, membership } = rest;
   return {
     databaseId,
+    rootId,
     createdAtMs,
     index: toLogIndex(0),
     term: toTerm(0),
     logStart: toLogIndex(0),
     group: { index: toLogIndex(0), membership },
     revision: toRevision(0),
-    chainHash: genesisHash(sha256, databaseId),
+    chainHash: genesisHash(sha256, rootId),
     recordedTimeMs: createdAtMs,
     totalEvents: 0,
     nextStreamId: FIRST_ID,
@@ -55,7 +59,7 @@ export function newDatabase(sha256: Sha256, { databaseId, createdAtMs, membershi
 /** The facts of a revision that is applied. */
 export function databaseAt(reader: DatabaseReader, applied: Applied, revision: number): DatabaseFacts {
   if (revision === 0) {
-    const chainHash = genesisHash(reader.source.sha256, applied.databaseId);
+    const chainHash = genesisHash(reader.source.sha256, applied.rootId);
     return { revision, basis: 0, timestampMs: applied.createdAtMs, chainHash, totalEvents: 0 };
   }
   const { recordedTimeMs, chainHash, totalEvents } = reader.transaction(revision);

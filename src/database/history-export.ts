@@ -107,7 +107,7 @@ export class HistoryExport {
   }
 }
 
-function chainHashOf(reader: DatabaseReader, { databaseId }: Applied, revision: number): Uint8Array {
-  if (revision === 0) return genesisHash(reader.source.sha256, databaseId);
+function chainHashOf(reader: DatabaseReader, { rootId }: Applied, revision: number): Uint8Array {
+  if (revision === 0) return genesisHash(reader.source.sha256, rootId);
   return reader.transaction(revision).chainHash;
 }

@@ -22,16 +22,22 @@
  *   D13 What constraints make apply look at is bounded, and counted in what follows from the log alone.
  *   D14 A node's number belongs to one store, and is given once; registering again is safe to repeat.
  *   D15 A replica that is leaving keeps its copy until its group is without it; no replica id is given twice.
- *   D16 What is taken over from another replica goes on where this one stands, checked by its chain of hashes, and leaves
- *       the state that the log would have led to, at a place in the log that is known.
+ *   D16 A history that is taken over goes on from here, by its chain of hashes, to a place in the log, as by the log.
  *   D17 A node is removed when it was leaving and no database names it any more, and is then never a node again; there is
  *       always one that is active, and no database gets a copy on one that is not.
  *   D18 A page that readers share is of the copy of the database that is read; a block is verified before it is shown.
+ *   D19 A recovered instance has the history of its copy, unchanged; its chain begins with the first instance's id.
  */
 export type { Applied } from './applied.ts';
 export type { CatalogDifference } from './catalog-diff.ts';
 export { type CatalogEntry, encodeCatalogEntry, faultInForwardedEntry } from './catalog-entry.ts';
-export { type CatalogEntryToApply, CatalogMachine, type CatalogOutcome, type PlaceOutcome } from './catalog-machine.ts';
+export {
+  type CatalogEntryToApply,
+  CatalogMachine,
+  type CatalogOutcome,
+  type PlaceOutcome,
+  type RecoverOutcome,
+} from './catalog-machine.ts';
 export {
   faultInRegistration,
   isSame,
@@ -41,6 +47,7 @@ export {
   type RegisteredNode,
   type RegisterOutcome,
 } from './catalog-nodes.ts';
+export type { Recovery } from './catalog-recovery.ts';
 export type { Binding, CatalogApplied } from './catalog-rows.ts';
 export { CatalogExport, CatalogImport } from './catalog-snapshot.ts';
 export { isCorruptRecord } from './corruption.ts';
@@ -79,6 +86,8 @@ export {
   type StoredTransaction,
 } from './reader.ts';
 export { type DurablePoint, rebuildDerived } from './rebuild.ts';
+export { rootOf } from './recovered-binding.ts';
+export { copyRows, type RecoveredInstance, recoverInto } from './recovered-rows.ts';
 export { readTimeRow } from './small-rows.ts';
 export { type HistoryCheck, type PagesToVerify, verifyHistory, verifyPages } from './verify.ts';
 export { type HeadWalk, type PageWalk, type TimeWalk, walkHeads, walkPages, walkTimes } from './walks.ts';

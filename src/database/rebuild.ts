@@ -41,9 +41,9 @@ export async function rebuildDerived(store: KvStore, source: DatabaseSource, dur
   await store.clear(above.gte, above.lt);
   const derived = keys.tables(TABLE.TRANSACTION, 0x100);
   await store.clear(derived.gte, derived.lt);
-  const { databaseId, createdAtMs, group } = applied;
+  const { group, ...identity } = applied;
   // Who belongs to the group was decided for good, even where the state goes back behind that.
-  const start = { ...newDatabase(source.sha256, { databaseId, createdAtMs, membership: group.membership }), group };
+  const start = { ...newDatabase(source.sha256, { ...identity, membership: group.membership }), group };
   await new Rebuild(store, reader, start).run(durable);
 }
 

@@ -26,7 +26,7 @@ export async function verifyHistory(reader: DatabaseReader, durableRevision: num
   if (applied === undefined) return broken(durableRevision + 1, 'there is no applied row');
   if (applied.revision <= durableRevision) return WHOLE;
   const base = durableRevision === 0 ? undefined : await lastTransactionUpTo(reader, durableRevision);
-  const chainHash = base?.chainHash ?? genesisHash(reader.source.sha256, applied.databaseId);
+  const chainHash = base?.chainHash ?? genesisHash(reader.source.sha256, applied.rootId);
   return verifyPages(reader, { from: durableRevision, to: applied.revision, chainHash, last: applied.chainHash });
 }
 

@@ -6,7 +6,7 @@
  * there (V6).
  */
 import { type Crc32, DatabaseError, parseUuid, type Revision, type Sha256, toRevision } from '#base';
-import type { Binding, Node } from '#cluster';
+import { type Binding, type Node, rootOf } from '#cluster';
 import { type DatabaseSource, databaseAtRevision, PageCache } from '#query';
 import { databaseDeleted } from './errors.ts';
 import { isFatal } from './fatal.ts';
@@ -54,7 +54,7 @@ export class Reads {
       latestRevision: latestOf(this.#node.answered(binding.group), revision),
     };
     if (revision === 0) {
-      const chainHash = this.#digests.sha256([parseUuid(binding.databaseId) ?? new Uint8Array(0)]);
+      const chainHash = this.#digests.sha256([parseUuid(rootOf(binding)) ?? new Uint8Array(0)]);
       return { ...common, basis: revision, revisionTimeMs: binding.createdAtMs, eventCount: 0, chainHash };
     }
     const facts = databaseAtRevision(this.source(binding), revision);

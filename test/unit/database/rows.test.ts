@@ -288,6 +288,7 @@ describe('the applied row', () => {
     .filter(isDatabaseId);
   const applied = fc.record({
     databaseId: id,
+    rootId: id,
     createdAtMs: u48,
     index: u48.map(toLogIndex),
     term: u48.map(toTerm),
@@ -319,6 +320,7 @@ describe('the applied row', () => {
     const row = written((into) =>
       writeApplied(into, {
         databaseId: toDatabaseId('0198c0de-0000-7000-8000-000000000001'),
+        rootId: toDatabaseId('0198c0de-0000-7000-8000-000000000002'),
         createdAtMs: 1_700_000_000_000,
         index: toLogIndex(12),
         term: toTerm(3),

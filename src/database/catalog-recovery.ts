@@ -1,0 +1,95 @@
+/**
+ * What a recovery is in entries and rows of the catalog: which group goes on as which instance, and from where.
+ */
+import {
+  type ByteReader,
+  type ByteWriter,
+  type DatabaseId,
+  formatUuid,
+  type GroupId,
+  isDatabaseId,
+  isGroupId,
+  isNodeId,
+  isRevision,
+  NO_BYTES,
+  type NodeId,
+  parseUuid,
+  type Revision,
+} from '#base';
+import { HASH_BYTES } from './applied.ts';
+import { copyRange } from './bytes-range.ts';
+
+const UUID_BYTES = 16;
+
+/** What an instance was recovered from. */
+export interface Recovery {
+  /** The instance that had the name before, and its group. */
+  readonly databaseId: DatabaseId;
+  readonly group: GroupId;
+  /** The instance that its history began with: the one before, unless that was recovered, too. */
+  readonly rootId: DatabaseId;
+  /** What the copy held when it was decided. The instance begins with this, or with more that stood in the copy's log. */
+  readonly revision: Revision;
+  readonly chainHash: Uint8Array;
+}
+
+/** The database of this group is to go on as another instance, with the copy of this node. */
+export interface RecoverEntry {
+  readonly kind: 'recover';
+  readonly group: GroupId;
+  readonly databaseId: DatabaseId;
+  readonly node: NodeId;
+  /** What the copy held when it was decided. */
+  readonly revision: Revision;
+  readonly chainHash: Uint8Array;
+}
+
+/** `varint group | 16 bytes database_id | varint node | varint revision | 32 bytes chain hash`. */
+export function writeRecoverEntry(into: ByteWriter, entry: RecoverEntry): void {
+  into.varint(entry.group);
+  into.bytes(parseUuid(entry.databaseId) ?? NO_BYTES);
+  into.varint(entry.node);
+  into.varint(entry.revision);
+  into.bytes(entry.chainHash);
+}
+
+/** Undefined when something else stands there. */
+export function readRecoverEntry(reader: ByteReader): RecoverEntry | undefined {
+  const group = reader.varint();
+  const databaseId = readId(reader);
+  const node = reader.varint();
+  const revision = reader.varint();
+  const chainHash = copyRange(reader.bytes(HASH_BYTES));
+  const isWhole = !reader.failed && reader.left === 0;
+  if (!isWhole || !isGroupId(group) || databaseId === undefined || !isNodeId(node) || !isRevision(revision)) {
+    return undefined;
+  }
+  return { kind: 'recover', group, databaseId, node, revision, chainHash };
+}
+
+/** `16 bytes database_id | varint group | 16 bytes root_id | varint revision | 32 bytes chain hash`. */
+export function writeRecovery(into: ByteWriter, recovery: Recovery): void {
+  into.bytes(parseUuid(recovery.databaseId) ?? NO_BYTES);
+  into.varint(recovery.group);
+  into.bytes(parseUuid(recovery.rootId) ?? NO_BYTES);
+  into.varint(recovery.revision);
+  into.bytes(recovery.chainHash);
+}
+
+/** Undefined when something else stands there. */
+export function readRecovery(reader: ByteReader): Recovery | undefined {
+  const databaseId = readId(reader);
+  const group = reader.varint();
+  const rootId = readId(reader);
+  const revision = reader.varint();
+  const chainHash = copyRange(reader.bytes(HASH_BYTES));
+  const areIds = databaseId !== undefined && rootId !== undefined;
+  if (reader.failed || !areIds || !isGroupId(group) || !isRevision(revision)) return undefined;
+  return { databaseId, group, rootId, revision, chainHash };
+}
+
+function readId(reader: ByteReader): DatabaseId | undefined {
+  const bytes = reader.bytes(UUID_BYTES);
+  const text = bytes.length === UUID_BYTES ? formatUuid(bytes) : '';
+  return isDatabaseId(text) ? text : undefined;
+}

@@ -1,0 +1,215 @@
+// Goal: a recovered instance has the history of its origin, unchanged, with a chain of hashes that goes on and can be handed
+// to others; the name means it alone (D10, D19). Method: the catalog's entry through restarts; rows copied by a machine's
+// owner, in one go and again after a break, and compared with those of the origin; then written, exported and rebuilt.
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  CATALOG_GROUP,
+  DatabaseError,
+  NO_BYTES,
+  replicaOf,
+  toDatabaseId,
+  toGroupId,
+  toLogIndex,
+  toNodeId,
+  toRevision,
+  toTerm,
+} from '#base';
+import {
+  CatalogMachine,
+  type CatalogOutcome,
+  copyRows,
+  DatabaseMachine,
+  DatabaseReader,
+  databaseAt,
+  encodeCatalogEntry,
+  encodeStanding,
+  genesisHash,
+  HistoryExport,
+  HistoryImport,
+  rebuildDerived,
+  recoverInto,
+  verifyHistory,
+} from '#database';
+import { type KvStore, memoryKv } from '#kv';
+import { DATABASE_ID, DatabaseHost, sha256, sourceOf } from '../../support/database-host.ts';
+import type { OracleRequest } from '../../support/database-oracle.ts';
+import { arbRequest, payloadOf, stampMs } from '../../support/database-requests.ts';
+import { sharedContent } from '../../support/database-rows.ts';
+
+const NEW_ID = toDatabaseId('0198c0de-0000-7000-8000-00000000cafe');
+const THIRD_ID = toDatabaseId('0198c0de-0000-7000-8000-00000000f00d');
+const [NODE_1, NODE_2, NODE_4] = [1, 2, 4].map((node) => toNodeId(node)) as [never, never, never];
+const HASH = new Uint8Array(32).fill(7);
+const TARGET = 9;
+
+class Catalog {
+  readonly kv: KvStore = memoryKv();
+  machine = this.#open();
+  #index = 0;
+
+  create(name: string): CatalogOutcome {
+    const replicas = [NODE_1, NODE_2].map((node) => replicaOf(node));
+    return this.apply(encodeCatalogEntry({ kind: 'create', name, databaseId: DATABASE_ID, createdAtMs: 5, replicas }));
+  }
+
+  recover(group: number, node: never, databaseId = NEW_ID): CatalogOutcome {
+    const what = { group: toGroupId(group), node, databaseId, revision: toRevision(8), chainHash: HASH };
+    return this.apply(encodeCatalogEntry({ kind: 'recover', ...what }));
+  }
+
+  apply(payload: Uint8Array): CatalogOutcome {
+    return this.machine.apply({ index: toLogIndex(++this.#index), term: toTerm(1), payload });
+  }
+
+  async reopen(): Promise<void> {
+    const batch = this.kv.batch();
+    this.machine.flushInto(batch);
+    await this.kv.write(batch);
+    this.machine = this.#open();
+  }
+
+  #open(): CatalogMachine {
+    return CatalogMachine.open(sourceOf(this.kv, CATALOG_GROUP), NO_BYTES);
+  }
+}
+
+describe('a recovery in the catalog', () => {
+  it('gives the name to a new instance in a group of its own, and keeps where it comes from (D10, D19)', async () => {
+    const catalog = new Catalog();
+    catalog.create('other');
+    const before = catalog.create('shop');
+    if (before.kind !== 'created') throw new Error('It is free');
+    expect(catalog.recover(2, NODE_4)).toEqual({ kind: 'unmoved' });
+    expect(catalog.recover(7, NODE_2)).toEqual({ kind: 'unmoved' });
+    const replicas = [replicaOf(NODE_2)];
+    const recovery = { databaseId: DATABASE_ID, group: 2, rootId: DATABASE_ID, revision: 8, chainHash: HASH };
+    const held = { replicas, founders: replicas, leaving: [], placement: 0, isSettled: true };
+    const binding = { name: 'shop', databaseId: NEW_ID, group: 3, createdAtMs: 5, ...held, recovery };
+    expect(catalog.recover(2, NODE_2)).toEqual({ kind: 'recovered', before: before.binding, binding });
+    expect(catalog.recover(2, NODE_2)).toEqual({ kind: 'unmoved' });
+    await catalog.reopen();
+    expect(catalog.machine.list()).toMatchObject([{ name: 'other', group: 1 }, binding]);
+    expect(catalog.recover(3, NODE_2, THIRD_ID)).toMatchObject({
+      kind: 'recovered',
+      binding: { group: 4, recovery: { databaseId: NEW_ID, group: 3, rootId: DATABASE_ID } },
+    });
+    await catalog.reopen();
+    expect(catalog.machine.lookup('shop')).toMatchObject({ databaseId: THIRD_ID, group: 4, createdAtMs: 5 });
+    expect(catalog.machine.applied).toMatchObject({ revision: 4, nextGroup: 5 });
+  });
+
+  it('stops the node when its entry is cut short (D9)', () => {
+    const what = { group: toGroupId(1), node: NODE_2, databaseId: NEW_ID, revision: toRevision(8), chainHash: HASH };
+    const intact = encodeCatalogEntry({ kind: 'recover', ...what });
+    for (let length = 2; length < intact.length; length += 1) {
+      expect(() => new Catalog().apply(intact.subarray(0, length))).toThrow(DatabaseError);
+    }
+    expect(new Catalog().apply(intact)).toEqual({ kind: 'unmoved' });
+  });
+});
+
+const requests = fc
+  .array(arbRequest({ variety: 20, eventsMax: 8 }), { minLength: 30, maxLength: 30, size: 'max' })
+  .map((list) => list.map((request, step): OracleRequest => ({ ...request, stampedMs: stampMs(step, 0) })));
+const [LIST = []] = fc.sample(requests, { numRuns: 1, seed: 5 });
+
+async function originHost(): Promise<DatabaseHost> {
+  const host = new DatabaseHost();
+  for (const [place, request] of LIST.entries()) {
+    await host.apply(payloadOf(request));
+    if (place % 4 === 3) await host.flush();
+  }
+  await host.flush();
+  return host;
+}
+
+const target = (kv: KvStore) => sourceOf(kv, TARGET);
+const INSTANCE = { databaseId: NEW_ID, rootId: DATABASE_ID, membership: Uint8Array.of(3) };
+
+async function recoveredFrom({ kv, source }: DatabaseHost): Promise<void> {
+  expect(await copyRows(kv, source, target(kv), () => true)).toBe(true);
+  const batch = kv.batch();
+  recoverInto(batch, source, target(kv), INSTANCE);
+  await kv.write(batch);
+}
+
+/** What replicas share, without the keys' groups and the applied row's identity. */
+async function contentOf(kv: KvStore, group: number): Promise<unknown> {
+  const rows = await sharedContent(kv, toGroupId(group));
+  const text = (name: unknown): string => String(name).replace(/^01000000../, '');
+  return rows.slice(1).map((row) => (Array.isArray(row) && row.length === 2 ? [text(row[0]), row[1]] : row));
+}
+
+describe('the rows of a recovered instance (D19)', () => {
+  it('are those of its origin, and its log goes on where that one ended', async () => {
+    const host = await originHost();
+    const before = host.machine.applied;
+    await recoveredFrom(host);
+    const applied = new DatabaseReader(target(host.kv)).applied();
+    const group = { index: 0, membership: Uint8Array.of(3) };
+    expect(applied).toEqual({ ...before, databaseId: NEW_ID, group, logStart: before.index });
+    expect(before.revision).toBeGreaterThan(5);
+    expect(await contentOf(host.kv, TARGET)).toEqual(await contentOf(host.kv, host.source.group));
+    expect(await verifyHistory(new DatabaseReader(target(host.kv)), 0)).toEqual({ kind: 'whole' });
+    expect(databaseAt(new DatabaseReader(target(host.kv)), before, 0).chainHash).toEqual(
+      genesisHash(sha256, DATABASE_ID),
+    );
+  });
+
+  it('are made again after a break, and not half', async () => {
+    const host = await originHost();
+    const { kv, source } = host;
+    const stray = kv.batch();
+    stray.put(Uint8Array.of(1, 0, 0, 0, TARGET, 1, 0xff), Uint8Array.of(1));
+    await kv.write(stray);
+    expect(await copyRows(kv, source, target(kv), () => false)).toBe(false);
+    expect(new DatabaseReader(target(kv)).applied()).toBeUndefined();
+    await recoveredFrom(host);
+    expect(await contentOf(kv, TARGET)).toEqual(await contentOf(kv, source.group));
+  });
+
+  it('go on being written, also after a rebuild from their pages, and know what was recorded before', async () => {
+    const host = await originHost();
+    const { kv } = host;
+    await recoveredFrom(host);
+    const { index, term, revision } = host.machine.applied;
+    await rebuildDerived(kv, target(kv), { index, term, revision });
+    expect(await contentOf(kv, TARGET)).toEqual(await contentOf(kv, host.source.group));
+    const machine = DatabaseMachine.open(target(kv));
+    const [first, next] = [LIST[0], fc.sample(requests, { numRuns: 1, seed: 6 })[0]?.[0]];
+    if (machine === undefined || first === undefined || next === undefined) throw new Error('There are some');
+    const at = { index: toLogIndex(index + 1), term: toTerm(term + 1) };
+    const outcome = machine.apply({ ...at, payload: payloadOf(first), answers: await answersOf(machine, first) });
+    expect(['replayed', 'violated', 'too-broad']).toContain(outcome.kind);
+    const free = { ...next, stampedMs: stampMs(99, 0), constraints: [] };
+    const committed = machine.apply({ index: toLogIndex(index + 2), term: at.term, payload: payloadOf(free) });
+    expect(committed).toMatchObject({ kind: 'committed', basis: revision, revision: revision + 1 });
+  });
+
+  it('are taken over by a replica that begins with nothing but the root (D16)', async () => {
+    const host = await originHost();
+    await recoveredFrom(host);
+    const other = sourceOf(memoryKv(), TARGET);
+    const machine = DatabaseMachine.create(other, { ...INSTANCE, createdAtMs: host.machine.applied.createdAtMs });
+    const standing = encodeStanding(machine.applied);
+    const history = HistoryExport.open(target(host.kv), standing);
+    if (typeof history === 'string') throw new Error(history);
+    const check = new HistoryImport(other, machine.applied);
+    for (let part = await history.next(500); ; part = await history.next(500)) {
+      const pages = check.take(part.data);
+      if (typeof pages === 'string') throw new Error(pages);
+      machine.install({ pages, last: part.last, group: history.group });
+      if (part.isLast) break;
+    }
+    const { revision, chainHash } = host.machine.applied;
+    expect(machine.applied).toMatchObject({ revision, chainHash, databaseId: NEW_ID, rootId: DATABASE_ID });
+    const stranger = { databaseId: NEW_ID, createdAtMs: 0, membership: NO_BYTES };
+    const refused = DatabaseMachine.create(sourceOf(memoryKv(), TARGET), stranger).applied;
+    expect(HistoryExport.open(target(host.kv), encodeStanding(refused))).toMatch(/^its revision 0 has the chain hash/);
+  });
+});
+
+async function answersOf(machine: DatabaseMachine, request: OracleRequest): Promise<readonly number[]> {
+  return machine.answer(machine.needs(payloadOf(request)));
+}
