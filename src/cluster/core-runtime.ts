@@ -382,6 +382,7 @@ export class CoreRuntime implements CoreLink {
     if (!group.isOpen) return;
     const before = group.raft;
     const effects = group.step(input, this.#ports.monotonicMs());
+    this.#timers.stepped(group);
     this.#totals.moved(before, group.raft);
     carryOut(group, effects, this.#handlers);
   }

@@ -1,27 +1,45 @@
 /**
- * The groups that time matters to, and when the next of them wants a tick: those without a leader, and those with other
- * members. A group that leads alone needs none, so a node with many idle groups of its own has nothing to do for them.
+ * The groups that time matters to, and which of them are due: those without a leader, and those with other members. A
+ * group that leads alone needs no ticks, so a node with many idle groups of its own has nothing to do for them.
+ *
+ * Most deadlines are moved on again and again before they come: every beat moves an election. So nobody looks at all
+ * groups, and nothing is done when a deadline is moved on. A group waits in a slot of time that is not after its
+ * deadline; when the slot comes, its deadline is read, and it is due, or waits in a later one.
  */
-import { nextDeadline } from '#raft';
+import { nextDeadline, type RaftState } from '#raft';
 import type { Group } from './group.ts';
 
 /** After such a gap between two looks, what has arrived meanwhile is heard before time counts (C10). */
 const GAP_MS = 250;
+const SLOT_MS = 50;
+/** Of a group that waits for no time to come. */
+const NO_SLOT = Number.POSITIVE_INFINITY;
 
-export class GroupTimers {
-  readonly #groups = new Set<Group>();
+/** What counts of a group. */
+export interface TimedGroup {
+  readonly isOpen: boolean;
+  readonly isAlone: boolean;
+  readonly leads: boolean;
+  readonly raft: Pick<RaftState, 'timers'>;
+}
+
+export class GroupTimers<Timed extends TimedGroup = Group> {
+  /** Each with the slot that it waits in. */
+  readonly #groups = new Map<Timed, number>();
+  /** Some of those in a slot may have left it for an earlier one. */
+  readonly #slots = new Map<number, Timed[]>();
   #lookedMs: number | undefined;
   #hasWaited = false;
 
   /** The groups that time matters to. */
-  get groups(): Iterable<Group> {
-    return this.#groups;
+  get groups(): Iterable<Timed> {
+    return this.#groups.keys();
   }
 
   /** When the first of them is due; undefined when none waits for anything. */
   get deadlineMs(): number | undefined {
     let first: number | undefined;
-    for (const group of this.#groups) {
+    for (const group of this.#groups.keys()) {
       const deadlineMs = nextDeadline(group.raft.timers);
       if (deadlineMs !== undefined && (first === undefined || deadlineMs < first)) first = deadlineMs;
     }
@@ -29,25 +47,68 @@ export class GroupTimers {
   }
 
   /** A group was opened, or its role or its members have changed. */
-  review(group: Group): void {
-    if (group.isOpen && !(group.isAlone && group.leads)) this.#groups.add(group);
-    else this.#groups.delete(group);
+  review(group: Timed): void {
+    if (!group.isOpen || (group.isAlone && group.leads)) this.forget(group);
+    else if (!this.#groups.has(group)) {
+      this.#groups.set(group, NO_SLOT);
+      this.stepped(group);
+    }
   }
 
-  forget(group: Group): void {
+  /** A group was stepped: its deadline may be earlier than it was. */
+  stepped(group: Timed): void {
+    const slot = this.#groups.get(group);
+    if (slot === undefined) return;
+    const deadlineMs = nextDeadline(group.raft.timers);
+    if (deadlineMs !== undefined && slotOf(deadlineMs) < slot) this.#wait(group, slotOf(deadlineMs));
+  }
+
+  forget(group: Timed): void {
     this.#groups.delete(group);
   }
 
   /**
-   * The groups with a deadline that has passed. When this thread stood still, messages that would have moved deadlines
-   * may be waiting: then groups with other members wait for one more look, once.
+   * The groups with a deadline that has passed; each is to be stepped. When this thread stood still, messages that would
+   * have moved deadlines may be waiting: then groups with other members wait for one more look, once.
    */
-  due(nowMs: number): readonly Group[] {
+  due(nowMs: number): readonly Timed[] {
     const isGap = this.#lookedMs !== undefined && nowMs - this.#lookedMs > GAP_MS;
     const mustWait = isGap && !this.#hasWaited;
     this.#lookedMs = nowMs;
     this.#hasWaited = mustWait;
-    const isDue = (group: Group): boolean => (nextDeadline(group.raft.timers) ?? nowMs + 1) <= nowMs;
-    return [...this.#groups].filter((group) => isDue(group) && (group.isAlone || !mustWait));
+    const due: Timed[] = [];
+    for (const group of this.#takeUntil(slotOf(nowMs))) {
+      const deadlineMs = nextDeadline(group.raft.timers);
+      if (deadlineMs === undefined) continue;
+      if (deadlineMs <= nowMs && (group.isAlone || !mustWait)) due.push(group);
+      else this.#wait(group, slotOf(deadlineMs));
+    }
+    return due;
   }
+
+  /** Takes the groups out of every slot up to this one. They wait in none until somebody says so. */
+  #takeUntil(last: number): readonly Timed[] {
+    const taken: Timed[] = [];
+    for (const [slot, groups] of this.#slots) {
+      if (slot > last) continue;
+      this.#slots.delete(slot);
+      for (const group of groups) {
+        if (this.#groups.get(group) !== slot) continue;
+        this.#groups.set(group, NO_SLOT);
+        taken.push(group);
+      }
+    }
+    return taken;
+  }
+
+  #wait(group: Timed, slot: number): void {
+    this.#groups.set(group, slot);
+    const others = this.#slots.get(slot);
+    if (others === undefined) this.#slots.set(slot, [group]);
+    else others.push(group);
+  }
+}
+
+function slotOf(deadlineMs: number): number {
+  return Math.floor(deadlineMs / SLOT_MS);
 }

@@ -19,6 +19,9 @@ import type { ReadBarrier } from './read-barrier.ts';
 import { noLeader, outcomeUnknown } from './refusals.ts';
 import type { Reporter } from './reporter.ts';
 
+/** How often it is looked whether anything has waited for too long: there may be thousands of groups. */
+const EXPIRE_MS = 100;
+
 export interface LeadershipPorts {
   readonly limits: CoreLimits;
   readonly reporter: Reporter;
@@ -36,6 +39,7 @@ export class Leadership {
   readonly #following = new Set<Group>();
   /** Groups that have a new leader since the last turn. */
   #led = new Set<Group>();
+  #expireMs = 0;
 
   constructor(ports: LeadershipPorts) {
     this.#ports = ports;
@@ -96,15 +100,20 @@ export class Leadership {
 
   /** Gives up what has waited for too long. */
   expire(nowMs: number): void {
-    const { limits, reporter, timers } = this.#ports;
-    for (const group of timers.groups) {
-      if (group.isAlone || group.proposals.count + group.reads.count === 0) continue;
-      const lateMs = nowMs - limits.leaderWaitMs;
-      const late = [...group.proposals.takeLate(lateMs), ...group.reads.takeLate(lateMs)];
-      reporter.refuse(late, noLeader(group.title));
-      const unknown = group.proposals.takeUnknown(nowMs - limits.outcomeWaitMs);
-      reporter.refuse(unknown, outcomeUnknown(group.title));
+    if (nowMs < this.#expireMs) return;
+    this.#expireMs = nowMs + EXPIRE_MS;
+    for (const group of this.#ports.timers.groups) {
+      if (group.proposals.count + group.reads.count > 0 && !group.isAlone) this.#giveUp(group, nowMs);
     }
+  }
+
+  #giveUp(group: Group, nowMs: number): void {
+    const { limits, reporter } = this.#ports;
+    const lateMs = nowMs - limits.leaderWaitMs;
+    const late = [...group.proposals.takeLate(lateMs), ...group.reads.takeLate(lateMs)];
+    if (late.length > 0) reporter.refuse(late, noLeader(group.title));
+    const unknown = group.proposals.takeUnknown(nowMs - limits.outcomeWaitMs);
+    if (unknown.length > 0) reporter.refuse(unknown, outcomeUnknown(group.title));
   }
 
   #lead(group: Group): void {

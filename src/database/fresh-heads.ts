@@ -7,10 +7,11 @@
 import { HEAD_KIND } from './keys.ts';
 import { LiveHead } from './live-head.ts';
 
-const START_SLOTS = 1024;
-const START_BYTES = 32 * 1024;
+/** A node may have thousands of databases in memory that are hardly used. */
+const START_SLOTS = 64;
+const START_BYTES = 1024;
 /** Objects and slots that stay for the flushes to come; a flush may have more of them. */
-const KEPT_MAX = 16 * START_SLOTS;
+const KEPT_MAX = 16 * 1024;
 const BYTES_KEPT_MAX = 1024 * 1024;
 const NO_TERM = { kind: HEAD_KIND.SUBJECT, term: new Uint8Array(0) };
 

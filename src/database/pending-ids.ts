@@ -10,7 +10,10 @@ import type { KvBatch } from '#kv';
 import type { RowKeys } from './keys.ts';
 import { type EventPlace, writeEventIdRow, writeLoneEventIdRow } from './small-rows.ts';
 
-const START_SLOTS = 1024;
+/** A node may have thousands of databases in memory that are hardly used. */
+const START_SLOTS = 64;
+/** Slots that stay for the flushes to come; a flush may have more of them. */
+const KEPT_MAX = 16 * 1024;
 
 export interface PendingId {
   high: number;
@@ -83,8 +86,12 @@ export class PendingIds {
 
   clear(): void {
     this.#count = 0;
-    if (this.#slots.length > START_SLOTS * 16) this.#slots = new Int32Array(START_SLOTS);
-    else this.#slots.fill(0);
+    if (this.#slots.length <= KEPT_MAX) {
+      this.#slots.fill(0);
+      return;
+    }
+    this.#slots = new Int32Array(START_SLOTS);
+    this.#ids.length = 0;
   }
 
   #make(): PendingId {

@@ -17,7 +17,8 @@ import { emptyDirectoryBits, setDirectoryBit, writeDirectoryRow } from './small-
  * page of any revision.
  */
 const PAGE_TRANSACTIONS_MAX = 128;
-const START_BYTES = 64 * 1024;
+/** Most databases are written now and then, a little at a time; whoever writes more has grown them once. */
+const START_BYTES = 1024;
 
 interface PendingPage extends PageOutline {
   /** Where its body starts in the common buffer. */

@@ -1,0 +1,84 @@
+// Goal: a group is due as soon as its deadline has passed, and not before, however its deadline was moved; after a gap the
+// groups with other members wait for one more look (C10). Method: random deadlines and looks, against a look at every group.
+import { array, assert, constant, integer, nat, oneof, option, property, record } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { RaftState } from '#raft';
+import { GroupTimers, type TimedGroup } from '../../../src/cluster/group-timers.ts';
+
+class FakeGroup implements TimedGroup {
+  isOpen = true;
+  isAlone = false;
+  leads = false;
+  raft: Pick<RaftState, 'timers'> = { timers: {} };
+
+  constructor(electionMs: number | undefined) {
+    this.setDeadline(electionMs);
+  }
+
+  setDeadline(election: number | undefined): void {
+    this.raft = { timers: election === undefined ? {} : { election } };
+  }
+
+  isDue(nowMs: number): boolean {
+    return (this.raft.timers.election ?? Infinity) <= nowMs;
+  }
+}
+
+const GROUPS = 5;
+const deadline = option(integer({ min: 0, max: 3000 }), { nil: undefined });
+const action = oneof(
+  record({ kind: constant('step' as const), group: nat(GROUPS - 1), inMs: deadline }),
+  record({ kind: constant('look' as const), afterMs: integer({ min: 0, max: 240 }) }),
+);
+
+describe('the timers of groups', () => {
+  it('know who is due, by random deadlines', () => {
+    assert(
+      property(array(deadline, { minLength: GROUPS, maxLength: GROUPS }), array(action), (first, actions) => {
+        const timers = new GroupTimers<FakeGroup>();
+        const groups = first.map((each) => new FakeGroup(each));
+        for (const group of groups) timers.review(group);
+        let nowMs = 0;
+        for (const each of actions) {
+          if (each.kind === 'step') {
+            const group = groups[each.group];
+            group?.setDeadline(each.inMs === undefined ? undefined : nowMs + each.inMs);
+            if (group !== undefined) timers.stepped(group);
+            continue;
+          }
+          nowMs += each.afterMs;
+          const due = timers.due(nowMs);
+          expect(new Set(due)).toEqual(new Set(groups.filter((group) => group.isDue(nowMs))));
+          expect(due.length).toBe(new Set(due).size);
+          // A tick moves the deadline on.
+          for (const group of due) {
+            group.setDeadline(nowMs + 1000);
+            timers.stepped(group);
+          }
+        }
+      }),
+    );
+  });
+
+  it('let messages come first after a gap, once (C10)', () => {
+    const timers = new GroupTimers<FakeGroup>();
+    const [alone, follower] = [new FakeGroup(400), new FakeGroup(400)];
+    alone.isAlone = true;
+    for (const group of [alone, follower]) timers.review(group);
+    expect(timers.due(100)).toEqual([]);
+    expect(timers.due(500)).toEqual([alone]);
+    expect(timers.due(1000)).toEqual([follower]);
+  });
+
+  it('forget whoever leads alone, and whoever is closed', () => {
+    const timers = new GroupTimers<FakeGroup>();
+    const [leader, closed] = [new FakeGroup(100), new FakeGroup(100)];
+    for (const group of [leader, closed]) timers.review(group);
+    expect(timers.deadlineMs).toBe(100);
+    leader.isAlone = true;
+    leader.leads = true;
+    closed.isOpen = false;
+    for (const group of [leader, closed]) timers.review(group);
+    expect([timers.deadlineMs, [...timers.groups], timers.due(200)]).toEqual([undefined, [], []]);
+  });
+});
