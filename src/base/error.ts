@@ -7,6 +7,7 @@
  *
  * A message says what is wrong, with which value, and what would be right.
  */
+import type { GroupId } from './brand.ts';
 import type { NodeId } from './replica.ts';
 
 /** Every code, in the order of docs/errors.md. The list is closed: adding one fails to compile in every transport. */
@@ -63,6 +64,12 @@ export interface ErrorScope {
   readonly revision: number;
 }
 
+/** Who can answer what a node cannot that holds no copy of the group. */
+export interface GroupHolders {
+  readonly group: GroupId;
+  readonly nodes: readonly NodeId[];
+}
+
 export interface ErrorDetails {
   /** A finer, stable name inside the code, such as `RevisionNotFound`. */
   readonly reason?: string;
@@ -73,6 +80,8 @@ export interface ErrorDetails {
   readonly leader?: LeaderAddress;
   /** The node that leads, for whoever knows where it is. */
   readonly leaderNode?: NodeId;
+  /** For this node alone, which may ask them; no caller is sent it. */
+  readonly holders?: GroupHolders;
   /** Absent when the request came to no instance. */
   readonly scope?: ErrorScope;
   readonly retryAfterMs?: number;

@@ -50,6 +50,7 @@ export {
   type ErrorDetails,
   type ErrorScope,
   type FieldViolation,
+  type GroupHolders,
   type LeaderAddress,
 } from './error.ts';
 export { parseHex, toHex } from './hex.ts';

@@ -137,7 +137,7 @@ export class FrontNode implements Node {
     const binding = this.#catalog.bindingOf(group);
     return binding === undefined || this.#own(binding) !== undefined
       ? undefined
-      : notHere(titleOf(binding.name), binding.replicas.map(nodeOf));
+      : notHere(titleOf(binding.name), { group, nodes: binding.replicas.map(nodeOf) });
   }
 
   leaderOf(group: GroupId): LeaderAddress | undefined {

@@ -142,7 +142,7 @@ export class Lifecycle {
   /** Why a group is not on this node. */
   absence(id: GroupId): DatabaseError {
     const nodes = this.#elsewhere.get(id);
-    return nodes === undefined ? noSuchDatabase(this.titleOf(id)) : notHere(this.titleOf(id), nodes);
+    return nodes === undefined ? noSuchDatabase(this.titleOf(id)) : notHere(this.titleOf(id), { group: id, nodes });
   }
 
   /** What the group is called towards clients. */

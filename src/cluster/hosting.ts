@@ -114,7 +114,7 @@ export class Hosting {
     const open =
       kind === 'deleted'
         ? lifecycle.remove(group, noSuchDatabase(title))
-        : lifecycle.remove(group, notHere(title, lifecycle.nodesOf(replicas)), outcomeUnknown(title));
+        : lifecycle.remove(group, notHere(title, { group, nodes: lifecycle.nodesOf(replicas) }), outcomeUnknown(title));
     if (open !== undefined) closed(open);
   }
 }

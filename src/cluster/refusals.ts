@@ -4,7 +4,7 @@
  *
  * Clients read them: a group is named by what it holds (`Title`), and not by its number.
  */
-import { DatabaseError, INSTANT_SECONDS_MAX, type NodeId } from '#base';
+import { DatabaseError, type GroupHolders, INSTANT_SECONDS_MAX, type NodeId } from '#base';
 import type { DiskLevel } from '#storage';
 
 /** About one sync: what waits now has mostly been written by then. */
@@ -109,10 +109,10 @@ export function malformedForward(fault: string): DatabaseError {
   return new DatabaseError('invalid_argument', message, { details: { reason: 'MalformedForward' } });
 }
 
-/** This node holds no replica of the group. */
-export function notHere(title: Title, nodes: readonly NodeId[]): DatabaseError {
-  const message = `This node holds no copy of the ${title}; nodes ${nodes.join(', ')} do, send there`;
-  return new DatabaseError('not_leader', message, { details: { reason: 'NotReplica' } });
+/** This node holds no replica of the group. Whoever is told so has asked in vain: nothing was taken in. */
+export function notHere(title: Title, holders: GroupHolders): DatabaseError {
+  const message = `This node holds no copy of the ${title}; nodes ${holders.nodes.join(', ')} do, send there`;
+  return new DatabaseError('not_leader', message, { details: { reason: 'NotReplica', holders } });
 }
 
 /** It became an entry, and then its leader lost the lead: nobody here can tell what became of it. */

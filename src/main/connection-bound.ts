@@ -13,8 +13,9 @@ import { DatabaseError } from '#base';
 const RESERVED = 128;
 /** A node that can serve nobody is of no use. */
 const CONNECTIONS_MIN = 32;
-/** Node's name for: a server has accepted a connection. */
+/** Node's names for: a server has accepted a connection, and this process dials somebody. */
 const ACCEPTED = 'net.server.socket';
+const DIALLED = 'net.client.socket';
 /** Linux: the soft limit, which Node has raised to the hard one by then. */
 const LIMIT_LINE = /^Max open files\s+(\d+)/m;
 
@@ -35,20 +36,32 @@ export function connectionsMax(filesMax: number): number {
   throw new DatabaseError('invalid_argument', message, { details: { reason: 'TooFewDescriptors' } });
 }
 
-/** From now on closes connections beyond the bound as they come, and counts them. Returns how to end it. */
+/**
+ * From now on closes connections beyond the bound as they come, and counts them. What is dialled counts as well, and is
+ * not closed: it serves connections that have come. Returns how to end it.
+ */
 export function boundConnections(countMax: number, closed: { readonly add: () => void }): () => void {
   let open = 0;
-  const onAccepted = (message: unknown): void => {
+  const countIn = (message: unknown): Socket | undefined => {
     const socket = typeof message === 'object' && message !== null && 'socket' in message ? message.socket : undefined;
-    if (!(socket instanceof Socket)) return;
+    if (!(socket instanceof Socket)) return undefined;
     open += 1;
     socket.once('close', () => {
       open -= 1;
     });
-    if (open <= countMax) return;
+    return socket;
+  };
+  const onAccepted = (message: unknown): void => {
+    const socket = countIn(message);
+    if (socket === undefined || open <= countMax) return;
     closed.add();
     socket.destroy();
   };
+  const onDialled = (message: unknown): void => void countIn(message);
   subscribe(ACCEPTED, onAccepted);
-  return () => void unsubscribe(ACCEPTED, onAccepted);
+  subscribe(DIALLED, onDialled);
+  return () => {
+    unsubscribe(ACCEPTED, onAccepted);
+    unsubscribe(DIALLED, onDialled);
+  };
 }

@@ -64,7 +64,8 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   });
   showBudgets(budgets, metrics);
   const onFatal = (failure: unknown): void => stopProcess({ logger, dataDirectory: config.dataDir }, 'front', failure);
-  const shared = { host: config.host, logger, metrics, budgets, onFatal };
+  const relay = new transport.Relay({ service, name: config.nodeName, metrics, logger });
+  const shared = { host: config.host, logger, metrics, budgets, relay, onFatal };
   const grpc = await transport.startGrpcServer({ ...shared, port: config.grpcPort, service });
   starting.defer(() => grpc.drain(config.shutdownGraceMs));
   const http = await transport.startHttpServer({ ...shared, ...httpOptions(config), service, clock: wallClock });

@@ -23,6 +23,8 @@ export type {
   HistogramLabels,
   HistogramName,
   MetricName,
+  RelayProtocol,
+  RelayResult,
   TransactionResult,
 } from './metric-names.ts';
 export { type Count, createMetrics, type Level, type Metrics, type Observe, type Series } from './metrics.ts';

@@ -46,6 +46,10 @@ export const COUNTERS: Table<CounterLabels> = {
     help: 'Requests refused before they were tried; gRPC messages beyond their size limit are not counted.',
     labels: { reason: ['overload', 'draining', 'too_large', 'disk_full'] },
   },
+  cairn_relayed_requests_total: {
+    help: 'Requests for databases of which this node holds no copy, passed on to nodes that do.',
+    labels: { protocol: ['grpc', 'http'], result: ['answered', 'broken', 'unreached', 'lost', 'abandoned'] },
+  },
   cairn_raft_election_total: { help: 'Elections that this node won.', labels: { result: ['won'] } },
   cairn_raft_leader_changes_total: { help: 'Leaders that groups on this node got.', labels: NONE },
   cairn_raft_slow_apply_total: { help: 'Batches of applied entries that took over 100 ms to write.', labels: NONE },

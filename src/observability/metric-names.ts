@@ -20,6 +20,10 @@ type SnapshotWay = 'sent' | 'received';
 
 export type TransactionResult = 'committed' | 'replayed' | 'conflict' | 'invalid' | 'too_large' | 'failed';
 
+/** `unreached`: by no holder; `lost`: a write whose outcome nobody knows; `abandoned`: by the client. */
+export type RelayResult = 'answered' | 'broken' | 'unreached' | 'lost' | 'abandoned';
+export type RelayProtocol = 'grpc' | 'http';
+
 export interface CounterLabels {
   readonly grpc_server_started_total: GrpcMethodLabels;
   readonly grpc_server_handled_total: GrpcMethodLabels & { readonly grpc_code: string };
@@ -28,6 +32,7 @@ export interface CounterLabels {
   readonly cairn_redirects_total: { readonly reason: 'latest' | 'cached' | 'effective_time' };
   readonly cairn_connections_closed_total: NoLabels;
   readonly cairn_rejected_total: { readonly reason: 'overload' | 'draining' | 'too_large' | 'disk_full' };
+  readonly cairn_relayed_requests_total: { readonly protocol: RelayProtocol; readonly result: RelayResult };
   readonly cairn_raft_election_total: { readonly result: 'won' };
   readonly cairn_raft_leader_changes_total: NoLabels;
   readonly cairn_raft_slow_apply_total: NoLabels;

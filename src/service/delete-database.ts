@@ -2,7 +2,7 @@ import { isDatabaseId } from '#base';
 import { Faults, parseDatabaseName } from '#model';
 import type { ServiceContext } from './context.ts';
 import { databaseNotFound } from './errors.ts';
-import { lookUpAnywhere } from './instance.ts';
+import { assertHeld, lookUpAnywhere } from './instance.ts';
 import type { DeleteDatabaseReply, DeleteDatabaseRequest } from './operations.ts';
 import { untilAnswered } from './read-scope.ts';
 
@@ -42,6 +42,7 @@ async function untilAtFloor(
   floor.signal.throwIfAborted();
   if (binding === undefined) return;
   if (databaseId !== undefined && binding.databaseId !== databaseId) return;
+  assertHeld(context.node, binding);
   try {
     await untilAnswered(context, floor.signal, binding, floor.minRevision);
   } catch (failure) {

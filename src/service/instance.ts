@@ -74,7 +74,7 @@ export async function onInstance<Result>(
   }
 }
 
-/** Nobody reads where no copy is: there is nothing to answer from (V10). */
+/** Nothing is answered where no copy is (V10). */
 export function assertHeld(node: Node, { group }: Binding): void {
   const absence = node.absence(group);
   if (absence !== undefined) throw absence;

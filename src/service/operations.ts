@@ -6,7 +6,7 @@
  * A failed operation is a `DatabaseError`; outcomes that are expected to go either way are unions with `kind`.
  */
 
-import type { ConstraintViolation, DatabaseId, Instant, LeaderAddress, Revision } from '#base';
+import type { ConstraintViolation, DatabaseId, GroupId, Instant, LeaderAddress, NodeId, Revision } from '#base';
 import type { StoredId } from '#cluster';
 import type { Constraint, Direction, EventQuery, Faults, Origin, Position, Selector, TransactionOptions } from '#model';
 import type { ListedName, StoredEvent } from '#query';
@@ -272,6 +272,24 @@ export interface HealthReply {
   readonly writable: boolean;
 }
 
+/** A node that holds a copy of a database. */
+export interface Holder {
+  readonly node: NodeId;
+  readonly name: string;
+  /** host:port of its gRPC server; empty: not known yet. */
+  readonly grpc: string;
+  /** URL of its HTTP server; empty: not known yet. */
+  readonly http: string;
+  /** Whether it is in the zone of this node. */
+  readonly isNear: boolean;
+}
+
+/** Where a request can be answered that this node has refused for want of a copy (V10). It has not been tried. */
+export interface Elsewhere {
+  readonly group: GroupId;
+  readonly holders: readonly Holder[];
+}
+
 /** Every operation, one file each. Made by `createService`. */
 export interface Service {
   createDatabase(request: CreateDatabaseRequest): Promise<DatabaseDescription>;
@@ -296,4 +314,6 @@ export interface Service {
    * into the trailers of every write. Undefined: nowhere, as far as is known here.
    */
   leader(databaseName?: string): LeaderAddress | undefined;
+  /** Undefined: the failure is the answer. */
+  elsewhere(failure: unknown): Elsewhere | undefined;
 }

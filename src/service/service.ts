@@ -8,6 +8,7 @@ import { createDatabase } from './create-database.ts';
 import { databaseAt } from './database-at.ts';
 import { databaseAtTimestamp } from './database-at-timestamp.ts';
 import { deleteDatabase } from './delete-database.ts';
+import { elsewhere } from './elsewhere.ts';
 import { fetchTransaction } from './fetch-transaction.ts';
 import { health } from './health.ts';
 import { leaderOf } from './instance.ts';
@@ -75,5 +76,6 @@ export function createService(parts: ServiceParts): Service {
     singleEvent: (request) => singleEvent(context, request),
     health: () => health(context),
     leader: (databaseName) => leaderOf(parts.node, databaseName),
+    elsewhere: (failure) => elsewhere(parts.node, failure),
   };
 }

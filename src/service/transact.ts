@@ -19,7 +19,7 @@ import {
 import type { TransactionResult } from '#observability';
 import { eventsOf, type StoredTransaction, transactionAt, transactionById } from '#query';
 import type { ServiceContext } from './context.ts';
-import { onInstance, refusalBy } from './instance.ts';
+import { assertHeld, onInstance, refusalBy } from './instance.ts';
 import type { MeteredOrigin } from './meters.ts';
 import type { RecordedTransaction, TransactReply, TransactRequest } from './operations.ts';
 import { latestRevision, untilAnswered } from './read-scope.ts';
@@ -63,6 +63,7 @@ async function transactIn(
   bind: () => void,
 ): Promise<TransactReply> {
   const { floor, options, constraints, events, requireLeader } = request;
+  assertHeld(context.node, binding);
   const origin = meteredOrigin(request.origin);
   if (floor !== undefined) await untilAnswered(context, floor.signal, binding, floor.minRevision);
   if (refusal !== undefined) return recordedOrRefused(context, { binding, transactionId, refusal, origin });

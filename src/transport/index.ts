@@ -4,9 +4,9 @@
  * For: turning calls and requests into operations of #service and back, each transport in the words of its protocol,
  * with the errors of Cairn as its statuses, and the bounds that keep a client from costing more than its share.
  *
- * Not here: what an operation does. All that transports share is the memory that clients may hold (byte-budgets.ts).
+ * Not here: what an operation does. Transports share what clients may hold (byte-budgets.ts), and whom to ask (relay.ts).
  *
- * Invariants of all transports:
+ * Invariants of all transports (TM5 and TM6 stand in relay.ts):
  *   TM1  Requests and replies beyond a few KiB are counted before they are held: on the whole node they hold what the
  *        settings allow, and what one slice, page or reply of a write overshoots.
  *   TM2  A client is cut off for holding bytes only while others wait for them, and not before it had its time; except a
@@ -31,3 +31,4 @@
 export { type ByteBudgetSizes, type ByteBudgets, createByteBudgets } from './byte-budgets.ts';
 export { GRPC_LIMITS, type GrpcServer, type GrpcServerOptions, startGrpcServer } from './grpc/index.ts';
 export { type AllowedOrigins, type HttpServer, type HttpServerOptions, startHttpServer } from './http/index.ts';
+export { Relay } from './relay.ts';

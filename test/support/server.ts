@@ -10,6 +10,8 @@ export interface TestServer extends AsyncDisposable {
   readonly grpc: string;
   /** http://host:port. */
   readonly http: string;
+  /** host:port where other nodes find it; empty when they do not. */
+  readonly peer: string;
   /** The URL of the metrics. */
   readonly metrics: string;
   readonly dataDir: string;
@@ -32,6 +34,7 @@ export async function startTestServer(...settings: readonly string[]): Promise<T
   const client = new TestClient(grpc);
   return {
     ...running.addresses,
+    peer: running.addresses.peer ?? '',
     dataDir: dir.path,
     port: Number(grpc.slice(grpc.lastIndexOf(':') + 1)),
     client,

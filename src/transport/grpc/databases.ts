@@ -17,7 +17,7 @@ import {
 } from './gen/cairn/v1/database.ts';
 import { Empty } from './gen/google/protobuf/empty.ts';
 import type { Timestamp } from './gen/google/protobuf/timestamp.ts';
-import { floorOf, minRevisionOf, requiresLeader } from './metadata.ts';
+import { floorOf, minRevisionOf, refuseRelayed, requiresLeader } from './metadata.ts';
 import { type Answer, unary } from './unary.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
@@ -44,6 +44,7 @@ function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly Unar
       { name: 'DeleteDatabase', request: DeleteDatabaseRequest, requestName: 'DeleteDatabaseRequest', reply: Empty },
       async ({ databaseName, databaseId }, call) => {
         const requireLeader = requiresLeader(call);
+        if (requireLeader) refuseRelayed(call);
         const instance = databaseId === undefined ? {} : { databaseId };
         const reply = await service.deleteDatabase({
           databaseName,

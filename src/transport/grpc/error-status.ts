@@ -77,6 +77,18 @@ export function statusOfError(error: DatabaseError): CallStatus {
   return withLeader(status, leader);
 }
 
+/** The finer reason that the details of a status give, by whatever node; undefined: none. */
+export function reasonOf(details: Uint8Array | undefined): string | undefined {
+  if (details === undefined) return undefined;
+  try {
+    const info = Status.decode(details).details.find(({ typeUrl }) => typeUrl === typeUrlOf('ErrorInfo'));
+    return info === undefined ? undefined : ErrorInfo.decode(info.value).metadata['reason'];
+  } catch {
+    // They are passed on as they are.
+    return undefined;
+  }
+}
+
 /** The status of a write: its trailers tell a client where the leader is. */
 export function withLeader(status: CallStatus, leader: LeaderAddress | undefined): CallStatus {
   if (leader === undefined) return status;
@@ -131,5 +143,9 @@ function withinBudget<Violation extends Readonly<Record<string, string>>>(
 }
 
 function any(name: string, value: Uint8Array): Any {
-  return { typeUrl: `type.googleapis.com/google.rpc.${name}`, value: Buffer.from(value) };
+  return { typeUrl: typeUrlOf(name), value: Buffer.from(value) };
+}
+
+function typeUrlOf(name: string): string {
+  return `type.googleapis.com/google.rpc.${name}`;
 }

@@ -1,8 +1,9 @@
 /** The metadata of Cairn's calls: what a client may ask for, and what every reply says. */
 import { Metadata } from '@grpc/grpc-js';
-import type { DatabaseError, LeaderAddress, Revision } from '#base';
+import { DatabaseError, type LeaderAddress, type Revision } from '#base';
 import { Faults, parseRevisionText, REVISION_RULE } from '#model';
 import type { RevisionFloor, Service } from '#service';
+import { RELAYED } from '../relay.ts';
 import type { Call } from './wire/call.ts';
 
 /** Where a reply was read: which instance, and at which revision. */
@@ -68,6 +69,17 @@ export function requiresLeader(call: Call): boolean {
   if (text === undefined || text === 'false') return false;
   if (text === 'true') return true;
   throw malformed('x-require-leader', 'must be true or false', text);
+}
+
+/**
+ * Whoever wants the leader alone has asked another node than this one, and that one is none: it holds no copy.
+ * @throws DatabaseError not_leader
+ */
+export function refuseRelayed(call: Call): void {
+  const relayedBy = call.header(RELAYED);
+  if (relayedBy === undefined) return;
+  const message = `The write is for the leader alone, and ${relayedBy}, which was asked, holds no copy of the database; send it to the leader`;
+  throw new DatabaseError('not_leader', message, { details: { reason: 'NotLeader' } });
 }
 
 function malformed(header: string, description: string, text: string): DatabaseError {

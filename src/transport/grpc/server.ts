@@ -3,6 +3,7 @@ import { DatabaseError } from '#base';
 import type { Logger, Metrics } from '#observability';
 import type { Service } from '#service';
 import { type ByteBudgets, noRoom, RETRY_AFTER_MS } from '../byte-budgets.ts';
+import type { Relay } from '../relay.ts';
 import { databaseMethods } from './databases.ts';
 import { statusOfError, statusOfFailure, withLeader } from './error-status.ts';
 import { streamMethods } from './event-streams.ts';
@@ -11,13 +12,16 @@ import { GRPC_LIMITS } from './limits.ts';
 import { LeaderTrailers } from './metadata.ts';
 import { methodMeters } from './meters.ts';
 import { createReflection } from './reflection.ts';
+import { createGrpcRelaying } from './relaying.ts';
 import { transactionMethods } from './transactions.ts';
 import { unimplementedMethods } from './unimplemented.ts';
 import { type Refusals, type WireLimits, WireServer } from './wire/server.ts';
 
 /** What the server refuses by itself, before an operation is asked. */
 function refusalsOf({ callsMax }: WireLimits): Refusals {
-  const draining = new DatabaseError('unavailable', 'The node is shutting down; try another one');
+  const draining = new DatabaseError('unavailable', 'The node is shutting down; try another one', {
+    details: { reason: 'Draining' },
+  });
   const calls = `${callsMax} calls are in flight, which is the most at a time`;
   return {
     draining: statusOfError(draining),
@@ -42,6 +46,8 @@ export interface GrpcServerOptions {
   readonly onFatal: (failure: unknown) => void;
   readonly limits?: Partial<WireLimits>;
   readonly budgets: ByteBudgets;
+  /** Absent: what this node cannot answer is refused. */
+  readonly relay?: Relay;
 }
 
 export interface GrpcServer {
@@ -56,7 +62,7 @@ export interface GrpcServer {
 
 /** Listens when the promise resolves. */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
-  const { service, logger, metrics, onFatal, host, budgets } = options;
+  const { service, logger, metrics, onFatal, host, budgets, relay } = options;
   const context = { service, leaderTrailers: new LeaderTrailers(service) };
   const limits = { ...GRPC_LIMITS, ...options.limits };
   let draining = false;
@@ -64,6 +70,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     readable: () => !draining && service.health().readable,
     writable: () => !draining && service.health().writable,
   });
+  const relaying = relay === undefined ? undefined : createGrpcRelaying(relay, WRITES);
   const server = new WireServer({
     methods: [
       ...databaseMethods(context),
@@ -85,6 +92,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
       const isNamed = status.trailers?.['x-leader-node'] !== undefined;
       return WRITES.has(name) && !isNamed ? withLeader(status, service.leader()) : status;
     },
+    ...(relaying !== undefined && { elsewhere: relaying.elsewhere }),
     extension: createReflection((error) => logger.error('grpc-call-failed', { error })),
   });
   const port = await server.listen({ host, port: options.port });
@@ -99,6 +107,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     drain: async (graceMs) => {
       announceDrain();
       await server.drain(graceMs);
+      relaying?.close();
       health.stop();
     },
   };

@@ -6,7 +6,7 @@ import { statusOfError, withLeader } from './error-status.ts';
 import { writeEventIdMappings } from './event-id-mappings.ts';
 import { FetchTransactionRequest } from './gen/cairn/v1/database.ts';
 import { decodeRequest } from './messages.ts';
-import { floorOf, minRevisionOf, requiresLeader, scopeHeaders } from './metadata.ts';
+import { floorOf, minRevisionOf, refuseRelayed, requiresLeader, scopeHeaders } from './metadata.ts';
 import { encodeTransactReply } from './transact-reply.ts';
 import { parseTransactRequest } from './transact-request.ts';
 import type { Call } from './wire/call.ts';
@@ -36,6 +36,7 @@ async function transact({ service, leaderTrailers }: GrpcContext, call: Call, by
   const request = parseTransactRequest(bytes, { floor: floorOf(call), requireLeader });
   const { databaseName } = request;
   try {
+    if (requireLeader) refuseRelayed(call);
     const reply = await service.transact(request);
     if (reply.kind === 'recorded') {
       call.reply(encodeTransactReply(reply), scopeHeaders(reply), leaderTrailers.of(databaseName));

@@ -16,7 +16,7 @@ import type { Route, RouteContext } from './route.ts';
 
 export const COLLECTION_QUERY_ROUTES: readonly Route[] = [
   { method: 'GET', path: '/databases/{database}/events', handle: readLog },
-  { method: 'POST', path: '/databases/{database}/query', handle: queryByBody },
+  { method: 'POST', path: '/databases/{database}/query', isRead: true, handle: queryByBody },
 ];
 
 const DIGITS = /^\d+$/;

@@ -98,6 +98,11 @@ export class HttpMemory {
     return undefined;
   }
 
+  /** An answer passes through that another node makes: no more of it is held here than what is not counted. */
+  passing(reply: FastifyReply): void {
+    this.#held.get(reply.raw)?.answer?.release();
+  }
+
   /** Until the connection closes. If it has, the answer leaves for nobody, and nothing is held for it (TM1). */
   #keep(reply: FastifyReply, part: Held): void {
     if (reply.raw.destroyed) release(part);

@@ -23,6 +23,10 @@ export interface Route {
   /** Path with `{parameter}` segments, as the specification writes it; also the metrics' label. */
   readonly path: string;
   readonly handle: Handler;
+  /** Whether it reads, which every GET does. */
+  readonly isRead?: boolean;
+  /** Of a write: whether it has the same effect twice as once. Default: it has not. */
+  readonly isRepeatable?: (request: HttpRequest) => boolean;
   /** Bytes of body, when the route takes more than most. */
   readonly bodyBytesMax?: number;
   /** Bytes that there must be room for before the answer is made, when it may become large and is no page of events. */

@@ -11,6 +11,7 @@ import { assert, type Clock, DatabaseError, formatAddress } from '#base';
 import type { Logger, Metrics } from '#observability';
 import { isFatal, type Service } from '#service';
 import type { ByteBudgets } from '../byte-budgets.ts';
+import type { Relay } from '../relay.ts';
 import { BodyIntake } from './body-intake.ts';
 import { type AllowedOrigins, corsHeaders } from './cors.ts';
 import { errorReply } from './errors.ts';
@@ -25,6 +26,7 @@ import {
   REQUEST_TIMEOUT_MS,
 } from './limits.ts';
 import { HttpMemory, isBodyTooLong } from './memory.ts';
+import { HttpRelaying } from './relaying.ts';
 import { emptyReply, type HttpReply } from './reply.ts';
 import { HttpRequest, type RoutedRequest } from './request.ts';
 import { headFault, isAboutServer, originForm } from './request-head.ts';
@@ -50,6 +52,8 @@ export interface HttpServerOptions {
   readonly budgets: ByteBudgets;
   /** Connections at a time; `CONNECTIONS_MAX` unless given. */
   readonly connectionsMax?: number;
+  /** Absent: what this node cannot answer is refused. */
+  readonly relay?: Relay;
   /** Told of a broken invariant, after which the node must stop. */
   readonly onFatal: (error: unknown) => void;
 }
@@ -78,6 +82,15 @@ declare module 'fastify' {
   }
 }
 
+interface Routed {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly routed: HttpRequest;
+}
+
+const NO_HEADERS: HttpReply['headers'] = {};
+const LAST_OF_CONNECTION: HttpReply['headers'] = { connection: 'close' };
+
 class HttpFront {
   readonly #options: HttpServerOptions;
   readonly #context: RouteContext;
@@ -86,6 +99,7 @@ class HttpFront {
   readonly #memory: HttpMemory;
   readonly #bodies: BodyIntake;
   readonly #turns = new Turns();
+  readonly #relaying: HttpRelaying | undefined;
   readonly #fastify: FastifyInstance;
   readonly #sockets = new Set<Socket>();
   /** Requests whose client sends the body when it is told to, and was not told yet. */
@@ -103,6 +117,7 @@ class HttpFront {
     this.#memory = new HttpMemory(options.budgets, (reason) => {
       options.metrics.counter('cairn_rejected_total', { reason }).add();
     });
+    this.#relaying = options.relay && new HttpRelaying(options.relay);
     this.#bodies = new BodyIntake(this.#memory, options.budgets.time);
     this.#fastify = this.#createFastify();
     this.#fastify.removeAllContentTypeParsers();
@@ -150,6 +165,7 @@ class HttpFront {
       await this.#fastify.close();
     } finally {
       clearTimeout(deadline);
+      this.#relaying?.close();
     }
   }
 
@@ -203,8 +219,32 @@ class HttpFront {
         if (Object.values(request.params).includes('')) return this.#send(request, reply, notFound(request));
         this.#memory.received(reply);
         const routed = new HttpRequest(request, reply, { memory: this.#memory, turns: this.#turns });
-        if (route.answerBytes !== undefined) await routed.awaitRoom(route.answerBytes);
-        return this.#send(request, reply, await route.handle(routed, this.#context));
+        let answer: HttpReply;
+        try {
+          if (route.answerBytes !== undefined) await routed.awaitRoom(route.answerBytes);
+          answer = await route.handle(routed, this.#context);
+        } catch (failure) {
+          const elsewhere = this.#elsewhere(failure, route, { request, reply, routed });
+          if (elsewhere === undefined) throw failure;
+          await elsewhere;
+          return reply;
+        }
+        return this.#send(request, reply, answer);
+      },
+    });
+  }
+
+  /** Has another node answer, if that can; undefined: the failure is the answer. */
+  #elsewhere(failure: unknown, route: Route, { request, reply, routed }: Routed): Promise<void> | undefined {
+    return this.#relaying?.elsewhere(failure, {
+      request,
+      reply,
+      signal: () => routed.signal(),
+      isRead: route.method === 'GET' || route.isRead === true,
+      isRepeatable: () => route.isRepeatable?.(routed) ?? false,
+      begin: () => {
+        this.#memory.passing(reply);
+        return { ...corsHeaders(this.#options.allowedOrigins, request.headers.origin), ...this.#ending() };
       },
     });
   }
@@ -227,9 +267,13 @@ class HttpFront {
     reply.headers(corsHeaders(this.#options.allowedOrigins, request.headers.origin));
     reply.headers(answer.headers);
     if (answer.redirect !== undefined) this.#metrics.redirected(answer.redirect);
-    if (this.#closing) reply.header('connection', 'close');
+    reply.headers(this.#ending());
     if (answer.contentType !== undefined) reply.header('content-type', answer.contentType);
     return reply.send(answer.body);
+  }
+
+  #ending(): HttpReply['headers'] {
+    return this.#closing ? LAST_OF_CONNECTION : NO_HEADERS;
   }
 
   #fail(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {

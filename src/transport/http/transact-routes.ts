@@ -48,18 +48,21 @@ export const TRANSACT_ROUTES: readonly Route[] = [
     method: 'POST',
     path: '/api/v1/db/{database}',
     bodyBytesMax: TRANSACT_BODY_BYTES_MAX,
+    isRepeatable: namesTransaction,
     handle: transacting(transactionRecord),
   },
   {
     method: 'POST',
     path: '/databases/{database}/events',
     bodyBytesMax: TRANSACT_BODY_BYTES_MAX,
+    isRepeatable: namesTransaction,
     handle: transacting(transactionReceipt),
   },
   {
     method: 'POST',
     path: '/api/v1/db/{database}/async',
     bodyBytesMax: TRANSACT_BODY_BYTES_MAX,
+    isRepeatable: namesTransaction,
     handle: transactWithoutWaiting,
   },
   {
@@ -102,6 +105,11 @@ async function transactWithoutWaiting(request: HttpRequest, context: RouteContex
 function asProposed(reply: TransactReply): ProposedTransaction {
   if (reply.kind === 'recorded') return reply;
   throw refusalError(reply);
+}
+
+/** What was committed under an id is answered with what was recorded (V3). */
+function namesTransaction(request: HttpRequest): boolean {
+  return toTransactRequest(request).transactionId !== undefined;
 }
 
 /** A large one when it is its turn (TH11). */

@@ -56,7 +56,9 @@ export class Call {
   readonly #parts: CallParts;
   readonly #onEnded: (call: Call) => void;
   readonly #startedAt = performance.now();
+  #begun = false;
   #ended = false;
+  #hasRoom = false;
   #abort: AbortController | undefined;
   /** Chunks that grpc-js has not handed to the connection yet. */
   #unsent = 0;
@@ -78,6 +80,26 @@ export class Call {
     return this.#ended;
   }
 
+  /** Whether the peer has been sent anything. */
+  get answered(): boolean {
+    return this.#begun || this.#ended;
+  }
+
+  /** The bytes of the request. */
+  get message(): Uint8Array {
+    return this.#surface.call.request;
+  }
+
+  get metadata(): Metadata {
+    return this.#surface.call.metadata;
+  }
+
+  /** Until its deadline; undefined when it has none. */
+  get leftMs(): number | undefined {
+    const deadlineMs = this.#deadlineMs;
+    return Number.isFinite(deadlineMs) ? deadlineMs - Date.now() : undefined;
+  }
+
   /** Aborts when the call ends, with the reason as a `DatabaseError`. */
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
@@ -97,19 +119,25 @@ export class Call {
   reply(framed: Uint8Array, headers?: Metadata, trailers?: Metadata): void {
     if (this.#ended) return;
     assert(this.#surface.kind === 'unary', 'Only a unary call is answered with one message', this.method.name);
-    if (framed.length > SMALL_REPLY_BYTES && !this.#holdReply(COPIES * framed.length)) {
-      this.finish(this.#parts.noRoom);
-      return;
-    }
+    if (!this.reserve(framed.length)) return;
     if (headers !== undefined) this.#surface.call.sendMetadata(headers);
     this.#surface.respond(null, framed, trailers);
     this.#meter.sent(1);
     this.#end('OK');
   }
 
+  /** Takes the room for the one message of a reply, which has so many bytes. False: there is none, and the call has ended. */
+  reserve(bytes: number): boolean {
+    this.#hasRoom ||= bytes <= SMALL_REPLY_BYTES || this.#holdReply(COPIES * bytes);
+    if (!this.#hasRoom) this.finish(this.#parts.noRoom);
+    return this.#hasRoom;
+  }
+
   /** Sends the headers of a stream of messages. */
   begin(headers: Metadata = new Metadata()): void {
-    if (!this.#ended) this.#surface.call.sendMetadata(headers);
+    if (this.#ended) return;
+    this.#begun = true;
+    this.#surface.call.sendMetadata(headers);
   }
 
   /**
@@ -189,10 +217,12 @@ export class Call {
 
   // grpc-js says so at the end of every call; only a call that we have not ended was cut off.
   #cancelled(): void {
-    if (this.#ended) return;
+    if (!this.#ended) this.#end(this.#deadlineMs <= Date.now() ? 'DEADLINE_EXCEEDED' : 'CANCELLED');
+  }
+
+  get #deadlineMs(): number {
     const deadline = this.#surface.call.getDeadline();
-    const deadlineMs = typeof deadline === 'number' ? deadline : deadline.getTime();
-    this.#end(deadlineMs <= Date.now() ? 'DEADLINE_EXCEEDED' : 'CANCELLED');
+    return typeof deadline === 'number' ? deadline : deadline.getTime();
   }
 
   #end(code: GrpcStatusName): void {

@@ -63,6 +63,11 @@ export interface WireServerParts {
   /** Bytes of replies that have not left yet. */
   readonly unsent: FairBudget;
   readonly meterOf: (method: MethodName) => MethodMeter;
+  /**
+   * Has somebody else answer what a handler could not, before it has sent anything; undefined: nobody else is to. What it
+   * rejects with is the answer.
+   */
+  readonly elsewhere?: (call: Call, failure: unknown) => Promise<void> | undefined;
   /** The status for whatever a handler threw. What it cannot name is a bug: it throws, and the node stops. */
   readonly statusOf: (failure: unknown, method: MethodName) => CallStatus;
   /** Told of every call that is refused before its handler sees it. */
@@ -224,7 +229,10 @@ export class WireServer {
   }
 
   #fail(call: Call, failure: unknown): void {
-    call.finish(this.#parts.statusOf(failure, call.method));
+    const finish = (why: unknown): void => call.finish(this.#parts.statusOf(why, call.method));
+    const elsewhere = call.answered ? undefined : this.#parts.elsewhere?.(call, failure);
+    if (elsewhere === undefined) finish(failure);
+    else void elsewhere.catch(finish);
   }
 }
 

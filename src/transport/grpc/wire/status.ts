@@ -33,3 +33,12 @@ export interface CallStatus {
 }
 
 export const OK: CallStatus = { code: 'OK', message: '' };
+
+/** The name of a code that another server has sent; UNKNOWN for any that gRPC does not have. */
+export function statusName(code: number): GrpcStatusName {
+  return NAMES.find((name) => GRPC_STATUS[name] === code) ?? 'UNKNOWN';
+}
+
+const isStatusName = (name: string): name is GrpcStatusName => name in GRPC_STATUS;
+
+const NAMES: readonly GrpcStatusName[] = Object.keys(GRPC_STATUS).filter(isStatusName);

@@ -1,0 +1,237 @@
+/**
+ * One call, carried to a node that holds the database: the request as it came, and the reply as it comes, frame for frame.
+ *
+ * The stream to the other node is read no faster than the client reads (T4): one piece of it leaves while the next one
+ * waits, and what the other node sends beyond that it keeps itself. What nobody waits for any more is cancelled there.
+ */
+import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
+import { Metadata } from '@grpc/grpc-js';
+import { DatabaseError } from '#base';
+import { type Asking, type Attempt, isUntried, RELAYED } from '../relay.ts';
+import { reasonOf, statusOfError } from './error-status.ts';
+import type { RelayConnections } from './relay-connections.ts';
+import { FrameCutter } from './relay-frames.ts';
+import { SliceWriter } from './slice-writer.ts';
+import type { Call } from './wire/call.ts';
+import { FRAME_HEADER_BYTES, writeFrameHeader } from './wire/framing.ts';
+import { type CallStatus, statusName } from './wire/status.ts';
+
+export interface RelayedCall {
+  readonly call: Call;
+  readonly message: Uint8Array;
+  readonly connections: RelayConnections;
+  /** The name of this node. */
+  readonly relayedBy: string;
+}
+
+/** Told by gRPC itself, or by this node to the next one alone. */
+const NOT_PASSED: ReadonlySet<string> = new Set([
+  'content-type',
+  'date',
+  'grpc-accept-encoding',
+  'grpc-encoding',
+  'grpc-message',
+  'grpc-status',
+  'te',
+  'trailer',
+]);
+const DETAILS = 'grpc-status-details-bin';
+const UNANSWERED: Attempt = { kind: 'lost' };
+const MIN_REVISION = 'x-min-revision';
+
+export async function relayCall(relayed: RelayedCall, asking: Asking): Promise<Attempt> {
+  const { call, connections, message } = relayed;
+  const { grpc: address } = asking.holder;
+  if (address === '') return { kind: 'unreached' };
+  const { signal } = call;
+  const stream = await connections.open(address, headersFor(relayed, asking), signal).catch(() => undefined);
+  if (call.ended) {
+    stream?.close(constants.NGHTTP2_CANCEL);
+    return { kind: 'abandoned' };
+  }
+  if (stream === undefined) return { kind: 'unreached' };
+  const cancel = (): void => stream.close(constants.NGHTTP2_CANCEL);
+  signal.addEventListener('abort', cancel);
+  try {
+    const reply = new Reply(stream);
+    send(stream, message);
+    const attempt = await (call.method.kind === 'unary' ? unary(call, reply) : streamed(call, reply));
+    return call.ended && attempt.kind === 'lost' ? { kind: 'abandoned' } : attempt;
+  } finally {
+    signal.removeEventListener('abort', cancel);
+    // Of what came to its end nothing is left; the rest nobody wants.
+    stream.close(constants.NGHTTP2_CANCEL);
+  }
+}
+
+/** What the other node has sent beside the messages. */
+class Reply {
+  readonly stream: ClientHttp2Stream;
+  headers: IncomingHttpHeaders | undefined;
+  trailers: IncomingHttpHeaders | undefined;
+
+  constructor(stream: ClientHttp2Stream) {
+    this.stream = stream;
+    // Whoever reads it sees that it has ended, and how.
+    stream.on('error', () => undefined);
+    stream.once('response', (headers) => {
+      this.headers = headers;
+      if (headers['grpc-status'] !== undefined) this.trailers = headers;
+    });
+    stream.once('trailers', (trailers: IncomingHttpHeaders) => {
+      this.trailers = trailers;
+    });
+  }
+
+  /** Resolves when its headers are there, or will not come. */
+  async begun(): Promise<void> {
+    const { stream } = this;
+    if (this.headers !== undefined || stream.closed) return;
+    await new Promise<void>((resolve) => {
+      stream.once('response', () => resolve()).once('close', () => resolve());
+    });
+  }
+
+  /** The pieces of its messages, as they come; they end when nothing more comes, for whatever reason. */
+  async *pieces(): AsyncGenerator<Buffer> {
+    try {
+      for await (const piece of this.stream) if (Buffer.isBuffer(piece)) yield piece;
+    } catch (failure) {
+      if (!this.stream.destroyed) throw failure;
+    }
+  }
+
+  /** The status that the other node has ended it with; undefined: it has not, and nobody knows what it has done. */
+  status(): CallStatus | undefined {
+    if (this.trailers !== undefined) return statusIn(this.trailers);
+    // That is how a node cuts off whoever holds too much.
+    if (this.stream.rstCode !== constants.NGHTTP2_ENHANCE_YOUR_CALM) return undefined;
+    return { code: 'RESOURCE_EXHAUSTED', message: 'The node that holds the database has cut the call off' };
+  }
+
+  /** Whether the other node has refused to begin. */
+  isUntried(): boolean {
+    if (this.stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) return true;
+    const status = this.trailers === undefined ? undefined : statusIn(this.trailers);
+    return status?.code === 'UNAVAILABLE' && isUntried(reasonOf(status.details));
+  }
+
+  answered(): Attempt {
+    const { headers = {}, trailers = {} } = this;
+    return { kind: 'answered', header: (name) => textOf(trailers[name] ?? headers[name]) };
+  }
+}
+
+async function unary(call: Call, reply: Reply): Promise<Attempt> {
+  const cutter = new FrameCutter();
+  let framed: Buffer | undefined;
+  for await (const piece of reply.pieces()) {
+    framed = cutter.add(piece)?.frames ?? framed;
+    call.reserve(cutter.neededBytes);
+  }
+  if (reply.isUntried()) return { kind: 'untried' };
+  const status = reply.status();
+  if (status === undefined || (status.code === 'OK' && framed === undefined)) return UNANSWERED;
+  const { headers = {}, trailers = {} } = reply;
+  if (status.code !== 'OK' || framed === undefined) call.finish(status);
+  else call.reply(framed, metadataOf(headers), metadataOf(trailers));
+  return reply.answered();
+}
+
+async function streamed(call: Call, reply: Reply): Promise<Attempt> {
+  await reply.begun();
+  if (reply.isUntried()) return { kind: 'untried' };
+  if (reply.headers === undefined) return UNANSWERED;
+  if (reply.trailers === undefined) call.begin(metadataOf(reply.headers));
+  await passOn(call, reply);
+  if (call.ended) return { kind: 'abandoned' };
+  const status = reply.status();
+  call.finish(status ?? BROKEN);
+  return status === undefined ? { kind: 'broken' } : reply.answered();
+}
+
+async function passOn(call: Call, reply: Reply): Promise<void> {
+  using writer = new SliceWriter(call);
+  const cutter = new FrameCutter();
+  for await (const piece of reply.pieces()) {
+    const cut = cutter.add(piece);
+    if (cut !== undefined) await writer.write(cut.frames, cut.count);
+  }
+  await writer.flushed();
+}
+
+const BROKEN: CallStatus = statusOfError(
+  new DatabaseError(
+    'unavailable',
+    'The node that answers this for the one that was asked cannot be reached any more; go on from what has come',
+    { details: { reason: 'RelayBroken' } },
+  ),
+);
+
+function headersFor({ call, relayedBy }: RelayedCall, { holder, minRevision }: Asking): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = {};
+  for (const [name, values] of Object.entries(call.metadata.toHttp2Headers())) {
+    if (!NOT_PASSED.has(name) && !name.startsWith(':')) headers[name] = values;
+  }
+  const asked = Number(call.header(MIN_REVISION) ?? 0);
+  if (minRevision !== undefined && minRevision > asked) headers[MIN_REVISION] = String(minRevision);
+  const { leftMs } = call;
+  return {
+    ...headers,
+    ...(leftMs === undefined ? {} : { 'grpc-timeout': timeoutOf(leftMs) }),
+    [RELAYED]: relayedBy,
+    ':method': 'POST',
+    ':scheme': 'http',
+    ':authority': holder.grpc,
+    ':path': `/${call.method.service}/${call.method.name}`,
+    'content-type': 'application/grpc',
+    te: 'trailers',
+  };
+}
+
+/** Eight digits at most, as gRPC writes it. */
+function timeoutOf(leftMs: number): string {
+  return leftMs < 1e8 - 1 ? `${Math.max(1, Math.ceil(leftMs))}m` : `${Math.min(1e8 - 1, Math.ceil(leftMs / 1000))}S`;
+}
+
+function send(stream: ClientHttp2Stream, message: Uint8Array): void {
+  const header = Buffer.alloc(FRAME_HEADER_BYTES);
+  writeFrameHeader(header, 0, message.length);
+  stream.write(header);
+  stream.end(message);
+}
+
+function statusIn(trailers: IncomingHttpHeaders): CallStatus {
+  const code = statusName(Number(trailers['grpc-status']));
+  const metadata = metadataOf(trailers);
+  const [details] = metadata.get(DETAILS);
+  metadata.remove(DETAILS);
+  const others = Object.entries(metadata.getMap()).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  );
+  return {
+    code,
+    message: messageIn(textOf(trailers['grpc-message']) ?? ''),
+    ...(Buffer.isBuffer(details) && { details }),
+    trailers: Object.fromEntries(others),
+  };
+}
+
+/** As grpc-js reads it. */
+function messageIn(text: string): string {
+  try {
+    return decodeURI(text);
+  } catch {
+    return text;
+  }
+}
+
+function metadataOf(headers: IncomingHttpHeaders): Metadata {
+  const metadata = Metadata.fromHttp2Headers(headers);
+  for (const name of NOT_PASSED) metadata.remove(name);
+  return metadata;
+}
+
+function textOf(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}

@@ -1,0 +1,171 @@
+/**
+ * Connections to the gRPC servers of other nodes, for what is relayed there.
+ *
+ * ```
+ *   dialled ── its settings have come ──> open ── as many streams as it takes ──> full ── one ends ──> open
+ *      └── too slow, refused ──> gone      └── silent, going away, idle for long ──> gone
+ * ```
+ *
+ * They are plain HTTP/2, not channels of grpc-js: the frames of a reply then pass as they come, many in one piece, and a
+ * stream that the other node has refused to begin can be told from one that broke (ADR 0044). The settings of the other
+ * side are awaited because its kernel accepts connections also when its process does not run.
+ */
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from 'node:http2';
+
+/** Fewer than a node takes on one connection (GRPC_LIMITS). */
+const STREAMS_MAX = 900;
+const DIAL_MS = 1_000;
+const PING_EVERY_MS = 10_000;
+const PING_TIMEOUT_MS = 5_000;
+const IDLE_MS = 300_000;
+
+/** What a stream may send that is not read; all of them together are bounded by their number. */
+const STREAM_WINDOW_BYTES: number = 64 * 1024 - 1;
+/** Of all streams on a connection: more than a round trip between zones carries. */
+const CONNECTION_WINDOW_BYTES: number = 8 * 1024 * 1024;
+/** node:http2 refuses streams of a connection beyond it. */
+const SESSION_MEMORY_MB = 256;
+
+export class RelayConnections {
+  readonly #lines = new Map<string, Line>();
+  #isClosed = false;
+
+  /**
+   * A stream to the address, of a connection that is open; undefined: it cannot be had in time. Rejects when the signal
+   * comes first.
+   */
+  async open(
+    address: string,
+    headers: OutgoingHttpHeaders,
+    signal: AbortSignal,
+  ): Promise<ClientHttp2Stream | undefined> {
+    const line = this.#lines.get(address) ?? new Line(address);
+    this.#lines.set(address, line);
+    while (!this.#isClosed) {
+      const stream = line.request(headers);
+      if (stream !== undefined) return stream;
+      const isDialled = await line.dialled();
+      signal.throwIfAborted();
+      if (!isDialled) break;
+    }
+    if (line.isEmpty) this.#lines.delete(address);
+    return undefined;
+  }
+
+  /** Ends all of them, with what is on them. */
+  close(): void {
+    this.#isClosed = true;
+    for (const line of this.#lines.values()) line.close();
+    this.#lines.clear();
+  }
+}
+
+/** Connections to one node. */
+class Line {
+  readonly #address: string;
+  readonly #connections = new Set<Connection>();
+  #dialling: Promise<boolean> | undefined;
+
+  constructor(address: string) {
+    this.#address = address;
+  }
+
+  get isEmpty(): boolean {
+    return this.#connections.size === 0 && this.#dialling === undefined;
+  }
+
+  /** Undefined when there is no connection that takes one more. */
+  request(headers: OutgoingHttpHeaders): ClientHttp2Stream | undefined {
+    for (const connection of this.#connections) if (connection.hasRoom) return connection.request(headers);
+    return undefined;
+  }
+
+  /** Resolves when there is a connection more, or with false when there is none in time. Several may wait for one. */
+  dialled(): Promise<boolean> {
+    this.#dialling ??= this.#dial();
+    return this.#dialling;
+  }
+
+  close(): void {
+    for (const connection of this.#connections) connection.destroy();
+  }
+
+  async #dial(): Promise<boolean> {
+    const connection = new Connection(this.#address, () => this.#connections.delete(connection));
+    this.#connections.add(connection);
+    const isOpen = await connection.opened;
+    this.#dialling = undefined;
+    return isOpen;
+  }
+}
+
+class Connection {
+  readonly opened: Promise<boolean>;
+  readonly #session: ClientHttp2Session;
+  #isOpen = false;
+  #streamCount = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(address: string, onGone: () => void) {
+    this.#session = connect(`http://${address}`, {
+      maxSessionMemory: SESSION_MEMORY_MB,
+      settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
+    });
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.opened = promise;
+    const tooSlow = setTimeout(() => this.destroy(), DIAL_MS);
+    this.#session.once('remoteSettings', () => {
+      clearTimeout(tooSlow);
+      this.#session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+      this.#isOpen = true;
+      resolve(true);
+    });
+    // What it says is of no use: whoever waits for a stream hears of it there.
+    this.#session.on('error', () => undefined);
+    this.#session.once('close', () => {
+      clearTimeout(tooSlow);
+      clearTimeout(this.#timer);
+      onGone();
+      resolve(false);
+    });
+  }
+
+  get hasRoom(): boolean {
+    return this.#isOpen && !this.#session.closed && !this.#session.destroyed && this.#streamCount < STREAMS_MAX;
+  }
+
+  request(headers: OutgoingHttpHeaders): ClientHttp2Stream {
+    const stream = this.#session.request(headers, { endStream: false });
+    this.#streamCount += 1;
+    if (this.#streamCount === 1) this.#watch();
+    stream.once('close', () => {
+      this.#streamCount -= 1;
+      if (this.#streamCount === 0) this.#rest();
+    });
+    return stream;
+  }
+
+  destroy(): void {
+    this.#session.destroy();
+  }
+
+  /** Asks again and again whether the other side is there, while somebody waits for it. */
+  #watch(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#timer = setTimeout(() => this.destroy(), PING_TIMEOUT_MS);
+      const isSent = !this.#session.destroyed && this.#session.ping(() => this.#heard());
+      if (!isSent) this.destroy();
+    }, PING_EVERY_MS);
+  }
+
+  #heard(): void {
+    if (this.#streamCount > 0) this.#watch();
+  }
+
+  /** Nobody waits; before long nobody is asked any more. */
+  #rest(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#session.close(), IDLE_MS).unref();
+  }
+}

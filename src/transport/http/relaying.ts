@@ -1,0 +1,215 @@
+/**
+ * What the HTTP server has other nodes answer, because it holds no copy of the database.
+ *
+ * The body of the request is here and counted (TM1); the answer passes as it comes, no faster than the client takes it.
+ * Status, headers and body are those of the other node; what concerns one connection alone, and who may read the answer,
+ * is this server's.
+ */
+import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Asking, type Attempt, isUntried, RELAYED, type Relay } from '../relay.ts';
+import type { HttpReply } from './reply.ts';
+
+// An import of it would also load what it offers lazily: a client for the web.
+const { Agent, request: send } = process.getBuiltinModule('node:http');
+
+const DIAL_MS = 1_000;
+/** From the end of a request to the headers of its answer: longer than a node waits for anything. */
+const ANSWER_MS = 45_000;
+/** Connections to a node that are kept for the next request. */
+const FREE_SOCKETS_MAX = 32;
+/** An error says who has not tried; it is looked at before it is passed on, and is never so long. */
+const ERROR_BYTES_MAX: number = 64 * 1024;
+const UNAVAILABLE = 503;
+const MIN_REVISION = 'x-min-revision';
+
+/** Of one connection, or written anew by each server. */
+const OWN_HEADERS: ReadonlySet<string> = new Set([
+  'connection',
+  'date',
+  'expect',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** Whether an answer may be read by a page of another origin is for the server to say that the page has asked. */
+const isOfOrigins = (name: string): boolean => name === 'vary' || name.startsWith('access-control-');
+
+export interface RelayedRequest {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  /** Aborts when the client has gone. */
+  readonly signal: () => AbortSignal;
+  /** Called when an answer is about to be passed on; gives the headers that this server adds. */
+  readonly begin: () => HttpReply['headers'];
+  readonly isRead: boolean;
+  /** Of a write. */
+  readonly isRepeatable: () => boolean;
+}
+
+export class HttpRelaying {
+  readonly #relay: Relay;
+  readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: FREE_SOCKETS_MAX });
+
+  constructor(relay: Relay) {
+    this.#relay = relay;
+  }
+
+  /** Has another node answer, if that can; undefined: the failure is the answer. */
+  elsewhere(failure: unknown, relayed: RelayedRequest): Promise<void> | undefined {
+    const { request, isRead, isRepeatable } = relayed;
+    const relayedBy = request.headers[RELAYED];
+    const elsewhere = this.#relay.elsewhere(failure, relayedBy?.toString());
+    if (elsewhere === undefined) return undefined;
+    const asked = { protocol: 'http', isWrite: !isRead, isRepeatable } as const;
+    return this.#relay.relay(elsewhere, asked, (asking) => this.#ask(relayed, asking));
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async #ask(relayed: RelayedRequest, asking: Asking): Promise<Attempt> {
+    const signal = relayed.signal();
+    if (signal.aborted) return { kind: 'abandoned' };
+    const url = URL.parse(asking.holder.http);
+    if (url?.protocol !== 'http:') return { kind: 'unreached' };
+    const outgoing = this.#begin(url, relayed, asking);
+    const sending = new Sending(outgoing);
+    const abandon = (): void => void outgoing.destroy();
+    signal.addEventListener('abort', abandon);
+    try {
+      const answer = await sending.answer();
+      if (signal.aborted) return { kind: 'abandoned' };
+      if (answer === undefined) return { kind: sending.isSent ? 'lost' : 'unreached' };
+      return await passOn(relayed, answer);
+    } finally {
+      signal.removeEventListener('abort', abandon);
+    }
+  }
+
+  #begin({ hostname, port }: URL, { request }: RelayedRequest, asking: Asking): ClientRequest {
+    const body: unknown = request.body;
+    const outgoing = send({
+      agent: this.#agent,
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port,
+      method: request.method,
+      path: request.raw.url,
+      headers: headersFor(request, asking, this.#relay.name),
+    });
+    outgoing.end(body instanceof Uint8Array ? body : undefined);
+    return outgoing;
+  }
+}
+
+/** A request under way. */
+class Sending {
+  readonly #outgoing: ClientRequest;
+  /** Whether any of it can have arrived. */
+  isSent = false;
+
+  constructor(outgoing: ClientRequest) {
+    this.#outgoing = outgoing;
+    // Whoever waits for the answer sees that none comes.
+    outgoing.on('error', () => undefined);
+    outgoing.once('socket', (socket) => {
+      if (!socket.connecting) {
+        this.isSent = true;
+        return;
+      }
+      const tooSlow = setTimeout(() => outgoing.destroy(), DIAL_MS);
+      socket.once('connect', () => {
+        this.isSent = true;
+      });
+      for (const event of ['connect', 'close']) socket.once(event, () => clearTimeout(tooSlow));
+    });
+  }
+
+  /** Undefined: none comes. */
+  async answer(): Promise<IncomingMessage | undefined> {
+    const tooSlow = setTimeout(() => this.#outgoing.destroy(), ANSWER_MS);
+    const answer = await new Promise<IncomingMessage | undefined>((resolve) => {
+      this.#outgoing.once('response', resolve).once('close', () => resolve(undefined));
+    });
+    clearTimeout(tooSlow);
+    return answer;
+  }
+}
+
+async function passOn(relayed: RelayedRequest, answer: IncomingMessage): Promise<Attempt> {
+  const { reply } = relayed;
+  const signal = relayed.signal();
+  const isError = answer.statusCode === UNAVAILABLE;
+  const body = isError ? await whole(answer) : undefined;
+  if (signal.aborted) return { kind: 'abandoned' };
+  if (isError && body === undefined) return { kind: 'lost' };
+  if (body !== undefined && isUntried(reasonIn(body))) return { kind: 'untried' };
+  const client = reply.hijack().raw;
+  client.statusCode = answer.statusCode ?? UNAVAILABLE;
+  for (const [name, values = []] of Object.entries(answer.headersDistinct)) {
+    if (!OWN_HEADERS.has(name) && !isOfOrigins(name)) client.setHeader(name, values);
+  }
+  for (const [name, value] of Object.entries(relayed.begin())) client.setHeader(name, value);
+  if (body !== undefined) client.end(body);
+  else if (!(await isPassed(answer, client))) return { kind: signal.aborted ? 'abandoned' : 'broken' };
+  return { kind: 'answered', header: (name) => answer.headers[name]?.toString() };
+}
+
+/** Resolves when the client has the whole answer, or one of the two has gone: then the other is told so. */
+async function isPassed(answer: IncomingMessage, client: ServerResponse): Promise<boolean> {
+  answer.once('close', () => {
+    if (!answer.complete) client.destroy();
+  });
+  answer.pipe(client);
+  await new Promise((resolve) => client.once('close', resolve));
+  answer.destroy();
+  return client.writableFinished;
+}
+
+/** Undefined when it does not come to its end, or is longer than any error. */
+async function whole(answer: IncomingMessage): Promise<Buffer | undefined> {
+  const pieces: Buffer[] = [];
+  let byteCount = 0;
+  try {
+    for await (const piece of answer) {
+      if (!Buffer.isBuffer(piece)) continue;
+      byteCount += piece.length;
+      if (byteCount > ERROR_BYTES_MAX) return undefined;
+      pieces.push(piece);
+    }
+  } catch {
+    return undefined;
+  }
+  return Buffer.concat(pieces, byteCount);
+}
+
+/** Quotes inside of a text are escaped: this stands nowhere but in the details of an error. */
+function reasonIn(body: Buffer): string | undefined {
+  const reason = /"reason":"(\w+)"/.exec(body.toString('latin1'));
+  return reason?.[1];
+}
+
+function headersFor(request: FastifyRequest, { holder, minRevision }: Asking, relayedBy: string): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = {};
+  const body: unknown = request.body;
+  const named = request.headers.connection?.toLowerCase().split(',') ?? [];
+  const ofConnection = new Set(named.map((name) => name.trim()));
+  for (const [name, values] of Object.entries(request.raw.headersDistinct)) {
+    if (!OWN_HEADERS.has(name) && !ofConnection.has(name)) {
+      headers[name] = values?.length === 1 ? values[0] : values;
+    }
+  }
+  headers['host'] ??= new URL(holder.http).host;
+  if (body instanceof Uint8Array) headers['content-length'] = body.length;
+  const asked = Number(request.headers[MIN_REVISION] ?? 0);
+  if (minRevision !== undefined && minRevision > asked) headers[MIN_REVISION] = String(minRevision);
+  headers[RELAYED] = relayedBy;
+  return headers;
+}

@@ -1,0 +1,228 @@
+/**
+ * Requests for a database of which this node holds no copy: which other node is asked, and what becomes of a way that fails.
+ *
+ * ```
+ *   refused for want of a copy (V10) ── the request was relayed to here ──> NotReplica
+ *        │
+ *        └──> a holder ── answers ──────────────────────────────────────> its answer
+ *              ├── is not reached, or says that it has not tried ──> the next holder ── there is none ──> NoHolderReached
+ *              └── is lost on the way ── may be asked twice ───────> the next holder
+ *                                     └── a write that may not ────> OutcomeUnknown
+ * ```
+ *
+ * Here is what both protocols share: the order of the holders, what was learnt of them, the counting. How a request and
+ * its answer are carried is theirs.
+ *
+ *   TM5  What a node cannot answer for want of a copy (V10) a node answers that holds one: status, headers, messages and body
+ *        are that node's, byte for byte. A reader of it costs this node no more than a window of one stream.
+ *   TM6  It is passed on once: what was relayed is not relayed again, and another holder is asked only when the one before
+ *        has not tried, or when twice is the same as once. Whoever has had a part of an answer gets no other.
+ */
+import { DatabaseError, type GroupId, type NodeId, unreachable } from '#base';
+import type { Count, Logger, Metrics, RelayProtocol, RelayResult } from '#observability';
+import type { Elsewhere, Holder, Service } from '#service';
+
+/** The header and the metadata that a relayed request carries: the name of the node that relays it. */
+export const RELAYED = 'x-cairn-relayed';
+/** Of a reply to a write, over gRPC. */
+const LEADER_NODE = 'x-leader-node';
+
+/** How long a node that was not reached is asked after all others. */
+const SUSPECT_MS = 2_000;
+
+/** Databases of which is known who has answered last. */
+const KNOWN_MAX = 10_000;
+
+const RETRY_AFTER_MS = 1_000;
+
+/** Who refuses so has not tried, and another node may. */
+const UNTRIED: ReadonlySet<string | undefined> = new Set(['NotReplica', 'Draining', 'CatalogNotConfirmed']);
+
+export function isUntried(reason: string | undefined): boolean {
+  return UNTRIED.has(reason);
+}
+
+/** What is asked, as far as it decides whom, and how often. */
+export interface Asked {
+  readonly protocol: RelayProtocol;
+  readonly isWrite: boolean;
+  /** Whether it has the same effect twice as once; asked when an answer is lost. */
+  readonly isRepeatable: () => boolean;
+}
+
+/** How a holder is asked. */
+export interface Asking {
+  readonly holder: Holder;
+  /** What it must have applied, for another one has shown as much; absent: whatever the client says. */
+  readonly minRevision: number | undefined;
+}
+
+/** What came of asking a holder. */
+export type Attempt =
+  /** The client has its answer, and these of its headers say what it is like. */
+  | { readonly kind: 'answered'; readonly header: (name: string) => string | undefined }
+  /** The client has its beginning, and knows that nothing more comes. */
+  | { readonly kind: 'broken' }
+  | { readonly kind: 'unreached' }
+  /** It says so itself. */
+  | { readonly kind: 'untried' }
+  /** Nobody knows what it has done. */
+  | { readonly kind: 'lost' }
+  /** The client has left. */
+  | { readonly kind: 'abandoned' };
+
+export type AskHolder = (asking: Asking) => Promise<Attempt>;
+
+export interface RelayParts {
+  readonly service: Service;
+  /** Of this node. */
+  readonly name: string;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  /** From any beginning, never back. */
+  readonly nowMs?: () => number;
+}
+
+interface Known {
+  /** Who answers reads, for as long as it is reached: what it shows does not go back. */
+  chosen?: NodeId;
+  /** The name of the node that leads. */
+  leader?: string;
+  /** The highest revision that a client was told of here, and by whom. */
+  shown: number;
+  shownBy?: NodeId;
+}
+
+export class Relay {
+  readonly name: string;
+  readonly #service: Service;
+  readonly #metrics: Metrics;
+  readonly #logger: Logger;
+  readonly #nowMs: () => number;
+  readonly #known = new Map<GroupId, Known>();
+  /** Until when a node is asked after all others. */
+  readonly #suspects = new Map<NodeId, number>();
+  readonly #counts = new Map<string, Count>();
+
+  constructor({ service, name, metrics, logger, nowMs = () => performance.now() }: RelayParts) {
+    this.#service = service;
+    this.name = name;
+    this.#metrics = metrics;
+    this.#logger = logger;
+    this.#nowMs = nowMs;
+  }
+
+  /** Who else can answer what failed here; undefined: the failure is the answer. `relayedBy`: the header of the request. */
+  elsewhere(failure: unknown, relayedBy: string | undefined): Elsewhere | undefined {
+    return relayedBy === undefined ? this.#service.elsewhere(failure) : undefined;
+  }
+
+  /**
+   * Asks one holder after the other until the client has an answer, or has left.
+   * @throws DatabaseError unavailable: there is no answer
+   */
+  async relay({ group, holders }: Elsewhere, asked: Asked, ask: AskHolder): Promise<void> {
+    const known = this.#knownOf(group);
+    let lostBy: Holder | undefined;
+    for (const holder of this.#inOrder(group, holders, known, asked)) {
+      const attempt = await ask({ holder, minRevision: floorOf(known, holder, asked) });
+      switch (attempt.kind) {
+        case 'answered':
+          this.#learn(known, holder, attempt.header);
+          this.#count(asked, 'answered');
+          return;
+        case 'broken':
+        case 'abandoned':
+          this.#count(asked, attempt.kind);
+          return;
+        case 'untried':
+          break;
+        case 'unreached':
+          this.#suspect(holder);
+          break;
+        case 'lost':
+          this.#suspect(holder);
+          lostBy = holder;
+          break;
+        default:
+          unreachable(attempt);
+      }
+      if (lostBy !== undefined && asked.isWrite && !asked.isRepeatable()) break;
+    }
+    if (lostBy !== undefined && asked.isWrite) {
+      this.#count(asked, 'lost');
+      throw outcomeUnknown(lostBy);
+    }
+    this.#count(asked, 'unreached');
+    throw noHolderReached(holders);
+  }
+
+  #knownOf(group: GroupId): Known {
+    const known = this.#known.get(group) ?? { shown: 0 };
+    // The last of all to be forgotten.
+    this.#known.delete(group);
+    this.#known.set(group, known);
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= KNOWN_MAX) break;
+      this.#known.delete(oldest);
+    }
+    return known;
+  }
+
+  /** The best first. Databases begin with another one each, so that they are spread. */
+  #inOrder(group: GroupId, holders: readonly Holder[], known: Known, { isWrite }: Asked): readonly Holder[] {
+    const start = holders.length === 0 ? 0 : group % holders.length;
+    const nowMs = this.#nowMs();
+    const rank = ({ node, name, isNear }: Holder): number => {
+      if ((this.#suspects.get(node) ?? 0) > nowMs) return 4;
+      if (isWrite && name === known.leader) return 0;
+      if (node === known.chosen) return 1;
+      return isNear ? 2 : 3;
+    };
+    const turned = [...holders.slice(start), ...holders.slice(0, start)];
+    return turned.toSorted((one, other) => rank(one) - rank(other));
+  }
+
+  #learn(known: Known, { node }: Holder, header: (name: string) => string | undefined): void {
+    this.#suspects.delete(node);
+    const leader = header(LEADER_NODE);
+    if (leader !== undefined) known.leader = leader;
+    else known.chosen = node;
+    const revision = Number(header('x-revision') ?? 0);
+    if (!(revision > known.shown)) return;
+    known.shown = revision;
+    known.shownBy = node;
+  }
+
+  #suspect({ node, name }: Holder): void {
+    const nowMs = this.#nowMs();
+    const isNews = (this.#suspects.get(node) ?? 0) <= nowMs;
+    this.#suspects.set(node, nowMs + SUSPECT_MS);
+    if (isNews) this.#logger.warn('relay-fails', { nodeId: node, name });
+  }
+
+  #count({ protocol }: Asked, result: RelayResult): void {
+    const key = `${protocol} ${result}`;
+    const count = this.#counts.get(key) ?? this.#metrics.counter('cairn_relayed_requests_total', { protocol, result });
+    this.#counts.set(key, count);
+    count.add();
+  }
+}
+
+/** What a holder must have applied that has not itself shown what others have: `cached` never goes back (decisions 6.2). */
+function floorOf({ shown, shownBy }: Known, { node }: Holder, { isWrite }: Asked): number | undefined {
+  return isWrite || shownBy === undefined || shownBy === node ? undefined : shown;
+}
+
+function outcomeUnknown({ name }: Holder): DatabaseError {
+  const message = `This node holds no copy of the database and has passed the request to ${name}, whose answer was lost: it may be committed or not. Repeat it with the same transaction_id, and the answer is the recorded one if there is one`;
+  return new DatabaseError('unavailable', message, { details: { reason: 'OutcomeUnknown' } });
+}
+
+function noHolderReached(holders: readonly Holder[]): DatabaseError {
+  const names = holders.map(({ name }) => name).join(', ');
+  const message = `This node holds no copy of the database, and none of those that do answers now: ${names}. Nothing was stored; send again`;
+  return new DatabaseError('unavailable', message, {
+    details: { reason: 'NoHolderReached', retryAfterMs: RETRY_AFTER_MS },
+  });
+}

@@ -1,0 +1,115 @@
+/** Nodes that fail in every way that a node can, as one sees it that relays calls and requests to them. */
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { constants, createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { toNodeId } from '#base';
+import type { Holder } from '#service';
+
+/** One that can be asked in either protocol, and counts what it is asked. */
+export interface FailingHolder extends Holder {
+  /** Streams and requests that came. */
+  readonly asked: readonly unknown[];
+  /** Reset codes of streams that have closed, and `aborted` for requests whose client went away. */
+  readonly ended: readonly (number | string)[];
+}
+
+export type Failing =
+  /** Nobody listens. */
+  | { readonly kind: 'dead' }
+  /** The kernel accepts, and nobody answers. */
+  | { readonly kind: 'silent' }
+  | {
+      readonly kind: 'answering';
+      readonly call: (stream: ServerHttp2Stream) => void;
+      readonly request: (request: IncomingMessage, response: ServerResponse) => void;
+    };
+
+let count = 0;
+
+export async function failingHolder(failing: Failing): Promise<FailingHolder> {
+  const asked: unknown[] = [];
+  const ended: (number | string)[] = [];
+  count++;
+  const place = { node: toNodeId(count), name: `failing-${count}`, isNear: false, asked, ended };
+  const [grpc, http] = await Promise.all(serversOf(failing, asked, ended).map(listening));
+  return { ...place, grpc: `127.0.0.1:${grpc}`, http: `http://127.0.0.1:${http}` };
+}
+
+function serversOf(failing: Failing, asked: unknown[], ended: (number | string)[]): readonly (Server | undefined)[] {
+  if (failing.kind === 'dead') return [undefined, undefined];
+  if (failing.kind === 'silent') return [createServer(), createServer()];
+  const calls = createHttp2Server().on('stream', (stream) => {
+    asked.push(stream);
+    stream.on('error', () => undefined);
+    stream.once('close', () => ended.push(stream.rstCode));
+    failing.call(stream);
+  });
+  const requests = createHttpServer((request, response) => {
+    asked.push(request);
+    response.once('close', () => ended.push(response.writableFinished ? 'answered' : 'aborted'));
+    failing.request(request, response);
+  });
+  return [calls, requests];
+}
+
+/** The port; of nobody, one that was free a moment ago. */
+async function listening(server: Server | undefined): Promise<number> {
+  const bound = server ?? createServer();
+  const sockets = new Set<Socket>();
+  bound.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+  });
+  await new Promise<void>((resolve) => void bound.listen(0, '127.0.0.1', resolve));
+  const { port } = bound.address() as AddressInfo;
+  const close = async (): Promise<void> => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => bound.close(resolve));
+  };
+  if (server === undefined) await close();
+  else onTestFinished(close);
+  return port;
+}
+
+/** It takes the request, and its connection breaks. */
+export const BREAKS: Failing = {
+  kind: 'answering',
+  call: (stream) => stream.on('data', () => stream.session?.destroy()),
+  request: (request) => request.on('data', () => undefined).on('end', () => request.socket.destroy()),
+};
+
+/** It says before it has tried that it will not. */
+export const REFUSES: Failing = {
+  kind: 'answering',
+  call: (stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM),
+  request: (_request, response) => {
+    response.statusCode = 503;
+    response.end(JSON.stringify({ error: { code: 'INTERNAL', message: 'no', details: { reason: 'Draining' } } }));
+  },
+};
+
+/** It takes the request, and never answers. */
+export const HANGS: Failing = {
+  kind: 'answering',
+  call: (stream) => void stream.resume(),
+  request: (request) => void request.resume(),
+};
+
+/** It begins its answer, and its connection breaks. */
+export function breaksAfter(message: Uint8Array): Failing {
+  return {
+    kind: 'answering',
+    call: (stream) => {
+      stream.respond(
+        { ':status': 200, 'content-type': 'application/grpc', 'x-revision': '7' },
+        { waitForTrailers: true },
+      );
+      stream.write(message, () => setImmediate(() => stream.session?.destroy()));
+    },
+    request: (request, response) => {
+      response.writeHead(200, { 'content-length': message.length + 1 });
+      response.write(message, () => setImmediate(() => request.socket.destroy()));
+    },
+  };
+}

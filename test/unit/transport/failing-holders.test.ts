@@ -1,0 +1,208 @@
+// Goal: what a client is told when the nodes that are asked for it fail, in every way, over either protocol (TM5, TM6).
+// Method: a server of ours before nodes that fail as they are told, and one that answers.
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { DatabaseError, toGroupId } from '#base';
+import { silentLogger } from '#observability';
+import type { Holder, Service } from '#service';
+import { createByteBudgets, Relay, startGrpcServer, startHttpServer } from '#transport';
+import { SubscribeEventsReply } from '../../../src/transport/grpc/gen/cairn/v1/database.ts';
+import { frame } from '../../../src/transport/grpc/wire/framing.ts';
+import { eventually } from '../../support/eventually.ts';
+import {
+  BREAKS,
+  breaksAfter,
+  type Failing,
+  type FailingHolder,
+  failingHolder,
+  HANGS,
+  REFUSES,
+} from '../../support/failing-holders.ts';
+import { failureOf, GrpcFailure, iterate, TestClient } from '../../support/grpc-client.ts';
+import { event, transaction } from '../../support/grpc-requests.ts';
+import { cloudEvent, HttpClient, jsonOf } from '../../support/http-client.ts';
+import { startHttpWorld } from '../../support/http-world.ts';
+
+const databaseName = 'shop';
+const ID = '0193a1b2-c3d4-7e5f-8a9b-100000000000';
+const MUCH = 2 ** 30;
+const ANYWHERE = { host: '127.0.0.1', port: 0 };
+
+interface Front {
+  readonly client: TestClient;
+  readonly api: HttpClient;
+}
+
+/** A node that holds nothing, and knows these holders. */
+async function frontOf(...holders: readonly Holder[]): Promise<Front> {
+  const world = await startHttpWorld();
+  const absent = (): Promise<never> => Promise.reject(new DatabaseError('not_leader', 'It is elsewhere'));
+  const service: Service = {
+    ...world.service,
+    databaseAt: absent,
+    transact: absent,
+    subscribe: absent,
+    elsewhere: (failure) =>
+      failure instanceof DatabaseError && failure.code === 'not_leader'
+        ? { group: toGroupId(holders.length), holders }
+        : undefined,
+  };
+  const { metrics } = world;
+  const relay = new Relay({ service, name: 'front', metrics, logger: silentLogger });
+  const budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH });
+  const shared = { ...ANYWHERE, service, metrics, logger: silentLogger, budgets, relay, onFatal: () => undefined };
+  const grpc = await startGrpcServer(shared);
+  const http = await startHttpServer({ ...shared, clock: { nowMs: () => 0 }, allowedOrigins: '*' });
+  const client = new TestClient(grpc.address);
+  onTestFinished(async () => {
+    await client[Symbol.asyncDispose]();
+    await Promise.all([grpc.drain(0), http.close(0), world[Symbol.asyncDispose]()]);
+  });
+  return { client, api: new HttpClient(http.address) };
+}
+
+/** A whole node, which has the database. */
+async function answeringHolder(): Promise<Holder> {
+  const world = await startHttpWorld();
+  await world.client.create(databaseName);
+  const { service, metrics } = world;
+  const budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH });
+  const shared = { ...ANYWHERE, service, metrics, logger: silentLogger, budgets, onFatal: () => undefined };
+  const grpc = await startGrpcServer(shared);
+  onTestFinished(async () => {
+    await grpc.drain(0);
+    await world[Symbol.asyncDispose]();
+  });
+  const place = await failingHolder({ kind: 'dead' });
+  return { ...place, grpc: grpc.address, http: world.server.address };
+}
+
+interface Asked {
+  readonly name: string;
+  /** `answered`, or the reason of the error. */
+  readonly ask: (front: Front) => Promise<string | undefined>;
+}
+
+function overGrpc(call: Promise<unknown>): Promise<string | undefined> {
+  return call.then(
+    () => 'answered',
+    (failure: unknown) => (failure instanceof GrpcFailure ? failure.info?.metadata['reason'] : String(failure)),
+  );
+}
+
+async function overHttp(api: HttpClient, method: string, path: string, body?: object): Promise<string | undefined> {
+  const answer = await api.send(path, { method, ...(body !== undefined && { body: JSON.stringify(body) }) });
+  if (answer.status === 200) return 'answered';
+  return (jsonOf(answer) as { error: { details: { reason: string } } }).error.details.reason;
+}
+
+const READS: readonly Asked[] = [
+  { name: 'a read over gRPC', ask: ({ client }) => overGrpc(client.call('fetchLatestDatabase', { databaseName })) },
+  { name: 'a read over HTTP', ask: ({ api }) => overHttp(api, 'GET', '/databases/shop') },
+];
+const events = [cloudEvent('a')];
+const WRITES: readonly Asked[] = [
+  {
+    name: 'a write over gRPC',
+    ask: ({ client }) => overGrpc(client.call('transact', transaction(databaseName, [event()]))),
+  },
+  { name: 'a write over HTTP', ask: ({ api }) => overHttp(api, 'POST', '/databases/shop/events', { events }) },
+];
+const WRITES_WITH_ID: readonly Asked[] = [
+  {
+    name: 'a write with an id over gRPC',
+    ask: ({ client }) => overGrpc(client.call('transact', transaction(databaseName, [event()], { transactionId: ID }))),
+  },
+  {
+    name: 'a write with an id over HTTP',
+    ask: ({ api }) => overHttp(api, 'POST', '/databases/shop/events', { transaction_id: ID, events }),
+  },
+];
+const ALL = [...READS, ...WRITES, ...WRITES_WITH_ID];
+
+describe.each<readonly [string, Failing, readonly Asked[]]>([
+  ['is dead', { kind: 'dead' }, ALL],
+  // Over HTTP nobody can tell whether a server that accepts has read anything.
+  ['accepts connections, and says nothing', { kind: 'silent' }, ALL.filter(({ name }) => name.endsWith('gRPC'))],
+  ['refuses before it has tried', REFUSES, ALL],
+])('a holder that %s', (_what, failing, asks) => {
+  it.each(asks.map((asked) => [asked.name, asked] as const))('is passed over by %s', async (_name, { ask }) => {
+    const front = await frontOf(await failingHolder(failing), await answeringHolder());
+    expect(await ask(front)).toBe('answered');
+  });
+
+  it('is told of when there is no other', async () => {
+    const front = await frontOf(await failingHolder(failing));
+    for (const { ask } of asks) expect(await ask(front)).toBe('NoHolderReached');
+  });
+});
+
+describe('a holder that breaks before it has answered', () => {
+  it.each([...READS, ...WRITES_WITH_ID].map((asked) => [asked.name, asked] as const))(
+    'is passed over by %s',
+    async (_name, { ask }) => {
+      const front = await frontOf(await failingHolder(BREAKS), await answeringHolder());
+      expect(await ask(front)).toBe('answered');
+    },
+  );
+
+  it.each(WRITES.map((asked) => [asked.name, asked] as const))(
+    'leaves the outcome of %s unknown, which is not sent again',
+    async (_name, { ask }) => {
+      const [first, second] = [await failingHolder(BREAKS), await failingHolder(BREAKS)];
+      expect(await ask(await frontOf(first, second))).toBe('OutcomeUnknown');
+      expect([first.asked.length, second.asked.length]).toEqual([1, 0]);
+    },
+  );
+});
+
+describe('a holder that breaks in the middle of its answer', () => {
+  const item = { message: { $case: 'heartbeat', value: { position: undefined, revision: 7 } } } as const;
+  const message = frame(SubscribeEventsReply.encode(item).finish());
+
+  it('leaves a stream with what has come, and a status', async () => {
+    const { client } = await frontOf(await failingHolder(breaksAfter(message)), await answeringHolder());
+    const stream = iterate(
+      client.open('subscribeEvents', { databaseName, eventSelection: undefined, after: undefined, heartbeatMs: 1000 }),
+    );
+    expect((await stream.next()).value).toMatchObject({ message: { value: { revision: 7 } } });
+    const failure = await failureOf(stream.next());
+    expect(failure).toMatchObject({ code: 'UNAVAILABLE', info: { metadata: { reason: 'RelayBroken' } } });
+  });
+
+  it('leaves an answer over HTTP that is seen not to be whole', async () => {
+    const { api } = await frontOf(await failingHolder(breaksAfter(message)), await answeringHolder());
+    await expect(api.get('/databases/shop')).rejects.toThrow('terminated');
+  });
+});
+
+describe('a client that leaves', () => {
+  const asked = async (holder: FailingHolder): Promise<void> => {
+    await eventually(() => expect(holder.asked).toHaveLength(1));
+  };
+
+  it('ends what was asked for it over gRPC', async () => {
+    const holder = await failingHolder(HANGS);
+    const { client } = await frontOf(holder);
+    const stream = client.open('subscribeEvents', {
+      databaseName,
+      eventSelection: undefined,
+      after: undefined,
+      heartbeatMs: 1000,
+    });
+    stream.on('error', () => undefined);
+    await asked(holder);
+    stream.cancel();
+    await eventually(() => expect(holder.ended).toEqual([8]));
+  });
+
+  it('ends what was asked for it over HTTP', async () => {
+    const holder = await failingHolder(HANGS);
+    const { api } = await frontOf(holder);
+    const leave = new AbortController();
+    const told = api.send('/databases/shop', { signal: leave.signal }).catch(() => 'left');
+    await asked(holder);
+    leave.abort();
+    expect(await told).toBe('left');
+    await eventually(() => expect(holder.ended).toEqual(['aborted']));
+  });
+});

@@ -1,0 +1,149 @@
+// Goal: which holder is asked, in which order, and how often (TM5, TM6). Method: holders that answer as the table says.
+import { describe, expect, it } from 'vitest';
+import { DatabaseError, toGroupId, toNodeId } from '#base';
+import { createMetrics, silentLogger } from '#observability';
+import type { Elsewhere, Holder, Service } from '#service';
+import { type Asked, type Asking, type Attempt, isUntried, Relay } from '../../../src/transport/relay.ts';
+
+const SHOP: Elsewhere = { group: toGroupId(3), holders: [holder(1), holder(2), holder(3)] };
+const READ: Asked = { protocol: 'grpc', isWrite: false, isRepeatable: () => false };
+const WRITE: Asked = { protocol: 'grpc', isWrite: true, isRepeatable: () => false };
+const WRITE_WITH_ID: Asked = { ...WRITE, isRepeatable: () => true };
+const SUSPECT_MS = 2_000;
+
+function holder(node: number, isNear: boolean = false): Holder {
+  return { node: toNodeId(node), name: `node-${node}`, grpc: '', http: '', isNear };
+}
+
+type Kind = Exclude<Attempt['kind'], 'answered'>;
+
+class World {
+  nowMs = 0;
+  /** What holders do that do not answer. */
+  readonly failing = new Map<number, Kind>();
+  readonly headers = new Map<string, string>();
+  readonly asked: string[] = [];
+  readonly metrics = createMetrics({ runtime: false });
+  readonly warned: unknown[] = [];
+  readonly relay: Relay = new Relay({
+    service: { elsewhere: (failure) => (failure instanceof DatabaseError ? SHOP : undefined) } as Service,
+    name: 'self',
+    metrics: this.metrics,
+    logger: { ...silentLogger, warn: (_event, fields) => this.warned.push(fields) },
+    nowMs: () => this.nowMs,
+  });
+
+  /** The numbers of those that were asked, with the revision that they must have. */
+  async ask(asked: Asked, where: Elsewhere = SHOP): Promise<readonly string[]> {
+    this.asked.length = 0;
+    await this.relay.relay(where, asked, (asking) => Promise.resolve(this.#answer(asking)));
+    return this.asked;
+  }
+
+  #answer({ holder: { node }, minRevision }: Asking): Attempt {
+    this.asked.push(minRevision === undefined ? `${node}` : `${node} from ${minRevision}`);
+    const kind = this.failing.get(node);
+    return kind === undefined ? { kind: 'answered', header: (name) => this.headers.get(name) } : { kind };
+  }
+}
+
+describe('who is asked', () => {
+  it('is another one for each database, and the same again for reads of one', async () => {
+    const world = new World();
+    const first = await Promise.all(
+      [3, 4, 5].map(async (group) => (await new World().ask(READ, { ...SHOP, group: toGroupId(group) }))[0]),
+    );
+    expect(first).toEqual(['1', '2', '3']);
+    expect([...(await world.ask(READ))]).toEqual(['1']);
+    expect([...(await world.ask(READ))]).toEqual(['1']);
+  });
+
+  it('is the nearest, before it is known who answers', async () => {
+    expect(await new World().ask(READ, { ...SHOP, holders: [holder(1), holder(2), holder(3, true)] })).toEqual(['3']);
+  });
+
+  it('is the leader for writes, once a reply has named it, and nobody else for reads because of it', async () => {
+    const world = new World();
+    await world.ask(READ);
+    world.headers.set('x-leader-node', 'node-2');
+    expect([...(await world.ask(WRITE))]).toEqual(['1']);
+    expect([...(await world.ask(WRITE))]).toEqual(['2']);
+    world.headers.clear();
+    expect([...(await world.ask(READ))]).toEqual(['1']);
+  });
+
+  it('is the next one when one cannot be reached, which is asked last for a while', async () => {
+    const world = new World();
+    world.failing.set(1, 'unreached');
+    expect([...(await world.ask(WRITE))]).toEqual(['1', '2']);
+    world.failing.clear();
+    expect([...(await world.ask(READ, { ...SHOP, group: toGroupId(6) }))]).toEqual(['2']);
+    world.nowMs += SUSPECT_MS;
+    expect([...(await world.ask(READ, { ...SHOP, group: toGroupId(9) }))]).toEqual(['1']);
+    expect(world.warned).toEqual([{ nodeId: 1, name: 'node-1' }]);
+  });
+
+  it('must have what another one has shown', async () => {
+    const world = new World();
+    world.headers.set('x-revision', '7');
+    expect([...(await world.ask(READ))]).toEqual(['1']);
+    world.failing.set(1, 'lost');
+    world.headers.set('x-revision', '5');
+    expect([...(await world.ask(READ))]).toEqual(['1', '2 from 7']);
+    expect([...(await world.ask(READ))]).toEqual(['2 from 7']);
+    world.headers.set('x-revision', '8');
+    await world.ask(READ);
+    expect([...(await world.ask(READ))]).toEqual(['2']);
+    expect([...(await world.ask(WRITE))]).toEqual(['2']);
+  });
+});
+
+describe('how often is asked (TM6)', () => {
+  const told = async (world: World, asked: Asked): Promise<unknown> =>
+    world.ask(asked).then(
+      () => 'answered',
+      (failure: unknown) => (failure instanceof DatabaseError ? failure.details.reason : failure),
+    );
+
+  it.each<readonly [string, Asked, Kind, readonly string[]]>([
+    ['a read whose answer is lost', READ, 'lost', ['answered', '1', '2']],
+    ['a write that was not reached', WRITE, 'unreached', ['answered', '1', '2']],
+    ['a write that was not tried', WRITE, 'untried', ['answered', '1', '2']],
+    ['a write whose answer is lost', WRITE, 'lost', ['OutcomeUnknown', '1']],
+    ['a write with an id whose answer is lost', WRITE_WITH_ID, 'lost', ['answered', '1', '2']],
+    ['an answer that broke', READ, 'broken', ['answered', '1']],
+    ['a client that has left', READ, 'abandoned', ['answered', '1']],
+  ])('%s', async (_what, asked, kind, ends) => {
+    const world = new World();
+    world.failing.set(1, kind);
+    const outcome = await told(world, asked);
+    expect([outcome, ...world.asked]).toEqual(ends);
+  });
+
+  it.each<readonly [string, Asked, readonly Kind[], string]>([
+    ['nobody is reached', WRITE, ['unreached', 'unreached', 'untried'], 'NoHolderReached'],
+    ['all answers to a read are lost', READ, ['lost', 'lost', 'lost'], 'NoHolderReached'],
+    ['a write may have been taken', WRITE_WITH_ID, ['lost', 'unreached', 'unreached'], 'OutcomeUnknown'],
+  ])('ends with an error when %s', async (_what, asked, kinds, reason) => {
+    const world = new World();
+    for (const [place, kind] of kinds.entries()) world.failing.set(place + 1, kind);
+    expect(await told(world, asked)).toBe(reason);
+    const { body } = await world.metrics.render();
+    const result = reason === 'OutcomeUnknown' ? 'lost' : 'unreached';
+    expect(body).toContain(`cairn_relayed_requests_total{protocol="grpc",result="${result}"} 1`);
+  });
+
+  it('never what another node has passed on', () => {
+    const { relay } = new World();
+    const failure = new DatabaseError('not_leader', 'it is elsewhere');
+    expect(relay.elsewhere(failure, undefined)).toBe(SHOP);
+    expect(relay.elsewhere(failure, 'node-9')).toBeUndefined();
+    expect(relay.elsewhere(new TypeError('a bug'), undefined)).toBeUndefined();
+  });
+});
+
+it('takes nothing for untried but what says so', () => {
+  expect(
+    ['NotReplica', 'Draining', 'CatalogNotConfirmed', 'NoLeader', 'OutcomeUnknown', undefined].filter(isUntried),
+  ).toEqual(['NotReplica', 'Draining', 'CatalogNotConfirmed']);
+});

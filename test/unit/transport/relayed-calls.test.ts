@@ -1,0 +1,230 @@
+// Goal: whatever is asked over gRPC of a node that holds no copy is answered as by the one that does, byte for byte (TM5), once
+// (TM6), and no faster than its reader reads. Method: two real nodes in this process; every method asked of both.
+import type { ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  AwaitDatabaseRequest,
+  CreateDatabaseRequest,
+  DatabaseEffectiveAtTimestampRequest,
+  DeleteDatabaseRequest,
+  FetchDatabaseAtRevisionRequest,
+  FetchLatestDatabaseRequest,
+  FetchTransactionRequest,
+  QueryEventsRequest,
+  ScanDatabaseLogRequest,
+  SubscribeEventsRequest,
+} from '../../../src/transport/grpc/gen/cairn/v1/database.ts';
+import { Direction } from '../../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { EventStoreService } from '../../../src/transport/grpc/gen/cairn/v1/event_store.ts';
+import { TransactRequest } from '../../../src/transport/grpc/gen/cairn/v1/transaction.ts';
+import { Empty } from '../../../src/transport/grpc/gen/google/protobuf/empty.ts';
+import { frame } from '../../../src/transport/grpc/wire/framing.ts';
+import { RELAYED } from '../../../src/transport/relay.ts';
+import { eventually } from '../../support/eventually.ts';
+import { failureOf, iterate } from '../../support/grpc-client.ts';
+import { event, maxRevision, transaction } from '../../support/grpc-requests.ts';
+import { RawGrpc, type RawReply } from '../../support/raw-grpc.ts';
+import { startTwoNodes, type TwoNodes } from '../../support/two-nodes.ts';
+
+const DATABASE = 'shop';
+const databaseName = DATABASE;
+const IDS = Array.from({ length: 5 }, (_, n) => `0193a1b2-c3d4-7e5f-8a9b-10000000000${n}`);
+const LARGE = 'x'.repeat(30_000);
+
+let nodes: TwoNodes;
+let holder: RawGrpc;
+let other: RawGrpc;
+
+beforeAll(async () => {
+  nodes = await startTwoNodes(DATABASE);
+  holder = new RawGrpc(nodes.holder.port);
+  other = new RawGrpc(nodes.other.port);
+  // Written where no copy is.
+  for (const [n, transactionId] of IDS.entries()) {
+    const events = Array.from({ length: 20 }, (_, k) => event({ id: `e-${n}-${k}`, data: Buffer.from(LARGE) }));
+    const reply = await nodes.other.client.send('transact', transaction(DATABASE, events, { transactionId }));
+    if (reply.revision !== n + 1 || reply.replayed) throw new Error(JSON.stringify(reply));
+  }
+}, 60_000);
+
+afterAll(async () => {
+  await holder.close();
+  await other.close();
+});
+
+interface Encoder<Request> {
+  fromPartial(parts: object): Request;
+  encode(request: Request): { finish(): Uint8Array };
+}
+
+interface Ask {
+  readonly method: string;
+  readonly bytes: Uint8Array;
+  readonly headers: Record<string, string>;
+}
+
+function ask<Request>(
+  method: string,
+  type: Encoder<Request>,
+  parts: object = {},
+  headers: Record<string, string> = {},
+): Ask {
+  const message = type.encode(type.fromPartial({ databaseName, ...parts })).finish();
+  return { method, bytes: message, headers };
+}
+
+const [FIRST_ID = ''] = IDS;
+const UNKNOWN_ID = '0193a1b2-c3d4-7e5f-8a9b-2fffffffffff';
+const minRevision = { 'x-min-revision': '3' };
+const beyond = { 'x-min-revision': '99' };
+const events = [event({ id: 'late' })];
+const log = { startRevision: 0, direction: Direction.DIRECTION_FORWARD, limit: 0 };
+
+const ASKS: readonly Ask[] = [
+  ask('CreateDatabase', CreateDatabaseRequest),
+  ask('DeleteDatabase', DeleteDatabaseRequest, { databaseId: UNKNOWN_ID }, beyond),
+  ask('DeleteDatabase', DeleteDatabaseRequest, {}, beyond),
+  ask('Transact', TransactRequest, { transaction: { events, transactionId: FIRST_ID } }),
+  ask('Transact', TransactRequest, { transaction: { events, transactionId: FIRST_ID } }, minRevision),
+  ask('Transact', TransactRequest, { transaction: { events, constraints: [maxRevision(1)] } }),
+  ask('Transact', TransactRequest, { transaction: { events: [event({ id: '' })] } }),
+  ask('Transact', TransactRequest, { transaction: { events } }, beyond),
+  ask('FetchTransaction', FetchTransactionRequest, { transactionId: FIRST_ID }),
+  ask('FetchTransaction', FetchTransactionRequest, { transactionId: UNKNOWN_ID }),
+  ask('FetchTransaction', FetchTransactionRequest, { transactionId: 'none' }),
+  ask('QueryEvents', QueryEventsRequest, { atRevision: 4 }),
+  ask('QueryEvents', QueryEventsRequest, { atRevision: 99 }),
+  ask('QueryEvents', QueryEventsRequest, {}, minRevision),
+  ask('QueryEventBatches', QueryEventsRequest),
+  ask('ScanDatabaseLog', ScanDatabaseLogRequest, log),
+  ask('ScanLogBatches', ScanDatabaseLogRequest, log),
+  ask('ScanLogBatches', ScanDatabaseLogRequest, { ...log, startRevision: 6 }),
+  ask('SubscribeEvents', SubscribeEventsRequest, { after: { revision: 99, index: 0 }, heartbeatMs: 1000 }),
+  ask('SubscribeEvents', SubscribeEventsRequest, { heartbeatMs: 1 }),
+  ask('FetchLatestDatabase', FetchLatestDatabaseRequest),
+  ask('FetchLatestDatabase', FetchLatestDatabaseRequest, {}, beyond),
+  ask('FetchDatabaseAtRevision', FetchDatabaseAtRevisionRequest, { revision: 2 }),
+  ask('FetchDatabaseAtRevision', FetchDatabaseAtRevisionRequest, { revision: 99 }),
+  ask('DatabaseEffectiveAtTimestamp', DatabaseEffectiveAtTimestampRequest, { atTimestamp: { seconds: 1, nanos: 0 } }),
+  ask('DatabaseEffectiveAtTimestamp', DatabaseEffectiveAtTimestampRequest, { atTimestamp: { seconds: 9e9, nanos: 0 } }),
+  ask('AwaitDatabase', AwaitDatabaseRequest, { atRevision: 5 }),
+];
+
+function sent(to: RawGrpc, { method, bytes, headers }: Ask, more: Record<string, string> = {}): Promise<RawReply> {
+  const path = `/cairn.v1.EventStore/${method}`;
+  return to.call({ path, pieces: [frame(bytes)], headers: { ...headers, ...more } });
+}
+
+/** All that a client sees, but for when it was said. */
+function seen({ headers, trailers, body, status, message, resetCode }: RawReply): object {
+  const undated = ({ date: _date, ...others }: IncomingHttpHeaders): object => others;
+  return {
+    headers: undated(headers),
+    trailers: undated(trailers),
+    body: body.toString('hex'),
+    status,
+    message,
+    resetCode,
+  };
+}
+
+describe('a call to a node without a copy (TM5)', () => {
+  it.each(ASKS.map((each, n) => [`${n} ${each.method}`, each] as const))(
+    'is answered as by the one that has it: %s',
+    async (_what, each) => {
+      const [here, there] = [await sent(holder, each), await sent(other, each)];
+      expect(seen(there)).toEqual(seen(here));
+      expect(here.status).toBeDefined();
+    },
+  );
+
+  it('is there for every method of this release', () => {
+    const asked = new Set(ASKS.map(({ method }) => method));
+    const unimplemented = /View|Change|Presenter|Component/;
+    const methods = Object.values(EventStoreService).map(({ path }) => path.slice(path.lastIndexOf('/') + 1));
+    expect(methods.filter((method) => !unimplemented.test(method) && !asked.has(method))).toEqual(['FetchCatalog']);
+    expect(Empty.encode({}).finish()).toHaveLength(0);
+  });
+
+  it('has its deadline there, too', async () => {
+    const late = ask('AwaitDatabase', AwaitDatabaseRequest, { atRevision: 1000 });
+    const reply = await sent(other, late, { 'grpc-timeout': '300m' });
+    expect(reply.status).toBe(4);
+  });
+
+  it('is not taken by the leader that another node was asked for', async () => {
+    const before = await nodes.holder.client.send('fetchLatestDatabase', { databaseName });
+    const failure = await failureOf(
+      nodes.other.client.send('transact', transaction(DATABASE, events), { metadata: { 'x-require-leader': 'true' } }),
+    );
+    expect(failure).toMatchObject({
+      code: 'UNAVAILABLE',
+      info: { reason: 'not_leader', metadata: { reason: 'NotLeader' } },
+    });
+    expect(failure.trailers['x-leader-address']).toBe(nodes.holder.grpc);
+    expect(await nodes.holder.client.send('fetchLatestDatabase', { databaseName })).toEqual(before);
+  });
+
+  it('is passed on once (TM6)', async () => {
+    const reply = await sent(other, ask('FetchLatestDatabase', FetchLatestDatabaseRequest), { [RELAYED]: 'somebody' });
+    expect(reply).toMatchObject({ status: 14 });
+    expect(reply.message).toContain('holds no copy');
+  });
+});
+
+describe('a stream over a node without a copy', () => {
+  it('follows what is written, wherever, and ends with its reader', async () => {
+    const name = 'live';
+    const request = SubscribeEventsRequest.fromPartial({
+      databaseName,
+      after: { revision: 5, index: 19 },
+      heartbeatMs: 200,
+    });
+    const stream = nodes.other.client.open('subscribeEvents', request);
+    const items = iterate(stream);
+    expect(await items.next()).toMatchObject({ value: { message: { $case: 'heartbeat' } } });
+    await nodes.other.client.send('transact', transaction(DATABASE, [event({ id: name })]));
+    await nodes.holder.client.send('transact', transaction(DATABASE, [event({ id: `${name}-2` })]));
+    const ids: string[] = [];
+    for await (const { message } of items) {
+      if (message?.$case === 'event') ids.push(message.value.id);
+      if (ids.length === 2) break;
+    }
+    expect(ids).toEqual([name, `${name}-2`]);
+    stream.cancel();
+    await eventually(async () => expect(await open(nodes.holder.metrics)).toBe(0));
+  });
+
+  it('is read no faster than its reader reads', async () => {
+    const request = ask('ScanDatabaseLog', ScanDatabaseLogRequest, log);
+    const stream: ClientHttp2Stream = other.session.request({
+      ':method': 'POST',
+      ':path': '/cairn.v1.EventStore/ScanDatabaseLog',
+      'content-type': 'application/grpc',
+    });
+    stream.end(frame(request.bytes));
+    stream.pause();
+    await eventually(async () => expect(await open(nodes.holder.metrics, 'scan')).toBe(1));
+    // With a reader behind it that takes all there is, the other node would have come to the end long before.
+    for (let look = 0; look < 2; look++) await nextRendering();
+    expect(await open(nodes.holder.metrics, 'scan')).toBe(1);
+    let byteCount = 0;
+    for await (const piece of stream) byteCount += (piece as Buffer).length;
+    expect(byteCount).toBeGreaterThan(IDS.length * 20 * LARGE.length);
+    await eventually(async () => expect(await open(nodes.holder.metrics, 'scan')).toBe(0));
+  });
+});
+
+/** Until the metrics of the holder are another rendering, which is made once a second. */
+async function nextRendering(): Promise<void> {
+  const clock = async (): Promise<string | undefined> =>
+    /^process_cpu_seconds_total (.*)$/m.exec(await (await fetch(nodes.holder.metrics)).text())?.[1];
+  const before = await clock();
+  await eventually(async () => expect(await clock()).not.toBe(before), { interval: 100 });
+}
+
+async function open(metrics: string, op: string = 'subscribe'): Promise<number> {
+  const text = await (await fetch(metrics)).text();
+  const [, value] = new RegExp(`^cairn_streams_open\\{op="${op}"\\} (\\d+)$`, 'm').exec(text) ?? [];
+  return Number(value ?? 0);
+}
