@@ -197,7 +197,9 @@ async function run(perTurn: number): Promise<number> {
       tellsAdmission: false,
       staysHere: false,
     }));
-    core.send(unpackCommands(packCommands({ proposals, creates: [], deletes: [], reads: [], follows: false })));
+    core.send(
+      unpackCommands(packCommands({ proposals, creates: [], deletes: [], reads: [], shown: 0, follows: false })),
+    );
     log.sync();
     await answered((turn + 1) * perTurn);
   }

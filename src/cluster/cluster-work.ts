@@ -5,20 +5,24 @@
 import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf } from '#base';
 import { everybody, type Fact, type Input, type MembershipRefusal, type Target } from '#raft';
 import type { ApplyTurn } from './apply-turn.ts';
+import { CatalogFence } from './catalog-fence.ts';
 import type { CorePorts } from './core-ports.ts';
 import type { NodeOrder } from './decommission.ts';
 import { type ClusterDescription, describeHere } from './describe.ts';
+import { FenceSight } from './fence-sight.ts';
 import type { Freshness } from './freshness.ts';
 import type { Group } from './group.ts';
 import type { Lifecycle } from './group-lifecycle.ts';
 import { Hosting } from './hosting.ts';
 import { LeaderBalance } from './leader-balance.ts';
+import type { Settlement } from './link.ts';
 import type { LogFeed } from './log-feed.ts';
 import type { CatalogMachine } from './machine.ts';
 import { Moves } from './moves.ts';
 import type { CatalogChange } from './node.ts';
 import { type NodeOrders, nodeOrders, type OrderAnswer } from './node-orders.ts';
 import type { Binding, NodeRegistration, RegisteredNode } from './outcome.ts';
+import type { FenceItem } from './peer/forward.ts';
 import { peersOf } from './peers.ts';
 import { PlacementDriver } from './placement-driver.ts';
 import { nodeRemoved } from './refusals.ts';
@@ -33,6 +37,10 @@ export interface ClusterWorkPorts extends CorePorts {
   readonly step: (group: Group, input: Input) => void;
   /** Hands a payload to the node that leads the group, and expects no answer. */
   readonly tell: (to: NodeId, group: GroupId, payload: Uint8Array) => void;
+  /** Says something to another node at the end of the turn; it may be lost. */
+  readonly post: (to: NodeId, item: FenceItem) => void;
+  /** Tells the front outcomes. */
+  readonly settled: (settlements: readonly Settlement[]) => void;
   /** A group was closed; it is stepped no more. */
   readonly closed: (group: Group) => void;
   /** The rows of a copy are in the store. */
@@ -52,6 +60,7 @@ export class ClusterWork {
   #removed: ReadonlySet<NodeId> = new Set();
   #isOpen = true;
   readonly hosting: Hosting;
+  readonly fence: CatalogFence;
 
   constructor(ports: ClusterWorkPorts) {
     const find = (id: GroupId): Group | undefined => ports.lifecycle.find(id);
@@ -62,12 +71,16 @@ export class ClusterWork {
     this.#orders = nodeOrders({ ...ports, find });
     this.#balance = new LeaderBalance({ ...ports, groups: () => ports.lifecycle.openGroups });
     this.hosting = new Hosting({ ...ports, moves: this.#moves });
+    const sight = new FenceSight(() => find(CATALOG_GROUP), ports.monotonicMs);
+    const { limits, post, settled: tell } = ports;
+    this.fence = new CatalogFence({ limits, view: () => sight.view(), post, tell });
   }
 
   /** When `tick` is next worth calling; undefined when nothing waits for time to pass. */
   get deadlineMs(): number | undefined {
-    const [moves, placements] = [this.#moves.driver.deadlineMs, this.#placements.deadlineMs];
-    return moves === undefined || placements === undefined ? (moves ?? placements) : Math.min(moves, placements);
+    const all = [this.#moves.driver.deadlineMs, this.#placements.deadlineMs, this.fence.deadlineMs];
+    const known = all.filter((deadlineMs) => deadlineMs !== undefined);
+    return known.length === 0 ? undefined : Math.min(...known);
   }
 
   /** How far the catalog must be before a group that this node leads is changed. */
@@ -85,11 +98,13 @@ export class ClusterWork {
   settle(): void {
     this.#registrar.settle();
     this.#orders.settle();
+    this.fence.advance();
   }
 
   /** The node drains: others go on with what is under way. */
   close(): void {
     this.#isOpen = false;
+    this.fence.closeFront();
     this.#placements.close();
     this.#moves.driver.close();
   }
@@ -117,6 +132,8 @@ export class ClusterWork {
 
   /** Puts what a change of the catalog means into the turn that applies it. */
   change(change: CatalogChange, turn: ApplyTurn): void {
+    const { catalog, monotonicMs } = this.#ports;
+    this.fence.note(change, { index: catalog().applied.index, atMs: monotonicMs() });
     this.hosting.change(change, turn);
   }
 
@@ -175,6 +192,19 @@ export class ClusterWork {
       .nodes()
       .filter((each) => isGone(each) && !members.includes(each.node));
     this.#removed = new Set(gone.map(({ node }) => node));
+  }
+
+  /** The catalog goes up to where it is now, and nobody here knows what was deleted on the way. */
+  skipped(): void {
+    const { catalog, monotonicMs, node: self } = this.#ports;
+    const others = catalog()
+      .nodes()
+      .filter(({ node }) => node !== self);
+    const start = { index: catalog().applied.index, atMs: monotonicMs() };
+    this.fence.skipped(
+      start,
+      others.map(({ node }) => node),
+    );
   }
 
   #wanted(id: GroupId): Target | undefined {

@@ -18,6 +18,7 @@ interface FullCommands {
   readonly reads: readonly ReadRequest[];
   readonly creates: readonly CreateRequest[];
   readonly deletes: readonly DeleteRequest[];
+  readonly shown: number;
   readonly follows: boolean;
 }
 
@@ -26,12 +27,12 @@ const TELLS_ADMISSION = 1;
 const STAYS_HERE = 2;
 const NOTHING: readonly never[] = [];
 
-export function packCommands({ proposals, reads, creates, deletes, follows }: Commands): CommandMessage {
+export function packCommands({ proposals, reads, creates, deletes, shown, follows }: Commands): CommandMessage {
   const packed = proposals.length === 0 ? undefined : packProposals(proposals);
-  const isAlone = reads.length + creates.length + deletes.length === 0 && !follows;
+  const isAlone = reads.length + creates.length + deletes.length + shown === 0 && !follows;
   return packed !== undefined && isAlone
     ? packed
-    : { kind: 'commands', proposals: packed, reads, creates, deletes, follows };
+    : { kind: 'commands', proposals: packed, reads, creates, deletes, shown, follows };
 }
 
 /** The buffers of a message that are given away with it. */
@@ -43,10 +44,11 @@ export function commandTransfers(message: CommandMessage): readonly ArrayBuffer[
 export function unpackCommands(message: CommandMessage): Commands {
   if (message instanceof ArrayBuffer) {
     const proposals = unpackProposals(message);
-    return { proposals, reads: NOTHING, creates: NOTHING, deletes: NOTHING, follows: false };
+    return { proposals, reads: NOTHING, creates: NOTHING, deletes: NOTHING, shown: 0, follows: false };
   }
-  const { proposals, reads, creates, deletes, follows } = message;
-  return { proposals: proposals === undefined ? [] : unpackProposals(proposals), reads, creates, deletes, follows };
+  const { proposals, reads, creates, deletes, shown, follows } = message;
+  const unpacked = proposals === undefined ? [] : unpackProposals(proposals);
+  return { proposals: unpacked, reads, creates, deletes, shown, follows };
 }
 
 function packProposals(proposals: readonly Proposal[]): ArrayBuffer {

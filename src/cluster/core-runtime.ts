@@ -19,7 +19,7 @@ import type { CorePorts } from './core-ports.ts';
 import type { NodeOrder } from './decommission.ts';
 import type { ClusterDescription } from './describe.ts';
 import { carryOut, type EffectHandlers } from './effects.ts';
-import { Forwards } from './forwards.ts';
+import { Forwards, type ForwardsPorts } from './forwards.ts';
 import type { Freshness } from './freshness.ts';
 import type { Group } from './group.ts';
 import { type AppliedTail, Lifecycle } from './group-lifecycle.ts';
@@ -45,6 +45,7 @@ import { Reporter } from './reporter.ts';
 import { Snapshots } from './snapshots.ts';
 import { placementView } from './spread.ts';
 import { startUp } from './startup.ts';
+import type { CheckedPart } from './state-transfer.ts';
 import { Trash } from './trash.ts';
 import { Turns } from './turns.ts';
 import { Warmer } from './warmer.ts';
@@ -102,7 +103,7 @@ export class CoreRuntime implements CoreLink {
       kv,
       limits,
       step,
-      installed: (group, part) => this.#snapshots.installed(group, part),
+      installed: (group, part) => this.#installed(group, part),
       installWritten: (group, mark) => this.#snapshots.written(group, mark),
       change: (change, turn) => this.#cluster.change(change, turn),
       told: (settlements) => reporter.settle(settlements),
@@ -131,9 +132,7 @@ export class CoreRuntime implements CoreLink {
       recovered.groups,
     );
     const requests = { reporter, touch, absence, monotonicMs, step };
-    const find = (id: GroupId): Group | undefined => this.#lifecycle.find(id);
-    const isKnown = (id: NodeId): boolean => id !== node && isOfCluster(id, this.#catalog, find(CATALOG_GROUP));
-    const forwards = new Forwards({ ...ports, isKnown, titles: this.#lifecycle, session: seed() >>> 0, ...requests });
+    const forwards = new Forwards({ ...ports, ...this.#forwarding(), session: seed() >>> 0, ...requests });
     this.#forwards = forwards;
     const world = { clock, random, placement, view: () => this.#view(), disk };
     this.#intake = new Intake({ machines, limits, forwards, ...world, ...requests });
@@ -193,6 +192,7 @@ export class CoreRuntime implements CoreLink {
   send(commands: Commands): void {
     this.#turns.run(() => {
       this.#reporter.follow(commands.follows);
+      if (commands.shown > 0) this.#cluster.fence.shownHere(commands.shown);
       this.#intake.take(commands);
       this.#reads.take(commands.reads);
     });
@@ -304,6 +304,7 @@ export class CoreRuntime implements CoreLink {
     log.onPersisted((through, facts) => this.#turns.run(() => this.#persisted(through, facts)));
     log.onFatal((failure) => this.#turns.fail(failure));
     this.#cluster.begin();
+    this.#cluster.skipped();
     await startUp({
       ...this.#ports,
       recovered,
@@ -339,6 +340,8 @@ export class CoreRuntime implements CoreLink {
       feed: this.#feed,
       step: (group, input) => this.#step(group, input),
       tell: (to, group, payload) => this.#forwards.tell(to, group, payload),
+      post: (to, item) => this.#forwards.post(to, item),
+      settled: (settlements) => this.#reporter.settle(settlements),
       closed: (group) => this.#closed(group),
       begun: (binding) => this.#replication.begin(binding, this.#ports.monotonicMs()),
       fail: (failure) => this.#turns.fail(failure),
@@ -413,11 +416,36 @@ export class CoreRuntime implements CoreLink {
   #written(turn: ApplyTurn, elapsedMs: number): void {
     const nowMs = this.#ports.monotonicMs();
     this.#ports.observer.written({ entryCount: turn.entryCount, elapsedMs });
-    this.#reporter.catalog(turn.changes);
+    this.#show(turn);
     for (const group of turn.groups) this.#afterApply(group, turn.bytesOf(group), nowMs);
-    this.#reporter.settle(turn.settlements);
+    this.#cluster.fence.settle(turn.settlements);
     this.#cluster.written(turn);
     this.#turns.end();
+  }
+
+  /** Who else may ask, and say something of the catalog. */
+  #forwarding(): Pick<ForwardsPorts, 'isKnown' | 'titles' | 'fence'> {
+    const catalog = (): Group | undefined => this.#lifecycle.find(CATALOG_GROUP);
+    return {
+      isKnown: (id) => id !== this.#ports.node && isOfCluster(id, this.#catalog, catalog()),
+      titles: this.#lifecycle,
+      fence: (from, item) => this.#cluster.fence.take(from, item),
+    };
+  }
+
+  #installed(group: Group, part: CheckedPart): void {
+    if (group.id === CATALOG_GROUP) this.#cluster.skipped();
+    this.#snapshots.installed(group, part);
+  }
+
+  /** Tells the front what has changed in the catalog. */
+  #show({ changes }: ApplyTurn): void {
+    const catalog = this.#lifecycle.find(CATALOG_GROUP);
+    if (changes.length === 0 || catalog === undefined) return;
+    const { index } = catalog.written;
+    this.#reporter.catalog(changes, index);
+    // A front that comes later begins with the catalog as it is then.
+    if (this.#reporter.isHeard) this.#cluster.fence.told(index);
   }
 
   #afterApply(group: Group, bytes: number, nowMs: number): void {
@@ -441,7 +469,7 @@ export class CoreRuntime implements CoreLink {
   }
 
   #isIdle(): boolean {
-    if (!this.#apply.isIdle || this.#forwards.count > 0) return false;
+    if (!this.#apply.isIdle || this.#forwards.count + this.#cluster.fence.count > 0) return false;
     return ![...this.#lifecycle.openGroups].some(({ isBusy }) => isBusy);
   }
 

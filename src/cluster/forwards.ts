@@ -30,7 +30,7 @@ import type { Waiting } from './group-proposals.ts';
 import type { CoreLimits } from './limits.ts';
 import type { CreateRequest, Proposal, Token } from './link.ts';
 import type { Machines } from './machine.ts';
-import type { ForwardItem } from './peer/forward.ts';
+import type { FenceItem, ForwardItem } from './peer/forward.ts';
 import type { Peers } from './peers.ts';
 import { forwardsFull, malformedForward, nodeNotKnown, noLeader, outcomeUnknown, payloadTooLarge } from './refusals.ts';
 import type { Reporter } from './reporter.ts';
@@ -43,6 +43,8 @@ export interface ForwardsPorts {
   readonly touch: (id: GroupId) => Group | undefined;
   readonly machines: Pick<Machines, 'faultInForwarded'>;
   readonly titles: Pick<Lifecycle, 'titleOf'>;
+  /** A node of the cluster says how far its clients see the catalog, or asks for it. */
+  readonly fence: (from: NodeId, item: FenceItem) => void;
   /** Whether a node is another one of the cluster. */
   readonly isKnown: (node: NodeId) => boolean;
   /** Drawn anew by each process, 0 to 2^32 - 1. */
@@ -112,13 +114,13 @@ export class Forwards {
     this.#sentBytes.set(to, bytes);
     const id = this.#sent.add({ proposal, sinceMs, to, sentMs: monotonicMs() });
     const { group, payload, creates } = proposal;
-    if (creates === undefined) this.#post(to, { kind: 'propose', session, id, group, payload });
-    else this.#post(to, { kind: 'create', session, id, name: creates.name });
+    if (creates === undefined) this.post(to, { kind: 'propose', session, id, group, payload });
+    else this.post(to, { kind: 'create', session, id, name: creates.name });
   }
 
   /** Hands a payload to the node that leads the group. Nobody waits for what becomes of it. */
   tell(to: NodeId, group: GroupId, payload: Uint8Array): void {
-    this.#post(to, { kind: 'propose', session: this.#ports.session, id: NOBODY, group, payload });
+    this.post(to, { kind: 'propose', session: this.#ports.session, id: NOBODY, group, payload });
   }
 
   /** Takes answers in; returns what the other node asks for, to be taken in like what the front asks for. */
@@ -141,6 +143,12 @@ export class Forwards {
         case 'refused':
           this.#takeAnswer(from, item);
           break;
+        case 'await-past':
+        case 'await-shown':
+        case 'shown':
+        case 'past':
+          if (isKnown) this.#ports.fence(from, item);
+          break;
         default:
           unreachable(item);
       }
@@ -151,13 +159,13 @@ export class Forwards {
   /** What another node asked for is an entry of the log. */
   accepted(token: Token, index: LogIndex, term: Term): void {
     const { node, session, id } = this.#askerOf(token);
-    this.#post(node, { kind: 'accepted', session, id, index, term });
+    this.post(node, { kind: 'accepted', session, id, index, term });
   }
 
   /** What another node asked for is no entry, and will never be one. */
   refused(token: Token, error: DatabaseError): void {
     const { node, session, id } = this.#askerOf(token);
-    this.#post(node, { kind: 'refused', session, id, error });
+    this.post(node, { kind: 'refused', session, id, error });
   }
 
   /** A node cannot be reached any more: what it was asked last may have become an entry. */
@@ -253,7 +261,8 @@ export class Forwards {
     return asker;
   }
 
-  #post(to: NodeId, item: ForwardItem): void {
+  /** Leaves at the end of the turn; it may be lost. */
+  post(to: NodeId, item: ForwardItem): void {
     const items = this.#outgoing.get(to);
     if (items === undefined) this.#outgoing.set(to, [item]);
     else items.push(item);

@@ -130,6 +130,8 @@ export class FrontNode implements Node {
   }
 
   currentCatalog(): Promise<void> | undefined {
+    // Nobody is answered any more, and nobody waits until this node's clients see something.
+    if (this.#draining !== undefined) return this.#refuse('read', draining());
     return this.#lease.take();
   }
 
@@ -288,7 +290,7 @@ export class FrontNode implements Node {
     this.#ports.link.send(commands);
   }
 
-  #take({ catalog, applied, leaders, admitted, settlements }: Report): void {
+  #take({ catalog, catalogIndex, applied, leaders, admitted, settlements }: Report): void {
     for (const { group, node } of leaders) this.#leaders.set(group, node);
     for (const change of catalog) {
       const before = change.kind === 'moved' ? this.#catalog.lookup(change.binding.name) : undefined;
@@ -300,6 +302,10 @@ export class FrontNode implements Node {
         this.#revisions.restart(change.binding.group);
         this.#leaders.delete(change.binding.group);
       }
+    }
+    if (catalogIndex > 0 && this.#draining === undefined) {
+      this.#turn.shown = catalogIndex;
+      this.#schedule();
     }
     for (const { group, revision } of applied) if (this.#catalog.has(group)) this.#revisions.advance(group, revision);
     for (const token of admitted) this.#pending.get(token)?.onAdmitted?.();
@@ -341,10 +347,11 @@ class Turn implements Commands {
   readonly reads: ReadRequest[] = [];
   /** Later reads of a group join the one of the same turn, for the message has not left yet. */
   sharedReads: Map<GroupId, Promise<Revision>> | undefined;
+  shown = 0;
   follows = false;
 
   get isEmpty(): boolean {
-    return this.proposals.length + this.creates.length + this.deletes.length + this.reads.length === 0;
+    return this.proposals.length + this.creates.length + this.deletes.length + this.reads.length + this.shown === 0;
   }
 }
 

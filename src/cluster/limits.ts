@@ -75,6 +75,12 @@ export interface CoreLimits {
    */
   readonly leaseMs: number;
   readonly leaseRenewMs: number;
+  /**
+   * After so long every lease of the catalog from before is over, on clocks that run a quarter faster or slower, too; and
+   * how often whoever waits for that to be known sooner asks.
+   */
+  readonly fenceMs: number;
+  readonly fenceAskMs: number;
 }
 
 const KIBIBYTE = 2 ** 10;
@@ -119,4 +125,6 @@ export const LIMITS: CoreLimits = {
   electionJitterMs: 1000,
   leaseMs: 8000,
   leaseRenewMs: 1000,
+  fenceMs: 10_000,
+  fenceAskMs: 250,
 };

@@ -62,6 +62,8 @@ export interface Commands {
   readonly creates: readonly CreateRequest[];
   readonly deletes: readonly DeleteRequest[];
   readonly reads: readonly ReadRequest[];
+  /** The front has taken in the catalog up to this index of its log, as a report said it; 0: nothing new. */
+  readonly shown: number;
   /** Somebody waits for rows: the core reports what is written at once, and not by the way (C6). */
   readonly follows: boolean;
 }
@@ -86,6 +88,8 @@ export interface GroupLeader {
 /** Everything the core has to say after one turn. The front takes it in this order (C6). */
 export interface Report {
   readonly catalog: readonly CatalogChange[];
+  /** The catalog is there up to this index of its log, with these changes; 0 when there are none. */
+  readonly catalogIndex: number;
   readonly applied: readonly AppliedRevision[];
   /** Of groups that have another leader than before. */
   readonly leaders: readonly GroupLeader[];

@@ -31,6 +31,7 @@ interface FullReport {
   readonly numbers: Numbers;
   readonly others: readonly SentSettlement[];
   readonly catalog: readonly CatalogChange[];
+  readonly catalogIndex: number;
 }
 
 type SentSettlement =
@@ -65,14 +66,14 @@ export function packReport(report: Report, measures: Measures): ReportMessage {
   const numbers = packNumbers(committed, report, measures);
   return others.length + report.catalog.length === 0
     ? numbers
-    : { kind: 'report', numbers, others, catalog: report.catalog };
+    : { kind: 'report', numbers, others, catalog: report.catalog, catalogIndex: report.catalogIndex };
 }
 
 export function unpackReport(message: ReportMessage): { readonly report: Report; readonly measures: Measures } {
   if (message instanceof Float64Array) return unpackNumbers(message, []);
-  const { numbers, others, catalog } = message;
+  const { numbers, others, catalog, catalogIndex } = message;
   const { report, measures } = unpackNumbers(numbers, others.map(received));
-  return { report: { ...report, catalog }, measures };
+  return { report: { ...report, catalog, catalogIndex }, measures };
 }
 
 function packNumbers(
@@ -128,7 +129,8 @@ function unpackNumbers(
     leaders.push({ group: toGroupId(parts.take()), node: nodeOrNobody(parts.take()) });
   const admitted: Token[] = [];
   for (let left = parts.counts.admitted; left > 0; left--) admitted.push(parts.take());
-  return { report: { catalog: [], applied, leaders, admitted, settlements }, measures: takeMeasures(parts) };
+  const report = { catalog: [], catalogIndex: 0, applied, leaders, admitted, settlements };
+  return { report, measures: takeMeasures(parts) };
 }
 
 /** The numbers of a report, one after the other. */

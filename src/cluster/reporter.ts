@@ -10,6 +10,7 @@ import type { CatalogChange } from './node.ts';
 
 export class Reporter {
   #catalog: CatalogChange[] = [];
+  #catalogIndex = 0;
   #applied = new Map<GroupId, Revision>();
   #leaders: GroupLeader[] = [];
   #admitted: Token[] = [];
@@ -60,7 +61,14 @@ export class Reporter {
     this.#leaders.push(leader);
   }
 
-  catalog(changes: readonly CatalogChange[]): void {
+  /** Whether there is a front, which hears of everything from now on. */
+  get isHeard(): boolean {
+    return this.#listener !== undefined;
+  }
+
+  /** The catalog has changed, up to an index of its log. */
+  catalog(changes: readonly CatalogChange[], index: number): void {
+    this.#catalogIndex = index;
     for (const change of changes) this.#catalog.push(change);
   }
 
@@ -82,12 +90,14 @@ export class Reporter {
   #send(): void {
     const report = {
       catalog: this.#catalog,
+      catalogIndex: this.#catalogIndex,
       applied: Array.from(this.#applied, ([group, revision]) => ({ group, revision })),
       leaders: this.#leaders,
       admitted: this.#admitted,
       settlements: this.#settlements,
     };
     this.#catalog = [];
+    this.#catalogIndex = 0;
     this.#applied.clear();
     // Nobody listens while the core opens, and who leads is said once.
     if (this.#listener !== undefined) this.#leaders = [];

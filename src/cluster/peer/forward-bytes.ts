@@ -3,11 +3,12 @@
  *
  * ```
  * content   := item*
- * item      := u8 kind, varint session, varint id, fields
+ * item      := u8 kind, varint session, varint id, fields | fence
  * propose   := 1   varint group, varint length, payload
  * create    := 2   text name
  * accepted  := 3   varint index, varint term
  * refused   := 4   text code, text message, text reason, varint retry after ms + 1, varint node that leads
+ * fence     := 5 to 8 (await-past, await-shown, shown, past), varint index
  * text      := varint length, UTF-8
  * ```
  * In `refused` an empty reason is none, and so is 0 for the two numbers.
@@ -23,15 +24,27 @@ import {
   encodeUtf8,
   isNodeId,
 } from '#base';
-import type { ForwardItem } from './forward.ts';
+import type { FenceItem, ForwardItem } from './forward.ts';
 import { fail, readGroup, readIndex, readTerm } from './message-bytes.ts';
 
 const TAGS = { propose: 1, create: 2, accepted: 3, refused: 4 } as const;
+const FENCE_TAGS = { 'await-past': 5, 'await-shown': 6, shown: 7, past: 8 } as const;
+const FENCE_KINDS: ReadonlyMap<number, FenceItem['kind']> = new Map([
+  [FENCE_TAGS['await-past'], 'await-past'],
+  [FENCE_TAGS['await-shown'], 'await-shown'],
+  [FENCE_TAGS.shown, 'shown'],
+  [FENCE_TAGS.past, 'past'],
+]);
 
 /** Items of one frame. */
 export const FORWARDS_MAX: number = 2 ** 15;
 
 export function writeForward(writer: ByteWriter, item: ForwardItem): void {
+  if (!('session' in item)) {
+    writer.u8(FENCE_TAGS[item.kind]);
+    writer.varint(item.index);
+    return;
+  }
   writer.u8(TAGS[item.kind]);
   writer.varint(item.session);
   writer.varint(item.id);
@@ -67,6 +80,8 @@ export function readForwards(reader: ByteReader): readonly ForwardItem[] {
 
 function readForward(reader: ByteReader): ForwardItem | undefined {
   const tag = reader.u8();
+  const fenceKind = FENCE_KINDS.get(tag);
+  if (fenceKind !== undefined) return { kind: fenceKind, index: readIndex(reader) };
   const number = { session: reader.varint(), id: reader.varint() };
   switch (tag) {
     case TAGS.propose: {

@@ -13,7 +13,19 @@ interface Numbered {
   readonly id: number;
 }
 
-export type ForwardItem = Numbered &
+/**
+ * How far the clients of each node see the catalog, and how far its deletions are past (catalog-fence.ts), each up to an
+ * index of its log: a node asks the leader to say when they are past; the leader asks the others to say when their clients
+ * see them; and the answers.
+ */
+export interface FenceItem {
+  readonly kind: 'await-past' | 'await-shown' | 'shown' | 'past';
+  readonly index: LogIndex;
+}
+
+export type ForwardItem = FenceItem | Request;
+
+type Request = Numbered &
   (
     | { readonly kind: 'propose'; readonly group: GroupId; readonly payload: Uint8Array }
     /** The leader of the catalog chooses identity, time and place of a new database. */

@@ -42,6 +42,10 @@ const item: fc.Arbitrary<ForwardItem> = fc.oneof(
     term: number.map((value) => toTerm(Math.min(value, 2 ** 52))),
   }),
   fc.record({ kind: fc.constant('refused' as const), ...numbered, error }),
+  fc.record({
+    kind: fc.constantFrom('await-past' as const, 'await-shown' as const, 'shown' as const, 'past' as const),
+    index: number.map(toLogIndex),
+  }),
 );
 const items = fc.array(item, { maxLength: 12 });
 

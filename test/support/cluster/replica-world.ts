@@ -16,6 +16,8 @@ import {
   unobservedSnapshots,
 } from '#cluster';
 import type { Target } from '#raft';
+import type { DiskLevel } from '#storage';
+import type { Commands, CoreLink, Report } from '../../../src/cluster/link.ts';
 import { type Draw, seededDraw } from '../log-model.ts';
 import { LossyKv } from './lossy-kv.ts';
 import { type MachineKit, toyKit } from './machine-kit.ts';
@@ -38,6 +40,48 @@ interface Due {
 interface Process {
   readonly core: CoreRuntime;
   readonly front: FrontNode;
+  readonly link: StallingLink;
+}
+
+/** The core as the front has it, that stands still now and then: what it is told comes later, all in its order. */
+class StallingLink implements CoreLink {
+  readonly #core: CoreRuntime;
+  #listener: (report: Report) => void = () => undefined;
+  #kept: Report[] | undefined;
+
+  constructor(core: CoreRuntime) {
+    this.#core = core;
+    core.onReport((report) => {
+      if (this.#kept === undefined) this.#listener(report);
+      else this.#kept.push(report);
+    });
+  }
+
+  send(commands: Commands): void {
+    this.#core.send(commands);
+  }
+
+  onReport(listener: (report: Report) => void): void {
+    this.#listener = listener;
+  }
+
+  reportDisk(level: DiskLevel): void {
+    this.#core.reportDisk(level);
+  }
+
+  drain(): Promise<void> {
+    return this.#core.drain();
+  }
+
+  stall(): void {
+    this.#kept ??= [];
+  }
+
+  resume(): void {
+    const kept = this.#kept ?? [];
+    this.#kept = undefined;
+    for (const report of kept) this.#listener(report);
+  }
 }
 
 const STEP_MS = 10;
@@ -202,8 +246,9 @@ export class WorldNode {
     };
     const core = await CoreRuntime.open(ports, log.recover());
     core.onFailure((failure) => failures.push(failure));
+    const link = new StallingLink(core);
     const front = new FrontNode({
-      link: core,
+      link,
       reader: kv,
       identity: { clusterId: '', storeId: '', node },
       name: `node-${node}`,
@@ -215,7 +260,7 @@ export class WorldNode {
       observer: { proposed: noted, refused: noted, read: noted },
       close: async () => undefined,
     });
-    this.#process = { core, front };
+    this.#process = { core, front, link };
     network.connect(node, core);
   }
 
@@ -231,6 +276,15 @@ export class WorldNode {
   holdDisk(isHeld: boolean): void {
     this.log.isAutomatic = !isHeld;
     if (!isHeld) this.log.sync();
+  }
+
+  /** Nothing that the core says reaches the front from here on, until `resume`. */
+  stall(): void {
+    this.#running.link.stall();
+  }
+
+  resume(): void {
+    this.#running.link.resume();
   }
 
   transact(group: GroupId, text: string, onAdmitted?: () => void): Promise<TransactOutcome> {

@@ -32,6 +32,7 @@ const commands: fc.Arbitrary<Commands> = fc.record({
   deletes: fc.array(
     fc.record({ token, name: fc.string(), databaseId: fc.constantFrom(ID, undefined), staysHere: fc.boolean() }),
   ),
+  shown: fc.constantFrom(0, 12),
   follows: fc.boolean(),
 });
 
@@ -56,6 +57,7 @@ describe('a large payload', () => {
       reads: [],
       creates: [],
       deletes: [],
+      shown: 0,
       follows: false,
     });
     expect(payload.length).toBe(0);
@@ -98,12 +100,14 @@ describe('reports', () => {
     }),
   );
   const report: fc.Arbitrary<Report> = fc.record({
-    catalog: fc.constantFrom([], [{ kind: 'deleted' as const, binding }]),
+    catalog: fc.constant([{ kind: 'deleted' as const, binding }]),
+    catalogIndex: fc.nat(),
     applied: fc.array(fc.record({ group, revision })),
     leaders: fc.array(fc.record({ group, node: fc.option(node, { nil: undefined }) })),
     admitted: fc.array(token),
     settlements: fc.array(settlement),
   });
+  const unchanged = report.map((each) => ({ ...each, catalog: [], catalogIndex: 0 }));
 
   const elapsedMs = fc.double({ min: 0, noNaN: true });
   const anyMeasures: fc.Arbitrary<Measures> = fc.record({
@@ -125,7 +129,7 @@ describe('reports', () => {
 
   it('arrive as they were sent, each token with its answer, and what was measured', () => {
     fc.assert(
-      fc.property(report, anyMeasures, (sent, measures) => {
+      fc.property(fc.oneof(report, unchanged), anyMeasures, (sent, measures) => {
         const { report: received, measures: measured } = unpackReport(structuredClone(packReport(sent, measures)));
         expect(measured).toEqual(measures);
         const byToken = (each: Report): unknown =>
