@@ -11,6 +11,8 @@ export interface NodeProcess {
   /** host:port of the gRPC server. */
   readonly grpc: string;
   readonly http: string;
+  /** The URL of its metrics. */
+  readonly metrics: string;
   /** host:port where other nodes find it; empty when they do not. */
   readonly peer: string;
   /** What the process has written to stdout. */
@@ -38,6 +40,7 @@ interface ReadyLine {
   readonly event: string;
   readonly grpc: string;
   readonly http: string;
+  readonly metrics: string;
   readonly peer?: string;
 }
 
@@ -76,6 +79,7 @@ export async function startNode(options: NodeOptions): Promise<NodeProcess> {
     pid: child.pid ?? 0,
     grpc: ready.grpc,
     http: ready.http,
+    metrics: ready.metrics,
     peer: ready.peer ?? '',
     output: () => output,
     log: () => log,

@@ -57,7 +57,10 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const digests = { crc32: nativeCrc32, sha256: nativeSha256 };
   const limits = { readWaitMs: config.readWaitMs };
   const world = { clock: wallClock, random: nativeRandom };
-  const service = createService({ node, digests, metrics, release: RELEASE, limits, ...world });
+  const lists = new transport.HolderLists(config.nodeName);
+  starting.defer(() => lists.close());
+  const listAt = lists.ask.bind(lists);
+  const service = createService({ node, digests, metrics, release: RELEASE, limits, listAt, ...world });
   const budgets = transport.createByteBudgets({
     requestBytesMax: config.requestMemoryBytes,
     unsentBytesMax: config.unsentMemoryBytes,
@@ -85,6 +88,7 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
       grpc.announceDrain();
       // Both fronts at once: a client of one must not wait for the clients of the other.
       await Promise.all([grpc.drain(config.shutdownGraceMs), http.close(config.shutdownGraceMs)]);
+      lists.close();
       await node.drain();
       await scrape.close();
     },

@@ -4,6 +4,7 @@ import type { Node } from '#cluster';
 import type { ServiceLimits } from './limits.ts';
 import type { ServiceMeters } from './meters.ts';
 import type { OpenStreams } from './open-streams.ts';
+import type { ListAt } from './operations.ts';
 import type { Reads } from './reads.ts';
 import type { TailFeeds } from './tail-feeds.ts';
 import type { Timers } from './timers.ts';
@@ -18,6 +19,8 @@ export interface ServiceContext {
   readonly streams: OpenStreams;
   readonly tails: TailFeeds;
   readonly meters: ServiceMeters;
+  /** Absent: no other node can be asked. */
+  readonly listAt: ListAt | undefined;
   readonly release: string;
   /** By `timers`, which no step of the clock moves. */
   readonly startedAtMs: number;

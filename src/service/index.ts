@@ -42,6 +42,7 @@ export type {
   FetchTransactionRequest,
   HealthReply,
   Holder,
+  ListAt,
   ListDatabasesRequest,
   ListNamesReply,
   ListNamesRequest,

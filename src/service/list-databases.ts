@@ -1,26 +1,42 @@
-import { CATALOG_GROUP } from '#base';
+import { CATALOG_GROUP, nodeOf } from '#base';
+import type { Binding, Node } from '#cluster';
 import type { ServiceContext } from './context.ts';
+import { describedElsewhere } from './list-elsewhere.ts';
 import type { DatabaseDescription, ListDatabasesRequest } from './operations.ts';
 import { cachedRevision } from './read-scope.ts';
 
 /** Databases that are described before the event loop has its turn. */
 const PER_TURN = 100;
 
-/** Every database that was acknowledged before (V9), by name, each at the revision that a cached read has. */
+/**
+ * Every database that was acknowledged before (V9), by name, each at the revision that a cached read has: one of which this
+ * node holds no copy, as another node describes it that does (V10).
+ */
 export async function listDatabases(
   context: ServiceContext,
   request: ListDatabasesRequest,
 ): Promise<readonly DatabaseDescription[]> {
   const { node, reads } = context;
   const described: DatabaseDescription[] = [];
+  const notHeld: Binding[] = [];
   await node.latest(CATALOG_GROUP);
   for (const [place, binding] of node.catalog.list().entries()) {
     if (place % PER_TURN === PER_TURN - 1) await context.timers.turn();
     request.signal.throwIfAborted();
     // One that was deleted meanwhile is no longer in the catalog.
     if (node.catalog.lookup(binding.name)?.databaseId !== binding.databaseId) continue;
+    if (!isHeld(node, binding)) {
+      notHeld.push(binding);
+      continue;
+    }
     const revision = await cachedRevision(context, request.signal, binding);
     described.push(await reads.read(binding, () => reads.describe(binding, revision)));
   }
-  return described;
+  if (request.heldOnly === true || notHeld.length === 0) return described;
+  const others = await describedElsewhere(context, notHeld, request.signal);
+  return [...described, ...others].toSorted((one, other) => (one.databaseName < other.databaseName ? -1 : 1));
+}
+
+function isHeld({ identity }: Node, { replicas }: Binding): boolean {
+  return replicas.some((replica) => nodeOf(replica) === identity.node);
 }

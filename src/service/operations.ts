@@ -74,6 +74,8 @@ export type DeleteDatabaseReply =
   | { readonly kind: 'nothing-deleted' };
 
 export interface ListDatabasesRequest {
+  /** Leaves out what this node holds no copy of. */
+  readonly heldOnly?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -283,6 +285,9 @@ export interface Holder {
   /** Whether it is in the zone of this node. */
   readonly isNear: boolean;
 }
+
+/** What a node says of the databases that it holds; nothing when it does not answer. */
+export type ListAt = (holder: Holder, signal: AbortSignal) => Promise<readonly DatabaseDescription[]>;
 
 /** Where a request can be answered that this node has refused for want of a copy (V10). It has not been tried. */
 export interface Elsewhere {

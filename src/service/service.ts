@@ -17,7 +17,7 @@ import { listDatabases } from './list-databases.ts';
 import { nameListings } from './list-names.ts';
 import { ServiceMeters } from './meters.ts';
 import { OpenStreams } from './open-streams.ts';
-import type { Service } from './operations.ts';
+import type { ListAt, Service } from './operations.ts';
 import { queryEvents } from './query-events.ts';
 import { RandomPool } from './random-pool.ts';
 import { type Digests, Reads } from './reads.ts';
@@ -37,6 +37,8 @@ export interface ServiceParts {
   /** The release that the node runs, for whoever asks about its health. */
   readonly release: string;
   readonly limits?: Partial<ServiceLimits>;
+  /** Asks another node what it holds; absent: none can be asked. */
+  readonly listAt?: ListAt;
   /** Real time unless a test decides. */
   readonly timers?: Timers;
 }
@@ -54,6 +56,7 @@ export function createService(parts: ServiceParts): Service {
     streams: new OpenStreams(limits.streamsMax),
     tails: new TailFeeds(limits),
     meters: new ServiceMeters(parts.metrics),
+    listAt: parts.listAt,
     release: parts.release,
     startedAtMs: timers.monotonicMs(),
   };

@@ -29,6 +29,6 @@
  *   T8  A stream of HTTP/2 that nobody needs any more is gone after a bounded time, whatever its peer does.
  */
 export { type ByteBudgetSizes, type ByteBudgets, createByteBudgets } from './byte-budgets.ts';
-export { GRPC_LIMITS, type GrpcServer, type GrpcServerOptions, startGrpcServer } from './grpc/index.ts';
+export { GRPC_LIMITS, type GrpcServer, type GrpcServerOptions, HolderLists, startGrpcServer } from './grpc/index.ts';
 export { type AllowedOrigins, type HttpServer, type HttpServerOptions, startHttpServer } from './http/index.ts';
 export { Relay } from './relay.ts';

@@ -2,6 +2,7 @@
 import { type Instant, instantFromMs, isInstant, isRevision, type Revision } from '#base';
 import { Faults } from '#model';
 import type { DatabaseDescription } from '#service';
+import { RELAYED } from '../relay.ts';
 import type { GrpcContext } from './context.ts';
 import {
   AwaitDatabaseRequest,
@@ -59,7 +60,8 @@ function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly Unar
     unary(
       { name: 'FetchCatalog', request: Empty, requestName: 'Empty', reply: FetchCatalogReply },
       async (_request, call) => {
-        const databases = await service.listDatabases({ signal: call.signal });
+        const heldOnly = call.header(RELAYED) !== undefined;
+        const databases = await service.listDatabases({ signal: call.signal, heldOnly });
         return { message: { databases: databases.map(messageOf) } };
       },
     ),

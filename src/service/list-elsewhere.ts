@@ -1,0 +1,50 @@
+/**
+ * Databases of a list of which this node holds no copy, as nodes describe them that do.
+ *
+ * Few nodes are asked for all of them, at the same time; for what they leave open, others.
+ */
+import { type DatabaseId, type NodeId, nodeOf, toRevision } from '#base';
+import type { Binding } from '#cluster';
+import type { ServiceContext } from './context.ts';
+import { holdersIn } from './elsewhere.ts';
+import type { DatabaseDescription, Holder, ListAt } from './operations.ts';
+
+const ZERO = toRevision(0);
+const NOBODY_ANSWERS: ListAt = () => Promise.resolve([]);
+
+/** One for each, in any order. One whose holders do not answer is described at revision 0: this node has no more of it. */
+export async function describedElsewhere(
+  { node, reads, listAt = NOBODY_ANSWERS }: ServiceContext,
+  bindings: readonly Binding[],
+  signal: AbortSignal,
+): Promise<readonly DatabaseDescription[]> {
+  const open = new Map<DatabaseId, Binding>(bindings.map((binding) => [binding.databaseId, binding]));
+  const described: DatabaseDescription[] = [];
+  const others = new Map<NodeId, Holder>(holdersIn(node).map((holder) => [holder.node, holder]));
+  while (open.size > 0) {
+    const asked = fewestFor([...open.values()], others);
+    if (asked.length === 0) break;
+    const lists = await Promise.all(asked.map((holder) => listAt(holder, signal)));
+    signal.throwIfAborted();
+    for (const { node: number } of asked) others.delete(number);
+    for (const description of lists.flat()) if (open.delete(description.databaseId)) described.push(description);
+  }
+  return [...described, ...[...open.values()].map((binding) => reads.describe(binding, ZERO))];
+}
+
+/** Nodes of these that hold as many of the databases as all of these do; always the one with the most of what is left. */
+function fewestFor(bindings: readonly Binding[], others: ReadonlyMap<NodeId, Holder>): readonly Holder[] {
+  const chosen: Holder[] = [];
+  let left = bindings;
+  for (;;) {
+    const counts = new Map<NodeId, number>();
+    for (const { replicas } of left) {
+      for (const replica of replicas) counts.set(nodeOf(replica), (counts.get(nodeOf(replica)) ?? 0) + 1);
+    }
+    const [most] = [...counts].filter(([node]) => others.has(node)).toSorted((one, other) => other[1] - one[1]);
+    const holder = most && others.get(most[0]);
+    if (holder === undefined) return chosen;
+    chosen.push(holder);
+    left = left.filter(({ replicas }) => !replicas.some((replica) => nodeOf(replica) === holder.node));
+  }
+}
