@@ -163,7 +163,7 @@ export class PeerStream {
 
   /** Ends the stream with what gRPC clients report as RESOURCE_EXHAUSTED, and lets go of everything that is unsent. */
   reset(): void {
-    this.#stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    this.#end(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     this.release();
   }
 
@@ -180,7 +180,16 @@ export class PeerStream {
 
   /** For the registry. */
   endIfLate(nowMs: number): void {
-    if (nowMs > this.#dueMs) this.#stream.close(constants.NGHTTP2_CANCEL);
+    if (nowMs > this.#dueMs) this.#end(constants.NGHTTP2_CANCEL);
+  }
+
+  /**
+   * Drops what is unsent as well. A stream that is only closed keeps it until the socket takes the reset; when the
+   * connection is lost before that, Node 24 sends what is left as empty frames, one after the other for ever.
+   */
+  #end(code: number): void {
+    this.#stream.close(code);
+    this.#stream.destroy();
   }
 
   /** False when there is no room for so much. */
