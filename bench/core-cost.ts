@@ -62,6 +62,8 @@ class CountingMachine implements CatalogMachine {
   readonly recordedTimeMs = 0;
   readonly members = { index: toLogIndex(0), membership: membershipOf(BINDING.replicas) };
 
+  readonly level = 1;
+
   list(): readonly (typeof BINDING)[] {
     return [BINDING];
   }
@@ -106,6 +108,9 @@ const machines: Machines = {
   openDatabase: () => new CountingMachine(),
   verify: async () => true,
   rebuild: async () => undefined,
+  storedLevel: () => 1,
+  levelOf: () => 1,
+  encodeRaise: () => payload,
   encodePlace: () => payload,
   encodePlaced: () => payload,
   exportState: async () => 'a cluster of one node has nobody to send a state to',

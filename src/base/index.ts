@@ -66,6 +66,7 @@ export {
   isInstant,
   parseInstant,
 } from './instant.ts';
+export { formatLevels, hasLevel, isLevelRange, LEVEL_FIRST, LEVELS, type LevelRange } from './levels.ts';
 export { Link, LinkedList } from './linked-list.ts';
 export type { Clock, Crc32, Random, Sha256 } from './ports.ts';
 export { ProtoReader } from './proto-reader.ts';

@@ -237,6 +237,17 @@ function changesOf(outcome: Outcome): readonly CatalogChange[] {
       { kind: 'created', binding: outcome.binding },
     ];
   }
-  const isChange = kind === 'created' || kind === 'deleted' || kind === 'moved' || kind === 'registered';
-  return isChange ? [outcome] : NO_CHANGES;
+  return isChange(outcome) ? [outcome] : NO_CHANGES;
 }
+
+function isChange(outcome: Outcome): outcome is CatalogChange {
+  return CHANGES.has(outcome.kind);
+}
+
+const CHANGES: ReadonlySet<Outcome['kind']> = new Set<CatalogChange['kind']>([
+  'created',
+  'deleted',
+  'moved',
+  'registered',
+  'raised',
+]);

@@ -119,6 +119,7 @@ export class CatalogFence {
       case 'created':
       case 'moved':
       case 'registered':
+      case 'raised':
         return;
       default:
         unreachable(change);

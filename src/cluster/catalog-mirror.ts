@@ -9,6 +9,7 @@ import type { Binding, RegisteredNode } from './outcome.ts';
 export interface CatalogState {
   readonly bindings: readonly Binding[];
   readonly nodes: readonly RegisteredNode[];
+  readonly level: number;
 }
 
 export class LiveCatalog implements CatalogMirror {
@@ -16,11 +17,17 @@ export class LiveCatalog implements CatalogMirror {
   readonly #groups = new Map<GroupId, Binding>();
   readonly #nodes = new Map<NodeId, RegisteredNode>();
   readonly #listeners = new Set<(change: CatalogChange) => void>();
+  #level: number;
   #sorted: readonly Binding[] | undefined;
 
-  constructor({ bindings, nodes }: CatalogState) {
+  constructor({ bindings, nodes, level }: CatalogState) {
+    this.#level = level;
     for (const binding of bindings) this.#bind(binding);
     for (const node of nodes) this.#nodes.set(node.node, node);
+  }
+
+  get level(): number {
+    return this.#level;
   }
 
   lookup(name: string): Binding | undefined {
@@ -56,6 +63,7 @@ export class LiveCatalog implements CatalogMirror {
 
   apply(change: CatalogChange): void {
     if (change.kind === 'registered') this.#nodes.set(change.node.node, change.node);
+    else if (change.kind === 'raised') this.#level = change.level;
     else if (change.kind !== 'deleted') this.#bind(change.binding);
     else {
       this.#byName.delete(change.binding.name);

@@ -2,7 +2,7 @@
  * What a node does for its cluster, beside the requests of clients: it registers nodes, holds the copies that the catalog
  * wants here, and brings the groups that it leads to where the catalog wants them.
  */
-import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf } from '#base';
+import { CATALOG_GROUP, type GroupId, LEVELS, type NodeId, nodeOf } from '#base';
 import { everybody, type Fact, type Input, type MembershipRefusal, type Target } from '#raft';
 import type { ApplyTurn } from './apply-turn.ts';
 import { CatalogFence } from './catalog-fence.ts';
@@ -15,6 +15,7 @@ import type { Group } from './group.ts';
 import type { Lifecycle } from './group-lifecycle.ts';
 import { Hosting } from './hosting.ts';
 import { LeaderBalance } from './leader-balance.ts';
+import { type FinalizeAnswer, type FinalizeOrder, type Finalizing, faultInLevel, finalizing } from './levels.ts';
 import type { Settlement } from './link.ts';
 import type { LogFeed } from './log-feed.ts';
 import type { CatalogMachine } from './machine.ts';
@@ -56,9 +57,11 @@ export class ClusterWork {
   readonly #placements: PlacementDriver;
   readonly #balance: LeaderBalance;
   readonly #orders: NodeOrders;
+  readonly #finalizing: Finalizing;
   /** Nodes to which nobody listens. */
   #removed: ReadonlySet<NodeId> = new Set();
   #isOpen = true;
+  #isFounded = false;
   readonly hosting: Hosting;
   readonly fence: CatalogFence;
 
@@ -69,6 +72,7 @@ export class ClusterWork {
     this.#moves = new Moves({ ...ports, find, wanted: (id) => this.#wanted(id) });
     this.#registrar = registrar({ ...ports, find });
     this.#orders = nodeOrders({ ...ports, find });
+    this.#finalizing = finalizing({ ...ports, find });
     this.#balance = new LeaderBalance({ ...ports, groups: () => ports.lifecycle.openGroups });
     this.hosting = new Hosting({ ...ports, moves: this.#moves });
     const sight = new FenceSight(() => find(CATALOG_GROUP), ports.monotonicMs);
@@ -99,6 +103,8 @@ export class ClusterWork {
     this.#registrar.settle();
     this.#orders.settle();
     this.fence.advance();
+    this.#finalizing.settle();
+    this.#found();
   }
 
   /** The node drains: others go on with what is under way. */
@@ -143,6 +149,7 @@ export class ClusterWork {
     for (const change of turn.changes) {
       if (change.kind === 'moved') this.review(change.binding.group);
       else if (change.kind === 'registered') this.#placesChanged();
+      else if (change.kind === 'raised') this.#raised(change.level);
     }
     if (turn.changes.length > 0) this.#placements.review(this.#ports.monotonicMs());
   }
@@ -173,9 +180,9 @@ export class ClusterWork {
     return describeHere({ node, catalog: catalog(), find: (id) => lifecycle.find(id), nowMs: monotonicMs() });
   }
 
-  /** What an operator asks of a node. Answered by a later `settle`. */
-  order(order: NodeOrder): Promise<OrderAnswer> {
-    return this.#orders.ask(order);
+  /** What an operator asks of a node, or of all. Answered by a later `settle`. */
+  order(order: NodeOrder | FinalizeOrder): Promise<OrderAnswer | FinalizeAnswer> {
+    return order.kind === 'finalize' ? this.#finalizing.ask(order) : this.#orders.ask(order);
   }
 
   /** Whether the node was removed, and has heard of it or ended: whatever it still says is not listened to. */
@@ -209,6 +216,24 @@ export class ClusterWork {
 
   #wanted(id: GroupId): Target | undefined {
     return this.#ports.wanted(id) ?? (id === CATALOG_GROUP ? this.#placements.catalogTarget : undefined);
+  }
+
+  /** Whoever begins a cluster begins it at the highest level: nobody has to read it who does not know that one. */
+  #found(): void {
+    const { catalog, lifecycle, machines, levels = LEVELS, step } = this.#ports;
+    const group = this.#isFounded ? undefined : lifecycle.find(CATALOG_GROUP);
+    if (group?.isReady !== true) return;
+    this.#isFounded = true;
+    const { level, applied } = catalog();
+    if (applied.revision > 0 || level >= levels.max) return;
+    // Nobody waits for this entry; if it is lost, the operator raises the level.
+    group.proposals.offer([]);
+    step(group, { kind: 'propose', payloads: [machines.encodeRaise({ level: levels.max })] });
+  }
+
+  #raised(level: number): void {
+    const fault = faultInLevel(level, this.#ports.levels ?? LEVELS);
+    if (fault !== undefined) this.#ports.fail(fault);
   }
 
   #placesChanged(): void {

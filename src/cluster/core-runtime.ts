@@ -25,6 +25,7 @@ import type { Group } from './group.ts';
 import { type AppliedTail, Lifecycle } from './group-lifecycle.ts';
 import { GroupTimers } from './group-timers.ts';
 import { Leadership } from './leadership.ts';
+import { checkLevels, type FinalizeAnswer, type FinalizeOrder, knownLevel } from './levels.ts';
 import type { Commands, CoreLink, Report } from './link.ts';
 import { LogFeed } from './log-feed.ts';
 import type { CatalogMachine, DurableMark } from './machine.ts';
@@ -78,6 +79,7 @@ export class CoreRuntime implements CoreLink {
 
   /** Recovers, takes the lead of every group that was behind, and is then where the last process stopped. */
   static async open(ports: CorePorts, recovered: RecoveredLog): Promise<CoreRuntime> {
+    checkLevels(ports, recovered);
     const core = new CoreRuntime(ports, recovered);
     await core.#recover(recovered);
     return core;
@@ -97,7 +99,7 @@ export class CoreRuntime implements CoreLink {
     const again = (): void => turns.again();
     this.#ports = ports;
     this.#turns = turns;
-    this.#feed = new LogFeed(ports.log);
+    this.#feed = new LogFeed(ports.log, knownLevel(ports));
     this.#replication = new Replication({ peers: ports.peers, limits, timers: this.#timers, touch, step });
     this.#apply = new ApplyLoop({
       kv,
@@ -134,7 +136,7 @@ export class CoreRuntime implements CoreLink {
     const requests = { reporter, touch, absence, monotonicMs, step };
     const forwards = new Forwards({ ...ports, ...this.#forwarding(), session: seed() >>> 0, ...requests });
     this.#forwards = forwards;
-    const world = { clock, random, placement, view: () => this.#view(), disk };
+    const world = { clock, random, placement, view: () => this.#view(), level: () => this.#catalog.level, disk };
     this.#intake = new Intake({ machines, limits, forwards, ...world, ...requests });
     this.#reads = new ReadBarrier(requests);
     this.#leadership = new Leadership({
@@ -153,7 +155,7 @@ export class CoreRuntime implements CoreLink {
 
   /** Every database and node, as the catalog has it applied. */
   get catalog(): CatalogState {
-    return { bindings: this.#catalog.list(), nodes: this.#catalog.nodes() };
+    return { bindings: this.#catalog.list(), nodes: this.#catalog.nodes(), level: this.#catalog.level };
   }
 
   /** When `tick` is next worth calling; undefined when nothing waits for time to pass. */
@@ -264,8 +266,8 @@ export class CoreRuntime implements CoreLink {
     return this.#cluster.describe();
   }
 
-  /** An operator asks something of a node. Never rejects; unanswered if the core fails. */
-  order(order: NodeOrder): Promise<OrderAnswer> {
+  /** An operator asks something of a node, or of all. Never rejects; unanswered if the core fails. */
+  order(order: NodeOrder | FinalizeOrder): Promise<OrderAnswer | FinalizeAnswer> {
     const answer = this.#cluster.order(order);
     this.#turns.run(() => undefined);
     return answer;

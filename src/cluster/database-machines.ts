@@ -1,7 +1,7 @@
 /**
  * The machines of #database in the form in which the runtime drives them (machine.ts).
  */
-import { assert, CATALOG_GROUP, type GroupId, NO_BYTES } from '#base';
+import { assert, CATALOG_GROUP, type GroupId, LEVEL_FIRST, NO_BYTES } from '#base';
 import {
   type Applied,
   type CatalogDifference,
@@ -18,6 +18,8 @@ import {
   HistoryExport,
   HistoryImport,
   type RangeNeed,
+  RowKeys,
+  readLevel,
   rebuildDerived,
   rootOf,
   type Standing,
@@ -45,6 +47,7 @@ const GROUP_ROWS = 0x01;
 export const databaseMachines: Machines = {
   openCatalog: (kv, founders) =>
     new CatalogAdapter(CatalogMachine.open(sourceOf(kv, CATALOG_GROUP), encodeMembership(founders))),
+  storedLevel: (kv) => readLevel(kv, new RowKeys(CATALOG_GROUP).level()),
   createDatabase: (kv, binding, founders) => {
     const database = { ...binding, rootId: rootOf(binding), membership: encodeMembership(founders) };
     return new DatabaseAdapter(DatabaseMachine.create(sourceOf(kv, binding.group), database));
@@ -81,6 +84,9 @@ export const databaseMachines: Machines = {
   encodePlaced: (request) => encodeCatalogEntry({ kind: 'placed', ...request }),
   encodeRegister: (registration) => encodeCatalogEntry({ kind: 'register', registration }),
   encodeMark: (request) => encodeCatalogEntry({ kind: 'mark', ...request }),
+  encodeRaise: (request) => encodeCatalogEntry({ kind: 'raise', ...request }),
+  // The format of a payload is its level.
+  levelOf: (payload) => payload[0] ?? LEVEL_FIRST,
   rowsOf: (group) => ({ gte: groupPrefix(group), lt: groupPrefix(group + 1) }),
 };
 
@@ -163,6 +169,10 @@ class CatalogAdapter implements CatalogPort {
 
   nodes(): readonly RegisteredNode[] {
     return this.#machine.nodes();
+  }
+
+  get level(): number {
+    return this.#machine.level;
   }
 
   needs(): readonly never[] {

@@ -49,6 +49,8 @@ export interface ClusterDescription {
   readonly node: NodeId;
   readonly clusterId: string;
   readonly catalogLeader: NodeId | undefined;
+  /** What may be written. */
+  readonly level: number;
   readonly nodes: readonly DescribedNode[];
   readonly databases: readonly DescribedDatabase[];
 }
@@ -82,7 +84,7 @@ export function describeHere({
     catalogRole: roleOf(each.node, group),
   }));
   const leader = group?.leader;
-  return { node: self, catalogLeader: leader && nodeOf(leader), nodes, databases };
+  return { node: self, catalogLeader: leader && nodeOf(leader), level: catalog.level, nodes, databases };
 }
 
 /** What one node knows, with what those who were heard know of themselves and of what they lead. */

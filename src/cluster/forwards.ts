@@ -82,6 +82,7 @@ const ELSEWHERE: ReadonlySet<string | undefined> = new Set([
   'NoLeader',
   'Draining',
   'NodeNotKnown',
+  'LevelNotReached',
 ]);
 
 export class Forwards {

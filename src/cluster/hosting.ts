@@ -54,7 +54,7 @@ export class Hosting {
 
   /** Puts what a change of the catalog means into the turn that applies it. */
   change(change: CatalogChange, turn: ApplyTurn): void {
-    if (change.kind === 'registered') return;
+    if (change.kind === 'registered' || change.kind === 'raised') return;
     const { binding } = change;
     const { lifecycle, moves } = this.#ports;
     moves.change(change);
@@ -105,7 +105,7 @@ export class Hosting {
     turn.begun.push(binding);
   }
 
-  #end({ kind, binding }: Exclude<CatalogChange, { readonly kind: 'registered' }>, turn: ApplyTurn): void {
+  #end({ kind, binding }: Exclude<CatalogChange, { readonly kind: 'registered' | 'raised' }>, turn: ApplyTurn): void {
     const { lifecycle, trash, closed } = this.#ports;
     const { group, replicas } = binding;
     const title = titleOf(binding.name);

@@ -2,7 +2,7 @@
  * What a start has to do with other nodes, as the front sees it: a new store asks to join before anything is opened; one
  * that belongs to a cluster makes sure that the others mean the same one; and what this node says of itself.
  */
-import { type Address, DatabaseError, formatAddress } from '#base';
+import { type Address, DatabaseError, formatAddress, LEVELS } from '#base';
 import type { Logger } from '#observability';
 import type { CoreThread } from './core-thread.ts';
 import type { LinksOrder } from './core-thread-messages.ts';
@@ -74,6 +74,6 @@ export class Joining {
   #registration(storeId: string, port: number): NodeRegistration {
     const { name, zone = '', links } = this.#options;
     const host = links?.advertisedHost ?? links?.host ?? '';
-    return { storeId, name, zone, peer: { host, port }, grpc: '', http: '' };
+    return { storeId, name, zone, peer: { host, port }, grpc: '', http: '', levels: LEVELS };
   }
 }

@@ -6,7 +6,7 @@
  * what piles up meanwhile it syncs together.
  */
 import type { GroupId } from '#base';
-import type { Input, Persist, Persisted, Snapshot } from '#raft';
+import type { Entry, Input, Persist, Persisted, Snapshot } from '#raft';
 import { type BatchId, type LogWriter, RecordWriter } from '#storage';
 import { Fifo } from './fifo.ts';
 import type { Group } from './group.ts';
@@ -24,14 +24,17 @@ interface InFlight {
 
 export class LogFeed {
   readonly #log: LogWriter;
+  readonly #levelOf: (group: GroupId, entry: Entry) => number;
   readonly #writer = new RecordWriter();
   #gathered = new Map<Group, Persisted>();
   #starts = new Map<Group, Snapshot>();
   #ended: (() => void)[] = [];
   readonly #inFlight = new Fifo<InFlight>();
 
-  constructor(log: LogWriter) {
+  /** `levelOf` throws for an entry that must not be written here. */
+  constructor(log: LogWriter, levelOf: (group: GroupId, entry: Entry) => number) {
     this.#log = log;
+    this.#levelOf = levelOf;
   }
 
   persist(group: Group, { hardState, truncateFrom, entries, term, vote, index, logTerm }: Persist): void {
@@ -39,7 +42,7 @@ export class LogFeed {
       this.#writer.hardState(group.id, { term: hardState.term, vote: hardState.vote ?? 0 });
     }
     if (truncateFrom !== undefined) this.#writer.truncateFrom(group.id, truncateFrom);
-    for (const entry of entries) this.#writer.entry(group.id, entry);
+    for (const entry of entries) this.#writer.entry(group.id, entry, this.#levelOf(group.id, entry));
     this.#gathered.set(group, { kind: 'persisted', term, vote, index, logTerm });
   }
 

@@ -69,6 +69,8 @@ export interface KeyRange {
 export interface CatalogMachine extends Machine {
   list(): readonly Binding[];
   nodes(): readonly RegisteredNode[];
+  /** Of the cluster: what may be written. */
+  readonly level: number;
 }
 
 /** The checkpoint that the log knows of a group: everything up to it is durable in the store. */
@@ -82,6 +84,8 @@ export interface DurableMark {
 export interface Machines {
   /** The catalog as it is in the store; a new one is empty, and its group begins with this membership. */
   openCatalog(kv: KvReader, founders: Membership): CatalogMachine;
+  /** The level of the cluster, without opening its catalog, which may be of a later release. */
+  storedLevel(kv: KvReader): number;
   createDatabase(kv: KvReader, binding: Binding, founders: Membership): Machine;
   /** How far a database is, without opening it; undefined when the store has no such database. */
   markOf(kv: KvReader, group: GroupId): AppliedMark | undefined;
@@ -126,6 +130,10 @@ export interface Machines {
   encodeRegister(registration: NodeRegistration): Uint8Array;
   /** The node is to be in this state, if it may come to it. */
   encodeMark(request: { readonly node: NodeId; readonly state: NodeState }): Uint8Array;
+  /** The cluster is to be at this level, if every node knows it. */
+  encodeRaise(request: { readonly level: number }): Uint8Array;
+  /** The level that a payload is written at. */
+  levelOf(payload: Uint8Array): number;
   /** Every row of a group, as a key range. */
   rowsOf(group: GroupId): KeyRange;
 }

@@ -16,11 +16,16 @@ export interface CatalogMirror {
   list(): readonly Binding[];
   /** Every node of the cluster, by number; none before the first has said where it is. */
   nodes(): readonly RegisteredNode[];
+  /** Of the cluster: what may be written (ADR 0047). */
+  readonly level: number;
   /** Calls the listener after each change. Returns how to stop. */
   onChange(listener: (change: CatalogChange) => void): () => void;
 }
 
-export type CatalogChange = Extract<Outcome, { readonly kind: 'created' | 'deleted' | 'moved' | 'registered' }>;
+export type CatalogChange = Extract<
+  Outcome,
+  { readonly kind: 'created' | 'deleted' | 'moved' | 'registered' | 'raised' }
+>;
 
 /** How a wait for a revision ended: it is applied here, its database was deleted, or the caller gave up. */
 export type WaitOutcome = 'reached' | 'gone' | 'aborted';

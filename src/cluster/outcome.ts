@@ -4,7 +4,15 @@
  * A proposal that could not even be decided (the queue is full, the node stops, the group is gone) is a rejected
  * promise with a `DatabaseError`; one whose fate is unknown is never answered at all, because the process has ended.
  */
-import type { Binding, MarkOutcome, PlaceOutcome, RecoverOutcome, RegisterOutcome, TransactOutcome } from '#database';
+import type {
+  Binding,
+  MarkOutcome,
+  PlaceOutcome,
+  RaiseOutcome,
+  RecoverOutcome,
+  RegisterOutcome,
+  TransactOutcome,
+} from '#database';
 
 export type {
   Binding,
@@ -37,4 +45,5 @@ export type Outcome =
   | RegisterOutcome
   | MarkOutcome
   | RecoverOutcome
+  | RaiseOutcome
   | PlaceOutcome;

@@ -2,7 +2,7 @@
  * Where the copies of a new database go. The leader of the catalog asks once, when it proposes the creation; the answer
  * goes into the entry and is the same on every node.
  */
-import { type GroupId, type NodeId, type ReplicaId, replicaOf, toNodeId } from '#base';
+import { type GroupId, type LevelRange, type NodeId, type ReplicaId, replicaOf, toNodeId } from '#base';
 import { type Membership, membershipOf, type Standing, type Target } from '#raft';
 import type { Binding, RegisteredNode } from './outcome.ts';
 
@@ -47,6 +47,8 @@ export interface ClusterPorts {
   /** Who the catalog's group begins with, when the store holds none yet. */
   readonly founders: Membership;
   readonly placement: Placement;
+  /** The levels that this node knows: those of its release, unless a test is of another one. */
+  readonly levels?: LevelRange;
   /** Undefined: copies and votes stay where they are unless somebody says otherwise. */
   readonly upkeep?: Upkeep;
   /**

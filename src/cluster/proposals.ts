@@ -36,6 +36,7 @@ import {
   clockFault,
   diskFull,
   draining,
+  levelNotReached,
   noLeader,
   notLeader,
   uncommittedFull,
@@ -54,6 +55,8 @@ export interface IntakePorts {
   readonly reporter: Reporter;
   readonly forwards: Forwards;
   readonly disk: () => DiskLevel;
+  /** Of the cluster: nothing above it is written. */
+  readonly level: () => number;
   /** The group, opened if need be; undefined when it is not on this node. */
   readonly touch: (id: Proposal['group']) => Group | undefined;
   /** Why it is not. */
@@ -131,7 +134,7 @@ export class Intake {
   #admit(waiting: Waiting, fault: DatabaseError | undefined, admitted: Admitted): void {
     const { proposal } = waiting;
     const group = this.#ports.touch(proposal.group);
-    const refusal = this.#isOpen ? fault : draining();
+    const refusal = this.#isOpen ? (fault ?? this.#aboveLevel(proposal)) : draining();
     if (group === undefined) return this.#refuse(proposal, refusal ?? this.#ports.absence(proposal.group));
     const error = refusal ?? this.#pressure(group, proposal);
     if (error !== undefined) return this.#refuse(proposal, error);
@@ -171,6 +174,12 @@ export class Intake {
 
   #refuse(proposal: Proposal, error: DatabaseError): void {
     this.#ports.reporter.refuse([proposal.token], error);
+  }
+
+  /** The refusal of what others could not read yet, as far as is known here. */
+  #aboveLevel({ payload }: Proposal): DatabaseError | undefined {
+    const [level, own] = [this.#ports.machines.levelOf(payload), this.#ports.level()];
+    return level > own ? levelNotReached(level, own) : undefined;
   }
 
   /** What already piles up in the group, if it is too much. */

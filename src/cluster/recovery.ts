@@ -15,7 +15,7 @@
  */
 import { assert, CATALOG_GROUP, DatabaseError, type GroupId } from '#base';
 import type { KvStore } from '#kv';
-import { FEATURE_LEVEL, type RecoveredGroup, type RecoveredLog } from '#storage';
+import type { RecoveredGroup, RecoveredLog } from '#storage';
 import type { Lifecycle } from './group-lifecycle.ts';
 import type { LogFeed } from './log-feed.ts';
 import type { AppliedMark, DurableMark, Machine, Machines } from './machine.ts';
@@ -127,7 +127,7 @@ function markOf(machines: Machines, kv: KvStore, group: GroupId): AppliedMark {
   throw broken(`Group ${group} is in the catalog and the log but has no applied row in the store`);
 }
 
-/** What is applied lies between the checkpoint and the end of the log, and this release understands the log. */
+/** What is applied lies between the checkpoint and the end of the log. */
 function checkPlace(group: GroupId, applied: DurableMark, recovered: RecoveredGroup | undefined): void {
   const from = recovered?.checkpoint.index ?? 0;
   const last = recovered === undefined ? from : lastOf(recovered);
@@ -136,10 +136,6 @@ function checkPlace(group: GroupId, applied: DurableMark, recovered: RecoveredGr
       `Group ${group} is applied to log index ${applied.index}, but its log goes from ${from} to ${last}: store and log do not belong together, or one of them has lost what was synced`,
     );
   }
-  const newer = recovered?.entries.find(({ level }) => level > FEATURE_LEVEL);
-  if (newer === undefined) return;
-  const message = `Entry ${newer.index} of group ${group} has feature level ${newer.level}; this release knows levels up to ${FEATURE_LEVEL}: start the release that wrote it, or a later one`;
-  throw new DatabaseError('internal', message, { details: { reason: 'UnknownFeatureLevel' } });
 }
 
 function broken(message: string): DatabaseError {

@@ -4,7 +4,16 @@
  *
  * Clients read them: a group is named by what it holds (`Title`), and not by its number.
  */
-import { DatabaseError, type GroupHolders, INSTANT_SECONDS_MAX, type NodeId } from '#base';
+import {
+  DatabaseError,
+  formatLevels,
+  type GroupHolders,
+  type GroupId,
+  INSTANT_SECONDS_MAX,
+  type LevelRange,
+  type LogIndex,
+  type NodeId,
+} from '#base';
 import type { DiskLevel } from '#storage';
 
 /** About one sync: what waits now has mostly been written by then. */
@@ -37,6 +46,30 @@ export function nodeRemoved(node: NodeId): DatabaseError {
 export function noSuchDatabase(title: Title): DatabaseError {
   const message = `The ${title} was deleted, or never created`;
   return new DatabaseError('not_found', message, { details: { reason: 'DatabaseNotFound' } });
+}
+
+/** The cluster is at a level that this release does not know. */
+export function levelNotKnown(level: number, levels: LevelRange): DatabaseError {
+  const release = level > levels.max ? 'the release that raised it, or a later one' : 'an earlier one, and finalize it';
+  const message = `The cluster is at level ${level}, and this release knows ${formatLevels(levels)}: start ${release}`;
+  return new DatabaseError('unavailable', message, { details: { reason: 'LevelNotKnown' } });
+}
+
+/** An entry of the log that this release cannot read. */
+export function entryNotKnown(
+  { index, level, group }: { readonly index: LogIndex; readonly level: number; readonly group: GroupId },
+  levels: LevelRange,
+): DatabaseError {
+  const message = `Entry ${index} of group ${group} has feature level ${level}, and this release knows ${formatLevels(levels)}: start the release that wrote it, or a later one`;
+  return new DatabaseError('internal', message, { details: { reason: 'UnknownFeatureLevel' } });
+}
+
+/** Another node has heard already that the cluster was raised, and this one has not. */
+export function levelNotReached(level: number, own: number): DatabaseError {
+  const message = `An entry of level ${level} is not taken in yet, for the catalog here is at level ${own}; send again`;
+  return new DatabaseError('unavailable', message, {
+    details: { reason: 'LevelNotReached', retryAfterMs: RETRY_AFTER_MS },
+  });
 }
 
 export function diskFull(level: DiskLevel): DatabaseError {

@@ -2,6 +2,7 @@
 import type { NodeId } from '#base';
 import { faultInRegistration, isSame } from '#database';
 import { CatalogAsks, type CatalogAsksPorts, later, type Passed } from './catalog-asks.ts';
+import { refusedAt } from './levels.ts';
 import type { Machines } from './machine.ts';
 import type { NodeRegistration, RegisteredNode } from './outcome.ts';
 import { ANEW } from './refusals.ts';
@@ -30,14 +31,17 @@ export function registrar(ports: RegistrarPorts): Registrar {
   const { node: self, machines, catalog } = ports;
   return new CatalogAsks<AskedRegistration, Registered>(ports, {
     answer: ({ registration }) => answerBy(catalog().nodes(), registration),
-    // Whoever founded the cluster is its node 1, and says so first.
-    fault: ({ isOwn }) =>
-      isOwn ||
-      catalog()
-        .nodes()
-        .some(({ node }) => node === self)
-        ? undefined
-        : later('the node has not registered itself yet'),
+    fault: ({ registration, isOwn }) => {
+      const reason = refusedAt(catalog().level, registration.levels);
+      if (reason !== undefined) return { kind: 'refused', reason };
+      // Whoever founded the cluster is its node 1, and says so first.
+      const isEarly =
+        !isOwn &&
+        catalog()
+          .nodes()
+          .every(({ node }) => node !== self);
+      return isEarly ? later('the node has not registered itself yet') : undefined;
+    },
     encode: ({ registration }) => machines.encodeRegister(registration),
   });
 }

@@ -8,15 +8,18 @@ import type { Binding } from './catalog-rows.ts';
 export interface CatalogLists {
   list(): readonly Binding[];
   nodes(): readonly RegisteredNode[];
+  readonly level: number;
 }
 
 export type CatalogDifference =
   | { readonly kind: 'created' | 'deleted' | 'moved'; readonly binding: Binding }
-  | { readonly kind: 'registered'; readonly node: RegisteredNode; readonly isNew: boolean };
+  | { readonly kind: 'registered'; readonly node: RegisteredNode; readonly isNew: boolean }
+  | { readonly kind: 'raised'; readonly level: number };
 
-/** Nodes first, since databases are on them; then what is gone, since its name may be another database's by now. */
+/** The level, then nodes, since databases are on them; then what is gone, since its name may be another database's by now. */
 export function diffCatalogs(before: CatalogLists, after: CatalogLists): readonly CatalogDifference[] {
   const changes: CatalogDifference[] = [];
+  if (after.level > before.level) changes.push({ kind: 'raised', level: after.level });
   const knownNodes = new Map(before.nodes().map((node) => [node.node, node]));
   for (const node of after.nodes()) {
     const known = knownNodes.get(node.node);

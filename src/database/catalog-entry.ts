@@ -7,10 +7,11 @@
  *                            | varint length | name
  * kind 17  delete database:  u8 has id | [16 bytes database_id] | varint length | name
  * kind 18  recover database: see catalog-recovery.ts
- * kind 20  register node:    registration (catalog-nodes.ts)
  * kind 21  mark node:        varint node | u8 state, as in the row of the nodes
  * kind 24  place database:   varint group | varint placement | varint count, each varint node
  * kind 25  placed database:  varint group | varint placement
+ * kind 26  register node:    registration (catalog-nodes.ts)
+ * kind 27  raise level:      varint level
  * ```
  * A format or kind that is not known here was written by a later release: guessing at it would make replicas differ, so
  * it stops the node (D9).
@@ -25,6 +26,7 @@ import {
   type GroupId,
   isDatabaseId,
   isGroupId,
+  isLevelRange,
   isNodeId,
   isReplicaId,
   type NodeId,
@@ -46,10 +48,11 @@ const ENTRY_KIND = {
   CREATE_DATABASE: 16,
   DELETE_DATABASE: 17,
   RECOVER_DATABASE: 18,
-  REGISTER_NODE: 20,
   MARK_NODE: 21,
   PLACE_DATABASE: 24,
   PLACED_DATABASE: 25,
+  REGISTER_NODE: 26,
+  RAISE_LEVEL: 27,
 } as const;
 const UUID_BYTES = 16;
 
@@ -60,7 +63,9 @@ export type CatalogEntry =
   /** The node is in this state from now on, if it may come to it. */
   | { readonly kind: 'mark'; readonly node: NodeId; readonly state: NodeState }
   /** The store gets a number if it has none, and is where it says from now on. */
-  | { readonly kind: 'register'; readonly registration: NodeRegistration };
+  | { readonly kind: 'register'; readonly registration: NodeRegistration }
+  /** The cluster is at this level from now on, if it is higher and every node knows it. */
+  | { readonly kind: 'raise'; readonly level: number };
 
 /** `placement` is the one that whoever proposes it has seen: the entry counts if it is still the database's. */
 type PlacementEntry =
@@ -93,6 +98,9 @@ export function encodeCatalogEntry(entry: CatalogEntry): Uint8Array {
   } else if (entry.kind === 'recover') {
     payload.u8(ENTRY_KIND.RECOVER_DATABASE);
     writeRecoverEntry(payload, entry);
+  } else if (entry.kind === 'raise') {
+    payload.u8(ENTRY_KIND.RAISE_LEVEL);
+    payload.varint(entry.level);
   } else if (entry.kind === 'place' || entry.kind === 'placed') writePlacement(payload, entry);
   else writeDatabaseEntry(payload, entry);
   return payload.take();
@@ -130,6 +138,7 @@ export function readCatalogEntry(payload: Uint8Array): CatalogEntry {
   if (kind === ENTRY_KIND.REGISTER_NODE) return readRegister(reader);
   if (kind === ENTRY_KIND.MARK_NODE) return readMark(reader);
   if (kind === ENTRY_KIND.RECOVER_DATABASE) return readRecover(reader);
+  if (kind === ENTRY_KIND.RAISE_LEVEL) return readRaise(reader);
   if (kind === ENTRY_KIND.PLACE_DATABASE || kind === ENTRY_KIND.PLACED_DATABASE) return readPlacement(reader, kind);
   if (kind !== ENTRY_KIND.CREATE_DATABASE && kind !== ENTRY_KIND.DELETE_DATABASE) {
     throw unknownEntry(`kind ${kind} is none of the catalog`);
@@ -146,14 +155,17 @@ export function readCatalogEntry(payload: Uint8Array): CatalogEntry {
   return { kind: 'create', name, databaseId, createdAtMs, replicas };
 }
 
+/** Entries that nobody hands to the leader: it makes them from what it is asked for. */
+const LEADERS_OWN: ReadonlySet<CatalogEntry['kind']> = new Set(['create', 'recover', 'register', 'mark', 'raise']);
+
 /**
  * What is wrong with a payload that another node wants to become an entry of the catalog, or undefined. It may delete a
- * database or speak of its place; a database or a node is made by the leader alone, from what it is asked for.
+ * database or speak of its place; a database, a node or a level is made by the leader alone, from what it is asked for.
  */
 export function faultInForwardedEntry(payload: Uint8Array): string | undefined {
   try {
     const { kind } = readCatalogEntry(payload);
-    const isOwn = kind === 'create' || kind === 'recover' || kind === 'register' || kind === 'mark';
+    const isOwn = LEADERS_OWN.has(kind);
     return isOwn ? `an entry to ${kind} is the leader's own to make` : undefined;
   } catch (failure) {
     if (failure instanceof DatabaseError) return failure.message;
@@ -180,6 +192,14 @@ function readMark(reader: ByteReader): CatalogEntry {
     throw unknownEntry('it is cut short or malformed');
   }
   return { kind: 'mark', node, state };
+}
+
+function readRaise(reader: ByteReader): CatalogEntry {
+  const level = reader.varint();
+  if (reader.failed || reader.left !== 0 || !isLevelRange({ min: level, max: level })) {
+    throw unknownEntry('it is cut short or malformed');
+  }
+  return { kind: 'raise', level };
 }
 
 function readPlacement(reader: ByteReader, kind: number): CatalogEntry {

@@ -1,6 +1,6 @@
 /**
- * The replicated state machine of the catalog, group 0: which names are bound to which database instances, and which
- * nodes there are.
+ * The replicated state machine of the catalog, group 0: which names are bound to which database instances, which nodes
+ * there are, and which level the cluster is at.
  *
  * A name is bound to one instance at most. An instance gets a group when it is created; neither its id nor its group is
  * ever used again (D10). What else happens when a database comes or goes, its rows and its Raft group, is the business
@@ -24,6 +24,7 @@ import {
 import type { KvBatch } from '#kv';
 import { type CatalogDifference, diffCatalogs } from './catalog-diff.ts';
 import { type CatalogEntry, readCatalogEntry } from './catalog-entry.ts';
+import { readLevel, writeLevel } from './catalog-level.ts';
 import { CatalogNodes, type MarkOutcome, type RegisteredNode, type RegisterOutcome } from './catalog-nodes.ts';
 import { place, settle } from './catalog-placements.ts';
 import type { RecoverEntry } from './catalog-recovery.ts';
@@ -50,7 +51,13 @@ export type CatalogOutcome =
   | { readonly kind: 'absent' }
   | MarkOutcome
   | RecoverOutcome
+  | RaiseOutcome
   | PlaceOutcome;
+
+export type RaiseOutcome =
+  | { readonly kind: 'raised'; readonly level: number }
+  /** It is there already, or a node does not know that level. */
+  | { readonly kind: 'unmoved' };
 
 export type PlaceOutcome =
   /** Others hold the database from now on, or are to hold it. */
@@ -82,6 +89,8 @@ export class CatalogMachine {
   readonly #changedBlocks = new Set<number>();
   #nodes = new CatalogNodes();
   #haveNodesChanged = false;
+  #level: number;
+  #hasLevelChanged = false;
   #applied: CatalogApplied;
 
   /**
@@ -101,6 +110,7 @@ export class CatalogMachine {
     for (let block = 0; block <= blockOfGroup(this.#applied.nextGroup); block++) this.#readBlock(block);
     const nodes = source.kv.get(this.#keys.nodes());
     if (nodes !== undefined) this.#nodes.read(this.#keys.nodes(), nodes);
+    this.#level = readLevel(source.kv, this.#keys.level());
   }
 
   get applied(): CatalogApplied {
@@ -119,6 +129,11 @@ export class CatalogMachine {
   /** Every node, by number. */
   nodes(): readonly RegisteredNode[] {
     return this.#nodes.list();
+  }
+
+  /** What may be written (ADR 0047). */
+  get level(): number {
+    return this.#level;
   }
 
   /** Notes an entry that changes no state: the leader's own, or one that says who belongs to the group from it on. */
@@ -149,6 +164,8 @@ export class CatalogMachine {
     this.#haveNodesChanged = true;
     this.#byName = snapshot.#byName;
     this.#nodes = snapshot.#nodes;
+    this.#hasLevelChanged ||= this.#level !== snapshot.#level;
+    this.#level = snapshot.#level;
     this.#applied = { ...snapshot.applied, logStart: index };
     return changes;
   }
@@ -169,6 +186,12 @@ export class CatalogMachine {
       batch.put(this.#keys.nodes(), this.#row.view());
       this.#haveNodesChanged = false;
     }
+    if (this.#hasLevelChanged) {
+      this.#row.reset();
+      writeLevel(this.#row, this.#level);
+      batch.put(this.#keys.level(), this.#row.view());
+      this.#hasLevelChanged = false;
+    }
     this.#row.reset();
     writeCatalogApplied(this.#row, this.#applied);
     batch.put(this.#keys.applied(), this.#row.view());
@@ -181,11 +204,13 @@ export class CatalogMachine {
       case 'delete':
         return this.#delete(entry);
       case 'register':
-        return this.#nodes.register(entry.registration);
+        return this.#nodes.register(entry.registration, this.#level);
       case 'mark':
         return this.#mark(entry);
       case 'recover':
         return this.#recover(entry);
+      case 'raise':
+        return this.#raise(entry.level);
       case 'place':
       case 'placed':
         return this.#move(entry);
@@ -246,6 +271,13 @@ export class CatalogMachine {
     return state === 'removed' && holds ? { kind: 'unmoved' } : this.#nodes.mark(node, state);
   }
 
+  /** The level never goes back, and no node is left behind (D20). */
+  #raise(level: number): CatalogOutcome {
+    if (level <= this.#level || !this.#nodes.know(level)) return { kind: 'unmoved' };
+    this.#level = level;
+    return { kind: 'raised', level };
+  }
+
   #takeGroup(): GroupId {
     const group = this.#applied.nextGroup;
     this.#applied = { ...this.#applied, nextGroup: toGroupId(group + 1) };
@@ -257,12 +289,10 @@ export class CatalogMachine {
     const { revision, chainHash } = this.#applied;
     const next = { revision: toRevision(revision + 1), chainHash: this.#source.sha256([chainHash, payload]) };
     this.#applied = { ...this.#applied, ...next };
-    if (outcome.kind === 'registered') {
-      this.#haveNodesChanged = true;
-      return;
-    }
+    if (outcome.kind === 'registered') this.#haveNodesChanged = true;
+    else if (outcome.kind === 'raised') this.#hasLevelChanged = true;
+    else this.#changedBlocks.add(blockOfGroup(outcome.binding.group));
     if (outcome.kind === 'recovered') this.#changedBlocks.add(blockOfGroup(outcome.before.group));
-    this.#changedBlocks.add(blockOfGroup(outcome.binding.group));
   }
 
   #readBlock(block: number): void {
@@ -278,7 +308,7 @@ function isChange(outcome: CatalogOutcome): outcome is Extract<CatalogOutcome, {
   return CHANGES.has(kind);
 }
 
-type CatalogChangeKind = 'created' | 'deleted' | 'moved' | 'recovered' | 'registered';
+type CatalogChangeKind = 'created' | 'deleted' | 'moved' | 'recovered' | 'registered' | 'raised';
 
 const CHANGES: ReadonlySet<string> = new Set<CatalogChangeKind>([
   'created',
@@ -286,6 +316,7 @@ const CHANGES: ReadonlySet<string> = new Set<CatalogChangeKind>([
   'moved',
   'recovered',
   'registered',
+  'raised',
 ]);
 
 function emptyCatalog({ sha256 }: DatabaseSource, membership: Uint8Array): CatalogApplied {

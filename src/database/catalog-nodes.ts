@@ -3,8 +3,9 @@
  *
  * ```
  * registration    16 bytes store_id | text name | text zone | text peer host | varint peer port | text grpc | text http
+ *                 | varint lowest level | varint highest level
  * text            varint length | UTF-8
- * nodes row       u8 format = 1 | varint next node | varint count, each varint node | u8 state | registration | u32 CRC
+ * nodes row       u8 format = 2 | varint next node | varint count, each varint node | u8 state | registration | u32 CRC
  * ```
  * A number is given to a store once and never again (D14); a store that registers again keeps its number and moves.
  *
@@ -17,8 +18,11 @@ import {
   type ByteWriter,
   encodeUtf8,
   formatUuid,
+  hasLevel,
   isHost,
+  isLevelRange,
   isNodeId,
+  type LevelRange,
   NO_BYTES,
   type NodeId,
   parseAddress,
@@ -28,7 +32,7 @@ import {
 } from '#base';
 import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
 
-const FORMAT = 1;
+const FORMAT = 2;
 const UUID_BYTES = 16;
 const PORT_MAX = 65_535;
 const WORD_MAX = 255;
@@ -66,6 +70,8 @@ export interface NodeRegistration {
   /** Where clients reach it: host:port of gRPC, the URL of HTTP. */
   readonly grpc: string;
   readonly http: string;
+  /** The levels that its release knows. */
+  readonly levels: LevelRange;
 }
 
 export interface RegisteredNode extends NodeRegistration {
@@ -77,7 +83,9 @@ export type RegisterOutcome =
   /** It is a new node, or has another place than before. */
   | { readonly kind: 'registered'; readonly node: RegisteredNode; readonly isNew: boolean }
   /** It was registered just so, or was removed; nothing changed. */
-  | { readonly kind: 'known'; readonly node: RegisteredNode };
+  | { readonly kind: 'known'; readonly node: RegisteredNode }
+  /** Its release does not know the level of the cluster; nothing changed. */
+  | { readonly kind: 'unsupported' };
 
 export type MarkOutcome =
   | { readonly kind: 'registered'; readonly node: RegisteredNode; readonly isNew: false }
@@ -120,17 +128,24 @@ export class CatalogNodes {
     return [...this.#byStore.values()].toSorted((left, right) => left.node - right.node);
   }
 
-  register(registration: NodeRegistration): RegisterOutcome {
+  /** In a cluster that is at this level. */
+  register(registration: NodeRegistration, level: number): RegisterOutcome {
     const known = this.#byStore.get(registration.storeId);
     if (known !== undefined && (known.state === 'removed' || isSame(known, registration))) {
       return { kind: 'known', node: known };
     }
+    if (!hasLevel(registration.levels, level)) return { kind: 'unsupported' };
     const isNew = known === undefined;
     const number = known?.node ?? this.#next;
     const node: RegisteredNode = { ...registration, node: number, state: known?.state ?? 'active' };
     if (isNew) this.#next = toNodeId(this.#next + 1);
     this.#byStore.set(node.storeId, node);
     return { kind: 'registered', node, isNew };
+  }
+
+  /** Whether each node, but for those that are removed, knows this level. */
+  know(level: number): boolean {
+    return this.list().every(({ state, levels }) => state === 'removed' || hasLevel(levels, level));
   }
 
   /** Takes the node to another state, if it may come to it. Whether it still holds something is the caller's to know. */
@@ -168,7 +183,8 @@ export function readNodeState(reader: ByteReader): NodeState | undefined {
  * Why a store must not be registered so, or undefined. Every node of the cluster dials the host and tells clients the
  * addresses, so a text that cannot be one must not get in. Rows that are there already are read whatever they hold.
  */
-export function faultInRegistration({ storeId, name, zone, peer, grpc, http }: NodeRegistration): string | undefined {
+export function faultInRegistration(registration: NodeRegistration): string | undefined {
+  const { storeId, name, zone, peer, grpc, http, levels } = registration;
   if (parseUuid(storeId) === undefined || storeId !== storeId.toLowerCase()) {
     return `the store_id ${shown(storeId)} is no UUID in lowercase`;
   }
@@ -183,6 +199,7 @@ export function faultInRegistration({ storeId, name, zone, peer, grpc, http }: N
     }
   }
   if (grpc !== '' && parseAddress(grpc) === undefined) return `the grpc address ${shown(grpc)} is no host:port`;
+  if (!isLevelRange(levels)) return `the levels ${levels.min} to ${levels.max} are no range from 1 to 255`;
   return http === '' || HTTP_URL.test(http) ? undefined : `the http address ${shown(http)} is no URL of HTTP`;
 }
 
@@ -195,12 +212,14 @@ export function isSame(one: NodeRegistration, other: NodeRegistration): boolean 
     one.peer.host === other.peer.host &&
     one.peer.port === other.peer.port &&
     one.grpc === other.grpc &&
-    one.http === other.http
+    one.http === other.http &&
+    one.levels.min === other.levels.min &&
+    one.levels.max === other.levels.max
   );
 }
 
 export function writeRegistration(into: ByteWriter, registration: NodeRegistration): void {
-  const { storeId, name, zone, peer, grpc, http } = registration;
+  const { storeId, name, zone, peer, grpc, http, levels } = registration;
   into.bytes(parseUuid(storeId) ?? NO_BYTES);
   writeText(into, name);
   writeText(into, zone);
@@ -208,6 +227,8 @@ export function writeRegistration(into: ByteWriter, registration: NodeRegistrati
   into.varint(peer.port);
   writeText(into, grpc);
   writeText(into, http);
+  into.varint(levels.min);
+  into.varint(levels.max);
 }
 
 /** Undefined when something else stands there. */
@@ -218,8 +239,9 @@ export function readRegistration(reader: ByteReader): NodeRegistration | undefin
   const peer = { host: readText(reader), port: reader.varint() };
   const grpc = readText(reader);
   const http = readText(reader);
+  const levels = { min: reader.varint(), max: reader.varint() };
   if (reader.failed || id.length !== UUID_BYTES || peer.port > PORT_MAX) return undefined;
-  return { storeId: formatUuid(id), name, zone, peer, grpc, http };
+  return { storeId: formatUuid(id), name, zone, peer, grpc, http, levels };
 }
 
 function readNode(row: ByteReader): RegisteredNode | undefined {

@@ -31,11 +31,13 @@
 export type { Applied } from './applied.ts';
 export type { CatalogDifference } from './catalog-diff.ts';
 export { type CatalogEntry, encodeCatalogEntry, faultInForwardedEntry } from './catalog-entry.ts';
+export { readLevel } from './catalog-level.ts';
 export {
   type CatalogEntryToApply,
   CatalogMachine,
   type CatalogOutcome,
   type PlaceOutcome,
+  type RaiseOutcome,
   type RecoverOutcome,
 } from './catalog-machine.ts';
 export {

@@ -18,6 +18,7 @@
  * 01 g 0b block                page directory: which of 256 revisions begin a page
  * 01 g 10 block                bindings of 64 groups (catalog group only)
  * 01 g 11                      nodes of the cluster (catalog group only)
+ * 01 g 12                      level of the cluster (catalog group only)
  * ```
  * Nothing here knows what the values hold.
  */
@@ -37,6 +38,7 @@ export const TABLE = {
   DIRECTORY: 0x0b,
   BINDINGS: 0x10,
   NODES: 0x11,
+  LEVEL: 0x12,
 } as const;
 
 /** What a head lists the events of; the number is the head's table. */
@@ -150,6 +152,10 @@ export class RowKeys {
 
   nodes(): Uint8Array {
     return this.#start(TABLE.NODES).view();
+  }
+
+  level(): Uint8Array {
+    return this.#start(TABLE.LEVEL).view();
   }
 
   /** Every row of the group. */

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Address, failure, formatAddress, isNodeId, type NodeId, ok, parseAddress, type Result } from '#base';
 import type { AdminReply, AdminRequest, AskAdmin } from '#cluster';
-import { renderCluster, renderDone } from './cluster-report.ts';
+import { renderCluster, renderDone, renderFinalized } from './cluster-report.ts';
 
 // An import of it would also load what it offers lazily, such as the comparison of texts for tests.
 const { parseArgs } = process.getBuiltinModule('node:util');
@@ -25,6 +25,8 @@ const CLUSTER_HELP = `Usage: cairn cluster COMMAND [--at HOST:PORT]
                                     removed for good. Refused when something would lose its quorum.
   replace NODE [--by NODE]          The same, once the node that is to take its place has joined and answers.
   recommission NODE                 Keeps a node that is leaving.
+  finalize                          Ends an upgrade: new things are written from now on that releases which do not know
+                                    them cannot read. Refused when a node still runs such a release.
 
 NODE is the number of a node, as status shows it. --at is the peer address of any node of the cluster, ${DEFAULT_AT}
 unless it is given. --wait waits until a node that leaves is removed. Every command may be repeated.
@@ -64,6 +66,10 @@ async function carryOut({ at, order, isJson, waits }: Asked, { ask, out, err }: 
   const reply = await ask(at, { order, isPassedOn: false }, TIMEOUT_MS);
   if (reply.kind === 'described') {
     out(isJson ? `${JSON.stringify(reply.cluster, undefined, 2)}\n` : renderCluster(reply.cluster));
+    return 0;
+  }
+  if (reply.kind === 'finalized') {
+    out(isJson ? `${JSON.stringify({ level: reply.level })}\n` : renderFinalized(reply.level));
     return 0;
   }
   if (reply.kind !== 'done') {
@@ -133,9 +139,13 @@ function readOrder(
     if (text !== undefined) faults.push('status is asked for the whole cluster, not for a node');
     return { kind: 'describe' };
   }
+  if (command === 'finalize') {
+    if (text !== undefined) faults.push('finalize is asked for the whole cluster, not for a node');
+    return { kind: 'finalize' };
+  }
   if (command !== 'decommission' && command !== 'replace' && command !== 'recommission') {
     faults.push(
-      `${JSON.stringify(command ?? '')} is no command; there are status, decommission, replace, recommission`,
+      `${JSON.stringify(command ?? '')} is no command; there are status, decommission, replace, recommission, finalize`,
     );
     return undefined;
   }

@@ -28,6 +28,7 @@ export function renderCluster(cluster: ClusterDescription): string {
   const more = databases.length - shown.length;
   return [
     `cluster ${clusterId}; ${leader}, says node ${cluster.node}`,
+    ...levelLine(cluster),
     '',
     ...table([['NODE', 'NAME', 'STATE', 'ZONE', 'ANSWERS', 'CATALOG', 'COPIES', 'LEADS', 'PEER', 'GRPC'], ...rows]),
     '',
@@ -47,6 +48,20 @@ export function renderDone({ node, state }: RegisteredNode): string {
     case 'removed':
       return `node ${node} is removed; its data directory can be deleted\n`;
   }
+}
+
+export function renderFinalized(level: number): string {
+  return `the cluster is at level ${level}, the highest that its nodes know\n`;
+}
+
+/** Said while an upgrade is under way. */
+function levelLine({ level, nodes }: ClusterDescription): readonly string[] {
+  const levels = nodes.filter(({ state }) => state !== 'removed').map((node) => node.levels.max);
+  const [lowest, highest] = [Math.min(...levels), Math.max(...levels)];
+  if (levels.length === 0 || highest === level) return [];
+  const next =
+    lowest < highest ? `some nodes know level ${highest}, others ${lowest}` : 'cairn cluster finalize raises it';
+  return [`level ${level}; ${next}`];
 }
 
 /** What needs somebody's attention first. */

@@ -23,7 +23,6 @@ export {
 export {
   type Checkpoint,
   type EncodedRecords,
-  FEATURE_LEVEL,
   type HardState,
   type LeveledEntry,
   type LogEntry,

@@ -27,6 +27,7 @@ import {
   type GroupId,
   isLogIndex,
   isTerm,
+  LEVEL_FIRST,
   type LogIndex,
   NO_BYTES,
   type Revision,
@@ -55,8 +56,6 @@ export const RECORD_TYPE = {
 export const RECORD_HEADER_BYTES = 36;
 /** Largest payload of one entry: a transaction of the largest allowed size with room for its frame. */
 export const PAYLOAD_BYTES_MAX: number = 2 * 1024 * 1024;
-/** Feature level that entries are written with unless their writer says otherwise. */
-export const FEATURE_LEVEL = 1;
 
 /** Where each field of a record starts. */
 export const RECORD_OFFSET = {
@@ -146,7 +145,7 @@ export class RecordWriter {
     return this.#length;
   }
 
-  entry(group: GroupId, entry: LogEntry, level: number = FEATURE_LEVEL): void {
+  entry(group: GroupId, entry: LogEntry, level: number = LEVEL_FIRST): void {
     assert(entry.payload.length <= PAYLOAD_BYTES_MAX, 'A payload fits its limit', entry.payload.length);
     assert(entry.index > 0 && entry.term > 0, 'Entries start at index 1 and term 1', entry);
     if (entry.membership === undefined) return this.#entry(RECORD_TYPE.entry, group, entry, level);

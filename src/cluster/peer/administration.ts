@@ -5,16 +5,17 @@
 import type { Address, NodeId } from '#base';
 import type { NodeOrder } from '../decommission.ts';
 import { type ClusterDescription, together } from '../describe.ts';
+import type { FinalizeAnswer, FinalizeOrder } from '../levels.ts';
 import type { OrderAnswer } from '../node-orders.ts';
 
 export interface AdminRequest {
-  readonly order: NodeOrder | { readonly kind: 'describe' };
+  readonly order: NodeOrder | FinalizeOrder | { readonly kind: 'describe' };
   /** By another node: it is answered by this one alone. */
   readonly isPassedOn: boolean;
 }
 
 export type AdminReply =
-  | Exclude<OrderAnswer, { readonly kind: 'elsewhere' }>
+  | Exclude<OrderAnswer | FinalizeAnswer, { readonly kind: 'elsewhere' }>
   | { readonly kind: 'described'; readonly cluster: ClusterDescription };
 
 /** Asks one node. Whoever cannot be reached, or does not answer in time, is `later`. */
@@ -28,7 +29,7 @@ export interface AdministrationPorts {
 
 /** What is needed of a core. */
 export interface AdministeredCore {
-  order(order: NodeOrder): Promise<OrderAnswer>;
+  order(order: NodeOrder | FinalizeOrder): Promise<OrderAnswer | FinalizeAnswer>;
   describe(): Omit<ClusterDescription, 'clusterId'>;
 }
 

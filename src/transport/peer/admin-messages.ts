@@ -23,12 +23,13 @@ export const ADMIN_METHODS = {
   decommission: '/cairn.admin.v1.ClusterAdmin/DecommissionNode',
   replace: '/cairn.admin.v1.ClusterAdmin/ReplaceNode',
   recommission: '/cairn.admin.v1.ClusterAdmin/RecommissionNode',
+  finalize: '/cairn.admin.v1.ClusterAdmin/FinalizeUpgrade',
 } as const;
 
 export type AdminMethod = keyof typeof ADMIN_METHODS;
 
 const ORDER = { NODE: 1, BY: 2, IS_PASSED_ON: 15 } as const;
-const CLUSTER = { CLUSTER_ID: 1, NODE: 2, CATALOG_LEADER: 3, NODES: 4, DATABASES: 5 } as const;
+const CLUSTER = { CLUSTER_ID: 1, NODE: 2, CATALOG_LEADER: 3, NODES: 4, DATABASES: 5, LEVEL: 6 } as const;
 const STATES = ['active', 'leaving', 'removed'] as const;
 const ROLES = ['none', 'voter', 'learner'] as const;
 const STANDINGS = ['silent', 'behind', 'ready'] as const;
@@ -41,7 +42,7 @@ type DescribedMember = DescribedDatabase['members'][number];
 
 export function writeAdminRequest({ order, isPassedOn }: AdminRequest): Buffer {
   const writer = new Writer();
-  if (order.kind !== 'describe') writeVarintField(writer, ORDER.NODE, order.node);
+  if (order.kind !== 'describe' && order.kind !== 'finalize') writeVarintField(writer, ORDER.NODE, order.node);
   if (order.kind === 'replace' && order.by !== undefined) writeVarintField(writer, ORDER.BY, order.by);
   if (isPassedOn) writeVarintField(writer, ORDER.IS_PASSED_ON, 1);
   return Buffer.from(writer.view());
@@ -52,7 +53,7 @@ export function readAdminRequest(method: AdminMethod, message: Uint8Array): Admi
   const fields = readFields(message);
   if (fields === undefined) return 'the request is malformed';
   const isPassedOn = fields.number(ORDER.IS_PASSED_ON) === 1;
-  if (method === 'describe') return { order: { kind: 'describe' }, isPassedOn };
+  if (method === 'describe' || method === 'finalize') return { order: { kind: method }, isPassedOn };
   const [node, by] = [fields.number(ORDER.NODE), fields.number(ORDER.BY)];
   if (!isNodeId(node)) return `${node} is no number of a node; DescribeCluster lists them`;
   const order: NodeOrder =
@@ -72,6 +73,17 @@ export function readDone(message: Uint8Array): AdminReply | undefined {
   return node && { kind: 'done', node };
 }
 
+export function writeFinalized(level: number): Buffer {
+  const writer = new Writer();
+  writeVarintField(writer, 1, level);
+  return Buffer.from(writer.view());
+}
+
+export function readFinalized(message: Uint8Array): AdminReply | undefined {
+  const level = readFields(message)?.number(1) ?? 0;
+  return level === 0 ? undefined : { kind: 'finalized', level };
+}
+
 export function writeDescription(cluster: ClusterDescription): Buffer {
   const writer = new Writer();
   writeTextField(writer, CLUSTER.CLUSTER_ID, cluster.clusterId);
@@ -86,6 +98,7 @@ export function writeDescription(cluster: ClusterDescription): Buffer {
       writeVarintField(writer, 13, ROLES.indexOf(node.catalogRole));
     });
   }
+  writeVarintField(writer, CLUSTER.LEVEL, cluster.level);
   for (const each of cluster.databases) writeMessage(writer, CLUSTER.DATABASES, () => writeDatabase(writer, each));
   return Buffer.from(writer.view());
 }
@@ -99,7 +112,13 @@ export function readDescription(message: Uint8Array): ClusterDescription | undef
   const known = { nodes: nodes.filter(isThere), databases: databases.filter(isThere) };
   if (known.nodes.length < nodes.length || known.databases.length < databases.length) return undefined;
   const catalogLeader = nodeOrNone(fields.number(CLUSTER.CATALOG_LEADER));
-  return { clusterId: fields.text(CLUSTER.CLUSTER_ID), node, catalogLeader, ...known };
+  return {
+    clusterId: fields.text(CLUSTER.CLUSTER_ID),
+    node,
+    catalogLeader,
+    level: fields.number(CLUSTER.LEVEL),
+    ...known,
+  };
 }
 
 function writeRegistered(writer: ByteWriter, node: RegisteredNode): void {
@@ -112,6 +131,8 @@ function writeRegistered(writer: ByteWriter, node: RegisteredNode): void {
   writeVarintField(writer, 7, node.peer.port);
   writeTextField(writer, 8, node.grpc);
   writeTextField(writer, 9, node.http);
+  writeVarintField(writer, 14, node.levels.min);
+  writeVarintField(writer, 15, node.levels.max);
 }
 
 function readNode(bytes: Uint8Array): DescribedNode | undefined {
@@ -130,6 +151,7 @@ function readNode(bytes: Uint8Array): DescribedNode | undefined {
     peer: { host: fields.text(6), port: fields.number(7) },
     grpc: fields.text(8),
     http: fields.text(9),
+    levels: { min: fields.number(14), max: fields.number(15) },
     answers: fields.number(10) === 1,
     copies: fields.number(11),
     leads: fields.number(12),

@@ -7,8 +7,10 @@ import {
   readAdminRequest,
   readDescription,
   readDone,
+  readFinalized,
   writeDescription,
   writeDone,
+  writeFinalized,
 } from './admin-messages.ts';
 
 /** Answers an operator. Never rejects. */
@@ -24,7 +26,7 @@ export function addAdminMethods(server: Server, administer: Administer): void {
       }
       void administer(request).then(
         (reply) =>
-          reply.kind === 'done' || reply.kind === 'described'
+          reply.kind === 'done' || reply.kind === 'described' || reply.kind === 'finalized'
             ? respond(null, reply)
             : respond({ code: codeOf(reply), details: reply.reason }),
         (error: Error) => respond({ code: status.INTERNAL, details: error.message }),
@@ -47,6 +49,7 @@ export function replyOf(
 }
 
 export function readReply(method: AdminMethod, bytes: Buffer): AdminReply | undefined {
+  if (method === 'finalize') return readFinalized(bytes);
   if (method !== 'describe') return readDone(bytes);
   const cluster = readDescription(bytes);
   return cluster && { kind: 'described', cluster };
@@ -54,6 +57,7 @@ export function readReply(method: AdminMethod, bytes: Buffer): AdminReply | unde
 
 function writeReply(reply: AdminReply): Buffer {
   if (reply.kind === 'done') return writeDone(reply.node);
+  if (reply.kind === 'finalized') return writeFinalized(reply.level);
   return reply.kind === 'described' ? writeDescription(reply.cluster) : Buffer.alloc(0);
 }
 

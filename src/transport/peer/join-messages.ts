@@ -31,6 +31,8 @@ const REQUEST = {
   GRPC: 7,
   HTTP: 8,
   RELEASE: 9,
+  LEVEL_MIN: 10,
+  LEVEL_MAX: 11,
 } as const;
 const REPLY = { CLUSTER_ID: 1, NODE: 2, FOUNDERS: 3, NODES: 4, LEADER: 5, LATER: 6, REFUSED: 7 } as const;
 const PEER = { NODE: 1, STORE_ID: 2, HOST: 3, PORT: 4 } as const;
@@ -42,7 +44,7 @@ const NODES_MAX = 10_000;
 const WIRE_TYPES = 8;
 
 export function writeJoinRequest({ clusterId, registration, release }: JoinRequest): Buffer {
-  const { storeId, name, zone, peer, grpc, http } = registration;
+  const { storeId, name, zone, peer, grpc, http, levels } = registration;
   const writer = new ByteWriter();
   writeTextField(writer, REQUEST.STORE_ID, storeId);
   if (clusterId !== undefined) writeTextField(writer, REQUEST.CLUSTER_ID, clusterId);
@@ -53,6 +55,8 @@ export function writeJoinRequest({ clusterId, registration, release }: JoinReque
   writeTextField(writer, REQUEST.GRPC, grpc);
   writeTextField(writer, REQUEST.HTTP, http);
   writeTextField(writer, REQUEST.RELEASE, release);
+  writeVarintField(writer, REQUEST.LEVEL_MIN, levels.min);
+  writeVarintField(writer, REQUEST.LEVEL_MAX, levels.max);
   return Buffer.from(writer.view());
 }
 
@@ -61,10 +65,13 @@ export function readJoinRequest(message: Buffer): Result<JoinRequest, string> {
   const reader = new ProtoReader(message);
   const texts = new Map<number, string>();
   let port = 0;
+  const levels = { min: 0, max: 0 };
   while (!reader.done) {
     const tag = reader.tag();
     const field = Math.floor(tag / WIRE_TYPES);
     if (tag === REQUEST.PORT * WIRE_TYPES) port = reader.varint();
+    else if (tag === REQUEST.LEVEL_MIN * WIRE_TYPES) levels.min = reader.varint();
+    else if (tag === REQUEST.LEVEL_MAX * WIRE_TYPES) levels.max = reader.varint();
     else if (tag % WIRE_TYPES === 2 && field <= REQUEST.RELEASE) texts.set(field, readText(reader));
     else reader.skipField(tag);
   }
@@ -82,7 +89,7 @@ export function readJoinRequest(message: Buffer): Result<JoinRequest, string> {
   if (port > PORT_MAX) return failure(`the port ${port} is above ${PORT_MAX}`);
   const peer = { host: text(REQUEST.HOST), port };
   const clients = { grpc: text(REQUEST.GRPC), http: text(REQUEST.HTTP) };
-  const registration = { storeId, name: text(REQUEST.NAME), zone: text(REQUEST.ZONE), peer, ...clients };
+  const registration = { storeId, name: text(REQUEST.NAME), zone: text(REQUEST.ZONE), peer, ...clients, levels };
   const fault = faultInRegistration(registration);
   if (fault !== undefined) return failure(fault);
   return ok({ clusterId, registration, release: text(REQUEST.RELEASE) });

@@ -2,7 +2,7 @@
  * The seat of one process in a cluster: who its store is, how it reaches the others, and what its core is told of both.
  * The parts are the real ones (own-identity.ts, peer/join.ts, peer/reach.ts, spread.ts), as the real threads join them.
  */
-import { type Address, CATALOG_GROUP, NO_BYTES } from '#base';
+import { type Address, CATALOG_GROUP, LEVELS, NO_BYTES } from '#base';
 import {
   type ClientAddresses,
   type CorePorts,
@@ -157,7 +157,7 @@ export class Seat {
 
   #registration(storeId: string): NodeRegistration {
     const { name, zone } = this.#parts;
-    return { storeId, name, zone, peer: { host: name, port: PEER_PORT }, grpc: '', http: '' };
+    return { storeId, name, zone, peer: { host: name, port: PEER_PORT }, grpc: '', http: '', levels: LEVELS };
   }
 
   #observer(): PeerObserver {

@@ -1,5 +1,5 @@
 /** Nodes in one thread whose copies are kept: node 1 begins the cluster, and whoever is registered joins it. */
-import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf, replicaOf, toNodeId } from '#base';
+import { CATALOG_GROUP, type GroupId, LEVELS, type NodeId, nodeOf, replicaOf, toNodeId } from '#base';
 import { type Binding, type ClusterPorts, type NodeRegistration, spreadOver } from '#cluster';
 import { everybody, membershipOf } from '#raft';
 import { placeOf } from '../peer-nodes.ts';
@@ -11,7 +11,7 @@ export const REPLACE_AFTER_MS = 60_000;
 
 export function registrationOf(node: number, zone = 'a'): NodeRegistration {
   const peer = { host: '127.0.0.1', port: 50_000 + node };
-  return { storeId: placeOf(node).store, name: `node-${node}`, zone, peer, grpc: '', http: '' };
+  return { storeId: placeOf(node).store, name: `node-${node}`, zone, peer, grpc: '', http: '', levels: LEVELS };
 }
 
 /** So many processes; only node 1 is registered. */

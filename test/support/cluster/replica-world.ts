@@ -2,7 +2,7 @@
  * Several nodes in one thread, each with a core, a front, a log and a store that forget, over a network that loses: time
  * is passed by the test, and between two moments of it everything that can run does.
  */
-import { type GroupId, type NodeId, toNodeId } from '#base';
+import { type GroupId, type LevelRange, type NodeId, toNodeId } from '#base';
 import {
   type ClusterPorts,
   type CoreLimits,
@@ -11,6 +11,7 @@ import {
   clusterOf,
   FrontNode,
   LIMITS,
+  type Machines,
   nativeCrc32,
   type TransactOutcome,
   unobservedSnapshots,
@@ -86,6 +87,12 @@ class StallingLink implements CoreLink {
 
 const STEP_MS = 10;
 const TICK_MS = 50;
+
+/** What a process is built from. */
+export interface Release {
+  readonly machines: Machines;
+  readonly levels: LevelRange;
+}
 
 export class ReplicaWorld {
   readonly network: MemoryNetwork;
@@ -202,6 +209,8 @@ export class WorldNode {
   readonly node: NodeId;
   log: MemoryLog = new MemoryLog();
   kv: LossyKv = new LossyKv();
+  /** What the next process runs, unless it is what all of them do. */
+  release: Release | undefined;
   readonly #world: ReplicaWorld;
   #process: Process | undefined;
 
@@ -237,6 +246,7 @@ export class WorldNode {
       log,
       peers: network.portOf(node, isAlive),
       machines: kit.machines,
+      ...this.release,
       clock: { nowMs: () => this.#world.nowMs },
       monotonicMs: () => this.#world.nowMs,
       random: { bytes: (count) => Uint8Array.from({ length: count }, () => draw(256)) },

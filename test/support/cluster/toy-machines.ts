@@ -11,6 +11,7 @@ import {
   CATALOG_GROUP,
   encodeUtf8,
   type GroupId,
+  LEVEL_FIRST,
   type NodeId,
   type ReplicaId,
   type Revision,
@@ -42,7 +43,7 @@ import type { EntryId, Membership } from '#raft';
 import { place, settle } from '../../../src/database/catalog-placements.ts';
 
 const HEADER_BYTES = 9;
-const KIND = { transact: 1, create: 16, delete: 17, register: 20, mark: 21, place: 24 } as const;
+const KIND = { transact: 1, create: 16, delete: 17, register: 20, mark: 21, place: 24, raise: 27 } as const;
 
 interface AppliedRow extends AppliedMark {
   readonly members: HeldMembership;
@@ -90,6 +91,8 @@ export const toyMachines: Machines = {
   openCatalog: (kv, founders) => new ToyCatalog(kv, founders),
   createDatabase: (kv, binding, founders) =>
     new ToyDatabase(kv, binding.group, { ...NOTHING, members: first(founders) }),
+  storedLevel: () => LEVEL_FIRST,
+  levelOf: () => LEVEL_FIRST,
   markOf: readApplied,
   openDatabase: (kv, group) => {
     const applied = readApplied(kv, group);
@@ -156,6 +159,7 @@ export const toyMachines: Machines = {
   encodePlace: (request) => payload(KIND.place, JSON.stringify(request)),
   encodePlaced: (request) => payload(KIND.place, JSON.stringify(request)),
   encodeRegister: (registration) => payload(KIND.register, JSON.stringify(registration)),
+  encodeRaise: (request) => payload(KIND.raise, JSON.stringify(request)),
   encodeMark: (request) => payload(KIND.mark, JSON.stringify(request)),
   rowsOf: (group) => ({
     gte: new KeyWriter().u8(1).u32(group).key(),
@@ -331,6 +335,9 @@ class ToyCatalog implements CatalogMachine {
   nodes(): readonly RegisteredNode[] {
     return this.#row.nodes;
   }
+
+  /** It knows one level. */
+  readonly level = LEVEL_FIRST;
 
   apply({ index, term, payload: bytes, membership }: MachineEntry): Outcome | undefined {
     assert(index === this.#row.index + 1, 'Entries are applied in order', [this.#row.index, index]);

@@ -1,7 +1,7 @@
 // Goal: a store that asks to join follows whoever answers to the leader, asks all seeds until its time is over, and gives
 // up with a sentence; a node announces where it is until the catalog says so. Method: nodes that answer by a script.
 import { describe, expect, it } from 'vitest';
-import { type Address, formatAddress, replicaOf, toNodeId } from '#base';
+import { type Address, formatAddress, LEVELS, replicaOf, toNodeId } from '#base';
 import { type AskToJoin, type Joined, type JoinReply, type JoinRequest, joinCluster } from '#cluster';
 import { Announcer } from '../../../src/cluster/peer/announcer.ts';
 import { forOwnAndOthers } from '../../../src/cluster/peer/join.ts';
@@ -9,7 +9,15 @@ import { CLUSTER, placeOf } from '../../support/peer-nodes.ts';
 
 const REQUEST: JoinRequest = {
   clusterId: undefined,
-  registration: { storeId: placeOf(9).store, name: '', zone: '', peer: { host: 'x', port: 9 }, grpc: '', http: '' },
+  registration: {
+    storeId: placeOf(9).store,
+    name: '',
+    zone: '',
+    peer: { host: 'x', port: 9 },
+    grpc: '',
+    http: '',
+    levels: LEVELS,
+  },
   release: '',
 };
 const JOINED: Joined = {

@@ -32,7 +32,7 @@ describe('a database', () => {
     const world = await started();
     const changes: string[] = [];
     world.node.catalog.onChange((change) => {
-      if (change.kind !== 'registered') changes.push(`${change.kind} ${change.binding.name}`);
+      if ('binding' in change) changes.push(`${change.kind} ${change.binding.name}`);
     });
     const outcome = await world.node.createDatabase('shop');
     expect(world.node.catalog.lookup('shop')).toEqual(outcome.binding);

@@ -1,7 +1,7 @@
 // Goal: whoever asks to be registered is, under one number, whatever happens to the leader meanwhile (D14); and whoever
 // cannot do it says who can. Method: nodes over a network in memory.
 import { describe, expect, it } from 'vitest';
-import { CATALOG_GROUP } from '#base';
+import { CATALOG_GROUP, LEVELS } from '#base';
 import type { NodeRegistration } from '#cluster';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
 import { ReplicaWorld, type WorldNode } from '../../support/cluster/replica-world.ts';
@@ -15,6 +15,7 @@ function registrationOf(store: number, port = 50_000 + store): NodeRegistration 
     peer: { host: '127.0.0.1', port },
     grpc: '',
     http: '',
+    levels: LEVELS,
   };
 }
 

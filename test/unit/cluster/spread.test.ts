@@ -2,7 +2,7 @@
 // catalog every node has a copy, an odd number of them with a vote. Method: tables, a property, nodes over a network in memory.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, type NodeId, nodeOf, replicaOf, toNodeId } from '#base';
+import { CATALOG_GROUP, LEVELS, type NodeId, nodeOf, replicaOf, toNodeId } from '#base';
 import { type ClusterPorts, catalogTarget, type NodeRegistration, spreadOver } from '#cluster';
 import { everybody, membershipOf } from '#raft';
 import { type Layout, nodesOf, viewOf } from '../../support/cluster/layouts.ts';
@@ -12,7 +12,7 @@ import { placeOf } from '../../support/peer-nodes.ts';
 
 function registrationOf(node: number): NodeRegistration {
   const peer = { host: '127.0.0.1', port: node };
-  return { storeId: placeOf(node).store, name: '', zone: `zone-${node}`, peer, grpc: '', http: '' };
+  return { storeId: placeOf(node).store, name: '', zone: `zone-${node}`, peer, grpc: '', http: '', levels: LEVELS };
 }
 
 function placed(copies: number, layout: Layout): readonly number[] {

@@ -8,6 +8,7 @@ import {
   CATALOG_GROUP,
   DatabaseError,
   type DatabaseId,
+  LEVELS,
   replicaOf,
   toDatabaseId,
   toLogIndex,
@@ -87,6 +88,7 @@ function registrationOf(n: number, moved: number): NodeRegistration {
     peer: { host: '127.0.0.1', port: moved },
     grpc: `127.0.0.1:${50_000 + moved}`,
     http: '',
+    levels: LEVELS,
   };
 }
 
@@ -159,7 +161,7 @@ describe('nodes of the CatalogMachine', () => {
     };
     const property = fc.property(fc.nat(intact.length - 1), fc.integer({ min: 1, max: 255 }), (at, flip) => {
       const broken = intact.with(at, (intact[at] ?? 0) ^ flip);
-      expect(['registered', 'absent', 'UnknownEntry']).toContain(endOf(broken));
+      expect(['registered', 'unsupported', 'absent', 'UnknownEntry']).toContain(endOf(broken));
       expect(endOf(intact.subarray(0, at))).toBe('UnknownEntry');
     });
     expect(() => fc.assert(property, { numRuns: 500 })).not.toThrow();
@@ -257,18 +259,25 @@ describe('CatalogMachine', () => {
     ['a cut', [1, 17, 0, 5, 0x61], 'cut short'],
     ['a tail', [1, 17, 0, 1, 0x61, 0], 'cut short or malformed'],
     ['no name', [1, 17, 0, 0], 'cut short or malformed'],
-    ['a node that is cut short', [1, 20, ...Array<number>(16).fill(7), 1, 0x61, 0], 'cut short or malformed'],
-    ['a tail behind a node', [1, 20, ...Array<number>(16).fill(7), 0, 0, 0, 0, 0, 0, 9], 'cut short or malformed'],
+    ['a node that is cut short', [1, 26, ...Array<number>(16).fill(7), 1, 0x61, 0], 'cut short or malformed'],
+    [
+      'a tail behind a node',
+      [1, 26, ...Array<number>(16).fill(7), 0, 0, 0, 0, 0, 0, 1, 1, 9],
+      'cut short or malformed',
+    ],
     [
       'a port above 65535',
-      [1, 20, ...Array<number>(16).fill(7), 0, 0, 0, 0x80, 0x80, 4, 0, 0],
+      [1, 26, ...Array<number>(16).fill(7), 0, 0, 0, 0x80, 0x80, 4, 0, 0, 1, 1],
       'cut short or malformed',
     ],
     [
       'a text that is not UTF-8',
-      [1, 20, ...Array<number>(16).fill(7), 1, 0xff, 0, 0, 0, 0, 0],
+      [1, 26, ...Array<number>(16).fill(7), 1, 0xff, 0, 0, 0, 0, 0, 1, 1],
       'cut short or malformed',
     ],
+    ['level 0', [1, 27, 0], 'cut short or malformed'],
+    ['a level beyond a byte', [1, 27, 0x80, 2], 'cut short or malformed'],
+    ['a tail behind a level', [1, 27, 2, 2], 'cut short or malformed'],
     ['no replica', [1, 16, ...ID_AND_TIME, 0, 1, 0x61], 'names no replica'],
     ['an id that is no UUIDv7', [1, 16, ...Array<number>(24).fill(0), 1, 1, 1, 0x61], 'not a UUIDv7'],
   ])('stops at an entry with %s (D9)', (_name, payload, fault) => {

@@ -95,8 +95,10 @@ describe('docs/formats', () => {
           peer: { host: 'cairn-0.cairn', port: 50_052 },
           grpc: 'cairn-0.cairn:50051',
           http: 'http://cairn-0.cairn:3000',
+          levels: { min: 1, max: 2 },
         },
       }),
+      encodeCatalogEntry({ kind: 'raise', level: 2 }),
     ];
     expect(exampleOf('entries.md')).toBe(entries.map(toHex).join(''));
   });

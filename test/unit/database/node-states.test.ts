@@ -1,7 +1,7 @@
 // Goal: a node leaves step by step, holds nothing when it is removed, and is never a node again (D17). Method: the table
 // of the states, entries that come too late, and a restart after each.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, nodeOf, replicaOf, toDatabaseId, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
+import { CATALOG_GROUP, LEVELS, nodeOf, replicaOf, toDatabaseId, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
 import { type CatalogEntry, CatalogMachine, type CatalogOutcome, encodeCatalogEntry, type NodeState } from '#database';
 import { memoryKv } from '#kv';
 import { sourceOf } from '../../support/database-host.ts';
@@ -19,7 +19,10 @@ function apply(entry: CatalogEntry): CatalogOutcome {
 function register(node: number, port = 1): CatalogOutcome {
   const storeId = `0199a5c8-3c1e-7a2b-9f01-${String(node).padStart(12, '0')}`;
   const peer = { host: 'a', port };
-  return apply({ kind: 'register', registration: { storeId, name: '', zone: '', peer, grpc: '', http: '' } });
+  return apply({
+    kind: 'register',
+    registration: { storeId, name: '', zone: '', peer, grpc: '', http: '', levels: LEVELS },
+  });
 }
 
 const mark = (node: number, state: NodeState): CatalogOutcome['kind'] =>

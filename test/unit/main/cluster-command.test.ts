@@ -1,7 +1,7 @@
 // Goal: an operator who types something gets what was asked for, or a sentence that says what is wrong, and an exit code
 // that a script can read. Method: the command, with answers made up.
 import { describe, expect, it } from 'vitest';
-import { toDatabaseId, toGroupId, toNodeId } from '#base';
+import { LEVELS, toDatabaseId, toGroupId, toNodeId } from '#base';
 import type { AdminReply, AdminRequest, ClusterDescription, NodeState } from '#cluster';
 import { clusterCommand } from '../../../src/main/cluster-command.ts';
 
@@ -15,6 +15,7 @@ function nodeOf(node: number, state: NodeState = 'active', copies = 1): ClusterD
     peer: { host: '127.0.0.1', port: node === 3 ? 0 : 50_050 + node },
     grpc: node === 3 ? '' : `127.0.0.1:5005${node}`,
     http: '',
+    levels: LEVELS,
     answers: node !== 3,
     copies,
     leads: node === 1 ? 2 : 0,
@@ -26,6 +27,7 @@ const CLUSTER: ClusterDescription = {
   node: toNodeId(2),
   clusterId: '0199a5c8-3c1e-7a2b-9f00-0123456789ab',
   catalogLeader: toNodeId(1),
+  level: 1,
   nodes: [nodeOf(1), nodeOf(2), nodeOf(3, 'leaving')],
   databases: [
     database('shop', { leader: 1, lag: 3 }),
@@ -111,6 +113,20 @@ shop      1 2             1       3    settled
     });
   });
 
+  it('ends an upgrade, and status says as long as one is under way', async () => {
+    const { code, out, asked } = await run('finalize', { kind: 'finalized', level: 2 });
+    expect({ code, out }).toEqual({ code: 0, out: 'the cluster is at level 2, the highest that its nodes know\n' });
+    expect(asked.map(([, { order }]) => order)).toEqual([{ kind: 'finalize' }]);
+    expect((await run('finalize --json', { kind: 'finalized', level: 2 })).out).toBe('{"level":2}\n');
+    const at = (...levels: readonly number[]): AdminReply => {
+      const nodes = CLUSTER.nodes.map((node, place) => ({ ...node, levels: { min: 1, max: levels[place] ?? 1 } }));
+      return { kind: 'described', cluster: { ...CLUSTER, nodes } };
+    };
+    expect((await run('status', at(1, 1, 1))).out).not.toContain('level');
+    expect((await run('status', at(2, 1, 2))).out).toContain('\nlevel 1; some nodes know level 2, others 1\n');
+    expect((await run('status', at(2, 2, 2))).out).toContain('\nlevel 1; cairn cluster finalize raises it\n');
+  });
+
   it('says why it is refused, with exit code 1', async () => {
     const { code, err } = await run('decommission 3', { kind: 'faulty', code: 'failed_precondition', reason: 'no' });
     expect({ code, err }).toEqual({ code: 1, err: 'cairn cluster: no\n' });
@@ -137,7 +153,7 @@ shop      1 2             1       3    settled
   });
 
   it.each([
-    ['', '"" is no command; there are status, decommission, replace, recommission'],
+    ['', '"" is no command; there are status, decommission, replace, recommission, finalize'],
     ['evict 3', '"evict" is no command'],
     ['decommission', 'decommission is asked for a node: "" is not its number'],
     ['decommission node-3', '"node-3" is not its number, which status shows'],
@@ -145,6 +161,7 @@ shop      1 2             1       3    settled
     ['decommission 3 --by 4', '--by is only for replace'],
     ['replace 3 --by x', '--by: "x" is not its number'],
     ['status 3', 'status is asked for the whole cluster'],
+    ['finalize 3', 'finalize is asked for the whole cluster'],
     ['status --at nowhere', '--at is "nowhere"; it must be host:port'],
     ['status --loud', "Unknown option '--loud'"],
   ])('%s is a mistake, with exit code 2, and nobody is asked', async (line, fault) => {

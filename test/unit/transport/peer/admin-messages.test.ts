@@ -11,9 +11,11 @@ import {
   readAdminRequest,
   readDescription,
   readDone,
+  readFinalized,
   writeAdminRequest,
   writeDescription,
   writeDone,
+  writeFinalized,
 } from '../../../../src/transport/peer/admin-messages.ts';
 import { CLUSTER, placeOf } from '../../../support/peer-nodes.ts';
 
@@ -26,6 +28,7 @@ const NODE: ClusterDescription['nodes'][number] = {
   peer: { host: '::1', port: 50_052 },
   grpc: '[::1]:50051',
   http: 'http://[::1]:3000',
+  levels: { min: 1, max: 7 },
   answers: true,
   copies: 300,
   leads: 7,
@@ -35,6 +38,7 @@ const DESCRIPTION: ClusterDescription = {
   clusterId: CLUSTER,
   node: toNodeId(1),
   catalogLeader: toNodeId(2),
+  level: 6,
   nodes: [NODE, { ...NODE, node: toNodeId(4), state: 'removed', answers: false, catalogRole: 'none', zone: '' }],
   databases: [
     {
@@ -66,6 +70,7 @@ const ORDERS: readonly AdminRequest['order'][] = [
   { kind: 'recommission', node: toNodeId(2 ** 32 - 1) },
   { kind: 'replace', node: toNodeId(3), by: undefined },
   { kind: 'replace', node: toNodeId(3), by: toNodeId(4) },
+  { kind: 'finalize' },
 ];
 
 describe('an AdminRequest', () => {
@@ -96,6 +101,12 @@ describe('an AdminReply', () => {
     });
   });
 
+  it('of a finalized upgrade arrives as it was said, and is none without a level', () => {
+    expect(readFinalized(writeFinalized(255))).toEqual({ kind: 'finalized', level: 255 });
+    expect(readFinalized(Uint8Array.of())).toBeUndefined();
+    expect(readFinalized(Uint8Array.of(8, 0x80))).toBeUndefined();
+  });
+
   it('is what the published file says', () => {
     const file = join(import.meta.dirname, '../../../../proto/cairn/admin/v1/admin.proto');
     const service = loadSync(file, { longs: Number, enums: String, defaults: true })['cairn.admin.v1.ClusterAdmin'];
@@ -106,8 +117,11 @@ describe('an AdminReply', () => {
     expect(read).toMatchObject({
       clusterId: CLUSTER,
       catalogLeader: 2,
+      level: 6,
       nodes: [
         {
+          levelMin: 1,
+          levelMax: 7,
           node: 3,
           state: 'NODE_STATE_LEAVING',
           host: '::1',

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client, type ClientWritableStream, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
+import { LEVELS } from '#base';
 import { type FrameHeader, type JoinRequest, LANES, toNodeId } from '#cluster';
 import { askToJoin } from '#transport/peer';
 import {
@@ -29,7 +30,15 @@ const CHILD = join(import.meta.dirname, '../../../support/peer-child.ts');
 const stack: AsyncDisposable[] = [];
 const JOIN_REQUEST: JoinRequest = {
   clusterId: CLUSTER,
-  registration: { storeId: NORTH.store, name: '', zone: '', peer: { host: 'north', port: 1 }, grpc: '', http: '' },
+  registration: {
+    storeId: NORTH.store,
+    name: '',
+    zone: '',
+    peer: { host: 'north', port: 1 },
+    grpc: '',
+    http: '',
+    levels: LEVELS,
+  },
   release: '',
 };
 

@@ -1,0 +1,96 @@
+/**
+ * The release that comes after this one, as far as levels matter: it knows one level more, at which transactions have
+ * another format. It writes that only when the cluster is at that level.
+ */
+import { LEVELS, type LevelRange } from '#base';
+import type { CatalogChange, CheckedPart, HeldMembership, Machine, MachineEntry, Outcome } from '#cluster';
+import type { KvBatch } from '#kv';
+import { databaseMachines } from '../../../src/cluster/database-machines.ts';
+import { databaseKit } from './machine-kit.ts';
+import type { Release } from './replica-world.ts';
+
+export const NEXT_LEVELS: LevelRange = { min: LEVELS.min, max: LEVELS.max + 1 };
+
+/** A transaction as it is written at the level. */
+export function payloadAt(level: number, text: string): Uint8Array {
+  const payload = databaseKit.payload(text);
+  payload[0] = level;
+  return payload;
+}
+
+/** As this release would have written it. */
+function lowered(payload: Uint8Array): Uint8Array {
+  if (payload[0] !== NEXT_LEVELS.max) return payload;
+  const copy = payload.slice();
+  copy[0] = LEVELS.max;
+  return copy;
+}
+
+class NextDatabase implements Machine {
+  readonly inner: Machine;
+
+  constructor(inner: Machine) {
+    this.inner = inner;
+  }
+
+  get applied(): Machine['applied'] {
+    return this.inner.applied;
+  }
+
+  get members(): HeldMembership {
+    return this.inner.members;
+  }
+
+  get recordedTimeMs(): number {
+    return this.inner.recordedTimeMs;
+  }
+
+  needs(payload: Uint8Array): readonly unknown[] {
+    return this.inner.needs(lowered(payload));
+  }
+
+  async answer(needs: readonly unknown[]): Promise<readonly number[]> {
+    return this.inner.answer(needs);
+  }
+
+  apply(entry: MachineEntry): Outcome | undefined {
+    return this.inner.apply({ ...entry, payload: lowered(entry.payload) });
+  }
+
+  install(part: CheckedPart, members: HeldMembership): readonly CatalogChange[] {
+    return this.inner.install(part, members);
+  }
+
+  flushInto(batch: KvBatch): void {
+    this.inner.flushInto(batch);
+  }
+
+  flushed(): void {
+    this.inner.flushed();
+  }
+
+  async warm(): Promise<void> {
+    await this.inner.warm();
+  }
+}
+
+export const nextRelease: Release = {
+  levels: NEXT_LEVELS,
+  machines: {
+    ...databaseMachines,
+    createDatabase: (kv, binding, founders) => new NextDatabase(databaseMachines.createDatabase(kv, binding, founders)),
+    openDatabase: (kv, group) => {
+      const machine = databaseMachines.openDatabase(kv, group);
+      return machine && new NextDatabase(machine);
+    },
+    importState: (kv, group, machine) =>
+      databaseMachines.importState(kv, group, machine instanceof NextDatabase ? machine.inner : machine),
+    faultInForwarded: (group, payload) => databaseMachines.faultInForwarded(group, lowered(payload)),
+    stamp: (payload, recordedTimeMs) => {
+      const [level] = payload;
+      payload[0] = LEVELS.max;
+      databaseMachines.stamp(payload, recordedTimeMs);
+      if (level !== undefined) payload[0] = level;
+    },
+  },
+};
