@@ -80,7 +80,7 @@ export const BREAKS: Failing = {
 };
 
 /** It says before it has tried that it will not. */
-export const REFUSES: Failing = {
+export const REFUSES: Extract<Failing, { readonly kind: 'answering' }> = {
   kind: 'answering',
   call: (stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM),
   request: (_request, response) => {
@@ -88,6 +88,17 @@ export const REFUSES: Failing = {
     response.end(JSON.stringify({ error: { code: 'INTERNAL', message: 'no', details: { reason: 'Draining' } } }));
   },
 };
+
+/** It says so with a status that every call gets, this one as its details. */
+export function refusesWith(details: Uint8Array): Failing {
+  const trailers = {
+    ':status': 200,
+    'content-type': 'application/grpc',
+    'grpc-status': '14',
+    'grpc-status-details-bin': Buffer.from(details).toString('base64'),
+  };
+  return { ...REFUSES, call: (stream) => stream.respond(trailers, { endStream: true }) };
+}
 
 /** It takes the request, and never answers. */
 export const HANGS: Failing = {

@@ -14,8 +14,8 @@ import type { HttpReply } from './reply.ts';
 const { Agent, request: send } = process.getBuiltinModule('node:http');
 
 const DIAL_MS = 1_000;
-/** From the end of a request to the headers of its answer: longer than a node waits for anything. */
-const ANSWER_MS = 45_000;
+/** To the headers of an answer: longer than a node waits for room and a leader and an outcome, one after the other. */
+const ANSWER_MS = 30_000;
 /** Connections to a node that are kept for the next request. */
 const FREE_SOCKETS_MAX = 32;
 /** An error says who has not tried; it is looked at before it is passed on, and is never so long. */
@@ -157,20 +157,28 @@ async function passOn(relayed: RelayedRequest, answer: IncomingMessage): Promise
     if (!OWN_HEADERS.has(name) && !isOfOrigins(name)) client.setHeader(name, values);
   }
   for (const [name, value] of Object.entries(relayed.begin())) client.setHeader(name, value);
+  const fault = await (body === undefined ? faultInPassing(answer, client) : undefined);
+  if (fault !== undefined) return { kind: fault };
   if (body !== undefined) client.end(body);
-  else if (!(await isPassed(answer, client))) return { kind: signal.aborted ? 'abandoned' : 'broken' };
   return { kind: 'answered', header: (name) => answer.headers[name]?.toString() };
 }
 
 /** Resolves when the client has the whole answer, or one of the two has gone: then the other is told so. */
-async function isPassed(answer: IncomingMessage, client: ServerResponse): Promise<boolean> {
+async function faultInPassing(
+  answer: IncomingMessage,
+  client: ServerResponse,
+): Promise<'broken' | 'abandoned' | undefined> {
+  let isBroken = false;
   answer.once('close', () => {
-    if (!answer.complete) client.destroy();
+    if (answer.complete || client.destroyed) return;
+    isBroken = true;
+    client.destroy();
   });
   answer.pipe(client);
   await new Promise((resolve) => client.once('close', resolve));
   answer.destroy();
-  return client.writableFinished;
+  if (isBroken) return 'broken';
+  return client.writableFinished ? undefined : 'abandoned';
 }
 
 /** Undefined when it does not come to its end, or is longer than any error. */

@@ -88,6 +88,8 @@ const CATALOGUE: Readonly<Record<string, { readonly labels: object }>> = { ...CO
 const RARE = new Map([
   ['cairn_rejected_total reason', ['overload', 'draining', 'disk_full']],
   ['cairn_transactions_total result', ['failed']],
+  ['cairn_relayed_requests_total protocol', ['grpc', 'http']],
+  ['cairn_relayed_requests_total result', ['answered', 'broken', 'unreached', 'lost', 'abandoned']],
   ['cairn_raft_snapshot_bytes_total way', ['sent', 'received']],
   ['cairn_raft_snapshot_failures_total way', ['sent', 'received']],
   ['cairn_raft_snapshot_duration_seconds way', ['sent', 'received']],

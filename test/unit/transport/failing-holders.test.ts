@@ -1,10 +1,11 @@
 // Goal: what a client is told when the nodes that are asked for it fail, in every way, over either protocol (TM5, TM6).
 // Method: a server of ours before nodes that fail as they are told, and one that answers.
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { DatabaseError, toGroupId } from '#base';
+import { DatabaseError, NO_BYTES, toGroupId } from '#base';
 import { silentLogger } from '#observability';
 import type { Holder, Service } from '#service';
 import { createByteBudgets, Relay, startGrpcServer, startHttpServer } from '#transport';
+import { statusOfError } from '../../../src/transport/grpc/error-status.ts';
 import { SubscribeEventsReply } from '../../../src/transport/grpc/gen/cairn/v1/database.ts';
 import { frame } from '../../../src/transport/grpc/wire/framing.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -16,6 +17,7 @@ import {
   failingHolder,
   HANGS,
   REFUSES,
+  refusesWith,
 } from '../../support/failing-holders.ts';
 import { failureOf, GrpcFailure, iterate, TestClient } from '../../support/grpc-client.ts';
 import { event, transaction } from '../../support/grpc-requests.ts';
@@ -25,11 +27,15 @@ import { startHttpWorld } from '../../support/http-world.ts';
 const databaseName = 'shop';
 const ID = '0193a1b2-c3d4-7e5f-8a9b-100000000000';
 const MUCH = 2 ** 30;
+const DRAINING =
+  statusOfError(new DatabaseError('unavailable', 'It drains', { details: { reason: 'Draining' } })).details ?? NO_BYTES;
 const ANYWHERE = { host: '127.0.0.1', port: 0 };
 
 interface Front {
   readonly client: TestClient;
   readonly api: HttpClient;
+  /** What is counted, such as `grpc lost`. */
+  readonly counted: () => Promise<readonly string[]>;
 }
 
 /** A node that holds nothing, and knows these holders. */
@@ -57,7 +63,12 @@ async function frontOf(...holders: readonly Holder[]): Promise<Front> {
     await client[Symbol.asyncDispose]();
     await Promise.all([grpc.drain(0), http.close(0), world[Symbol.asyncDispose]()]);
   });
-  return { client, api: new HttpClient(http.address) };
+  const counted = async (): Promise<readonly string[]> => {
+    const { body } = await metrics.render();
+    const series = /^cairn_relayed_requests_total\{protocol="(\w+)",result="(\w+)"\} 1$/gm;
+    return [...body.matchAll(series)].map(([, protocol, result]) => `${protocol} ${result}`);
+  };
+  return { client, api: new HttpClient(http.address), counted };
 }
 
 /** A whole node, which has the database. */
@@ -124,6 +135,7 @@ describe.each<readonly [string, Failing, readonly Asked[]]>([
   // Over HTTP nobody can tell whether a server that accepts has read anything.
   ['accepts connections, and says nothing', { kind: 'silent' }, ALL.filter(({ name }) => name.endsWith('gRPC'))],
   ['refuses before it has tried', REFUSES, ALL],
+  ['drains', refusesWith(DRAINING), ALL],
 ])('a holder that %s', (_what, failing, asks) => {
   it.each(asks.map((asked) => [asked.name, asked] as const))('is passed over by %s', async (_name, { ask }) => {
     const front = await frontOf(await failingHolder(failing), await answeringHolder());
@@ -133,6 +145,13 @@ describe.each<readonly [string, Failing, readonly Asked[]]>([
   it('is told of when there is no other', async () => {
     const front = await frontOf(await failingHolder(failing));
     for (const { ask } of asks) expect(await ask(front)).toBe('NoHolderReached');
+  });
+
+  it('is counted once, whoever answers in the end', async () => {
+    const [read] = READS;
+    const front = await frontOf(await failingHolder(failing), await answeringHolder());
+    expect(await read?.ask(front)).toBe('answered');
+    await eventually(async () => expect(await front.counted()).toEqual(['grpc answered']));
   });
 });
 
@@ -160,18 +179,21 @@ describe('a holder that breaks in the middle of its answer', () => {
   const message = frame(SubscribeEventsReply.encode(item).finish());
 
   it('leaves a stream with what has come, and a status', async () => {
-    const { client } = await frontOf(await failingHolder(breaksAfter(message)), await answeringHolder());
+    const front = await frontOf(await failingHolder(breaksAfter(message)), await answeringHolder());
+    const { client } = front;
     const stream = iterate(
       client.open('subscribeEvents', { databaseName, eventSelection: undefined, after: undefined, heartbeatMs: 1000 }),
     );
     expect((await stream.next()).value).toMatchObject({ message: { value: { revision: 7 } } });
     const failure = await failureOf(stream.next());
     expect(failure).toMatchObject({ code: 'UNAVAILABLE', info: { metadata: { reason: 'RelayBroken' } } });
+    await eventually(async () => expect(await front.counted()).toEqual(['grpc broken']));
   });
 
   it('leaves an answer over HTTP that is seen not to be whole', async () => {
-    const { api } = await frontOf(await failingHolder(breaksAfter(message)), await answeringHolder());
+    const { api, counted } = await frontOf(await failingHolder(breaksAfter(message)), await answeringHolder());
     await expect(api.get('/databases/shop')).rejects.toThrow('terminated');
+    await eventually(async () => expect(await counted()).toEqual(['http broken']));
   });
 });
 
@@ -182,7 +204,7 @@ describe('a client that leaves', () => {
 
   it('ends what was asked for it over gRPC', async () => {
     const holder = await failingHolder(HANGS);
-    const { client } = await frontOf(holder);
+    const { client, counted } = await frontOf(holder);
     const stream = client.open('subscribeEvents', {
       databaseName,
       eventSelection: undefined,
@@ -193,16 +215,18 @@ describe('a client that leaves', () => {
     await asked(holder);
     stream.cancel();
     await eventually(() => expect(holder.ended).toEqual([8]));
+    await eventually(async () => expect(await counted()).toEqual(['grpc abandoned']));
   });
 
   it('ends what was asked for it over HTTP', async () => {
     const holder = await failingHolder(HANGS);
-    const { api } = await frontOf(holder);
+    const { api, counted } = await frontOf(holder);
     const leave = new AbortController();
     const told = api.send('/databases/shop', { signal: leave.signal }).catch(() => 'left');
     await asked(holder);
     leave.abort();
     expect(await told).toBe('left');
     await eventually(() => expect(holder.ended).toEqual(['aborted']));
+    await eventually(async () => expect(await counted()).toEqual(['http abandoned']));
   });
 });
