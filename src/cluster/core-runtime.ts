@@ -388,6 +388,7 @@ export class CoreRuntime implements CoreLink {
     const before = group.raft;
     const effects = group.step(input, this.#ports.monotonicMs());
     this.#timers.stepped(group);
+    this.#ports.observer.stepped?.(before, input, { state: group.raft, effects });
     this.#totals.moved(before, group.raft);
     carryOut(group, effects, this.#handlers);
   }

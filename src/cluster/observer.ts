@@ -5,6 +5,7 @@
  */
 import type { DatabaseError } from '#base';
 import type { Metrics } from '#observability';
+import type { Input, RaftState, Step } from '#raft';
 import type { PersistedFacts } from '#storage';
 import type { RaftLevels } from './raft-totals.ts';
 
@@ -16,6 +17,8 @@ export interface CoreObserver {
   committed(entryCount: number): void;
   synced(facts: PersistedFacts): void;
   written(facts: WrittenFacts): void;
+  /** Every step of every group, for whoever checks them; may throw, unlike the others, and ends the core by it. */
+  stepped?(before: RaftState, input: Input, after: Step): void;
 }
 
 /** One batch of the store. */

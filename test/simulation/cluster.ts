@@ -1,6 +1,7 @@
 /** The nodes of a run as one cluster: how they begin, when they are together, and whom they think they are. */
 import { nodeOf } from '#base';
 import type { Simulator } from './engine/simulator.ts';
+import { Overhear } from './faults/overhear.ts';
 import type { Swarm } from './faults/swarm.ts';
 import { RaftWatch } from './invariants/raft-watch.ts';
 import { SimNode } from './node/sim-node.ts';
@@ -13,6 +14,7 @@ export interface ClusterListener {
 
 export class SimCluster {
   readonly exchange: PeerExchange;
+  readonly overhear: Overhear = new Overhear();
   readonly nodes: readonly [SimNode, ...SimNode[]];
   readonly #simulator: Simulator;
   readonly #swarm: Swarm;
@@ -89,6 +91,7 @@ export class SimCluster {
           copies: cluster.copies,
           replaceAfterMs: cluster.replaceAfterMs,
           watch,
+          overhear: this.overhear,
         },
       },
       { ...settings, clockPpm: cluster?.clocks[place]?.ppm ?? settings.clockPpm },

@@ -7,6 +7,7 @@
  *   npm run sim -- --seeds 200 --until-failure     as above, without making it small; ends at the first
  *   npm run sim -- --seeds 200 --first 7,8         begins with these
  *   npm run sim -- --seeds 200 --nodes 3           so many nodes in each; otherwise one, three or five, as the seed says
+ *   npm run sim -- --seeds 200 --nodes 3 --aimed   with traps (faults/traps.ts) and no other faults
  *
  * Exits with 1 when something is wrong. One seed of a hundred, and the first, runs twice: both runs must be the same.
  */
@@ -20,7 +21,8 @@ const PROBLEMS_SHOWN = 5;
 
 const realMs = performance.now.bind(performance);
 const texts = { seed: undefined, seeds: undefined, from: undefined, first: undefined, nodes: undefined };
-const values = readOptions({ ...texts, faults: undefined, operations: undefined }, ['until-failure']);
+const values = readOptions({ ...texts, faults: undefined, operations: undefined }, ['until-failure', 'aimed']);
+const aimed = 'aimed' in values;
 const endsAtFailure = 'until-failure' in values;
 if (values.seed !== undefined && values.seeds !== undefined) refuse('--seed and --seeds do not go together');
 refuseAlone(values, ['from', 'first', 'until-failure'], 'seeds');
@@ -28,7 +30,7 @@ refuseAlone(values, ['faults', 'operations'], 'seed');
 const nodes = values.nodes === undefined ? undefined : whole('nodes', values.nodes, 1);
 const run =
   values.seeds === undefined
-    ? { seed: whole('seed', values.seed ?? '1', 0), options: { nodes, ...optionsOf() } }
+    ? { seed: whole('seed', values.seed ?? '1', 0), options: { nodes, aimed, ...optionsOf() } }
     : { seeds: seedsOf(values.seeds) };
 forbidRealWorld();
 process.exitCode = run.seeds === undefined ? await one(run.seed, run.options) : await many(run.seeds);
@@ -49,7 +51,7 @@ async function many(seeds: readonly number[]): Promise<number> {
   let failures = 0;
   const total = { simulatedUs: 0, operations: 0, events: 0, faults: 0 };
   for (const seed of seeds) {
-    const result = await runSeed(seed, { nodes });
+    const result = await runSeed(seed, { nodes, aimed });
     total.simulatedUs += result.simulatedUs;
     total.operations += result.operationCount;
     total.events += result.eventCount;
@@ -76,7 +78,7 @@ async function many(seeds: readonly number[]): Promise<number> {
 
 /** The same seed again: a difference means that something in it looks at the real world. */
 async function difference(result: RunResult): Promise<string | undefined> {
-  const again = await runSeed(result.seed, { nodes: result.nodes });
+  const again = await runSeed(result.seed, { nodes: result.nodes, aimed });
   if (again.traceHash === result.traceHash) return undefined;
   return `two runs of the seed differ: ${result.traceHash} and ${again.traceHash}`;
 }

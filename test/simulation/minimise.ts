@@ -24,7 +24,8 @@ export async function minimise(failing: RunResult, runsMax: number = RUNS_MAX): 
   };
   const attempt = async (faults: readonly number[], operations: number): Promise<boolean> => {
     if (best.runs >= runsMax) return false;
-    const result = await runSeed(failing.seed, { nodes: failing.nodes, faults, operations });
+    const { seed, nodes, aimed } = failing;
+    const result = await runSeed(seed, { nodes, aimed, faults, operations });
     const isSame = kindOf(result) === kindOf(failing);
     best = isSame ? { result, faults, operations, runs: best.runs + 1 } : { ...best, runs: best.runs + 1 };
     return isSame;
@@ -51,5 +52,6 @@ function kindOf({ problems }: RunResult): string | undefined {
 /** How to see the run again. */
 export function replayCommand({ result, faults, operations }: SmallRun): string {
   const list = faults.length === 0 ? 'none' : faults.join(',');
-  return `npm run sim -- --seed ${result.seed} --nodes ${result.nodes} --faults ${list} --operations ${operations}`;
+  const world = `--nodes ${result.nodes}${result.aimed ? ' --aimed' : ''}`;
+  return `npm run sim -- --seed ${result.seed} ${world} --faults ${list} --operations ${operations}`;
 }

@@ -8,8 +8,8 @@ import { SimCluster } from './cluster.ts';
 import { Rng } from './engine/random.ts';
 import { Simulator } from './engine/simulator.ts';
 import { Nemesis } from './faults/nemesis.ts';
-import { drawFaults, type Fault } from './faults/plan.ts';
-import { asCluster, drawSwarm, type Swarm } from './faults/swarm.ts';
+import { drawFaults, drawTraps, type Fault } from './faults/plan.ts';
+import { asAimed, asCluster, drawSwarm, type Swarm } from './faults/swarm.ts';
 import { History } from './history.ts';
 import { Network } from './network.ts';
 import { describe } from './node/sim-node.ts';
@@ -22,6 +22,8 @@ import { Sketches } from './workload/sketches.ts';
 export interface RunOptions {
   /** How many; absent: drawn by the seed. */
   readonly nodes?: number | undefined;
+  /** Several nodes have traps and no other faults; absent: what the seed says. */
+  readonly aimed?: boolean | undefined;
   /** Only these faults of the plan; absent: all. */
   readonly faults?: readonly number[];
   /** Operations of clients at most; absent: as many as they get to. */
@@ -33,6 +35,7 @@ export interface RunOptions {
 export interface RunResult {
   readonly seed: number;
   readonly nodes: number;
+  readonly aimed: boolean;
   /** What is wrong; nothing, when all is well. */
   readonly problems: readonly string[];
   readonly traceHash: string;
@@ -77,17 +80,20 @@ class Run {
   readonly #followers: Follower[] = [];
   readonly #nemesis: Nemesis;
   readonly #problems: string[] = [];
+  readonly #isAimed: boolean;
   #evidence: Evidence | undefined;
   #isOver = false;
   #isListeningOver = false;
 
-  constructor(seed: number, { nodes, faults, operations, listener }: RunOptions) {
+  constructor(seed: number, { nodes, aimed, faults, operations, listener }: RunOptions) {
     this.#simulator = new Simulator(seed, listener);
     const swarm = this.#simulator.random('swarm');
     const ranges = drawSwarm(swarm.split('ranges'));
     const nodeCount = nodes ?? nodesOf(seed);
-    this.#swarm = nodeCount === 1 ? ranges : asCluster(ranges, nodeCount, this.#simulator.random('cluster'));
-    const planned = drawFaults(swarm.split('faults'), this.#swarm);
+    const drawn = nodeCount === 1 ? ranges : asCluster(ranges, nodeCount, this.#simulator.random('cluster'));
+    this.#isAimed = aimed === true;
+    this.#swarm = this.#isAimed ? asAimed(drawn) : drawn;
+    const planned = this.#plan(swarm.split('faults'));
     this.#faults = faults === undefined ? planned : planned.filter(({ number }) => faults.includes(number));
     this.#network = new Network(this.#simulator);
     this.#commons = {
@@ -106,9 +112,19 @@ class Run {
       network: this.#network,
       nodes: this.#cluster.nodes,
       exchange: this.#cluster.exchange,
+      overhear: this.#cluster.overhear,
       clients: this.#clientNames(),
       onBug: (failure) => this.#problem(`the simulation failed: ${describe(failure)}`),
     });
+  }
+
+  #plan(random: Rng): readonly Fault[] {
+    const { cluster, safetyUs } = this.#swarm;
+    const faults = drawFaults(random, this.#swarm);
+    if (cluster === undefined) return faults;
+    const { trapUsMean } = cluster;
+    const traps = this.#simulator.random('traps');
+    return [...faults, ...drawTraps(traps, { trapUsMean, safetyUs, first: faults.length })];
   }
 
   async run(): Promise<RunResult> {
@@ -231,6 +247,7 @@ class Run {
     return {
       seed: this.#simulator.seed,
       nodes: this.#swarm.nodeCount,
+      aimed: this.#isAimed,
       problems: this.#problems,
       traceHash: this.#simulator.trace.hash,
       eventCount: this.#simulator.trace.eventCount,

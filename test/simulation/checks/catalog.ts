@@ -64,9 +64,15 @@ function stepOf(operation: AnyOperation, name: string, known: ReadonlySet<string
   return {
     name: () => `${label(operation)} → ${JSON.stringify(operation.outcome).slice(0, 200)}`,
     invokedUs,
-    returnedUs,
+    returnedUs: isUndecided(operation) ? Number.POSITIVE_INFINITY : returnedUs,
     apply,
   };
+}
+
+/** Whoever is told that nobody knows is told nothing: the change may come later, or never. */
+function isUndecided({ kind, outcome }: AnyOperation): boolean {
+  if ((kind !== 'create' && kind !== 'delete') || outcome.kind !== 'error' || outcome.isDefinite) return false;
+  return !isAbsent(outcome) && outcome.code !== 'already_exists';
 }
 
 type Apply = Step<Bound>['apply'];

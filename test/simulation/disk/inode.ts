@@ -5,23 +5,57 @@
 
 export const SECTOR_BYTES = 512;
 
+/** Bytes that grow at their end. */
+class Bytes {
+  #room: Uint8Array;
+  #length: number;
+
+  constructor(bytes: Uint8Array = new Uint8Array(0)) {
+    this.#room = bytes;
+    this.#length = bytes.length;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  get view(): Uint8Array {
+    return this.#room.subarray(0, this.#length);
+  }
+
+  copy(): Bytes {
+    return new Bytes(this.view.slice());
+  }
+
+  put(bytes: Uint8Array, at: number): void {
+    const end = at + bytes.length;
+    if (end > this.#room.length) {
+      const more = new Uint8Array(Math.max(end, 2 * this.#room.length));
+      more.set(this.view);
+      this.#room = more;
+    }
+    this.#length = Math.max(this.#length, end);
+    this.#room.set(bytes, at);
+  }
+}
+
 interface Content {
-  live: Uint8Array;
-  durable: Uint8Array;
+  readonly live: Bytes;
+  readonly durable: Bytes;
 }
 
 export class Inode {
-  #found: Content = { live: new Uint8Array(0), durable: new Uint8Array(0) };
+  #found: Content = { live: new Bytes(), durable: new Bytes() };
   /** As it was written; apart from what is found only after a silent fault. */
   #truth: Content = this.#found;
-  #dirty = new Set<number>();
+  readonly #dirty = new Set<number>();
 
   get size(): number {
     return this.#found.live.length;
   }
 
   get bytes(): Uint8Array {
-    return this.#found.live;
+    return this.#found.live.view;
   }
 
   /** Whether the disk has something else than what was written. */
@@ -30,16 +64,16 @@ export class Inode {
   }
 
   write(bytes: Uint8Array, at: number): void {
-    put(this.#found, bytes, at);
-    if (this.isDamaged) put(this.#truth, bytes, at);
+    this.#found.live.put(bytes, at);
+    if (this.isDamaged) this.#truth.live.put(bytes, at);
     this.#touch(at, bytes.length);
   }
 
   /** The disk puts the bytes somewhere else and says that all is well. */
   misdirect(bytes: Uint8Array, at: number, to: number): void {
     this.#damage();
-    put(this.#found, bytes, to);
-    put(this.#truth, bytes, at);
+    this.#found.live.put(bytes, to);
+    this.#truth.live.put(bytes, at);
     this.#touch(at, bytes.length);
     this.#touch(to, bytes.length);
   }
@@ -47,15 +81,17 @@ export class Inode {
   /** The disk says that the bytes are there, and they are not. */
   lose(bytes: Uint8Array, at: number): void {
     this.#damage();
-    put(this.#truth, bytes, at);
+    this.#truth.live.put(bytes, at);
     this.#touch(at, bytes.length);
   }
 
   /** The disk loses bits that it had. */
   flip(at: number, mask: number): void {
     this.#damage();
-    for (const bytes of [this.#found.live, this.#found.durable])
-      if (at < bytes.length) bytes[at] = (bytes[at] ?? 0) ^ mask;
+    for (const { view } of [this.#found.live, this.#found.durable]) {
+      const bit = view[at];
+      if (bit !== undefined) view[at] = bit ^ mask;
+    }
   }
 
   sync(): void {
@@ -70,13 +106,18 @@ export class Inode {
   /** The power goes: what was not synced is there or not, sector by sector. */
   losePower(survives: () => boolean): void {
     this.#settle(survives);
-    for (const content of this.#contents()) content.live = content.durable.slice();
+    const cut = ({ durable }: Content): Content => ({ live: durable.copy(), durable });
+    const isDamaged = this.isDamaged;
+    const found = cut(this.#found);
+    this.#truth = isDamaged ? cut(this.#truth) : found;
+    this.#found = found;
   }
 
   /** The bytes as they were written, from a backup. */
   restore(): void {
-    this.#found = this.#truth;
-    if (this.#dirty.size === 0) this.#found.durable = this.#found.live.slice();
+    const { live, durable } = this.#truth;
+    this.#found = { live, durable: this.#dirty.size === 0 ? live.copy() : durable };
+    this.#truth = this.#found;
   }
 
   #contents(): readonly Content[] {
@@ -86,7 +127,7 @@ export class Inode {
   #damage(): void {
     if (this.isDamaged) return;
     const { live, durable } = this.#found;
-    this.#truth = { live: live.slice(), durable: durable.slice() };
+    this.#truth = { live: live.copy(), durable: durable.copy() };
   }
 
   #touch(at: number, length: number): void {
@@ -97,24 +138,10 @@ export class Inode {
     const contents = this.#contents();
     for (const sector of this.#dirty) {
       if (!survives(sector)) continue;
-      for (const content of contents) {
-        const part = content.live.subarray(sector, sector + SECTOR_BYTES);
-        content.durable = grown(content.durable, sector + part.length);
-        content.durable.set(part, sector);
+      for (const { live, durable } of contents) {
+        durable.put(live.view.subarray(sector, sector + SECTOR_BYTES), sector);
       }
     }
     this.#dirty.clear();
   }
-}
-
-function put(content: Content, bytes: Uint8Array, at: number): void {
-  content.live = grown(content.live, at + bytes.length);
-  content.live.set(bytes, at);
-}
-
-function grown(bytes: Uint8Array, length: number): Uint8Array {
-  if (length <= bytes.length) return bytes;
-  const more = new Uint8Array(length);
-  more.set(bytes);
-  return more;
 }

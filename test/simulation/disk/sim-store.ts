@@ -21,7 +21,7 @@ type Operation =
 
 interface Write {
   readonly operations: readonly Operation[];
-  isDurable: boolean;
+  readonly isDurable: boolean;
 }
 
 interface Flip {
@@ -37,9 +37,13 @@ const CLEAR_ROWS = 100;
 
 export class SimStore {
   #visible = memoryKv();
-  #durable = memoryKv();
-  /** Since the last sync of the files, in order. */
+  /** As of the last power failure, or the last silent fault: the writes since then are still to be put there. */
+  readonly #durable = memoryKv();
+  /** Since then, in order. */
   #writes: Write[] = [];
+  /** Writes before those; and those that a sync of the files has covered, counted from the first of all. */
+  #movedCount = 0;
+  #syncedCount = 0;
   #flips: readonly Flip[] = [];
   readonly #random: Rng;
   #freeUs = 0;
@@ -79,9 +83,12 @@ export class SimStore {
 
   /** The power goes: each unsynced batch survives with this probability. */
   async losePower(share: number): Promise<void> {
-    this.#writes = this.#writes.filter(({ isDurable }) => isDurable || this.#random.chance(share));
-    for (const write of this.#writes) write.isDurable = true;
     this.#persist();
+    for (const { operations, isDurable } of this.#writes) {
+      if (isDurable || this.#random.chance(share)) put(this.#durable, operations);
+    }
+    this.#movedCount += this.#writes.length;
+    this.#writes = [];
     this.#visible = memoryKv();
     const rows = await rowsOf(this.#durable);
     put(
@@ -171,21 +178,20 @@ export class SimStore {
 
   /** Everything acknowledged before the call is durable after it. */
   async #syncFiles(isolate: Isolate): Promise<void> {
-    const covered = [...this.#writes];
+    const covered = this.#movedCount + this.#writes.length;
     await isolate.sleep(this.#drawUs(SYNC_US_MEAN), 'store sync');
-    for (const write of covered) write.isDurable = true;
-    this.#persist();
+    this.#syncedCount = Math.max(this.#syncedCount, covered);
   }
 
-  /** Moves the durable beginning of the writes into the durable rows. */
+  /** Moves the writes that survive for sure into the durable rows. */
   #persist(): void {
-    const firstLeft = this.#writes.findIndex(({ isDurable }) => !isDurable);
-    for (const { operations } of this.#writes.splice(0, firstLeft === -1 ? this.#writes.length : firstLeft)) {
-      put(this.#durable, operations);
-    }
+    const synced = this.#writes.splice(0, Math.max(0, this.#syncedCount - this.#movedCount));
+    for (const { operations } of synced) put(this.#durable, operations);
+    this.#movedCount += synced.length;
   }
 
   #replace(key: Uint8Array, from: Uint8Array, to: Uint8Array): void {
+    this.#persist();
     for (const store of [this.#visible, this.#durable]) {
       const now = store.get(key);
       if (now !== undefined && Buffer.compare(now, from) === 0) put(store, [{ kind: 'put', key, value: to }]);

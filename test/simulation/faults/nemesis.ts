@@ -3,7 +3,9 @@ import type { Simulator } from '../engine/simulator.ts';
 import { CALM, type Network } from '../network.ts';
 import type { SimNode } from '../node/sim-node.ts';
 import { CALM_PEERS, type PeerExchange } from '../peers/exchange.ts';
+import type { Overhear } from './overhear.ts';
 import type { Fault, FaultAction } from './plan.ts';
+import { Trapper } from './traps.ts';
 
 export interface NemesisParts {
   readonly simulator: Simulator;
@@ -11,16 +13,19 @@ export interface NemesisParts {
   readonly nodes: readonly [SimNode, ...SimNode[]];
   /** The network between the nodes. */
   readonly exchange: PeerExchange;
+  readonly overhear: Overhear;
   readonly clients: readonly string[];
   readonly onBug: (failure: unknown) => void;
 }
 
 export class Nemesis {
   readonly #parts: NemesisParts;
+  readonly #trapper: Trapper;
   #isOver = false;
 
   constructor(parts: NemesisParts) {
     this.#parts = parts;
+    this.#trapper = new Trapper(parts);
   }
 
   /** How many of the faults took place is in the trace; a node that is down has little to lose. */
@@ -32,7 +37,9 @@ export class Nemesis {
         const { nodes } = this.#parts;
         const node = nodes[fault.node] ?? nodes[0];
         const where = nodes.length > 1 ? `${node.name} ` : '';
-        simulator.note(`fault ${fault.number}: ${where}${JSON.stringify(fault.action)}`);
+        simulator.note(
+          `fault ${fault.number}: ${fault.action.kind === 'trap' ? '' : where}${JSON.stringify(fault.action)}`,
+        );
         this.#do(fault.action, node);
       });
     }
@@ -42,6 +49,7 @@ export class Nemesis {
   heal(): void {
     const { nodes, network, exchange } = this.#parts;
     this.#isOver = true;
+    this.#trapper.heal();
     network.heal();
     exchange.heal();
     for (const node of nodes) {
@@ -85,6 +93,8 @@ export class Nemesis {
         return this.#disturb(action, node);
       case 'move':
         return this.#move(action);
+      case 'trap':
+        return this.#trapper.set(action);
     }
   }
 

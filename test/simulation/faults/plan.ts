@@ -6,6 +6,7 @@ import type { Rng } from '../engine/random.ts';
 import type { NetworkConditions } from '../network.ts';
 import type { Ending } from '../node/sim-node.ts';
 import type { PeerConditions } from '../peers/exchange.ts';
+import { drawTrap, type Trap } from './traps.ts';
 
 export const FAULT_KINDS = [
   'crash',
@@ -49,6 +50,7 @@ export type FaultAction =
   | { readonly kind: 'peer-network'; readonly conditions: PeerConditions; readonly durationUs: number }
   /** Somebody has these nodes hold one of the databases. */
   | { readonly kind: 'move'; readonly database: number; readonly nodes: readonly number[] }
+  | Trap
   /** The disk spoils what it has and says nothing; after a while it is put right from a backup. */
   | {
       readonly kind: 'rot';
@@ -91,6 +93,19 @@ export function drawFaults(random: Rng, ranges: FaultRanges): readonly Fault[] {
     const node = drawn.between(0, ranges.nodeCount - 1);
     faults.push({ number: faults.length, atUs: Math.round(atUs), node, action });
     atUs += random.exponential(ranges.faultUsMean);
+  }
+  return faults;
+}
+
+/** Traps have a stream and numbers of their own: they follow the other faults, so that these stay what they were. */
+export function drawTraps(
+  random: Rng,
+  { trapUsMean, safetyUs, first }: { readonly trapUsMean: number; readonly safetyUs: number; readonly first: number },
+): readonly Fault[] {
+  const faults: Fault[] = [];
+  for (let atUs = random.exponential(trapUsMean); atUs < safetyUs; atUs += random.exponential(trapUsMean)) {
+    const action = drawTrap(random.split(`trap ${faults.length}`));
+    faults.push({ number: first + faults.length, atUs: Math.round(atUs), node: 0, action });
   }
   return faults;
 }

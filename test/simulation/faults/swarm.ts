@@ -64,7 +64,7 @@ export function asCluster(swarm: Swarm, nodeCount: number, random: Rng): Swarm {
   const { habits, node, faultKinds } = swarm;
   const rare: ReadonlySet<FaultKind> = new Set(['move', 'rot', 'full']);
   const kinds = CLUSTER_FAULT_KINDS.filter((kind) => random.chance(rare.has(kind) ? 0.3 : 0.6));
-  return {
+  const made: Swarm = {
     ...swarm,
     nodeCount,
     safetyUs: random.between(15, 60) * SECOND_US,
@@ -83,7 +83,21 @@ export function asCluster(swarm: Swarm, nodeCount: number, random: Rng): Swarm {
         aheadMs: random.pick([0, 0, -3000, 40, 3000]),
       })),
       replaceAfterMs: random.pick([undefined, 6000]),
+      trapUsMean: random.pick([Number.POSITIVE_INFINITY, 3 * SECOND_US, 10 * SECOND_US]),
     },
+  };
+  return { ...made, node: { ...made.node, checksSteps: random.chance(0.2) } };
+}
+
+/** The same cluster with traps one after the other and no other faults, and clients that leave it little rest. */
+export function asAimed(swarm: Swarm): Swarm {
+  const { cluster, habits } = swarm;
+  if (cluster === undefined) return swarm;
+  return {
+    ...swarm,
+    faultKinds: [],
+    habits: { ...habits, thinkUsMean: 50_000 },
+    cluster: { ...cluster, copies: 3, startsFormed: true, lateUs: 0, trapUsMean: 3 * SECOND_US },
   };
 }
 
@@ -97,6 +111,8 @@ export interface ClusterSwarm {
   readonly lateUs: number;
   /** What was on a node that is silent for so long is put elsewhere; undefined: never. */
   readonly replaceAfterMs: number | undefined;
+  /** Mean time between two traps. */
+  readonly trapUsMean: number;
   readonly clocks: readonly { readonly ppm: number; readonly aheadMs: number }[];
 }
 
@@ -145,6 +161,7 @@ function drawNode(random: Rng): NodeSettings {
     disk: { hardBytes: 2 * walSegmentBytes, softBytes: 4 * walSegmentBytes, ballastBytes: 0 },
     threadUsMax: random.pick([50, 500, 5000]),
     clockPpm: random.between(-500, 500),
+    checksSteps: false,
     restartUsMax: random.pick([20, 500]) * 1000,
   };
 }

@@ -12,6 +12,8 @@ export interface Mutant {
   readonly anchor?: string;
   /** How many nodes it takes; one when it is not said. */
   readonly nodes?: number;
+  /** Whether traps do better than the faults of the seeds. */
+  readonly aimed?: boolean;
   /** Seeds that have the rare faults that it takes; they are tried first. */
   readonly first?: readonly number[];
 }

@@ -12,6 +12,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
       '    return { state: armed, effects: [persist(armed, [], true), ...sendVote(armed, from, true).effects] };',
     breaks: 'a vote is given before it is on disk',
     nodes: 3,
+    aimed: true,
   },
   {
     name: 'vote-for-anybody',
@@ -29,6 +30,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace: '  return last.term >= 0 || own.term >= 0;',
     breaks: 'a candidate that lacks what is committed is elected',
     nodes: 3,
+    aimed: true,
   },
   {
     name: 'acknowledged-before-persist',
@@ -38,6 +40,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     breaks: 'a follower acknowledges what is not on its disk',
     anchor: 'etcd #14370',
     nodes: 3,
+    aimed: true,
   },
   {
     name: 'commit-of-earlier-terms',
@@ -47,6 +50,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     breaks: 'entries of earlier terms are committed by counting',
     anchor: 'logcabin #44',
     nodes: 3,
+    aimed: true,
   },
   {
     name: 'minority-commits',
@@ -56,6 +60,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     breaks: 'what fewer than half of the voters hold is committed, and confirms reads',
     anchor: 'openraft #1802',
     nodes: 3,
+    aimed: true,
   },
   {
     name: 'read-without-confirmation',
@@ -65,6 +70,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     breaks: 'a leader of the past answers reads without asking whether it still leads',
     anchor: 'raft PR #397',
     nodes: 3,
+    aimed: true,
   },
   {
     name: 'read-before-own-commit',
@@ -74,6 +80,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     breaks: 'a new leader answers reads before it knows what is committed',
     anchor: 'raft 3189a66',
     nodes: 3,
+    aimed: true,
   },
   {
     name: 'frame-checksum-ignored',

@@ -59,6 +59,7 @@ function isKilled(mutant: Mutant): boolean {
         seeds,
         '--nodes',
         String(mutant.nodes ?? 1),
+        ...(mutant.aimed === true ? ['--aimed'] : []),
         ...first,
         '--until-failure',
       ],

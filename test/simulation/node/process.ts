@@ -19,6 +19,7 @@ import {
 } from '#cluster';
 import { DatabaseReader } from '#database';
 import type { KvReader } from '#kv';
+import { checkStep } from '#raft';
 import { createService, type Service, type ServiceLimits, type Timers } from '#service';
 import { DiskGuard, type DiskThresholds, type WalIdentity } from '#storage';
 import { databaseMachines } from '../../../src/cluster/database-machines.ts';
@@ -59,6 +60,8 @@ export interface ProcessSettings {
   readonly disk: DiskThresholds;
   /** How long a message between two threads takes, at most. */
   readonly threadUsMax: number;
+  /** Whether the invariants of #raft are checked after every step, which costs more than the step. */
+  readonly checksSteps: boolean;
 }
 
 interface Opened {
@@ -144,7 +147,7 @@ export class NodeProcess {
 
   async #open(): Promise<Opened> {
     const { disk, store, random, settings } = this.#parts;
-    const { walSegmentBytes } = settings;
+    const { walSegmentBytes, checksSteps } = settings;
     const probe = (): { availableBytes: number; capacityBytes: number } => ({
       availableBytes: disk.availableBytes,
       capacityBytes: disk.capacityBytes,
@@ -162,6 +165,7 @@ export class NodeProcess {
       latencyUs: this.#latencyUs,
     });
     const gatherer = new MeasureGatherer();
+    if (checksSteps) Object.assign(gatherer, { stepped: checkStep });
     const seat = await this.#seat?.open(identity);
     const core = await CoreRuntime.open({ ...this.#corePorts(log, gatherer), ...seat }, recovered);
     core.onFailure((failure) => this.fail(failure));

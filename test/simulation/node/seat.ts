@@ -26,7 +26,8 @@ import { openReach, type Reach } from '../../../src/cluster/peer/reach.ts';
 import { FOUNDERS } from '../../../src/cluster/placement.ts';
 import type { Isolate } from '../engine/isolate.ts';
 import type { Rng } from '../engine/random.ts';
-import type { RaftWatch, SaidEntry } from '../invariants/raft-watch.ts';
+import type { Overhear } from '../faults/overhear.ts';
+import type { RaftWatch, SaidEntry, SaidMessage } from '../invariants/raft-watch.ts';
 import type { PeerExchange } from '../peers/exchange.ts';
 import { askOver, PEER_PORT, SimLinks } from '../peers/sim-links.ts';
 import type { SimClock } from './sim-clock.ts';
@@ -42,6 +43,7 @@ export interface ClusterPlace {
   /** What was on a node that is silent for so long is put elsewhere; undefined: never. */
   readonly replaceAfterMs: number | undefined;
   readonly watch: RaftWatch;
+  readonly overhear: Overhear;
 }
 
 export interface SeatParts extends ClusterPlace {
@@ -84,7 +86,7 @@ export class Seat {
   async open(
     identity: NodeIdentity,
   ): Promise<Pick<CorePorts, 'node' | 'founders' | 'placement' | 'upkeep' | 'wanted' | 'peers' | 'machines'>> {
-    const { name, thread, random, exchange, copies, replaceAfterMs, watch } = this.#parts;
+    const { name, thread, random, exchange, copies, replaceAfterMs, watch, overhear } = this.#parts;
     const reach = await openReach(
       {
         openLinks: (options) => {
@@ -107,7 +109,10 @@ export class Seat {
       placement: spreadOver(copies, identity.node),
       upkeep: { copies, replaceAfterMs },
       wanted: () => undefined,
-      peers: watchedPeers(reach.mail, watch),
+      peers: watchedPeers(reach.mail, (message) => {
+        watch.said(message);
+        overhear.said(message, name);
+      }),
       machines: watchedMachines(watch, name),
     };
   }
@@ -173,10 +178,10 @@ export class Seat {
   }
 }
 
-function watchedPeers(mail: Peers, watch: RaftWatch): Peers {
+function watchedPeers(mail: Peers, said: (message: SaidMessage) => void): Peers {
   return {
     send: (to, messages) => {
-      for (const envelope of messages) watch.said(saidOf(envelope));
+      for (const envelope of messages) said(saidOf(envelope));
       mail.send(to, messages);
     },
     forward: (to, items) => mail.forward(to, items),
@@ -185,7 +190,7 @@ function watchedPeers(mail: Peers, watch: RaftWatch): Peers {
   };
 }
 
-function saidOf({ group, from, to, message }: Envelope): Parameters<RaftWatch['said']>[0] {
+function saidOf({ group, from, to, message }: Envelope): SaidMessage {
   const { kind, term } = message;
   const isGranted = kind === 'vote-reply' && message.isGranted;
   const said = { group, from, to, kind, term, isGranted };

@@ -49,7 +49,8 @@ export class SimLog implements LogWriter {
   }
 
   append(records: EncodedRecords): BatchId {
-    const bytes = structuredClone(records, { transfer: [records.buffer] });
+    const { byteOffset, length } = records;
+    const bytes = new Uint8Array(records.buffer.transfer(), byteOffset, length);
     this.#toLog('append', () => this.#log.append(bytes));
     this.#appended += 1;
     return this.#appended;

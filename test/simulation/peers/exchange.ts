@@ -44,6 +44,8 @@ export class PeerExchange {
   readonly #random: Rng;
   readonly #stations = new Map<string, Station>();
   readonly #closed = new Set<string>();
+  /** Ways that somebody has cut, and how often. */
+  readonly #cuts = new Map<string, number>();
 
   constructor(simulator: Simulator) {
     this.#random = simulator.random('peer network');
@@ -74,7 +76,8 @@ export class PeerExchange {
   }
 
   isOpen(from: string, to: string): boolean {
-    return !this.#closed.has(`${from} ${to}`);
+    const way = `${from} ${to}`;
+    return !this.#closed.has(way) && !this.#cuts.has(way);
   }
 
   /** Closes the way from one to the other, and not the way back. */
@@ -82,13 +85,25 @@ export class PeerExchange {
     this.#closed.add(`${from} ${to}`);
   }
 
-  /** Opens every way. */
+  /** Opens every way that was closed. */
   open(): void {
     this.#closed.clear();
   }
 
+  /** Cuts the way from one to the other, whoever else cuts or opens it, until the function that is returned is called. */
+  cut(from: string, to: string): () => void {
+    const way = `${from} ${to}`;
+    this.#cuts.set(way, (this.#cuts.get(way) ?? 0) + 1);
+    return () => {
+      const left = (this.#cuts.get(way) ?? 0) - 1;
+      if (left > 0) this.#cuts.set(way, left);
+      else this.#cuts.delete(way);
+    };
+  }
+
   heal(): void {
     this.open();
+    this.#cuts.clear();
     this.conditions = CALM_PEERS;
   }
 

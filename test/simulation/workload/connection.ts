@@ -149,21 +149,26 @@ export class Connection {
     const session = `${this.client} to ${node.name} ${node.incarnation}`;
     const ending = new AbortController();
     this.#waiting.set(finish, node);
-    process.front.after(TIMEOUT_US, 'deadline', () =>
-      ending.abort(new DatabaseError('unavailable', 'The deadline passed')),
-    );
+    let isAnswered = false;
+    process.front.after(TIMEOUT_US, 'deadline', () => {
+      if (!isAnswered) ending.abort(new DatabaseError('unavailable', 'The deadline passed'));
+    });
     process.front.after(0, label, () => {
       const { service } = process;
       if (service === undefined) return;
+      const reply = (answer: Answer): void => {
+        isAnswered = true;
+        this.#answer(process, asked, answer);
+      };
       work(service, ending.signal).then(
-        (value) => this.#answer(process, asked, { session, outcome: { kind: 'ok', value } }),
+        (value) => reply({ session, outcome: { kind: 'ok', value } }),
         (failure: unknown) => {
           if (!(failure instanceof DatabaseError) || isFatal(failure)) return process.fail(failure);
           const { code, details } = failure;
           const isVague = VAGUE_CODES.has(code) || details.reason === VAGUE_REASON;
           const isDefinite = !isVague && !ending.signal.aborted;
           const outcome = { kind: 'error', code, reason: details.reason, isDefinite, scope: details.scope } as const;
-          this.#answer(process, asked, { session, outcome });
+          reply({ session, outcome });
         },
       );
     });
