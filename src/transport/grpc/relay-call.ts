@@ -155,7 +155,9 @@ async function passOn(call: Call, reply: Reply): Promise<void> {
   const cutter = new FrameCutter();
   for await (const piece of reply.pieces()) {
     const cut = cutter.add(piece);
-    if (cut !== undefined) await writer.write(cut.frames, cut.count);
+    // The rest of a long message is read when there is room for it (TM1).
+    if (cut === undefined) await writer.ready();
+    else await writer.write(cut.frames, cut.count);
   }
   await writer.flushed();
 }

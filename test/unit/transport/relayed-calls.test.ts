@@ -204,23 +204,27 @@ describe('a stream over a node without a copy', () => {
     await eventually(async () => expect(await open(nodes.holder.metrics)).toBe(0));
   });
 
-  it('is read no faster than its reader reads', async () => {
-    const request = ask('ScanDatabaseLog', ScanDatabaseLogRequest, log);
+  it.each([
+    ['ScanDatabaseLog', 'scan'],
+    ['ScanLogBatches', 'scan_batches'],
+  ])('is read no faster than its reader reads: %s', async (method, op) => {
+    const request = ask(method, ScanDatabaseLogRequest, log);
     const stream: ClientHttp2Stream = other.session.request({
       ':method': 'POST',
-      ':path': '/cairn.v1.EventStore/ScanDatabaseLog',
+      ':path': `/cairn.v1.EventStore/${method}`,
       'content-type': 'application/grpc',
     });
     stream.end(frame(request.bytes));
     stream.pause();
-    await eventually(async () => expect(await open(nodes.holder.metrics, 'scan')).toBe(1));
+    await eventually(async () => expect(await open(nodes.holder.metrics, op)).toBe(1));
     // With a reader behind it that takes all there is, the other node would have come to the end long before.
     for (let look = 0; look < 2; look++) await nextRendering();
-    expect(await open(nodes.holder.metrics, 'scan')).toBe(1);
+    expect(await open(nodes.holder.metrics, op)).toBe(1);
     let byteCount = 0;
     for await (const piece of stream) byteCount += (piece as Buffer).length;
     expect(byteCount).toBeGreaterThan(IDS.length * 20 * LARGE.length);
-    await eventually(async () => expect(await open(nodes.holder.metrics, 'scan')).toBe(0));
+    await eventually(async () => expect(await open(nodes.holder.metrics, op)).toBe(0));
+    await eventually(async () => expect(await held(nodes.other.metrics)).toEqual([0, 0]));
   });
 });
 
@@ -230,6 +234,14 @@ async function nextRendering(): Promise<void> {
     /^process_cpu_seconds_total (.*)$/m.exec(await (await fetch(nodes.holder.metrics)).text())?.[1];
   const before = await clock();
   await eventually(async () => expect(await clock()).not.toBe(before), { interval: 100 });
+}
+
+/** Bytes that a node holds for its clients: unsent replies and requests. */
+async function held(metrics: string): Promise<readonly number[]> {
+  const text = await (await fetch(metrics)).text();
+  return ['unsent', 'request'].map((what) =>
+    Number(new RegExp(`^cairn_${what}_memory_bytes (\\d+)$`, 'm').exec(text)?.[1] ?? Number.NaN),
+  );
 }
 
 async function open(metrics: string, op: string = 'subscribe'): Promise<number> {
