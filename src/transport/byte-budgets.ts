@@ -2,6 +2,7 @@
  * The two budgets that all transports of a node share, and what a client is told when one of them is used up.
  */
 import { DatabaseError } from '#base';
+import { Allowance } from './allowance.ts';
 import { type BudgetTime, ByteBudget, REAL_TIME } from './byte-budget.ts';
 import { FairBudget } from './fair-budget.ts';
 
@@ -10,6 +11,8 @@ export interface ByteBudgets {
   readonly requests: ByteBudget;
   /** Bytes of replies that have not left yet. */
   readonly unsent: FairBudget;
+  /** The same of small replies, which need no room in `unsent` before this is used up. */
+  readonly smallReplies: Allowance;
   /** How long a reply waits for room before it is refused. */
   readonly waitMs: number;
   readonly time: BudgetTime;
@@ -31,6 +34,9 @@ const PATIENCE_MS = 10_000;
 /** Longer than the patience: whoever waits gets what slow clients are made to give back, and is not refused just before. */
 const WAIT_MS: number = PATIENCE_MS + 5_000;
 
+/** On top of the budget of replies, as a part of it. */
+const SMALL_REPLIES_PER_BUDGET = 1 / 8;
+
 /** When to come again: most of what is held is given back sooner. */
 export const RETRY_AFTER_MS = 1_000;
 
@@ -40,6 +46,7 @@ export function createByteBudgets(sizes: ByteBudgetSizes): ByteBudgets {
   return {
     requests: new ByteBudget({ bytesMax: requestBytesMax, ...shared }),
     unsent: new FairBudget({ bytesMax: unsentBytesMax, ...shared }),
+    smallReplies: new Allowance(unsentBytesMax * SMALL_REPLIES_PER_BUDGET),
     waitMs,
     time,
   };

@@ -7,8 +7,8 @@
  * Not here: what an operation does. Transports share what clients may hold (byte-budgets.ts), and whom to ask (relay.ts).
  *
  * Invariants of all transports (TM5 and TM6 stand in relay.ts):
- *   TM1  Requests and replies beyond a few KiB are counted before they are held: on the whole node they hold what the
- *        settings allow, and what one slice, page or reply of a write overshoots.
+ *   TM1  Requests beyond a few KiB, and replies, are counted before they are held: on the whole node they hold what the
+ *        settings allow, an eighth more for small replies, and what one slice, page or reply of a write overshoots.
  *   TM2  A client is cut off for holding bytes only while others wait for them, and not before it had its time; except a
  *        body over HTTP that has stopped arriving.
  *   TM3  What a request announces is not counted: it holds what has arrived of it.

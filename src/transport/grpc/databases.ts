@@ -34,6 +34,7 @@ function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly Unar
         request: CreateDatabaseRequest,
         requestName: 'CreateDatabaseRequest',
         reply: CreateDatabaseReply,
+        mustAnswer: true,
       },
       async ({ databaseName }, call) => {
         const requireLeader = requiresLeader(call);
@@ -42,7 +43,13 @@ function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly Unar
       },
     ),
     unary(
-      { name: 'DeleteDatabase', request: DeleteDatabaseRequest, requestName: 'DeleteDatabaseRequest', reply: Empty },
+      {
+        name: 'DeleteDatabase',
+        request: DeleteDatabaseRequest,
+        requestName: 'DeleteDatabaseRequest',
+        reply: Empty,
+        mustAnswer: true,
+      },
       async ({ databaseName, databaseId }, call) => {
         const requireLeader = requiresLeader(call);
         if (requireLeader) refuseRelayed(call);

@@ -134,7 +134,7 @@ async function unary(call: Call, reply: Reply): Promise<Attempt> {
   if (status === undefined || (status.code === 'OK' && framed === undefined)) return UNANSWERED;
   const { headers = {}, trailers = {} } = reply;
   if (status.code !== 'OK' || framed === undefined) call.finish(status);
-  else call.reply(framed, metadataOf(headers), metadataOf(trailers));
+  else call.reply(framed, { headers: metadataOf(headers), trailers: metadataOf(trailers) });
   return reply.answered();
 }
 

@@ -39,7 +39,8 @@ async function transact({ service, leaderTrailers }: GrpcContext, call: Call, by
     if (requireLeader) refuseRelayed(call);
     const reply = await service.transact(request);
     if (reply.kind === 'recorded') {
-      call.reply(encodeTransactReply(reply), scopeHeaders(reply), leaderTrailers.of(databaseName));
+      const trailers = leaderTrailers.of(databaseName);
+      call.reply(encodeTransactReply(reply), { headers: scopeHeaders(reply), trailers, isRepeat: reply.replayed });
     } else {
       // Under contention refusals are the common answer: none is thrown.
       call.finish(withLeader(statusOfError(refusalError(reply)), service.leader(databaseName)));
@@ -56,7 +57,7 @@ async function fetchTransaction({ service }: GrpcContext, call: Call, bytes: Uin
   const { databaseName, transactionId } = decodeRequest(FetchTransactionRequest, 'FetchTransactionRequest', bytes);
   const read = { databaseName, transactionId, signal: call.signal, ...minRevisionOf(call) };
   const reply = await service.fetchTransaction(read);
-  call.reply(frame(encodeFetched(reply.transaction)), scopeHeaders(reply));
+  call.reply(frame(encodeFetched(reply.transaction)), { headers: scopeHeaders(reply) });
 }
 
 /** `FetchTransactionReply`: 0A record | 10 basis | 1A mapping*. */

@@ -21,16 +21,19 @@ export interface UnaryShape<Request, Reply> {
   /** Name of the request's type, for whoever sent something else. */
   readonly requestName: string;
   readonly reply: Pick<MessageType<Reply>, 'encode'>;
+  /** As of `MethodName`. */
+  readonly mustAnswer?: boolean;
 }
 
 export function unary<Request, Reply>(
   shape: UnaryShape<Request, Reply>,
   answer: (request: Request, call: Call) => Promise<Answer<Reply>>,
 ): UnaryMethod {
-  const { name, request, requestName, reply } = shape;
+  const { name, request, requestName, reply, mustAnswer = false } = shape;
   const handle = async (call: Call, bytes: Uint8Array): Promise<void> => {
     const { message, scope, trailers } = await answer(decodeRequest(request, requestName, bytes), call);
-    call.reply(frameReply(reply, message), scope === undefined ? undefined : scopeHeaders(scope), trailers);
+    const headers = scope && scopeHeaders(scope);
+    call.reply(frameReply(reply, message), { headers, trailers });
   };
-  return { kind: 'unary', service: EVENT_STORE, name, handle };
+  return { kind: 'unary', service: EVENT_STORE, name, mustAnswer, handle };
 }

@@ -11,11 +11,12 @@
  */
 import { Metadata, type ServerUnaryCall, type ServerWritableStream, type sendUnaryData } from '@grpc/grpc-js';
 import { assert, DatabaseError } from '#base';
+import type { Allowance } from '../../allowance.ts';
 import type { Hold } from '../../byte-budget.ts';
 import type { FairBudget, Taker } from '../../fair-budget.ts';
 import { OutgoingFrames } from './framing.ts';
 import type { MethodMeter, MethodName } from './method-name.ts';
-import type { PeerStream } from './peer-streams.ts';
+import type { PeerStream, Room } from './peer-streams.ts';
 import { type CallStatus, GRPC_STATUS, type GrpcStatusName } from './status.ts';
 
 /** The call as grpc-js sees it: requests are bytes, replies are bytes in their frames. */
@@ -35,16 +36,26 @@ export interface CallParts {
   readonly peer: PeerStream | undefined;
   /** Bytes of replies that have not left yet. */
   readonly unsent: FairBudget;
+  readonly smallReplies: Allowance;
   /** The status for a reply that there is no room for. */
   readonly noRoom: CallStatus;
   readonly onEnded: (call: Call) => void;
 }
 
-/** Replies up to this size are not counted: the bound on streams bounds them. */
+/** A reply of a unary call up to this size is small: it takes room among its like, as long as there is some. */
 const SMALL_REPLY_BYTES = 64 * 1024;
 
 /** A reply in its frame, and the copy of it that grpc-js makes. */
 const COPIES = 2;
+
+export interface ReplyParts {
+  readonly headers?: Metadata | undefined;
+  readonly trailers?: Metadata | undefined;
+  /** It says what was committed before this call: that need not be said now, whoever wants to know asks again. */
+  readonly isRepeat?: boolean;
+}
+
+const UNCOUNTED: Room = { release: () => undefined };
 
 export class Call {
   readonly method: MethodName;
@@ -58,7 +69,10 @@ export class Call {
   readonly #startedAt = performance.now();
   #begun = false;
   #ended = false;
-  #hasRoom = false;
+  /** Of its one message: for so many there is room. */
+  #roomBytes = 0;
+  /** For a reply that must be sent, until there is one. */
+  #expected: Room | undefined;
   #abort: AbortController | undefined;
   /** Chunks that grpc-js has not handed to the connection yet. */
   #unsent = 0;
@@ -115,11 +129,24 @@ export class Call {
     return typeof value === 'string' ? value : undefined;
   }
 
-  /** Sends the one framed message of a unary call and ends it with OK. */
-  reply(framed: Uint8Array, headers?: Metadata, trailers?: Metadata): void {
+  /**
+   * Takes room for the reply to a request of so many bytes, before anything is tried that must be answered. Such a reply
+   * names what the request contains, and is about as long. False: there is no room.
+   */
+  expectReply(requestBytes: number): boolean {
+    const bytes = COPIES * Math.min(requestBytes, SMALL_REPLY_BYTES);
+    this.#expected = this.#parts.smallReplies.tryTake(bytes) ?? this.#pinned(bytes);
+    return this.#expected !== undefined;
+  }
+
+  /**
+   * Sends the one framed message of a unary call and ends it with OK; or, when there is no room for it, with the status
+   * that says so. Where such a status would deny what was committed, the message is sent anyway, or the call is cut off.
+   */
+  reply(framed: Uint8Array, { headers, trailers, isRepeat = false }: ReplyParts = {}): void {
     if (this.#ended) return;
     assert(this.#surface.kind === 'unary', 'Only a unary call is answered with one message', this.method.name);
-    if (!this.reserve(framed.length)) return;
+    if (!this.reserve(framed.length, { isRepeat })) return;
     if (headers !== undefined) this.#surface.call.sendMetadata(headers);
     this.#surface.respond(null, framed, trailers);
     this.#meter.sent(1);
@@ -127,10 +154,18 @@ export class Call {
   }
 
   /** Takes the room for the one message of a reply, which has so many bytes. False: there is none, and the call has ended. */
-  reserve(bytes: number): boolean {
-    this.#hasRoom ||= bytes <= SMALL_REPLY_BYTES || this.#holdReply(COPIES * bytes);
-    if (!this.#hasRoom) this.finish(this.#parts.noRoom);
-    return this.#hasRoom;
+  reserve(bytes: number, { isRepeat }: Pick<ReplyParts, 'isRepeat'> = {}): boolean {
+    if (this.#ended || bytes <= this.#roomBytes) return !this.#ended;
+    this.#expected?.release();
+    const room = this.#roomFor(bytes - this.#roomBytes, this.method.mustAnswer === true && isRepeat !== true);
+    if (room === undefined) {
+      if (this.method.mustAnswer === true) this.cut();
+      else this.finish(this.#parts.noRoom);
+      return false;
+    }
+    this.keep(room);
+    this.#roomBytes = bytes;
+    return true;
   }
 
   /** Sends the headers of a stream of messages. */
@@ -166,10 +201,10 @@ export class Call {
     return this.#parts.unsent.taker(this.#peer?.connection ?? this);
   }
 
-  /** Keeps bytes until everything that was sent has left, or the peer has gone. */
-  keep(hold: Hold): void {
-    if (this.#peer === undefined) hold.release();
-    else this.#peer.keep(hold);
+  /** Keeps room until everything that was sent has left, or the peer has gone. */
+  keep(room: Room): void {
+    if (this.#peer === undefined) room.release();
+    else this.#peer.keep(room);
   }
 
   /** Ends the call at once, with all that it has not sent: for a reader that does not read. */
@@ -200,13 +235,23 @@ export class Call {
     this.#end(status.code);
   }
 
-  /** False when there is no room for so much. */
-  #holdReply(bytes: number): boolean {
+  /** For a reply of this length; undefined when there is none and the reply need not be sent. */
+  #roomFor(replyBytes: number, mustBeSent: boolean): Room | undefined {
+    const bytes = COPIES * replyBytes;
+    // Whether a node lives must be found out also while it is full; the bound on streams bounds these replies.
+    if (this.method.isProbe === true) return UNCOUNTED;
+    const share = replyBytes > SMALL_REPLY_BYTES ? undefined : this.#parts.smallReplies.tryTake(bytes);
+    if (share !== undefined) return share;
     const taker = this.taker();
     const evict = (): void => this.cut();
-    const hold = this.method.mustAnswer === true ? taker.takeAnyway(bytes, evict) : taker.tryTake(bytes, evict);
-    if (hold !== undefined) this.keep(hold);
-    return hold !== undefined;
+    return mustBeSent ? taker.takeAnyway(bytes, evict) : taker.tryTake(bytes, evict);
+  }
+
+  /** Room in the budget that nobody is cut off for: it is the node that works. */
+  #pinned(bytes: number): Room | undefined {
+    const hold = this.taker().tryTake(bytes, () => undefined);
+    hold?.pin();
+    return hold;
   }
 
   #sent(hold: Hold | undefined): void {
@@ -227,6 +272,7 @@ export class Call {
 
   #end(code: GrpcStatusName): void {
     this.#ended = true;
+    this.#expected?.release();
     this.#abort?.abort(callEnded(code));
     this.#onDrained?.();
     this.#peer?.ended();

@@ -100,6 +100,12 @@ export class PeerStreams {
   }
 }
 
+/** Room that is kept for something. */
+export interface Room {
+  /** Once, however often it is called. */
+  release(): void;
+}
+
 interface Creation {
   readonly stream: ServerHttp2Stream;
   readonly headers: IncomingHttpHeaders;
@@ -114,7 +120,7 @@ export class PeerStream {
   readonly #stream: ServerHttp2Stream;
   readonly #options: PeerStreamsOptions;
   /** What is held for it until it is gone. */
-  readonly #unsent: Hold[] = [];
+  readonly #unsent: Room[] = [];
   #request: Hold | undefined;
   #received = 0;
   /** When it must be over; Infinity while a handler works. */
@@ -143,16 +149,16 @@ export class PeerStream {
     return this.#stream.session ?? this.#stream;
   }
 
-  /** Keeps a hold until `left` or the end of the stream. */
-  keep(hold: Hold): void {
-    if (this.#stream.closed) hold.release();
-    else this.#unsent.push(hold);
+  /** Keeps room until `left` or the end of the stream. */
+  keep(room: Room): void {
+    if (this.#stream.closed) room.release();
+    else this.#unsent.push(room);
   }
 
-  left(hold: Hold): void {
-    const place = this.#unsent.indexOf(hold);
+  left(room: Room): void {
+    const place = this.#unsent.indexOf(room);
     if (place >= 0) this.#unsent.splice(place, 1);
-    hold.release();
+    room.release();
   }
 
   /** The call has ended: its message is not needed any more, and its reply should leave soon. */
@@ -175,7 +181,7 @@ export class PeerStream {
   /** For the registry: gives back all that is held for it. */
   release(): void {
     this.#request?.release();
-    for (const hold of this.#unsent.splice(0)) hold.release();
+    for (const room of this.#unsent.splice(0)) room.release();
   }
 
   /** For the registry. */

@@ -16,6 +16,7 @@ import {
   type ServerOptions,
 } from '@grpc/grpc-js';
 import { DatabaseError, Slots } from '#base';
+import type { Allowance } from '../../allowance.ts';
 import type { ByteBudget } from '../../byte-budget.ts';
 import type { FairBudget } from '../../fair-budget.ts';
 import { Call, type Surface } from './call.ts';
@@ -62,6 +63,8 @@ export interface WireServerParts {
   readonly requests: ByteBudget;
   /** Bytes of replies that have not left yet. */
   readonly unsent: FairBudget;
+  /** The same of small replies, which need no room in `unsent` before this is used up. */
+  readonly smallReplies: Allowance;
   readonly meterOf: (method: MethodName) => MethodMeter;
   /**
    * Has somebody else answer what a handler could not, before it has sent anything; undefined: nobody else is to. What it
@@ -195,10 +198,12 @@ export class WireServer {
   /** The call, unless it is refused at once. */
   #accept(surface: Surface, method: MethodName, meter: MethodMeter): Call | undefined {
     const peer = this.#peers.of(surface.call.metadata);
-    const { unsent, refusals } = this.#parts;
-    const shared = { unsent, noRoom: refusals.noRoom, onEnded: (ended: Call) => this.#ended(ended) };
+    const { unsent, smallReplies, refusals } = this.#parts;
+    const shared = { unsent, smallReplies, noRoom: refusals.noRoom, onEnded: (ended: Call) => this.#ended(ended) };
     const call = new Call({ surface, method, meter, peer, ...shared });
-    const refusal = this.#refusal(method, peer?.deliver(surface.call.request.length) ?? true);
+    const { length } = surface.call.request;
+    const hasRoom = (peer?.deliver(length) ?? true) && (method.mustAnswer !== true || call.expectReply(length));
+    const refusal = this.#refusal(method, hasRoom);
     if (refusal !== undefined) {
       call.finish(refusal);
       return undefined;

@@ -1,0 +1,170 @@
+// Goal: small replies that nobody takes hold no more of the node than its budget, and no write is refused after it was
+// committed (TM1). Method: a server of three small methods, and clients that take no byte of any reply.
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type ByteBudgets, createByteBudgets } from '../../../../src/transport/byte-budgets.ts';
+import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
+import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
+import type { MethodName } from '../../../../src/transport/grpc/wire/method-name.ts';
+import { WireServer } from '../../../../src/transport/grpc/wire/server.ts';
+import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
+import { ManualTime, until } from '../../../support/budget-time.ts';
+import { RawGrpc } from '../../../support/raw-grpc.ts';
+
+const MUCH = 2 ** 30;
+const UNSENT_BYTES = 80_000;
+/** An eighth on top. */
+const ROOM_BYTES = 90_000;
+const REPLY = frame(new Uint8Array(2_000));
+const COPIES = 2;
+const CALLS = 60;
+const PATIENCE_MS = 50;
+const REQUEST = frame(Buffer.from('hello'));
+const NO_ROOM = { status: GRPC_STATUS.UNAVAILABLE, message: 'no room' };
+
+let server: WireServer;
+let port: number;
+let budgets: ByteBudgets;
+let time: ManualTime;
+let reader: RawGrpc;
+let unread: ClientHttp2Session;
+let calls: Call[];
+let ended: string[];
+
+beforeEach(async () => {
+  calls = [];
+  ended = [];
+  time = new ManualTime();
+  budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: UNSENT_BYTES, patienceMs: PATIENCE_MS, time });
+  const nothing = (): void => undefined;
+  const method = (name: string, habits: Pick<MethodName, 'mustAnswer' | 'isProbe'> = {}) => ({
+    kind: 'unary' as const,
+    service: 'test.Service',
+    name,
+    ...habits,
+    handle: (call: Call): void => void calls.push(call),
+  });
+  server = new WireServer({
+    methods: [method('Read'), method('Write', { mustAnswer: true }), method('Probe', { isProbe: true })],
+    meterOf: () => ({ started: nothing, received: nothing, sent: nothing, ended: (code) => ended.push(code) }),
+    onRefused: nothing,
+    statusOf: () => ({ code: 'INTERNAL', message: 'a bug' }),
+    ...budgets,
+    refusals: {
+      draining: { code: 'UNAVAILABLE', message: 'draining' },
+      tooManyCalls: { code: 'RESOURCE_EXHAUSTED', message: 'too many calls' },
+      noRoom: { code: 'UNAVAILABLE', message: 'no room' },
+    },
+    limits: {
+      requestBytesMax: 10_000,
+      streamsPerConnectionMax: 100,
+      callsMax: 1_000,
+      pingEveryMs: 60_000,
+      pingTimeoutMs: 20_000,
+      receiveMs: 60_000,
+      lingerMs: 60_000,
+    },
+  });
+  port = await server.listen({ host: '127.0.0.1', port: 0 });
+  reader = new RawGrpc(port);
+  unread = connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 0 } });
+  unread.on('error', nothing);
+});
+
+afterEach(async () => {
+  unread.destroy();
+  await reader.close();
+  await server.drain(0);
+});
+
+/** A call of which no byte is taken. */
+function ask(name: string): ClientHttp2Stream {
+  const path = `/test.Service/${name}`;
+  const stream = unread.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc' });
+  stream.on('error', () => undefined);
+  stream.end(REQUEST);
+  return stream;
+}
+
+/** Replies until there is no room for another one. */
+async function fill(): Promise<readonly ClientHttp2Stream[]> {
+  const streams = Array.from({ length: CALLS }, () => ask('Read'));
+  await until(() => calls.length === CALLS);
+  for (const call of calls) call.reply(REPLY);
+  return streams;
+}
+
+/** Not even a reply of a few bytes has room any more, nor one that would be quickly taken. */
+function takeTheRest(): void {
+  budgets.smallReplies.tryTake(budgets.smallReplies.bytesMax - budgets.smallReplies.used);
+  while (budgets.unsent.taker({}).tryTake(REQUEST.length, () => undefined) !== undefined);
+}
+
+function held(): number {
+  return budgets.unsent.used + budgets.smallReplies.used;
+}
+
+describe('small replies that nobody takes', () => {
+  it('hold what there is room for, and are not sent beyond that', async () => {
+    await fill();
+    const sent = ended.filter((code) => code === 'OK').length;
+    expect(ended.filter((code) => code === 'UNAVAILABLE')).toHaveLength(CALLS - sent);
+    expect(held()).toBe(sent * COPIES * REPLY.length);
+    expect(held()).toBeLessThanOrEqual(ROOM_BYTES);
+    expect(held()).toBeGreaterThan(ROOM_BYTES / 2);
+    unread.destroy();
+    await until(() => held() === 0);
+  });
+
+  it('make way for one that is taken, once they have had their time', async () => {
+    const streams = await fill();
+    time.advance(PATIENCE_MS + 1);
+    for (let n = 0; n < CALLS; n++) {
+      const answer = reader.call({ path: '/test.Service/Read', pieces: [REQUEST] });
+      await until(() => calls.length === CALLS + n + 1);
+      calls.at(-1)?.reply(REPLY);
+      expect(await answer).toMatchObject({ status: GRPC_STATUS.OK });
+    }
+    await until(() => streams.some((stream) => stream.rstCode === constants.NGHTTP2_ENHANCE_YOUR_CALM));
+  });
+
+  it('let a write that was begun be answered, and none begin', async () => {
+    const begun = reader.call({ path: '/test.Service/Write', pieces: [REQUEST] });
+    await until(() => calls.length === 1);
+    const write = calls.shift();
+    await fill();
+    takeTheRest();
+    expect(await reader.call({ path: '/test.Service/Write', pieces: [REQUEST] })).toMatchObject(NO_ROOM);
+    expect(calls).toHaveLength(CALLS);
+    write?.reply(REPLY);
+    expect(await begun).toMatchObject({ status: GRPC_STATUS.OK });
+  });
+
+  it('cut a repeated write off, which a status would deny', async () => {
+    const stream = ask('Write');
+    await until(() => calls.length === 1);
+    const write = calls.shift();
+    await fill();
+    takeTheRest();
+    write?.reply(REPLY, { isRepeat: true });
+    await until(() => stream.closed);
+    expect(stream.rstCode).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  });
+
+  it('do not hold up a probe', async () => {
+    await fill();
+    const answer = reader.call({ path: '/test.Service/Probe', pieces: [REQUEST] });
+    await until(() => calls.length === CALLS + 1);
+    calls.at(-1)?.reply(REPLY);
+    expect(await answer).toMatchObject({ status: GRPC_STATUS.OK });
+  });
+
+  it('give back what was kept for a write that failed', async () => {
+    const failing = reader.call({ path: '/test.Service/Write', pieces: [REQUEST] });
+    await until(() => calls.length === 1);
+    expect(held()).toBeGreaterThan(0);
+    calls[0]?.finish({ code: 'NOT_FOUND', message: 'nothing there' });
+    await failing;
+    expect(held()).toBe(0);
+  });
+});
