@@ -1,11 +1,11 @@
 /** Asks other nodes what they say of the databases that they hold, for a list of all that there are. */
-import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'node:http2';
+import type { ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import { instantToMs, isDatabaseId, isRevision } from '#base';
 import type { DatabaseDescription, Holder } from '#service';
 import { RELAYED } from '../relay.ts';
 import { EVENT_STORE } from './context.ts';
 import { type Database, FetchCatalogReply } from './gen/cairn/v1/database.ts';
-import { RelayConnections } from './relay-connections.ts';
+import { cancelStream, RelayConnections } from './relay-connections.ts';
 import { FRAME_HEADER_BYTES, frame } from './wire/framing.ts';
 
 const ANSWER_MS = 5_000;
@@ -45,7 +45,7 @@ export class HolderLists {
 async function messageOf(stream: ClientHttp2Stream, limit: AbortSignal): Promise<Buffer | undefined> {
   const pieces: Buffer[] = [];
   let isWell = false;
-  const cancel = (): void => stream.close(constants.NGHTTP2_CANCEL);
+  const cancel = (): void => cancelStream(stream);
   limit.addEventListener('abort', cancel);
   if (limit.aborted) cancel();
   stream.on('data', (piece: Buffer) => pieces.push(piece));

@@ -9,7 +9,7 @@ import { Metadata } from '@grpc/grpc-js';
 import { DatabaseError } from '#base';
 import { type Asking, type Attempt, isUntried, RELAYED } from '../relay.ts';
 import { reasonOf, statusOfError } from './error-status.ts';
-import type { RelayConnections } from './relay-connections.ts';
+import { cancelStream, type RelayConnections } from './relay-connections.ts';
 import { FrameCutter } from './relay-frames.ts';
 import { SliceWriter } from './slice-writer.ts';
 import type { Call } from './wire/call.ts';
@@ -46,21 +46,21 @@ export async function relayCall(relayed: RelayedCall, asking: Asking): Promise<A
   const { signal } = call;
   const stream = await connections.open(address, headersFor(relayed, asking), signal).catch(() => undefined);
   if (call.ended) {
-    stream?.close(constants.NGHTTP2_CANCEL);
+    if (stream !== undefined) cancelStream(stream);
     return { kind: 'abandoned' };
   }
   if (stream === undefined) return { kind: 'unreached' };
-  const cancel = (): void => stream.close(constants.NGHTTP2_CANCEL);
-  signal.addEventListener('abort', cancel);
+  const giveUp = (): void => cancelStream(stream);
+  signal.addEventListener('abort', giveUp);
   try {
     const reply = new Reply(stream);
     send(stream, message);
     const attempt = await (call.method.kind === 'unary' ? unary(call, reply) : streamed(call, reply));
     return call.ended && attempt.kind === 'lost' ? { kind: 'abandoned' } : attempt;
   } finally {
-    signal.removeEventListener('abort', cancel);
+    signal.removeEventListener('abort', giveUp);
     // Of what came to its end nothing is left; the rest nobody wants.
-    stream.close(constants.NGHTTP2_CANCEL);
+    cancelStream(stream);
   }
 }
 

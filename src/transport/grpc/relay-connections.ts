@@ -10,7 +10,13 @@
  * stream that the other node has refused to begin can be told from one that broke (ADR 0044). The settings of the other
  * side are awaited because its kernel accepts connections also when its process does not run.
  */
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from 'node:http2';
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  type OutgoingHttpHeaders,
+} from 'node:http2';
 
 /** Fewer than a node takes on one connection (GRPC_LIMITS). */
 const STREAMS_MAX = 900;
@@ -168,4 +174,10 @@ class Connection {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#session.close(), IDLE_MS).unref();
   }
+}
+
+/** Drops what is unsent of the request as well: a stream that is only closed may outlive its connection (`PeerStream`). */
+export function cancelStream(stream: ClientHttp2Stream): void {
+  stream.close(constants.NGHTTP2_CANCEL);
+  stream.destroy();
 }
