@@ -223,7 +223,9 @@ class Fields {
   readonly #bytes = new Map<number, Uint8Array[]>();
 
   addNumber(field: number, value: number): void {
-    this.#numbers.set(field, [...this.numbers(field), value]);
+    const list = this.#numbers.get(field);
+    if (list === undefined) this.#numbers.set(field, [value]);
+    else list.push(value);
   }
 
   addBytes(field: number, value: Uint8Array): void {
