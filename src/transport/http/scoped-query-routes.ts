@@ -4,7 +4,7 @@
  * All of them run at the number in the path. A page with more behind it names the whole next request, in the member
  * `next` and as a `Link`.
  */
-import { DatabaseError, formatInstant, instantFromMs, type Revision } from '#base';
+import { DatabaseError, formatInstant, INSTANT_SECONDS_MAX, instantFromMs, type Revision } from '#base';
 import {
   ALL,
   type Direction,
@@ -79,9 +79,13 @@ function queryOf(parameters: QueryParameters): ScopedQuery {
   return query;
 }
 
+/** The last millisecond of the year 9999. */
+const NOW_MS_MAX = INSTANT_SECONDS_MAX * 1000 + 999;
+
 /**
  * Now becomes a time that the URL names, so that the answer can be repeated (SPEC-HTTP-R2). It is never before what the
- * revision recorded: a clock that was set back hides no transaction that was answered.
+ * revision recorded: a clock that was set back hides no transaction that was answered. A clock beyond the last instant that
+ * can be written means that one, before which everything is.
  */
 async function redirectToNow(
   request: HttpRequest,
@@ -89,7 +93,7 @@ async function redirectToNow(
   { at, query }: { readonly at: Revision; readonly query: EventQuery },
 ): Promise<HttpReply> {
   const scope = await service.databaseAt({ ...request.read(), at });
-  const end = instantFromMs(Math.max(clock.nowMs(), scope.revisionTimeMs));
+  const end = instantFromMs(Math.min(Math.max(clock.nowMs(), scope.revisionTimeMs), NOW_MS_MAX));
   const resolved = queryToParameter({ ...query, effectiveTime: { ...query.effectiveTime, end } });
   const headers = { ...scopeHeaders(scope), 'x-effective-time-end-at': formatInstant(end) };
   return redirectReply('effective_time', `${request.path()}?q=${resolved}`, headers);

@@ -297,6 +297,20 @@ describe('a request', () => {
   });
 });
 
+describe('a clock after the year 9999', () => {
+  it('means the last instant that can be written (SPEC-HTTP-R2)', async () => {
+    await using world = await startHttpWorld();
+    await world.client.create('shop');
+    await world.client.post('/databases/shop/events', { events: [cloudEvent('a')] });
+    world.core.nowMs = Date.UTC(10_000, 0, 1);
+    const upToNow = JSON.stringify({ range: { effectiveTime: { endAtNow: true } } });
+    const redirect = await world.client.get(`/db/shop/1/events?q=${Buffer.from(upToNow).toString('base64url')}`);
+    expect(redirect.headers.get('x-effective-time-end-at')).toBe('9999-12-31T23:59:59.999Z');
+    const page = await world.client.get(redirect.headers.get('location') ?? '');
+    expect(jsonOf(page)).toMatchObject({ events: [{ id: 'a' }] });
+  });
+});
+
 describe('a clock that was set back', () => {
   it('hides no answered transaction from a query up to now (SPEC-HTTP-R2)', async () => {
     await using world = await startHttpWorld({ nowMs: Date.UTC(2026, 0, 1, 12) });
