@@ -86,7 +86,8 @@ export class TimeScan {
       this.#over = rows.length === 0;
       if (this.#over) return;
       for (const row of rows) {
-        const isEnough = selection.count >= SLICE_ENTRIES || ++rowCount > SLICE_ROWS;
+        rowCount += 1;
+        const isEnough = selection.count >= SLICE_ENTRIES || rowCount > SLICE_ROWS;
         const { seconds } = readTimeKey(row.key);
         const isNewSecond = seconds !== this.#second;
         this.#second = seconds;
