@@ -199,8 +199,9 @@ export class Lifecycle {
 
   #openWith(id: GroupId, self: ReplicaId, machine: Machine): Group {
     const { limits, monotonicMs, seed, step, opened } = this.#ports;
-    const { uncommittedBytesMax, pendingReadsMax, electionWindowMs, electionJitterMs, retainedBytesMax } = limits;
-    const replication = { ...REPLICATION, retainedBytesMax };
+    const { uncommittedBytesMax, pendingReadsMax, electionWindowMs, electionJitterMs } = limits;
+    const { retainedBytesMax, appendBytesMax } = limits;
+    const replication = { ...REPLICATION, retainedBytesMax, appendBytesMax };
     const windows = { electionWindowMs, electionJitterMs };
     const config = { self, uncommittedBytesMax, pendingReadsMax, ...windows, replication };
     const { hardState, entries, tail } = inLog(this.#recovered.get(id), machine.applied);

@@ -35,6 +35,8 @@ export interface CoreLimits {
   readonly forwardedBytesMax: number;
   /** The same, of one group that this node leads: entries that its members have not acknowledged yet. */
   readonly retainedBytesMax: number;
+  /** Bytes of payloads in one message to a member; one entry always fits. */
+  readonly appendBytesMax: number;
   /** Snapshots that are sent at a time, and as many that are received. */
   readonly snapshotsMax: number;
   /** A part of a snapshot has about so many bytes; a single larger transaction has a part of its own. */
@@ -105,6 +107,7 @@ export const LIMITS: CoreLimits = {
   tailBytesMax: 64 * MEBIBYTE,
   forwardedBytesMax: 16 * MEBIBYTE,
   retainedBytesMax: REPLICATION.retainedBytesMax,
+  appendBytesMax: REPLICATION.appendBytesMax,
   snapshotsMax: 2,
   // A frame costs more a byte beyond 64 KiB.
   snapshotPartBytes: 56 * KIBIBYTE,

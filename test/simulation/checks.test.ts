@@ -269,6 +269,31 @@ describe('checks', () => {
   });
 });
 
+describe('check 11', () => {
+  const create = (outcome: AnyOperation['outcome']): string =>
+    faultsOf({
+      history: ({ operations }) => {
+        const asked = { client: 'test', isDoubled: false, session: undefined };
+        const request = { name: 'of-which-nobody-knows' };
+        const tried = { ...asked, number: 100_000, kind: 'create', request, invokedUs: 1, returnedUs: 2, outcome };
+        const nothing = { kind: 'ok', value: [] };
+        const listed = { ...asked, number: 100_001, kind: 'list', request: {}, invokedUs: 3, returnedUs: 4 };
+        operations.push(tried as unknown as AnyOperation);
+        operations.push({ ...listed, outcome: nothing } as unknown as AnyOperation);
+      },
+    });
+  const error = { kind: 'error', code: 'unavailable', reason: 'OutcomeUnknown' } as const;
+
+  it('takes a creation of which nobody knows for one that may never happen', () => {
+    expect(create({ ...error, isDefinite: false })).not.toContain('of-which-nobody-knows');
+  });
+
+  it('takes one that was answered for one that has', () => {
+    const value = { databaseId: '019b76da-0000-7000-8000-000000000001', revision: 0, createdAtMs: 0 };
+    expect(create({ kind: 'ok', value })).toContain('of-which-nobody-knows');
+  });
+});
+
 describe('linearize', () => {
   const write = (to: string, invokedUs: number, returnedUs: number): Step<string> => ({
     name: () => `write ${to}`,

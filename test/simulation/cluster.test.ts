@@ -19,6 +19,8 @@ const FOUND = [
   [56, 5],
   [78, 3],
 ] as const;
+/** A seed in which an operator gets to empty a volume. */
+const EMPTIED = 3;
 const SEED_MS_MAX = 60_000;
 
 describe('simulation of a cluster', () => {
@@ -37,6 +39,18 @@ describe('simulation of a cluster', () => {
       const [one, two] = [await runSeed(4, { nodes: 3 }), await runSeed(4, { nodes: 3 })];
       expect(two.traceHash).toBe(one.traceHash);
       expect(two.eventCount).toBe(one.eventCount);
+    },
+    SEED_MS_MAX,
+  );
+
+  it(
+    'has a volume emptied, and its node come back as another one while the old one leaves',
+    async () => {
+      const lines: string[] = [];
+      const { problems } = await runSeed(EMPTIED, { nodes: 3, listener: (line) => lines.push(line) });
+      expect(problems).toEqual([]);
+      expect(lines.some((line) => line.includes('is emptied'))).toBe(true);
+      expect(lines.some((line) => /operator: decommission \d+ is done/.test(line))).toBe(true);
     },
     SEED_MS_MAX,
   );

@@ -40,7 +40,13 @@ export class SimCluster {
   get isFormed(): boolean {
     const { nodes } = this;
     if (nodes.length === 1) return true;
-    return nodes.every(({ process }) => process?.node?.catalog.nodes().length === nodes.length);
+    const own = nodes.map(({ process }) => process?.node?.identity.node);
+    return nodes.every(({ process }) => {
+      const known = process?.node?.catalog.nodes().filter(({ state }) => state !== 'removed') ?? [];
+      return (
+        known.length === nodes.length && known.every(({ node, state }) => own.includes(node) && state === 'active')
+      );
+    });
   }
 
   start(): void {

@@ -88,7 +88,9 @@ async function explain(result: RunResult, leak: string | undefined): Promise<voi
   for (const problem of [...(leak === undefined ? [] : [leak]), ...problems].slice(0, PROBLEMS_SHOWN)) {
     say(`seed ${seed} (${result.nodes} nodes): ${problem}`);
   }
-  if (leak !== undefined || endsAtFailure) return say(`  npm run sim -- --seed ${seed} --nodes ${result.nodes}`);
+  if (leak !== undefined || endsAtFailure) {
+    return say(`  npm run sim -- --seed ${seed} --nodes ${result.nodes}${aimed ? ' --aimed' : ''}`);
+  }
   const small = await minimise(result);
   say(
     `  ${small.faults.length} of ${result.faults.length} faults and ${small.operations} of ${result.operationCount} operations do, after ${small.runs} runs:`,

@@ -8,7 +8,7 @@ import { SimCluster } from './cluster.ts';
 import { Rng } from './engine/random.ts';
 import { Simulator } from './engine/simulator.ts';
 import { Nemesis } from './faults/nemesis.ts';
-import { drawFaults, drawTraps, type Fault } from './faults/plan.ts';
+import { drawFaults, drawOperatorFaults, drawTraps, type Fault } from './faults/plan.ts';
 import { asAimed, asCluster, drawSwarm, type Swarm } from './faults/swarm.ts';
 import { History } from './history.ts';
 import { Network } from './network.ts';
@@ -56,8 +56,8 @@ const SECOND_US = 1_000_000;
  */
 const SERVING_US_MAX = 60 * SECOND_US;
 const SETTLE_US_MAX = 30 * SECOND_US;
-/** A cluster without faults has all its nodes in by then. */
-const FORMED_US_MAX = 60 * SECOND_US;
+/** A cluster without faults has all its nodes in by then, and has let go of those that are to leave. */
+const FORMED_US_MAX = 120 * SECOND_US;
 
 /** How many nodes a seed has when nobody says so: one, three or five. */
 export function nodesOf(seed: number): number {
@@ -124,7 +124,10 @@ class Run {
     if (cluster === undefined) return faults;
     const { trapUsMean } = cluster;
     const traps = this.#simulator.random('traps');
-    return [...faults, ...drawTraps(traps, { trapUsMean, safetyUs, first: faults.length })];
+    const aimed = [...faults, ...drawTraps(traps, { trapUsMean, safetyUs, first: faults.length })];
+    if (this.#isAimed) return aimed;
+    const ranges = { safetyUs, nodeCount: this.#swarm.nodeCount, first: aimed.length };
+    return [...aimed, ...drawOperatorFaults(this.#simulator.random('operator'), ranges)];
   }
 
   async run(): Promise<RunResult> {
@@ -149,7 +152,7 @@ class Run {
     if (!(await this.#until(() => this.#cluster.isServing, nowUs + SERVING_US_MAX))) {
       return this.#problem('the node does not come to serve');
     }
-    if (!(await this.#until(() => this.#cluster.isFormed, this.#simulator.nowUs + SETTLE_US_MAX))) {
+    if (!(await this.#until(() => this.#cluster.isFormed, this.#simulator.nowUs + FORMED_US_MAX))) {
       return this.#problem('the nodes do not find each other');
     }
     if ((await this.#within(SETTLE_US_MAX, () => clients)) === undefined) {

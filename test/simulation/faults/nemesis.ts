@@ -3,6 +3,7 @@ import type { Simulator } from '../engine/simulator.ts';
 import { CALM, type Network } from '../network.ts';
 import type { SimNode } from '../node/sim-node.ts';
 import { CALM_PEERS, type PeerExchange } from '../peers/exchange.ts';
+import { Operator } from './operator.ts';
 import type { Overhear } from './overhear.ts';
 import type { Fault, FaultAction } from './plan.ts';
 import { Trapper } from './traps.ts';
@@ -21,11 +22,13 @@ export interface NemesisParts {
 export class Nemesis {
   readonly #parts: NemesisParts;
   readonly #trapper: Trapper;
+  readonly #operator: Operator;
   #isOver = false;
 
   constructor(parts: NemesisParts) {
     this.#parts = parts;
     this.#trapper = new Trapper(parts);
+    this.#operator = new Operator(parts);
   }
 
   /** How many of the faults took place is in the trace; a node that is down has little to lose. */
@@ -50,6 +53,7 @@ export class Nemesis {
     const { nodes, network, exchange } = this.#parts;
     this.#isOver = true;
     this.#trapper.heal();
+    this.#operator.heal();
     network.heal();
     exchange.heal();
     for (const node of nodes) {
@@ -95,6 +99,10 @@ export class Nemesis {
         return this.#move(action);
       case 'trap':
         return this.#trapper.set(action);
+      case 'rolling':
+      case 'leave':
+      case 'wipe':
+        return this.#operator.do(action, node);
     }
   }
 

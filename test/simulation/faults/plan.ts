@@ -6,6 +6,7 @@ import type { Rng } from '../engine/random.ts';
 import type { NetworkConditions } from '../network.ts';
 import type { Ending } from '../node/sim-node.ts';
 import type { PeerConditions } from '../peers/exchange.ts';
+import { drawOperatorAction, type OperatorAction } from './operator.ts';
 import { drawTrap, type Trap } from './traps.ts';
 
 export const FAULT_KINDS = [
@@ -51,6 +52,7 @@ export type FaultAction =
   /** Somebody has these nodes hold one of the databases. */
   | { readonly kind: 'move'; readonly database: number; readonly nodes: readonly number[] }
   | Trap
+  | OperatorAction
   /** The disk spoils what it has and says nothing; after a while it is put right from a backup. */
   | {
       readonly kind: 'rot';
@@ -108,6 +110,19 @@ export function drawTraps(
     faults.push({ number: first + faults.length, atUs: Math.round(atUs), node: 0, action });
   }
   return faults;
+}
+
+/** At most two, for each takes long; as for traps, with a stream and numbers of their own. */
+export function drawOperatorFaults(
+  random: Rng,
+  { safetyUs, nodeCount, first }: { readonly safetyUs: number; readonly nodeCount: number; readonly first: number },
+): readonly Fault[] {
+  const count = random.pick([0, 0, 1, 2]);
+  return Array.from({ length: count }, (_, place) => {
+    const atUs = random.between(0, Math.round(safetyUs / 2));
+    const node = random.between(0, nodeCount - 1);
+    return { number: first + place, atUs, node, action: drawOperatorAction(random) };
+  });
 }
 
 function drawAction(kind: FaultKind, random: Rng, { durationMsMax, nodeCount }: FaultRanges): FaultAction {

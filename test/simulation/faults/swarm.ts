@@ -86,7 +86,9 @@ export function asCluster(swarm: Swarm, nodeCount: number, random: Rng): Swarm {
       trapUsMean: random.pick([Number.POSITIVE_INFINITY, 3 * SECOND_US, 10 * SECOND_US]),
     },
   };
-  return { ...made, node: { ...made.node, checksSteps: random.chance(0.2) } };
+  // One entry a message shows what becomes of part of a log.
+  const limits = { ...made.node.limits, appendBytesMax: random.pick([1, 256 * KIBIBYTE]) };
+  return { ...made, node: { ...made.node, limits, checksSteps: random.chance(0.2) } };
 }
 
 /** The same cluster with traps one after the other and no other faults, and clients that leave it little rest. */

@@ -3,12 +3,17 @@
  * once), what instead, and what that breaks. `anchor` names a real bug of the same kind elsewhere.
  */
 
-export interface Mutant {
-  readonly name: string;
+export interface Edit {
   readonly file: string;
   readonly find: string;
   readonly replace: string;
+}
+
+export interface Mutant extends Edit {
+  readonly name: string;
   readonly breaks: string;
+  /** What has to be broken as well, because either of two places keeps the promise. */
+  readonly and?: Edit;
   readonly anchor?: string;
   /** How many nodes it takes; one when it is not said. */
   readonly nodes?: number;
@@ -102,8 +107,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'checkpoint-marks-taken-late',
     file: 'src/cluster/checkpoint.ts',
-    find: '    for (const [group, mark] of marks) if (group.isOpen) this.#ports.record(group, mark);',
-    replace: '    for (const [group] of marks) if (group.isOpen) this.#ports.record(group, group.written);',
+    find: '      if (group.isOpen && mark.index > group.logStart) this.#ports.record(group, mark);',
+    replace: '      if (group.isOpen && mark.index > group.logStart) this.#ports.record(group, group.written);',
     breaks: 'a checkpoint claims rows that were written after its sync began',
   },
   {
@@ -146,15 +151,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'own-revision-in-l',
     file: 'src/database/database-machine.ts',
-    find: '      let latest = constraint.selector === undefined ? this.revision : 0;',
-    replace: '      let latest = constraint.selector === undefined ? this.revision + 1 : 0;',
+    find: '      let least = constraint.selector === undefined ? this.revision : 0;',
+    replace: '      let least = constraint.selector === undefined ? this.revision + 1 : 0;',
     breaks: 'L of the whole database is wrong by one',
   },
   {
     name: 'first-alternative-only',
     file: 'src/database/database-machine.ts',
-    find: '        latest = Math.max(latest, found);',
-    replace: '        latest = latest === 0 ? found : latest;',
+    find: '        least = Math.max(least, found);',
+    replace: '        least = least === 0 ? found : least;',
     breaks: 'L of an Or is that of its first arm',
   },
   {
@@ -215,8 +220,13 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'recorded-time-of-the-clock',
     file: 'src/cluster/proposals.ts',
-    find: '    const recordedTimeMs = group.nextRecordedTime(clock.nowMs());',
-    replace: '    group.nextRecordedTime(clock.nowMs());\n    const recordedTimeMs = clock.nowMs();',
+    find: '      const recordedTimeMs = group.nextRecordedTime(nowMs);',
+    replace: '      group.nextRecordedTime(nowMs);\n      const recordedTimeMs = nowMs;',
+    and: {
+      file: 'src/database/database-writer.ts',
+      find: '    const recordedTimeMs = Math.max(body.recordedTimeMs, this.#recordedTimeMs);',
+      replace: '    const { recordedTimeMs } = body;',
+    },
     breaks: 'recorded time goes back when the clock does',
   },
   {
@@ -251,15 +261,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'drain-drops',
     file: 'src/cluster/core-runtime.ts',
-    find: '    await this.#until(() => this.#isIdle());\n    await Promise.all',
-    replace: '    await Promise.all',
+    find: '    await this.#turns.until(() => this.#isIdle());\n    const handOverMs',
+    replace: '    const handOverMs',
     breaks: 'a draining node leaves what it took in without an answer',
   },
   {
     name: 'chain-without-its-past',
     file: 'src/database/database-writer.ts',
-    find: '    const chainHash = this.#reader.source.sha256([this.#chainHash, stored]);',
-    replace: '    const chainHash = this.#reader.source.sha256([stored]);',
+    find: '    const chainHash = known ?? this.#reader.source.sha256([this.#chainHash, stored]);',
+    replace: '    const chainHash = known ?? this.#reader.source.sha256([stored]);',
     breaks: 'the hash of a revision says nothing of those before it',
   },
   {

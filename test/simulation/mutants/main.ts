@@ -40,14 +40,18 @@ try {
 }
 
 function isKilled(mutant: Mutant): boolean {
-  const path = join(copy, mutant.file);
-  const original = readFileSync(path, 'utf8');
-  const parts = original.split(mutant.find);
-  if (parts.length !== 2) {
-    report(mutant, `**not applied: its text is found ${parts.length - 1} times**`);
+  const edits = [mutant, ...(mutant.and === undefined ? [] : [mutant.and])];
+  const originals = edits.map(({ file, find, replace }) => {
+    const path = join(copy, file);
+    const text = readFileSync(path, 'utf8');
+    return { path, text, parts: text.split(find), replace };
+  });
+  const missing = originals.find(({ parts }) => parts.length !== 2);
+  if (missing !== undefined) {
+    report(mutant, `**not applied: its text is found ${missing.parts.length - 1} times**`);
     return false;
   }
-  writeFileSync(path, parts.join(mutant.replace));
+  for (const { path, parts, replace } of originals) writeFileSync(path, parts.join(replace));
   try {
     const first = mutant.first === undefined ? [] : ['--first', mutant.first.join(',')];
     const { status, stdout, stderr } = spawnSync(
@@ -70,7 +74,7 @@ function isKilled(mutant: Mutant): boolean {
     report(mutant, status === 0 ? `**survives ${seeds} seeds**` : (found ?? `exit code ${status}`).slice(0, 160));
     return status !== 0 && found !== undefined;
   } finally {
-    writeFileSync(path, original);
+    for (const { path, text } of originals) writeFileSync(path, text);
   }
 }
 

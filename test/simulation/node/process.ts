@@ -12,6 +12,7 @@ import {
   LIMITS,
   type Node,
   type NodeIdentity,
+  type NodeOrder,
   nativeCrc32,
   nativeSha256,
   noPeers,
@@ -19,11 +20,12 @@ import {
 } from '#cluster';
 import { DatabaseReader } from '#database';
 import type { KvReader } from '#kv';
-import { checkStep } from '#raft';
+import { checkStep, type Membership } from '#raft';
 import { createService, type Service, type ServiceLimits, type Timers } from '#service';
 import { DiskGuard, type DiskThresholds, type WalIdentity } from '#storage';
 import { databaseMachines } from '../../../src/cluster/database-machines.ts';
 import { watchDisk } from '../../../src/cluster/disk-watch.ts';
+
 import { uuidBytes } from '../../../src/cluster/node-rows.ts';
 import { MeasureGatherer } from '../../../src/cluster/observer.ts';
 import type { SimDisk } from '../disk/sim-disk.ts';
@@ -70,6 +72,9 @@ interface Opened {
   readonly service: Service;
 }
 
+/** What a core says of an order. */
+export type OrderAnswered = Awaited<ReturnType<CoreRuntime['order']>>;
+
 const DIRECTORY = 'data';
 const TICK_US = 50_000;
 const DISK_CHECK_US = 250_000;
@@ -112,6 +117,21 @@ export class NodeProcess {
   /** Has these nodes hold the database, as an operator asks for it. */
   place(group: GroupId, nodes: readonly NodeId[]): void {
     this.core.after(0, 'place', () => this.#opened?.core.place(group, nodes));
+  }
+
+  /** Asks the core for something that concerns a node; `onAnswer` follows, unless the process ends. */
+  order(order: NodeOrder, onAnswer: (answer: OrderAnswered) => void): void {
+    this.core.after(0, 'order', () => {
+      this.#opened?.core.order(order).then(onAnswer, (failure: unknown) => this.fail(failure));
+    });
+  }
+
+  leads(group: GroupId): boolean {
+    return this.#opened?.core.leads(group) ?? false;
+  }
+
+  membershipOf(group: GroupId): Membership | undefined {
+    return this.#opened?.core.membershipOf(group);
   }
 
   get isAlive(): boolean {

@@ -35,14 +35,16 @@ export type Ending = { readonly kind: 'process' } | { readonly kind: 'power'; re
 
 export class SimNode {
   readonly name: string;
-  readonly disk: SimDisk;
-  readonly store: SimStore;
   readonly clock: SimClock;
+  #disk: SimDisk;
+  #store: SimStore;
   readonly #simulator: Simulator;
   readonly #random: Rng;
   readonly #settings: NodeSettings;
   readonly #listener: NodeListener;
-  readonly #place: ClusterPlace | undefined;
+  #place: ClusterPlace | undefined;
+  /** How often its volume was emptied. */
+  #wipes = 0;
   #process: NodeProcess | undefined;
   #ending: Ending = { kind: 'process' };
   /** How often a process was started. */
@@ -52,6 +54,8 @@ export class SimNode {
   #isRestarting = false;
   /** Somebody has taken the node away for a while. */
   #isHeldDown = false;
+  /** The cluster has let the node go, as an operator has asked. */
+  #isRemoved = false;
   /** Whether the disk ran full while this process ran, or before. */
   #wasFull = false;
 
@@ -71,10 +75,18 @@ export class SimNode {
     this.#random = simulator.random(name);
     this.#settings = settings;
     this.#listener = listener;
-    this.disk = new SimDisk(simulator.random(`${name} disk`));
-    this.store = new SimStore(simulator.random(`${name} store`));
-    this.store.hasRoom = () => this.disk.availableBytes > 0;
+    this.#disk = new SimDisk(simulator.random(`${name} disk`));
+    this.#store = new SimStore(simulator.random(`${name} store`));
+    this.#store.hasRoom = () => this.disk.availableBytes > 0;
     this.clock = new SimClock(simulator, settings.clockPpm);
+  }
+
+  get disk(): SimDisk {
+    return this.#disk;
+  }
+
+  get store(): SimStore {
+    return this.#store;
   }
 
   get isUp(): boolean {
@@ -163,6 +175,11 @@ export class SimNode {
     this.#ended('drained');
   }
 
+  /** An operator has it leave the cluster: from now on it may be told that it was removed. */
+  leaves(): void {
+    this.#isRemoved = true;
+  }
+
   /** Keeps the node down until `release`. */
   hold(): void {
     this.#isHeldDown = true;
@@ -172,6 +189,18 @@ export class SimNode {
   release(): void {
     this.#isHeldDown = false;
     this.#restart();
+  }
+
+  /** Its volume is emptied. What starts on it asks the others (`seeds`) to join, as a store that nobody knows. */
+  wipe(seeds: readonly string[]): void {
+    this.hold();
+    this.#wipes += 1;
+    this.#simulator.note(`${this.name} is emptied`);
+    this.#disk = new SimDisk(this.#simulator.random(`${this.name} disk ${this.#wipes}`));
+    this.#store = new SimStore(this.#simulator.random(`${this.name} store ${this.#wipes}`));
+    this.#store.hasRoom = () => this.disk.availableBytes > 0;
+    this.#place = this.#place && { ...this.#place, seeds };
+    this.release();
   }
 
   #failed(failure: unknown): void {
@@ -195,6 +224,7 @@ export class SimNode {
     }
     const reason = failure instanceof DatabaseError ? failure.details.reason : undefined;
     if (reason === 'NotJoined') return 'no cluster has answered';
+    if (this.#isRemoved && describe(failure).includes('was removed')) return 'an operator has removed the node';
     const isOfStore = failure instanceof DatabaseError && failure.details.reason === 'StoreFailed';
     return isOfStore && (storeErrors > 0 || this.#wasFull) ? 'the store has failed' : undefined;
   }

@@ -1,0 +1,17 @@
+/** Every mutant of the catalogues still finds what it is to break: a text that has changed is noticed when it changes. */
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect, it } from 'vitest';
+import { MUTANTS } from './mutants/catalogue.ts';
+import { CLUSTER_MUTANTS } from './mutants/cluster-catalogue.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const edits = [...MUTANTS, ...CLUSTER_MUTANTS].flatMap(({ name, and, ...first }) =>
+  [first, ...(and === undefined ? [] : [and])].map((edit) => ({ name, ...edit })),
+);
+
+it.each(edits)('$name finds its text once in $file', ({ file, find, replace }) => {
+  const parts = readFileSync(join(root, file), 'utf8').split(find);
+  expect(parts).toHaveLength(2);
+  expect(parts.join(replace)).not.toBe(parts.join(find));
+});
