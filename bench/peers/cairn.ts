@@ -38,6 +38,7 @@ export const SCAN_LOG: string = `${SERVICE}ScanDatabaseLog`;
 export const SCAN_LOG_BATCHES: string = `${SERVICE}ScanLogBatches`;
 export const SUBSCRIBE_EVENTS: string = `${SERVICE}SubscribeEvents`;
 export const CREATE_DATABASE: string = `${SERVICE}CreateDatabase`;
+const DELETE_DATABASE = `${SERVICE}DeleteDatabase`;
 
 export interface Build {
   /** A checkout with its compiled server. */
@@ -94,17 +95,20 @@ export async function startCairn(
 }
 
 export async function createDatabase(node: CairnNode, name: string): Promise<void> {
+  if (!(await callByName(node, CREATE_DATABASE, name))) throw new Error(`database ${name} could not be created`);
+}
+
+export async function deleteDatabase(node: CairnNode, name: string): Promise<void> {
+  if (!(await callByName(node, DELETE_DATABASE, name))) throw new Error(`database ${name} could not be deleted`);
+}
+
+/** Whether the call succeeded. */
+async function callByName(node: CairnNode, method: string, name: string): Promise<boolean> {
   const request = grpcMessage(bytesField(1, name));
-  const headers = grpcHeaders(CREATE_DATABASE);
-  const made = await closedLoop({
-    address: node.address,
-    headers,
-    clients: 1,
-    seconds: 0,
-    request: () => request,
-    calls: 1,
-  });
-  if (made.failed > 0) throw new Error(`database ${name} could not be created`);
+  const headers = grpcHeaders(method);
+  const { address } = node;
+  const made = await closedLoop({ address, headers, clients: 1, seconds: 0, request: () => request, calls: 1 });
+  return made.failed === 0;
 }
 
 export interface AppendShape {

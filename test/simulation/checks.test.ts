@@ -245,6 +245,28 @@ describe('checks', () => {
       },
     ],
     [
+      11,
+      'a subscription to an instance that is gone',
+      {
+        history: (history) => {
+          const [followed] = history.subscriptions.filter(({ scope }) => scope !== undefined);
+          if (followed === undefined) throw new Error('The seed has a subscription that was answered');
+          const gone: Operation<'delete'> = {
+            number: 100_000,
+            kind: 'delete',
+            client: 'test',
+            request: { name: 'nobody', databaseId: followed.scope?.databaseId },
+            isDoubled: false,
+            invokedUs: followed.invokedUs - 2,
+            returnedUs: followed.invokedUs - 1,
+            session: undefined,
+            outcome: { kind: 'ok', value: { databaseId: undefined } },
+          };
+          history.operations.push(gone);
+        },
+      },
+    ],
+    [
       12,
       'a revision that is denied',
       {

@@ -3,9 +3,10 @@
  * every answer that a name means nothing, fit one order; so a delete by the id of another instance deletes nothing.
  *
  * Other reads go by what the node has: a delete that is decided and not yet acknowledged may be ahead of them. But after
- * an acknowledged delete, or the acknowledged creation of the next instance, nobody is answered from the old one.
+ * an acknowledged delete, the answer that nothing was there to delete, or the acknowledged creation of the next instance,
+ * nobody is answered from the old one, whichever node he asks; and what he has subscribed to ends.
  */
-import type { AnyOperation, Calls } from '../history.ts';
+import type { AnyOperation, Calls, History, Scope } from '../history.ts';
 import type { Check } from './check.ts';
 import { label, scopesOf } from './evidence.ts';
 import { linearize, type Step } from './linearizable.ts';
@@ -28,29 +29,50 @@ export const catalogIsLinearizable: Check = ({ history, finals }) => {
   });
 };
 
+/** What is on its way to a subscriber may still arrive, from a process that stood still, too. */
+const ON_ITS_WAY_US = 10_000_000;
+
 export const oldInstancesAreSilent: Check = ({ history }) => {
+  const endedUs = endsOf(history);
+  const endOf = ({ databaseId }: Scope): number => endedUs.get(databaseId) ?? Number.POSITIVE_INFINITY;
+  const answers = history.operations.flatMap((operation) =>
+    scopesOf(operation)
+      .filter((scope) => endOf(scope) < operation.invokedUs)
+      .map(({ databaseId }) => `${label(operation)} is answered from ${databaseId}, which was gone`),
+  );
+  const subscriptions = history.subscriptions.flatMap(({ scope, client, number, invokedUs, items }) => {
+    if (scope === undefined) return [];
+    const what = `subscription #${number} of ${client}`;
+    if (endOf(scope) < invokedUs) return [`${what} begins with ${scope.databaseId}, which was gone`];
+    const late = items.find(({ atUs }) => atUs > endOf(scope) + ON_ITS_WAY_US);
+    return late === undefined ? [] : [`${what} goes on with ${scope.databaseId}, which is gone for long`];
+  });
+  return [...answers, ...subscriptions];
+};
+
+/** When each instance was known to be gone. */
+function endsOf(history: History): ReadonlyMap<string, number> {
   const endedUs = new Map<string, number>();
   const end = (databaseId: string, atUs: number): void => {
     endedUs.set(databaseId, Math.min(endedUs.get(databaseId) ?? Number.POSITIVE_INFINITY, atUs));
   };
-  for (const { outcome, returnedUs } of history.of('delete')) {
-    if (outcome.kind === 'ok' && outcome.value.databaseId !== undefined) end(outcome.value.databaseId, returnedUs);
-  }
   const creates = history.of('create');
-  for (const next of creates) {
+  /** Whatever was made under the name before is gone. */
+  const endAll = (name: string, invokedUs: number, atUs: number): void => {
     for (const { request, outcome, returnedUs } of creates) {
-      const isEarlier = request.name === next.request.name && returnedUs < next.invokedUs;
-      if (isEarlier && outcome.kind === 'ok' && next.outcome.kind === 'ok') {
-        end(outcome.value.databaseId, next.returnedUs);
-      }
+      if (request.name === name && returnedUs < invokedUs && outcome.kind === 'ok') end(outcome.value.databaseId, atUs);
     }
+  };
+  for (const { request, outcome, invokedUs, returnedUs } of history.of('delete')) {
+    const deleted = outcome.kind === 'ok' ? (outcome.value.databaseId ?? request.databaseId) : undefined;
+    if (deleted !== undefined) end(deleted, returnedUs);
+    if (isAbsent(outcome)) endAll(request.name, invokedUs, returnedUs);
   }
-  return history.operations.flatMap((operation) =>
-    scopesOf(operation)
-      .filter(({ databaseId }) => (endedUs.get(databaseId) ?? Number.POSITIVE_INFINITY) < operation.invokedUs)
-      .map(({ databaseId }) => `${label(operation)} is answered from ${databaseId}, which was gone`),
-  );
-};
+  for (const { request, outcome, invokedUs, returnedUs } of creates) {
+    if (outcome.kind === 'ok') endAll(request.name, invokedUs, returnedUs);
+  }
+  return endedUs;
+}
 
 function nameOf({ request }: AnyOperation): readonly string[] {
   return 'name' in request ? [request.name] : [];

@@ -87,8 +87,10 @@ export function asCluster(swarm: Swarm, nodeCount: number, random: Rng): Swarm {
     },
   };
   // One entry a message shows what becomes of part of a log.
-  const limits = { ...made.node.limits, appendBytesMax: random.pick([1, 256 * KIBIBYTE]) };
-  return { ...made, node: { ...made.node, limits, checksSteps: random.chance(0.2) } };
+  const appendBytesMax = random.pick([1, 256 * KIBIBYTE]);
+  const checksSteps = random.chance(0.2);
+  const limits = { ...made.node.limits, appendBytesMax, ...drawLease(random) };
+  return { ...made, node: { ...made.node, limits, checksSteps } };
 }
 
 /** The same cluster with traps one after the other and no other faults, and clients that leave it little rest. */
@@ -128,6 +130,11 @@ function drawGroupLimits(random: Rng): NodeSettings['limits'] {
     writeEntries: random.pick([1, 8, 64]),
     electionWindowMs: random.pick([1500, 2500]),
   };
+}
+
+/** Shorter than many a partition: nodes that are cut off come to the end of their leases, and others wait no longer for them. */
+function drawLease(random: Rng): NodeSettings['limits'] {
+  return random.chance(0.6) ? { leaseMs: 1200, leaseRenewMs: 150, fenceMs: 1500, fenceAskMs: 250 } : {};
 }
 
 function drawWeights(random: Rng): Readonly<Record<Deed, number>> {

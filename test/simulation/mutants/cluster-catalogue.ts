@@ -109,4 +109,20 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     nodes: 5,
     first: [56],
   },
+  {
+    name: 'no-lease',
+    file: 'src/cluster/catalog-lease.ts',
+    find: '    if (nowMs < this.#renewMs) return undefined;\n',
+    replace: '    if (nowMs < Number.POSITIVE_INFINITY) return undefined;\n',
+    breaks: 'a node that is cut off answers from instances of which it did not hear that they are gone',
+    nodes: 3,
+  },
+  {
+    name: 'no-fence',
+    file: 'src/cluster/catalog-fence.ts',
+    find: "    if (settlement.kind !== 'outcome') return undefined;\n",
+    replace: "    if (settlement.kind !== 'outcome' || this.#askMs < Number.POSITIVE_INFINITY) return undefined;\n",
+    breaks: 'a deletion is told while other nodes still answer from the instance',
+    nodes: 3,
+  },
 ];

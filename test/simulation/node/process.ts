@@ -238,7 +238,7 @@ export class NodeProcess {
     opened: { readonly guard: DiskGuard; readonly rows: OpenStore; readonly identity: NodeIdentity },
   ): FrontNode {
     const { guard, rows, identity } = opened;
-    const { clock } = this.#parts;
+    const { clock, settings } = this.#parts;
     return new FrontNode({
       link,
       reader: rows,
@@ -249,6 +249,7 @@ export class NodeProcess {
       storedRevision: (group) => storedRevision(rows, group),
       schedule: (flush) => this.front.turn('flush', flush),
       monotonicMs: () => clock.monotonicMs(),
+      limits: { ...LIMITS, ...settings.limits },
       observer: { proposed: nothing, refused: nothing, read: nothing },
       announce: (clients) =>
         this.core.after(this.#latencyUs(), 'announce', () =>
