@@ -2,10 +2,10 @@
  * Keeps the cluster at what it is to be, as long as this node leads the catalog: looks at it again and again, and proposes
  * what the planners say. Nobody waits for an entry; what was lost or overtaken is planned once more.
  *
- * A node that leaves and that no database names any more is removed (D17).
+ * A node that leaves, that no database names any more and that does not vote for the catalog is removed (D17).
  */
 import { CATALOG_GROUP, type GroupId, nodeOf } from '#base';
-import type { Input, Target } from '#raft';
+import { type Input, members, type Target } from '#raft';
 import { catalogTarget } from './catalog-voters.ts';
 import type { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
@@ -67,7 +67,7 @@ export class PlacementDriver {
     const seen = signatureOf(view, group);
     if (seen === this.#settled) return;
     this.#ports.reviewCatalog();
-    const payloads = this.#plan(view);
+    const payloads = this.#plan(view, group);
     this.#settled = payloads.length === 0 ? seen : '';
     if (payloads.length === 0) return;
     // Nobody waits for these entries themselves.
@@ -83,11 +83,13 @@ export class PlacementDriver {
     return group?.isReady === true && catalog().nodes().length > 0 ? group : undefined;
   }
 
-  #plan(view: PlacementView): Uint8Array[] {
+  #plan(view: PlacementView, { raft }: Group): Uint8Array[] {
     const { upkeep, limits, machines } = this.#ports;
     const { copies = 1 } = upkeep ?? {};
     const placings = planPlacements(view, { copies, movesMax: limits.movesMax });
     const held = new Set(view.bindings.flatMap(({ replicas }) => replicas.map(nodeOf)));
+    // Whoever still votes for the catalog would take its quorum along.
+    for (const voter of members(raft.membership.voters)) held.add(nodeOf(voter));
     const left = view.nodes.filter(({ node, state }) => state === 'leaving' && !held.has(node));
     return [
       ...placings.map((placing) => machines.encodePlace(placing)),

@@ -10,7 +10,8 @@ const SEEDS = Array.from({ length: 70 }, (_, place) => [place + 1, 3] as const);
 /**
  * What seeds found: names that were denied by a node whose catalog was behind (39, 46), reads and subscriptions that
  * nodes without a copy answered from nothing (26, 35, 56), and transactions that were refused
- * because the name had meant another instance before (49, 78).
+ * because the name had meant another instance before (49, 78). With three nodes 49 found a node that was removed while it was
+ * the only voter of the catalog.
  */
 const FOUND = [
   [39, 5],

@@ -197,6 +197,15 @@ describe('a node that is decommissioned (C20, D17)', () => {
     expect(bindingOf(next, group)?.replicas.map(nodeOf).toSorted(byNumber)).toEqual([1, 3, 4]);
   });
 
+  it('votes for the catalog until others do, though it holds nothing else', async () => {
+    const world = await keptWorld(2);
+    await join(world, [2]);
+    await world.pass(3_000);
+    expect(await ask(world, decommission(1))).toMatchObject({ kind: 'done' });
+    await world.until(() => world.failures.length > 0, 'the end of the node');
+    expect((await world.leader(CATALOG_GROUP)).node).toBe(2);
+  });
+
   it('stays when it is wanted again, and a node that holds nothing is removed at once', async () => {
     const { world, group } = await fourNodes();
     expect(await ask(world, decommission(4))).toMatchObject({ kind: 'done' });
