@@ -68,6 +68,10 @@ class CountingMachine implements CatalogMachine {
     return [BINDING];
   }
 
+  lookup(): typeof BINDING {
+    return BINDING;
+  }
+
   nodes(): readonly never[] {
     return [];
   }
@@ -115,6 +119,10 @@ const machines: Machines = {
   encodePlaced: () => payload,
   exportState: async () => 'a cluster of one node has nobody to send a state to',
   importState: () => ({ resume: () => payload, take: () => 'a cluster of one node gets no state' }),
+  standingOf: () => undefined,
+  copyOrigin: async () => false,
+  recoverInto: () => undefined,
+  encodeRecover: () => payload,
   encodeRegister: () => new Uint8Array(1),
   encodeMark: () => new Uint8Array(1),
   stamp: () => undefined,

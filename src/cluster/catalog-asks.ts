@@ -34,6 +34,8 @@ export interface AskKind<Ask, Answer> {
   /** Why it is not to be proposed, by what the leader sees before it does so for the first time. */
   readonly fault: (ask: Ask, group: Group) => Answer | Passed | undefined;
   readonly encode: (ask: Ask) => Uint8Array;
+  /** Why there is no answer yet, if it is something else than usual. */
+  readonly late?: (ask: Ask) => string | undefined;
 }
 
 interface Waiting<Ask, Answer> {
@@ -81,7 +83,9 @@ export class CatalogAsks<Ask, Answer> {
     const said = this.#kind.answer(waiting.ask, group?.isReady === true);
     if (said !== undefined) return said;
     const isLate = monotonicMs() >= waiting.endMs;
-    if (group === undefined || isLate) return later('the catalog has not taken it in yet');
+    if (group === undefined || isLate) {
+      return later(this.#kind.late?.(waiting.ask) ?? 'the catalog has not taken it in yet');
+    }
     if (group.isOpening) return undefined;
     if (!group.isReady) return leaderOf(group, catalog());
     const fault = waiting.term < 0 ? this.#kind.fault(waiting.ask, group) : undefined;

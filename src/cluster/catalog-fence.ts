@@ -148,6 +148,11 @@ export class CatalogFence {
     this.#hasFront = false;
   }
 
+  /** Whether the last deletion of the name is past, as far as this node knows of any. */
+  isPast(name: string): boolean {
+    return this.#isOver(this.#deletions.get(name) ?? this.#unknown, this.#ports.view());
+  }
+
   /** Tells outcomes whose rows are in the store, each as soon as it may be told. */
   settle(settlements: readonly Settlement[]): void {
     const free: Settlement[] = [];

@@ -4,9 +4,11 @@
  */
 import { CATALOG_GROUP, type GroupId, LEVELS, type NodeId, nodeOf } from '#base';
 import { everybody, type Fact, type Input, type MembershipRefusal, type Target } from '#raft';
+import type { DiskLevel } from '#storage';
 import type { ApplyTurn } from './apply-turn.ts';
 import { CatalogFence } from './catalog-fence.ts';
 import type { CorePorts } from './core-ports.ts';
+import { DatabaseRecoveries } from './database-recoveries.ts';
 import type { NodeOrder } from './decommission.ts';
 import { type ClusterDescription, describeHere } from './describe.ts';
 import { FenceSight } from './fence-sight.ts';
@@ -29,6 +31,7 @@ import { PlacementDriver } from './placement-driver.ts';
 import { nodeRemoved } from './refusals.ts';
 import { type Registrar, type Registration, registrar } from './registrar.ts';
 import type { Trash } from './trash.ts';
+import type { Turns } from './turns.ts';
 
 export interface ClusterWorkPorts extends CorePorts {
   readonly catalog: () => CatalogMachine;
@@ -46,8 +49,8 @@ export interface ClusterWorkPorts extends CorePorts {
   readonly closed: (group: Group) => void;
   /** The rows of a copy are in the store. */
   readonly begun: (binding: Binding) => void;
-  /** The core must end. */
-  readonly fail: (failure: Error) => void;
+  readonly turns: Pick<Turns, 'run' | 'keep' | 'fail'>;
+  readonly disk: () => DiskLevel;
 }
 
 export class ClusterWork {
@@ -63,6 +66,7 @@ export class ClusterWork {
   #isOpen = true;
   #isFounded = false;
   readonly hosting: Hosting;
+  readonly recoveries: DatabaseRecoveries;
   readonly fence: CatalogFence;
 
   constructor(ports: ClusterWorkPorts) {
@@ -73,6 +77,7 @@ export class ClusterWork {
     this.#registrar = registrar({ ...ports, find });
     this.#orders = nodeOrders({ ...ports, find });
     this.#finalizing = finalizing({ ...ports, find });
+    this.recoveries = new DatabaseRecoveries({ ...ports, find, isPast: (name) => this.fence.isPast(name) });
     this.#balance = new LeaderBalance({ ...ports, groups: () => ports.lifecycle.openGroups });
     this.hosting = new Hosting({ ...ports, moves: this.#moves });
     const sight = new FenceSight(() => find(CATALOG_GROUP), ports.monotonicMs);
@@ -96,6 +101,7 @@ export class ClusterWork {
     this.#placements.drive(nowMs);
     this.#moves.driver.drive(nowMs);
     if (this.#ports.upkeep !== undefined && this.#isOpen) this.#balance.drive(nowMs);
+    this.hosting.recoveries.advance();
   }
 
   /** Goes on with what waited for something that may have happened. Called when no step is under way. */
@@ -105,6 +111,7 @@ export class ClusterWork {
     this.fence.advance();
     this.#finalizing.settle();
     this.#found();
+    this.recoveries.settle();
   }
 
   /** The node drains: others go on with what is under way. */
@@ -113,6 +120,12 @@ export class ClusterWork {
     this.fence.closeFront();
     this.#placements.close();
     this.#moves.driver.close();
+    this.hosting.recoveries.close();
+  }
+
+  /** When it resolves after `close`, nothing is written any more. */
+  async settled(): Promise<void> {
+    await this.hosting.recoveries.settled();
   }
 
   /** Takes note of a database of the catalog. */
@@ -171,7 +184,7 @@ export class ClusterWork {
 
   /** A store asks to be a node, or a node says where it is now. Answered by a later `settle`. */
   register(registration: NodeRegistration, isOwn: boolean): Promise<Registration> {
-    return this.#registrar.ask({ registration, isOwn });
+    return this.#inTurn(this.#registrar.ask({ registration, isOwn }));
   }
 
   /** What this node knows of the cluster. */
@@ -182,7 +195,9 @@ export class ClusterWork {
 
   /** What an operator asks of a node, or of all. Answered by a later `settle`. */
   order(order: NodeOrder | FinalizeOrder): Promise<OrderAnswer | FinalizeAnswer> {
-    return order.kind === 'finalize' ? this.#finalizing.ask(order) : this.#orders.ask(order);
+    return this.#inTurn<OrderAnswer | FinalizeAnswer>(
+      order.kind === 'finalize' ? this.#finalizing.ask(order) : this.#orders.ask(order),
+    );
   }
 
   /** Whether the node was removed, and has heard of it or ended: whatever it still says is not listened to. */
@@ -214,6 +229,12 @@ export class ClusterWork {
     );
   }
 
+  /** What was asked for is looked at now. */
+  #inTurn<Answer>(answer: Promise<Answer>): Promise<Answer> {
+    this.#ports.turns.run(() => undefined);
+    return answer;
+  }
+
   #wanted(id: GroupId): Target | undefined {
     return this.#ports.wanted(id) ?? (id === CATALOG_GROUP ? this.#placements.catalogTarget : undefined);
   }
@@ -233,7 +254,7 @@ export class ClusterWork {
 
   #raised(level: number): void {
     const fault = faultInLevel(level, this.#ports.levels ?? LEVELS);
-    if (fault !== undefined) this.#ports.fail(fault);
+    if (fault !== undefined) this.#ports.turns.fail(fault);
   }
 
   #placesChanged(): void {
@@ -242,7 +263,7 @@ export class ClusterWork {
     this.#ports.peers.setPeers(peersOf(nodes, (node) => this.isRemoved(node)));
     this.review(CATALOG_GROUP);
     if (nodes.some((each) => isGone(each) && each.node === this.#ports.node)) {
-      this.#ports.fail(nodeRemoved(this.#ports.node));
+      this.#ports.turns.fail(nodeRemoved(this.#ports.node));
     }
   }
 }

@@ -256,9 +256,7 @@ export class CoreRuntime implements CoreLink {
 
   /** A store asks to be a node, or a node says where it is now. Never rejects; unanswered if the core fails. */
   register(registration: NodeRegistration, isOwn: boolean): Promise<Registration> {
-    const answer = this.#cluster.register(registration, isOwn);
-    this.#turns.run(() => undefined);
-    return answer;
+    return this.#cluster.register(registration, isOwn);
   }
 
   /** What this node knows of the cluster, for operators. */
@@ -268,9 +266,12 @@ export class CoreRuntime implements CoreLink {
 
   /** An operator asks something of a node, or of all. Never rejects; unanswered if the core fails. */
   order(order: NodeOrder | FinalizeOrder): Promise<OrderAnswer | FinalizeAnswer> {
-    const answer = this.#cluster.order(order);
-    this.#turns.run(() => undefined);
-    return answer;
+    return this.#cluster.order(order);
+  }
+
+  /** Of databases that have lost their quorum. */
+  get recoveries(): ClusterWork['recoveries'] {
+    return this.#cluster.recoveries;
   }
 
   reportDisk(level: DiskLevel): void {
@@ -296,7 +297,7 @@ export class CoreRuntime implements CoreLink {
     const handOverMs = this.#ports.monotonicMs() + this.#ports.limits.handOverMs;
     this.#turns.run(() => this.#leadership.handOver());
     await this.#turns.until(() => !this.#leadership.leadsOthers || this.#ports.monotonicMs() >= handOverMs);
-    await Promise.all([this.#clearing, this.#warmer.running, this.#snapshots.settled()]);
+    await Promise.all([this.#clearing, this.#warmer.running, this.#snapshots.settled(), this.#cluster.settled()]);
     while (this.#checkpointer.isDirty) await this.#checkpoint();
     this.#turns.close();
   }
@@ -346,7 +347,8 @@ export class CoreRuntime implements CoreLink {
       settled: (settlements) => this.#reporter.settle(settlements),
       closed: (group) => this.#closed(group),
       begun: (binding) => this.#replication.begin(binding, this.#ports.monotonicMs()),
-      fail: (failure) => this.#turns.fail(failure),
+      turns: this.#turns,
+      disk: () => this.#disk,
     });
   }
 

@@ -9,6 +9,7 @@ import {
   CatalogImport,
   CatalogMachine,
   type CheckedPage,
+  copyRows,
   DatabaseMachine,
   DatabaseReader,
   type DatabaseSource,
@@ -18,9 +19,11 @@ import {
   HistoryExport,
   HistoryImport,
   type RangeNeed,
+  type Recovery,
   RowKeys,
   readLevel,
   rebuildDerived,
+  recoverInto,
   rootOf,
   type Standing,
   verifyHistory,
@@ -62,6 +65,14 @@ export const databaseMachines: Machines = {
     return check.kind === 'whole';
   },
   rebuild: (kv, group, durable) => rebuildDerived(kv, sourceOf(kv, group), durable),
+  standingOf: (kv, group) => new DatabaseReader(sourceOf(kv, group)).applied(),
+  copyOrigin: (kv, binding, goesOn) =>
+    copyRows(kv, sourceOf(kv, recoveryOf(binding).group), sourceOf(kv, binding.group), goesOn),
+  recoverInto: (batch, kv, binding, founders) => {
+    const { group, rootId } = recoveryOf(binding);
+    const instance = { databaseId: binding.databaseId, rootId, membership: encodeMembership(founders) };
+    recoverInto(batch, sourceOf(kv, group), sourceOf(kv, binding.group), instance);
+  },
   exportState: async (kv, group, standing) => {
     const source = sourceOf(kv, group);
     const from = group === CATALOG_GROUP ? await CatalogExport.open(source) : HistoryExport.open(source, standing);
@@ -82,6 +93,7 @@ export const databaseMachines: Machines = {
     encodeCatalogEntry({ kind: 'delete', name, ...(databaseId === undefined ? {} : { databaseId }) }),
   encodePlace: (request) => encodeCatalogEntry({ kind: 'place', ...request }),
   encodePlaced: (request) => encodeCatalogEntry({ kind: 'placed', ...request }),
+  encodeRecover: (request) => encodeCatalogEntry({ kind: 'recover', ...request }),
   encodeRegister: (registration) => encodeCatalogEntry({ kind: 'register', registration }),
   encodeMark: (request) => encodeCatalogEntry({ kind: 'mark', ...request }),
   encodeRaise: (request) => encodeCatalogEntry({ kind: 'raise', ...request }),
@@ -165,6 +177,10 @@ class CatalogAdapter implements CatalogPort {
 
   list(): readonly Binding[] {
     return this.#machine.list();
+  }
+
+  lookup(name: string): Binding | undefined {
+    return this.#machine.lookup(name);
   }
 
   nodes(): readonly RegisteredNode[] {
@@ -255,6 +271,11 @@ class CatalogParts implements StateImport {
     const content = this.#catalog.finish(last);
     return typeof content === 'string' ? content : { last, basis: 0, bytes: data.length, content };
   }
+}
+
+function recoveryOf({ group, recovery }: Binding): Recovery {
+  assert(recovery !== undefined, 'The database was recovered from another one', group);
+  return recovery;
 }
 
 function groupMark({ index, membership }: HeldMembership): Applied['group'] {

@@ -18,18 +18,28 @@ import {
   nodeOf,
   type ReplicaId,
   replicaOf,
+  type Term,
   toLogIndex,
   toReplicaId,
   toTerm,
 } from '#base';
 import type { KvReader } from '#kv';
-import { type Entry, type EntryId, type HardState, type Input, ORIGIN, openReplica, REPLICATION } from '#raft';
+import {
+  type Entry,
+  type EntryId,
+  entriesOf,
+  type HardState,
+  type Input,
+  ORIGIN,
+  openReplica,
+  REPLICATION,
+} from '#raft';
 import type { RecoveredGroup } from '#storage';
 import { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
 import type { AppliedMark, CatalogMachine, DurableMark, Machine, Machines } from './machine.ts';
 import type { Binding } from './outcome.ts';
-import { CATALOG_TITLE, noSuchDatabase, notHere, type Title, titleOf } from './refusals.ts';
+import { beingRecovered, CATALOG_TITLE, noSuchDatabase, notHere, type Title, titleOf } from './refusals.ts';
 import type { Reporter } from './reporter.ts';
 
 export interface LifecyclePorts {
@@ -47,6 +57,15 @@ export interface LifecyclePorts {
 
 /** What the log still held of what is applied. */
 export interface AppliedTail {
+  readonly base: EntryId;
+  readonly entries: readonly Entry[];
+}
+
+/** What this node has of the log of a group, committed or not. */
+export interface KeptLog {
+  /** The last that its copy has heard of. */
+  readonly term: Term;
+  /** The entry before the first one that is kept. */
   readonly base: EntryId;
   readonly entries: readonly Entry[];
 }
@@ -142,6 +161,7 @@ export class Lifecycle {
   /** Why a group is not on this node. */
   absence(id: GroupId): DatabaseError {
     const nodes = this.#elsewhere.get(id);
+    if (nodes?.length === 0) return beingRecovered(this.titleOf(id));
     return nodes === undefined ? noSuchDatabase(this.titleOf(id)) : notHere(this.titleOf(id), { group: id, nodes });
   }
 
@@ -153,6 +173,24 @@ export class Lifecycle {
   /** Whether the log holds something of a group that was neither opened nor removed since the start. */
   isUntouched(id: GroupId): boolean {
     return this.#recovered.has(id);
+  }
+
+  /** What is left of the log of a group; undefined when the log holds nothing of it that is still needed. */
+  logOf(id: GroupId): KeptLog | undefined {
+    const open = this.#open.get(id);
+    if (open !== undefined) {
+      const { hardState, log } = open.raft;
+      return { term: hardState.term, base: log.base, entries: entriesOf(log) };
+    }
+    const recovered = this.#recovered.get(id);
+    if (recovered === undefined) return undefined;
+    const { hardState, checkpoint: base, entries } = recovered;
+    return { term: hardState.term, base, entries };
+  }
+
+  /** The log of a group that is not open was begun. */
+  found(log: RecoveredGroup): void {
+    this.#recovered.set(log.group, log);
   }
 
   /** The log of a group that is not open begins behind its state. */
@@ -177,7 +215,7 @@ export class Lifecycle {
    * Gives a copy up: refuses whoever waits for it, and those whose requests are entries with what is to be said of them.
    * Returns its group if it was open; it is stepped no more.
    */
-  remove(id: GroupId, error: DatabaseError, ofEntries: DatabaseError = error): Group | undefined {
+  remove(id: GroupId, error: DatabaseError, ofEntries: DatabaseError | undefined = error): Group | undefined {
     const group = this.#open.get(id);
     this.#awaited.delete(id);
     this.#dormant.delete(id);

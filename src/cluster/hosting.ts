@@ -16,40 +16,31 @@
  *       that clears the earlier one touches it.
  */
 import type { GroupId } from '#base';
-import type { KvStore } from '#kv';
 import { membershipOf } from '#raft';
 import type { ApplyTurn } from './apply-turn.ts';
 import type { Group } from './group.ts';
-import type { Lifecycle } from './group-lifecycle.ts';
-import type { CoreLimits } from './limits.ts';
-import type { LogFeed } from './log-feed.ts';
-import type { Machines } from './machine.ts';
+import type { CatalogMachine } from './machine.ts';
 import type { Moves } from './moves.ts';
 import type { CatalogChange } from './node.ts';
 import type { Binding } from './outcome.ts';
+import { RecoveredCopies, type RecoveredCopiesPorts } from './recovered-copies.ts';
 import { noSuchDatabase, notHere, outcomeUnknown, titleOf } from './refusals.ts';
-import type { Trash } from './trash.ts';
 
-export interface HostingPorts {
-  readonly kv: KvStore;
-  readonly machines: Machines;
+export interface HostingPorts extends RecoveredCopiesPorts {
+  readonly catalog: () => CatalogMachine;
   readonly moves: Moves;
-  readonly lifecycle: Lifecycle;
-  readonly trash: Trash;
-  readonly feed: LogFeed;
-  readonly limits: CoreLimits;
-  readonly monotonicMs: () => number;
   /** A group was closed; it is stepped no more. */
   readonly closed: (group: Group) => void;
-  /** The rows of a copy are in the store. */
-  readonly begun: (binding: Binding) => void;
 }
 
 export class Hosting {
   readonly #ports: HostingPorts;
 
+  readonly recoveries: RecoveredCopies;
+
   constructor(ports: HostingPorts) {
     this.#ports = ports;
+    this.recoveries = new RecoveredCopies(ports);
   }
 
   /** Puts what a change of the catalog means into the turn that applies it. */
@@ -70,13 +61,16 @@ export class Hosting {
     const { feed, trash, limits, monotonicMs } = this.#ports;
     for (const group of ended) feed.tombstone(group, () => trash.add(group, monotonicMs() + limits.trashDelayMs));
     for (const binding of begun) if (this.#ports.lifecycle.arrive(binding)) this.#ports.begun(binding);
+    this.recoveries.advance();
   }
 
   /** Knows a database that an earlier process has left, and whether its copy has yet to begin. */
   admit(binding: Binding, isLogged: boolean): void {
     const { kv, machines, lifecycle, trash } = this.#ports;
-    const { group } = binding;
-    const hasRows = binding.placement === 0 || isLogged || machines.markOf(kv, group) !== undefined;
+    const { group, recovery } = binding;
+    const isMade = this.recoveries.isMadeHere(binding);
+    const hasRows = (!isMade && (binding.placement === 0 || isLogged)) || machines.markOf(kv, group) !== undefined;
+    if (isMade && !hasRows) this.recoveries.keepOrigin(binding, recovery && lifecycle.logOf(recovery.group));
     lifecycle.await(binding);
     if (lifecycle.own(binding) !== undefined && hasRows && !trash.has(group)) lifecycle.arrive(binding);
   }
@@ -90,7 +84,7 @@ export class Hosting {
   async cleared(group: GroupId): Promise<void> {
     const { kv, machines, lifecycle } = this.#ports;
     const binding = lifecycle.awaitedOf(group);
-    if (binding === undefined) return;
+    if (binding === undefined || this.recoveries.isMadeHere(binding)) return;
     const batch = kv.batch();
     machines.createDatabase(kv, binding, membershipOf(binding.founders)).flushInto(batch);
     await kv.write(batch, { sync: true });
@@ -100,20 +94,28 @@ export class Hosting {
   #begin(binding: Binding, turn: ApplyTurn): void {
     const { kv, machines, lifecycle, trash } = this.#ports;
     lifecycle.await(binding);
-    if (lifecycle.own(binding) === undefined || trash.has(binding.group)) return;
+    const isLater = trash.has(binding.group) || this.recoveries.isMadeHere(binding);
+    if (lifecycle.own(binding) === undefined || isLater) return;
     machines.createDatabase(kv, binding, membershipOf(binding.founders)).flushInto(turn.batch);
     turn.begun.push(binding);
   }
 
   #end({ kind, binding }: Exclude<CatalogChange, { readonly kind: 'registered' | 'raised' }>, turn: ApplyTurn): void {
-    const { lifecycle, trash, closed } = this.#ports;
+    const { lifecycle, trash, closed, catalog } = this.#ports;
     const { group, replicas } = binding;
     const title = titleOf(binding.name);
-    trash.mark(turn.batch, group);
-    turn.ended.push(group);
+    const named = kind === 'deleted' ? catalog().lookup(binding.name) : undefined;
+    const next = named?.recovery?.group === group ? named : undefined;
+    if (next !== undefined && lifecycle.isHere(group) && this.recoveries.isMadeHere(next)) {
+      this.recoveries.keepOrigin(next, lifecycle.logOf(group));
+    } else {
+      trash.mark(turn.batch, group);
+      turn.ended.push(group);
+    }
+    this.recoveries.giveUp(binding, turn);
     const open =
       kind === 'deleted'
-        ? lifecycle.remove(group, noSuchDatabase(title))
+        ? lifecycle.remove(group, noSuchDatabase(title), next === undefined ? undefined : outcomeUnknown(title))
         : lifecycle.remove(group, notHere(title, { group, nodes: lifecycle.nodesOf(replicas) }), outcomeUnknown(title));
     if (open !== undefined) closed(open);
   }

@@ -113,6 +113,7 @@ export {
   type Upkeep,
 } from './placement.ts';
 export { type Placing, planPlacements } from './placement-plan.ts';
+export type { HeldCopy, RecoveredDatabase, RecoveryOrder } from './recover-order.ts';
 export { type SnapshotObserver, unobservedSnapshots } from './snapshot-observer.ts';
 export { spreadOver } from './spread.ts';
 export { type NodeOptions, startNode } from './start-node.ts';

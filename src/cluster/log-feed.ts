@@ -7,7 +7,7 @@
  */
 import type { GroupId } from '#base';
 import type { Entry, Input, Persist, Persisted, Snapshot } from '#raft';
-import { type BatchId, type LogWriter, RecordWriter } from '#storage';
+import { type BatchId, type LogWriter, RecordWriter, type RecoveredGroup } from '#storage';
 import { Fifo } from './fifo.ts';
 import type { Group } from './group.ts';
 import type { DurableMark } from './machine.ts';
@@ -60,6 +60,13 @@ export class LogFeed {
   /** As `begin`, of a group that is not open. */
   restart(group: GroupId, mark: DurableMark): void {
     this.#writer.logStart(group, mark);
+  }
+
+  /** Begins the log of a group that is not open, behind a state that is durable in the store, with these entries. */
+  found({ group, hardState, checkpoint, entries }: RecoveredGroup): void {
+    this.#writer.hardState(group, hardState);
+    this.#writer.logStart(group, checkpoint);
+    for (const entry of entries) this.#writer.entry(group, entry, this.#levelOf(group, entry));
   }
 
   /** Ends a group in the log, and says when that is durable. Nothing of this copy may be persisted afterwards (C4). */

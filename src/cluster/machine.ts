@@ -68,6 +68,7 @@ export interface KeyRange {
 
 export interface CatalogMachine extends Machine {
   list(): readonly Binding[];
+  lookup(name: string): Binding | undefined;
   nodes(): readonly RegisteredNode[];
   /** Of the cluster: what may be written. */
   readonly level: number;
@@ -98,6 +99,15 @@ export interface Machines {
    * makes each change durable before the next.
    */
   rebuild(kv: KvStore, group: GroupId, durable: DurableMark): Promise<void>;
+  /** The revision that the store has of a database, with its chain hash; undefined when it has no such database. */
+  standingOf(kv: KvReader, group: GroupId): { readonly revision: Revision; readonly chainHash: Uint8Array } | undefined;
+  /**
+   * Copies every row of the group that a recovered database goes on from, but for the applied row, to the group of that
+   * database. False when `goesOn` said no in between.
+   */
+  copyOrigin(kv: KvStore, binding: Binding, goesOn: () => boolean): Promise<boolean>;
+  /** Puts the applied row of a recovered database into the batch: it is there with it. Its other rows are durable. */
+  recoverInto(batch: KvBatch, kv: KvReader, binding: Binding, founders: Membership): void;
   /**
    * The state of a group of this node as it is in the store, for a replica that stands there. As text: why there is none
    * for it.
@@ -127,6 +137,14 @@ export interface Machines {
   }): Uint8Array;
   /** The group's committed membership is what the placement wants it to be. */
   encodePlaced(request: { readonly group: GroupId; readonly placement: number }): Uint8Array;
+  /** The group's database goes on as another instance, with what the node holds of it. */
+  encodeRecover(request: {
+    readonly group: GroupId;
+    readonly databaseId: DatabaseId;
+    readonly node: NodeId;
+    readonly revision: Revision;
+    readonly chainHash: Uint8Array;
+  }): Uint8Array;
   encodeRegister(registration: NodeRegistration): Uint8Array;
   /** The node is to be in this state, if it may come to it. */
   encodeMark(request: { readonly node: NodeId; readonly state: NodeState }): Uint8Array;

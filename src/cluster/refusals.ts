@@ -19,6 +19,7 @@ import type { DiskLevel } from '#storage';
 /** About one sync: what waits now has mostly been written by then. */
 const RETRY_AFTER_MS = 50;
 const DISK_RETRY_AFTER_MS = 5000;
+const RECOVERY_RETRY_AFTER_MS = 1000;
 
 /** What the operator of a removed node can do. */
 export const ANEW = 'a node with an empty data directory joins as a new one';
@@ -146,6 +147,14 @@ export function malformedForward(fault: string): DatabaseError {
 export function notHere(title: Title, holders: GroupHolders): DatabaseError {
   const message = `This node holds no copy of the ${title}; nodes ${holders.nodes.join(', ')} do, send there`;
   return new DatabaseError('not_leader', message, { details: { reason: 'NotReplica', holders } });
+}
+
+/** Its only copy is this node's, and not there yet. */
+export function beingRecovered(title: Title): DatabaseError {
+  const message = `The ${title} was recovered, and its rows are being copied on this node; send again`;
+  return new DatabaseError('unavailable', message, {
+    details: { reason: 'BeingRecovered', retryAfterMs: RECOVERY_RETRY_AFTER_MS },
+  });
 }
 
 /** It became an entry, and then its leader lost the lead: nobody here can tell what became of it. */

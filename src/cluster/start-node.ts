@@ -20,6 +20,7 @@ import type { CatalogMirror, Node } from './node.ts';
 import { observeFront, observeMeasures } from './observer.ts';
 import type { RegisteredNode } from './outcome.ts';
 import { type PeerMeasures, PeerMetrics } from './peer/peer-measures.ts';
+import { logRecoveries } from './recovery-log.ts';
 import { nodeRemoved } from './refusals.ts';
 import { watchSizes } from './size-watch.ts';
 import { watchTables } from './table-watch.ts';
@@ -122,6 +123,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
       await Promise.all([store.close(), guard.close()]);
     },
   });
+  logRecoveries(front, logger);
   forgetRemoved(front.catalog, peers);
   return front;
 }

@@ -45,14 +45,21 @@ export async function startUp(ports: StartupPorts): Promise<void> {
   const behind = openAll(ports, await mendDatabases(ports));
   await ports.until(() => behind.every(({ isSettled }) => isSettled));
   if (lifecycle.awaited.length > 0) await beginAwaited(ports);
+  ports.turn(() => hosting.recoveries.start());
 }
 
 /** Mends every database; returns what opens the groups that have something to do. */
 async function mendDatabases(ports: StartupPorts): Promise<() => readonly (Group | undefined)[]> {
-  const { recovered, catalog, lifecycle, feed } = ports;
-  const plan = await recoverDatabases(ports, recovered, (group) => lifecycle.isHere(group));
-  const groups = catalog.list().map(({ group }) => group);
-  const unlogged = groups.filter((group) => lifecycle.isHere(group) && !recovered.groups.has(group));
+  const { recovered, catalog, lifecycle, feed, hosting } = ports;
+  const { recoveries } = hosting;
+  const isKept = (group: GroupId): boolean => lifecycle.isHere(group) || recoveries.isOrigin(group);
+  const plan = await recoverDatabases(ports, recovered, isKept);
+  // Before the ends of their origins, whose logs they take over.
+  const unbegun = catalog.list().filter(({ group }) => lifecycle.isHere(group) && !recovered.groups.has(group));
+  const begun = unbegun.filter(
+    (each) => each.recovery && recoveries.beginLog(each, lifecycle.logOf(each.recovery.group)),
+  );
+  const unlogged = unbegun.filter((each) => !begun.includes(each)).map(({ group }) => group);
   checkUnlogged(ports.machines, ports.kv, unlogged);
   // A delete that the catalog has only now applied has ended its group itself; a group ends once.
   for (const group of plan.orphans) if (lifecycle.isUntouched(group)) feed.tombstone(group, () => undefined);
@@ -63,7 +70,8 @@ async function mendDatabases(ports: StartupPorts): Promise<() => readonly (Group
   if (ahead.length + plan.restarts.length > 0) await ports.syncStore();
   beginLogs(plan.restarts, feed, lifecycle);
   for (const { group, mark } of ahead) feed.checkpoint(group, mark);
-  return () => [...shared, ...plan.behind].map((group) => lifecycle.touch(group));
+  const open = [...shared, ...plan.behind, ...begun.map(({ group }) => group)];
+  return () => open.map((group) => lifecycle.touch(group));
 }
 
 function openAll({ turn }: StartupPorts, open: () => readonly (Group | undefined)[]): readonly Group[] {

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Address, failure, formatAddress, isNodeId, type NodeId, ok, parseAddress, type Result } from '#base';
 import type { AdminReply, AdminRequest, AskAdmin } from '#cluster';
-import { renderCluster, renderDone, renderFinalized } from './cluster-report.ts';
+import { jsonOf, renderCluster, renderDone, renderFinalized, renderRecovered } from './cluster-report.ts';
 
 // An import of it would also load what it offers lazily, such as the comparison of texts for tests.
 const { parseArgs } = process.getBuiltinModule('node:util');
@@ -17,6 +17,8 @@ const DEFAULT_AT = '127.0.0.1:50052';
 /** Longer than a node takes to ask others. */
 const TIMEOUT_MS = 15_000;
 const LOOK_MS = 1_000;
+const NO_CATALOG =
+  'Databases are recovered by the catalog, which takes most of the nodes that vote there: docs/operations/recovery.md';
 
 const CLUSTER_HELP = `Usage: cairn cluster COMMAND [--at HOST:PORT]
 
@@ -27,6 +29,10 @@ const CLUSTER_HELP = `Usage: cairn cluster COMMAND [--at HOST:PORT]
   recommission NODE                 Keeps a node that is leaving.
   finalize                          Ends an upgrade: new things are written from now on that releases which do not know
                                     them cannot read. Refused when a node still runs such a release.
+  recover DATABASE --from NODE [--accept-revision REVISION]
+                                    Goes on, as another instance, with what one node holds of a database that has lost
+                                    its quorum for good. What only the lost copies had is lost. Without the revision it
+                                    only says what there is.
 
 NODE is the number of a node, as status shows it. --at is the peer address of any node of the cluster, ${DEFAULT_AT}
 unless it is given. --wait waits until a node that leaves is removed. Every command may be repeated.
@@ -72,8 +78,12 @@ async function carryOut({ at, order, isJson, waits }: Asked, { ask, out, err }: 
     out(isJson ? `${JSON.stringify({ level: reply.level })}\n` : renderFinalized(reply.level));
     return 0;
   }
+  if (reply.kind === 'recovered') {
+    out(isJson ? jsonOf(reply.database) : renderRecovered(reply.database));
+    return 0;
+  }
   if (reply.kind !== 'done') {
-    err(`cairn cluster: ${reasonOf(reply, at)}\n`);
+    err(`cairn cluster: ${reply.kind === 'copy' ? 'the answer is malformed' : reasonOf(reply, at, order)}\n`);
     return EXIT_REFUSED;
   }
   out(isJson ? `${JSON.stringify(reply.node, undefined, 2)}\n` : renderDone(reply.node));
@@ -102,23 +112,34 @@ async function awaitRemoval(at: Address, node: NodeId, { ask, out, err }: Cluste
   }
 }
 
-function reasonOf(reply: Extract<AdminReply, { readonly reason: string }>, at: Address): string {
+function reasonOf(
+  reply: Extract<AdminReply, { readonly reason: string }>,
+  at: Address,
+  order: AdminRequest['order'],
+): string {
   if (reply.kind === 'faulty') return reply.reason;
-  return `no answer from ${formatAddress(at)} (${reply.reason}); name the peer address of a running node by --at, and ask again`;
+  if (order.kind === 'recover') return `${unanswered(reply.reason, at)}. ${NO_CATALOG}`;
+  return unanswered(reply.reason, at);
+}
+
+function unanswered(reason: string, at: Address): string {
+  return `no answer from ${formatAddress(at)} (${reason}); name the peer address of a running node by --at, and ask again`;
 }
 
 function readArguments(args: readonly string[]): Result<Asked, readonly string[]> {
   const options = {
+    'accept-revision': { type: 'string' },
     at: { type: 'string' },
     by: { type: 'string' },
+    from: { type: 'string' },
     json: { type: 'boolean' },
     wait: { type: 'boolean' },
   } as const;
   try {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
-    const { at = DEFAULT_AT, by, json: isJson = false, wait: waits = false } = values;
+    const { at = DEFAULT_AT, json: isJson = false, wait: waits = false } = values;
     const faults: string[] = [];
-    const order = readOrder(positionals, by, faults);
+    const order = readOrder(positionals, values, faults);
     const address = parseAddress(at);
     if (address === undefined) faults.push(`--at is ${JSON.stringify(at)}; it must be host:port`);
     if (order === undefined || address === undefined || faults.length > 0) return failure(faults);
@@ -128,13 +149,23 @@ function readArguments(args: readonly string[]): Result<Asked, readonly string[]
   }
 }
 
+/** What belongs to some commands only. */
+interface OrderOptions {
+  readonly by?: string;
+  readonly from?: string;
+  readonly 'accept-revision'?: string;
+}
+
 function readOrder(
   [command, text, ...more]: readonly string[],
-  by: string | undefined,
+  { by, ...recovery }: OrderOptions,
   faults: string[],
 ): AdminRequest['order'] | undefined {
   if (more.length > 0) faults.push(`${JSON.stringify(more.join(' '))} is one word too many`);
   if (by !== undefined && command !== 'replace') faults.push('--by is only for replace');
+  if (command === 'recover') return readRecovery(text, recovery, faults);
+  if (recovery.from !== undefined) faults.push('--from is only for recover');
+  if (recovery['accept-revision'] !== undefined) faults.push('--accept-revision is only for recover');
   if (command === 'status') {
     if (text !== undefined) faults.push('status is asked for the whole cluster, not for a node');
     return { kind: 'describe' };
@@ -145,7 +176,7 @@ function readOrder(
   }
   if (command !== 'decommission' && command !== 'replace' && command !== 'recommission') {
     faults.push(
-      `${JSON.stringify(command ?? '')} is no command; there are status, decommission, replace, recommission, finalize`,
+      `${JSON.stringify(command ?? '')} is no command; there are status, decommission, replace, recommission, finalize, recover`,
     );
     return undefined;
   }
@@ -153,6 +184,19 @@ function readOrder(
   if (command !== 'replace') return node && { kind: command, node };
   const successor = by === undefined ? undefined : readNode(by, '--by', faults);
   return node && { kind: command, node, by: successor };
+}
+
+function readRecovery(
+  name: string | undefined,
+  { from, 'accept-revision': accepted }: Omit<OrderOptions, 'by'>,
+  faults: string[],
+): AdminRequest['order'] | undefined {
+  if (name === undefined) faults.push('recover is asked for a database; status shows their names');
+  const node = readNode(from, '--from', faults);
+  const isRevision = accepted === undefined || (/^\d+$/.test(accepted) && Number.isSafeInteger(Number(accepted)));
+  if (!isRevision) faults.push(`--accept-revision is ${JSON.stringify(accepted)}; it must be a revision`);
+  if (name === undefined || node === undefined) return undefined;
+  return { kind: 'recover', name, from: node, acceptRevision: accepted === undefined ? undefined : Number(accepted) };
 }
 
 function readNode(text: string | undefined, what: string, faults: string[]): NodeId | undefined {

@@ -1,6 +1,6 @@
 /** What `cairn cluster` prints. */
-import { formatAddress } from '#base';
-import type { ClusterDescription, RegisteredNode } from '#cluster';
+import { formatAddress, toHex } from '#base';
+import type { ClusterDescription, RecoveredDatabase, RegisteredNode } from '#cluster';
 
 type Database = ClusterDescription['databases'][number];
 
@@ -62,6 +62,18 @@ function levelLine({ level, nodes }: ClusterDescription): readonly string[] {
   const next =
     lowest < highest ? `some nodes know level ${highest}, others ${lowest}` : 'cairn cluster finalize raises it';
   return [`level ${level}; ${next}`];
+}
+
+export function renderRecovered({ name, databaseId, before, node, revision, chainHash }: RecoveredDatabase): string {
+  return [
+    `${name} is recovered: it means ${databaseId} now, and goes on from revision ${revision}, which node ${node} holds`,
+    `its chain hash is ${toHex(chainHash)}; ${before} is given up wherever it is`,
+    '',
+  ].join('\n');
+}
+
+export function jsonOf(database: RecoveredDatabase): string {
+  return `${JSON.stringify({ ...database, chainHash: toHex(database.chainHash) }, undefined, 2)}\n`;
 }
 
 /** What needs somebody's attention first. */

@@ -43,7 +43,7 @@ export type {
 export { type Entry, type EntryId, ORIGIN, type Snapshot } from './entry.ts';
 export type { EntriesLoaded, Input, InputKind, Persisted } from './input.ts';
 export { checkState } from './invariants.ts';
-export { lastId } from './log.ts';
+export { entriesOf, lastId } from './log.ts';
 export { everybody, isAt, isJoint, type Membership, membershipOf, type Target } from './membership.ts';
 export { decodeMembership, encodeMembership } from './membership-bytes.ts';
 export { changeInTheWay, type Standing, standingOf } from './membership-change.ts';

@@ -76,6 +76,11 @@ export function slice(log: Log, from: number, to: number): readonly Entry[] {
   return parts;
 }
 
+/** Everything that is in memory. */
+export function entriesOf(log: Log): readonly Entry[] {
+  return slice(log, log.base.index + 1, lastId(log).index + 1);
+}
+
 /** Marks everything up to `index` as durable; a lower index changes nothing. */
 export function markPersisted(log: Log, index: LogIndex): Log {
   return index <= log.persisted ? log : { ...log, persisted: index };

@@ -4,7 +4,7 @@
  * ```
  * number     applied here? ── no ──> wait readWaitMs ── still not ──> ask the leader ── beyond ──> RevisionNotFound
  * latest     read index: the leader's latest, applied here
- * cached     whatever this node has answered, applied here
+ * cached     whatever this node has answered, applied here; of a recovered instance at least what it was recovered with
  * ```
  * A name that means nothing here, or an instance that is gone, is asked of the catalog's leader before anybody is told so (V9).
  * An answer may be ahead of its rows; a read that must show it waits until they can be read.
@@ -55,6 +55,9 @@ export async function cachedRevision(
   binding: Binding,
 ): Promise<Revision> {
   const { node } = context;
+  const begun = binding.recovery?.revision;
+  // What it was recovered with is on its way here.
+  if (begun !== undefined && node.answered(binding.group) < begun) await untilApplied(context, signal, binding, begun);
   const revision = node.answered(binding.group);
   if (node.applied(binding.group) < revision) await waitForRevision(context, { signal, binding, revision });
   return node.applied(binding.group);

@@ -3,20 +3,34 @@
  * description is put together from what all nodes say. What was passed on is not passed on again.
  */
 import type { Address, NodeId } from '#base';
+import type { DatabaseRecoveries, RecoveryAnswer } from '../database-recoveries.ts';
 import type { NodeOrder } from '../decommission.ts';
 import { type ClusterDescription, together } from '../describe.ts';
 import type { FinalizeAnswer, FinalizeOrder } from '../levels.ts';
 import type { OrderAnswer } from '../node-orders.ts';
+import type { HeldCopy, RecoveryOrder } from '../recover-order.ts';
 
 export interface AdminRequest {
-  readonly order: NodeOrder | FinalizeOrder | { readonly kind: 'describe' };
+  readonly order:
+    | NodeOrder
+    | FinalizeOrder
+    | RecoveryOrder
+    | { readonly kind: 'describe' }
+    /** What the node that is asked holds of a database. */
+    | { readonly kind: 'copy'; readonly name: string };
   /** By another node: it is answered by this one alone. */
   readonly isPassedOn: boolean;
 }
 
 export type AdminReply =
-  | Exclude<OrderAnswer | FinalizeAnswer, { readonly kind: 'elsewhere' }>
-  | { readonly kind: 'described'; readonly cluster: ClusterDescription };
+  | Exclude<OrderAnswer | FinalizeAnswer | RecoveryAnswer, { readonly kind: 'elsewhere' }>
+  | { readonly kind: 'described'; readonly cluster: ClusterDescription }
+  | {
+      readonly kind: 'copy';
+      readonly clusterId: string;
+      readonly node: NodeId;
+      readonly copy: HeldCopy | undefined;
+    };
 
 /** Asks one node. Whoever cannot be reached, or does not answer in time, is `later`. */
 export type AskAdmin = (address: Address, request: AdminRequest, timeoutMs: number) => Promise<AdminReply>;
@@ -30,6 +44,7 @@ export interface AdministrationPorts {
 /** What is needed of a core. */
 export interface AdministeredCore {
   order(order: NodeOrder | FinalizeOrder): Promise<OrderAnswer | FinalizeAnswer>;
+  readonly recoveries: Pick<DatabaseRecoveries, 'copyOf' | 'recover'>;
   describe(): Omit<ClusterDescription, 'clusterId'>;
 }
 
@@ -47,11 +62,40 @@ export function administration({ core, ask }: AdministrationPorts, clusterId: st
       const own = { ...administered.describe(), clusterId };
       return { kind: 'described', cluster: isPassedOn ? own : await fromAll(own, ask) };
     }
-    const answer = await administered.order(order);
+    if (order.kind === 'copy') {
+      const { node } = administered.describe();
+      return { kind: 'copy', clusterId, node, copy: administered.recoveries.copyOf(order.name) };
+    }
+    const answer =
+      order.kind === 'recover'
+        ? await recover(administered, order, { ask, clusterId })
+        : await administered.order(order);
     if (answer.kind !== 'elsewhere') return answer;
     if (isPassedOn) return { kind: 'later', reason: 'another node leads the catalog by now' };
     return ask(answer.leader, { order, isPassedOn: true }, ORDER_TIMEOUT_MS);
   };
+}
+
+/** Whoever leads the catalog decides, by what all nodes say that answer. */
+async function recover(
+  administered: AdministeredCore,
+  order: RecoveryOrder,
+  { ask, clusterId }: { readonly ask: AskAdmin; readonly clusterId: string },
+): Promise<RecoveryAnswer> {
+  const { recoveries } = administered;
+  const { node, catalogLeader, nodes } = administered.describe();
+  if (catalogLeader !== node) return recoveries.recover({ ...order, copies: [] });
+  const others = nodes.filter((each) => each.node !== node && each.state !== 'removed' && each.peer.port !== 0);
+  const request = { order: { kind: 'copy', name: order.name }, isPassedOn: true } as const;
+  const heard = await Promise.all(
+    others.map(async (other) => {
+      const reply = await ask(other.peer, request, DESCRIBE_TIMEOUT_MS);
+      const isIt = reply.kind === 'copy' && reply.node === other.node && reply.clusterId === clusterId;
+      return isIt ? reply.copy : undefined;
+    }),
+  );
+  const copies = [recoveries.copyOf(order.name), ...heard].filter((copy) => copy !== undefined);
+  return recoveries.recover({ ...order, copies });
 }
 
 async function fromAll(own: ClusterDescription, ask: AskAdmin): Promise<ClusterDescription> {

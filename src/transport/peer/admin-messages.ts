@@ -5,17 +5,16 @@
 import {
   type ByteWriter,
   beginMessage,
-  decodeUtf8,
   isDatabaseId,
   isGroupId,
   isNodeId,
-  type NodeId,
-  ProtoReader,
   ByteWriter as Writer,
   writeTextField,
   writeVarintField,
 } from '#base';
 import type { AdminReply, AdminRequest, ClusterDescription, NodeOrder, RegisteredNode } from '#cluster';
+import { nodeOrNone, readFields } from './admin-fields.ts';
+import { readRecoveryOrder, writeRecoveryOrder } from './recovery-messages.ts';
 
 /** The methods, and the order that each stands for. */
 export const ADMIN_METHODS = {
@@ -24,17 +23,18 @@ export const ADMIN_METHODS = {
   replace: '/cairn.admin.v1.ClusterAdmin/ReplaceNode',
   recommission: '/cairn.admin.v1.ClusterAdmin/RecommissionNode',
   finalize: '/cairn.admin.v1.ClusterAdmin/FinalizeUpgrade',
+  recover: '/cairn.admin.v1.ClusterAdmin/RecoverDatabase',
+  copy: '/cairn.admin.v1.ClusterAdmin/DescribeCopy',
 } as const;
 
 export type AdminMethod = keyof typeof ADMIN_METHODS;
 
+const COPY_OF = { NAME: 1 } as const;
 const ORDER = { NODE: 1, BY: 2, IS_PASSED_ON: 15 } as const;
 const CLUSTER = { CLUSTER_ID: 1, NODE: 2, CATALOG_LEADER: 3, NODES: 4, DATABASES: 5, LEVEL: 6 } as const;
 const STATES = ['active', 'leaving', 'removed'] as const;
 const ROLES = ['none', 'voter', 'learner'] as const;
 const STANDINGS = ['silent', 'behind', 'ready'] as const;
-const WIRE_TYPES = 8;
-const LENGTH_DELIMITED = 2;
 
 type DescribedNode = ClusterDescription['nodes'][number];
 type DescribedDatabase = ClusterDescription['databases'][number];
@@ -42,7 +42,9 @@ type DescribedMember = DescribedDatabase['members'][number];
 
 export function writeAdminRequest({ order, isPassedOn }: AdminRequest): Buffer {
   const writer = new Writer();
-  if (order.kind !== 'describe' && order.kind !== 'finalize') writeVarintField(writer, ORDER.NODE, order.node);
+  if (order.kind === 'recover') writeRecoveryOrder(writer, order);
+  else if (order.kind === 'copy') writeTextField(writer, COPY_OF.NAME, order.name);
+  else if (order.kind !== 'describe' && order.kind !== 'finalize') writeVarintField(writer, ORDER.NODE, order.node);
   if (order.kind === 'replace' && order.by !== undefined) writeVarintField(writer, ORDER.BY, order.by);
   if (isPassedOn) writeVarintField(writer, ORDER.IS_PASSED_ON, 1);
   return Buffer.from(writer.view());
@@ -54,6 +56,11 @@ export function readAdminRequest(method: AdminMethod, message: Uint8Array): Admi
   if (fields === undefined) return 'the request is malformed';
   const isPassedOn = fields.number(ORDER.IS_PASSED_ON) === 1;
   if (method === 'describe' || method === 'finalize') return { order: { kind: method }, isPassedOn };
+  if (method === 'copy') return { order: { kind: 'copy', name: fields.text(COPY_OF.NAME) }, isPassedOn };
+  if (method === 'recover') {
+    const recovery = readRecoveryOrder(message);
+    return typeof recovery === 'string' ? recovery : { order: recovery, isPassedOn };
+  }
   const [node, by] = [fields.number(ORDER.NODE), fields.number(ORDER.BY)];
   if (!isNodeId(node)) return `${node} is no number of a node; DescribeCluster lists them`;
   const order: NodeOrder =
@@ -209,62 +216,6 @@ function writeMessage(writer: ByteWriter, field: number, write: () => void): voi
   writer.endLength(mark);
 }
 
-function nodeOrNone(value: number): NodeId | undefined {
-  return isNodeId(value) ? value : undefined;
-}
-
 function isThere<Value>(value: Value | undefined): value is Value {
   return value !== undefined;
-}
-
-/** The fields of a message by their numbers; unpacked numbers and byte ranges, as this file writes them. */
-class Fields {
-  readonly #numbers = new Map<number, number[]>();
-  readonly #bytes = new Map<number, Uint8Array[]>();
-
-  addNumber(field: number, value: number): void {
-    const list = this.#numbers.get(field);
-    if (list === undefined) this.#numbers.set(field, [value]);
-    else list.push(value);
-  }
-
-  addBytes(field: number, value: Uint8Array): void {
-    const list = this.#bytes.get(field);
-    if (list === undefined) this.#bytes.set(field, [value]);
-    else list.push(value);
-  }
-
-  /** The last one; 0 when there is none. */
-  number(field: number): number {
-    return this.#numbers.get(field)?.at(-1) ?? 0;
-  }
-
-  numbers(field: number): readonly number[] {
-    return this.#numbers.get(field) ?? [];
-  }
-
-  text(field: number): string {
-    const bytes = this.#bytes.get(field)?.at(-1);
-    return (bytes && decodeUtf8(bytes)) ?? '';
-  }
-
-  messages(field: number): readonly Uint8Array[] {
-    return this.#bytes.get(field) ?? [];
-  }
-}
-
-/** Undefined when the bytes are no message. */
-function readFields(bytes: Uint8Array): Fields | undefined {
-  const reader = new ProtoReader(bytes);
-  const fields = new Fields();
-  while (!reader.done) {
-    const tag = reader.tag();
-    const field = Math.floor(tag / WIRE_TYPES);
-    if (tag % WIRE_TYPES === LENGTH_DELIMITED) {
-      const start = reader.lengthDelimited();
-      fields.addBytes(field, bytes.subarray(start, reader.at));
-    } else if (tag % WIRE_TYPES === 0) fields.addNumber(field, reader.varint());
-    else reader.skipField(tag);
-  }
-  return reader.failed ? undefined : fields;
 }

@@ -12,6 +12,7 @@ import {
   writeDone,
   writeFinalized,
 } from './admin-messages.ts';
+import { readCopy, readRecovered, writeCopy, writeRecovered } from './recovery-messages.ts';
 
 /** Answers an operator. Never rejects. */
 export type Administer = (request: AdminRequest) => Promise<AdminReply>;
@@ -25,10 +26,7 @@ export function addAdminMethods(server: Server, administer: Administer): void {
         return;
       }
       void administer(request).then(
-        (reply) =>
-          reply.kind === 'done' || reply.kind === 'described' || reply.kind === 'finalized'
-            ? respond(null, reply)
-            : respond({ code: codeOf(reply), details: reply.reason }),
+        (reply) => ('reason' in reply ? respond({ code: codeOf(reply), details: reply.reason }) : respond(null, reply)),
         (error: Error) => respond({ code: status.INTERNAL, details: error.message }),
       );
     };
@@ -50,6 +48,8 @@ export function replyOf(
 
 export function readReply(method: AdminMethod, bytes: Buffer): AdminReply | undefined {
   if (method === 'finalize') return readFinalized(bytes);
+  if (method === 'recover') return readRecovered(bytes);
+  if (method === 'copy') return readCopy(bytes);
   if (method !== 'describe') return readDone(bytes);
   const cluster = readDescription(bytes);
   return cluster && { kind: 'described', cluster };
@@ -58,6 +58,8 @@ export function readReply(method: AdminMethod, bytes: Buffer): AdminReply | unde
 function writeReply(reply: AdminReply): Buffer {
   if (reply.kind === 'done') return writeDone(reply.node);
   if (reply.kind === 'finalized') return writeFinalized(reply.level);
+  if (reply.kind === 'recovered') return writeRecovered(reply.database);
+  if (reply.kind === 'copy') return writeCopy(reply);
   return reply.kind === 'described' ? writeDescription(reply.cluster) : Buffer.alloc(0);
 }
 

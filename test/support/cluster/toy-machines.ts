@@ -158,6 +158,10 @@ export const toyMachines: Machines = {
   encodeDelete: (request) => payload(KIND.delete, JSON.stringify(request)),
   encodePlace: (request) => payload(KIND.place, JSON.stringify(request)),
   encodePlaced: (request) => payload(KIND.place, JSON.stringify(request)),
+  standingOf: () => undefined,
+  copyOrigin: unrecovered,
+  recoverInto: unrecovered,
+  encodeRecover: unrecovered,
   encodeRegister: (registration) => payload(KIND.register, JSON.stringify(registration)),
   encodeRaise: (request) => payload(KIND.raise, JSON.stringify(request)),
   encodeMark: (request) => payload(KIND.mark, JSON.stringify(request)),
@@ -332,6 +336,10 @@ class ToyCatalog implements CatalogMachine {
     return this.#row.bindings;
   }
 
+  lookup(name: string): Binding | undefined {
+    return this.#row.bindings.find((binding) => binding.name === name);
+  }
+
   nodes(): readonly RegisteredNode[] {
     return this.#row.nodes;
   }
@@ -420,6 +428,11 @@ class ToyCatalog implements CatalogMachine {
     this.#row = { ...this.#row, bindings: this.#row.bindings.filter((each) => each !== bound) };
     return { kind: 'deleted', binding: bound };
   }
+}
+
+/** Recoveries are tried with the real machines. */
+function unrecovered(): never {
+  throw new Error('A toy is not recovered');
 }
 
 function first(membership: Membership): HeldMembership {

@@ -1,7 +1,7 @@
 // Goal: an operator who types something gets what was asked for, or a sentence that says what is wrong, and an exit code
 // that a script can read. Method: the command, with answers made up.
 import { describe, expect, it } from 'vitest';
-import { LEVELS, toDatabaseId, toGroupId, toNodeId } from '#base';
+import { LEVELS, toDatabaseId, toGroupId, toNodeId, toRevision } from '#base';
 import type { AdminReply, AdminRequest, ClusterDescription, NodeState } from '#cluster';
 import { clusterCommand } from '../../../src/main/cluster-command.ts';
 
@@ -127,6 +127,40 @@ shop      1 2             1       3    settled
     expect((await run('status', at(2, 2, 2))).out).toContain('\nlevel 1; cairn cluster finalize raises it\n');
   });
 
+  it.each([
+    ['recover shop --from 3', undefined],
+    ['recover shop --from 3 --accept-revision 0', 0],
+    ['recover shop --from=3 --accept-revision=812', 812],
+  ])('%s asks for it, and says what the name means now', async (line, acceptRevision) => {
+    const shop = {
+      name: 'shop',
+      databaseId: toDatabaseId('0198c0de-0000-7000-8000-000000000001'),
+      before: toDatabaseId('0198c0de-0000-7000-8000-000000000002'),
+      node: toNodeId(3),
+      revision: toRevision(812),
+      chainHash: new Uint8Array(32).fill(0xab),
+    };
+    const { code, out, asked } = await run(line, { kind: 'recovered', database: shop });
+    const order = { kind: 'recover', name: 'shop', from: 3, acceptRevision };
+    expect(asked.map(([, request]) => request)).toEqual([{ order, isPassedOn: false }]);
+    const hash = 'ab'.repeat(32);
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: `shop is recovered: it means 0198c0de-0000-7000-8000-000000000001 now, and goes on from revision 812, which node 3 holds
+its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wherever it is
+`,
+    });
+    const json = await run(`${line} --json`, { kind: 'recovered', database: shop });
+    expect(JSON.parse(json.out)).toEqual({ ...shop, chainHash: hash });
+  });
+
+  it('says that nothing can be recovered without the catalog', async () => {
+    const { code, err } = await run('recover shop --from 3', { kind: 'later', reason: 'the catalog has no leader' });
+    expect(code).toBe(1);
+    expect(err).toContain('the catalog has no leader');
+    expect(err).toContain('docs/operations/recovery.md');
+  });
+
   it('says why it is refused, with exit code 1', async () => {
     const { code, err } = await run('decommission 3', { kind: 'faulty', code: 'failed_precondition', reason: 'no' });
     expect({ code, err }).toEqual({ code: 1, err: 'cairn cluster: no\n' });
@@ -160,6 +194,11 @@ shop      1 2             1       3    settled
     ['decommission 3 4', '"4" is one word too many'],
     ['decommission 3 --by 4', '--by is only for replace'],
     ['replace 3 --by x', '--by: "x" is not its number'],
+    ['recover --from 3', 'recover is asked for a database'],
+    ['recover shop', '--from: "" is not its number'],
+    ['recover shop --from 3 --accept-revision 1e3', '--accept-revision is "1e3"; it must be a revision'],
+    ['status --from 3', '--from is only for recover'],
+    ['status --accept-revision 3', '--accept-revision is only for recover'],
     ['status 3', 'status is asked for the whole cluster'],
     ['finalize 3', 'finalize is asked for the whole cluster'],
     ['status --at nowhere', '--at is "nowhere"; it must be host:port'],

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { loadSync } from '@grpc/proto-loader';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toDatabaseId, toGroupId, toNodeId } from '#base';
-import type { AdminRequest, ClusterDescription } from '#cluster';
+import { replicaOf, toDatabaseId, toGroupId, toLogIndex, toNodeId, toRevision, toTerm } from '#base';
+import type { AdminReply, AdminRequest, ClusterDescription } from '#cluster';
 import {
   ADMIN_METHODS,
   readAdminRequest,
@@ -17,6 +17,8 @@ import {
   writeDone,
   writeFinalized,
 } from '../../../../src/transport/peer/admin-messages.ts';
+import { readReply } from '../../../../src/transport/peer/admin-methods.ts';
+import { writeCopy, writeRecovered } from '../../../../src/transport/peer/recovery-messages.ts';
 import { CLUSTER, placeOf } from '../../../support/peer-nodes.ts';
 
 const NODE: ClusterDescription['nodes'][number] = {
@@ -64,6 +66,33 @@ const DESCRIPTION: ClusterDescription = {
   ],
 };
 
+const COPY_REPLY: Extract<AdminReply, { readonly kind: 'copy' }> = {
+  kind: 'copy',
+  clusterId: CLUSTER,
+  node: toNodeId(3),
+  copy: {
+    replica: replicaOf(toNodeId(2), 7),
+    group: toGroupId(9),
+    revision: toRevision(2 ** 40),
+    chainHash: new Uint8Array(32).fill(7),
+    last: { index: toLogIndex(2 ** 41), term: toTerm(3) },
+    unapplied: 5,
+    voters: { incoming: [replicaOf(toNodeId(1))], outgoing: [replicaOf(toNodeId(2), 7), replicaOf(toNodeId(4))] },
+    leader: toNodeId(2),
+  },
+};
+const RECOVERED_REPLY: Extract<AdminReply, { readonly kind: 'recovered' }> = {
+  kind: 'recovered',
+  database: {
+    name: 'shop',
+    databaseId: toDatabaseId('0198c0de-0000-7000-8000-000000000001'),
+    before: toDatabaseId('0198c0de-0000-7000-8000-000000000002'),
+    node: toNodeId(3),
+    revision: toRevision(2 ** 40),
+    chainHash: new Uint8Array(32).fill(7),
+  },
+};
+const REPLIES = [COPY_REPLY, { ...COPY_REPLY, copy: undefined }, RECOVERED_REPLY] as const;
 const ORDERS: readonly AdminRequest['order'][] = [
   { kind: 'describe' },
   { kind: 'decommission', node: toNodeId(3) },
@@ -71,6 +100,9 @@ const ORDERS: readonly AdminRequest['order'][] = [
   { kind: 'replace', node: toNodeId(3), by: undefined },
   { kind: 'replace', node: toNodeId(3), by: toNodeId(4) },
   { kind: 'finalize' },
+  { kind: 'copy', name: 'shop' },
+  { kind: 'recover', name: 'shop', from: toNodeId(3), acceptRevision: undefined },
+  { kind: 'recover', name: 'shop', from: toNodeId(3), acceptRevision: 0 },
 ];
 
 describe('an AdminRequest', () => {
@@ -113,6 +145,25 @@ describe('an AdminReply', () => {
     expect(readFinalized(Uint8Array.of(8, 0x80))).toBeUndefined();
   });
 
+  it.each(REPLIES)('of a recovery arrives as it was said: $kind', (reply) => {
+    const bytes = reply.kind === 'copy' ? writeCopy(reply) : writeRecovered(reply.database);
+    expect(readReply(reply.kind === 'copy' ? 'copy' : 'recover', bytes)).toEqual(reply);
+  });
+
+  it('of a recovery is undefined, and never an error, when it is any other bytes', () => {
+    const [whole] = REPLIES;
+    if (whole?.kind !== 'copy') throw new Error('It is the first');
+    const intact = writeCopy(whole);
+    for (let at = 0; at < intact.length; at += 1) {
+      for (const flip of [1, 0x80, 0xff]) {
+        const damaged = Buffer.from(intact.with(at, (intact[at] ?? 0) ^ flip));
+        expect(() => [readReply('copy', damaged), readReply('recover', damaged)]).not.toThrow();
+      }
+    }
+    expect(readReply('copy', Buffer.alloc(0))).toBeUndefined();
+    expect(readReply('recover', Buffer.alloc(0))).toBeUndefined();
+  });
+
   it('is what the published file says', () => {
     const file = join(import.meta.dirname, '../../../../proto/cairn/admin/v1/admin.proto');
     const service = loadSync(file, { longs: Number, enums: String, defaults: true })['cairn.admin.v1.ClusterAdmin'];
@@ -150,6 +201,13 @@ describe('an AdminReply', () => {
         { name: 'empty', nodes: [1], isSettled: true, leader: 0 },
       ],
     });
+    const said = service['DescribeCopy']?.responseDeserialize(writeCopy(COPY_REPLY));
+    const copy = { replica: 2 ** 21 + 7, revision: 2 ** 40, lastIndex: 2 ** 41, voters: [2 ** 20], leader: 2 };
+    expect(said).toMatchObject({ clusterId: CLUSTER, node: 3, copy: { ...copy, group: 9, unapplied: 5 } });
+    const recovered = service['RecoverDatabase']?.responseDeserialize(writeRecovered(RECOVERED_REPLY.database));
+    expect(recovered).toMatchObject({ name: 'shop', node: 3, revision: 2 ** 40, databaseId: expect.any(String) });
+    const recovery = service['RecoverDatabase']?.requestSerialize({ name: 'shop', from: 3, acceptRevision: 0 });
+    expect(readAdminRequest('recover', recovery ?? Buffer.alloc(0))).toEqual({ order: ORDERS[8], isPassedOn: false });
     const asked = service['ReplaceNode']?.requestSerialize({ node: 3, by: 4 }) ?? Buffer.alloc(0);
     expect(readAdminRequest('replace', asked)).toEqual({ order: ORDERS[4], isPassedOn: false });
   });

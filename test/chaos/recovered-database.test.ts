@@ -1,0 +1,134 @@
+// Goal: when two of the three nodes that hold a database are gone with their disks, an operator can go on with the third: all
+// that it had is there, under another id, it is written again, and gets its copies back; a lost disk that turns up after all
+// serves nothing old (C24, C25). Method: real processes on loopback, killed, and the command of an operator.
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
+import { Direction } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { clusterCommandAt, describedAt } from '../support/cluster-command.ts';
+import { TestClient } from '../support/grpc-client.ts';
+import { event, transaction } from '../support/grpc-requests.ts';
+import { endWithTest, testDir } from '../support/test-scope.ts';
+
+const DATABASE = 'shop';
+const POLL = { timeout: 120_000, interval: 250 };
+const COUNT = 40;
+
+interface Member {
+  readonly process: NodeProcess;
+  readonly client: TestClient;
+}
+
+async function start(dir: string, name: string, seed?: string): Promise<Member> {
+  const place = [`--node-name=${name}`, ...(seed === undefined ? [] : [`--join=${seed}`])];
+  const settings = ['--peer-port=0', '--wal-segment-bytes=4MiB', '--ballast-bytes=0', ...place];
+  const process = await startNode({ dataDir: join(dir, name), settings, onSpawn: endWithTest });
+  const client = new TestClient(process.grpc);
+  onTestFinished(() => client[Symbol.asyncDispose]());
+  return { process, client };
+}
+
+async function write({ client }: Member, id: string): Promise<number> {
+  const request = transaction(DATABASE, [event({ id })], { transactionId: crypto.randomUUID() });
+  const sent = (): Promise<number | undefined> =>
+    client.call('transact', request).then(
+      ({ message }) => message.revision,
+      () => undefined,
+    );
+  await expect.poll(sent, POLL).toBeDefined();
+  return (await client.call('transact', request)).message.revision;
+}
+
+async function idsAt({ client }: Member, revision: number): Promise<readonly string[] | undefined> {
+  const request = { databaseName: DATABASE, startRevision: 0, direction: Direction.DIRECTION_FORWARD, limit: 0 };
+  const metadata = { 'x-min-revision': String(revision) };
+  const reply = await client.collect('scanDatabaseLog', request, { metadata }).catch(() => undefined);
+  return reply?.messages.map(({ id }) => id);
+}
+
+interface Facts {
+  readonly databaseId: string;
+  readonly chainHash: string;
+}
+
+async function factsAt({ client }: Member, revision: number): Promise<Facts | undefined> {
+  const request = { databaseName: DATABASE, revision };
+  const reply = await client.call('fetchDatabaseAtRevision', request).catch(() => undefined);
+  const database = reply?.message.database;
+  return database && { databaseId: database.databaseId, chainHash: database.chainHash.toString('hex') };
+}
+
+/** The nodes that hold the database, once it is where it is to be. */
+async function holders(peer: string): Promise<readonly number[] | undefined> {
+  const [database] = (await describedAt(peer))?.databases ?? [];
+  const isThere = database?.isSettled === true && database.leader !== undefined && database.members.length === 3;
+  return isThere ? database.nodes.toSorted((one, other) => one - other) : undefined;
+}
+
+it('a database of which two copies of three are lost goes on with the third, when an operator says so', {
+  timeout: 600_000,
+}, async () => {
+  const dir = testDir();
+  const members = [await start(dir, 'node-1')];
+  const seed = members[0]?.process.peer ?? '';
+  for (const name of ['node-2', 'node-3', 'node-4', 'node-5']) members.push(await start(dir, name, seed));
+  const voters = async (): Promise<number> =>
+    (await describedAt(seed))?.nodes.filter(({ catalogRole }) => catalogRole === 'voter').length ?? 0;
+  await expect.poll(voters, POLL).toBe(5);
+  const [first] = members;
+  if (first === undefined) throw new Error('There are five');
+  await first.client.send('createDatabase', { databaseName: DATABASE });
+  const ids = Array.from({ length: COUNT }, (_, at) => `event ${at}`);
+  for (const id of ids) await write(first, id);
+  await expect.poll(() => holders(seed), POLL).toBeDefined();
+  const before = await factsAt(first, COUNT);
+  expect(before?.chainHash).toMatch(/^[0-9a-f]{64}$/);
+
+  const held = (await holders(seed)) ?? [];
+  const [left = 0, ...gone] = held.map((node) => node);
+  const leftMember = members[left - 1];
+  const up = members.filter((_, at) => !gone.includes(at + 1));
+  const [asked] = up;
+  if (leftMember === undefined || asked === undefined) throw new Error('There are five');
+  // What a majority has is at the third one, too, as soon as it reads so.
+  await expect.poll(() => idsAt(leftMember, COUNT), POLL).toEqual(ids);
+  for (const node of gone) members[node - 1]?.process.kill('SIGKILL');
+  const at = asked.process.peer;
+  const recover = (...words: readonly string[]): Promise<string> =>
+    clusterCommandAt(at, 'recover', DATABASE, `--from=${left}`, ...words);
+  const refusal = (...words: readonly string[]): Promise<string> =>
+    recover(...words).catch(({ stderr }: { readonly stderr: string }) => stderr);
+  await expect
+    .poll(() => refusal(), POLL)
+    .toContain(`holds revision ${COUNT} of ${DATABASE}, chain hash ${before?.chainHash}`);
+  expect(await refusal()).toContain(`Not heard: nodes ${gone.toSorted((one, other) => one - other).join(', ')}.`);
+  expect(await refusal('--accept-revision=1')).toContain('and not revision 1.');
+  // It is told when nobody can be answered from the instance before any more, also by those who were there just now.
+  const told = (): Promise<string | undefined> => recover(`--accept-revision=${COUNT}`).catch(() => undefined);
+  await expect.poll(told, POLL).toContain(`${DATABASE} is recovered: it means `);
+  expect(await told()).toContain(`its chain hash is ${before?.chainHash}`);
+
+  for (const member of up) {
+    await expect.poll(() => idsAt(member, COUNT), POLL).toEqual(ids);
+    await expect.poll(() => factsAt(member, COUNT), POLL).toMatchObject({ chainHash: before?.chainHash });
+    expect((await factsAt(member, COUNT))?.databaseId).not.toBe(before?.databaseId);
+    await expect.poll(() => member.process.log(), POLL).toContain('"event":"database-recovered"');
+  }
+  ids.push('after');
+  expect(await write(asked, 'after')).toBe(COUNT + 1);
+
+  // One of the lost disks turns up, and is another node's only once that is taken out.
+  const [returned = 0, lost = 0] = gone;
+  const back = await start(dir, `node-${returned}`);
+  await expect.poll(() => idsAt(back, COUNT + 1), POLL).toEqual(ids);
+  expect((await factsAt(back, COUNT))?.databaseId).not.toBe(before?.databaseId);
+  const sixth = await start(dir, 'node-6', at);
+  const replaced = (): Promise<string | undefined> =>
+    clusterCommandAt(at, 'replace', String(lost), '--by=6').catch(() => undefined);
+  await expect.poll(replaced, POLL).toBeDefined();
+  await expect.poll(() => holders(at), POLL).toHaveLength(3);
+  for (const member of [...up, back, sixth]) {
+    await expect.poll(() => idsAt(member, COUNT + 1), POLL).toEqual(ids);
+    expect(member.process.log()).not.toContain('"level":"error"');
+  }
+});

@@ -1,0 +1,291 @@
+// Goal: a database that has lost its quorum goes on with what one copy holds, all of it, as another instance; whoever has
+// the old one gives it up; and a crash anywhere in between loses nothing (C24, C25).
+// Method: five nodes over a network in memory, of which two that hold a database end, or are cut off; power failures.
+import { crc32 } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, DatabaseError, type GroupId, nodeOf } from '#base';
+import { type Binding, type HeldCopy, nativeSha256 } from '#cluster';
+import { createMetrics } from '#observability';
+import { createService, type Service } from '#service';
+import { isAt, join, keptWorld } from '../../support/cluster/kept-world.ts';
+import { databaseKit } from '../../support/cluster/machine-kit.ts';
+import type { ReplicaWorld, WorldNode } from '../../support/cluster/replica-world.ts';
+import { ManualTimers } from '../../support/service-world.ts';
+
+const NAME = 'shop';
+
+interface Lost {
+  readonly world: ReplicaWorld;
+  readonly group: GroupId;
+  readonly texts: readonly string[];
+  /** Who is left of those that held the database, and the others. */
+  readonly left: WorldNode;
+  readonly gone: readonly WorldNode[];
+}
+
+/** Five nodes, of which three hold a database with some events. */
+async function fiveNodes(
+  count: number,
+): Promise<Omit<Lost, 'left' | 'gone'> & { readonly holders: readonly WorldNode[] }> {
+  const world = await keptWorld(5);
+  await join(world, [2, 3, 4, 5]);
+  await world.pass(3_000);
+  const catalog = await world.leader(CATALOG_GROUP);
+  const { group, replicas } = (await world.answer(catalog.front.createDatabase(NAME))).binding;
+  const holders = replicas.map(nodeOf);
+  await world.until(() => isAt(world, group, holders), 'a database on three nodes');
+  const texts: string[] = [];
+  const leader = await world.leader(group);
+  for (let at = 0; at < count; at += 10) {
+    const some = Array.from({ length: 10 }, (_, place) => `text ${at + place}`);
+    await Promise.all(some.map((text) => world.answer(leader.transact(group, text))));
+    texts.push(...some);
+  }
+  await world.pass(1_000);
+  return { world, group, texts, holders: holders.map((node) => world.at(node)) };
+}
+
+/** The same, when two of the three have ended. */
+async function twoLost(count = 20): Promise<Lost> {
+  const { holders, ...rest } = await fiveNodes(count);
+  const { world, group } = rest;
+  const catalog = await world.leader(CATALOG_GROUP);
+  const left = holders.find((each) => each.node === catalog.node) ?? holders[0];
+  if (left === undefined) throw new Error('There are three');
+  const gone = holders.filter((each) => each !== left);
+  for (const each of gone) await each.crash();
+  await world.pass(11_000);
+  expect(world.leaderOf(group)).toBeUndefined();
+  return { ...rest, left, gone };
+}
+
+function copiesIn(world: ReplicaWorld): readonly HeldCopy[] {
+  return world.up.flatMap(({ core }) => core.recoveries.copyOf(NAME) ?? []);
+}
+
+async function recover(world: ReplicaWorld, from: WorldNode, acceptRevision?: number) {
+  const leader = await world.leader(CATALOG_GROUP);
+  const order = { kind: 'recover', name: NAME, from: from.node, acceptRevision, copies: copiesIn(world) } as const;
+  return world.answer(leader.core.recoveries.recover(order));
+}
+
+/** Has the catalog take a recovery in, at its next step. */
+async function beginRecovery(world: ReplicaWorld, from: WorldNode): Promise<void> {
+  const leader = await world.leader(CATALOG_GROUP);
+  const acceptRevision = from.core.recoveries.copyOf(NAME)?.revision;
+  const order = { kind: 'recover', name: NAME, from: from.node, acceptRevision, copies: copiesIn(world) } as const;
+  leader.core.recoveries.recover(order).catch(() => undefined);
+}
+
+/** Does something when the store of a node has made so many more writes, before anybody hears of the last one. */
+function afterWrite({ kv }: WorldNode, count: number, work: () => Promise<void>): void {
+  const write = kv.write.bind(kv);
+  let left = count;
+  kv.write = async (batch, options) => {
+    await write(batch, options);
+    left -= 1;
+    if (left < 0) await work();
+  };
+}
+
+function serviceOf(world: ReplicaWorld, { front }: WorldNode, timers: ManualTimers): Service {
+  return createService({
+    node: front,
+    clock: { nowMs: () => world.nowMs },
+    random: { bytes: (count) => new Uint8Array(count) },
+    digests: { crc32, sha256: nativeSha256 },
+    metrics: createMetrics({ runtime: false }),
+    release: 'test',
+    limits: {},
+    timers,
+  });
+}
+
+function bound({ core }: WorldNode): Binding | undefined {
+  return core.catalog.bindings.find(({ name }) => name === NAME);
+}
+
+async function groupNow(world: ReplicaWorld): Promise<GroupId> {
+  const leader = await world.leader(CATALOG_GROUP);
+  const binding = bound(leader);
+  if (binding === undefined) throw new Error('It has a name');
+  return binding.group;
+}
+
+/** Rows of a group that a node has. */
+async function rowsOf({ kv }: WorldNode, group: GroupId): Promise<number> {
+  const range = kv.range({ ...databaseKit.machines.rowsOf(group), values: false });
+  let count = 0;
+  for (let rows = await range.next(1000); rows.length > 0; rows = await range.next(1000)) count += rows.length;
+  await range.close();
+  return count;
+}
+
+/** Everybody who holds the database has these texts, and three nodes do. */
+async function endsWith(world: ReplicaWorld, texts: readonly string[]): Promise<void> {
+  const group = await groupNow(world);
+  const leader = await world.leader(group);
+  const onThree = (): boolean => bound(leader)?.replicas.length === 3 && bound(leader)?.isSettled === true;
+  await world.until(onThree, 'three copies', 60_000);
+  const holders = bound(leader)?.replicas.map(nodeOf) ?? [];
+  for (const node of holders) {
+    await world.answer(world.at(node).front.latest(group));
+    expect(await world.at(node).history(group)).toEqual(texts);
+  }
+}
+
+describe('a database that is recovered (C24, C25)', () => {
+  it('goes on with all that its last copy has, as another instance; those that come back give the old one up', async () => {
+    const { world, group, texts, left, gone } = await twoLost();
+    const before = bound(left);
+    expect(await recover(world, left)).toMatchObject({ kind: 'faulty', reason: /nothing is recovered yet/ });
+    expect(await recover(world, left, 19)).toMatchObject({ kind: 'faulty', reason: /and not revision 19\./ });
+    expect(await recover(world, left, 20)).toMatchObject({
+      kind: 'recovered',
+      database: { name: NAME, before: before?.databaseId, node: left.node, revision: 20 },
+    });
+    expect(await recover(world, left, 20)).toMatchObject({ kind: 'recovered' });
+    const next = await groupNow(world);
+    expect(next).not.toBe(group);
+    const leader = await world.leader(next);
+    expect(leader.node).toBe(left.node);
+    const again = await world.answer(leader.transact(next, 'text 3'));
+    expect(again).toMatchObject({ kind: 'replayed', revision: 4 });
+    expect(await world.answer(leader.transact(next, 'after'))).toMatchObject({ kind: 'committed', revision: 21 });
+    await endsWith(world, [...texts, 'after']);
+    expect(await recover(world, left, 20)).toMatchObject({ kind: 'recovered' });
+    for (const each of gone) await each.start();
+    await world.pass(15_000);
+    for (const each of world.up) expect(await rowsOf(each, group)).toBe(0);
+    expect(left.log.recover().tombstones).toContain(group);
+    await endsWith(world, [...texts, 'after']);
+    expect(await recover(world, left)).toMatchObject({
+      kind: 'faulty',
+      reason: /has a leader, node \d: there is nothing/,
+    });
+    expect(world.failures).toEqual([]);
+  });
+
+  it('has what stood in the log of the copy and was not known to be committed', async () => {
+    const { world, group, texts, holders } = await fiveNodes(20);
+    const leader = await world.leader(group);
+    const [left, other] = holders.filter((each) => each !== leader);
+    if (left === undefined || other === undefined) throw new Error('There are three');
+    await other.crash();
+    leader.holdDisk(true);
+    leader.transact(group, 'in doubt').catch(() => undefined);
+    await world.pass(300);
+    await leader.crash();
+    await world.pass(11_000);
+    expect(left.core.recoveries.copyOf(NAME)).toMatchObject({
+      revision: 20,
+      unapplied: expect.toSatisfy((count) => count > 0),
+    });
+    expect(await recover(world, left)).toMatchObject({ reason: /Behind it stand \d+ entries in its log/ });
+    expect(await recover(world, left, 20)).toMatchObject({ kind: 'recovered' });
+    await endsWith(world, [...texts, 'in doubt']);
+  });
+
+  it('is what is left, whatever a majority of the old instance has written meanwhile', async () => {
+    const { world, group, texts, holders } = await fiveNodes(20);
+    const catalog = await world.leader(CATALOG_GROUP);
+    const left = holders.find((each) => each.node === catalog.node) ?? holders[0];
+    if (left === undefined) throw new Error('There are three');
+    const away = holders.filter((each) => each !== left);
+    for (const one of away)
+      for (const each of world.up) if (!away.includes(each)) world.network.cut(one.node, each.node);
+    await world.until(() => away.some((each) => each.leads(group)), 'a leader on the other side');
+    const writer = away.find((each) => each.leads(group));
+    await world.answer(writer?.transact(group, 'elsewhere') ?? Promise.reject(new Error('There is one')));
+    const near = world.up.filter((each) => !away.includes(each));
+    await world.until(() => near.some((each) => each.leads(CATALOG_GROUP)), 'a leader of the catalog');
+    await world.until(() => left.core.recoveries.copyOf(NAME)?.leader === undefined, 'a copy that hears of no leader');
+    const kinds = async (): Promise<readonly string[]> => {
+      const copies = near.flatMap(({ core }) => core.recoveries.copyOf(NAME) ?? []);
+      const order = { kind: 'recover', name: NAME, from: left.node, acceptRevision: 20, copies } as const;
+      const answers = await Promise.all(near.map(({ core }) => world.answer(core.recoveries.recover(order))));
+      return answers.map(({ kind }) => kind);
+    };
+    // Whoever was heard just now may hold a lease of the catalog from before.
+    for (let tries = 0; tries < 4 && !(await kinds()).includes('recovered'); tries += 1) await world.pass(3_000);
+    expect(await kinds()).toContain('recovered');
+    await world.until(() => bound(left)?.recovery !== undefined, 'a recovery');
+    world.network.heal();
+    await world.pass(5_000);
+    for (const each of world.up) expect(each.leads(group)).toBe(false);
+    await endsWith(world, texts);
+    for (const each of away) expect(bound(each)?.recovery?.group).toBe(group);
+  });
+
+  it.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])(
+    'is whole when the store stops after write %i, and the power fails',
+    async (count) => {
+      for (const survives of [() => true, () => false, (at: number) => at % 2 === 0]) {
+        const { world, texts, left } = await twoLost(60);
+        await beginRecovery(world, left);
+        afterWrite(left, count, () => new Promise(() => undefined));
+        await world.pass(2_000);
+        await left.crash({ torn: count % 3, survives });
+        await left.start();
+        await endsWith(world, texts);
+        expect(world.failures).toEqual([]);
+      }
+    },
+  );
+
+  it.each([0, 1, 2, 3, 4, 5, 6, 7])(
+    'is whole when the log stops after write %i of the store, and the power fails',
+    async (count) => {
+      for (const torn of [0, 1, 2]) {
+        const { world, texts, left } = await twoLost(60);
+        await beginRecovery(world, left);
+        afterWrite(left, count, async () => left.holdDisk(true));
+        await world.pass(2_000);
+        await left.crash({ torn, survives: () => torn !== 1 });
+        await left.start();
+        await endsWith(world, texts);
+        expect(world.failures).toEqual([]);
+      }
+    },
+  );
+
+  it('is not shown as it was at the beginning while its rows are copied, and waits for room on the disk', async () => {
+    const { world, texts, left } = await twoLost();
+    left.core.reportDisk('refusing-writes');
+    await beginRecovery(world, left);
+    await world.until(() => bound(left)?.recovery !== undefined, 'a recovery');
+    const next = await groupNow(world);
+    const timers = new ManualTimers();
+    const service = serviceOf(world, left, timers);
+    const cached = () =>
+      service.databaseAt({ databaseName: NAME, at: 'cached', signal: new AbortController().signal }).then(
+        ({ revision }) => revision,
+        (failure: unknown) => (failure instanceof DatabaseError ? failure.details.reason : String(failure)),
+      );
+    const told = cached();
+    await world.pass(100);
+    timers.pass(1_000);
+    expect(await world.answer(told)).toBe('BeingRecovered');
+    await world.pass(2_000);
+    expect(await rowsOf(left, next)).toBe(0);
+    left.core.reportDisk('open');
+    await endsWith(world, texts);
+    expect(await world.answer(cached())).toBe(20);
+  });
+
+  it('leaves nothing behind when it is deleted before its rows are there', async () => {
+    const { world, group, left } = await twoLost();
+    await recover(world, left);
+    expect(await rowsOf(left, group)).toBeGreaterThan(0);
+    const gate = Promise.withResolvers<void>();
+    const catalog = await world.leader(CATALOG_GROUP);
+    if (left !== catalog) left.kv.gate = gate.promise;
+    await recover(world, left, 20);
+    const next = await groupNow(world);
+    await world.answer(catalog.front.deleteDatabase(NAME));
+    gate.resolve();
+    await world.pass(15_000);
+    for (const each of world.up) expect([await rowsOf(each, group), await rowsOf(each, next)]).toEqual([0, 0]);
+    expect(world.failures).toEqual([]);
+  });
+});
