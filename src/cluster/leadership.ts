@@ -20,7 +20,7 @@ import { noLeader, outcomeUnknown } from './refusals.ts';
 import type { Reporter } from './reporter.ts';
 
 /** How often it is looked whether anything has waited for too long: there may be thousands of groups. */
-const EXPIRE_MS = 100;
+const EXPIRE_MS = 500;
 
 export interface LeadershipPorts {
   readonly limits: CoreLimits;
