@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Address, failure, formatAddress, isNodeId, type NodeId, ok, parseAddress, type Result } from '#base';
-import type { AdminReply, AdminRequest, AskAdmin } from '#cluster';
+import type { AdminReply, AdminRequest, AskAdmin, ClusterDescription } from '#cluster';
 import { jsonOf, renderCluster, renderDone, renderFinalized, renderRecovered } from './cluster-report.ts';
 
 // An import of it would also load what it offers lazily, such as the comparison of texts for tests.
@@ -19,6 +19,8 @@ const TIMEOUT_MS = 15_000;
 const LOOK_MS = 1_000;
 const NO_CATALOG =
   'Databases are recovered by the catalog, which takes most of the nodes that vote there: docs/operations/recovery.md';
+/** Whoever waits gives up after so many questions in a row that nobody has answered. */
+const ASKED_IN_VAIN_MAX = 60;
 
 const CLUSTER_HELP = `Usage: cairn cluster COMMAND [--at HOST:PORT]
 
@@ -43,6 +45,8 @@ export interface ClusterPorts {
   readonly ask: AskAdmin;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  /** By default as long as it says. */
+  readonly pause?: (ms: number) => Promise<void>;
 }
 
 interface Asked {
@@ -68,7 +72,8 @@ export async function clusterCommand(args: readonly string[], ports: ClusterPort
   return carryOut(asked.value, ports);
 }
 
-async function carryOut({ at, order, isJson, waits }: Asked, { ask, out, err }: ClusterPorts): Promise<number> {
+async function carryOut({ at, order, isJson, waits }: Asked, ports: ClusterPorts): Promise<number> {
+  const { ask, out, err } = ports;
   const reply = await ask(at, { order, isPassedOn: false }, TIMEOUT_MS);
   if (reply.kind === 'described') {
     out(isJson ? `${JSON.stringify(reply.cluster, undefined, 2)}\n` : renderCluster(reply.cluster));
@@ -88,16 +93,28 @@ async function carryOut({ at, order, isJson, waits }: Asked, { ask, out, err }: 
   }
   out(isJson ? `${JSON.stringify(reply.node, undefined, 2)}\n` : renderDone(reply.node));
   if (!waits || reply.node.state !== 'leaving') return 0;
-  return awaitRemoval(at, reply.node.node, { ask, out, err });
+  return awaitRemoval(at, reply.node.node, ports);
 }
 
-/** The node goes on leaving when nobody waits any more. */
-async function awaitRemoval(at: Address, node: NodeId, { ask, out, err }: ClusterPorts): Promise<number> {
+/**
+ * The node goes on leaving when nobody waits any more. The one that is asked may be the one that leaves, so whoever else
+ * is there is asked when it does not answer.
+ */
+async function awaitRemoval(at: Address, node: NodeId, ports: ClusterPorts): Promise<number> {
+  const { ask, out, err, pause = sleep } = ports;
   let said = -1;
-  for (;;) {
-    await sleep(LOOK_MS);
-    const reply = await ask(at, { order: { kind: 'describe' }, isPassedOn: false }, TIMEOUT_MS);
-    if (reply.kind !== 'described') continue;
+  let places: readonly Address[] = [at];
+  for (let inVain = 0; inVain < ASKED_IN_VAIN_MAX; ) {
+    await pause(LOOK_MS);
+    const [place = at, ...others] = places;
+    const reply = await ask(place, { order: { kind: 'describe' }, isPassedOn: false }, TIMEOUT_MS);
+    if (reply.kind !== 'described') {
+      inVain += 1;
+      places = [...others, place];
+      continue;
+    }
+    inVain = 0;
+    places = [place, ...placesBeside(place, reply.cluster)];
     const found = reply.cluster.nodes.find((each) => each.node === node);
     if (found?.state === 'removed') {
       out(renderDone(found));
@@ -110,6 +127,15 @@ async function awaitRemoval(at: Address, node: NodeId, { ask, out, err }: Cluste
     if (found !== undefined && found.copies !== said) err(`node ${node} still holds ${found.copies} databases\n`);
     said = found?.copies ?? said;
   }
+  err(
+    `cairn cluster: nobody answers any more; node ${node} goes on leaving, which status shows at any node that answers\n`,
+  );
+  return EXIT_REFUSED;
+}
+
+function placesBeside(place: Address, { nodes }: ClusterDescription): readonly Address[] {
+  const there = nodes.filter(({ state, peer }) => state !== 'removed' && peer.port !== 0);
+  return there.map(({ peer }) => peer).filter((peer) => formatAddress(peer) !== formatAddress(place));
 }
 
 function reasonOf(

@@ -69,6 +69,7 @@ async function run(line: string, ...replies: readonly AdminReply[]): Promise<Ran
     },
     out: (text) => void (out += text),
     err: (text) => void (err += text),
+    pause: () => Promise.resolve(),
   });
   return { code, out, err, asked };
 }
@@ -184,6 +185,24 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     expect(kept).toMatchObject({ code: 1, err: expect.stringContaining('recommissioned it') });
     const again = await run('decommission 3 --wait', { kind: 'done', node: nodeOf(3, 'removed') });
     expect(again).toMatchObject({ code: 0, out: expect.stringContaining('is removed') });
+  });
+
+  it('asks another node while it waits when the one that it asked is the one that leaves', async () => {
+    const leaving: AdminReply = { kind: 'done', node: nodeOf(2, 'leaving') };
+    const described = (state: NodeState): AdminReply => {
+      return { kind: 'described', cluster: { ...CLUSTER, nodes: [nodeOf(1), nodeOf(2, state), nodeOf(3)] } };
+    };
+    const later: AdminReply = { kind: 'later', reason: 'it has ended' };
+    const ran = await run('decommission 2 --wait', leaving, described('leaving'), later, described('removed'));
+    expect(ran).toMatchObject({ code: 0, out: expect.stringContaining('node 2 is removed') });
+    expect(ran.asked.map(([place]) => place)).toEqual([
+      '127.0.0.1:50052',
+      '127.0.0.1:50052',
+      '127.0.0.1:50052',
+      '127.0.0.1:50051',
+    ]);
+    const alone = await run('decommission 2 --wait', leaving, described('leaving'), later);
+    expect(alone).toMatchObject({ code: 1, err: expect.stringContaining('nobody answers any more') });
   });
 
   it.each([
