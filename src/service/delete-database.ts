@@ -38,7 +38,7 @@ async function untilAtFloor(
 ): Promise<void> {
   if (floor === undefined) return;
   // The leader of the catalog deletes what the name means there, so the floor is that of the same instance (V9).
-  const binding = await lookUpAnywhere(context.node, databaseName);
+  const binding = await lookUpAnywhere(context.node, databaseName, floor.signal);
   floor.signal.throwIfAborted();
   if (binding === undefined) return;
   if (databaseId !== undefined && binding.databaseId !== databaseId) return;

@@ -11,15 +11,20 @@ export interface ReadView {
   readonly revision: Revision;
 }
 
+/** What is taken of a node to find an instance. */
+export interface Finder extends Pick<Node, 'currentCatalog' | 'latest'> {
+  readonly catalog: Pick<Node['catalog'], 'lookup'>;
+}
+
 /**
  * The instance that a name means, by a catalog here that may be answered from (V11), or else by its leader (V9).
  * @throws DatabaseError invalid_argument; not_found; unavailable when this node does not reach the catalog's leader
  */
-export async function find(node: Node, name: string, signal?: AbortSignal): Promise<Binding> {
+export async function find(node: Finder, name: string, signal?: AbortSignal): Promise<Binding> {
   checkName(name);
   const waiting = node.currentCatalog();
   if (waiting !== undefined) await unlessAborted(waiting, signal);
-  return node.catalog.lookup(name) ?? findAnywhere(node, name);
+  return node.catalog.lookup(name) ?? findAnywhere(node, name, signal);
 }
 
 function checkName(name: string): void {
@@ -32,15 +37,15 @@ function checkName(name: string): void {
  * The instance that a name means once the catalog here has everything that was acknowledged before (V9).
  * @throws DatabaseError not_found; unavailable when nobody leads the catalog
  */
-export async function findAnywhere(node: Node, name: string): Promise<Binding> {
-  const binding = await lookUpAnywhere(node, name);
+export async function findAnywhere(node: Finder, name: string, signal?: AbortSignal): Promise<Binding> {
+  const binding = await lookUpAnywhere(node, name, signal);
   if (binding === undefined) throw databaseNotFound(name);
   return binding;
 }
 
 /** The same, undefined when there is none. */
-export async function lookUpAnywhere(node: Node, name: string): Promise<Binding | undefined> {
-  await node.latest(CATALOG_GROUP);
+export async function lookUpAnywhere(node: Finder, name: string, signal?: AbortSignal): Promise<Binding | undefined> {
+  await unlessAborted(node.latest(CATALOG_GROUP), signal);
   return node.catalog.lookup(name);
 }
 
@@ -48,7 +53,7 @@ export interface InstanceWork<Result> {
   readonly run: (binding: Binding) => Promise<Result>;
   /** Whether somebody was told of the instance already, so that no other will do. Default: nobody was. */
   readonly isBound?: () => boolean;
-  /** Ends the wait for the catalog. */
+  /** Ends every wait for the catalog. */
   readonly signal?: AbortSignal;
 }
 
@@ -68,7 +73,7 @@ export async function onInstance<Result>(
   } catch (failure) {
     const isGone = failure instanceof DatabaseError && failure.details.reason === DATABASE_NOT_FOUND;
     if (!isGone || isBound?.() === true) throw failure;
-    const current = await findAnywhere(node, name);
+    const current = await findAnywhere(node, name, signal);
     if (current.databaseId === binding.databaseId) throw failure;
     return run(current);
   }
@@ -84,7 +89,10 @@ export function assertHeld(node: Node, { group }: Binding): void {
  * Why nothing more is heard of an instance that was there: it was deleted (V6), or this node has given its copy up, or
  * begins another one.
  */
-export function goneFrom(node: Node, { name, databaseId, group }: Binding): DatabaseError {
+export function goneFrom(
+  node: Pick<Node, 'absence'> & Pick<Finder, 'catalog'>,
+  { name, databaseId, group }: Binding,
+): DatabaseError {
   if (node.catalog.lookup(name)?.databaseId !== databaseId) return databaseDeleted(name);
   return node.absence(group) ?? copyBegunAnew(name);
 }
@@ -96,18 +104,21 @@ export function leaderOf(node: Node, name: string | undefined): LeaderAddress | 
 }
 
 /** Resolves when the name still means this instance, by a catalog that may be answered from (V6, V11). */
-export async function untilCurrent(node: Node, binding: Binding, signal?: AbortSignal): Promise<void> {
+export async function untilCurrent(node: Finder, binding: Binding, signal?: AbortSignal): Promise<void> {
   const waiting = node.currentCatalog();
   if (waiting !== undefined) await unlessAborted(waiting, signal);
   if (node.catalog.lookup(binding.name)?.databaseId !== binding.databaseId) throw databaseDeleted(binding.name);
 }
 
 /** What comes of the work, unless the signal fires before. */
-async function unlessAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  if (signal === undefined) return work;
-  signal.throwIfAborted();
+async function unlessAborted(work: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+  if (signal === undefined) {
+    await work;
+    return;
+  }
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = (): void => reject(signal.reason);
+  if (signal.aborted) abort();
   signal.addEventListener('abort', abort, { once: true });
   try {
     await Promise.race([work, aborted]);

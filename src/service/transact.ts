@@ -53,6 +53,7 @@ export async function transact(context: ServiceContext, request: TransactRequest
   return onInstance(context.node, request.databaseName, {
     run: (binding) => transactIn(context, binding, judged, bind),
     isBound: () => isBound,
+    ...(request.floor === undefined ? {} : { signal: request.floor.signal }),
   });
 }
 
