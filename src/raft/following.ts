@@ -144,10 +144,16 @@ function takeEntries(state: RaftState, entries: readonly Entry[]): Step {
   return { state: taken, effects: [conflicts ? { ...written, truncateFrom: first.index } : written] };
 }
 
-/** Believes the leader's commit index as far as the log is known to be the leader's. */
+/**
+ * Believes the leader's commit index as far as the log is known to be the leader's: by its appends, or because the log ends
+ * with an entry of its term, which it alone has written, behind the same entries everywhere. Without the second, a follower
+ * whose process is another one would learn nothing of what it acknowledged before, until the next append.
+ */
 function takeCommit(state: RaftState, commit: number, nowMs: number): Step {
   const { verified } = followerIn(state);
-  return learnCommit(state, toLogIndex(Math.min(commit, verified)), nowMs);
+  const last = lastId(state.log);
+  const known = last.term === state.hardState.term ? last.index : verified;
+  return learnCommit(state, toLogIndex(Math.min(commit, Math.max(known, verified))), nowMs);
 }
 
 /** Lets a snapshot take the place of a log that lacks its last entry; a log that has it is only committed so far. */
