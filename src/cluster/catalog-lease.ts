@@ -16,7 +16,10 @@
  */
 import { DatabaseError } from '#base';
 import type { CoreLimits } from './limits.ts';
-import { catalogNotConfirmed } from './refusals.ts';
+import { catalogAnswersLate, catalogNotConfirmed } from './refusals.ts';
+
+/** Of one use, when every answer comes too late. */
+const QUESTIONS_MAX = 3;
 
 export interface CatalogLeasePorts {
   readonly limits: Pick<CoreLimits, 'leaseMs' | 'leaseRenewMs'>;
@@ -89,12 +92,17 @@ export class CatalogLease {
     }
   }
 
-  async #wait(question: Promise<void>): Promise<void> {
-    await question.catch((failure: unknown) => {
-      throw hasNoLeader(failure) ? this.#notConfirmed() : failure;
-    });
-    // The answer may have come so late that it says nothing of now.
-    if (this.#ports.monotonicMs() >= this.#endMs) throw this.#notConfirmed();
+  /** An answer may come so late that it says nothing of now, at a node that has too much to do: then it is asked again. */
+  async #wait(first: Promise<void>): Promise<void> {
+    let question = first;
+    for (let asked = 1; ; asked++) {
+      await question.catch((failure: unknown) => {
+        throw hasNoLeader(failure) ? this.#notConfirmed() : failure;
+      });
+      if (this.#ports.monotonicMs() < this.#endMs) return;
+      if (asked === QUESTIONS_MAX) throw catalogAnswersLate(this.#ports.limits.leaseMs);
+      question = this.#ask();
+    }
   }
 
   #notConfirmed(): DatabaseError {

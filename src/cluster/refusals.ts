@@ -186,6 +186,14 @@ export function catalogNotConfirmed(silentMs: number, wasConfirmed: boolean): Da
   });
 }
 
+/** The same, of a node that is told of the catalog, and gets to it too late. */
+export function catalogAnswersLate(leaseMs: number): DatabaseError {
+  const message = `This node took longer than ${leaseMs / 1000} s to hear what the leader of the catalog answered, again and again, so it cannot know whether a database was deleted or created anew meanwhile, and answers nothing of any; it has more to do than it can, or its threads stood still: send later, or to another node`;
+  return new DatabaseError('unavailable', message, {
+    details: { reason: 'CatalogNotConfirmed', retryAfterMs: RETRY_AFTER_MS },
+  });
+}
+
 function refused(reason: string, message: string, retryAfterMs: number): DatabaseError {
   return new DatabaseError('rate_limited', message, { details: { reason, retryAfterMs } });
 }

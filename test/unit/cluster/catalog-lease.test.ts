@@ -83,12 +83,26 @@ describe('the lease of the catalog (C21)', () => {
     expect(await taken).toBe('held');
   });
 
-  it('is none when the answer came too late', async () => {
+  it('is asked for again when the answer came too late to say anything of now', async () => {
     const catalog = new Catalog();
     const taken = outcomeOf(catalog.lease.take());
     catalog.nowMs += 8000;
     catalog.questions[0]?.answer();
-    expect(await taken).toMatchObject({ details: { reason: 'CatalogNotConfirmed' } });
+    await expect.poll(() => catalog.questions.length).toBe(2);
+    catalog.questions[1]?.answer();
+    expect(await taken).toBe('held');
+  });
+
+  it('is none when every answer comes too late', async () => {
+    const catalog = new Catalog();
+    const taken = outcomeOf(catalog.lease.take());
+    for (const asked of [1, 2, 3]) {
+      await expect.poll(() => catalog.questions.length).toBe(asked);
+      catalog.nowMs += 8000;
+      catalog.questions[asked - 1]?.answer();
+    }
+    expect(await taken).toMatchObject({ message: expect.stringContaining('more to do than it can') });
+    expect(catalog.questions.length).toBe(3);
   });
 
   it('is not shortened by an answer to an earlier question', async () => {
