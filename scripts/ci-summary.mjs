@@ -1,9 +1,9 @@
 /**
  * The last line of .ci/run: "N passed, N failed", from the JSON report of vitest and the exit codes of the steps.
  *
- *   node scripts/ci-summary.mjs <report> packages=<code> check=<code> test=<code>
+ *   node scripts/ci-summary.mjs <report> packages=<code> check=<code> test=<code> chaos=<code>
  *
- * `check` counts as one, passed or failed. A test file that failed without running a test counts as one failed, and so
+ * `check` and `chaos` count as one each, passed or failed. A test file that failed without running a test counts as one failed, and so
  * does a step that failed without any failed test to show for it: the line never says "0 failed" about a failed run.
  * Exits with 1 when anything failed. Plain JavaScript, because it must work when nothing could be installed.
  */
@@ -15,7 +15,7 @@ const tests = countTests(reportPath);
 
 if (failedSteps.includes('test') && tests.failed === 0) tests.failed = 1;
 const otherFailed = failedSteps.filter((step) => step !== 'test').length;
-const passed = tests.passed + (steps.includes('check=0') ? 1 : 0);
+const passed = tests.passed + ['check=0', 'chaos=0'].filter((step) => steps.includes(step)).length;
 const failed = tests.failed + otherFailed;
 
 if (failedSteps.length > 0) console.log(`failed steps: ${failedSteps.join(', ')}`);

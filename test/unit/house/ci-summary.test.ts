@@ -6,11 +6,11 @@ import { describe, expect, it } from 'vitest';
 import { testDir } from '../../support/test-scope.ts';
 
 const SCRIPT = resolve(import.meta.dirname, '../../../scripts/ci-summary.mjs');
-const GREEN = ['packages=0', 'check=0', 'test=0'];
+const GREEN = ['packages=0', 'check=0', 'test=0', 'chaos=0'];
 
 describe('the last line of CI', () => {
-  it('counts the tests, and the check as one', () => {
-    expect(summary(report(5, 0), GREEN)).toEqual({ line: '6 passed, 0 failed', status: 0 });
+  it('counts the tests, and check and chaos as one each', () => {
+    expect(summary(report(5, 0), GREEN)).toEqual({ line: '7 passed, 0 failed', status: 0 });
   });
 
   it('fails with the failed tests', () => {
@@ -23,6 +23,13 @@ describe('the last line of CI', () => {
   it('counts a failed check although every test passed', () => {
     expect(summary(report(5, 0), ['packages=0', 'check=1', 'test=0'])).toEqual({
       line: '5 passed, 1 failed',
+      status: 1,
+    });
+  });
+
+  it('counts a failed run of chaos', () => {
+    expect(summary(report(5, 0), ['packages=0', 'check=0', 'test=0', 'chaos=1'])).toEqual({
+      line: '6 passed, 1 failed',
       status: 1,
     });
   });
