@@ -21,7 +21,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace: '  if (hardState.vote !== undefined) return true;\n',
     breaks: 'a replica votes twice in a term',
     nodes: 3,
-    first: [19],
+    aimed: true,
   },
   {
     name: 'vote-for-shorter-log',
@@ -94,8 +94,8 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   {
     name: 'unknown-name-is-denied',
     file: 'src/service/instance.ts',
-    find: '  await node.latest(CATALOG_GROUP);\n',
-    replace: '  await Promise.resolve(CATALOG_GROUP);\n',
+    find: '  await unlessAborted(node.latest(CATALOG_GROUP), signal);\n',
+    replace: '  await unlessAborted(Promise.resolve(CATALOG_GROUP), signal);\n',
     breaks: 'a node whose catalog is behind denies databases that others have acknowledged',
     nodes: 5,
     first: [39],
