@@ -1,42 +1,18 @@
 // Goal: when two of the three nodes that hold a database are gone with their disks, an operator can go on with the third: all
 // that it had is there, under another id, it is written again, and gets its copies back; a lost disk that turns up after all
 // serves nothing old (C24, C25). Method: real processes on loopback, killed, and the command of an operator.
-import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
-import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
+import { expect, it } from 'vitest';
 import { Direction } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
 import { clusterCommandAt, describedAt } from '../support/cluster-command.ts';
-import { TestClient } from '../support/grpc-client.ts';
-import { event, transaction } from '../support/grpc-requests.ts';
-import { endWithTest, testDir } from '../support/test-scope.ts';
+import { type Member, startMember, writeAt } from '../support/cluster-member.ts';
+import { testDir } from '../support/test-scope.ts';
 
 const DATABASE = 'shop';
 const POLL = { timeout: 120_000, interval: 250 };
 const COUNT = 40;
 
-interface Member {
-  readonly process: NodeProcess;
-  readonly client: TestClient;
-}
-
-async function start(dir: string, name: string, seed?: string): Promise<Member> {
-  const place = [`--node-name=${name}`, ...(seed === undefined ? [] : [`--join=${seed}`])];
-  const settings = ['--peer-port=0', '--wal-segment-bytes=4MiB', '--ballast-bytes=0', ...place];
-  const process = await startNode({ dataDir: join(dir, name), settings, onSpawn: endWithTest });
-  const client = new TestClient(process.grpc);
-  onTestFinished(() => client[Symbol.asyncDispose]());
-  return { process, client };
-}
-
-async function write({ client }: Member, id: string): Promise<number> {
-  const request = transaction(DATABASE, [event({ id })], { transactionId: crypto.randomUUID() });
-  const sent = (): Promise<number | undefined> =>
-    client.call('transact', request).then(
-      ({ message }) => message.revision,
-      () => undefined,
-    );
-  await expect.poll(sent, POLL).toBeDefined();
-  return (await client.call('transact', request)).message.revision;
+async function write(member: Member, id: string): Promise<number> {
+  return writeAt(member, DATABASE, id, POLL);
 }
 
 async function idsAt({ client }: Member, revision: number): Promise<readonly string[] | undefined> {
@@ -69,9 +45,9 @@ it('a database of which two copies of three are lost goes on with the third, whe
   timeout: 600_000,
 }, async () => {
   const dir = testDir();
-  const members = [await start(dir, 'node-1')];
+  const members = [await startMember(dir, 'node-1')];
   const seed = members[0]?.process.peer ?? '';
-  for (const name of ['node-2', 'node-3', 'node-4', 'node-5']) members.push(await start(dir, name, seed));
+  for (const name of ['node-2', 'node-3', 'node-4', 'node-5']) members.push(await startMember(dir, name, seed));
   const voters = async (): Promise<number> =>
     (await describedAt(seed))?.nodes.filter(({ catalogRole }) => catalogRole === 'voter').length ?? 0;
   await expect.poll(voters, POLL).toBe(5);
@@ -119,10 +95,10 @@ it('a database of which two copies of three are lost goes on with the third, whe
 
   // One of the lost disks turns up, and is another node's only once that is taken out.
   const [returned = 0, lost = 0] = gone;
-  const back = await start(dir, `node-${returned}`);
+  const back = await startMember(dir, `node-${returned}`);
   await expect.poll(() => idsAt(back, COUNT + 1), POLL).toEqual(ids);
   expect((await factsAt(back, COUNT))?.databaseId).not.toBe(before?.databaseId);
-  const sixth = await start(dir, 'node-6', at);
+  const sixth = await startMember(dir, 'node-6', at);
   const replaced = (): Promise<string | undefined> =>
     clusterCommandAt(at, 'replace', String(lost), '--by=6').catch(() => undefined);
   await expect.poll(replaced, POLL).toBeDefined();

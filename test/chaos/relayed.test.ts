@@ -1,37 +1,18 @@
 // Goal: behind one address for four nodes, three of which hold a database, nobody sees which one answers (TM5), and the end of
 // the one that did is the end of nothing but streams. Method: four real processes on loopback; the fourth is asked.
-import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
-import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
+import { expect, it } from 'vitest';
 import { Direction } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
 import { holdersAt } from '../support/cluster-command.ts';
-import { GrpcFailure, iterate, TestClient } from '../support/grpc-client.ts';
-import { event, transaction } from '../support/grpc-requests.ts';
-import { endWithTest, testDir } from '../support/test-scope.ts';
+import { type Member, startMember, writeAt } from '../support/cluster-member.ts';
+import { GrpcFailure, iterate } from '../support/grpc-client.ts';
+import { testDir } from '../support/test-scope.ts';
 
 const databaseName = 'shop';
 const POLL = { timeout: 60_000, interval: 250 };
 const log = { databaseName, startRevision: 0, direction: Direction.DIRECTION_FORWARD, limit: 0 };
 
-interface Member {
-  readonly process: NodeProcess;
-  readonly client: TestClient;
-}
-
-async function start(dir: string, name: string, seed?: string): Promise<Member> {
-  const place = [`--node-name=${name}`, ...(seed === undefined ? [] : [`--join=${seed}`])];
-  const settings = ['--peer-port=0', '--wal-segment-bytes=4MiB', '--ballast-bytes=0', ...place];
-  const process = await startNode({ dataDir: join(dir, name), settings, onSpawn: endWithTest });
-  const client = new TestClient(process.grpc);
-  onTestFinished(() => client[Symbol.asyncDispose]());
-  return { process, client };
-}
-
-/** Writes one event, again and again under its transaction_id until it is acknowledged; its revision. */
-async function write({ client }: Member, id: string): Promise<number> {
-  const request = transaction(databaseName, [event({ id })], { transactionId: crypto.randomUUID() });
-  await expect.poll(() => client.call('transact', request).catch(() => undefined), POLL).toBeDefined();
-  return (await client.call('transact', request)).message.revision;
+async function write(member: Member, id: string): Promise<number> {
+  return writeAt(member, databaseName, id, POLL);
 }
 
 async function gauge({ process }: Member, series: string): Promise<number> {
@@ -44,12 +25,12 @@ it('the fourth node of four answers for the three that hold a database, one of w
   timeout: 240_000,
 }, async () => {
   const dir = testDir();
-  const first = await start(dir, 'node-1');
+  const first = await startMember(dir, 'node-1');
   const seed = first.process.peer;
-  const holders = [first, await start(dir, 'node-2', seed), await start(dir, 'node-3', seed)];
+  const holders = [first, await startMember(dir, 'node-2', seed), await startMember(dir, 'node-3', seed)];
   await first.client.send('createDatabase', { databaseName });
   await expect.poll(() => holdersAt(seed), POLL).toBe('1,2,3');
-  const fourth = await start(dir, 'node-4', seed);
+  const fourth = await startMember(dir, 'node-4', seed);
   const { client } = fourth;
 
   const ids = ['a', 'b', 'c'];

@@ -1,37 +1,17 @@
 // Goal: a cluster grows and is rearranged while it is written: a database of one node gets its copies when others join, and
 // the node that began everything can be taken out; nothing is lost, and no write fails for a client that repeats it.
 // Method: four real processes on loopback, and the command of an operator, as he would type it.
-import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
-import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
+import { expect, it } from 'vitest';
 import { Direction } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
 import { clusterCommandAt, describedAt, holdersAt } from '../support/cluster-command.ts';
-import { TestClient } from '../support/grpc-client.ts';
-import { event, transaction } from '../support/grpc-requests.ts';
-import { endWithTest, testDir } from '../support/test-scope.ts';
+import { type Member, startMember, writeAt } from '../support/cluster-member.ts';
+import { testDir } from '../support/test-scope.ts';
 
 const DATABASE = 'shop';
 const POLL = { timeout: 120_000, interval: 250 };
 
-interface Member {
-  readonly process: NodeProcess;
-  readonly client: TestClient;
-}
-
-async function start(dir: string, name: string, seed?: string): Promise<Member> {
-  const place = [`--node-name=${name}`, ...(seed === undefined ? [] : [`--join=${seed}`])];
-  const settings = ['--peer-port=0', '--wal-segment-bytes=4MiB', '--ballast-bytes=0', ...place];
-  const process = await startNode({ dataDir: join(dir, name), settings, onSpawn: endWithTest });
-  const client = new TestClient(process.grpc);
-  onTestFinished(() => client[Symbol.asyncDispose]());
-  return { process, client };
-}
-
-/** Writes one event, again and again until it is acknowledged. */
-async function write({ client }: Member, id: string): Promise<number> {
-  const request = transaction(DATABASE, [event({ id })], { transactionId: crypto.randomUUID() });
-  await expect.poll(() => client.call('transact', request).catch(() => undefined), POLL).toBeDefined();
-  return (await client.call('transact', request)).message.revision;
+async function write(member: Member, id: string): Promise<number> {
+  return writeAt(member, DATABASE, id, POLL);
 }
 
 async function idsAt({ client }: Member, revision: number): Promise<readonly string[] | undefined> {
@@ -52,17 +32,17 @@ it('a database gets its copies when nodes join, and the node that began it all i
   timeout: 600_000,
 }, async () => {
   const dir = testDir();
-  const first = await start(dir, 'node-1');
+  const first = await startMember(dir, 'node-1');
   const seed = first.process.peer;
   await first.client.send('createDatabase', { databaseName: DATABASE });
   const ids = ['a', 'b', 'c'];
   for (const id of ids) await write(first, id);
 
-  const others = [await start(dir, 'node-2', seed), await start(dir, 'node-3', seed)];
+  const others = [await startMember(dir, 'node-2', seed), await startMember(dir, 'node-3', seed)];
   const [second] = others;
   if (second === undefined) throw new Error('There are two');
   await expect.poll(() => holdersAt(second.process.peer), POLL).toBe('1,2,3');
-  const fourth = await start(dir, 'node-4', seed);
+  const fourth = await startMember(dir, 'node-4', seed);
   await expect
     .poll(async () => (await describedAt(fourth.process.peer))?.nodes.filter(({ answers }) => answers).length, POLL)
     .toBe(4);
@@ -83,7 +63,7 @@ it('a database gets its copies when nodes join, and the node that began it all i
   expect(await removal).toContain('node 1 is removed');
   expect(await first.process.ended).toBe(70);
   expect(first.process.log()).toContain('"reason":"NodeRemoved"');
-  await expect(start(dir, 'node-1')).rejects.toThrow(/Node 1 was removed from its cluster.*NodeRemoved/s);
+  await expect(startMember(dir, 'node-1')).rejects.toThrow(/Node 1 was removed from its cluster.*NodeRemoved/s);
 
   expect(await holdersAt(second.process.peer)).toBe('2,3,4');
   const hashes = new Set<string | undefined>();
