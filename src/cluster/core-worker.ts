@@ -7,7 +7,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { type Address, assert } from '#base';
-import { LogThread, openLevelStore, type WalIdentity } from '#storage';
+import { LogThread, openLevelStore } from '#storage';
 import { unpackCommands } from './command-message.ts';
 import type { CorePorts } from './core-ports.ts';
 import { CoreRuntime } from './core-runtime.ts';
@@ -22,7 +22,7 @@ import {
 import { databaseMachines } from './database-machines.ts';
 import { nativeRandom, wallClock } from './native.ts';
 import type { NodeIdentity } from './node.ts';
-import { uuidBytes } from './node-rows.ts';
+import { walIdentity } from './node-rows.ts';
 import { MeasureGatherer } from './observer.ts';
 import type { NodeRegistration } from './outcome.ts';
 import type { AskAdmin } from './peer/administration.ts';
@@ -85,7 +85,7 @@ async function start(
   const store = await openLevelStore(order.storeDirectory, order.store);
   const { log } = parts;
   const recovered = await log.open(order.logDirectory, {
-    identity: identityBytes(identity),
+    identity: walIdentity(identity),
     segmentBytes: walSegmentBytes,
   });
   const gatherer = new MeasureGatherer();
@@ -161,10 +161,6 @@ async function reachOthers(
     tell();
   };
   return { ...reach, observer, close };
-}
-
-function identityBytes({ clusterId, storeId }: NodeIdentity): WalIdentity {
-  return { clusterId: uuidBytes(clusterId), storeId: uuidBytes(storeId) };
 }
 
 /** The front ends the process when it hears of it. Nothing that was not reported is acknowledged. */

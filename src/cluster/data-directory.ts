@@ -2,13 +2,14 @@
  * The data directory of a node: what lies where, who it belongs to, and that only one process has it open.
  *
  *   <data>/store   LevelDB: applied state; its lock is the lock of the whole directory
- *   <data>/log     the write-ahead log
+ *   <data>/log     the write-ahead log; beside it, perhaps, one that is to take its place (next-log.ts)
  *   <data>/damage  what was found damaged while the node ran (damage-note.ts); mostly not there
  *
  * Identity is minted on the first start and written into the store, then into the log. A log of another store is
  * refused by the log; a log without its store is refused here, before LevelDB makes a new one: its entries would be
  * decided again, over nothing.
  */
+import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseError, type Random } from '#base';
@@ -24,11 +25,14 @@ import {
   verifyStore,
 } from '#storage';
 import { clearDamageNote, hasDamageNote } from './damage-note.ts';
+import { logDirectoryOf, settleLog } from './next-log.ts';
 import type { NodeIdentity } from './node.ts';
 import { ownIdentity } from './own-identity.ts';
 import type { Joined } from './peer/join.ts';
 import { clockFault } from './refusals.ts';
 import { makeWritableDirectory } from './writable-directory.ts';
+
+const STORE = 'store';
 
 export interface DataDirectory {
   readonly storeDirectory: string;
@@ -59,8 +63,8 @@ interface Places {
 export async function openDataDirectory(directory: string, options: DataDirectoryOptions): Promise<DataDirectory> {
   const fault = clockFault(options.nowMs);
   if (fault !== undefined) throw fault;
-  const storeDirectory = join(directory, 'store');
-  const logDirectory = join(directory, 'log');
+  const storeDirectory = join(directory, STORE);
+  const logDirectory = logDirectoryOf(directory);
   await makeWritableDirectory(directory);
   await makeWritableDirectory(logDirectory);
   const isSuspect = hasDamageNote(directory);
@@ -76,6 +80,7 @@ export async function openDataDirectory(directory: string, options: DataDirector
       if (isSuspect) clearDamageNote(directory);
       const checkNew = (): Promise<void> => checkLogIsNew(logDirectory);
       const identity = await ownIdentity(store, { place: directory, checkNew, ...options });
+      settleLog(directory, identity.storeId);
       return { storeDirectory, logDirectory, store, guard, identity };
     } catch (failure) {
       await store.close();
@@ -87,8 +92,23 @@ export async function openDataDirectory(directory: string, options: DataDirector
   }
 }
 
+/**
+ * Opens the store of a node that is stopped, once every row of its tables is verified; nothing is made where there is none.
+ * @throws DatabaseError when there is no store, or another process has it open; StorageFailure when it is damaged.
+ */
+export async function openStoppedStore(directory: string): Promise<LevelStore> {
+  const [storeDirectory, logDirectory] = [join(directory, STORE), logDirectoryOf(directory)];
+  const places = { directory, storeDirectory, logDirectory, isSuspect: true };
+  if (!existsSync(storeDirectory) || !(await isVerified(places))) throw noStore(directory);
+  return openUnlessLocked(places, {});
+}
+
 async function openStore(places: Places, options: LevelStoreOptions): Promise<LevelStore> {
   if (!(await isVerified(places))) await checkLogIsNew(places.logDirectory);
+  return openUnlessLocked(places, options);
+}
+
+async function openUnlessLocked(places: Places, options: LevelStoreOptions): Promise<LevelStore> {
   try {
     return await openLevelStore(places.storeDirectory, options);
   } catch (failure) {
@@ -112,6 +132,11 @@ async function checkLogIsNew(logDirectory: string): Promise<void> {
   if (file === undefined) return;
   const message = `The log in ${logDirectory} has files (${file}) but there is no store beside it, or a new one: the store was lost. Restore the data directory from a backup, or start with an empty one`;
   throw new DatabaseError('internal', message, { details: { reason: 'StoreMissing' } });
+}
+
+function noStore(directory: string): DatabaseError {
+  const message = `There is no store in ${directory}: it is not the data directory of a node, or all of it was lost. Name the directory that the node was started with`;
+  return new DatabaseError('invalid_argument', message, { details: { reason: 'StoreMissing' } });
 }
 
 function inUse(directory: string, cause: unknown): DatabaseError {

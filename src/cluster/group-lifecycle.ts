@@ -183,9 +183,7 @@ export class Lifecycle {
       return { term: hardState.term, base: log.base, entries: entriesOf(log) };
     }
     const recovered = this.#recovered.get(id);
-    if (recovered === undefined) return undefined;
-    const { hardState, checkpoint: base, entries } = recovered;
-    return { term: hardState.term, base, entries };
+    return recovered && keptLog(recovered);
   }
 
   /** The log of a group that is not open was begun. */
@@ -255,6 +253,11 @@ export class Lifecycle {
     if (group.isAlone) step(group, { kind: 'campaign' });
     return group;
   }
+}
+
+/** What the log holds of a group that is not open. */
+export function keptLog({ hardState, checkpoint, entries }: RecoveredGroup): KeptLog {
+  return { term: hardState.term, base: checkpoint, entries };
 }
 
 /** What a replica goes on from: the log behind what is applied. */

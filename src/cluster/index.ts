@@ -114,7 +114,10 @@ export {
 } from './placement.ts';
 export { type Placing, planPlacements } from './placement-plan.ts';
 export type { HeldCopy, RecoveredDatabase, RecoveryOrder } from './recover-order.ts';
+export { type Refounded, type RefoundingPorts, refound } from './refounding.ts';
 export { type SnapshotObserver, unobservedSnapshots } from './snapshot-observer.ts';
 export { spreadOver } from './spread.ts';
 export { type NodeOptions, startNode } from './start-node.ts';
 export type { CheckedPart, StateExport, StateImport, StatePart } from './state-transfer.ts';
+export { openStoppedNode, type StoppedNode } from './stopped-node.ts';
+export { acceptanceOf, faultInRefounding, type Survey, type SurveyedDatabase, surveyOf } from './survey.ts';

@@ -58,7 +58,7 @@ export class Joining {
     const clusters = await this.#core.check({ kind: 'check', seeds: join.seeds, timeoutMs: CHECK_TIMEOUT_MS });
     const other = clusters.find((each) => each !== clusterId);
     if (other === undefined) return;
-    const message = `The data directory ${dataDirectory} belongs to the cluster ${clusterId}, and --join names a node of ${other}; name a node of the same cluster, or use an empty directory`;
+    const message = `The data directory ${dataDirectory} belongs to the cluster ${clusterId}, and --join names a node of ${other}; name a node of the same cluster, or use an empty directory, also if the one was recovered as the other without this node`;
     throw new DatabaseError('invalid_argument', message, { details: { reason: 'OtherCluster' } });
   }
 

@@ -5,6 +5,8 @@
  * 00 00            identity: u8 format = 2 | 16 bytes cluster_id | 16 bytes store_id | u32 node | u32 CRC (little-endian)
  * 00 01 group(4)   trash: u8 format = 1 | u32 CRC; the rows of this group are being cleared
  * 00 02            joining: u8 format = 1 | 16 bytes store_id | u32 CRC; the store asks to become a node
+ * 00 03            before: u8 format = 1 | 16 bytes cluster_id | 16 bytes store_id | u64 time ms (little-endian) | u32 CRC;
+ *                  what the store was of before its cluster began with it
  * ```
  */
 import {
@@ -21,12 +23,14 @@ import {
   toNodeId,
 } from '#base';
 import { KeyWriter, prefixEnd, readU32 } from '#kv';
+import type { WalIdentity } from '#storage';
 import type { KeyRange } from './machine.ts';
 import type { NodeIdentity } from './node.ts';
 
 const IDENTITY_FORMAT = 2;
 const TRASH_FORMAT = 1;
 const JOINING_FORMAT = 1;
+const BEFORE_FORMAT = 1;
 const CRC_BYTES = 4;
 const UUID_BYTES = 16;
 const TRASH_PREFIX = new KeyWriter().u8(0x00).u8(0x01).key();
@@ -35,6 +39,9 @@ export const IDENTITY_KEY: Uint8Array = new KeyWriter().u8(0x00).u8(0x00).key();
 
 /** Only until there is an identity. */
 export const JOINING_KEY: Uint8Array = new KeyWriter().u8(0x00).u8(0x02).key();
+
+/** Only if the cluster began with what the store held of another one. */
+export const BEFORE_KEY: Uint8Array = new KeyWriter().u8(0x00).u8(0x03).key();
 
 export function writeJoining(storeId: string): Uint8Array {
   return sealed(JOINING_FORMAT, (row) => row.bytes(uuidBytes(storeId)));
@@ -59,6 +66,30 @@ export function readIdentity(value: Uint8Array): NodeIdentity {
   const clusterId = formatUuid(row.bytes(UUID_BYTES));
   const storeId = formatUuid(row.bytes(UUID_BYTES));
   return { clusterId, storeId, node: toNodeId(row.u32le()) };
+}
+
+/** What a store was of, before another cluster began with what it held. */
+export interface ClusterBefore {
+  readonly clusterId: string;
+  readonly storeId: string;
+  /** When that was decided. */
+  readonly atMs: number;
+}
+
+export function writeBefore({ clusterId, storeId, atMs }: ClusterBefore): Uint8Array {
+  return sealed(BEFORE_FORMAT, (row) => {
+    row.bytes(uuidBytes(clusterId));
+    row.bytes(uuidBytes(storeId));
+    row.u64le(atMs);
+  });
+}
+
+/** Throws when the row is corrupt. */
+export function readBefore(value: Uint8Array): ClusterBefore {
+  const row = opened(BEFORE_KEY, value, BEFORE_FORMAT);
+  const clusterId = formatUuid(row.bytes(UUID_BYTES));
+  const storeId = formatUuid(row.bytes(UUID_BYTES));
+  return { clusterId, storeId, atMs: row.u64le() };
 }
 
 export function trashKey(group: GroupId): Uint8Array {
@@ -103,6 +134,11 @@ function opened(key: Uint8Array, value: Uint8Array, format: number): ByteReader 
 function corrupt(key: Uint8Array, fault: string): DatabaseError {
   const message = `The row with key ${toHex(key)} is corrupt: ${fault}`;
   return new DatabaseError('internal', message, { details: { reason: 'CorruptRecord' } });
+}
+
+/** Whose log it is. */
+export function walIdentity({ clusterId, storeId }: Pick<NodeIdentity, 'clusterId' | 'storeId'>): WalIdentity {
+  return { clusterId: uuidBytes(clusterId), storeId: uuidBytes(storeId) };
 }
 
 /** The 16 bytes of an id that this node has minted or read. */

@@ -16,7 +16,7 @@
 import { type GroupId, LEVEL_FIRST, toTerm } from '#base';
 import type { KvStore } from '#kv';
 import { type Entry, type EntryId, membershipOf } from '#raft';
-import type { DiskLevel } from '#storage';
+import type { DiskLevel, RecoveredGroup } from '#storage';
 import type { ApplyTurn } from './apply-turn.ts';
 import type { KeptLog, Lifecycle } from './group-lifecycle.ts';
 import type { CoreLimits } from './limits.ts';
@@ -119,14 +119,9 @@ export class RecoveredCopies {
    */
   beginLog(binding: Binding, origin: KeptLog | undefined): boolean {
     const { kv, machines, feed, lifecycle } = this.#ports;
-    const { group } = binding;
-    const mark = machines.markOf(kv, group);
-    if (mark === undefined || !this.isMadeHere(binding)) return false;
-    const entries = behind(mark, origin).map((entry) => ({ ...entry, level: LEVEL_FIRST }));
-    if (mark.index === 0 && entries.length === 0) return false;
-    const { index, term, revision } = mark;
-    const hardState = { term: toTerm(Math.max(term, origin?.term ?? 0)), vote: 0 };
-    const log = { group, hardState, checkpoint: { index, term, revision }, entries };
+    const mark = machines.markOf(kv, binding.group);
+    const log = mark && this.isMadeHere(binding) ? logBehind(binding.group, mark, origin) : undefined;
+    if (log === undefined) return false;
     feed.found(log);
     lifecycle.found(log);
     return true;
@@ -169,8 +164,17 @@ export class RecoveredCopies {
   }
 }
 
+/** The log of a copy that stands there, with what stood behind that in the log of its origin; undefined if it needs none yet. */
+export function logBehind(group: GroupId, mark: AppliedMark, origin: KeptLog | undefined): RecoveredGroup | undefined {
+  const entries = entriesBehind(mark, origin).map((entry) => ({ ...entry, level: LEVEL_FIRST }));
+  if (mark.index === 0 && entries.length === 0) return undefined;
+  const { index, term, revision } = mark;
+  const hardState = { term: toTerm(Math.max(term, origin?.term ?? 0)), vote: 0 };
+  return { group, hardState, checkpoint: { index, term, revision }, entries };
+}
+
 /** The entries of a log behind a state, if the state is one that this log leads to. Who belongs to the group is left out. */
-function behind({ index, term }: EntryId & AppliedMark, log: KeptLog | undefined): readonly Entry[] {
+export function entriesBehind({ index, term }: EntryId, log: KeptLog | undefined): readonly Entry[] {
   if (log === undefined) return [];
   const { base, entries } = log;
   const known = index === base.index ? base.term : entries.find((entry) => entry.index === index)?.term;

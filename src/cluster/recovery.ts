@@ -49,7 +49,7 @@ export function beginLogs(restarts: RecoveryPlan['restarts'], feed: LogFeed, lif
  * Throws unless the catalog in the store and the one in the log can be of one node. Whether its log is to begin behind
  * its state.
  */
-export function checkCatalog({ applied }: Machine, log: RecoveredLog): boolean {
+export function checkCatalog({ applied }: Pick<Machine, 'applied'>, log: RecoveredLog): boolean {
   const recovered = log.groups.get(CATALOG_GROUP);
   if (recovered !== undefined && isUnlogged(applied, recovered)) return true;
   checkPlace(CATALOG_GROUP, applied, recovered);

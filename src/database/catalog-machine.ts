@@ -39,7 +39,7 @@ import {
 } from './catalog-rows.ts';
 import { RowKeys } from './keys.ts';
 import type { DatabaseSource } from './reader.ts';
-import { recover } from './recovered-binding.ts';
+import { recover, type Successor, successorOf } from './recovered-binding.ts';
 
 export type CatalogOutcome =
   | RegisterOutcome
@@ -75,6 +75,17 @@ export interface CatalogEntryToApply {
   readonly index: LogIndex;
   readonly term: Term;
   readonly payload: Uint8Array;
+}
+
+/** A cluster that begins with what one node holds of another one. */
+export interface Refounding {
+  readonly node: NodeId;
+  /** The store that the node is from now on. */
+  readonly storeId: string;
+  /** Who belongs to the catalog's group. */
+  readonly membership: Uint8Array;
+  /** What the databases go on as, by their groups. The others are not there any more. */
+  readonly successors: ReadonlyMap<GroupId, Omit<Successor, 'node'>>;
 }
 
 const FIRST_GROUP = 1;
@@ -168,6 +179,29 @@ export class CatalogMachine {
     this.#level = snapshot.#level;
     this.#applied = { ...snapshot.applied, logStart: index };
     return changes;
+  }
+
+  /**
+   * Becomes the catalog of another cluster, at the same place in its log: the node alone is in it, and the databases of
+   * which it holds something go on as other instances (D21). Returns those, by group.
+   */
+  refound({ node, storeId, membership, successors }: Refounding): readonly Binding[] {
+    const before = this.list();
+    const { index, revision, chainHash } = this.#applied;
+    this.#byName.clear();
+    for (const binding of before) {
+      this.#changedBlocks.add(blockOfGroup(binding.group));
+      const successor = successors.get(binding.group);
+      if (successor === undefined) continue;
+      const next = successorOf(binding, { ...successor, node }, this.#takeGroup());
+      this.#byName.set(next.name, next);
+      this.#changedBlocks.add(blockOfGroup(next.group));
+    }
+    this.#nodes.refound(node, storeId);
+    this.#haveNodesChanged = true;
+    const standing = { group: { index, membership }, logStart: index, revision: toRevision(revision + 1) };
+    this.#applied = { ...this.#applied, ...standing, chainHash: this.#source.sha256([chainHash, encodeUtf8(storeId)]) };
+    return this.list();
   }
 
   /** Puts everything that changed since the last call into the batch. */

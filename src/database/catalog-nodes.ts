@@ -148,6 +148,16 @@ export class CatalogNodes {
     return this.list().every(({ state, levels }) => state === 'removed' || hasLevel(levels, level));
   }
 
+  /** Begins another cluster with one of the nodes, which has another store from now on; the others are no nodes of it. */
+  refound(number: NodeId, storeId: string): void {
+    for (const each of this.list()) {
+      this.#byStore.delete(each.storeId);
+      const node: RegisteredNode =
+        each.node === number ? { ...each, storeId, state: 'active' } : { ...each, state: 'removed' };
+      this.#byStore.set(node.storeId, node);
+    }
+  }
+
   /** Takes the node to another state, if it may come to it. Whether it still holds something is the caller's to know. */
   mark(number: NodeId, state: NodeState): MarkOutcome {
     const known = this.list().find(({ node }) => node === number);

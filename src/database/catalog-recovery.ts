@@ -23,8 +23,9 @@ const UUID_BYTES = 16;
 
 /** What an instance was recovered from. */
 export interface Recovery {
-  /** The instance that had the name before, and its group. */
+  /** The instance that had the name before. */
   readonly databaseId: DatabaseId;
+  /** Whose rows on the founder's node it is made of: the group of that instance, or what that one was to be made of itself. */
   readonly group: GroupId;
   /** The instance that its history began with: the one before, unless that was recovered, too. */
   readonly rootId: DatabaseId;

@@ -39,6 +39,7 @@ export {
   type PlaceOutcome,
   type RaiseOutcome,
   type RecoverOutcome,
+  type Refounding,
 } from './catalog-machine.ts';
 export {
   faultInRegistration,

@@ -1,6 +1,7 @@
 /** What `cairn cluster` prints. */
 import { formatAddress, toHex } from '#base';
 import type { ClusterDescription, RecoveredDatabase, RegisteredNode } from '#cluster';
+import { table } from './table.ts';
 
 type Database = ClusterDescription['databases'][number];
 
@@ -87,14 +88,4 @@ function rowOf({ name, nodes, leaving, leader, members, isSettled }: Database): 
   const from = leaving.length === 0 ? '' : ` (leaves ${leaving.join(' ')})`;
   const state = isSettled ? 'settled' : 'moving';
   return [name, `${nodes.join(' ')}${from}`, String(leader ?? '-'), members.length === 0 ? '-' : String(lag), state];
-}
-
-function table(rows: readonly (readonly string[])[]): readonly string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
 }

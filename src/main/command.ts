@@ -14,6 +14,10 @@ export async function runCommand(signals: StopSignals): Promise<void> {
     await administrate(rest);
     return;
   }
+  if (first === 'recover') {
+    await recover(rest);
+    return;
+  }
   const invocation = readInvocation(process.argv.slice(2), process.env);
   if (invocation.kind === 'failure') {
     for (const fault of invocation.reason) process.stderr.write(`cairn: ${fault}\n`);
@@ -39,6 +43,14 @@ async function administrate(args: readonly string[]): Promise<void> {
   const { askAdmin } = await import('#transport/peer');
   const err = (text: string): unknown => process.stderr.write(text);
   process.exitCode = await clusterCommand(args, { ask: askAdmin, out: say, err });
+}
+
+/** Works on the data directory of a node that is stopped. */
+async function recover(args: readonly string[]): Promise<void> {
+  const { recoverCommand } = await import('./recover-command.ts');
+  const { askForCluster } = await import('#transport/peer');
+  const err = (text: string): unknown => process.stderr.write(text);
+  process.exitCode = await recoverCommand(args, { askForCluster, out: say, err, environment: process.env });
 }
 
 /** Loads the server only here: who asks for help is not to wait for it. */

@@ -10,7 +10,7 @@
 import { DatabaseError } from '#base';
 import { stopProcess } from '#cluster';
 import { createLogger, type Logger } from '#observability';
-import { StorageFailure } from '#storage';
+import { isRefusal } from './refusal.ts';
 import { type RunningNode, startServers } from './servers.ts';
 import type { Config } from './settings.ts';
 import { endAtOnce, type StopSignals } from './stop-signals.ts';
@@ -65,11 +65,4 @@ async function start(config: Config, logger: Logger): Promise<RunningNode> {
     // At once: a thread that was being started may still be there.
     process.exit(EXIT_CANNOT_START);
   }
-}
-
-/** What a node finds wrong with the place it was told to start in. Anything else is a bug, and ends in a fatal line. */
-function isRefusal(error: unknown): error is Error {
-  if (!(error instanceof Error)) return false;
-  // By its name, for the class is lost where the core's thread says it; and whatever the operating system refuses.
-  return error instanceof DatabaseError || error.name === StorageFailure.name || 'syscall' in error;
 }

@@ -45,6 +45,10 @@ import {
 import { readJoinRequest, writeJoinReply } from './join-messages.ts';
 import type { PeerLimits } from './limits.ts';
 
+/** For the operator of a node that belongs to what there was before. */
+const OTHER_CLUSTER =
+  'a cluster that was recovered from one node is another one, which the others join with empty data directories';
+
 export interface PeerServerOptions {
   readonly clusterId: string;
   readonly self: NodePlace;
@@ -116,7 +120,7 @@ export class PeerServer {
     const { clusterId: ours, onJoin } = this.#options;
     if (this.#isClosed) return { kind: 'later', reason: 'the node is closing' };
     if (clusterId === undefined || clusterId === ours) return onJoin(request.value);
-    return { kind: 'refused', reason: `this is the cluster ${ours}, and not ${clusterId}` };
+    return { kind: 'refused', reason: `this is the cluster ${ours}, and not ${clusterId}; ${OTHER_CLUSTER}` };
   }
 
   /** Why the stream is refused, or undefined: then its frames are taken from now on. */

@@ -6,9 +6,11 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { toGroupId, toHex, toNodeId } from '#base';
 import {
+  BEFORE_KEY,
   IDENTITY_KEY,
   JOINING_KEY,
   trashKey,
+  writeBefore,
   writeIdentity,
   writeJoining,
   writeTrash,
@@ -31,6 +33,8 @@ it('docs/formats/node.md shows the rows of the node', () => {
     writeTrash(),
     JOINING_KEY,
     writeJoining(identity.storeId),
+    BEFORE_KEY,
+    writeBefore({ ...identity, atMs: 1_770_000_000_000 }),
   ];
   expect(shown.join('')).toBe(rows.map(toHex).join(''));
 });

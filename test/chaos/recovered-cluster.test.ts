@@ -1,0 +1,131 @@
+// Goal: when two of the three nodes of a cluster are gone with their disks, and the catalog with them, an operator can go on with
+// the third: everything acknowledged that it had is there and is written again, fresh nodes join and get copies, and a disk of
+// the old cluster that turns up is refused and told why (C28, C24). Method: real processes on loopback, killed, and the
+// commands of an operator.
+import { execFile } from 'node:child_process';
+import { cpSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { productArgs } from '../../chaos/support/product.ts';
+import { Direction } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { describedAt } from '../support/cluster-command.ts';
+import { type Member, startMember, writeAt } from '../support/cluster-member.ts';
+import { testDir } from '../support/test-scope.ts';
+
+const run = promisify(execFile);
+const DATABASE = 'shop';
+const POLL = { timeout: 120_000, interval: 250 };
+const COUNT = 40;
+
+async function idsAt({ client }: Member, revision: number): Promise<readonly string[] | undefined> {
+  const request = { databaseName: DATABASE, startRevision: 0, direction: Direction.DIRECTION_FORWARD, limit: 0 };
+  const metadata = { 'x-min-revision': String(revision) };
+  const reply = await client.collect('scanDatabaseLog', request, { metadata }).catch(() => undefined);
+  return reply?.messages.map(({ id }) => id);
+}
+
+async function factsAt({ client }: Member, revision: number): Promise<readonly [string, string] | undefined> {
+  const reply = await client
+    .call('fetchDatabaseAtRevision', { databaseName: DATABASE, revision })
+    .catch(() => undefined);
+  const database = reply?.message.database;
+  return database && [database.databaseId, database.chainHash.toString('hex')];
+}
+
+interface Said {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function recover(dataDir: string, ...words: readonly string[]): Promise<Said> {
+  const args = [...productArgs(), 'recover', `--data-dir=${dataDir}`, ...words];
+  return run(process.execPath, args).then(
+    ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
+    ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({
+      code,
+      out: stdout,
+      err: stderr,
+    }),
+  );
+}
+
+async function votersAt(peer: string): Promise<number> {
+  return (await describedAt(peer))?.nodes.filter(({ catalogRole }) => catalogRole === 'voter').length ?? 0;
+}
+
+it('a cluster of which two nodes of three are lost goes on with the third, when an operator says so', {
+  timeout: 600_000,
+}, async () => {
+  const dir = testDir();
+  const first = await startMember(dir, 'node-1');
+  const seed = first.process.peer;
+  const others = [await startMember(dir, 'node-2', seed), await startMember(dir, 'node-3', seed)];
+  await expect.poll(() => votersAt(seed), POLL).toBe(3);
+  await first.client.send('createDatabase', { databaseName: DATABASE });
+  const ids = Array.from({ length: COUNT }, (_, at) => `event ${at}`);
+  for (const id of ids) await writeAt(first, DATABASE, id, POLL);
+  const left = others[1];
+  if (left === undefined) throw new Error('There are three');
+  const copies = async (): Promise<number> => (await describedAt(seed))?.databases[0]?.members.length ?? 0;
+  await expect.poll(copies, POLL).toBe(3);
+  await expect.poll(() => idsAt(left, COUNT), POLL).toEqual(ids);
+  const before = await factsAt(left, COUNT);
+  const leftDir = join(dir, 'node-3');
+
+  expect(await recover(leftDir)).toMatchObject({
+    code: 1,
+    out: '',
+    err: expect.stringContaining('is open in another process'),
+  });
+  for (const { process } of [first, ...others]) process.kill('SIGKILL');
+  await Promise.all([first, ...others].map(({ process }) => process.ended));
+  // One of the disks is not lost, but nobody knows.
+  cpSync(join(dir, 'node-2'), join(dir, 'lost'), { recursive: true });
+  for (const name of ['node-1', 'node-2']) rmSync(join(dir, name), { recursive: true });
+
+  const asked = await recover(leftDir);
+  expect(asked.code).toBe(1);
+  expect(asked.out).toContain(`revision ${COUNT} of`);
+  expect(asked.out).toContain(`chain hash ${before?.[1]}`);
+  const code = /--accept-loss ([0-9a-f]{8})$/m.exec(asked.err)?.[1] ?? '';
+  expect((await recover(leftDir, '--accept-loss=00000000')).err).toContain(
+    '00000000 is not the code of what there is now',
+  );
+  const done = await recover(leftDir, `--accept-loss=${code}`);
+  expect(done).toMatchObject({ code: 0, err: '' });
+  expect(done.out).toMatch(
+    /^This node is node 3 of the cluster \S+ now, and alone in it\.\nshop means \S+, and goes on from revision 40\n/,
+  );
+  expect(await recover(leftDir, `--accept-loss=${code}`)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('there is nothing to recover'),
+  });
+
+  const alone = await startMember(dir, 'node-3');
+  await expect.poll(() => idsAt(alone, COUNT), POLL).toEqual(ids);
+  const after = await factsAt(alone, COUNT);
+  expect(after?.[1]).toBe(before?.[1]);
+  expect(after?.[0]).not.toBe(before?.[0]);
+  ids.push('after');
+  expect(await writeAt(alone, DATABASE, 'after', POLL)).toBe(COUNT + 1);
+
+  const at = alone.process.peer;
+  const fresh = [await startMember(dir, 'node-1', at), await startMember(dir, 'node-2', at)];
+  await expect.poll(() => votersAt(at), POLL).toBe(3);
+  for (const member of [alone, ...fresh]) await expect.poll(() => idsAt(member, COUNT + 1), POLL).toEqual(ids);
+  expect(await writeAt(fresh[0] ?? alone, DATABASE, 'with all', POLL)).toBe(COUNT + 2);
+  const nodes = (await describedAt(at))?.nodes.map(({ node, state }) => [node, state]);
+  expect(nodes).toEqual([
+    [1, 'removed'],
+    [2, 'removed'],
+    [3, 'active'],
+    [4, 'active'],
+    [5, 'active'],
+  ]);
+
+  await expect(startMember(dir, 'lost', at)).rejects.toThrow(
+    /belongs to the cluster \S+, and --join names a node of \S+/,
+  );
+});

@@ -1,0 +1,179 @@
+/**
+ * The data directory of node 3 of a cluster of three, as the node leaves it when it ends: made of real files by the machines
+ * and the log, without a process. What each group has applied, and what else stands in its log, is the caller's.
+ */
+import { join } from 'node:path';
+import {
+  CATALOG_GROUP,
+  type DatabaseId,
+  type GroupId,
+  LEVELS,
+  replicaOf,
+  toDatabaseId,
+  toGroupId,
+  toLogIndex,
+  toNodeId,
+  toRevision,
+  toTerm,
+} from '#base';
+import type { Machine, NodeIdentity } from '#cluster';
+import { type Binding, encodeCatalogEntry } from '#database';
+import { type Membership, membershipOf } from '#raft';
+import { type LevelStore, openLevelStore, RecordWriter, Wal } from '#storage';
+import { databaseMachines } from '../../../src/cluster/database-machines.ts';
+import { IDENTITY_KEY, trashKey, walIdentity, writeIdentity, writeTrash } from '../../../src/cluster/node-rows.ts';
+import { databaseKit } from './machine-kit.ts';
+
+export const TERM = 4;
+const SEGMENT_BYTES = 1 << 20;
+const CREATED_MS = 1_760_000_000_000;
+const ALL = [1, 2, 3].map((node) => replicaOf(toNodeId(node)));
+
+export const IDENTITY: NodeIdentity = {
+  clusterId: '0199a5c8-3c1e-7a2b-9f00-0123456789ab',
+  storeId: storeOf(3),
+  node: toNodeId(3),
+};
+
+export function storeOf(node: number): string {
+  return `0199a5c8-3c1e-7a2b-9f01-${String(node).padStart(12, '0')}`;
+}
+
+export function idOf(group: number): DatabaseId {
+  return toDatabaseId(`0198c0de-0000-7000-8000-${String(group).padStart(12, '0')}`);
+}
+
+/** What each transaction adds to the recorded time of the one before. */
+const PAUSE_MS = 1_000;
+
+export interface WrittenDatabase {
+  readonly group: GroupId;
+  readonly name: string;
+  readonly replicas?: Binding['replicas'];
+  readonly texts: readonly string[];
+  /** How many of them are applied, and how many the last checkpoint includes. By default all. */
+  readonly applied?: number;
+  readonly checkpoint?: number;
+}
+
+export class StoppedDirectory implements AsyncDisposable {
+  readonly store: LevelStore;
+  readonly wal: Wal;
+  readonly #writer = new RecordWriter();
+
+  static async begin(directory: string, identity: NodeIdentity = IDENTITY): Promise<StoppedDirectory> {
+    const store = await openLevelStore(join(directory, 'store'));
+    const batch = store.batch();
+    batch.put(IDENTITY_KEY, writeIdentity(identity));
+    await store.write(batch, { sync: true });
+    const { wal } = Wal.open(join(directory, 'log'), { identity: walIdentity(identity), segmentBytes: SEGMENT_BYTES });
+    return new StoppedDirectory(store, wal);
+  }
+
+  private constructor(store: LevelStore, wal: Wal) {
+    this.store = store;
+    this.wal = wal;
+  }
+
+  /** The entries of the catalog, of which so many are applied. */
+  async catalog(
+    payloads: readonly Uint8Array[],
+    applied: number = payloads.length,
+    founders: Membership = membershipOf(ALL),
+  ): Promise<void> {
+    const machine = databaseMachines.openCatalog(this.store, founders);
+    await this.#group(CATALOG_GROUP, machine, { payloads, applied, checkpoint: 0 });
+  }
+
+  async database({
+    group,
+    name,
+    replicas = ALL,
+    texts,
+    applied = texts.length,
+    checkpoint = applied,
+  }: WrittenDatabase): Promise<void> {
+    const founded = { replicas, leaving: [], founders: replicas, placement: 0, isSettled: true };
+    const binding = { name, group, databaseId: idOf(group), createdAtMs: CREATED_MS, ...founded };
+    const machine = databaseMachines.createDatabase(this.store, binding, membershipOf(replicas));
+    const payloads = texts.map((text, at) => {
+      const payload = databaseKit.payload(text);
+      databaseMachines.stamp(payload, CREATED_MS + (at + 1) * PAUSE_MS);
+      return payload;
+    });
+    await this.#group(group, machine, { payloads, applied, checkpoint });
+  }
+
+  /** Makes the rows of a recovered database of those of its origin, as far as a process got that ended before its log began. */
+  async copy(name: string): Promise<void> {
+    const binding = databaseMachines.openCatalog(this.store, membershipOf(ALL)).lookup(name);
+    if (binding?.recovery === undefined) throw new Error(`${name} is not recovered`);
+    await databaseMachines.copyOrigin(this.store, binding, () => true);
+    const batch = this.store.batch();
+    databaseMachines.recoverInto(batch, this.store, binding, membershipOf(binding.founders));
+    batch.put(trashKey(binding.recovery.group), writeTrash());
+    await this.store.write(batch, { sync: true });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.wal.close();
+    await this.store.close();
+  }
+
+  /**
+   * Entry 1 is the leader's own. Without payloads, the group has no log yet. A page ends at the checkpoint, and one at what
+   * is applied.
+   */
+  async #group(
+    group: GroupId,
+    machine: Machine,
+    { payloads, applied, checkpoint }: { payloads: readonly Uint8Array[]; applied: number; checkpoint: number },
+  ): Promise<void> {
+    const term = toTerm(TERM);
+    const entries = [new Uint8Array(0), ...payloads].map((payload, at) => ({
+      index: toLogIndex(at + 1),
+      term,
+      payload,
+    }));
+    const written =
+      payloads.length === 0 ? [[]] : [entries.slice(0, checkpoint + 1), entries.slice(checkpoint + 1, applied + 1)];
+    for (const some of written) {
+      for (const entry of some) machine.apply({ ...entry, answers: [] });
+      const batch = this.store.batch();
+      machine.flushInto(batch);
+      await this.store.write(batch, { sync: true });
+      machine.flushed();
+    }
+    if (payloads.length === 0) return;
+    this.#writer.hardState(group, { term, vote: replicaOf(toNodeId(1)) });
+    for (const entry of entries) this.#writer.entry(group, entry);
+    if (checkpoint > 0) {
+      this.#writer.checkpoint(group, { index: toLogIndex(checkpoint + 1), term, revision: toRevision(checkpoint) });
+    }
+    this.wal.append([this.#writer.take()]);
+  }
+}
+
+export function registerEntry(node: number, port = 0): Uint8Array {
+  return encodeCatalogEntry({
+    kind: 'register',
+    registration: {
+      storeId: storeOf(node),
+      name: `node-${node}`,
+      zone: '',
+      peer: { host: '127.0.0.1', port },
+      grpc: '',
+      http: '',
+      levels: LEVELS,
+    },
+  });
+}
+
+/** The creation of the database that gets this group. */
+export function createEntry(group: number, name: string, replicas: Binding['replicas'] = ALL): Uint8Array {
+  return encodeCatalogEntry({ kind: 'create', name, databaseId: idOf(group), createdAtMs: CREATED_MS, replicas });
+}
+
+export function groupOf(group: number): GroupId {
+  return toGroupId(group);
+}

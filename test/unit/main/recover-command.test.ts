@@ -1,0 +1,244 @@
+// Goal: an operator who has one node left is shown all that there is before anything changes, is refused with a sentence that
+// says why, and gets an exit code that a script can read. Method: the command over real data directories.
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { formatAddress, replicaOf, toNodeId } from '#base';
+import { encodeCatalogEntry } from '#database';
+import { membershipOf } from '#raft';
+import { openLevelStore } from '#storage';
+import { JOINING_KEY, writeJoining } from '../../../src/cluster/node-rows.ts';
+import { recoverCommand } from '../../../src/main/recover-command.ts';
+import {
+  createEntry,
+  groupOf,
+  IDENTITY,
+  registerEntry,
+  StoppedDirectory,
+  storeOf,
+} from '../../support/cluster/stopped-node.ts';
+import { testDir } from '../../support/test-scope.ts';
+
+const NODE_3 = replicaOf(toNodeId(3));
+const OTHERS = [1, 2].map((node) => replicaOf(toNodeId(node)));
+const TEXTS = ['t1', 't2', 't3', 't4', 't5'];
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+interface World {
+  readonly environment?: Readonly<Record<string, string>>;
+  /** The clusters of those who answer, by address. */
+  readonly answers?: Readonly<Record<string, string>>;
+}
+
+async function run(args: readonly string[], { environment = {}, answers = {} }: World = {}): Promise<Ran> {
+  let [out, err] = ['', ''];
+  const code = await recoverCommand(args, {
+    askForCluster: (address) => Promise.resolve(answers[formatAddress(address)]),
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
+    environment,
+  });
+  return { code, out, err };
+}
+
+/** Node 3 with a database, another one that it lacks, and three entries of the catalog that may have been acknowledged. */
+async function nodeThree(): Promise<string> {
+  const directory = testDir();
+  await using node = await StoppedDirectory.begin(directory);
+  const committed = [
+    ...[1, 2, 3].map((each) => registerEntry(each, 50_050 + each)),
+    createEntry(1, 'shop'),
+    createEntry(2, 'carts', OTHERS),
+    createEntry(3, 'old', [NODE_3]),
+  ];
+  await node.catalog([...committed, encodeCatalogEntry({ kind: 'delete', name: 'old' })], committed.length);
+  await node.database({ group: groupOf(1), name: 'shop', texts: TEXTS, applied: 4 });
+  await node.database({ group: groupOf(3), name: 'old', replicas: [NODE_3], texts: ['t1'] });
+  return directory;
+}
+
+function codeIn({ err }: Ran): string {
+  return /--accept-loss ([0-9a-f]{8})$/m.exec(err)?.[1] ?? 'none';
+}
+
+describe('cairn recover', () => {
+  it('shows all that there is, and changes nothing', async () => {
+    const directory = await nodeThree();
+    const shown = await run(['--data-dir', directory]);
+    expect(shown).toMatchObject({ code: 1 });
+    const hash = /chain hash ([0-9a-f]{64})/.exec(shown.out)?.[1];
+    expect(shown.out.replace(hash ?? '', 'HASH')).toBe(`\
+Node 3 of the cluster ${IDENTITY.clusterId}, store ${IDENTITY.storeId}
+Its log of the catalog ends with entry 8 of term 4.
+The last one is not known to be committed, but may have been acknowledged: it is taken along. It deletes old.
+
+NODE  NAME    STATE   ZONE  CATALOG  PEER
+1     node-1  active        voter    127.0.0.1:50051
+2     node-2  active        voter    127.0.0.1:50052
+3     node-3  active        voter    127.0.0.1:50053
+
+It holds these databases. Each goes on as another instance, with the same history; cursors and subscriptions end:
+
+  shop (0198c0de-0000-7000-8000-000000000001)
+    revision 4 of 2025-10-09T08:53:24.000Z, chain hash HASH
+    Behind it stands 1 entry, which may have been acknowledged: it is taken along.
+    Its log ends with entry 6 of term 4. Also held by nodes 1, 2.
+
+It holds nothing of these databases. They are lost with the nodes that held them, and their names are free again:
+
+DATABASE  ON   DATABASE_ID
+carts     1 2  0198c0de-0000-7000-8000-000000000002
+
+What only other nodes had is lost for good: transactions that they acknowledged and this node has not, too. They must
+never be started again with the disks that they had.
+`);
+    const code = codeIn(shown);
+    expect(shown.err).toBe(
+      `cairn recover: nothing is changed yet. To go on with what this node holds: cairn recover --data-dir ${directory} --accept-loss ${code}\n`,
+    );
+    expect(await run([`--data-dir=${directory}`])).toEqual(shown);
+    expect(await run([], { environment: { CAIRN_DATA_DIR: directory } })).toEqual(shown);
+    const json = await run([`--data-dir=${directory}`, '--json']);
+    expect(JSON.parse(json.out)).toMatchObject({
+      node: 3,
+      acceptLoss: code,
+      databases: [{ name: 'shop', chainHash: hash }],
+    });
+    const other = code === '00000000' ? '11111111' : '00000000';
+    const refused = await run([`--data-dir=${directory}`, `--accept-loss=${other}`]);
+    expect(refused).toMatchObject({ code: 1, out: shown.out });
+    expect(refused.err).toContain(`nothing is changed: ${other} is not the code of what there is now`);
+  });
+
+  it('goes on with what the node holds when that is accepted, and says so when it is asked again', async () => {
+    const directory = await nodeThree();
+    const words = [`--data-dir=${directory}`, `--accept-loss=${codeIn(await run([`--data-dir=${directory}`]))}`];
+    const done = await run(words);
+    expect(done).toMatchObject({ code: 0, err: '' });
+    expect(done.out).toMatch(
+      /^This node is node 3 of the cluster \S{36} now, and alone in it\.\nshop means \S{36}, and goes on from revision 4\ncarts is given up: its name is free\nStart it as before/,
+    );
+    const again = await run(words);
+    expect(again).toMatchObject({ code: 0, err: '' });
+    expect(again.out).toContain(
+      `which began with what it held of the cluster ${IDENTITY.clusterId}: there is nothing to recover`,
+    );
+    expect(await run([`--data-dir=${directory}`])).toMatchObject({ code: 1, out: '' });
+    expect(JSON.parse((await run([...words, '--json'])).out)).toMatchObject({
+      identity: { node: 3 },
+      bindings: [{ name: 'shop' }],
+    });
+  });
+
+  it('is refused while so many of the others answer that the catalog has its quorum', async () => {
+    const directory = await nodeThree();
+    const answers = {
+      '127.0.0.1:50052': IDENTITY.clusterId,
+      '127.0.0.1:50051': '0199a5c8-3c1e-7a2b-9f00-ffffffffffff',
+    };
+    expect(await run([`--data-dir=${directory}`], { answers })).toEqual({
+      code: 1,
+      out: '',
+      err: 'cairn recover: node 2 at 127.0.0.1:50052 answers, so that with this node most of those are there that vote for the catalog: start it, there is nothing to recover\n',
+    });
+    const strangers = { '127.0.0.1:50052': '0199a5c8-3c1e-7a2b-9f00-ffffffffffff' };
+    expect((await run([`--data-dir=${directory}`], { answers: strangers })).err).toContain('nothing is changed yet');
+  });
+
+  it('is refused where there is no node, and makes none', async () => {
+    const directory = testDir();
+    for (const place of [directory, join(directory, 'none')]) {
+      expect(await run([`--data-dir=${place}`])).toMatchObject({
+        code: 1,
+        err: expect.stringContaining(`There is no store in ${place}: it is not the data directory of a node`),
+      });
+    }
+    mkdirSync(join(directory, 'store'));
+    expect((await run([`--data-dir=${directory}`])).err).toContain('There is no store in');
+    expect(readdirSync(directory)).toEqual(['store']);
+    expect(readdirSync(join(directory, 'store'))).toEqual([]);
+  });
+
+  it('is refused on a store that was never taken into a cluster, or has nothing of its catalog', async () => {
+    const asking = testDir();
+    const store = await openLevelStore(join(asking, 'store'));
+    const batch = store.batch();
+    batch.put(JOINING_KEY, writeJoining(storeOf(4)));
+    await store.write(batch, { sync: true });
+    await store.close();
+    const joined = testDir();
+    await (await StoppedDirectory.begin(joined))[Symbol.asyncDispose]();
+    for (const directory of [asking, joined]) {
+      expect(await run([`--data-dir=${directory}`])).toMatchObject({
+        code: 1,
+        out: '',
+        err: expect.stringContaining('was never taken into a cluster, or has got nothing of its catalog'),
+      });
+    }
+    expect(existsSync(join(asking, 'log'))).toBe(false);
+  });
+
+  it('is refused on a node that is alone, was removed, or is not known', async () => {
+    const lines: string[] = [];
+    const nodes = [1, 2, 3].map((each) => registerEntry(each));
+    const marked = (['leaving', 'removed'] as const).map((state) =>
+      encodeCatalogEntry({ kind: 'mark', node: toNodeId(3), state }),
+    );
+    for (const [payloads, founders] of [
+      [nodes, membershipOf([NODE_3])],
+      [[...nodes, ...marked], membershipOf(OTHERS, [NODE_3])],
+      [nodes.slice(0, 2), membershipOf(OTHERS, [NODE_3])],
+    ] as const) {
+      const directory = testDir();
+      {
+        await using node = await StoppedDirectory.begin(directory);
+        await node.catalog(payloads, payloads.length, founders);
+      }
+      const { code, out, err } = await run([`--data-dir=${directory}`]);
+      expect([code, out]).toEqual([1, '']);
+      lines.push(err);
+    }
+    expect(lines).toEqual([
+      `cairn recover: node 3 alone votes for the catalog of the cluster ${IDENTITY.clusterId}: there is nothing to recover. Start it\n`,
+      `cairn recover: node 3 was removed from the cluster ${IDENTITY.clusterId}, and holds nothing of it\n`,
+      `cairn recover: the catalog does not know node 3 yet: it holds nothing of the cluster ${IDENTITY.clusterId}\n`,
+    ]);
+  });
+
+  it('is refused on damaged tables and logs, each named, and changes nothing there', async () => {
+    for (const place of ['store', 'log']) {
+      const directory = await nodeThree();
+      if (place === 'store') {
+        const store = await openLevelStore(join(directory, 'store'));
+        await store.compact(Uint8Array.of(0), Uint8Array.of(2));
+        await store.close();
+      }
+      const [name = ''] = readdirSync(join(directory, place)).filter((file) => /\.(?:ldb|wal)$/.test(file));
+      const path = join(directory, place, name);
+      const bytes = readFileSync(path);
+      const at = place === 'store' ? 40 : 1100;
+      writeFileSync(path, bytes.fill((bytes[at] ?? 0) ^ 1, at, at + 1));
+      const { code, out, err } = await run([`--data-dir=${directory}`]);
+      expect([code, out]).toEqual([1, '']);
+      expect(err).toContain(`${path} is damaged at offset`);
+    }
+  });
+
+  it('is malformed without a directory, and with what it does not know', async () => {
+    for (const args of [[], ['--data-dir='], ['--data-dir=x', '--yes'], ['--data-dir=x', 'shop'], ['--accept-loss']]) {
+      const { code, out, err } = await run(args);
+      expect([code, out]).toEqual([2, '']);
+      expect(err).toMatch(/^cairn recover: .+\ncairn recover --help shows what there is\.\n$/);
+    }
+    expect(await run(['--help'])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('--accept-loss CODE'),
+      err: '',
+    });
+  });
+});
