@@ -31,6 +31,10 @@ export class LinkedList<Value> {
     return this.#first?.value;
   }
 
+  get last(): Value | undefined {
+    return this.#last?.value;
+  }
+
   has(link: Link<Value>): boolean {
     return link.list === this;
   }
@@ -64,6 +68,11 @@ export class LinkedList<Value> {
   /** Puts a link of this list at its end; one that is in none stays out. */
   toEnd(link: Link<Value>): void {
     if (this.remove(link)) this.append(link);
+  }
+
+  /** In order. The list is not changed meanwhile. */
+  *values(): Generator<Value, void> {
+    for (let link = this.#first; link !== undefined; link = link.next) yield link.value;
   }
 
   /** The first value that is accepted. */

@@ -43,6 +43,8 @@ export interface LinksOrder {
   /** Where others may be, if nobody who is known answers. */
   readonly seeds?: readonly Address[];
   readonly release?: string;
+  /** As of `PeerLinksOptions`. */
+  readonly connectionsMax?: number | undefined;
 }
 
 /** Asks a cluster to take in this store; comes before `open`. */

@@ -51,6 +51,20 @@ open then.
 
 A process that ends with 1 or 2 before it was ready ends so again until somebody changes something.
 
+## How many connections a node takes
+
+By its limit of open files (\`ulimit -n\`, \`LimitNOFILE\`), which Node raises to the hard one; there is no setting
+([ADR 0050](adr/0050-connections-share-places-and-turns.md)). One more is closed as it comes, and counted in
+\`cairn_connections_closed_total\`; for HTTP and gRPC a line \`connection-closed\` of the log says which bound it was.
+
+| for | the most | with 1,024 files | with 1,024, without peer-port |
+|---|---|---|---|
+| log and store | 128 | 128 | 128 |
+| metrics | 32, or an eighth of what is left of the limit | 32 | 32 |
+| other nodes, half of them dialled by this one | 512, or a quarter | 224 | 0 |
+| clients of gRPC and HTTP together | the rest | 640 | 864 |
+| clients of one of the two | three quarters of that; of HTTP 4,096 at most | 480 | 648 |
+
 This page is generated from \`src/main/settings.ts\` by \`npm run docs\`.
 `;
 }

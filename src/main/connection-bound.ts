@@ -1,8 +1,15 @@
 /**
- * Keeps connections from taking the last file descriptors of the process: log and store must be able to open files.
+ * Keeps connections from taking the last file descriptors of the process, and the connections of one port from taking
+ * those of another: log and store must be able to open files, operators and other nodes must get in.
  *
- * LevelDB never gets over a file that it could not open: every later write fails, and the process has to end. So all
- * servers together take so many connections that some descriptors are always left; one more is closed as it comes.
+ * ```
+ *   |<── log, store ──>|<─ metrics ─>|<─── peers ───>|<──────────────────── clients ────────────────────>|
+ *    128                32, or an     512, or a       HTTP alone |<──── whoever comes ────>| gRPC alone
+ *                       eighth        quarter         a quarter              half            a quarter
+ * ```
+ * The shares are of what is left of the limit behind log and store. Half of those of peers are for whoever dials this node.
+ *
+ * LevelDB never gets over a file that it could not open: every later write fails, and the process has to end.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
@@ -13,6 +20,13 @@ import { DatabaseError } from '#base';
 const RESERVED = 128;
 /** A node that can serve nobody is of no use. */
 const CONNECTIONS_MIN = 32;
+/** Far more than there are scrapers, and a few hundred nodes. */
+const METRICS_MAX = 32;
+const PEERS_MAX = 512;
+const METRICS_PART = 1 / 8;
+const PEERS_PART = 1 / 4;
+/** Of the connections of clients, what one port may have. */
+const PORT_PART = 3 / 4;
 /** Node's names for: a server has accepted a connection, and this process dials somebody. */
 const ACCEPTED = 'net.server.socket';
 const DIALLED = 'net.client.socket';
@@ -29,39 +43,101 @@ export function openFilesMax(): number | undefined {
   }
 }
 
-/** @throws DatabaseError when the limit leaves no room for connections. */
-export function connectionsMax(filesMax: number): number {
-  if (filesMax >= RESERVED + CONNECTIONS_MIN) return filesMax - RESERVED;
-  const message = `This process may have ${filesMax} files open at a time, and a node needs ${RESERVED + CONNECTIONS_MIN} at least: raise the limit (ulimit -n, LimitNOFILE)`;
-  throw new DatabaseError('invalid_argument', message, { details: { reason: 'TooFewDescriptors' } });
+/** The most connections at a time. */
+export interface ConnectionShares {
+  /** Of clients on all ports; what this node dials for them counts, too. */
+  readonly clients: number;
+  /** Of those, on the port of gRPC or of HTTP. */
+  readonly clientsOfPort: number;
+  readonly metrics: number;
+  /** That other nodes have dialled; this one may have dialled as many. */
+  readonly peers: number;
 }
 
-/**
- * From now on closes connections beyond the bound as they come, and counts them. What is dialled counts as well, and is
- * not closed: it serves connections that have come. Returns how to end it.
- */
-export function boundConnections(countMax: number, closed: { readonly add: () => void }): () => void {
-  let open = 0;
-  const countIn = (message: unknown): Socket | undefined => {
-    const socket = typeof message === 'object' && message !== null && 'socket' in message ? message.socket : undefined;
-    if (!(socket instanceof Socket)) return undefined;
-    open += 1;
+/** @throws DatabaseError when the limit leaves no room for connections. */
+export function connectionShares(filesMax: number, { hasPeers }: { readonly hasPeers: boolean }): ConnectionShares {
+  const all = filesMax - RESERVED;
+  if (all < CONNECTIONS_MIN) {
+    const message = `This process may have ${filesMax} files open at a time, and a node needs ${RESERVED + CONNECTIONS_MIN} at least: raise the limit (ulimit -n, LimitNOFILE)`;
+    throw new DatabaseError('invalid_argument', message, { details: { reason: 'TooFewDescriptors' } });
+  }
+  const metrics = Math.min(METRICS_MAX, Math.floor(all * METRICS_PART));
+  const peers = hasPeers ? Math.min(PEERS_MAX, Math.floor(all * PEERS_PART)) : 0;
+  const clients = all - metrics - peers;
+  return { clients, clientsOfPort: Math.floor(clients * PORT_PART), metrics, peers: Math.floor(peers / 2) };
+}
+
+export type ServerName = 'grpc' | 'http' | 'metrics';
+
+/** A connection that was closed as it came. */
+export interface ClosedConnection {
+  readonly server: 'grpc' | 'http';
+  /** Which of the two was reached, and how many that is. */
+  readonly bound: 'of the port' | 'of all clients';
+  readonly countMax: number;
+}
+
+/** From its making on closes connections beyond the shares as they come. */
+export class ConnectionBound implements Disposable {
+  readonly #shares: ConnectionShares;
+  readonly #onClosed: (closed: ClosedConnection) => void;
+  readonly #servers = new Map<number, ServerName>();
+  readonly #open = { grpc: 0, http: 0 };
+  #clients = 0;
+  readonly #onAccepted = (message: unknown): void => this.#accepted(message);
+  readonly #onDialled = (message: unknown): void => this.#dialled(message);
+
+  constructor(shares: ConnectionShares, onClosed: (closed: ClosedConnection) => void) {
+    this.#shares = shares;
+    this.#onClosed = onClosed;
+    subscribe(ACCEPTED, this.#onAccepted);
+    subscribe(DIALLED, this.#onDialled);
+  }
+
+  /** Says whose port it is. The server of metrics bounds its connections itself. */
+  name(port: number, server: ServerName): void {
+    this.#servers.set(port, server);
+  }
+
+  [Symbol.dispose](): void {
+    unsubscribe(ACCEPTED, this.#onAccepted);
+    unsubscribe(DIALLED, this.#onDialled);
+  }
+
+  #accepted(message: unknown): void {
+    const socket = socketOf(message);
+    const server = this.#servers.get(socket?.localPort ?? 0);
+    if (socket === undefined || server === undefined || server === 'metrics') return;
+    const { clients, clientsOfPort } = this.#shares;
+    const isCrowded = this.#open[server] >= clientsOfPort;
+    if (isCrowded || this.#clients >= clients) {
+      socket.destroy();
+      const reached = isCrowded
+        ? ({ bound: 'of the port', countMax: clientsOfPort } as const)
+        : ({ bound: 'of all clients', countMax: clients } as const);
+      this.#onClosed({ server, ...reached });
+      return;
+    }
+    this.#clients += 1;
+    this.#open[server] += 1;
     socket.once('close', () => {
-      open -= 1;
+      this.#clients -= 1;
+      this.#open[server] -= 1;
     });
-    return socket;
-  };
-  const onAccepted = (message: unknown): void => {
-    const socket = countIn(message);
-    if (socket === undefined || open <= countMax) return;
-    closed.add();
-    socket.destroy();
-  };
-  const onDialled = (message: unknown): void => void countIn(message);
-  subscribe(ACCEPTED, onAccepted);
-  subscribe(DIALLED, onDialled);
-  return () => {
-    unsubscribe(ACCEPTED, onAccepted);
-    unsubscribe(DIALLED, onDialled);
-  };
+  }
+
+  /** It serves connections that have come, so it is not closed. */
+  #dialled(message: unknown): void {
+    const socket = socketOf(message);
+    if (socket === undefined) return;
+    this.#clients += 1;
+    socket.once('close', () => {
+      this.#clients -= 1;
+    });
+  }
+}
+
+function socketOf(message: unknown): Socket | undefined {
+  const socket = typeof message === 'object' && message !== null && 'socket' in message ? message.socket : undefined;
+  return socket instanceof Socket ? socket : undefined;
 }

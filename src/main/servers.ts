@@ -10,7 +10,8 @@ import { type Node, nativeCrc32, nativeRandom, nativeSha256, startNode, stopProc
 import { createMetrics, type Logger, type Metrics, startMetricsServer } from '#observability';
 import { createService } from '#service';
 import type { HttpServerOptions } from '#transport';
-import { boundConnections, connectionsMax, openFilesMax } from './connection-bound.ts';
+import { closedConnections } from './closed-connections.ts';
+import { ConnectionBound, type ConnectionShares, connectionShares, openFilesMax } from './connection-bound.ts';
 import { CORE_WORKER } from './core-worker-url.ts';
 import { showBudgets, showNode } from './node-gauges.ts';
 import { PACKAGE_DIR, RELEASE } from './release.ts';
@@ -46,11 +47,10 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   metrics.gauge('cairn_build_info', { version: RELEASE, node: process.version }).set(1);
   await using starting = new AsyncDisposableStack();
   const filesMax = openFilesMax();
-  if (filesMax !== undefined) {
-    const closed = metrics.counter('cairn_connections_closed_total', {});
-    starting.defer(boundConnections(connectionsMax(filesMax), closed));
-  }
-  const node = await openNode(config, logger, metrics);
+  const shares =
+    filesMax === undefined ? undefined : connectionShares(filesMax, { hasPeers: config.peerPort !== 'off' });
+  const bound = shares && starting.use(new ConnectionBound(shares, closedConnections(logger, metrics)));
+  const node = await openNode(config, logger, metrics, shares);
   const transport = await import('#transport');
   showNode(node, metrics);
   starting.defer(() => node.drain());
@@ -71,9 +71,13 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const shared = { host: config.host, logger, metrics, budgets, relay, onFatal };
   const grpc = await transport.startGrpcServer({ ...shared, port: config.grpcPort, service });
   starting.defer(() => grpc.drain(config.shutdownGraceMs));
+  bound?.name(grpc.port, 'grpc');
   const http = await transport.startHttpServer({ ...shared, ...httpOptions(config), service, clock: wallClock });
   starting.defer(() => http.close(config.shutdownGraceMs));
-  const scrape = await startMetricsServer({ host: config.host, logger, metrics, port: config.metricsPort });
+  bound?.name(portOf(http.address), 'http');
+  const scraped = { host: config.host, logger, metrics, port: config.metricsPort };
+  const scrape = await startMetricsServer({ ...scraped, connectionsMax: shares?.metrics });
+  bound?.name(scrape.address.port, 'metrics');
   node.advertise({ grpc: advertised(config, grpc.address), http: `http://${advertised(config, http.address)}` });
   starting.move();
   return {
@@ -105,11 +109,19 @@ function advertisedHost({ advertiseHost, host }: Config): string {
 
 /** Where others find what listens at an address. */
 function advertised(config: Config, address: string): string {
-  const { port } = new URL(address.includes('://') ? address : `http://${address}`);
-  return formatAddress({ host: advertisedHost(config), port: Number(port) });
+  return formatAddress({ host: advertisedHost(config), port: portOf(address) });
 }
 
-function openNode(config: Config, logger: Logger, metrics: Metrics): Promise<Node> {
+function portOf(address: string): number {
+  return Number(new URL(address.includes('://') ? address : `http://${address}`).port);
+}
+
+function openNode(
+  config: Config,
+  logger: Logger,
+  metrics: Metrics,
+  shares: ConnectionShares | undefined,
+): Promise<Node> {
   return startNode({
     coreWorker: CORE_WORKER,
     dataDirectory: config.dataDir,
@@ -124,6 +136,7 @@ function openNode(config: Config, logger: Logger, metrics: Metrics): Promise<Nod
         advertisedHost: advertisedHost(config),
         peers: [],
         release: RELEASE,
+        connectionsMax: shares?.peers,
       },
     }),
     ...(config.join.length > 0 && { join: { seeds: config.join, waitMs: config.joinWaitMs } }),

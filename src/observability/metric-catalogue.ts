@@ -39,7 +39,7 @@ export const COUNTERS: Table<CounterLabels> = {
     labels: { reason: ['latest', 'cached', 'effective_time'] },
   },
   cairn_connections_closed_total: {
-    help: 'Connections closed as they came, to keep file descriptors for log and store.',
+    help: 'Connections closed as they came, to keep file descriptors for log and store, metrics, peers and the other port.',
     labels: NONE,
   },
   cairn_rejected_total: {

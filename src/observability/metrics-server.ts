@@ -29,6 +29,8 @@ export interface MetricsServerOptions {
   readonly keptMs?: number;
   /** After which a connection is closed, whatever it waits for; 10,000 unless given. */
   readonly connectionMs?: number;
+  /** Connections at a time, 32 unless given; one more is closed as it comes. */
+  readonly connectionsMax?: number | undefined;
 }
 
 const PATH = '/metrics';
@@ -46,7 +48,7 @@ const CONNECTIONS_MAX = 32;
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   const page = new Page(options);
   const server = createServer((request, response) => void answer(request, response, page));
-  server.maxConnections = CONNECTIONS_MAX;
+  server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
   // The answer says `Connection: close`, and nothing is rendered for what was pipelined behind its request.
   server.maxRequestsPerSocket = 1;
   server.on('connection', (socket) => endAfter(socket, options.connectionMs ?? CONNECTION_MS));

@@ -17,6 +17,7 @@ export interface ServiceContext {
   readonly timers: Timers;
   readonly limits: ServiceLimits;
   readonly streams: OpenStreams;
+  readonly openTails: OpenStreams;
   readonly tails: TailFeeds;
   readonly meters: ServiceMeters;
   /** Absent: no other node can be asked. */

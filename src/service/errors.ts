@@ -54,8 +54,9 @@ export function eventNotFound(scope: ReadScope, what: string): DatabaseError {
   return new DatabaseError('not_found', message, { details: { reason: 'EventNotFound', scope: where(scope) } });
 }
 
-export function tooManyStreams(countMax: number): DatabaseError {
-  return new DatabaseError('busy', `${countMax} streaming reads are open on this node, which is the most it serves`);
+export function tooManyStreams(what: 'streaming reads' | 'live tails', countMax: number): DatabaseError {
+  const message = `${countMax} ${what} are open on this node, which is the most it serves; ask another node, or repeat after a pause`;
+  return new DatabaseError('busy', message);
 }
 
 export function notYetCreated(scope: ReadScope, at: string, createdAt: string): DatabaseError {

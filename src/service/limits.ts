@@ -13,8 +13,9 @@ export interface ServiceLimits {
   readonly tailGapMax: number;
   readonly heartbeatMsMin: number;
   readonly heartbeatMsMax: number;
-  /** Streaming reads that may be open on this node. */
+  /** Streaming reads that may be open on this node, and live tails beside them. */
   readonly streamsMax: number;
+  readonly tailsMax: number;
 }
 
 export const SERVICE_LIMITS: ServiceLimits = {
@@ -26,4 +27,5 @@ export const SERVICE_LIMITS: ServiceLimits = {
   heartbeatMsMin: 100,
   heartbeatMsMax: 60_000,
   streamsMax: 10_000,
+  tailsMax: 10_000,
 };

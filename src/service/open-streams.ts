@@ -1,11 +1,13 @@
-/** How many streaming reads are open on this node, and that there are not too many. */
+/** How many streaming reads, or live tails, are open on this node, and that there are not too many. */
 import { tooManyStreams } from './errors.ts';
 
 export class OpenStreams {
   #count = 0;
+  readonly #what: 'streaming reads' | 'live tails';
   readonly #countMax: number;
 
-  constructor(countMax: number) {
+  constructor(what: 'streaming reads' | 'live tails', countMax: number) {
+    this.#what = what;
     this.#countMax = countMax;
   }
 
@@ -14,7 +16,7 @@ export class OpenStreams {
   }
 
   open(): void {
-    if (this.#count >= this.#countMax) throw tooManyStreams(this.#countMax);
+    if (this.#count >= this.#countMax) throw tooManyStreams(this.#what, this.#countMax);
     this.#count++;
   }
 

@@ -33,8 +33,8 @@ async function* follow(
   request: SubscribeRequest,
 ): AsyncGenerator<SubscriptionItem> {
   const { signal, heartbeatMs } = request;
-  const { node, streams, meters } = context;
-  streams.open();
+  const { node, openTails, meters } = context;
+  openTails.open();
   meters.streams('subscribe', 1);
   try {
     using progress = new Progress(context, binding, signal);
@@ -58,7 +58,7 @@ async function* follow(
       progress.heardFrom(heartbeatMs);
     }
   } finally {
-    streams.close();
+    openTails.close();
     meters.streams('subscribe', -1);
   }
 }

@@ -31,11 +31,11 @@ const server = new WireServer({
   onRefused: nothing,
   statusOf: () => NOT_OK,
   ...createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH }),
-  refusals: { draining: NOT_OK, tooManyCalls: NOT_OK, noRoom: NOT_OK },
+  refusals: { draining: NOT_OK, tooManyCalls: () => NOT_OK, displaced: () => NOT_OK, noRoom: NOT_OK },
   limits: {
     requestBytesMax: MUCH,
     streamsPerConnectionMax: 1000,
-    callsMax: 1000,
+    callsMax: { waiting: 1000, reading: 1000, working: 1000 },
     pingEveryMs: 60_000,
     pingTimeoutMs: 20_000,
     receiveMs: 60_000,

@@ -50,6 +50,8 @@ export interface PeerLinksOptions {
   /** What others are told to dial; by default `host`, unless that means every address of this machine. */
   readonly advertisedHost?: string | undefined;
   readonly observer: PeerObserver;
+  /** Connections to this node at a time, whoever dials; one more is closed as it comes. Absent: as many as come. */
+  readonly connectionsMax?: number | undefined;
 }
 
 export interface OpenPeerLinks extends PeerLinks {

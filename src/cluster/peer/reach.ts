@@ -44,8 +44,8 @@ export async function openReach(ports: ReachPorts, identity: NodeIdentity, order
   const { openLinks, askToJoin, askAdmin, observer, random, sleep } = ports;
   const { clusterId, node, storeId } = identity;
   const self = { node, store: toStoreId(storeId) };
-  const { host, advertisedHost, seeds = [], peers, release = '' } = order;
-  const links = await openLinks({ clusterId, self, host, port: order.port, advertisedHost, observer });
+  const { host, port, advertisedHost, connectionsMax, seeds = [], peers, release = '' } = order;
+  const links = await openLinks({ clusterId, self, host, port, advertisedHost, observer, connectionsMax });
   const codec = new PeerCodec({ clusterId, self, crc32: nativeCrc32, random });
   const mail = new PeerMail({ codec, links, observer });
   let core: CoreRuntime | undefined;

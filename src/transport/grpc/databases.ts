@@ -118,6 +118,7 @@ function descriptionMethods({ service }: GrpcContext): readonly UnaryMethod[] {
         request: AwaitDatabaseRequest,
         requestName: 'AwaitDatabaseRequest',
         reply: DatabaseReply,
+        waits: true,
       },
       async ({ databaseName, atRevision }, call) => {
         const revision = revisionOf(atRevision, 'at_revision');

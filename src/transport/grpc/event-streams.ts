@@ -30,6 +30,7 @@ export function streamMethods(context: GrpcContext): readonly ServerStreamMethod
     kind: 'server_stream',
     service: EVENT_STORE,
     name,
+    waits: handler === subscribeEvents,
     handle: async (call, bytes) => {
       using writer = new SliceWriter(call);
       await handler(context, call, bytes, writer);

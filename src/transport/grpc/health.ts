@@ -69,6 +69,7 @@ function methodsOf(board: StatusBoard): readonly Method[] {
       kind: 'server_stream',
       service: SERVICE,
       name: 'Watch',
+      waits: true,
       handle: (call, bytes) => watch(board, call, nameOf(bytes)),
     },
   ];

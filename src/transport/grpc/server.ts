@@ -2,7 +2,7 @@
 import { DatabaseError } from '#base';
 import type { Logger, Metrics } from '#observability';
 import type { Service } from '#service';
-import { type ByteBudgets, noRoom, RETRY_AFTER_MS } from '../byte-budgets.ts';
+import { type ByteBudgets, noRoom } from '../byte-budgets.ts';
 import type { Relay } from '../relay.ts';
 import { databaseMethods } from './databases.ts';
 import { statusOfError, statusOfFailure, withLeader } from './error-status.ts';
@@ -13,24 +13,18 @@ import { LeaderTrailers } from './metadata.ts';
 import { methodMeters } from './meters.ts';
 import { createReflection } from './reflection.ts';
 import { createGrpcRelaying } from './relaying.ts';
+import { shareRefusals } from './share-refusals.ts';
 import { transactionMethods } from './transactions.ts';
 import { unimplementedMethods } from './unimplemented.ts';
 import { type Refusals, type WireLimits, WireServer } from './wire/server.ts';
 
 /** What the server refuses by itself, before an operation is asked. */
-function refusalsOf({ callsMax }: WireLimits): Refusals {
-  const draining = new DatabaseError('unavailable', 'The node is shutting down; try another one', {
-    details: { reason: 'Draining' },
-  });
-  const calls = `${callsMax} calls are in flight, which is the most at a time`;
-  return {
-    draining: statusOfError(draining),
-    tooManyCalls: statusOfError(
-      new DatabaseError('rate_limited', calls, { details: { retryAfterMs: RETRY_AFTER_MS } }),
-    ),
-    noRoom: statusOfError(noRoom()),
-  };
-}
+const REFUSALS: Pick<Refusals, 'draining' | 'noRoom'> = {
+  draining: statusOfError(
+    new DatabaseError('unavailable', 'The node is shutting down; try another one', { details: { reason: 'Draining' } }),
+  ),
+  noRoom: statusOfError(noRoom()),
+};
 
 /** Their replies and their errors say where the leader is. */
 const WRITES: ReadonlySet<string> = new Set(['CreateDatabase', 'DeleteDatabase', 'Transact']);
@@ -81,7 +75,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     ],
     limits,
     ...budgets,
-    refusals: refusalsOf(limits),
+    refusals: { ...REFUSALS, ...shareRefusals(limits.callsMax) },
     meterOf: methodMeters(metrics),
     onRefused: (reason) => metrics.counter('cairn_rejected_total', { reason }).add(),
     statusOf: (failure, { name }) => {

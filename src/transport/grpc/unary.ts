@@ -23,17 +23,18 @@ export interface UnaryShape<Request, Reply> {
   readonly reply: Pick<MessageType<Reply>, 'encode'>;
   /** As of `MethodName`. */
   readonly mustAnswer?: boolean;
+  readonly waits?: boolean;
 }
 
 export function unary<Request, Reply>(
   shape: UnaryShape<Request, Reply>,
   answer: (request: Request, call: Call) => Promise<Answer<Reply>>,
 ): UnaryMethod {
-  const { name, request, requestName, reply, mustAnswer = false } = shape;
+  const { name, request, requestName, reply, mustAnswer = false, waits = false } = shape;
   const handle = async (call: Call, bytes: Uint8Array): Promise<void> => {
     const { message, scope, trailers } = await answer(decodeRequest(request, requestName, bytes), call);
     const headers = scope && scopeHeaders(scope);
     call.reply(frameReply(reply, message), { headers, trailers });
   };
-  return { kind: 'unary', service: EVENT_STORE, name, mustAnswer, handle };
+  return { kind: 'unary', service: EVENT_STORE, name, mustAnswer, waits, handle };
 }

@@ -37,6 +37,7 @@ class LazyPeerLinks implements OpenPeerLinks {
   constructor(options: LinksOptions) {
     this.#options = options;
     this.#server = createServer((socket) => this.#accept(socket));
+    if (options.connectionsMax !== undefined) this.#server.maxConnections = options.connectionsMax;
   }
 
   get port(): number {

@@ -11,7 +11,7 @@ import { NEVER, ServiceWorld, settle } from '../../support/service-world.ts';
 let world: ServiceWorld;
 
 beforeEach(async () => {
-  world = await new ServiceWorld({ streamsMax: 2, tailBytesMax: 5_000 }).start();
+  world = await new ServiceWorld({ tailsMax: 2, tailBytesMax: 5_000 }).start();
   await world.database('shop', 2);
 });
 

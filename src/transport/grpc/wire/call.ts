@@ -17,6 +17,8 @@ import type { FairBudget, Taker } from '../../fair-budget.ts';
 import { OutgoingFrames } from './framing.ts';
 import type { MethodMeter, MethodName } from './method-name.ts';
 import type { PeerStream, Room } from './peer-streams.ts';
+import type { Waiting } from './rounds.ts';
+import type { Place } from './shares.ts';
 import { type CallStatus, GRPC_STATUS, type GrpcStatusName } from './status.ts';
 
 /** The call as grpc-js sees it: requests are bytes, replies are bytes in their frames. */
@@ -55,12 +57,22 @@ export interface ReplyParts {
   readonly isRepeat?: boolean;
 }
 
+/** What a server keeps of a call until it ends. */
+export interface Seat {
+  /** In its table. */
+  readonly number: number;
+  /** Undefined: it needs none. */
+  readonly place: Place | undefined;
+  /** Undefined when it was begun. */
+  waiting: Waiting | undefined;
+}
+
 const UNCOUNTED: Room = { release: () => undefined };
 
 export class Call {
   readonly method: MethodName;
-  /** For the server: where it keeps the call, once it is accepted. */
-  place: number | undefined;
+  /** For the server: what it keeps of the call, once it is accepted. */
+  seat: Seat | undefined;
   readonly #surface: Surface;
   readonly #meter: MethodMeter;
   readonly #peer: PeerStream | undefined;

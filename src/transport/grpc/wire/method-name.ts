@@ -9,8 +9,18 @@ export interface MethodName {
    * anything is tried, when there is no room for what it may be answered.
    */
   readonly mustAnswer?: boolean;
+  /** Ends when something happens that may never happen: such calls have places of their own. */
+  readonly waits?: boolean;
   /** Is answered at once, also while the most calls are in flight: whoever restarts nodes goes by it. */
   readonly isProbe?: boolean;
+}
+
+/** Whose bound a call counts to: those that wait, the other streams, and all others. */
+export type CallKind = 'waiting' | 'reading' | 'working';
+
+export function callKind({ kind, waits = false }: MethodName): CallKind {
+  if (waits) return 'waiting';
+  return kind === 'server_stream' ? 'reading' : 'working';
 }
 
 /** What is counted of a method's calls. */

@@ -81,6 +81,8 @@ export class PeerStreams {
     if (stream.session?.socket.localPort !== this.#port) return;
     if (this.#streams.size >= this.#options.streamsMax) {
       this.#options.onRefused();
+      // Not the mark of somebody else's stream.
+      delete headers[MARK];
       stream.close(constants.NGHTTP2_REFUSED_STREAM);
       return;
     }
@@ -142,6 +144,11 @@ export class PeerStream {
     if (messageBytes > this.#received && !this.#count(messageBytes)) return false;
     this.#request?.pin();
     return true;
+  }
+
+  /** Whether nothing can be sent on it any more: it was reset, or its connection is lost. */
+  get isGone(): boolean {
+    return this.#stream.destroyed || this.#stream.closed;
   }
 
   /** Streams of one connection have the same one. */

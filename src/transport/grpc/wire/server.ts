@@ -19,19 +19,22 @@ import { DatabaseError, Slots } from '#base';
 import type { Allowance } from '../../allowance.ts';
 import type { ByteBudget } from '../../byte-budget.ts';
 import type { FairBudget } from '../../fair-budget.ts';
-import { Call, type Surface } from './call.ts';
+import { Line } from '../../turns-by-line.ts';
+import { Call, type Seat, type Surface } from './call.ts';
 import { asSerialised, type OutgoingFrames } from './framing.ts';
 import type { Method } from './method.ts';
-import type { MethodMeter, MethodName } from './method-name.ts';
-import { PeerStreams } from './peer-streams.ts';
+import { type CallKind, callKind, type MethodMeter, type MethodName } from './method-name.ts';
+import { type PeerStream, PeerStreams } from './peer-streams.ts';
+import { Rounds, type Waiting } from './rounds.ts';
+import { type Place, Shares } from './shares.ts';
 import { type CallStatus, OK } from './status.ts';
 
 export interface WireLimits {
   /** Longest request message, after it is unpacked. */
   readonly requestBytesMax: number;
   readonly streamsPerConnectionMax: number;
-  /** Calls in flight on all connections; more are refused. */
-  readonly callsMax: number;
+  /** Calls of each kind in flight on all connections; a connection has its share of them (T9). */
+  readonly callsMax: Readonly<Record<CallKind, number>>;
   /** Every connection is pinged this often. */
   readonly pingEveryMs: number;
   /** A connection that has not answered a ping for so long is destroyed, which cancels its calls. */
@@ -43,8 +46,10 @@ export interface WireLimits {
 
 export interface Refusals {
   readonly draining: CallStatus;
-  /** For the most calls that may be in flight. */
-  readonly tooManyCalls: CallStatus;
+  /** For a call of a connection that has so many of the kind, which is its share. */
+  readonly tooManyCalls: (kind: CallKind, count: number) => CallStatus;
+  /** For a call that has ended because another connection had far fewer of the kind than the so many of this one. */
+  readonly displaced: (kind: CallKind, count: number) => CallStatus;
   /** For a request or a reply that there is no room for. */
   readonly noRoom: CallStatus;
 }
@@ -89,6 +94,9 @@ const STREAMS_PER_CALL = 2;
 /** How long a drained server waits for its last answers to leave. */
 const FLUSH_MS = 500;
 
+/** For a call whose peer has gone: nobody reads it. */
+const GONE: CallStatus = { code: 'CANCELLED', message: 'The connection of the call has gone' };
+
 const asItIs = (bytes: Buffer): Uint8Array => bytes;
 
 export class WireServer {
@@ -96,16 +104,22 @@ export class WireServer {
   readonly #server: Server;
   readonly #calls = new Slots<Call>();
   readonly #peers: PeerStreams;
+  readonly #shares: Readonly<Record<CallKind, Shares>>;
+  readonly #rounds = new Rounds();
+  /** The calls of a connection that wait to be begun. */
+  readonly #lines = new WeakMap<object, Line<Waiting>>();
   #draining = false;
   #onIdle: (() => void) | undefined;
 
   constructor(parts: WireServerParts) {
     this.#parts = parts;
     this.#server = new Server(optionsOf(parts.limits));
+    const { waiting, reading, working } = parts.limits.callsMax;
+    this.#shares = { waiting: new Shares(waiting), reading: new Shares(reading), working: new Shares(working) };
     const paths = new Set([...parts.methods.map(pathOf), ...(parts.extension?.paths ?? [])]);
     this.#peers = new PeerStreams({
       requests: parts.requests,
-      streamsMax: STREAMS_PER_CALL * parts.limits.callsMax,
+      streamsMax: STREAMS_PER_CALL * working,
       receiveMs: parts.limits.receiveMs,
       lingerMs: parts.limits.lingerMs,
       isBounded: (path) => paths.has(path),
@@ -170,8 +184,12 @@ export class WireServer {
     });
   }
 
-  #ended({ place }: Call): void {
-    if (place !== undefined) this.#calls.remove(place);
+  #ended({ seat }: Call): void {
+    if (seat !== undefined) {
+      this.#calls.remove(seat.number);
+      seat.place?.release();
+      seat.waiting?.forget();
+    }
     if (this.#calls.size === 0) this.#onIdle?.();
   }
 
@@ -181,46 +199,84 @@ export class WireServer {
     if (method.kind === 'unary') {
       const handler: handleUnaryCall<Uint8Array, Uint8Array> = (call, respond) => {
         const accepted = this.#accept({ kind: 'unary', call, respond }, method, meter);
-        if (accepted !== undefined) this.#run(accepted, () => method.handle(accepted, call.request));
+        if (accepted !== undefined) this.#begin(accepted, () => method.handle(accepted.call, call.request));
       };
       this.#server.register(path, handler, asSerialised, asItIs, 'unary');
     } else {
       const handler: handleServerStreamingCall<Uint8Array, OutgoingFrames> = (call) => {
         const accepted = this.#accept({ kind: 'server_stream', call }, method, meter);
         if (accepted === undefined) return;
-        this.#run(accepted, () => method.handle(accepted, call.request).then(() => accepted.finish(OK)));
+        const { call: ours } = accepted;
+        this.#begin(accepted, () => method.handle(ours, call.request).then(() => ours.finish(OK)));
       };
       const serialise = (frames: OutgoingFrames): Buffer => frames.serialised();
       this.#server.register(path, handler, serialise, asItIs, 'serverStream');
     }
   }
 
-  /** The call, unless it is refused at once. */
-  #accept(surface: Surface, method: MethodName, meter: MethodMeter): Call | undefined {
+  /** The call, unless it is refused at once, or its peer has gone (T10). */
+  #accept(surface: Surface, method: MethodName, meter: MethodMeter): Accepted | undefined {
     const peer = this.#peers.of(surface.call.metadata);
     const { unsent, smallReplies, refusals } = this.#parts;
     const shared = { unsent, smallReplies, noRoom: refusals.noRoom, onEnded: (ended: Call) => this.#ended(ended) };
     const call = new Call({ surface, method, meter, peer, ...shared });
+    if (peer === undefined || peer.isGone) {
+      call.finish(GONE);
+      return undefined;
+    }
     const { length } = surface.call.request;
-    const hasRoom = (peer?.deliver(length) ?? true) && (method.mustAnswer !== true || call.expectReply(length));
-    const refusal = this.#refusal(method, hasRoom);
+    const hasRoom = peer.deliver(length) && (method.mustAnswer !== true || call.expectReply(length));
+    const refusal = this.#refusal(hasRoom);
     if (refusal !== undefined) {
       call.finish(refusal);
       return undefined;
     }
-    call.place = this.#calls.add(call);
-    return call;
+    const place = method.isProbe === true ? undefined : this.#placeFor(call, peer);
+    if (place === 'none') return undefined;
+    const seat = { number: this.#calls.add(call), place, waiting: undefined };
+    call.seat = seat;
+    return { call, seat, peer };
   }
 
-  #refusal({ isProbe = false }: MethodName, hasRoom: boolean): CallStatus | undefined {
-    const { limits, onRefused, refusals } = this.#parts;
-    if (this.#draining) {
-      onRefused('draining');
-      return refusals.draining;
-    }
-    if (hasRoom && (isProbe || this.#calls.size < limits.callsMax)) return undefined;
+  #refusal(hasRoom: boolean): CallStatus | undefined {
+    const { onRefused, refusals } = this.#parts;
+    if (hasRoom && !this.#draining) return undefined;
+    onRefused(this.#draining ? 'draining' : 'overload');
+    return this.#draining ? refusals.draining : refusals.noRoom;
+  }
+
+  /** The place of a call among its kind; `none`: its connection has its share, and the call has ended. */
+  #placeFor(call: Call, { connection }: PeerStream): Place | 'none' {
+    const { refusals, onRefused } = this.#parts;
+    const kind = callKind(call.method);
+    const shares = this.#shares[kind];
+    const displace = (): void => {
+      onRefused('overload');
+      call.finish(refusals.displaced(kind, shares.heldBy(connection)));
+    };
+    const place = shares.tryTake(connection, kind === 'working' ? undefined : displace);
+    if (place !== undefined) return place;
     onRefused('overload');
-    return hasRoom ? refusals.tooManyCalls : refusals.noRoom;
+    call.finish(refusals.tooManyCalls(kind, shares.heldBy(connection)));
+    return 'none';
+  }
+
+  /** Runs a handler when it is the turn of its connection; a probe at once. */
+  #begin({ call, seat, peer }: Accepted, work: () => void | Promise<void>): void {
+    if (call.method.isProbe === true) return this.#run(call, work);
+    seat.waiting = this.#rounds.begin(this.#lineOf(peer.connection), () => {
+      seat.waiting = undefined;
+      if (peer.isGone) call.finish(GONE);
+      else this.#run(call, work);
+    });
+  }
+
+  #lineOf(connection: object): Line<Waiting> {
+    const known = this.#lines.get(connection);
+    if (known !== undefined) return known;
+    const line = new Line<Waiting>();
+    this.#lines.set(connection, line);
+    return line;
   }
 
   /** Runs a handler; whatever it throws ends its call. */
@@ -239,6 +295,13 @@ export class WireServer {
     if (elsewhere === undefined) finish(failure);
     else void elsewhere.catch(finish);
   }
+}
+
+/** A call that will be begun. */
+interface Accepted {
+  readonly call: Call;
+  readonly seat: Seat;
+  readonly peer: PeerStream;
 }
 
 function pathOf({ service, name }: MethodName): string {

@@ -200,7 +200,7 @@ describe('health', () => {
   });
 
   it('is answered while the most calls are in flight', async () => {
-    await using at = await start({ callsMax: 1 });
+    await using at = await start({ callsMax: { waiting: 1, reading: 1, working: 1 } });
     const watching = open(at.raw, '/grpc.health.v1.Health/Watch');
     let isWatching = false;
     watching.on('data', () => {
@@ -213,5 +213,6 @@ describe('health', () => {
     expect(checked.status).toBe(OK);
     const refused = await at.raw.call({ path: '/grpc.health.v1.Health/Watch', pieces: [request] });
     expect(refused.status).toBe(RESOURCE_EXHAUSTED);
+    expect(refused.message).toMatch(/^This connection has its share, 1, of the 1 calls that wait .*: end some of them/);
   });
 });

@@ -52,13 +52,14 @@ beforeEach(async () => {
     ...budgets,
     refusals: {
       draining: { code: 'UNAVAILABLE', message: 'draining' },
-      tooManyCalls: { code: 'RESOURCE_EXHAUSTED', message: 'too many calls' },
+      tooManyCalls: () => ({ code: 'RESOURCE_EXHAUSTED', message: 'too many calls' }),
+      displaced: () => ({ code: 'RESOURCE_EXHAUSTED', message: 'displaced' }),
       noRoom: { code: 'UNAVAILABLE', message: 'no room' },
     },
     limits: {
       requestBytesMax: 10_000,
       streamsPerConnectionMax: 100,
-      callsMax: 1_000,
+      callsMax: { waiting: 1_000, reading: 1_000, working: 1_000 },
       pingEveryMs: 60_000,
       pingTimeoutMs: 20_000,
       receiveMs: 60_000,

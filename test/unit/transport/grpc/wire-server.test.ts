@@ -159,13 +159,14 @@ async function start(options: Bounds = {}): Promise<Fixture> {
     ...budgets,
     refusals: {
       draining: { code: 'UNAVAILABLE', message: 'draining' },
-      tooManyCalls: { code: 'RESOURCE_EXHAUSTED', message: 'too many calls' },
+      tooManyCalls: () => ({ code: 'RESOURCE_EXHAUSTED', message: 'too many calls' }),
+      displaced: () => ({ code: 'RESOURCE_EXHAUSTED', message: 'displaced' }),
       noRoom: { code: 'UNAVAILABLE', message: 'no room' },
     },
     limits: {
       requestBytesMax: options.requestBytesMax ?? REQUEST_BYTES_MAX,
       streamsPerConnectionMax: 100,
-      callsMax: options.callsMax ?? 1000,
+      callsMax: { waiting: 1000, reading: 1000, working: options.callsMax ?? 1000 },
       pingEveryMs: 60_000,
       pingTimeoutMs: 20_000,
       receiveMs: options.receiveMs ?? 60_000,

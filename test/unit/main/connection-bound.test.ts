@@ -1,0 +1,121 @@
+// Goal: no port takes the file descriptors of another one, nor those of log and store. Method: the shares of many limits,
+// and servers of plain sockets in front of which more connections come than they may have.
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { Worker } from 'node:worker_threads';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  type ClosedConnection,
+  ConnectionBound,
+  type ConnectionShares,
+  connectionShares,
+  type ServerName,
+} from '../../../src/main/connection-bound.ts';
+
+const LOG_AND_STORE = 128;
+
+describe('the shares', () => {
+  it.each([160, 200, 256, 1_024, 4_096, 65_536, 1_048_576])('of %i files leave every port some', (filesMax) => {
+    for (const hasPeers of [false, true]) {
+      const { clients, clientsOfPort, metrics, peers } = connectionShares(filesMax, { hasPeers });
+      expect(clients + metrics + 2 * peers).toBeLessThanOrEqual(filesMax - LOG_AND_STORE);
+      expect(clients - clientsOfPort).toBeGreaterThanOrEqual(5);
+      expect(clientsOfPort).toBeGreaterThanOrEqual(14);
+      expect(metrics).toBeGreaterThanOrEqual(4);
+      expect(peers > 0).toBe(hasPeers);
+    }
+  });
+
+  it('are as documented for a limit of 1,024', () => {
+    const shares = connectionShares(1_024, { hasPeers: true });
+    expect(shares).toEqual({ clients: 640, clientsOfPort: 480, metrics: 32, peers: 112 });
+  });
+
+  it('are none when the limit is too low', () => {
+    expect(() => connectionShares(159, { hasPeers: false })).toThrow(/159 files open.* needs 160 at least: raise/);
+  });
+});
+
+describe('the bound', () => {
+  const SHARES: ConnectionShares = { clients: 8, clientsOfPort: 6, metrics: 2, peers: 2 };
+  /** Dials in a thread of its own, for what is dialled in this one counts, too. */
+  const DIAL = `
+    const { connect } = require('node:net');
+    const { workerData: { port, count } } = require('node:worker_threads');
+    for (let n = 0; n < count; n++) connect(port, '127.0.0.1').on('error', () => undefined);
+  `;
+  const closed: ClosedConnection[] = [];
+  const sockets: Socket[] = [];
+  let ending: AsyncDisposableStack;
+  let bound: ConnectionBound;
+
+  beforeEach(() => {
+    closed.length = 0;
+    sockets.length = 0;
+    ending = new AsyncDisposableStack();
+    bound = ending.use(new ConnectionBound(SHARES, (one) => closed.push(one)));
+  });
+
+  afterEach(() => ending.disposeAsync());
+
+  async function listen(name: ServerName): Promise<number> {
+    const server = createServer((socket) => void sockets.push(socket.on('error', () => undefined)));
+    ending.defer(() => void server.close());
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    bound.name(port, name);
+    return port;
+  }
+
+  const openAt = (port: number): number =>
+    sockets.filter(({ destroyed, localPort }) => !destroyed && localPort === port).length;
+
+  /** So many connections; resolves when each is open or was closed. */
+  async function crowd(port: number, count: number): Promise<Worker> {
+    const before = sockets.length;
+    const worker = new Worker(DIAL, { eval: true, workerData: { port, count } });
+    ending.defer(() => void worker.terminate());
+    await vi.waitUntil(() => sockets.length === before + count);
+    return worker;
+  }
+
+  it('closes what comes to a port beyond its share, and leaves the rest to the other one', async () => {
+    const [grpc, http] = [await listen('grpc'), await listen('http')];
+    await crowd(grpc, 20);
+    await crowd(http, 20);
+    expect([openAt(grpc), openAt(http)]).toEqual([6, 2]);
+    expect(closed).toHaveLength(32);
+    expect(closed[0]).toEqual({ server: 'grpc', bound: 'of the port', countMax: 6 });
+    expect(closed.at(-1)).toEqual({ server: 'http', bound: 'of all clients', countMax: 8 });
+  });
+
+  it('takes others again when some have gone', async () => {
+    const grpc = await listen('grpc');
+    const worker = await crowd(grpc, 20);
+    await worker.terminate();
+    await vi.waitUntil(() => openAt(grpc) === 0);
+    await crowd(grpc, 5);
+    expect([openAt(grpc), closed.length]).toEqual([5, 14]);
+  });
+
+  it('leaves metrics theirs', async () => {
+    const [grpc, http, metrics] = [await listen('grpc'), await listen('http'), await listen('metrics')];
+    await crowd(grpc, 20);
+    await crowd(http, 20);
+    await crowd(metrics, 2);
+    expect(openAt(metrics)).toBe(2);
+  });
+
+  it('counts what is dialled', async () => {
+    const grpc = await listen('grpc');
+    const other = createServer().listen(0, '127.0.0.1');
+    ending.defer(() => void other.close());
+    await once(other, 'listening');
+    const address = other.address();
+    const dialled = Array.from({ length: 5 }, () => connect(typeof address === 'object' ? (address?.port ?? 0) : 0));
+    ending.defer(() => dialled.forEach((socket) => void socket.destroy()));
+    await crowd(grpc, 20);
+    expect(openAt(grpc)).toBe(3);
+  });
+});

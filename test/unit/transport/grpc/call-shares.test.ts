@@ -1,0 +1,198 @@
+// Goal: calls of some connections, whatever they wait for, leave others their places (T9), and none is begun for nobody or
+// before the few calls of others (T10). Method: a server of few places with methods that end when the test says so.
+import type { ClientHttp2Stream } from 'node:http2';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createByteBudgets } from '../../../../src/transport/byte-budgets.ts';
+import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
+import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
+import type { Method } from '../../../../src/transport/grpc/wire/method.ts';
+import { type CallKind } from '../../../../src/transport/grpc/wire/method-name.ts';
+import { WireServer } from '../../../../src/transport/grpc/wire/server.ts';
+import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
+import { until } from '../../../support/budget-time.ts';
+import { RawGrpc, type RawReply } from '../../../support/raw-grpc.ts';
+
+const MUCH = 2 ** 30;
+const PLACES = 12;
+const WORKING = 1_600;
+const BURST = 700;
+const REQUEST = frame(Buffer.from('hello'));
+const { OK, RESOURCE_EXHAUSTED } = GRPC_STATUS;
+
+let server: WireServer;
+let port: number;
+let clients: RawGrpc[];
+/** What handlers were called with, by method. */
+let begun: Record<string, Call[]>;
+let refused: number;
+
+const status = (what: string) => (kind: CallKind, count: number) =>
+  ({ code: 'RESOURCE_EXHAUSTED', message: `${what} ${kind} ${count}` }) as const;
+
+function methods(): readonly Method[] {
+  const service = 'test.Service';
+  const keep = (call: Call): void => void (begun[call.method.name] ??= []).push(call);
+  const stream = async (call: Call): Promise<void> => {
+    keep(call);
+    call.begin();
+    await new Promise((resolve) => call.signal.addEventListener('abort', resolve));
+  };
+  const echo = (call: Call, message: Uint8Array): void => {
+    keep(call);
+    call.reply(frame(message));
+  };
+  return [
+    { kind: 'unary', service, name: 'Await', waits: true, handle: keep },
+    { kind: 'server_stream', service, name: 'Watch', waits: true, handle: stream },
+    { kind: 'server_stream', service, name: 'Scan', handle: stream },
+    { kind: 'unary', service, name: 'Work', handle: keep },
+    { kind: 'unary', service, name: 'Echo', handle: echo },
+    { kind: 'unary', service, name: 'Probe', isProbe: true, handle: echo },
+  ];
+}
+
+beforeEach(async () => {
+  begun = {};
+  refused = 0;
+  clients = [];
+  const nothing = (): void => undefined;
+  server = new WireServer({
+    methods: methods(),
+    meterOf: () => ({ started: nothing, received: nothing, sent: nothing, ended: nothing }),
+    onRefused: () => {
+      refused += 1;
+    },
+    statusOf: () => ({ code: 'INTERNAL', message: 'a bug' }),
+    ...createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH }),
+    refusals: {
+      draining: { code: 'UNAVAILABLE', message: 'draining' },
+      tooManyCalls: status('too many'),
+      displaced: status('displaced'),
+      noRoom: { code: 'UNAVAILABLE', message: 'no room' },
+    },
+    limits: {
+      requestBytesMax: 10_000,
+      streamsPerConnectionMax: 1_000,
+      callsMax: { waiting: PLACES, reading: PLACES, working: WORKING },
+      pingEveryMs: 60_000,
+      pingTimeoutMs: 20_000,
+      receiveMs: 60_000,
+      lingerMs: 60_000,
+    },
+  });
+  port = await server.listen({ host: '127.0.0.1', port: 0 });
+});
+
+afterEach(async () => {
+  for (const { session } of clients) session.destroy();
+  await server.drain(0);
+});
+
+function connect(): RawGrpc {
+  const client = new RawGrpc(port);
+  clients.push(client);
+  return client;
+}
+
+function ask(client: RawGrpc, name: string): Promise<RawReply> {
+  return client.call({ path: `/test.Service/${name}`, pieces: [REQUEST] });
+}
+
+/** So many calls at once, and what became of those that have ended. */
+function crowd(client: RawGrpc, name: string, count: number): RawReply[] {
+  const ended: RawReply[] = [];
+  for (let n = 0; n < count; n++)
+    void ask(client, name).then(
+      (reply) => ended.push(reply),
+      () => undefined,
+    );
+  return ended;
+}
+
+describe('calls that wait (T9)', () => {
+  it.each(['Await', 'Watch'])('leave other calls their places: %s', async (name) => {
+    const replies = [connect(), connect(), connect()].map((client) => crowd(client, name, 3 * PLACES));
+    await until(() => replies.flat().length + server.callCount === 9 * PLACES);
+    expect(server.callCount).toBeLessThan(PLACES);
+    expect(replies.flat().every((reply) => reply.status === RESOURCE_EXHAUSTED)).toBe(true);
+    expect(refused).toBe(replies.flat().length);
+    const other = connect();
+    expect((await ask(other, 'Echo')).status).toBe(OK);
+    expect((await ask(replies.length > 0 ? other : connect(), 'Probe')).status).toBe(OK);
+  });
+
+  it('end for those of a connection that has far fewer, and say so', async () => {
+    const first = connect();
+    const ofFirst = crowd(first, 'Await', 2 * PLACES);
+    await until(() => ofFirst.length === 2 * PLACES - PLACES / 2);
+    expect(ofFirst.at(-1)?.message).toBe(`too many waiting ${PLACES / 2}`);
+    const ofOthers = [connect(), connect()].map((client) => crowd(client, 'Await', PLACES));
+    await until(() => ofFirst.some(({ message }) => message.startsWith('displaced waiting')));
+    await until(() => ofOthers.flat().length + ofFirst.length + server.callCount === 4 * PLACES);
+    // Three that take what they get have a fourth each, and the last one is free.
+    for (const replies of ofOthers) expect(PLACES - replies.length).toBeGreaterThanOrEqual(3);
+    expect(2 * PLACES - ofFirst.length).toBeLessThanOrEqual(PLACES / 2);
+    // What was ended does nothing any more.
+    const calls = begun['Await'] ?? [];
+    expect(calls.filter((each) => each.ended && !each.signal.aborted)).toEqual([]);
+  });
+});
+
+describe('streaming reads (T9)', () => {
+  it('have places of their own', async () => {
+    const client = connect();
+    const replies = crowd(client, 'Scan', PLACES);
+    await until(() => replies.length === PLACES / 2);
+    expect(replies[0]?.message).toBe(`too many reading ${PLACES / 2}`);
+    const [echoed, waiting] = [await ask(client, 'Echo'), crowd(client, 'Await', 1)];
+    await until(() => begun['Await']?.length === 1);
+    expect([echoed.status, waiting]).toEqual([OK, []]);
+  });
+});
+
+describe('all other calls (T9)', () => {
+  it('are never ended for others, who get what is free', async () => {
+    const first = connect();
+    const replies = crowd(first, 'Work', WORKING / 2 + 10);
+    await until(() => replies.length === 10);
+    expect(replies[0]?.message).toBe(`too many working ${WORKING / 2}`);
+    const ofSecond = crowd(connect(), 'Work', WORKING / 2);
+    await until(() => ofSecond.length === WORKING / 4);
+    expect(begun['Work']?.filter(({ ended }) => ended)).toEqual([]);
+    expect((await ask(connect(), 'Echo')).status).toBe(OK);
+  });
+});
+
+describe('calls that have arrived (T10)', () => {
+  /** Sends so many calls in one piece, so that they arrive at once. */
+  function burst(client: RawGrpc, name: string, count: number): readonly ClientHttp2Stream[] {
+    const headers = { ':method': 'POST', ':path': `/test.Service/${name}`, 'content-type': 'application/grpc' };
+    return Array.from({ length: count }, () => {
+      const stream = client.session.request(headers).on('error', () => undefined);
+      stream.end(REQUEST);
+      return stream;
+    });
+  }
+
+  it('are begun by connection in turn', async () => {
+    const [many, few] = [connect(), connect()];
+    await Promise.all([ask(many, 'Echo'), ask(few, 'Echo')]);
+    burst(many, 'Work', BURST);
+    await until(() => server.callCount > 0);
+    await ask(few, 'Echo');
+    expect(begun['Work']?.length).toBeLessThan(BURST);
+    await until(() => begun['Work']?.length === BURST);
+  });
+
+  it('are not begun when their connection has gone', async () => {
+    const client = connect();
+    await ask(client, 'Echo');
+    burst(client, 'Work', BURST);
+    await until(() => server.callCount > 0);
+    client.session.destroy();
+    await until(() => server.callCount === 0);
+    const calls = begun['Work'] ?? [];
+    expect(calls.length).toBeLessThan(BURST);
+    expect(calls.every(({ ended, signal }) => ended && signal.aborted)).toBe(true);
+  });
+});
