@@ -2,7 +2,15 @@
  * The cluster as an operator wants to see it: what the catalog says, and what each node knows of the groups that it leads.
  * A node says what it knows; whoever was asked puts together what all of them say.
  */
-import { CATALOG_GROUP, type DatabaseId, type GroupId, type NodeId, nodeOf, type ReplicaId } from '#base';
+import {
+  CATALOG_GROUP,
+  type DatabaseId,
+  type GroupId,
+  type NodeId,
+  nodeOf,
+  type ReplicaId,
+  type Revision,
+} from '#base';
 import { everybody, isVoter, lastId, type Standing, standingOf } from '#raft';
 import type { Group } from './group.ts';
 import type { CatalogMachine } from './machine.ts';
@@ -30,6 +38,16 @@ export interface DescribedMember {
   readonly lag: number;
 }
 
+/** What an instance was recovered from. */
+export interface DescribedRecovery {
+  /** The instance that had the name before. */
+  readonly before: DatabaseId;
+  /** The one that its history began with. */
+  readonly first: DatabaseId;
+  /** What the copy held that it went on with. */
+  readonly revision: Revision;
+}
+
 export interface DescribedDatabase {
   readonly name: string;
   readonly databaseId: DatabaseId;
@@ -42,6 +60,8 @@ export interface DescribedDatabase {
   /** Undefined when nobody who was heard leads it. */
   readonly leader: NodeId | undefined;
   readonly members: readonly DescribedMember[];
+  /** Undefined of an instance that was created. */
+  readonly recovery: DescribedRecovery | undefined;
 }
 
 export interface ClusterDescription {
@@ -114,13 +134,14 @@ function soleHolder({ nodes, leaving }: DescribedDatabase, heard: ReadonlyMap<No
 }
 
 function describeDatabase(binding: Binding, group: Group | undefined, nowMs: number): DescribedDatabase {
-  const { name, databaseId, group: id, replicas, isSettled } = binding;
+  const { name, databaseId, group: id, replicas, isSettled, recovery: origin } = binding;
   const leaving = binding.leaving.map(nodeOf);
   const nodes = replicas.filter((replica) => !binding.leaving.includes(replica)).map(nodeOf);
   const leads = group?.leads === true;
   const members = leads ? everybody(group.raft.membership).map((each) => memberOf(group, each, nowMs)) : [];
   const leader = leads ? nodeOf(group.self) : undefined;
-  return { name, databaseId, group: id, nodes, leaving, isSettled, leader, members };
+  const recovery = origin && { before: origin.databaseId, first: origin.rootId, revision: origin.revision };
+  return { name, databaseId, group: id, nodes, leaving, isSettled, leader, members, recovery };
 }
 
 function memberOf({ raft, self }: Group, member: ReplicaId, nowMs: number): DescribedMember {

@@ -36,6 +36,7 @@ export function renderCluster(cluster: ClusterDescription): string {
     `${databases.length} databases, ${moving} moving, ${unled} without a leader that was heard`,
     ...(shown.length === 0 ? [] : ['', ...table([['DATABASE', 'ON', 'LEADER', 'LAG', 'STATE'], ...shown.map(rowOf)])]),
     ...(more === 0 ? [] : [`and ${more} more; --json shows all`]),
+    ...originLines(shown),
     '',
   ].join('\n');
 }
@@ -75,6 +76,16 @@ export function renderRecovered({ name, databaseId, before, node, revision, chai
 
 export function jsonOf(database: RecoveredDatabase): string {
   return `${JSON.stringify({ ...database, chainHash: toHex(database.chainHash) }, undefined, 2)}\n`;
+}
+
+function originLines(databases: readonly Database[]): readonly string[] {
+  const lines = databases.flatMap(({ name, recovery }) => {
+    if (recovery === undefined) return [];
+    const { before, first, revision } = recovery;
+    const since = first === before ? '' : `; its history began as ${first}`;
+    return [`${name} was recovered from ${before} at revision ${revision}${since}`];
+  });
+  return lines.length === 0 ? [] : ['', ...lines];
 }
 
 /** What needs somebody's attention first. */

@@ -10,6 +10,7 @@ const EXIT_USAGE = 2;
 
 export async function runCommand(signals: StopSignals): Promise<void> {
   const [first, ...rest] = process.argv.slice(2);
+  if (first === 'cluster' || first === 'recover') signals.close();
   if (first === 'cluster') {
     await administrate(rest);
     return;

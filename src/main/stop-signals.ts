@@ -21,6 +21,8 @@ export class StopSignals {
   first: NodeJS.Signals | undefined;
   /** Called for a later one. */
   onAnother: (signal: NodeJS.Signals) => void = endAtOnce;
+  /** Listens no more: a signal ends the process, as where nobody listens. For commands that leave nothing half done. */
+  readonly close: () => void;
   #toldAtMs = 0;
 
   /** Listens from now on. */
@@ -36,6 +38,10 @@ export class StopSignals {
     };
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);
+    this.close = () => {
+      process.off('SIGTERM', onSignal);
+      process.off('SIGINT', onSignal);
+    };
   }
 
   /** The first, if it has come by now: the process notices it only between two pieces of work. */

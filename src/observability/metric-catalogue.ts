@@ -117,6 +117,10 @@ export const GAUGES: Table<GaugeLabels> = {
   cairn_disk_capacity_bytes: { help: 'Size of the file system of the data directory in bytes.', labels: NONE },
   cairn_disk_level: { help: '0 plenty, 1 soft (user writes refused), 2 hard (no appends).', labels: NONE },
   cairn_databases: { help: 'Databases in the catalog.', labels: NONE },
+  cairn_databases_recovered: {
+    help: 'Databases in the catalog that go on with one copy of an instance that has lost its quorum.',
+    labels: NONE,
+  },
   cairn_database_revision: { help: 'Revision that this node has applied.', labels: { database: 100 } },
   cairn_streams_open: {
     help: 'Streaming reads that are open.',

@@ -73,6 +73,7 @@ export interface GaugeLabels {
   readonly cairn_disk_capacity_bytes: NoLabels;
   readonly cairn_disk_level: NoLabels;
   readonly cairn_databases: NoLabels;
+  readonly cairn_databases_recovered: NoLabels;
   readonly cairn_database_revision: { readonly database: string };
   readonly cairn_streams_open: { readonly op: 'query' | 'scan' | 'scan_batches' | 'subscribe' };
   readonly cairn_peer_active: PeerLabels;

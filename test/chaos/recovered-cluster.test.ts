@@ -108,6 +108,11 @@ it('a cluster of which two nodes of three are lost goes on with the third, when 
   const after = await factsAt(alone, COUNT);
   expect(after?.[1]).toBe(before?.[1]);
   expect(after?.[0]).not.toBe(before?.[0]);
+  expect((await describedAt(alone.process.peer))?.databases[0]).toMatchObject({
+    databaseId: after?.[0],
+    recovery: { before: before?.[0], first: before?.[0], revision: COUNT },
+  });
+  expect(await (await fetch(alone.process.metrics)).text()).toContain('\ncairn_databases_recovered 1\n');
   ids.push('after');
   expect(await writeAt(alone, DATABASE, 'after', POLL)).toBe(COUNT + 1);
 

@@ -8,6 +8,7 @@ import {
   isDatabaseId,
   isGroupId,
   isNodeId,
+  isRevision,
   ByteWriter as Writer,
   writeTextField,
   writeVarintField,
@@ -167,7 +168,7 @@ function readNode(bytes: Uint8Array): DescribedNode | undefined {
 }
 
 function writeDatabase(writer: ByteWriter, database: DescribedDatabase): void {
-  const { name, databaseId, group, nodes, leaving, isSettled, leader, members } = database;
+  const { name, databaseId, group, nodes, leaving, isSettled, leader, members, recovery } = database;
   writeTextField(writer, 1, name);
   writeTextField(writer, 2, databaseId);
   writeVarintField(writer, 3, group);
@@ -183,6 +184,12 @@ function writeDatabase(writer: ByteWriter, database: DescribedDatabase): void {
       writeVarintField(writer, 4, member.lag);
     });
   }
+  if (recovery === undefined) return;
+  writeMessage(writer, 9, () => {
+    writeTextField(writer, 1, recovery.before);
+    writeTextField(writer, 2, recovery.first);
+    writeVarintField(writer, 3, recovery.revision);
+  });
 }
 
 function readDatabase(bytes: Uint8Array): DescribedDatabase | undefined {
@@ -190,6 +197,7 @@ function readDatabase(bytes: Uint8Array): DescribedDatabase | undefined {
   const databaseId = fields?.text(2) ?? '';
   const group = fields?.number(3) ?? 0;
   if (fields === undefined || !isDatabaseId(databaseId) || !isGroupId(group)) return undefined;
+  const [recovery] = fields.messages(9);
   return {
     name: fields.text(1),
     databaseId,
@@ -199,7 +207,15 @@ function readDatabase(bytes: Uint8Array): DescribedDatabase | undefined {
     isSettled: fields.number(6) === 1,
     leader: nodeOrNone(fields.number(7)),
     members: fields.messages(8).map(readMember).filter(isThere),
+    recovery: recovery && readOrigin(recovery),
   };
+}
+
+function readOrigin(bytes: Uint8Array): DescribedDatabase['recovery'] {
+  const fields = readFields(bytes);
+  const [before = '', first = ''] = [fields?.text(1), fields?.text(2)];
+  const revision = fields?.number(3) ?? 0;
+  return isDatabaseId(before) && isDatabaseId(first) && isRevision(revision) ? { before, first, revision } : undefined;
 }
 
 function readMember(bytes: Uint8Array): DescribedMember | undefined {

@@ -3,6 +3,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { type NodeProcess, startNode } from '../../../chaos/support/node-process.ts';
@@ -45,6 +46,19 @@ test('malformed settings are all reported on stderr, and nothing is opened (N1)'
 test('--help and --version answer on stdout', () => {
   expect(run('--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('--data-dir VALUE') });
   expect(run('--version')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+});
+
+test('a command that waits for an answer ends with the first signal', async () => {
+  const deaf = createServer().listen(0, '127.0.0.1');
+  await once(deaf, 'listening');
+  const { port } = deaf.address() as AddressInfo;
+  const args = [...productArgs(), 'cluster', 'status', `--at=127.0.0.1:${port}`];
+  const child = spawn(process.execPath, args, { env: ENV, stdio: 'ignore' });
+  endWithTest(child);
+  await once(deaf, 'connection');
+  child.kill('SIGINT');
+  expect(await once(child, 'exit')).toEqual([null, 'SIGINT']);
+  deaf.close();
 });
 
 test('the permission model of Node, under which nothing can be synced, is refused in one line', () => {

@@ -52,6 +52,11 @@ const DESCRIPTION: ClusterDescription = {
       isSettled: false,
       leader: toNodeId(2),
       members: [{ node: toNodeId(1), isVoter: true, standing: 'behind', lag: 2 ** 40 }],
+      recovery: {
+        before: toDatabaseId('0198c0de-0000-7000-8000-000000000003'),
+        first: toDatabaseId('0198c0de-0000-7000-8000-000000000004'),
+        revision: toRevision(2 ** 40),
+      },
     },
     {
       name: 'empty',
@@ -62,6 +67,7 @@ const DESCRIPTION: ClusterDescription = {
       isSettled: true,
       leader: undefined,
       members: [],
+      recovery: undefined,
     },
   ],
 };
@@ -197,6 +203,11 @@ describe('an AdminReply', () => {
           isSettled: false,
           leader: 2,
           members: [{ node: 1, isVoter: true, standing: 'STANDING_BEHIND', lag: 2 ** 40 }],
+          recovery: {
+            previousDatabaseId: '0198c0de-0000-7000-8000-000000000003',
+            firstDatabaseId: '0198c0de-0000-7000-8000-000000000004',
+            revision: 2 ** 40,
+          },
         },
         { name: 'empty', nodes: [1], isSettled: true, leader: 0 },
       ],
