@@ -1,4 +1,5 @@
 /** What clients make up (test/simulation/workload/sketches.ts) in the messages of the gRPC interface. */
+import { nearestRevision } from '#base';
 import type { Constraint, EventQuery, Selector, TermKind } from '#model';
 import type { EventQuery as EventQueryMessage } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
 import { DataKind, Direction, Event, type EventSelector } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
@@ -30,12 +31,14 @@ export function constraintMessage(constraint: Constraint): ConstraintMessage {
   const selector = constraint.selector === undefined ? undefined : selectorMessage(constraint.selector);
   switch (constraint.kind) {
     case 'min-revision':
-      return { kind: { $case: 'minRevision', value: { revision: constraint.revision, selector } } };
+      return { kind: { $case: 'minRevision', value: { revision: nearestRevision(constraint.revision), selector } } };
     case 'max-revision':
-      return { kind: { $case: 'maxRevision', value: { revision: constraint.revision, selector } } };
+      return { kind: { $case: 'maxRevision', value: { revision: nearestRevision(constraint.revision), selector } } };
     case 'revision-range': {
       const { start, end } = constraint;
-      return { kind: { $case: 'revisionRange', value: { start, end, selector } } };
+      return {
+        kind: { $case: 'revisionRange', value: { start: nearestRevision(start), end: nearestRevision(end), selector } },
+      };
     }
   }
 }
@@ -43,12 +46,16 @@ export function constraintMessage(constraint: Constraint): ConstraintMessage {
 export function queryMessage({ selector, revisions, direction, limit, after }: EventQuery): EventQueryMessage {
   return {
     eventSelection: selectionMessage(selector),
-    revisionRange: { ...revisions },
+    revisionRange: { start: numberOf(revisions.start), end: numberOf(revisions.end) },
     effectiveTimeRange: undefined,
     direction: directionMessage(direction),
     limit: limit ?? 0,
     after,
   };
+}
+
+function numberOf(bound: number | bigint | undefined): number | undefined {
+  return bound === undefined ? undefined : nearestRevision(bound);
 }
 
 export function directionMessage(direction: EventQuery['direction']): Direction {

@@ -2,7 +2,8 @@
  * The numbers and names that must not be mixed up: two of them never compare or assign by accident.
  *
  * Each brand comes with a guard for the edge (`isRevision`: parse, then trust) and a constructor for the inside
- * (`toRevision`: a wrong value is a bug). Numbers stay below 2^53; bigint exists only inside codecs.
+ * (`toRevision`: a wrong value is a bug). Numbers stay below 2^53; bigint exists only inside codecs,
+ * and for what a request asks for beyond them.
  */
 import { assert } from './assert.ts';
 
@@ -13,6 +14,12 @@ export type Brand<Value, Name extends string> = Value & { readonly [brand]: Name
 
 /** Numbers one committed transaction of one database, gap-free; 0 is the empty database. */
 export type Revision = Brand<number, 'Revision'>;
+
+/**
+ * A revision that a request names: any uint64 (decisions 6.1). From 2^53 on, where no database comes to, it is the bigint
+ * that was sent, for the answer to name; it is compared and written out, and never counted with.
+ */
+export type AskedRevision = Revision | bigint;
 
 /** Place of an entry in the log of one Raft group; the first entry is 1, 0 is "before the first". */
 export type LogIndex = Brand<number, 'LogIndex'>;
@@ -36,6 +43,15 @@ export function isRevision(value: number): value is Revision {
 export function toRevision(value: number): Revision {
   assert(isRevision(value), 'A revision is an integer from 0 to 2^53 - 1', value);
   return value;
+}
+
+export function toAskedRevision(value: number | bigint): AskedRevision {
+  return typeof value === 'bigint' ? value : toRevision(value);
+}
+
+/** For a bound or a place: how far it lies beyond every database does not matter there. */
+export function nearestRevision(asked: number | bigint): Revision {
+  return toRevision(typeof asked === 'bigint' ? Number.MAX_SAFE_INTEGER : asked);
 }
 
 export function isLogIndex(value: number): value is LogIndex {

@@ -19,6 +19,7 @@ export { type Address, formatAddress, isHost, parseAddress } from './address.ts'
 export { assert, BrokenInvariant, unreachable } from './assert.ts';
 export { fromBase64, fromBase64Url, toBase64, toBase64Url } from './base64.ts';
 export {
+  type AskedRevision,
   type Brand,
   CATALOG_GROUP,
   type DatabaseId,
@@ -29,8 +30,10 @@ export {
   isRevision,
   isTerm,
   type LogIndex,
+  nearestRevision,
   type Revision,
   type Term,
+  toAskedRevision,
   toDatabaseId,
   toGroupId,
   toLogIndex,
@@ -81,6 +84,7 @@ export {
   writeTextField,
   writeVarintField,
 } from './proto-writer.ts';
+export { cut, escapeUnseen, isQuoted, quote } from './quote.ts';
 export {
   copyOf,
   hasNode,

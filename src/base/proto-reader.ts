@@ -3,7 +3,7 @@
  *
  * It never throws. Reading past the end, a varint of more than ten bytes or beyond 2^53 - 1 sets `failed`, returns 0 and
  * stays at the end, so that a loop over fields ends by itself; whoever reads checks `failed` once, after the loop.
- * Only `uint64()` takes what lies beyond, as 2^53 - 1, and sets `saturated`.
+ * Only `uint64()` and `int64()` take what lies beyond, as a bigint.
  * `overlong` tells that some varint was longer than it had to be: valid protobuf, but not the canonical form.
  */
 
@@ -23,7 +23,6 @@ export class ProtoReader {
   end: number;
   failed = false;
   overlong = false;
-  saturated = false;
 
   constructor(bytes: Uint8Array, from: number = 0, to: number = bytes.length) {
     this.bytes = bytes;
@@ -61,20 +60,24 @@ export class ProtoReader {
     return this.#longVarint();
   }
 
-  /**
-   * A protobuf uint64 of a request, in which a revision from 2^53 on means the same as 2^53 - 1: one that no database
-   * reaches. Not for what is stored and given back.
-   */
-  uint64(): number {
+  /** A protobuf uint64 of a request; a bigint from 2^53 on, and only then. */
+  uint64(): number | bigint {
     const first = this.bytes[this.at] ?? 0;
     if (first <= 0x7f && this.at < this.end) {
       this.at++;
       return first;
     }
+    const start = this.at;
     const value = this.#anyVarint();
-    if (Number.isSafeInteger(value)) return value;
-    this.saturated = true;
-    return Number.MAX_SAFE_INTEGER;
+    return Number.isSafeInteger(value) ? value : this.#exact(start);
+  }
+
+  /** A protobuf int64 of a request; a bigint outside the safe integers, and only there. */
+  int64(): number | bigint {
+    const value = this.uint64();
+    if (typeof value === 'number') return value;
+    const signed = BigInt.asIntN(64, value);
+    return signed < 0n && -signed <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(signed) : signed;
   }
 
   /** A signed 64-bit varint (protobuf int32 and int64); fails outside the safe integers. */
@@ -160,6 +163,14 @@ export class ProtoReader {
 
   #longVarint(): number {
     return this.#safe(this.#anyVarint());
+  }
+
+  /** The varint from there to here. Of the tenth byte 64 bits leave room for one bit; more are dropped, as every decoder does. */
+  #exact(start: number): number | bigint {
+    let value = 0n;
+    for (let i = this.at - 1; i >= start; i--) value = (value << 7n) | BigInt((this.bytes[i] ?? 0) & 0x7f);
+    const kept = BigInt.asUintN(64, value);
+    return kept > BigInt(Number.MAX_SAFE_INTEGER) ? kept : Number(kept);
   }
 
   /** Not exact from 2^53 on, and never below it then. */

@@ -115,7 +115,7 @@ function readRange(object: JsonObject, place: JsonPlace): Constraint | undefined
   return start === undefined || end === undefined ? undefined : revisionRange({ start, end, selector }, place);
 }
 
-function readEnd(object: JsonObject, spellings: readonly string[], place: JsonPlace): number | undefined {
+function readEnd(object: JsonObject, spellings: readonly string[], place: JsonPlace): number | bigint | undefined {
   const node = member(object, spellings, place);
   return node === undefined ? 0 : revisionFrom(node, inside(place, spellings[0] ?? ''));
 }

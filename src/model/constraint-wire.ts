@@ -1,6 +1,6 @@
 /** `cairn.v1.Constraint`: read leniently from a request, written canonically into the log. */
-import { assert, ByteWriter, beginMessage, concatBytes, ProtoReader, writeVarintField } from '#base';
-import type { Constraint } from './constraint.ts';
+import { assert, ByteWriter, beginMessage, concatBytes, nearestRevision, ProtoReader, writeVarintField } from '#base';
+import type { Constraint, RevisionRange } from './constraint.ts';
 import { Faults } from './faults.ts';
 import type { Selector } from './selector.ts';
 import { decodeSelector, writeSelector } from './selector-wire.ts';
@@ -76,8 +76,8 @@ export function writeConstraint(writer: ByteWriter, constraint: Constraint): voi
   }
 }
 
-function writeUnlessZero(writer: ByteWriter, field: number, value: number): void {
-  if (value !== 0) writeVarintField(writer, field, value);
+function writeUnlessZero(writer: ByteWriter, field: number, value: number | bigint): void {
+  if (value !== 0) writeVarintField(writer, field, nearestRevision(value));
 }
 
 function writeOptionalSelector(writer: ByteWriter, field: number, selector: Selector | undefined): void {
@@ -94,8 +94,8 @@ interface Place {
 
 /** The numbers of fields 1 and 2, 0 where there is none, and the selector of a kind. */
 interface KindMessage {
-  readonly first: number;
-  readonly second: number;
+  readonly first: number | bigint;
+  readonly second: number | bigint;
   readonly selector: Selector | undefined;
 }
 
@@ -110,17 +110,14 @@ function constraintOf(tag: number, bytes: Uint8Array, place: Place): Constraint 
 }
 
 /** A range with its ends in order, or undefined with the fault added. */
-export function revisionRange(
-  range: { readonly start: number; readonly end: number; readonly selector: Selector | undefined },
-  { field, faults }: Place,
-): Constraint | undefined {
+export function revisionRange(range: Omit<RevisionRange, 'kind'>, { field, faults }: Place): Constraint | undefined {
   if (range.start <= range.end) return { kind: 'revision-range', ...range };
   return faults.add(field, 'must have start at or before end', `${range.start} to ${range.end}`);
 }
 
 function readKind(bytes: Uint8Array, selectorField: number, { field, faults }: Place): KindMessage | undefined {
-  let first = 0;
-  let second = 0;
+  let first: number | bigint = 0;
+  let second: number | bigint = 0;
   let message: Uint8Array | undefined;
   const reader = new ProtoReader(bytes);
   while (!reader.done) {

@@ -7,25 +7,26 @@
 import { type ConstraintViolation, unreachable } from '#base';
 import type { Selector } from './selector.ts';
 
+/** Of a request; one that comes out of the log has numbers only. */
 export type Constraint = MinRevision | MaxRevision | RevisionRange;
 
 export interface MinRevision {
   readonly kind: 'min-revision';
-  readonly revision: number;
+  readonly revision: number | bigint;
   readonly selector?: Selector | undefined;
 }
 
 export interface MaxRevision {
   readonly kind: 'max-revision';
-  readonly revision: number;
+  readonly revision: number | bigint;
   readonly selector?: Selector | undefined;
 }
 
 /** `start` ≤ `end`; a constraint with them crossed is not built. */
 export interface RevisionRange {
   readonly kind: 'revision-range';
-  readonly start: number;
-  readonly end: number;
+  readonly start: number | bigint;
+  readonly end: number | bigint;
   readonly selector?: Selector | undefined;
 }
 
@@ -43,6 +44,21 @@ export function decide(constraint: Constraint, latest: number): Violation | unde
     required,
     description: `${NAMES[constraint.kind]} needs revision ${required}; ${looked} at revision ${latest}`,
   };
+}
+
+/**
+ * The same violation in the words of the constraint as it was asked. The log takes a revision from 2^53 on for 2^53 - 1, for no
+ * database comes to either.
+ */
+export function asAsked(violation: ConstraintViolation, constraint: Constraint | undefined): ConstraintViolation {
+  if (constraint === undefined || !isBeyond(constraint)) return violation;
+  const asked = decide(constraint, violation.found);
+  return asked === undefined ? violation : { ...asked, index: violation.index };
+}
+
+function isBeyond(constraint: Constraint): boolean {
+  if (constraint.kind !== 'revision-range') return typeof constraint.revision === 'bigint';
+  return typeof constraint.start === 'bigint' || typeof constraint.end === 'bigint';
 }
 
 const NAMES: Record<Constraint['kind'], string> = {

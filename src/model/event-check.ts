@@ -3,7 +3,7 @@
  * faults, builds text only to report one, and does not look into `data`: what a payload means is between those who write
  * and read it (ADR: payload bytes).
  */
-import { decodeUtf8, isInstant, ProtoReader } from '#base';
+import { decodeUtf8, isInstant, ProtoReader, quote } from '#base';
 import { DATA_KIND, SPEC_VERSION } from './event.ts';
 import type { EventLayout } from './event-layout.ts';
 import { timeTextInstant } from './event-layout.ts';
@@ -13,15 +13,14 @@ import {
   CONTENT_TYPE_BYTES_MAX,
   EXTENSION_NAME_BYTES_MAX,
   EXTENSIONS_MAX,
+  FAULT_FIELD_LENGTH_MAX,
   NAME_BYTES_MAX,
   URI_BYTES_MAX,
 } from './limits.ts';
 import { isMediaType } from './media-type.ts';
 import { describeTextFault, nameFault, textFault } from './text-rules.ts';
-import { readTimestamp } from './timestamp-wire.ts';
+import { readTimestamp, showTimestamp, TIMESTAMP_RULE } from './timestamp-wire.ts';
 import { isAbsoluteUri, isUriReference } from './uri.ts';
-
-const TIME_RULE = 'must lie in the years 0001 to 9999, with 0 to 999,999,999 nanoseconds';
 
 /** Adds every fault of the event to the place. */
 export function checkEvent(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {
@@ -95,7 +94,7 @@ function sourceFault(bytes: Uint8Array, layout: EventLayout): string | undefined
 
 function checkTime(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {
   if (layout.hasTime && !isInstant(layout.seconds, layout.nanos)) {
-    addEventFault(place, 'time', TIME_RULE, `${layout.seconds} s ${layout.nanos} ns`);
+    addEventFault(place, 'time', TIMESTAMP_RULE, showTimestamp(layout));
   } else if (layout.timeTextStart !== -1) checkTimeText(bytes, layout, place);
 }
 
@@ -143,11 +142,23 @@ function checkExtension(entry: ProtoReader, place: EventPlace): void {
   const nameStart = entry.lengthDelimited();
   const name = showBytes(entry.bytes, nameStart, entry.at);
   const fault = nameFaultOfExtension(entry.bytes, nameStart, entry.at);
-  if (fault !== undefined) addEventFault(place, `extensions[${JSON.stringify(name)}]`, fault);
+  if (fault !== undefined) addEventFault(place, `extensions[${quote(name, FAULT_FIELD_LENGTH_MAX)}]`, fault);
   entry.tag();
   const valueStart = entry.lengthDelimited();
   const valueFault = extensionValueFault(entry.bytes, valueStart, entry.at);
-  if (valueFault !== undefined) addEventFault(place, fault === undefined ? name : 'extensions', valueFault);
+  if (valueFault === undefined) return;
+  const shown = showExtensionValue(entry.bytes, valueStart, entry.at);
+  addEventFault(place, fault === undefined ? name : 'extensions', valueFault, shown);
+}
+
+/** Undefined when there is none. */
+function showExtensionValue(bytes: Uint8Array, from: number, to: number): string | undefined {
+  if (from === to) return undefined;
+  const reader = new ProtoReader(bytes, from, to);
+  const tag = reader.tag();
+  const start = reader.lengthDelimited();
+  const time = tag === VALUE_TAG.TIMESTAMP ? readTimestamp(bytes, start, reader.at) : undefined;
+  return time === undefined ? showBytes(bytes, start, reader.at) : showTimestamp(time);
 }
 
 function nameFaultOfExtension(bytes: Uint8Array, from: number, to: number): string | undefined {
@@ -170,5 +181,5 @@ function extensionValueFault(bytes: Uint8Array, from: number, to: number): strin
   if (tag === VALUE_TAG.URI) return isAbsoluteUri(bytes, start, end) ? undefined : 'must be a URI with a scheme';
   if (tag === VALUE_TAG.URI_REF) return isUriReference(bytes, start, end) ? undefined : 'must be a URI-reference';
   const time = readTimestamp(bytes, start, end);
-  return time !== undefined && isInstant(time.seconds, time.nanos) ? undefined : TIME_RULE;
+  return time !== undefined && isInstant(time.seconds, time.nanos) ? undefined : TIMESTAMP_RULE;
 }

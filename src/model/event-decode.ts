@@ -8,7 +8,7 @@ import { DATA_KIND, type Event, type ExtensionValue } from './event.ts';
 import { addEventFault, type EventPlace, showBytes, standInFor } from './event-place.ts';
 import { ENTRY_TAG, TAG, VALUE_TAG } from './event-wire.ts';
 import { Faults } from './faults.ts';
-import { mergeTimestamp } from './timestamp-wire.ts';
+import { mergeTimestamp, showTimestamp, TIMESTAMP_RULE } from './timestamp-wire.ts';
 
 interface Draft {
   id: string;
@@ -92,7 +92,7 @@ function decodeField(draft: Draft, reader: ProtoReader, place: EventPlace): void
       draft.subject = readText(reader, place, 'subject');
       return;
     case TAG.TIME:
-      draft.instant = mergeTimestamp(reader, draft.instant) ?? failed(reader);
+      draft.instant = readInstant(reader, draft.instant, { place, name: 'time' });
       return;
     case TAG.DATA:
       draft.data = readBytes(reader);
@@ -174,7 +174,8 @@ function readName(entry: ProtoReader, place: EventPlace): string {
   return place.faults.count === countBefore ? name : 'x';
 }
 
-interface ExtensionPlace {
+/** An attribute of an event. */
+interface AttributePlace {
   readonly place: EventPlace;
   readonly name: string;
 }
@@ -183,7 +184,7 @@ interface ExtensionPlace {
 function decodeExtensionValue(
   reader: ProtoReader,
   earlier: ExtensionValue | undefined,
-  { place, name }: ExtensionPlace,
+  { place, name }: AttributePlace,
 ): ExtensionValue | undefined {
   const start = reader.lengthDelimited();
   if (reader.failed) return undefined;
@@ -197,14 +198,32 @@ function decodeExtensionValue(
     else if (tag === VALUE_TAG.BYTES) value = { kind: 'bytes', value: readBytes(message) };
     else if (tag === VALUE_TAG.URI) value = { kind: 'uri', value: readText(message, place, name) };
     else if (tag === VALUE_TAG.URI_REF) value = { kind: 'uri-ref', value: readText(message, place, name) };
-    else if (tag === VALUE_TAG.TIMESTAMP) value = mergeTimestampValue(message, value);
+    else if (tag === VALUE_TAG.TIMESTAMP) value = mergeTimestampValue(message, value, { place, name });
     else message.skipField(tag);
   }
   if (message.failed) reader.fail();
   return value;
 }
 
-function mergeTimestampValue(message: ProtoReader, earlier: ExtensionValue | undefined): ExtensionValue | undefined {
-  const instant = mergeTimestamp(message, earlier?.kind === 'timestamp' ? earlier.value : undefined);
-  return instant === undefined ? failed(message) : { kind: 'timestamp', value: instant };
+function mergeTimestampValue(
+  message: ProtoReader,
+  earlier: ExtensionValue | undefined,
+  named: AttributePlace,
+): ExtensionValue | undefined {
+  const value = readInstant(message, earlier?.kind === 'timestamp' ? earlier.value : undefined, named);
+  return value === undefined ? undefined : { kind: 'timestamp', value };
+}
+
+/** A time whose seconds are no number here is reported and stood in for; the others are judged with the event. */
+function readInstant(
+  reader: ProtoReader,
+  earlier: Instant | undefined,
+  { place, name }: AttributePlace,
+): Instant | undefined {
+  const sent = mergeTimestamp(reader, earlier);
+  if (sent === undefined) return failed(reader);
+  const { seconds, nanos } = sent;
+  if (typeof seconds === 'number') return { seconds, nanos };
+  addEventFault(place, name, TIMESTAMP_RULE, showTimestamp(sent));
+  return { seconds: 0, nanos: 0 };
 }

@@ -5,7 +5,7 @@
  * error. A fault names the field by its path in the request, says what would be right, and shows the value. Path and
  * value are cut short: an answer must not grow with what a client made up.
  */
-import { DatabaseError, type FieldViolation } from '#base';
+import { cut, DatabaseError, escapeUnseen, type FieldViolation, isQuoted, quote } from '#base';
 import { FAULT_FIELD_LENGTH_MAX, FAULT_VALUE_LENGTH_MAX, FAULTS_MAX } from './limits.ts';
 
 export class Faults {
@@ -32,7 +32,12 @@ export class Faults {
     if (this.#violations.length >= FAULTS_MAX) return;
     const field = cut(path, FAULT_FIELD_LENGTH_MAX);
     if (value === undefined) this.#violations.push({ field, description });
-    else this.#violations.push({ field, description, value: cut(value, FAULT_VALUE_LENGTH_MAX) });
+    else
+      this.#violations.push({
+        field,
+        description,
+        value: isQuoted(value) ? value : cut(value, FAULT_VALUE_LENGTH_MAX),
+      });
   }
 
   /** An invalid_argument error with all of them; `what` begins its message ("The transaction is malformed"). */
@@ -49,18 +54,17 @@ export class Faults {
 }
 
 function describe(violation: FieldViolation): string {
-  const found = violation.value === undefined ? '' : `; found ${quoted(violation.value)}`;
-  return `${violation.field} ${violation.description}${found}`;
+  return `${escapeUnseen(violation.field)} ${describeFault(violation)}`;
+}
+
+/** What would be right, and what was found, where that is known. */
+export function describeFault({ description, value }: FieldViolation): string {
+  return value === undefined ? description : `${description}; found ${shown(value)}`;
 }
 
 /** A number, a text that has its quotes and the kind of a JSON value stand as they are; any other text is quoted. */
-function quoted(value: string): string {
-  return SPOKEN.test(value) ? value : JSON.stringify(value);
+function shown(value: string): string {
+  return SPOKEN.test(value) || isQuoted(value) ? value : quote(value, Number.POSITIVE_INFINITY);
 }
 
-const SPOKEN = /^(?:-?\d+(?:\.\d+)?|"[\x20\x21\x23-\x5b\x5d-\x7e]*"|an array|an object)$/;
-
-function cut(text: string, lengthMax: number): string {
-  if (text.length <= lengthMax) return text;
-  return `${text.slice(0, lengthMax)}… (${text.length} characters)`;
-}
+const SPOKEN = /^(?:-?\d+(?:\.\d+)?|an array|an object|a payload|true|false|null)$/;

@@ -23,6 +23,7 @@
  */
 export { acceptCloudEvent, eventFromCloudEvent } from './cloud-event.ts';
 export {
+  asAsked,
   type Constraint,
   decide,
   type MaxRevision,
@@ -49,7 +50,7 @@ export { eventFacts } from './event-layout.ts';
 export type { EventPlace } from './event-place.ts';
 export { eventToJson } from './event-to-json.ts';
 export { acceptDecoded, acceptEvent, walkEvent } from './event-walk.ts';
-export { Faults } from './faults.ts';
+export { describeFault, Faults } from './faults.ts';
 export {
   type JsonArray,
   type JsonBoolean,
@@ -136,6 +137,7 @@ export {
 } from './payload.ts';
 export { faultInTransactPayload } from './payload-check.ts';
 export {
+  type AskedPosition,
   comparePositions,
   type Direction,
   type EffectiveTimeBounds,
@@ -151,7 +153,7 @@ export {
   type ScopedQuery,
   scopedQueryFromJson,
 } from './query-json.ts';
-export { decodeEventQuery, decodePosition } from './query-wire.ts';
+export { decodeEventQuery, decodePosition, readDirection, readLimit } from './query-wire.ts';
 export { parseRevisionText, REVISION_RULE } from './revision-text.ts';
 export {
   ALL,
@@ -170,6 +172,12 @@ export { selectionFromJson, selectorFromJson, selectorToJson } from './selector-
 export { type Matcher, matcherOf } from './selector-match.ts';
 export { type Conjunction, normalise, type SubjectMatch, type TextMatch } from './selector-normal.ts';
 export { decodeSelection, decodeSelector, encodeSelector } from './selector-wire.ts';
+export {
+  instantOfTimestamp,
+  type SentTimestamp,
+  showTimestamp,
+  TIMESTAMP_RULE,
+} from './timestamp-wire.ts';
 export { isOrigin, NO_OPTIONS, ORIGIN, ORIGIN_NAMES, type Origin, type TransactionOptions } from './transaction.ts';
 export {
   optionsOfBody,

@@ -3,7 +3,7 @@
  * says something else. Absent members and members that are null are the same here (proto3 JSON); who must tell them
  * apart asks the object itself.
  */
-import { type Instant, instantFault, parseInstant, unreachable } from '#base';
+import { type AskedRevision, type Instant, instantFault, parseInstant, quote, unreachable } from '#base';
 import type { Faults } from './faults.ts';
 import type { JsonNode, JsonObject } from './json.ts';
 import { parseRevisionText, REVISION_RULE } from './revision-text.ts';
@@ -70,7 +70,7 @@ export function countFrom(node: JsonNode, { field, faults }: JsonPlace): number 
 }
 
 /** A revision to ask for; as a string too. */
-export function revisionFrom(node: JsonNode, { field, faults }: JsonPlace): number | undefined {
+export function revisionFrom(node: JsonNode, { field, faults }: JsonPlace): AskedRevision | undefined {
   return parseRevisionText(digitsOf(node)) ?? faults.add(field, REVISION_RULE, describe(node));
 }
 
@@ -114,7 +114,7 @@ export function timeRule(text: string): string {
 export function describe(node: JsonNode): string {
   switch (node.kind) {
     case 'string':
-      return JSON.stringify(node.value);
+      return quote(node.value);
     case 'number':
       return node.text;
     case 'boolean':

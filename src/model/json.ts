@@ -5,7 +5,7 @@
  * of values are limited; the text must be UTF-8 without a byte order mark. The values of members named in `raw` (event payloads) are
  * checked to be JSON and kept as their own bytes; what is inside them, repeated names too, is not ours to judge.
  */
-import { assert, decodeUtf8, indexOfIllFormed } from '#base';
+import { assert, decodeUtf8, indexOfIllFormed, quote } from '#base';
 import { JsonScanner } from './json-scan.ts';
 import { JSON_DEPTH_MAX, JSON_VALUES_MAX } from './limits.ts';
 
@@ -137,7 +137,7 @@ function parseObject(scanner: JsonScanner, reading: Reading, depth: number): Jso
     const name = parseName(scanner);
     if (name === undefined) return undefined;
     if (members.has(name)) {
-      scanner.fail(`each name once in an object, but ${JSON.stringify(name)} is repeated`, nameAt);
+      scanner.fail(`each name once in an object, but ${quote(name)} is repeated`, nameAt);
       return undefined;
     }
     const node = reading.raw.has(name) ? parseRaw(scanner, depth + 1) : parseValue(scanner, reading, depth + 1);
@@ -241,5 +241,5 @@ function found(bytes: Uint8Array, offset: number): string {
   const illFormed = indexOfIllFormed(rest);
   if (illFormed === 0) return `the byte 0x${(rest[0] ?? 0).toString(16).padStart(2, '0')}`;
   const text = decodeUtf8(rest, 0, illFormed === -1 ? rest.length : illFormed) ?? '';
-  return JSON.stringify(Array.from(text).slice(0, SHOWN_LENGTH_MAX).join(''));
+  return quote(Array.from(text).slice(0, SHOWN_LENGTH_MAX).join(''));
 }

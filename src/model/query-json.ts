@@ -16,7 +16,7 @@
  * Names may be written in snake case or camel case. An effective-time range of the first family must have exactly one
  * cut: `endAt`, or `endAtNow: true`.
  */
-import { encodeUtf8, formatInstant, fromBase64Url, type Instant, toBase64Url } from '#base';
+import { encodeUtf8, formatInstant, fromBase64Url, type Instant, nearestRevision, toBase64Url } from '#base';
 import type { Faults } from './faults.ts';
 import { type JsonNode, type JsonObject, parseJson } from './json.ts';
 import {
@@ -140,7 +140,7 @@ function readPosition(node: JsonNode, place: JsonPlace): Position | undefined {
   const index = member(object, ['index'], place);
   if (revision === undefined) return place.faults.add(inside(place, 'revision').field, 'is required');
   return {
-    revision: revisionFrom(revision, inside(place, 'revision')) ?? 0,
+    revision: nearestRevision(revisionFrom(revision, inside(place, 'revision')) ?? 0),
     index: index === undefined ? 0 : (countFrom(index, inside(place, 'index')) ?? 0),
   };
 }
@@ -220,7 +220,7 @@ export function queryToJson(query: EventQuery): string {
   const parts = [`"selector":${selectorToJson(selector)}`];
   const ranges: string[] = [];
   if (revisions.start !== undefined || revisions.end !== undefined) {
-    ranges.push(`"revision":${JSON.stringify({ startAt: revisions.start, endAt: revisions.end })}`);
+    ranges.push(`"revision":{${boundsToJson(revisions)}}`);
   }
   if (effectiveTime !== undefined) {
     const [startAt, endAt] = [textOf(effectiveTime.start), textOf(effectiveTime.end)];
@@ -231,6 +231,12 @@ export function queryToJson(query: EventQuery): string {
   if (limit !== undefined) parts.push(`"limit":${limit}`);
   if (after !== undefined) parts.push(`"after":{"revision":${after.revision},"index":${after.index}}`);
   return `{${parts.join(',')}}`;
+}
+
+/** In digits, however many. */
+function boundsToJson({ start, end }: RevisionBounds): string {
+  const bounds = [start === undefined ? [] : `"startAt":${start}`, end === undefined ? [] : `"endAt":${end}`];
+  return bounds.flat().join(',');
 }
 
 function textOf(instant: Instant | undefined): string | undefined {

@@ -1,7 +1,8 @@
 /** `cairn.v1.EventQuery`: read from a request in any valid protobuf. */
-import { type Instant, isInstant, ProtoReader } from '#base';
+import { type Instant, nearestRevision, ProtoReader } from '#base';
 import type { Faults } from './faults.ts';
 import {
+  type AskedPosition,
   checkBounds,
   type Direction,
   type EffectiveTimeBounds,
@@ -11,7 +12,7 @@ import {
 } from './query.ts';
 import { ALL, type Selector } from './selector.ts';
 import { decodeSelection } from './selector-wire.ts';
-import { mergeTimestamp } from './timestamp-wire.ts';
+import { instantOfTimestamp, mergeTimestamp, showTimestamp, TIMESTAMP_RULE } from './timestamp-wire.ts';
 
 const UINT32_MAX = 2 ** 32 - 1;
 
@@ -41,9 +42,9 @@ function readField(reader: ProtoReader, draft: Draft, { field, faults }: Place):
   else if (tag === 0x1a) {
     const place = { field: `${field}.effective_time_range`, faults };
     draft.effectiveTime = readInner(reader, (message) => readTimeBounds(message, place));
-  } else if (tag === 0x20) draft.direction = readDirection(reader, { field: `${field}.direction`, faults });
-  else if (tag === 0x28) draft.limit = readLimit(reader, { field: `${field}.limit`, faults });
-  else if (tag === 0x32) draft.after = readInner(reader, readPositionFields);
+  } else if (tag === 0x20) draft.direction = readDirection(reader, `${field}.direction`, faults);
+  else if (tag === 0x28) draft.limit = readLimit(reader, `${field}.limit`, faults) || undefined;
+  else if (tag === 0x32) draft.after = readInner(reader, readPlace);
   else reader.skipField(tag);
 }
 
@@ -62,8 +63,8 @@ function readSelection(reader: ProtoReader, { field, faults }: Place): Selector 
 }
 
 function readRevisionBounds(reader: ProtoReader): RevisionBounds {
-  let start: number | undefined;
-  let end: number | undefined;
+  let start: number | bigint | undefined;
+  let end: number | bigint | undefined;
   while (!reader.done) {
     const tag = reader.tag();
     if (tag === 0x08) start = reader.uint64();
@@ -86,42 +87,50 @@ function readTimeBounds(reader: ProtoReader, { field, faults }: Place): Effectiv
 }
 
 function readInstant(reader: ProtoReader, { field, faults }: Place): Instant | undefined {
-  const instant = mergeTimestamp(reader);
-  if (instant === undefined) reader.fail();
-  else if (!isInstant(instant.seconds, instant.nanos)) {
-    faults.add(field, 'must lie in the years 0001 to 9999', `${instant.seconds} s ${instant.nanos} ns`);
+  const sent = mergeTimestamp(reader);
+  if (sent === undefined) {
+    reader.fail();
+    return undefined;
   }
-  return instant;
+  return instantOfTimestamp(sent) ?? faults.add(field, TIMESTAMP_RULE, showTimestamp(sent));
 }
 
-function readDirection(reader: ProtoReader, { field, faults }: Place): Direction {
-  const value = reader.signedVarint();
+/** Of a request: what is neither is a fault. */
+export function readDirection(reader: ProtoReader, field: string, faults: Faults): Direction {
+  const value = reader.int64();
   if (value !== 0 && value !== 1)
     faults.add(field, 'must be DIRECTION_FORWARD (0) or DIRECTION_REVERSE (1)', String(value));
   return value === 1 ? 'reverse' : 'forward';
 }
 
-/** 0 is no limit. */
-function readLimit(reader: ProtoReader, { field, faults }: Place): number | undefined {
-  const value = reader.varint();
-  if (value > UINT32_MAX) faults.add(field, 'must fit in 32 bits', String(value));
-  return value === 0 ? undefined : value;
+/** Of a request; 0 is no limit. */
+export function readLimit(reader: ProtoReader, field: string, faults: Faults): number {
+  const value = reader.uint64();
+  if (typeof value === 'number' && value <= UINT32_MAX) return value;
+  faults.add(field, 'must be an integer from 0 to 2^32 - 1', String(value));
+  return 0;
 }
 
 /** A Position that is sent alone, as in SubscribeEvents, or undefined with faults added. */
-export function decodePosition(bytes: Uint8Array, field: string, faults: Faults): Position | undefined {
+export function decodePosition(bytes: Uint8Array, field: string, faults: Faults): AskedPosition | undefined {
   const reader = new ProtoReader(bytes);
   const position = readPositionFields(reader);
   return reader.failed ? faults.add(field, 'must be a protobuf message of cairn.v1.Position') : position;
 }
 
-function readPositionFields(reader: ProtoReader): Position {
-  let revision = 0;
+/** To go on behind it does not matter how far beyond the database it lies. */
+function readPlace(reader: ProtoReader): Position {
+  const { revision, index } = readPositionFields(reader);
+  return { revision: nearestRevision(revision), index };
+}
+
+function readPositionFields(reader: ProtoReader): AskedPosition {
+  let revision: number | bigint = 0;
   let index = 0;
   while (!reader.done) {
     const tag = reader.tag();
     if (tag === 0x08) revision = reader.uint64();
-    else if (tag === 0x10) index = reader.varint();
+    else if (tag === 0x10) index = nearestRevision(reader.uint64());
     else reader.skipField(tag);
   }
   return { revision, index };

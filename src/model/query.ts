@@ -17,14 +17,20 @@ export interface Position {
   readonly index: number;
 }
 
+/** A position that a request names; as such it may lie beyond every database. */
+export interface AskedPosition {
+  readonly revision: number | bigint;
+  readonly index: number;
+}
+
 export function comparePositions(left: Position, right: Position): number {
   return left.revision === right.revision ? left.index - right.index : left.revision - right.revision;
 }
 
 /** Both ends inclusive; an absent end is open. */
 export interface RevisionBounds {
-  readonly start?: number | undefined;
-  readonly end?: number | undefined;
+  readonly start?: number | bigint | undefined;
+  readonly end?: number | bigint | undefined;
 }
 
 /** Both ends inclusive; an absent end is open. */

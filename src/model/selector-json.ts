@@ -6,7 +6,7 @@
  * {}                                                      every event
  * {"stream": "s", "event_type": "t", "subject": "u"}      flat: all of them (And); also "source"
  * {"equals": {"stream": "s"}}                             or "eventType", "source"
- * {"equals": {"subject": {"hasValue": true, "value": "u"}}}     without hasValue: true: events without a subject
+ * {"equals": {"subject": {"hasValue": true, "value": "u"}}}     without hasValue: true: events without a subject; no string
  * {"startsWith": {"eventType": "t."}}
  * {"and": [ … ]}   {"or": {"selectors": [ … ]}}   {"or": {"left": …, "right": …}}
  * {"type": "equals", "attr": {"event_type": "t"}}   {"type": "or", "selectors": [ … ]}
@@ -34,13 +34,13 @@ import { SelectorReading } from './selector-rules.ts';
 /** The selector, or undefined with faults added. */
 export function selectorFromJson(node: JsonNode, field: string, faults: Faults): Selector | undefined {
   const reading = new SelectorReading(field, faults);
-  return reading.finish(readSelector(node, { field, faults, reading, depth: 1 }));
+  return reading.finish(readSelector(node, { field, faults, reading, depth: 1, isNested: false }));
 }
 
 /** A list of which any may match; an empty one is every event. */
 export function selectionFromJson(node: JsonNode, field: string, faults: Faults): Selector | undefined {
   const reading = new SelectorReading(field, faults);
-  const selectors = readList(node, { field, faults, reading, depth: 1 });
+  const selectors = readList(node, { field, faults, reading, depth: 1, isNested: false });
   if (selectors === undefined) return undefined;
   return reading.finish(selectors.length === 0 ? ALL : or(selectors));
 }
@@ -48,6 +48,8 @@ export function selectionFromJson(node: JsonNode, field: string, faults: Faults)
 interface Place extends JsonPlace {
   readonly reading: SelectorReading;
   readonly depth: number;
+  /** Inside of `{"equals": …}`, where a subject is an object. */
+  readonly isNested: boolean;
 }
 
 function at(place: Place, name: string): Place {
@@ -95,7 +97,7 @@ function readSelector(node: JsonNode, place: Place): Selector | undefined {
     );
   }
   const [name, value] = operator;
-  return readOperator(plain(name), value, at(place, name));
+  return readOperator(plain(name), value, { ...at(place, name), isNested: plain(name) === 'equals' });
 }
 
 function readOperator(name: string, value: JsonNode, place: Place): Selector | undefined {
@@ -161,12 +163,16 @@ const KNOWN =
   'known are stream, event_type, subject, source, equals, startsWith, and, or, noSubject, byStream, byType, bySubject, bySource and their prefixes';
 
 /** `{"hasValue": true, "value": "u"}`; anything less means no subject, and `value` is then ignored. */
-function readSubject(object: JsonObject, place: Place): Selector | undefined {
-  const subject = subjectValue(object, place);
+function readSubject(node: JsonNode, place: Place): Selector | undefined {
+  if (node.kind !== 'object') return place.faults.add(place.field, SUBJECT_RULE, describe(node));
+  const subject = subjectValue(node, place);
   if (subject === undefined) return undefined;
   if (!subject.hasValue) return NO_SUBJECT;
   return place.reading.term('by-subject', subject.value, inside(place, 'value').field);
 }
+
+const SUBJECT_RULE =
+  'must be an object: {"hasValue": true, "value": "s"} for the subject s, {"hasValue": false} for events without one';
 
 interface SubjectValue {
   readonly hasValue: boolean;
@@ -197,7 +203,9 @@ function readAttribute(node: JsonNode, operator: 'equals' | 'startswith', place:
     return place.faults.add(place.field, 'must have exactly one of stream, eventType, subject, source');
   }
   const [name, value] = only;
-  return operator === 'equals' ? readEquality(name, value, place) : readPrefix(name, value, place);
+  if (operator === 'startswith') return readPrefix(name, value, place);
+  const isSubject = place.isNested && plain(name) === 'subject';
+  return isSubject ? readSubject(value, at(place, name)) : readEquality(name, value, place);
 }
 
 function readPrefix(name: string, value: JsonNode, place: Place): Selector | undefined {

@@ -2,7 +2,7 @@
  * `google.protobuf.Timestamp`, written, read strictly (canonical bytes) and read leniently (any valid protobuf).
  * Whether the instant lies in the years 0001 to 9999 is judged by whoever uses it.
  */
-import { type ByteWriter, beginMessage, type Instant, ProtoReader, writeSignedField } from '#base';
+import { type ByteWriter, beginMessage, type Instant, isInstant, ProtoReader, writeSignedField } from '#base';
 
 const SECONDS_TAG = 0x08;
 const NANOS_TAG = 0x10;
@@ -35,18 +35,37 @@ export function readTimestamp(bytes: Uint8Array, from: number, to: number): Inst
   return reader.done && !reader.failed && !reader.overlong ? { seconds, nanos } : undefined;
 }
 
+/** What somebody sent as a time; no instant unless `isInstant` says so. */
+export interface SentTimestamp {
+  readonly seconds: number | bigint;
+  readonly nanos: number;
+}
+
+/** What a time must be, in words. */
+export const TIMESTAMP_RULE = 'must lie in the years 0001 to 9999, with 0 to 999,999,999 nanoseconds';
+
+/** For the value of a fault. */
+export function showTimestamp({ seconds, nanos }: SentTimestamp): string {
+  return `${seconds} s ${nanos} ns`;
+}
+
+/** Undefined when it names no instant. */
+export function instantOfTimestamp({ seconds, nanos }: SentTimestamp): Instant | undefined {
+  return typeof seconds === 'number' && isInstant(seconds, nanos) ? { seconds, nanos } : undefined;
+}
+
 /**
- * The instant of any valid message; undefined when it is none. A message field that occurs twice is merged, as protobuf
+ * The time of any valid message; undefined when it is none. A message field that occurs twice is merged, as protobuf
  * wants it: pass what the earlier occurrence gave.
  */
-export function mergeTimestamp(reader: ProtoReader, earlier: Instant = EPOCH): Instant | undefined {
+export function mergeTimestamp(reader: ProtoReader, earlier: SentTimestamp = EPOCH): SentTimestamp | undefined {
   const start = reader.lengthDelimited();
   if (reader.failed) return undefined;
   const message = new ProtoReader(reader.bytes, start, reader.at);
   let { seconds, nanos } = earlier;
   while (!message.done) {
     const tag = message.tag();
-    if (tag === SECONDS_TAG) seconds = message.signedVarint();
+    if (tag === SECONDS_TAG) seconds = message.int64();
     else if (tag === NANOS_TAG) nanos = message.signedVarint() | 0;
     else message.skipField(tag);
   }

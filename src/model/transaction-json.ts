@@ -3,6 +3,7 @@
  * `last_read_revision`, `principal_attributes` (an object of strings), `commit_message`, `correlation_id`,
  * `causation_id`; camel case is understood.
  */
+import { quote } from '#base';
 import type { JsonNode, JsonObject } from './json.ts';
 import { countFrom, inside, type JsonPlace, member, objectFrom, textFrom } from './json-read.ts';
 import type { TransactionOptions } from './transaction.ts';
@@ -48,7 +49,7 @@ function attributesFrom(node: JsonNode, place: JsonPlace): ReadonlyMap<string, s
   const inner = inside(place, 'principal_attributes');
   const attributes = new Map<string, string>();
   for (const [key, value] of objectFrom(node, inner)?.members ?? []) {
-    const text = textFrom(value, { ...inner, field: `${inner.field}[${JSON.stringify(key)}]` });
+    const text = textFrom(value, { ...inner, field: `${inner.field}[${quote(key)}]` });
     if (text !== undefined) attributes.set(key, text);
   }
   return attributes;

@@ -8,6 +8,7 @@ import {
   decodeUtf8,
   encodeUtf8,
   ProtoReader,
+  quote,
   utf8Length,
   writeBytesField,
   writeTextField,
@@ -51,8 +52,6 @@ export function decodeTransactionOptions(
   const draft: Draft = { principalAttributes: new Map() };
   while (!reader.done) readOption(reader, draft, { field, faults });
   if (reader.failed) return faults.add(field, 'must be a protobuf message of cairn.v1.TransactionOptions');
-  // It is given back as it was sent, so that it cannot be taken for another number.
-  if (reader.saturated) addFault({ field, faults }, 'last_read_revision', 'must be at most 2^53 - 1', '2^53 or more');
   checkTransactionOptions(draft, { field, faults });
   return faults.count === countBefore ? draft : undefined;
 }
@@ -68,12 +67,20 @@ interface Place {
 
 function readOption(reader: ProtoReader, draft: Draft, place: Place): void {
   const tag = reader.tag();
-  if (tag === 0x08) draft.lastReadRevision = reader.uint64();
+  if (tag === 0x08) draft.lastReadRevision = readLastRead(reader, place);
   else if (tag === 0x12) readPrincipalAttribute(reader, draft, place);
   else if (tag === 0x1a) draft.commitMessage = readText(reader, 'commit_message', place);
   else if (tag === 0x22) draft.correlationId = readText(reader, 'correlation_id', place);
   else if (tag === 0x2a) draft.causationId = readText(reader, 'causation_id', place);
   else reader.skipField(tag);
+}
+
+/** It is given back as it was sent, so that it cannot be taken for another number. */
+function readLastRead(reader: ProtoReader, place: Place): number {
+  const value = reader.uint64();
+  if (typeof value === 'number') return value;
+  addFault(place, 'last_read_revision', 'must be at most 2^53 - 1', String(value));
+  return 0;
 }
 
 function readText(reader: ProtoReader, name: string, { field, faults }: Place): string {
@@ -108,7 +115,7 @@ export function checkTransactionOptions(options: TransactionOptions, place: Plac
     addFault(place, 'principal_attributes', rule, String(principalAttributes.size));
   }
   for (const [key, value] of principalAttributes) {
-    const name = `principal_attributes[${JSON.stringify(key)}]`;
+    const name = `principal_attributes[${quote(key)}]`;
     checkName(key, name, place);
     checkLength(value, PRINCIPAL_VALUE_BYTES_MAX, { ...place, name });
   }

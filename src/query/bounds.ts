@@ -1,6 +1,7 @@
 /**
  * Which part of a database a walk may show: from one event to another, in a direction.
  */
+import { nearestRevision } from '#base';
 import type { Direction, Position, RevisionBounds } from '#model';
 import { INDEX_MAX, type RankRange, rankOf, rankRange } from './rank.ts';
 
@@ -25,8 +26,10 @@ export interface BoundsOf {
 /** Whatever numbers a caller asked for, the bounds lie in the revisions 1 to `at`. */
 export function boundsOf({ at, revisions, direction, after }: BoundsOf): Bounds {
   const isForward = direction === 'forward';
-  const first = clamp(Math.max(revisions.start ?? 1, isForward && after !== undefined ? after.revision : 1), at);
-  const last = clamp(Math.min(revisions.end ?? at, !isForward && after !== undefined ? after.revision : at), at);
+  const start = nearestRevision(revisions.start ?? 1);
+  const end = nearestRevision(revisions.end ?? at);
+  const first = clamp(Math.max(start, isForward && after !== undefined ? after.revision : 1), at);
+  const last = clamp(Math.min(end, !isForward && after !== undefined ? after.revision : at), at);
   const ranks = rankRange(first, last, direction);
   if (after === undefined || after.revision > at) return { direction, first, last, ranks };
   const behind = rankOf(after.revision, Math.min(after.index, INDEX_MAX), direction) + 1;

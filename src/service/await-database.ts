@@ -1,3 +1,4 @@
+import { nearestRevision } from '#base';
 import type { ServiceContext } from './context.ts';
 import { assertHeld, find } from './instance.ts';
 import type { AwaitDatabaseRequest, DatabaseDescription } from './operations.ts';
@@ -8,7 +9,8 @@ export async function awaitDatabase(
   context: ServiceContext,
   request: AwaitDatabaseRequest,
 ): Promise<DatabaseDescription> {
-  const { signal, revision, minRevision } = request;
+  const { signal, minRevision } = request;
+  const revision = nearestRevision(request.revision);
   signal.throwIfAborted();
   const { node } = context;
   const { databaseName } = request;

@@ -11,17 +11,23 @@ import type { Reads } from './reads.ts';
 import { endOf } from './tail-feed.ts';
 import type { FollowedFeed } from './tail-feeds.ts';
 
+/** A subscription that has begun: what it begins behind exists. */
+export interface FollowRequest extends Omit<SubscribeRequest, 'after' | 'heartbeatMs'> {
+  readonly after?: Position;
+  readonly heartbeatMs: number;
+}
+
 export class Follower implements Disposable {
   readonly #reads: Reads;
   readonly #binding: Binding;
   readonly #source: DatabaseSource;
-  readonly #request: SubscribeRequest;
+  readonly #request: FollowRequest;
   readonly #matches: Matcher;
   readonly #followed: FollowedFeed;
   readonly #countMax: number;
   #position: Position;
 
-  constructor(context: ServiceContext, binding: Binding, request: SubscribeRequest) {
+  constructor(context: ServiceContext, binding: Binding, request: FollowRequest) {
     this.#reads = context.reads;
     this.#binding = binding;
     this.#source = context.reads.source(binding);

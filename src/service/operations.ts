@@ -6,26 +6,45 @@
  * A failed operation is a `DatabaseError`; outcomes that are expected to go either way are unions with `kind`.
  */
 
-import type { ConstraintViolation, DatabaseId, GroupId, Instant, LeaderAddress, NodeId, Revision } from '#base';
+import type {
+  AskedRevision,
+  ConstraintViolation,
+  DatabaseId,
+  GroupId,
+  Instant,
+  LeaderAddress,
+  NodeId,
+  Revision,
+} from '#base';
 import type { StoredId } from '#cluster';
-import type { Constraint, Direction, EventQuery, Faults, Origin, Position, Selector, TransactionOptions } from '#model';
+import type {
+  AskedPosition,
+  Constraint,
+  Direction,
+  EventQuery,
+  Faults,
+  Origin,
+  Position,
+  Selector,
+  TransactionOptions,
+} from '#model';
 import type { ListedName, StoredEvent } from '#query';
 
 /** Which revision a read runs at: a number, the latest committed (read index), or whatever this node has applied. */
-export type ReadAt = Revision | 'latest' | 'cached';
+export type ReadAt = AskedRevision | 'latest' | 'cached';
 
 /** What every read says. */
 export interface ReadRequest {
   readonly databaseName: string;
   /** The node answers only once it has applied this revision; from `x-min-revision`. */
-  readonly minRevision?: Revision;
+  readonly minRevision?: AskedRevision;
   /** Ends the work at the bottom. Afterwards the operation rejects with the signal's reason. */
   readonly signal: AbortSignal;
 }
 
 /** A write is taken only by a node that has applied this revision; from `x-min-revision`. */
 export interface RevisionFloor {
-  readonly minRevision: Revision;
+  readonly minRevision: AskedRevision;
   /** Ends the wait for it; a write that is proposed already runs on. */
   readonly signal: AbortSignal;
 }
@@ -89,7 +108,7 @@ export interface DatabaseAtTimestampRequest extends ReadRequest {
 
 /** Waits until the revision exists; how long is the signal's business. */
 export interface AwaitDatabaseRequest extends ReadRequest {
-  readonly revision: Revision;
+  readonly revision: AskedRevision;
 }
 
 /** Where the parts of a transaction stand, in the request's own words, for whoever is told what is wrong with them. */
@@ -224,8 +243,9 @@ export interface ScanLogBatchesReply extends ReadScope {
 export interface SubscribeRequest extends PacedRequest {
   readonly selector: Selector;
   /** Exclusive; absent: from the first event. */
-  readonly after?: Position;
-  readonly heartbeatMs: number;
+  readonly after?: AskedPosition;
+  /** Any uint64; what is out of bounds is refused. */
+  readonly heartbeatMs: number | bigint;
 }
 
 export type SubscriptionItem =
@@ -253,7 +273,7 @@ export interface ListNamesReply extends ReadScope {
 export interface SingleEventRequest extends ReadRequest {
   readonly at: ReadAt;
   readonly event:
-    | { readonly kind: 'position'; readonly position: Position }
+    | { readonly kind: 'position'; readonly position: AskedPosition }
     | { readonly kind: 'id'; readonly stream: string; readonly id: string };
 }
 

@@ -10,7 +10,7 @@
  * An answer may be ahead of its rows; a read that must show it waits until they can be read.
  * No catalog entry survives a wait unchecked: after each one the name must still mean the instance that it meant.
  */
-import type { Revision } from '#base';
+import type { AskedRevision, Revision } from '#base';
 import type { Binding, Node } from '#cluster';
 import type { ServiceContext } from './context.ts';
 import { revisionNotFound } from './errors.ts';
@@ -44,8 +44,7 @@ async function revisionOf(
 ): Promise<Revision> {
   if (at === 'cached') return cachedRevision(context, signal, binding);
   if (at === 'latest') return latestOf(context, signal, binding);
-  await untilApplied(context, signal, binding, at);
-  return at;
+  return untilApplied(context, signal, binding, at);
 }
 
 /** The latest revision here that is not behind what anybody was told of; asks nobody. */
@@ -79,17 +78,24 @@ export async function latestRevision(node: Node, binding: Binding): Promise<Revi
   }
 }
 
-/** Resolves once the revision can be read here; rejects with RevisionNotFound when the database does not have it. */
+/**
+ * Resolves with the revision once it can be read here; rejects with RevisionNotFound when the database does not have it.
+ * For one that no database has nobody waits.
+ */
 export async function untilApplied(
   context: ServiceContext,
   signal: AbortSignal,
   binding: Binding,
-  revision: Revision,
-): Promise<void> {
-  if (context.node.applied(binding.group) >= revision) return;
-  if (await waitForRevision(context, { signal, binding, revision, limitMs: context.limits.readWaitMs })) return;
+  revision: AskedRevision,
+): Promise<Revision> {
+  if (typeof revision === 'number') {
+    if (context.node.applied(binding.group) >= revision) return revision;
+    const wait = { signal, binding, revision, limitMs: context.limits.readWaitMs };
+    if (await waitForRevision(context, wait)) return revision;
+  }
   const latest = await latestOf(context, signal, binding);
-  if (latest < revision) throw revisionNotFound(scopeOf({ binding, revision: latest }), revision);
+  if (typeof revision === 'number' && latest >= revision) return revision;
+  throw revisionNotFound(scopeOf({ binding, revision: latest }), revision);
 }
 
 /** The same for a write, which needs no rows: what was answered was applied. */
@@ -97,7 +103,7 @@ export async function untilAnswered(
   context: ServiceContext,
   signal: AbortSignal,
   binding: Binding,
-  revision: Revision,
+  revision: AskedRevision,
 ): Promise<void> {
   if (context.node.answered(binding.group) < revision) await untilApplied(context, signal, binding, revision);
 }

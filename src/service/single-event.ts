@@ -1,3 +1,5 @@
+import { quote } from '#base';
+import type { Position } from '#model';
 import { eventAt, eventById, type StoredEvent, transactionAt } from '#query';
 import type { ServiceContext } from './context.ts';
 import { eventNotFound, revisionNotFound, revisionNotYet } from './errors.ts';
@@ -19,17 +21,17 @@ export async function singleEvent(context: ServiceContext, request: SingleEventR
 
 function find(context: ServiceContext, view: ReadView, { at, event }: SingleEventRequest): StoredEvent {
   if (event.kind === 'id') return findById(context, view, event);
-  const { revision } = event.position;
-  if (revision <= view.revision) return findAt(context, view, event);
+  const { revision, index } = event.position;
+  if (typeof revision === 'number' && revision <= view.revision) return findAt(context, view, { revision, index });
   // At a number, later revisions may exist: they are not part of what was asked.
   throw at === 'latest' || at === 'cached'
     ? revisionNotFound(scopeOf(view), revision)
     : revisionNotYet(scopeOf(view), revision);
 }
 
-function findAt(context: ServiceContext, view: ReadView, wanted: Extract<Wanted, { kind: 'position' }>): StoredEvent {
-  const { revision, index } = wanted.position;
-  const found = revision === 0 ? undefined : eventAt(context.reads.source(view.binding), wanted.position);
+function findAt(context: ServiceContext, view: ReadView, position: Position): StoredEvent {
+  const { revision, index } = position;
+  const found = revision === 0 ? undefined : eventAt(context.reads.source(view.binding), position);
   if (found === undefined) throw eventNotFound(scopeOf(view), `${index} at revision ${revision}`);
   return found;
 }
@@ -37,5 +39,5 @@ function findAt(context: ServiceContext, view: ReadView, wanted: Extract<Wanted,
 function findById(context: ServiceContext, view: ReadView, wanted: Extract<Wanted, { kind: 'id' }>): StoredEvent {
   const found = eventById(context.reads.source(view.binding), view.revision, wanted);
   if (found !== undefined) return found;
-  throw eventNotFound(scopeOf(view), `${JSON.stringify(wanted.id)} in the stream ${JSON.stringify(wanted.stream)}`);
+  throw eventNotFound(scopeOf(view), `${quote(wanted.id)} in the stream ${quote(wanted.stream)}`);
 }

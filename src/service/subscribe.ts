@@ -8,29 +8,31 @@
  *
  * The reader pulls every item. While it does not, nothing is read and nothing is kept for it but its position (V7).
  */
-import { toRevision } from '#base';
+import { toAskedRevision } from '#base';
 import type { Binding } from '#cluster';
 import { Faults, type Position } from '#model';
 import type { ServiceContext } from './context.ts';
-import { Follower } from './follower.ts';
+import { Follower, type FollowRequest } from './follower.ts';
 import { scopeOf, untilCurrent } from './instance.ts';
 import type { SubscribeReply, SubscribeRequest, SubscriptionItem } from './operations.ts';
 import { Progress } from './progress.ts';
 import { openView } from './read-scope.ts';
 
 export async function subscribe(context: ServiceContext, request: SubscribeRequest): Promise<SubscribeReply> {
-  checkHeartbeat(context, request.heartbeatMs);
+  const heartbeatMs = heartbeatOf(context, request.heartbeatMs);
   // A position that the database has not reached is an error now, rather than silence for ever.
-  const at = request.after === undefined ? 'cached' : toRevision(request.after.revision);
+  const at = request.after === undefined ? 'cached' : toAskedRevision(request.after.revision);
   const view = await openView(context, request, at);
   const now = { binding: view.binding, revision: context.node.applied(view.binding.group) };
-  return { ...scopeOf(now), items: follow(context, view.binding, request) };
+  const { after, ...rest } = request;
+  const begun = { ...rest, heartbeatMs, ...(after && { after: { revision: view.revision, index: after.index } }) };
+  return { ...scopeOf(now), items: follow(context, view.binding, begun) };
 }
 
 async function* follow(
   context: ServiceContext,
   binding: Binding,
-  request: SubscribeRequest,
+  request: FollowRequest,
 ): AsyncGenerator<SubscriptionItem> {
   const { signal, heartbeatMs } = request;
   const { node, openTails, meters } = context;
@@ -67,9 +69,9 @@ function heartbeat(context: ServiceContext, binding: Binding, position: Position
   return { kind: 'heartbeat', position, revision: context.node.applied(binding.group) };
 }
 
-function checkHeartbeat({ limits }: ServiceContext, heartbeatMs: number): void {
+function heartbeatOf({ limits }: ServiceContext, heartbeatMs: number | bigint): number {
   const { heartbeatMsMin: min, heartbeatMsMax: max } = limits;
-  if (heartbeatMs >= min && heartbeatMs <= max) return;
+  if (typeof heartbeatMs === 'number' && heartbeatMs >= min && heartbeatMs <= max) return heartbeatMs;
   const faults = new Faults();
   faults.add('heartbeat_ms', `must be from ${min} to ${max}`, String(heartbeatMs));
   throw faults.toError('The subscription is malformed');

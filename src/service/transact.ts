@@ -8,6 +8,7 @@
 import { assert, DatabaseError, formatUuid, parseUuid, type Revision, toRevision, uuidv7Bytes } from '#base';
 import type { Binding, TransactOutcome } from '#cluster';
 import {
+  asAsked,
   checkConstraints,
   encodeTransactPayload,
   Faults,
@@ -173,7 +174,7 @@ function replyOf(context: ServiceContext, decided: Decided): TransactReply | Pro
       return {
         kind: 'refused',
         ...scope,
-        violations: outcome.violations,
+        violations: outcome.violations.map((violation) => asAsked(violation, request.constraints[violation.index])),
         constraintsField: request.fields.constraints,
       };
     case 'too-broad':

@@ -1,23 +1,20 @@
 /** The methods about databases as such: create, delete, list, and what one was at a revision or a time. */
-import { type Instant, instantFromMs, isInstant, isRevision, type Revision } from '#base';
-import { Faults } from '#model';
+import { type Instant, instantFromMs } from '#base';
+import { Faults, instantOfTimestamp, type SentTimestamp, showTimestamp, TIMESTAMP_RULE } from '#model';
 import type { DatabaseDescription } from '#service';
 import { RELAYED } from '../relay.ts';
+import { AtRevision, AtTimestamp } from './asked-requests.ts';
 import type { GrpcContext } from './context.ts';
 import {
-  AwaitDatabaseRequest,
   CreateDatabaseReply,
   CreateDatabaseRequest,
   type Database,
-  DatabaseEffectiveAtTimestampRequest,
   DatabaseReply,
   DeleteDatabaseRequest,
   FetchCatalogReply,
-  FetchDatabaseAtRevisionRequest,
   FetchLatestDatabaseRequest,
 } from './gen/cairn/v1/database.ts';
 import { Empty } from './gen/google/protobuf/empty.ts';
-import type { Timestamp } from './gen/google/protobuf/timestamp.ts';
 import { floorOf, minRevisionOf, refuseRelayed, requiresLeader } from './metadata.ts';
 import { type Answer, unary } from './unary.ts';
 import type { UnaryMethod } from './wire/method.ts';
@@ -90,38 +87,35 @@ function descriptionMethods({ service }: GrpcContext): readonly UnaryMethod[] {
     unary(
       {
         name: 'FetchDatabaseAtRevision',
-        request: FetchDatabaseAtRevisionRequest,
+        request: AtRevision,
         requestName: 'FetchDatabaseAtRevisionRequest',
         reply: DatabaseReply,
       },
-      async ({ databaseName, revision }, call) => {
-        const at = revisionOf(revision, 'revision');
-        return answerOf(await service.databaseAt({ databaseName, at, signal: call.signal, ...minRevisionOf(call) }));
-      },
+      async ({ databaseName, revision: at }, call) =>
+        answerOf(await service.databaseAt({ databaseName, at, signal: call.signal, ...minRevisionOf(call) })),
     ),
     unary(
       {
         name: 'DatabaseEffectiveAtTimestamp',
-        request: DatabaseEffectiveAtTimestampRequest,
+        request: AtTimestamp,
         requestName: 'DatabaseEffectiveAtTimestampRequest',
         reply: DatabaseReply,
       },
-      async ({ databaseName, atTimestamp }, call) => {
-        const timestamp = instantOf(atTimestamp, 'at_timestamp');
-        const read = { databaseName, timestamp, signal: call.signal, ...minRevisionOf(call) };
+      async ({ databaseName, timestamp }, call) => {
+        const instant = instantOf(timestamp, 'at_timestamp');
+        const read = { databaseName, timestamp: instant, signal: call.signal, ...minRevisionOf(call) };
         return answerOf(await service.databaseAtTimestamp(read));
       },
     ),
     unary(
       {
         name: 'AwaitDatabase',
-        request: AwaitDatabaseRequest,
+        request: AtRevision,
         requestName: 'AwaitDatabaseRequest',
         reply: DatabaseReply,
         waits: true,
       },
-      async ({ databaseName, atRevision }, call) => {
-        const revision = revisionOf(atRevision, 'at_revision');
+      async ({ databaseName, revision }, call) => {
         const awaited = { databaseName, revision, signal: call.signal, ...minRevisionOf(call) };
         return answerOf(await service.awaitDatabase(awaited));
       },
@@ -148,17 +142,13 @@ function messageOf(description: DatabaseDescription): Database {
   };
 }
 
-function revisionOf(value: number, field: string): Revision {
-  if (isRevision(value)) return value;
-  const faults = new Faults();
-  faults.add(field, 'must be an integer from 0 to 2^53 - 1', String(value));
-  throw faults.toError('The request is malformed');
-}
-
-function instantOf(timestamp: Timestamp | undefined, field: string): Instant {
+function instantOf(timestamp: SentTimestamp | undefined, field: string): Instant {
   const faults = new Faults();
   if (timestamp === undefined) faults.add(field, 'is required');
-  else if (isInstant(timestamp.seconds, timestamp.nanos)) return timestamp;
-  else faults.add(field, 'must lie in the years 0001 to 9999, with 0 to 999,999,999 nanoseconds');
+  else {
+    const instant = instantOfTimestamp(timestamp);
+    if (instant !== undefined) return instant;
+    faults.add(field, TIMESTAMP_RULE, showTimestamp(timestamp));
+  }
   throw faults.toError('The request is malformed');
 }

@@ -11,6 +11,7 @@ import {
   type FieldViolation,
   type LeaderAddress,
 } from '#base';
+import { describeFault } from '#model';
 import { isFatal } from '#service';
 import type { Any } from './gen/google/protobuf/any.ts';
 import { BadRequest, ErrorInfo, PreconditionFailure, RetryInfo } from './gen/google/rpc/error_details.ts';
@@ -64,8 +65,8 @@ export function statusOfFailure(failure: unknown, listeners: FailureListeners): 
   return statusOfError(new DatabaseError('internal', 'This is a bug in Cairn; the log of the node says more'));
 }
 
-export function statusOfError(error: DatabaseError): CallStatus {
-  const code = STATUS_OF_CODE[error.code];
+/** With the status that goes with the code of the error, unless gRPC itself wants another. */
+export function statusOfError(error: DatabaseError, code: GrpcStatusName = STATUS_OF_CODE[error.code]): CallStatus {
   const details = Status.encode({
     code: GRPC_STATUS[code],
     message: error.message,
@@ -112,9 +113,9 @@ function detailsOf(error: DatabaseError): readonly Any[] {
 }
 
 function badRequest(violations: readonly FieldViolation[]): Any {
-  const fieldViolations = violations.map(({ field, description, value }) => ({
-    field,
-    description: value === undefined ? description : `${description}; found ${JSON.stringify(value)}`,
+  const fieldViolations = violations.map((violation) => ({
+    field: violation.field,
+    description: describeFault(violation),
   }));
   return any('BadRequest', BadRequest.encode({ fieldViolations: withinBudget(fieldViolations) }).finish());
 }

@@ -2,16 +2,18 @@
  * The requests of the streaming reads, by a walk over their bytes: what they hold of selectors and queries is read by
  * the one reader of `#model`, which reports every fault by its path.
  */
-import { decodeUtf8, ProtoReader, type Revision, toRevision } from '#base';
+import { decodeUtf8, nearestRevision, ProtoReader, type Revision, toAskedRevision, toRevision } from '#base';
 import {
   ALL,
+  type AskedPosition,
   type Direction,
   decodeEventQuery,
   decodePosition,
   decodeSelection,
   type EventQuery,
   Faults,
-  type Position,
+  readDirection,
+  readLimit,
   type Selector,
 } from '#model';
 import type { ReadAt } from '#service';
@@ -33,8 +35,8 @@ export interface ScanRequest {
 export interface SubscriptionRequest {
   readonly databaseName: string;
   readonly selector: Selector;
-  readonly after?: Position;
-  readonly heartbeatMs: number;
+  readonly after?: AskedPosition;
+  readonly heartbeatMs: number | bigint;
 }
 
 const DATABASE_NAME = 0x0a;
@@ -42,7 +44,8 @@ const QUERY_TAG = { QUERY: 0x12, AT_REVISION: 0x18 } as const;
 const SCAN_TAG = { START: 0x10, DIRECTION: 0x18, LIMIT: 0x20 } as const;
 const SUBSCRIBE_TAG = { SELECTION: 0x12, AFTER: 0x1a, HEARTBEAT: 0x20 } as const;
 
-const EVERYTHING: EventQuery = { selector: ALL, revisions: {}, direction: 'forward' };
+const FORWARD: Direction = 'forward';
+const EVERYTHING: EventQuery = { selector: ALL, revisions: {}, direction: FORWARD };
 const HEARTBEAT_MS_DEFAULT = 1000;
 
 export function parseQueryRequest(bytes: Uint8Array): QueryRequest {
@@ -55,7 +58,7 @@ export function parseQueryRequest(bytes: Uint8Array): QueryRequest {
   walkFields(bytes, 'QueryEventsRequest', (reader, tag) => {
     if (tag === DATABASE_NAME) draft.databaseName = readText(reader, 'database_name', faults);
     else if (tag === QUERY_TAG.QUERY) draft.query = decodeEventQuery(readMessage(reader), 'query', faults);
-    else if (tag === QUERY_TAG.AT_REVISION) draft.at = toRevision(reader.uint64());
+    else if (tag === QUERY_TAG.AT_REVISION) draft.at = toAskedRevision(reader.uint64());
     else reader.skipField(tag);
   });
   faults.throwIfAny('The request is malformed');
@@ -64,33 +67,30 @@ export function parseQueryRequest(bytes: Uint8Array): QueryRequest {
 
 export function parseScanRequest(bytes: Uint8Array): ScanRequest {
   const faults = new Faults();
-  const draft = { databaseName: '', startRevision: toRevision(0), direction: 0, limit: 0 };
+  const draft = { databaseName: '', startRevision: toRevision(0), direction: FORWARD, limit: 0 };
   walkFields(bytes, 'ScanDatabaseLogRequest', (reader, tag) => {
     if (tag === DATABASE_NAME) draft.databaseName = readText(reader, 'database_name', faults);
-    else if (tag === SCAN_TAG.START) draft.startRevision = toRevision(reader.uint64());
-    else if (tag === SCAN_TAG.DIRECTION) draft.direction = reader.varint();
-    else if (tag === SCAN_TAG.LIMIT) draft.limit = reader.varint();
+    else if (tag === SCAN_TAG.START) draft.startRevision = nearestRevision(reader.uint64());
+    else if (tag === SCAN_TAG.DIRECTION) draft.direction = readDirection(reader, 'direction', faults);
+    else if (tag === SCAN_TAG.LIMIT) draft.limit = readLimit(reader, 'limit', faults);
     else reader.skipField(tag);
   });
-  if (draft.direction > 1) {
-    faults.add('direction', 'must be 0 (forward) or 1 (reverse)', String(draft.direction));
-  }
   faults.throwIfAny('The request is malformed');
-  return { ...draft, direction: draft.direction === 0 ? 'forward' : 'reverse' };
+  return draft;
 }
 
 export function parseSubscriptionRequest(bytes: Uint8Array): SubscriptionRequest {
   const faults = new Faults();
   let databaseName = '';
   let selector: Selector | undefined = ALL;
-  let after: Position | undefined;
-  let heartbeatMs = 0;
+  let after: AskedPosition | undefined;
+  let heartbeatMs: number | bigint = 0;
   walkFields(bytes, 'SubscribeEventsRequest', (reader, tag) => {
     if (tag === DATABASE_NAME) databaseName = readText(reader, 'database_name', faults);
     else if (tag === SUBSCRIBE_TAG.SELECTION)
       selector = decodeSelection(readMessage(reader), 'event_selection', faults);
     else if (tag === SUBSCRIBE_TAG.AFTER) after = decodePosition(readMessage(reader), 'after', faults);
-    else if (tag === SUBSCRIBE_TAG.HEARTBEAT) heartbeatMs = reader.varint();
+    else if (tag === SUBSCRIBE_TAG.HEARTBEAT) heartbeatMs = reader.uint64();
     else reader.skipField(tag);
   });
   faults.throwIfAny('The request is malformed');

@@ -4,7 +4,7 @@
  *
  * The names are a fixed set. Nothing is kept of another one but by the call that watches it, until its end.
  */
-import { DatabaseError } from '#base';
+import { DatabaseError, quote } from '#base';
 import {
   HealthCheckRequest,
   HealthCheckResponse,
@@ -32,9 +32,6 @@ export interface HealthService {
 const SERVICE = 'grpc.health.v1.Health';
 const REFRESH_EVERY_MS = 1000;
 const NAME_BYTES_MAX = 255;
-/** Of an unknown name, in the message of the status. */
-const ECHO_CHARACTERS_MAX = 80;
-
 export function createHealthService(source: HealthSource): HealthService {
   const board = new StatusBoard(source);
   const timer = setInterval(() => board.refresh(), REFRESH_EVERY_MS).unref();
@@ -52,8 +49,13 @@ function methodsOf(board: StatusBoard): readonly Method[] {
         const name = nameOf(bytes);
         const status = board.statusOf(name);
         if (status === Serving.SERVICE_UNKNOWN) {
-          const shown = name.length > ECHO_CHARACTERS_MAX ? `${name.slice(0, ECHO_CHARACTERS_MAX)}…` : name;
-          throw new DatabaseError('not_found', `There is no service ${JSON.stringify(shown)} whose health is known`);
+          const known = Object.keys(board.all())
+            .map((each) => quote(each))
+            .join(', ');
+          throw new DatabaseError(
+            'not_found',
+            `There is no service ${quote(name)} whose health is known; known are ${known}`,
+          );
         }
         call.reply(frameReply(HealthCheckResponse, { status }));
       },

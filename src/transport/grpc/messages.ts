@@ -2,8 +2,7 @@
  * Requests and replies of the methods that the generated code serves: strict in, framed out.
  *
  * The generated decoder would replace what is not UTF-8; here that is invalid_argument, like any other bytes that are not
- * the message (T7). It would also refuse 64-bit numbers beyond 2^53 - 1, which are valid: they are taken for the nearest
- * number that is exact here, a revision that no database reaches or a time that is out of range.
+ * the message (T7).
  */
 import { BinaryReader, type BinaryWriter } from '@bufbuild/protobuf/wire';
 import { DatabaseError, decodeUtf8, ProtoReader } from '#base';
@@ -23,27 +22,10 @@ export function decodeRequest<Message>(
 ): Message {
   assertFields(name, bytes);
   try {
-    return type.decode(new RequestReader(bytes, strictUtf8));
+    return type.decode(new BinaryReader(bytes, strictUtf8));
   } catch (cause) {
     throw notTheMessage(name, cause instanceof Error ? cause.message : String(cause));
   }
-}
-
-class RequestReader extends BinaryReader {
-  override uint64(): string | bigint {
-    return nearestSafe(BigInt(super.uint64()));
-  }
-
-  override int64(): string | bigint {
-    return nearestSafe(BigInt(super.int64()));
-  }
-}
-
-const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
-
-function nearestSafe(value: bigint): bigint {
-  if (value > SAFE_MAX) return SAFE_MAX;
-  return value < -SAFE_MAX ? -SAFE_MAX : value;
 }
 
 /** Throws unless the bytes are fields in a row, which the generated decoder does not insist on. */

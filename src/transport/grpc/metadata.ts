@@ -1,6 +1,6 @@
 /** The metadata of Cairn's calls: what a client may ask for, and what every reply says. */
 import { Metadata } from '@grpc/grpc-js';
-import { DatabaseError, type LeaderAddress, type Revision } from '#base';
+import { type AskedRevision, DatabaseError, type LeaderAddress } from '#base';
 import { Faults, parseRevisionText, REVISION_RULE } from '#model';
 import type { RevisionFloor, Service } from '#service';
 import { RELAYED } from '../relay.ts';
@@ -52,7 +52,7 @@ const NO_TRAILERS = new Metadata();
 const NO_MIN_REVISION = {};
 
 /** What `x-min-revision` asks for, as members of a read request. */
-export function minRevisionOf(call: Call): { readonly minRevision?: Revision } {
+export function minRevisionOf(call: Call): { readonly minRevision?: AskedRevision } {
   const text = call.header('x-min-revision');
   if (text === undefined) return NO_MIN_REVISION;
   const minRevision = parseRevisionText(text);

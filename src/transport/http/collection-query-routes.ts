@@ -3,7 +3,7 @@
  *
  * A first page is read at the latest revision; the pages behind it, by `next_cursor`, at the revision of the first (TH8).
  */
-import { formatInstant } from '#base';
+import { formatInstant, nearestRevision } from '#base';
 import { ALL, collectionQueryFromJson, type EventQuery, Faults, type JsonNode, type JsonObject } from '#model';
 import { readJsonBody } from './body.ts';
 import { type Cursor, cursorBehind, cursorFrom } from './cursor.ts';
@@ -27,7 +27,9 @@ async function readLog(request: HttpRequest, context: RouteContext): Promise<Htt
   const after = parameters.get('after');
   const isRevision = after !== undefined && DIGITS.test(after);
   // Behind the last revision there can be is nothing, as there is at it.
-  const start = isRevision ? Math.min(parseRevision('after', after) + 1, Number.MAX_SAFE_INTEGER) : undefined;
+  const start = isRevision
+    ? Math.min(nearestRevision(parseRevision('after', after)) + 1, Number.MAX_SAFE_INTEGER)
+    : undefined;
   const query: PageQuery = {
     selector: ALL,
     revisions: { start },

@@ -1,7 +1,7 @@
 /**
  * Databases: the revision-scoped family, the variant path that creates one by its URL, and the collection-style family.
  */
-import type { Revision } from '#base';
+import { type AskedRevision, quote } from '#base';
 import { Faults, type JsonObject, member, parseDatabaseName, spellingIn, textFrom } from '#model';
 import type { DatabaseDescription } from '#service';
 import { readJsonObject, readOptionalJsonObject } from './body.ts';
@@ -40,7 +40,7 @@ async function createByPath(request: HttpRequest, context: RouteContext): Promis
   const body = readOptionalJsonObject(request, NAME_MEMBERS);
   const named = body === undefined ? undefined : nameFrom(body);
   if (named !== undefined && named !== name) {
-    throw invalidField('database_name', `must be absent or ${JSON.stringify(name)}, as in the path`, named);
+    throw invalidField('database_name', `must be absent or ${quote(name)}, as in the path`, named);
   }
   const database = await create(context, name);
   return createdReply(database, databaseMetadata(database), `/db/${database.databaseName}/latest`);
@@ -103,7 +103,7 @@ async function listCollection(request: HttpRequest, { service }: RouteContext): 
   return jsonReply(200, jsonObject({ databases: jsonArray(databases.map(databaseObject)) }));
 }
 
-async function readAtRevision(request: HttpRequest, { service }: RouteContext, at: Revision): Promise<HttpReply> {
+async function readAtRevision(request: HttpRequest, { service }: RouteContext, at: AskedRevision): Promise<HttpReply> {
   const database = await service.databaseAt({ ...request.read(), at });
   return jsonReply(200, databaseMetadata(database), scopeHeaders(database));
 }

@@ -1,7 +1,7 @@
 /**
  * What a database holds at a revision: the names of its streams, subjects and event types, in the order of their bytes.
  */
-import type { Revision } from '#base';
+import type { AskedRevision } from '#base';
 import { Faults, parseNamePrefix } from '#model';
 import type { ListedName, ListNamesReply, ListNamesRequest, Service } from '#service';
 import { type JsonText, jsonArray, jsonInteger, jsonObject, jsonString, jsonStringIfPresent } from './json-text.ts';
@@ -31,7 +31,7 @@ export const LISTING_ROUTES: readonly Route[] = LISTINGS.map((listing) => ({
   ),
 }));
 
-function toListRequest(request: HttpRequest, at: Revision): ListNamesRequest {
+function toListRequest(request: HttpRequest, at: AskedRevision): ListNamesRequest {
   const query = request.query();
   const faults = new Faults();
   const prefix = parseNamePrefix(query.get('prefix') ?? '', 'prefix', faults);

@@ -1,7 +1,7 @@
 /**
  * A page of events: read one more than asked, or as many as fit, and say whether there is more.
  */
-import { DatabaseError, type DatabaseId, type ErrorScope } from '#base';
+import { DatabaseError, type DatabaseId, type ErrorScope, quote } from '#base';
 import { type EventQuery, eventToJson } from '#model';
 import type { QueryEventsRequest, ReadScope, Service, StoredEvent } from '#service';
 import { type JsonText, jsonArray } from './json-text.ts';
@@ -133,7 +133,7 @@ function assertOfWalk(
   scope: Pick<ErrorScope, 'databaseId'> | undefined,
 ): void {
   if (began === undefined || scope === undefined || began === scope.databaseId) return;
-  const name = JSON.stringify(databaseName);
+  const name = quote(databaseName);
   const message = `The cursor is not of the database that is now called ${name}; begin again without it.`;
   throw new DatabaseError('not_found', message, { details: { reason: 'DatabaseNotFound' } });
 }

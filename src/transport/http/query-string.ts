@@ -2,7 +2,7 @@
  * Query parameters, decoded strictly: a bad percent encoding or a parameter given twice is a fault, never a guess.
  * Unknown parameters are ignored, as on the web at large; a route for which that would be dangerous asks for `only`.
  */
-import type { Revision } from '#base';
+import type { AskedRevision } from '#base';
 import { parseRevisionText, REVISION_RULE } from '#model';
 import { invalidField } from './errors.ts';
 
@@ -52,7 +52,7 @@ export function parseInteger(
 }
 
 /** Any uint64. Throws what would be right. */
-export function parseRevision(field: string, text: string): Revision {
+export function parseRevision(field: string, text: string): AskedRevision {
   const revision = parseRevisionText(text);
   if (revision === undefined) throw invalidField(field, REVISION_RULE, text);
   return revision;

@@ -4,7 +4,7 @@
  * `latest` and `cached` are answered by a redirect to the number that they mean now, so that what a client then reads,
  * links and caches names the revision. Routes that take only a number say so.
  */
-import type { Revision } from '#base';
+import type { AskedRevision } from '#base';
 import { invalidField } from './errors.ts';
 import { parseRevision } from './query-string.ts';
 import { type HttpReply, redirectReply, scopeHeaders } from './reply.ts';
@@ -12,14 +12,14 @@ import type { HttpRequest } from './request.ts';
 import type { Handler, RouteContext } from './route.ts';
 
 export type RevisionSegment =
-  | { readonly kind: 'number'; readonly revision: Revision }
+  | { readonly kind: 'number'; readonly revision: AskedRevision }
   | { readonly kind: 'latest' | 'cached' };
 
 /** Runs at a numeric revision. */
 export type RevisionHandler = (
   request: HttpRequest,
   context: RouteContext,
-  revision: Revision,
+  revision: AskedRevision,
 ) => Promise<HttpReply> | HttpReply;
 
 /** A route that redirects `latest` and `cached`; `below` is the part of its path behind the revision. */

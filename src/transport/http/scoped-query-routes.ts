@@ -4,7 +4,7 @@
  * All of them run at the number in the path. A page with more behind it names the whole next request, in the member
  * `next` and as a `Link`.
  */
-import { DatabaseError, formatInstant, INSTANT_SECONDS_MAX, instantFromMs, type Revision } from '#base';
+import { type AskedRevision, DatabaseError, formatInstant, INSTANT_SECONDS_MAX, instantFromMs, quote } from '#base';
 import {
   ALL,
   type Direction,
@@ -55,7 +55,7 @@ export const SCOPED_QUERY_ROUTES: readonly Route[] = [
 
 const EVERYTHING: ScopedQuery = { query: { selector: ALL, revisions: {}, direction: 'forward' }, endAtNow: false };
 
-async function queryAtRevision(request: HttpRequest, context: RouteContext, at: Revision): Promise<HttpReply> {
+async function queryAtRevision(request: HttpRequest, context: RouteContext, at: AskedRevision): Promise<HttpReply> {
   const { query, endAtNow } = queryOf(request.query());
   const bounded = boundedQuery(query);
   if (endAtNow) return redirectToNow(request, context, { at, query });
@@ -90,7 +90,7 @@ const NOW_MS_MAX = INSTANT_SECONDS_MAX * 1000 + 999;
 async function redirectToNow(
   request: HttpRequest,
   { service, clock }: RouteContext,
-  { at, query }: { readonly at: Revision; readonly query: EventQuery },
+  { at, query }: { readonly at: AskedRevision; readonly query: EventQuery },
 ): Promise<HttpReply> {
   const scope = await service.databaseAt({ ...request.read(), at });
   const end = instantFromMs(Math.min(Math.max(clock.nowMs(), scope.revisionTimeMs), NOW_MS_MAX));
@@ -144,8 +144,8 @@ function nothingFound(
   attribute: string,
   value: string,
 ): DatabaseError {
-  const what = `${attribute} ${JSON.stringify(value)}`;
-  const message = `The database ${JSON.stringify(databaseName)} has no event of the ${what} at revision ${revision}`;
+  const what = `${attribute} ${quote(value)}`;
+  const message = `The database ${quote(databaseName)} has no event of the ${what} at revision ${revision}`;
   return new DatabaseError('not_found', message, { details: { scope: { databaseId, revision } } });
 }
 

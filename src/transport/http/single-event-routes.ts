@@ -1,7 +1,7 @@
 /**
  * One event: by its position, or by its stream and the id that it is stored under.
  */
-import type { Revision } from '#base';
+import type { AskedRevision } from '#base';
 import type { SingleEventReply } from '#service';
 import { ITEM_ANSWER_BYTES } from './limits.ts';
 import { eventJson } from './page.ts';
@@ -45,7 +45,7 @@ export const SINGLE_EVENT_ROUTES: readonly Route[] = [
 async function eventAtPosition(
   request: HttpRequest,
   { service }: RouteContext,
-  { at, segment }: { readonly at: Revision | 'latest'; readonly segment: string },
+  { at, segment }: { readonly at: AskedRevision | 'latest'; readonly segment: string },
 ): Promise<HttpReply> {
   const revision = parseRevision(segment, request.param(segment));
   const position = { revision, index: eventIndex(request.query()) };

@@ -86,15 +86,21 @@ describe('protobuf fields', () => {
 
 describe('ProtoReader (B3)', () => {
   it.each([
-    ['0', '00', 0, false],
-    ['300', 'ac02', 300, false],
-    ['2^53 - 1', 'ffffffffffffff0f', Number.MAX_SAFE_INTEGER, false],
-    ['2^53', '8080808080808010', Number.MAX_SAFE_INTEGER, true],
-    ['2^64 - 1', 'ffffffffffffffffff01', Number.MAX_SAFE_INTEGER, true],
-  ] as const)('reads the uint64 %s as the nearest safe integer', (_what, hex, value, saturated) => {
+    ['0', '00', 0, 0],
+    ['300', 'ac02', 300, 300],
+    ['2^53 - 1', 'ffffffffffffff0f', Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+    ['2^53', '8080808080808010', 2n ** 53n, 2n ** 53n],
+    ['2^53 + 1', '8180808080808010', 2n ** 53n + 1n, 2n ** 53n + 1n],
+    ['2^63', '80808080808080808001', 2n ** 63n, -(2n ** 63n)],
+    ['2^64 - 1', 'ffffffffffffffffff01', 2n ** 64n - 1n, -1],
+    ['2^64 - 2^53', '80808080808080f0ff01', 2n ** 64n - 2n ** 53n, -(2n ** 53n)],
+    ['2^64 - 2^53 + 1', '81808080808080f0ff01', 2n ** 64n - 2n ** 53n + 1n, -Number.MAX_SAFE_INTEGER],
+    ['2^64 + 5, of which 64 bits are kept', '85808080808080808002', 5, 5],
+  ] as const)('reads the uint64 %s as it is, and as an int64', (_what, hex, unsigned, signed) => {
     const reader = new ProtoReader(bytes(hex));
-    expect(reader.uint64()).toBe(value);
-    expect(reader).toMatchObject({ done: true, failed: false, saturated });
+    expect(reader.uint64()).toBe(unsigned);
+    expect(reader).toMatchObject({ done: true, failed: false });
+    expect(new ProtoReader(bytes(hex)).int64()).toBe(signed);
   });
 
   it.each([

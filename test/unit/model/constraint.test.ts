@@ -6,6 +6,7 @@ import { parseHex } from '#base';
 import {
   ALL,
   and,
+  asAsked,
   type Constraint,
   checkConstraints,
   decide,
@@ -88,12 +89,51 @@ describe('a constraint on the wire', () => {
     expect(faults.violations).toEqual([]);
   });
 
-  it('takes revisions from 2^53 on for 2^53 - 1', () => {
+  it('keeps revisions from 2^53 on as they were sent, and logs them as 2^53 - 1', () => {
     const most = Number.MAX_SAFE_INTEGER;
-    const read = (text: string): unknown => decodeConstraint(hex(text), 'constraints[2]', new Faults());
-    expect(read('120b 08 ffffffffffffffffff01')).toEqual({ kind: 'max-revision', revision: most });
-    expect(read('1a0d 0801 10 ffffffffffffffffff01')).toEqual({ kind: 'revision-range', start: 1, end: most });
-    expect(read('0a09 08 8080808080808010')).toEqual({ kind: 'min-revision', revision: most });
+    const read = (bytes: Uint8Array): Constraint | undefined => decodeConstraint(bytes, 'constraints[2]', new Faults());
+    for (const [text, asked, logged] of [
+      [
+        '120b 08 ffffffffffffffffff01',
+        { kind: 'max-revision', revision: 2n ** 64n - 1n },
+        { kind: 'max-revision', revision: most },
+      ],
+      [
+        '1a0d 0801 10 ffffffffffffffffff01',
+        { kind: 'revision-range', start: 1, end: 2n ** 64n - 1n },
+        { kind: 'revision-range', start: 1, end: most },
+      ],
+      [
+        '0a09 08 8080808080808010',
+        { kind: 'min-revision', revision: 2n ** 53n },
+        { kind: 'min-revision', revision: most },
+      ],
+    ] as const) {
+      expect(read(hex(text))).toEqual(asked);
+      expect(read(encodeConstraint(asked))).toEqual(logged);
+    }
+  });
+
+  it('is told to be violated in the words in which it was asked', () => {
+    const asked: Constraint = { kind: 'min-revision', revision: 2n ** 64n - 1n };
+    const logged = decodeConstraint(encodeConstraint(asked), 'c', new Faults());
+    const violation = logged === undefined ? undefined : decide(logged, 7);
+    expect(violation?.required).toBe('exactly 9007199254740991');
+    const told = violation === undefined ? undefined : asAsked({ index: 3, ...violation }, asked);
+    expect(told).toEqual({
+      index: 3,
+      kind: 'min-revision',
+      found: 7,
+      required: 'exactly 18446744073709551615',
+      description: 'MinRevision needs revision exactly 18446744073709551615; the database is at revision 7',
+    });
+  });
+
+  it('has its ends in order also beyond 2^53', () => {
+    const faults = new Faults();
+    const crossed = '1a16 08 ffffffffffffffffff01 10 feffffffffffffffff01';
+    expect(decodeConstraint(hex(crossed), 'constraints[2]', faults)).toBeUndefined();
+    expect(faults.violations).toMatchObject([{ value: '18446744073709551615 to 18446744073709551614' }]);
   });
 
   it.each([

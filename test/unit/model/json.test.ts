@@ -110,7 +110,7 @@ describe('parseJson (M8)', () => {
     ['"\\x"', 'line 1, column 2: expected an escape: one of \\" \\\\ \\/ \\b \\f \\n \\r \\t \\u; found "\\\\x\\""'],
     ['"\\u12g4"', 'line 1, column 6: expected four hexadecimal digits; found "g4\\""'],
     ['// a\n1', 'line 1, column 1: expected a value; found "// a\\n1"'],
-    ['\ufeff1', 'line 1, column 1: expected a value; found "\ufeff1"'],
+    ['\ufeff1', 'line 1, column 1: expected a value; found "\\ufeff1"'],
     ['\u00a01', 'line 1, column 1: expected a value; found "\u00a01"'],
   ])('refuses %j', (text, message) => {
     expect(faultOf(text)).toBe(message);

@@ -34,7 +34,7 @@ describe('an EventQuery', () => {
     [
       'revisions to the end of uint64',
       '120d 0800 10 ffffffffffffffffff01',
-      { revisions: { start: 0, end: Number.MAX_SAFE_INTEGER } },
+      { revisions: { start: 0, end: 2n ** 64n - 1n } },
     ],
     ['an unknown field', 'f80101', {}],
   ])('may hold %s', (_what, bytes, expected) => {
@@ -58,7 +58,7 @@ describe('an EventQuery', () => {
       'query.effective_time_range.end must lie in the years 0001 to 9999',
     ],
     ['direction 2', '2002', 'query.direction must be DIRECTION_FORWARD (0) or DIRECTION_REVERSE (1)'],
-    ['a limit beyond 32 bits', '28 8080808010', 'query.limit must fit in 32 bits'],
+    ['a limit beyond 32 bits', '28 8080808010', 'query.limit must be an integer from 0 to 2^32 - 1'],
   ])('must not hold %s', (_what, bytes, expected) => {
     expect(JSON.stringify(read(bytes))).toContain(expected);
   });

@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
 import { ALL } from '#model';
+import { AtRevision, AtTimestamp } from '../../../../src/transport/grpc/asked-requests.ts';
 import {
   parseQueryRequest,
   parseScanRequest,
@@ -16,7 +17,6 @@ import {
   SubscribeEventsRequest,
 } from '../../../../src/transport/grpc/gen/cairn/v1/database.ts';
 import { Direction } from '../../../../src/transport/grpc/gen/cairn/v1/event.ts';
-import { Timestamp } from '../../../../src/transport/grpc/gen/google/protobuf/timestamp.ts';
 import { decodeRequest } from '../../../../src/transport/grpc/messages.ts';
 
 describe('parseQueryRequest', () => {
@@ -64,7 +64,9 @@ describe('parseScanRequest', () => {
   });
 
   it('refuses a direction that does not exist', () => {
-    expect(() => parseScanRequest(Uint8Array.of(0x18, 2))).toThrow('direction must be 0 (forward) or 1 (reverse)');
+    expect(() => parseScanRequest(Uint8Array.of(0x18, 2))).toThrow(
+      'direction must be DIRECTION_FORWARD (0) or DIRECTION_REVERSE (1); found 2',
+    );
   });
 });
 
@@ -95,6 +97,8 @@ describe('any bytes (T7)', () => {
     ['ScanDatabaseLogRequest', parseScanRequest],
     ['SubscribeEventsRequest', parseSubscriptionRequest],
     ['the generated code', (bytes) => decodeRequest(QueryEventsRequest, 'QueryEventsRequest', bytes)],
+    ['the decoder of a revision', (bytes) => decodeRequest(AtRevision, 'AwaitDatabaseRequest', bytes)],
+    ['the decoder of a time', (bytes) => decodeRequest(AtTimestamp, 'DatabaseEffectiveAtTimestampRequest', bytes)],
   ];
 
   it.each(parsers)('are a request or invalid_argument for %s', (_name, parse) => {
@@ -115,21 +119,32 @@ describe('any bytes (T7)', () => {
     expect(() => decodeRequest(QueryEventsRequest, 'QueryEventsRequest', bytes)).toThrow('a string is not UTF-8');
   });
 
-  it('name 2^53 - 1 when a number is beyond it, by the generated code and by the walks', () => {
+  it('are read with every uint64 as it was sent, by the decoder of few requests and by the walks', () => {
     const bytes = Uint8Array.of(0x18, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1);
-    const most = Number.MAX_SAFE_INTEGER;
-    expect(decodeRequest(QueryEventsRequest, 'QueryEventsRequest', bytes).atRevision).toBe(most);
+    const most = 2n ** 64n - 1n;
+    expect(decodeRequest(AtRevision, 'AwaitDatabaseRequest', bytes.with(0, 0x10)).revision).toBe(most);
     expect(parseQueryRequest(bytes).at).toBe(most);
-    expect(parseScanRequest(bytes.with(0, 0x10)).startRevision).toBe(most);
+    // From there on there is nothing, wherever it is.
+    expect(parseScanRequest(bytes.with(0, 0x10)).startRevision).toBe(Number.MAX_SAFE_INTEGER);
+    expect(() => parseScanRequest(bytes.with(0, 0x20))).toThrow(
+      'limit must be an integer from 0 to 2^32 - 1; found 184467',
+    );
+    expect(() => parseScanRequest(bytes)).toThrow(
+      'direction must be DIRECTION_FORWARD (0) or DIRECTION_REVERSE (1); found -1',
+    );
+    expect(parseSubscriptionRequest(bytes.with(0, 0x20)).heartbeatMs).toBe(most);
   });
 
-  it('keep 64-bit numbers up to 2^53 - 1 exact, and signed ones in their range', () => {
-    const revision = 2 ** 53 - 2;
-    const bytes = QueryEventsRequest.encode(QueryEventsRequest.fromPartial({ atRevision: revision })).finish();
-    expect(decodeRequest(QueryEventsRequest, 'QueryEventsRequest', bytes).atRevision).toBe(revision);
-    // Field 1 of 2: the least int64.
-    const least = Uint8Array.of(0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1);
-    expect(decodeRequest(Timestamp, 'Timestamp', least).seconds).toBe(-Number.MAX_SAFE_INTEGER);
+  it('are read with a time as it was sent, whatever its seconds', () => {
+    const least = [0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1, 0x10, 7];
+    const read = (bytes: Uint8Array): unknown =>
+      decodeRequest(AtTimestamp, 'DatabaseEffectiveAtTimestampRequest', bytes);
+    expect(read(Uint8Array.of(0x0a, 1, 0x61, 0x12, least.length, ...least, 0x78, 1))).toEqual({
+      databaseName: 'a',
+      timestamp: { seconds: -(2n ** 63n), nanos: 7 },
+    });
+    expect(read(Uint8Array.of(0x12, 2, 0x08, 5))).toEqual({ databaseName: '', timestamp: { seconds: 5, nanos: 0 } });
+    expect(read(new Uint8Array(0))).toEqual({ databaseName: '', timestamp: undefined });
   });
 });
 
