@@ -43,8 +43,8 @@ export const COUNTERS: Table<CounterLabels> = {
     labels: NONE,
   },
   cairn_rejected_total: {
-    help: 'Requests refused before they were tried; gRPC messages beyond their size limit are not counted.',
-    labels: { reason: ['overload', 'draining', 'too_large', 'disk_full'] },
+    help: 'Requests refused before they were tried; malformed: by headers or frames of gRPC.',
+    labels: { reason: ['overload', 'draining', 'too_large', 'disk_full', 'malformed'] },
   },
   cairn_relayed_requests_total: {
     help: 'Requests for databases of which this node holds no copy, passed on to nodes that do.',

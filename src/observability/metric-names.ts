@@ -31,7 +31,7 @@ export interface CounterLabels {
   readonly grpc_server_msg_sent_total: GrpcMethodLabels;
   readonly cairn_redirects_total: { readonly reason: 'latest' | 'cached' | 'effective_time' };
   readonly cairn_connections_closed_total: NoLabels;
-  readonly cairn_rejected_total: { readonly reason: 'overload' | 'draining' | 'too_large' | 'disk_full' };
+  readonly cairn_rejected_total: { readonly reason: 'overload' | 'draining' | 'too_large' | 'disk_full' | 'malformed' };
   readonly cairn_relayed_requests_total: { readonly protocol: RelayProtocol; readonly result: RelayResult };
   readonly cairn_raft_election_total: { readonly result: 'won' };
   readonly cairn_raft_leader_changes_total: NoLabels;

@@ -31,7 +31,13 @@ const server = new WireServer({
   onRefused: nothing,
   statusOf: () => NOT_OK,
   ...createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH }),
-  refusals: { draining: NOT_OK, tooManyCalls: () => NOT_OK, displaced: () => NOT_OK, noRoom: NOT_OK },
+  refusals: {
+    draining: NOT_OK,
+    tooManyCalls: () => NOT_OK,
+    displaced: () => NOT_OK,
+    noRoom: NOT_OK,
+    malformed: () => NOT_OK,
+  },
   limits: {
     requestBytesMax: MUCH,
     streamsPerConnectionMax: 1000,

@@ -7,6 +7,7 @@ import type { Relay } from '../relay.ts';
 import { databaseMethods } from './databases.ts';
 import { statusOfError, statusOfFailure, withLeader } from './error-status.ts';
 import { streamMethods } from './event-streams.ts';
+import { statusOfFrame } from './frame-status.ts';
 import { createHealthService } from './health.ts';
 import { GRPC_LIMITS } from './limits.ts';
 import { LeaderTrailers } from './metadata.ts';
@@ -19,11 +20,12 @@ import { unimplementedMethods } from './unimplemented.ts';
 import { type Refusals, type WireLimits, WireServer } from './wire/server.ts';
 
 /** What the server refuses by itself, before an operation is asked. */
-const REFUSALS: Pick<Refusals, 'draining' | 'noRoom'> = {
+const REFUSALS: Pick<Refusals, 'draining' | 'noRoom' | 'malformed'> = {
   draining: statusOfError(
     new DatabaseError('unavailable', 'The node is shutting down; try another one', { details: { reason: 'Draining' } }),
   ),
   noRoom: statusOfError(noRoom()),
+  malformed: statusOfFrame,
 };
 
 /** Their replies and their errors say where the leader is. */

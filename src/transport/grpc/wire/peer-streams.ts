@@ -4,7 +4,8 @@
  *
  * ```
  *   receiving ── the handler has the message ──> handled ── the call has ended ──> ended ── the peer has it all ──> gone
- *      └── too slow, or no room for it ──> reset                                    └── too slow ──> reset
+ *      ├── too slow, or no room for it ──> reset                                    └── too slow ──> reset
+ *      └── malformed ──> answered
  * ```
  *
  * They come by Node's diagnostics channel of created streams (docs/adr). Each is marked with a header of its own, which
@@ -14,6 +15,9 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { Slots } from '#base';
 import type { ByteBudget, Hold } from '../../byte-budget.ts';
+import { type FrameFault, headFault, isPacking, type Packing } from './frame-faults.ts';
+import { type FrameRules, FrameWalk } from './frame-walk.ts';
+import { type CallStatus, headersOf } from './status.ts';
 
 export interface PeerStreamsOptions {
   /** What requests may hold while they arrive and are worked on. */
@@ -24,10 +28,14 @@ export interface PeerStreamsOptions {
   readonly receiveMs: number;
   /** A reply that has not been taken so long after its end is given up. */
   readonly lingerMs: number;
-  /** Whether a path is one of those that are served, whose time is bounded. */
-  readonly isBounded: (path: string) => boolean;
+  /** The methods that are served, and how many messages each of them takes. */
+  readonly methods: ReadonlyMap<string, 'one' | 'many'>;
+  /** Longest message, as it is sent. */
+  readonly messageBytesMax: number;
   /** Told of every stream that is reset for want of room. */
   readonly onRefused: () => void;
+  /** The answer to a request that is malformed before its message is looked at. */
+  readonly answerTo: (fault: FrameFault) => CallStatus;
 }
 
 /** The header that carries the mark; whatever a client sends under this name is written over. */
@@ -86,14 +94,35 @@ export class PeerStreams {
       stream.close(constants.NGHTTP2_REFUSED_STREAM);
       return;
     }
-    const isBounded = this.#options.isBounded(headers[':path'] ?? '');
-    const peer = new PeerStream(stream, this.#options, isBounded);
+    const peer = this.#peerOf(stream, headers);
     const mark = this.#streams.add(peer);
     headers[MARK] = String(mark);
     stream.once('close', () => {
       this.#streams.remove(mark);
       peer.release();
     });
+  }
+
+  /** What is wrong with the headers is answered now; grpc-js then finds a call of its own that has ended. */
+  #peerOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): PeerStream {
+    const { methods } = this.#options;
+    const path = headers[':path'] ?? '';
+    const messages = methods.get(path);
+    const fault = headFault(headers) ?? (messages === undefined ? { kind: 'path', value: path } : undefined);
+    const encoding = headers['grpc-encoding'];
+    const peer = new PeerStream(stream, this.#options, {
+      isStream: messages === 'many',
+      encoding: typeof encoding === 'string' ? encoding : undefined,
+      bytesMax: this.#options.messageBytesMax,
+    });
+    // Of the others grpc-js unpacks the messages.
+    if (messages === 'one') delete headers['grpc-encoding'];
+    if (fault === undefined) return peer;
+    const [known] = methods.keys();
+    headers[':path'] = known ?? path;
+    headers['content-type'] = 'application/grpc';
+    peer.refuse(fault);
+    return peer;
   }
 
   #sweep(): void {
@@ -123,19 +152,47 @@ export class PeerStream {
   readonly #options: PeerStreamsOptions;
   /** What is held for it until it is gone. */
   readonly #unsent: Room[] = [];
+  readonly #frames: FrameWalk;
+  readonly #encoding: string | undefined;
   #request: Hold | undefined;
   #received = 0;
   /** When it must be over; Infinity while a handler works. */
   #dueMs: number;
 
-  constructor(stream: ServerHttp2Stream, options: PeerStreamsOptions, isBounded: boolean) {
+  constructor(stream: ServerHttp2Stream, options: PeerStreamsOptions, rules: FrameRules) {
     this.#stream = stream;
     this.#options = options;
-    this.#dueMs = isBounded ? performance.now() + options.receiveMs : Number.POSITIVE_INFINITY;
+    this.#frames = new FrameWalk(rules);
+    this.#encoding = rules.encoding;
+    this.#dueMs = performance.now() + options.receiveMs;
     // Not `on`, which would make the stream flow: what comes before grpc-js listens, grpc-js would not get.
     stream.prependListener('data', (piece: Uint8Array) => {
-      if (!this.#count(this.#received + piece.length)) this.#refuse();
+      if (stream.closed) return;
+      if (!this.#count(this.#received + piece.length)) this.#giveUp();
+      else this.#refuseIf(this.#frames.take(piece));
     });
+    stream.prependListener('end', () => {
+      if (!stream.closed) this.#refuseIf(this.#frames.end());
+    });
+  }
+
+  /** What its message must be unpacked from; undefined: it is as it was sent. */
+  get packing(): Packing | undefined {
+    return this.#frames.isPacked && isPacking(this.#encoding) ? this.#encoding : undefined;
+  }
+
+  /**
+   * Answers and closes the stream, so that grpc-js, whose turn is after this one, takes it for a call that was cancelled.
+   * Nothing more is read; a client that still sends is told to stop without an error (RFC 9113, 8.1).
+   */
+  refuse(fault: FrameFault): void {
+    if (this.#stream.closed || this.#stream.headersSent) return;
+    const headers = headersOf(this.#options.answerTo(fault));
+    // What is not gRPC is answered in plain HTTP, too.
+    if (fault.kind === 'content-type') headers[':status'] = constants.HTTP_STATUS_UNSUPPORTED_MEDIA_TYPE;
+    this.#stream.respond(headers, { endStream: true });
+    this.#stream.close(constants.NGHTTP2_NO_ERROR);
+    this.ended();
   }
 
   /** The handler is to have the message, which may be longer than what came. False: there is no room for it. */
@@ -210,11 +267,15 @@ export class PeerStream {
     this.#received = bytes;
     if (bytes <= UNCOUNTED_BYTES || this.#stream.closed) return true;
     if (this.#request !== undefined) return this.#request.tryGrow(bytes);
-    this.#request = this.#options.requests.tryTake(bytes, () => this.#refuse());
+    this.#request = this.#options.requests.tryTake(bytes, () => this.#giveUp());
     return this.#request !== undefined;
   }
 
-  #refuse(): void {
+  #refuseIf(fault: FrameFault | undefined): void {
+    if (fault !== undefined) this.refuse(fault);
+  }
+
+  #giveUp(): void {
     this.#options.onRefused();
     this.reset();
   }

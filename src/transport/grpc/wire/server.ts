@@ -5,8 +5,8 @@
  * so that they may walk them instead of decoding them, and replies leave as the bytes that the handler framed, many
  * messages in one write.
  *
- * Not here: what any message means. The protocol itself (frames, flow control, compression of requests, timeouts,
- * keepalive) is grpc-js's, and so are the statuses of requests that break it (docs/errors.md).
+ * Not here: what any message means. The protocol itself (frames, flow control, timeouts, keepalive) is grpc-js's. Requests
+ * that break it are found before it sees them, and answered in words of ours (frame-faults.ts).
  */
 import {
   type handleServerStreamingCall,
@@ -21,6 +21,7 @@ import type { ByteBudget } from '../../byte-budget.ts';
 import type { FairBudget } from '../../fair-budget.ts';
 import { Line } from '../../turns-by-line.ts';
 import { Call, type Seat, type Surface } from './call.ts';
+import type { FrameFault, Packing } from './frame-faults.ts';
 import { asSerialised, type OutgoingFrames } from './framing.ts';
 import type { Method } from './method.ts';
 import { type CallKind, callKind, type MethodMeter, type MethodName } from './method-name.ts';
@@ -28,6 +29,7 @@ import { type PeerStream, PeerStreams } from './peer-streams.ts';
 import { Rounds, type Waiting } from './rounds.ts';
 import { type Place, Shares } from './shares.ts';
 import { type CallStatus, OK } from './status.ts';
+import { unpack } from './unpacking.ts';
 
 export interface WireLimits {
   /** Longest request message, after it is unpacked. */
@@ -52,11 +54,12 @@ export interface Refusals {
   readonly displaced: (kind: CallKind, count: number) => CallStatus;
   /** For a request or a reply that there is no room for. */
   readonly noRoom: CallStatus;
+  readonly malformed: (fault: FrameFault) => CallStatus;
 }
 
 /** Services with their own handlers, such as reflection. */
 export interface Extension {
-  /** A stream of these lasts as long as a request may take to arrive, and no longer (T8). */
+  /** A stream of these has any number of messages; it lasts as long as a request may take to arrive, and no longer (T8). */
   readonly paths: readonly string[];
   readonly addTo: (server: Server) => void;
 }
@@ -79,7 +82,7 @@ export interface WireServerParts {
   /** The status for whatever a handler threw. What it cannot name is a bug: it throws, and the node stops. */
   readonly statusOf: (failure: unknown, method: MethodName) => CallStatus;
   /** Told of every call that is refused before its handler sees it. */
-  readonly onRefused: (why: 'overload' | 'draining') => void;
+  readonly onRefused: (why: 'overload' | 'draining' | 'malformed' | 'too_large') => void;
   /** The statuses of calls that the server itself refuses or ends. */
   readonly refusals: Refusals;
   readonly extension?: Extension;
@@ -96,6 +99,15 @@ const FLUSH_MS = 500;
 
 /** For a call whose peer has gone: nobody reads it. */
 const GONE: CallStatus = { code: 'CANCELLED', message: 'The connection of the call has gone' };
+type GoOn = (peer: PeerStream | undefined) => void;
+
+/** What a call is about to be. */
+interface Accepting {
+  readonly method: MethodName;
+  readonly meter: MethodMeter;
+  /** Absent when it was gone before its call began. */
+  readonly peer: PeerStream | undefined;
+}
 
 const asItIs = (bytes: Buffer): Uint8Array => bytes;
 
@@ -116,14 +128,21 @@ export class WireServer {
     this.#server = new Server(optionsOf(parts.limits));
     const { waiting, reading, working } = parts.limits.callsMax;
     this.#shares = { waiting: new Shares(waiting), reading: new Shares(reading), working: new Shares(working) };
-    const paths = new Set([...parts.methods.map(pathOf), ...(parts.extension?.paths ?? [])]);
+    const methods = new Map<string, 'one' | 'many'>();
+    for (const method of parts.methods) methods.set(pathOf(method), 'one');
+    for (const path of parts.extension?.paths ?? []) methods.set(path, 'many');
     this.#peers = new PeerStreams({
       requests: parts.requests,
       streamsMax: STREAMS_PER_CALL * working,
       receiveMs: parts.limits.receiveMs,
       lingerMs: parts.limits.lingerMs,
-      isBounded: (path) => paths.has(path),
+      methods,
+      messageBytesMax: parts.limits.requestBytesMax,
       onRefused: () => parts.onRefused('overload'),
+      answerTo: (fault) => {
+        parts.onRefused(fault.kind === 'too-long' || fault.kind === 'unpacked-too-long' ? 'too_large' : 'malformed');
+        return parts.refusals.malformed(fault);
+      },
     });
     for (const method of parts.methods) this.#register(method);
     parts.extension?.addTo(this.#server);
@@ -197,26 +216,46 @@ export class WireServer {
     const path = pathOf(method);
     const meter = this.#parts.meterOf(method);
     if (method.kind === 'unary') {
-      const handler: handleUnaryCall<Uint8Array, Uint8Array> = (call, respond) => {
-        const accepted = this.#accept({ kind: 'unary', call, respond }, method, meter);
-        if (accepted !== undefined) this.#begin(accepted, () => method.handle(accepted.call, call.request));
-      };
+      const handler: handleUnaryCall<Uint8Array, Uint8Array> = (call, respond) =>
+        this.#whole(call, (peer) => {
+          const accepted = this.#accept({ kind: 'unary', call, respond }, { method, meter, peer });
+          if (accepted !== undefined) this.#begin(accepted, () => method.handle(accepted.call, call.request));
+        });
       this.#server.register(path, handler, asSerialised, asItIs, 'unary');
     } else {
-      const handler: handleServerStreamingCall<Uint8Array, OutgoingFrames> = (call) => {
-        const accepted = this.#accept({ kind: 'server_stream', call }, method, meter);
-        if (accepted === undefined) return;
-        const { call: ours } = accepted;
-        this.#begin(accepted, () => method.handle(ours, call.request).then(() => ours.finish(OK)));
-      };
+      const handler: handleServerStreamingCall<Uint8Array, OutgoingFrames> = (call) =>
+        this.#whole(call, (peer) => {
+          const accepted = this.#accept({ kind: 'server_stream', call }, { method, meter, peer });
+          if (accepted === undefined) return;
+          const { call: ours } = accepted;
+          this.#begin(accepted, () => method.handle(ours, call.request).then(() => ours.finish(OK)));
+        });
       const serialise = (frames: OutgoingFrames): Buffer => frames.serialised();
       this.#server.register(path, handler, serialise, asItIs, 'serverStream');
     }
   }
 
+  /** Goes on when the message is as it was before it was compressed: at once, nearly always. */
+  #whole(call: Surface['call'], goOn: GoOn): void {
+    const peer = this.#peers.of(call.metadata);
+    const packing = peer?.packing;
+    if (peer === undefined || packing === undefined) goOn(peer);
+    else void this.#unpack(call, packing, peer, goOn);
+  }
+
+  async #unpack(call: Surface['call'], packing: Packing, peer: PeerStream, goOn: GoOn): Promise<void> {
+    const unpacked = await unpack(call.request, packing, this.#parts.limits.requestBytesMax);
+    if (call.cancelled) return;
+    if (unpacked.kind === 'fault') {
+      peer.refuse(unpacked.fault);
+      return;
+    }
+    call.request = unpacked.message;
+    goOn(peer);
+  }
+
   /** The call, unless it is refused at once, or its peer has gone (T10). */
-  #accept(surface: Surface, method: MethodName, meter: MethodMeter): Accepted | undefined {
-    const peer = this.#peers.of(surface.call.metadata);
+  #accept(surface: Surface, { method, meter, peer }: Accepting): Accepted | undefined {
     const { unsent, smallReplies, refusals } = this.#parts;
     const shared = { unsent, smallReplies, noRoom: refusals.noRoom, onEnded: (ended: Call) => this.#ended(ended) };
     const call = new Call({ surface, method, meter, peer, ...shared });

@@ -1,4 +1,5 @@
 /** The status codes of gRPC, and the status that ends a call. */
+import type { OutgoingHttpHeaders } from 'node:http2';
 
 export const GRPC_STATUS = {
   OK: 0,
@@ -33,6 +34,18 @@ export interface CallStatus {
 }
 
 export const OK: CallStatus = { code: 'OK', message: '' };
+
+/** As the headers of a reply that has nothing else. */
+export function headersOf({ code, message, details, trailers }: CallStatus): OutgoingHttpHeaders {
+  return {
+    ':status': 200,
+    'content-type': 'application/grpc+proto',
+    'grpc-status': GRPC_STATUS[code],
+    'grpc-message': encodeURI(message.toWellFormed()),
+    ...(details !== undefined && { 'grpc-status-details-bin': Buffer.from(details).toString('base64') }),
+    ...trailers,
+  };
+}
 
 /** The name of a code that another server has sent; UNKNOWN for any that gRPC does not have. */
 export function statusName(code: number): GrpcStatusName {

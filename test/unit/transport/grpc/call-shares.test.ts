@@ -69,6 +69,7 @@ beforeEach(async () => {
       tooManyCalls: status('too many'),
       displaced: status('displaced'),
       noRoom: { code: 'UNAVAILABLE', message: 'no room' },
+      malformed: ({ kind }) => ({ code: 'INVALID_ARGUMENT', message: kind }),
     },
     limits: {
       requestBytesMax: 10_000,

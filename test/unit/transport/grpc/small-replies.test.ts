@@ -55,6 +55,7 @@ beforeEach(async () => {
       tooManyCalls: () => ({ code: 'RESOURCE_EXHAUSTED', message: 'too many calls' }),
       displaced: () => ({ code: 'RESOURCE_EXHAUSTED', message: 'displaced' }),
       noRoom: { code: 'UNAVAILABLE', message: 'no room' },
+      malformed: ({ kind }) => ({ code: 'INVALID_ARGUMENT', message: kind }),
     },
     limits: {
       requestBytesMax: 10_000,

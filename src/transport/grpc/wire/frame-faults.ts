@@ -1,0 +1,54 @@
+/**
+ * What can be wrong with a request before its message is looked at: its headers, and its frames.
+ *
+ * grpc-js would answer most of it without the value and the remedy, and some of it not at all. Here it is found where the
+ * bytes come in, so that it is answered in words of ours (docs/errors.md).
+ */
+import type { IncomingHttpHeaders } from 'node:http2';
+
+export type FrameFault =
+  | { readonly kind: 'method'; readonly value: string }
+  | { readonly kind: 'content-type'; readonly value: string | undefined }
+  | { readonly kind: 'path'; readonly value: string }
+  | { readonly kind: 'timeout'; readonly value: string }
+  /** The first byte of a message is neither 0 nor 1. */
+  | { readonly kind: 'flag'; readonly value: number }
+  /** A message is compressed, and `grpc-encoding` is absent or says that it is not. */
+  | { readonly kind: 'not-encoded'; readonly encoding: string | undefined }
+  | { readonly kind: 'unknown-encoding'; readonly encoding: string }
+  /** The prefix of a message announces so many bytes. */
+  | { readonly kind: 'too-long'; readonly bytes: number; readonly bytesMax: number }
+  | { readonly kind: 'second-message'; readonly firstBytes: number }
+  | { readonly kind: 'no-message' }
+  /** The stream ended inside of the five bytes before a message, or inside of the message. */
+  | { readonly kind: 'cut-prefix'; readonly received: number }
+  | { readonly kind: 'cut-message'; readonly received: number; readonly bytes: number }
+  | { readonly kind: 'not-packed'; readonly encoding: string; readonly why: string }
+  | { readonly kind: 'unpacked-too-long'; readonly encoding: string; readonly bytesMax: number };
+
+/** What a message may be compressed by. */
+export type Packing = 'gzip' | 'deflate';
+
+export function isPacking(encoding: string | undefined): encoding is Packing {
+  return encoding === 'gzip' || encoding === 'deflate';
+}
+
+const TIMEOUT = /^\d{1,8}[HMSmun]$/;
+/** grpc-js counts the milliseconds of a timeout in 32 bits. A longer one is as good as this one, of three weeks. */
+const SECONDS_MAX = 2_000_000;
+const SECONDS_OF_UNIT: Readonly<Record<string, number>> = { H: 3600, M: 60, S: 1, m: 1e-3, u: 1e-6, n: 1e-9 };
+
+/** What is wrong with the headers. A timeout that is longer than grpc-js can wait is cut short in them. */
+export function headFault(headers: IncomingHttpHeaders): FrameFault | undefined {
+  const method = headers[':method'];
+  if (method !== 'POST') return { kind: 'method', value: method ?? '' };
+  const type = headers['content-type'];
+  if (type?.startsWith('application/grpc') !== true) return { kind: 'content-type', value: type };
+  const timeout = headers['grpc-timeout'];
+  if (timeout === undefined) return undefined;
+  // A header that is given twice is one with a comma.
+  if (typeof timeout !== 'string' || !TIMEOUT.test(timeout)) return { kind: 'timeout', value: String(timeout) };
+  const seconds = Number(timeout.slice(0, -1)) * (SECONDS_OF_UNIT[timeout.slice(-1)] ?? 1);
+  if (seconds > SECONDS_MAX) headers['grpc-timeout'] = `${SECONDS_MAX}S`;
+  return undefined;
+}

@@ -1,0 +1,278 @@
+// Goal: a request that is malformed before its message is looked at is answered with what was found and what would be right.
+// Method: a real node, a client that sends any bytes, and a table of frames and headers (docs/errors.md, ADR 0051).
+import { deflateSync, gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ErrorInfo } from '../../src/transport/grpc/gen/google/rpc/error_details.ts';
+import { Status } from '../../src/transport/grpc/gen/google/rpc/status.ts';
+import { GRPC_STATUS, type GrpcStatusName } from '../../src/transport/grpc/wire/status.ts';
+import { RawGrpc, type RawReply } from '../support/raw-grpc.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const PATH = '/cairn.v1.EventStore/FetchCatalog';
+const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
+/** `GRPC_LIMITS.requestBytesMax`. */
+const BYTES_MAX = 3_024_000;
+
+interface Malformed {
+  readonly what: string;
+  readonly path?: string;
+  readonly headers?: Record<string, string>;
+  readonly pieces?: readonly Uint8Array[];
+  readonly status: GrpcStatusName;
+  /** Our code; `invalid_argument` unless given. */
+  readonly code?: string;
+  readonly message: string;
+}
+
+let server: TestServer;
+let raw: RawGrpc;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  raw = new RawGrpc(server.port);
+});
+
+afterAll(async () => {
+  await raw.close();
+  await server[Symbol.asyncDispose]();
+});
+
+function frame(message: Uint8Array, flag = 0): Buffer {
+  return Buffer.concat([prefix(message.length, flag), message]);
+}
+
+function prefix(length: number, flag = 0): Buffer {
+  const header = Buffer.from([flag, 0, 0, 0, 0]);
+  header.writeUInt32BE(length, 1);
+  return header;
+}
+
+const EMPTY = frame(new Uint8Array(0));
+const GZIP = { 'grpc-encoding': 'gzip' };
+const TIMEOUT = 'must be 1 to 8 digits and a unit of H, M, S, m, u or n, such as 500m';
+
+const HEADERS: readonly Malformed[] = [
+  ...['5', '500 m', '1.5S', '-5S', '123456789S', '5x', 'S', '5S, 6S', ''].map(
+    (value): Malformed => ({
+      what: `the grpc-timeout ${JSON.stringify(value)}`,
+      headers: { 'grpc-timeout': value },
+      pieces: [EMPTY],
+      status: 'INVALID_ARGUMENT',
+      message: `The headers are malformed: grpc-timeout ${TIMEOUT}; found ${value === '5' ? '5' : JSON.stringify(value)}`,
+    }),
+  ),
+  {
+    what: 'another HTTP method',
+    headers: { ':method': 'PUT' },
+    pieces: [EMPTY],
+    status: 'INVALID_ARGUMENT',
+    message: 'The headers are malformed: :method must be POST; found "PUT"',
+  },
+  {
+    what: 'another media type',
+    headers: { 'content-type': 'application/json' },
+    pieces: [EMPTY],
+    status: 'INVALID_ARGUMENT',
+    message: 'The headers are malformed: content-type must begin with application/grpc; found "application/json"',
+  },
+  {
+    what: 'a method that is not there',
+    path: '/cairn.v1.EventStore/Fetch%00',
+    pieces: [EMPTY],
+    status: 'UNIMPLEMENTED',
+    code: 'unimplemented',
+    message:
+      'There is no method "/cairn.v1.EventStore/Fetch%00"; server reflection (grpc.reflection.v1) lists those that there are',
+  },
+];
+
+const FRAMES: readonly Malformed[] = [
+  ...[2, 7, 255].map(
+    (flag): Malformed => ({
+      what: `a first byte of ${flag}`,
+      pieces: [frame(new Uint8Array(3), flag)],
+      status: 'INVALID_ARGUMENT',
+      message: `The first byte of a message must be 0, or 1 when it is compressed; found ${flag}`,
+    }),
+  ),
+  {
+    what: 'a first byte of 7 on a stream of messages',
+    path: REFLECTION,
+    pieces: [frame(new Uint8Array(3), 7)],
+    status: 'INVALID_ARGUMENT',
+    message: 'The first byte of a message must be 0, or 1 when it is compressed; found 7',
+  },
+  {
+    what: 'a compressed message without grpc-encoding',
+    pieces: [frame(gzipSync(''), 1)],
+    status: 'INTERNAL',
+    message:
+      'The first byte of the message is 1, for compressed, and grpc-encoding is absent; it must be gzip or deflate, or the first byte 0',
+  },
+  {
+    what: 'a compressed message that grpc-encoding says is none',
+    headers: { 'grpc-encoding': 'identity' },
+    pieces: [frame(gzipSync(''), 1)],
+    status: 'INTERNAL',
+    message:
+      'The first byte of the message is 1, for compressed, and grpc-encoding is "identity"; it must be gzip or deflate, or the first byte 0',
+  },
+  {
+    what: 'an encoding that is not known',
+    headers: { 'grpc-encoding': 'snappy' },
+    pieces: [frame(Uint8Array.of(1, 2, 3), 1)],
+    status: 'UNIMPLEMENTED',
+    message: 'The headers are malformed: grpc-encoding must be identity, deflate or gzip; found "snappy"',
+  },
+  {
+    what: 'what is no gzip',
+    headers: GZIP,
+    pieces: [frame(Buffer.from('garbage'), 1)],
+    status: 'INTERNAL',
+    message:
+      'The message is not what grpc-encoding says, gzip: incorrect header check; send it so compressed, or with a first byte of 0',
+  },
+  {
+    what: 'half of a gzip',
+    headers: GZIP,
+    pieces: [frame(gzipSync(Buffer.alloc(100)).subarray(0, 15), 1)],
+    status: 'INTERNAL',
+    message:
+      'The message is not what grpc-encoding says, gzip: unexpected end of file; send it so compressed, or with a first byte of 0',
+  },
+  {
+    what: 'gzip where deflate is announced',
+    headers: { 'grpc-encoding': 'deflate' },
+    pieces: [frame(gzipSync(''), 1)],
+    status: 'INTERNAL',
+    message:
+      'The message is not what grpc-encoding says, deflate: incorrect header check; send it so compressed, or with a first byte of 0',
+  },
+  {
+    what: 'a message that is too long when it is unpacked',
+    headers: GZIP,
+    pieces: [frame(gzipSync(Buffer.alloc(BYTES_MAX + 1)), 1)],
+    status: 'RESOURCE_EXHAUSTED',
+    code: 'too_large',
+    message: `The message has more than ${BYTES_MAX} bytes, the most it may have, behind its gzip`,
+  },
+  {
+    what: 'a prefix beyond the limit',
+    pieces: [prefix(BYTES_MAX + 1)],
+    status: 'RESOURCE_EXHAUSTED',
+    code: 'too_large',
+    message: `The message has ${BYTES_MAX + 1} bytes by its prefix; it may have at most ${BYTES_MAX}`,
+  },
+  {
+    what: 'a prefix of 4 GB in pieces',
+    pieces: [Uint8Array.of(0, 255), Uint8Array.of(255, 255), Uint8Array.of(255, 1, 2, 3)],
+    status: 'RESOURCE_EXHAUSTED',
+    code: 'too_large',
+    message: `The message has 4294967295 bytes by its prefix; it may have at most ${BYTES_MAX}`,
+  },
+  {
+    what: 'no message',
+    status: 'UNIMPLEMENTED',
+    message:
+      'The method takes one message, and the request has ended without one; one without fields is five bytes of 0',
+  },
+  {
+    what: 'a second message',
+    pieces: [frame(Uint8Array.of(0x08, 1)), EMPTY],
+    status: 'UNIMPLEMENTED',
+    message:
+      'The method takes one message, and a second one begins behind the first of 2 bytes; send one, and end the request',
+  },
+  {
+    what: 'a byte behind the message, in the same piece',
+    pieces: [Buffer.concat([EMPTY, Uint8Array.of(0)])],
+    status: 'UNIMPLEMENTED',
+    message:
+      'The method takes one message, and a second one begins behind the first of 0 bytes; send one, and end the request',
+  },
+  {
+    what: 'half of a prefix',
+    pieces: [Uint8Array.of(0, 0, 0)],
+    status: 'INVALID_ARGUMENT',
+    message: 'The request ends 3 bytes into the five that stand before a message; send it whole',
+  },
+  {
+    what: 'half of a message',
+    pieces: [prefix(100), new Uint8Array(40)],
+    status: 'INVALID_ARGUMENT',
+    message: 'The request ends 40 bytes into a message of 100 bytes by its prefix; send it whole',
+  },
+  {
+    what: 'half of a message on a stream of messages',
+    path: REFLECTION,
+    pieces: [prefix(100), new Uint8Array(40)],
+    status: 'INVALID_ARGUMENT',
+    message: 'The request ends 40 bytes into a message of 100 bytes by its prefix; send it whole',
+  },
+];
+
+function infoOf({ headers, trailers }: RawReply): readonly ErrorInfo[] {
+  const packed = { ...headers, ...trailers }['grpc-status-details-bin'];
+  return Status.decode(Buffer.from(String(packed), 'base64')).details.flatMap(({ typeUrl, value }) =>
+    typeUrl.endsWith('ErrorInfo') ? [ErrorInfo.decode(value)] : [],
+  );
+}
+
+describe('SPEC-GRPC-FRAMES', () => {
+  it.each([...HEADERS, ...FRAMES])(
+    '$what is refused',
+    async ({ path = PATH, headers = {}, pieces = [], ...wanted }) => {
+      const reply = await raw.call({ path, headers, pieces });
+      expect([reply.status, reply.message]).toEqual([GRPC_STATUS[wanted.status], wanted.message]);
+      const isNoMethod = wanted.code === 'unimplemented';
+      expect(infoOf(reply)).toMatchObject([
+        {
+          reason: wanted.code ?? 'invalid_argument',
+          metadata: isNoMethod ? {} : { reason: 'MalformedFrame' },
+        },
+      ]);
+      // Nobody else on the connection is hurt.
+      const after = await raw.call({ path: PATH, pieces: [EMPTY] });
+      expect(after.status).toBe(0);
+    },
+  );
+
+  it('names the encodings that are known where one is not', async () => {
+    const headers = { 'grpc-encoding': 'br' };
+    const reply = await raw.call({ path: PATH, headers, pieces: [frame(Uint8Array.of(1), 1)] });
+    expect(reply.headers['grpc-accept-encoding']).toBe('identity,deflate,gzip');
+    // Whatever is announced: a message that is not compressed is read.
+    expect((await raw.call({ path: PATH, headers, pieces: [EMPTY] })).status).toBe(0);
+  });
+
+  it('answers what is not gRPC with 415 in HTTP, too', async () => {
+    const reply = await raw.call({ path: PATH, headers: { 'content-type': 'text/html' }, pieces: [EMPTY] });
+    expect([reply.headers[':status'], reply.status]).toEqual([415, GRPC_STATUS.INVALID_ARGUMENT]);
+  });
+
+  it('stops a client that goes on sending, without an error', async () => {
+    const stream = raw.session.request({ ':method': 'POST', ':path': PATH, 'content-type': 'application/grpc' });
+    const closed = new Promise((resolve) => stream.once('close', resolve));
+    stream.on('error', () => undefined);
+    stream.resume();
+    stream.write(Uint8Array.of(9));
+    await closed;
+    expect([stream.rstCode, stream.sentHeaders[':path']]).toEqual([0, PATH]);
+  });
+
+  it.each([
+    ['gzip', gzipSync(new Uint8Array(0))],
+    ['deflate', deflateSync(new Uint8Array(0))],
+  ])('reads what %s has packed', async (encoding, packed) => {
+    const reply = await raw.call({ path: PATH, headers: { 'grpc-encoding': encoding }, pieces: [frame(packed, 1)] });
+    expect(reply.status).toBe(0);
+  });
+
+  it.each(['1H', '596H', '597H', '99999999H', '99999999S', '35791M', '99999999m'])(
+    'waits for a timeout of %s, however long it is',
+    async (timeout) => {
+      const reply = await raw.call({ path: PATH, headers: { 'grpc-timeout': timeout }, pieces: [EMPTY] });
+      expect(reply.status).toBe(0);
+    },
+  );
+});
