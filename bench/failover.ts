@@ -6,7 +6,8 @@
  * Three nodes in processes of their own on loopback. Writers go from node to node until a transaction is acknowledged. The
  * leader is killed with SIGKILL, or stopped with SIGTERM; the time is taken to the first acknowledgement of what was sent
  * afterwards, and the longest time between two acknowledgements. Then the node is started again, and the next round
- * begins when all three hold everything.
+ * begins when all three hold everything. SIGINT and SIGTERM, which the nodes may get as well, end it with the figures
+ * of the rounds before.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -20,6 +21,8 @@ import { longestGap, RetryingWriter, untilNext } from './support/retrying-writer
 const DATABASE = 'failover';
 const NODES = 3;
 const LOOK_MS = 5;
+/** Nobody can write for so long: something is broken, and no figure would say so. */
+const GIVE_UP_MS = 60_000;
 /** Writes go on for so long before and after the node ends, so that what is around it is seen, too. */
 const AROUND_MS = 1_000;
 
@@ -39,6 +42,9 @@ const kills = readNumber('kills', values.kills, { min: 0, isWhole: true });
 const drains = readNumber('drains', values.drains, { min: 0, isWhole: true });
 const writerCount = readNumber('writers', values.writers, { min: 1, isWhole: true });
 
+let stopping = false;
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void (stopping = true));
+
 const dir = mkdtempSync(join(tmpdir(), 'cairn-failover-'));
 const cluster = await CairnCluster.start(dir, NODES);
 try {
@@ -51,7 +57,6 @@ try {
 }
 
 async function series(what: string, end: End, rounds: number): Promise<void> {
-  if (rounds === 0) return;
   const seen: Series = {
     toNext: new Latencies(),
     gaps: new Latencies(),
@@ -60,8 +65,15 @@ async function series(what: string, end: End, rounds: number): Promise<void> {
     failed: 0,
     acknowledged: 0,
   };
-  for (let round = 0; round < rounds; round++) await one(end, seen);
-  process.stdout.write(`${report(what, rounds, seen)}\n`);
+  for (let round = 0; round < rounds && !stopping; round++) {
+    try {
+      await one(end, seen);
+    } catch (failure) {
+      if (!stopping) throw failure;
+    }
+  }
+  const { count } = seen.gaps;
+  if (count > 0) process.stdout.write(`${report(what, count, seen)}\n`);
 }
 
 async function one(end: End, seen: Series): Promise<void> {
@@ -75,6 +87,8 @@ async function one(end: End, seen: Series): Promise<void> {
   let toNext: number | undefined;
   while (toNext === undefined) {
     await delay(LOOK_MS);
+    if (stopping || performance.now() > beganMs + GIVE_UP_MS)
+      throw new Error(`no write was acknowledged until ${GIVE_UP_MS} ms were over`);
     toNext = untilNext(writers, beganMs);
   }
   await ending;

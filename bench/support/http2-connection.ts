@@ -88,6 +88,11 @@ export class Http2Connection {
     return connection;
   }
 
+  /** Whether it still takes calls. */
+  get isOpen(): boolean {
+    return this.#failed === undefined;
+  }
+
   /** Starts a call. `headers` comes from `grpcHeaders`, `body` is one length-prefixed message. */
   call(headers: Buffer, body: Buffer, handler: CallHandler): void {
     if (this.#failed !== undefined) throw this.#failed;
@@ -169,7 +174,10 @@ export class Http2Connection {
         this.#end(at.stream, false);
         return;
       case GOAWAY:
-        this.#fail(new Error(`the server said goodbye: ${at.payload.subarray(8).toString('latin1')}`));
+        // What is under way below this number is still answered.
+        this.#fail(new Error(`the server said goodbye: ${at.payload.subarray(8).toString('latin1')}`), {
+          fromStream: at.payload.readUInt32BE(0) + 1,
+        });
         return;
       default:
         break;
@@ -211,9 +219,10 @@ export class Http2Connection {
     for (const [id, call] of this.#calls) this.#sendBody(id, call);
   }
 
-  #fail(error: Error): void {
+  /** Takes no call any more, and ends those from a stream on. */
+  #fail(error: Error, { fromStream }: { readonly fromStream: number } = { fromStream: 0 }): void {
     this.#failed ??= error;
-    for (const stream of Array.from(this.#calls.keys())) this.#end(stream, false);
+    for (const stream of Array.from(this.#calls.keys())) if (stream >= fromStream) this.#end(stream, false);
   }
 }
 

@@ -80,10 +80,7 @@ export class RetryingWriter {
     const isLate = delay(ATTEMPT_MS, false, { signal: late.signal }).catch(() => false);
     const isOk = await Promise.race([this.#call(request), isLate]);
     late.abort();
-    if (!isOk) {
-      this.#connection?.close();
-      this.#connection = undefined;
-    }
+    if (!isOk) this.#hangUp();
     return isOk;
   }
 
@@ -91,6 +88,7 @@ export class RetryingWriter {
     const addresses = this.#addresses();
     const address = addresses[this.#at % addresses.length];
     if (address === undefined) return false;
+    if (this.#connection?.isOpen === false) this.#hangUp();
     try {
       this.#connection ??= await Http2Connection.open(address);
     } catch {
@@ -100,6 +98,11 @@ export class RetryingWriter {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     this.#connection.call(HEADERS, request, { onEnd: ({ ok }) => resolve(ok) });
     return promise;
+  }
+
+  #hangUp(): void {
+    this.#connection?.close();
+    this.#connection = undefined;
   }
 }
 

@@ -16,7 +16,7 @@ import {
   parseUuid,
   type Revision,
 } from '#base';
-import { HASH_BYTES } from './applied.ts';
+import { HASH_BYTES } from './applied-state.ts';
 import { copyRange } from './bytes-range.ts';
 
 const UUID_BYTES = 16;

@@ -3,8 +3,7 @@
  * the applied row says how many groups there have ever been. Its nodes stand in one row (catalog-nodes.ts).
  *
  * ```
- * applied row     u8 format = 3 | varint raft index | varint term | varint start of the log
- *                 | varint index of the membership's entry | varint length | membership | varint revision | 32 bytes chain hash | varint next group | u32 CRC
+ * applied row     u8 format = 3 | applied state (applied-state.ts) | varint next group | u32 CRC
  * bindings row    u8 format = 5 | varint count, each binding | u32 CRC
  * binding         varint group | 16 bytes database_id | varint created_at ms | replicas | varint placement
  *                 | [replicas that are leaving | replicas that founded its group | u8 is settled]
@@ -23,18 +22,11 @@ import {
   type GroupId,
   isDatabaseId,
   isGroupId,
-  isLogIndex,
-  isRevision,
-  isTerm,
-  type LogIndex,
   NO_BYTES,
   parseUuid,
   type ReplicaId,
-  type Revision,
-  type Term,
 } from '#base';
-import { type GroupMark, HASH_BYTES, readGroupMark, writeGroupMark } from './applied.ts';
-import { copyRange } from './bytes-range.ts';
+import { type AppliedState, readAppliedState, writeAppliedState } from './applied-state.ts';
 import { readReplicas, writeReplicas } from './catalog-entry.ts';
 import { type Recovery, readRecovery, writeRecovery } from './catalog-recovery.ts';
 import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
@@ -65,16 +57,7 @@ export interface Binding {
   readonly recovery?: Recovery;
 }
 
-export interface CatalogApplied {
-  readonly index: LogIndex;
-  readonly term: Term;
-  /** The index up to which the state came as a snapshot; 0 when all of it came by the log. */
-  readonly logStart: LogIndex;
-  readonly group: GroupMark;
-  /** Counts the changes of the catalog. */
-  readonly revision: Revision;
-  /** Over the payloads of the entries that changed it. */
-  readonly chainHash: Uint8Array;
+export interface CatalogApplied extends AppliedState {
   /** The group of the next database. Groups are never used again. */
   readonly nextGroup: GroupId;
 }
@@ -85,12 +68,7 @@ export function blockOfGroup(group: number): number {
 
 export function writeCatalogApplied(into: ByteWriter, applied: CatalogApplied): void {
   into.u8(APPLIED_FORMAT);
-  into.varint(applied.index);
-  into.varint(applied.term);
-  into.varint(applied.logStart);
-  writeGroupMark(into, applied.group);
-  into.varint(applied.revision);
-  into.bytes(applied.chainHash);
+  writeAppliedState(into, applied);
   into.varint(applied.nextGroup);
   sealRow(into);
 }
@@ -98,19 +76,11 @@ export function writeCatalogApplied(into: ByteWriter, applied: CatalogApplied): 
 /** Throws when the row is corrupt. */
 export function readCatalogApplied(key: Uint8Array, value: Uint8Array): CatalogApplied {
   const row = openRow(key, value, APPLIED_FORMAT);
-  const index = row.varint();
-  const term = row.varint();
-  const logStart = row.varint();
-  const group = readGroupMark(key, row);
-  const revision = row.varint();
-  const chainHash = copyRange(row.bytes(HASH_BYTES));
+  const state = readAppliedState(key, row);
   const nextGroup = row.varint();
   closeRow(key, row);
-  const isPlace = isLogIndex(index) && isTerm(term) && isLogIndex(logStart);
-  if (!isPlace || !isRevision(revision) || !isGroupId(nextGroup)) {
-    throw corruptRecord(key, 'it is not an applied row of the catalog');
-  }
-  return { index, term, logStart, group, revision, chainHash, nextGroup };
+  if (!isGroupId(nextGroup)) throw corruptRecord(key, `${nextGroup} is no group`);
+  return { ...state, nextGroup };
 }
 
 export function writeBindings(into: ByteWriter, bindings: readonly Binding[]): void {

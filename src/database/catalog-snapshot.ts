@@ -8,7 +8,7 @@
  */
 import { assert, ByteReader, ByteWriter, NO_BYTES, toHex } from '#base';
 import type { KvRange, KvReader } from '#kv';
-import type { GroupMark } from './applied.ts';
+import type { GroupMark } from './applied-state.ts';
 import { CatalogMachine } from './catalog-machine.ts';
 import { readCatalogApplied } from './catalog-rows.ts';
 import { corruptRecord } from './corruption.ts';

@@ -26,7 +26,8 @@ import {
   type StoredEventId,
   type TransactPayloadView,
 } from '#model';
-import type { Applied, GroupMark } from './applied.ts';
+import type { Applied } from './applied.ts';
+import type { GroupMark } from './applied-state.ts';
 import { DatabaseWriter } from './database-writer.ts';
 import { type NewDatabase, newDatabase } from './facts.ts';
 import type { HeadFields } from './head.ts';

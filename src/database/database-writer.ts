@@ -20,7 +20,8 @@ import {
 } from '#base';
 import type { KvBatch } from '#kv';
 import type { StoredEventId, TransactionBodyView } from '#model';
-import { type Applied, type GroupMark, writeApplied } from './applied.ts';
+import { type Applied, writeApplied } from './applied.ts';
+import type { GroupMark } from './applied-state.ts';
 import { copyRange } from './bytes-range.ts';
 import type { CheckedPage } from './history-import.ts';
 import { IdGiver } from './id-giver.ts';

@@ -6,7 +6,8 @@
  * above the mark (D3, D7). Pages say where in the log they end, so that every part ends at a place of its own (D16).
  */
 import { assert, ByteWriter, toHex } from '#base';
-import type { Applied, GroupMark } from './applied.ts';
+import type { Applied } from './applied.ts';
+import type { GroupMark } from './applied-state.ts';
 import { corruptRecord } from './corruption.ts';
 import { genesisHash } from './facts.ts';
 import { decodeStanding } from './history-import.ts';

@@ -9,7 +9,7 @@
  * part is taken over by `DatabaseMachine.install`.
  */
 import { ByteReader, ByteWriter, compareBytes } from '#base';
-import { HASH_BYTES } from './applied.ts';
+import { HASH_BYTES } from './applied-state.ts';
 import { Page } from './page.ts';
 import { DatabaseReader, type DatabaseSource, type StoredTransaction } from './reader.ts';
 

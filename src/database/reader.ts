@@ -8,7 +8,8 @@
 import { type Crc32, type GroupId, type Sha256, toRevision } from '#base';
 import type { KvReader, KvRow } from '#kv';
 import { type LoggedTransactionView, type Position, readLoggedTransaction, type StoredEventId } from '#model';
-import { type Applied, HASH_BYTES, readAppliedRow } from './applied.ts';
+import { type Applied, readAppliedRow } from './applied.ts';
+import { HASH_BYTES } from './applied-state.ts';
 import { corruptRecord } from './corruption.ts';
 import { type HeadContent, readHead } from './head.ts';
 import { DIRECTORY_BLOCK, type HeadName, RowKeys } from './keys.ts';

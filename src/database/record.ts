@@ -4,7 +4,7 @@
  */
 import { type ByteWriter, encodeUtf8, varintLength } from '#base';
 import type { StoredEventId } from '#model';
-import { HASH_BYTES } from './applied.ts';
+import { HASH_BYTES } from './applied-state.ts';
 
 const TAG = { REVISION: 0x08, CHAIN_HASH: 0x12, STORED_ID: 0x1a, TOTAL_EVENTS: 0x20, BODY: 0x7a } as const;
 const STORED_ID_TAG = { INDEX: 0x08, ID: 0x12 } as const;

@@ -151,7 +151,7 @@ export class Relay {
     }
     if (lostBy !== undefined && asked.isWrite) {
       this.#count(asked, 'lost');
-      throw outcomeUnknown(lostBy);
+      throw outcomeUnknown(lostBy, asked.isRepeatable());
     }
     this.#count(asked, 'unreached');
     throw noHolderReached(holders);
@@ -214,8 +214,11 @@ function floorOf({ shown, shownBy }: Known, { node }: Holder, { isWrite }: Asked
   return isWrite || shownBy === undefined || shownBy === node ? undefined : shown;
 }
 
-function outcomeUnknown({ name }: Holder): DatabaseError {
-  const message = `This node holds no copy of the database and has passed the request to ${name}, whose answer was lost: it may be committed or not. Repeat it with the same transaction_id, and the answer is the recorded one if there is one`;
+function outcomeUnknown({ name }: Holder, isRepeatable: boolean): DatabaseError {
+  const remedy = isRepeatable
+    ? 'Repeat it with the same transaction_id, and the answer is the recorded one if there is one'
+    : 'It had no transaction_id: read whether its events are there before you send it again, and send one with what is to be repeatable';
+  const message = `This node holds no copy of the database and has passed the request to ${name}, whose answer was lost: it may be committed or not. ${remedy}`;
   return new DatabaseError('unavailable', message, { details: { reason: 'OutcomeUnknown' } });
 }
 

@@ -10,6 +10,7 @@
  * loses what it was about and takes it for written all the same, as Linux does.
  */
 import type { Disk, DiskFile } from '../../src/storage/disk.ts';
+import { FileNames, fileError } from './file-names.ts';
 
 const SECTOR_BYTES = 512;
 
@@ -34,46 +35,34 @@ interface Inode {
   readonly dirty: Set<number>;
 }
 
-type Names = Map<string, Inode>;
-type NameChange = (names: Names) => void;
-
 export class MemoryDisk implements Disk {
   onStep: ((step: DiskStep) => void) | undefined;
-  readonly #names: Names;
-  #durableNames: Names;
-  #changes: NameChange[] = [];
+  readonly #names: FileNames<Inode>;
 
-  constructor(names: Names = new Map(), durableNames: Names = names) {
+  constructor(names: FileNames<Inode> = new FileNames()) {
     this.#names = names;
-    this.#durableNames = new Map(durableNames);
   }
 
   /** The disk as it may look after a power loss now. */
   afterPowerLoss(survival: Survival): MemoryDisk {
-    const names = new Map(this.#durableNames);
-    for (const change of this.#changes.slice(0, survival.names(this.#changes.length))) change(names);
-    return new MemoryDisk(new Map([...names].map(([path, inode]) => [path, survivor(path, inode, survival)])));
+    const names = this.#names.surviving(survival.names(this.#names.unsyncedCount));
+    return new MemoryDisk(new FileNames([...names].map(([path, inode]) => [path, survivor(path, inode, survival)])));
   }
 
   /** The disk as the next process finds it, when only the process died. What was not synced is still not synced. */
   afterProcessDeath(): MemoryDisk {
     const copies = new Map<Inode, Inode>();
-    const copyAll = (names: Names): Names =>
-      new Map([...names].map(([path, inode]) => [path, copies.get(inode) ?? copyInto(copies, inode)]));
-    const disk = new MemoryDisk(copyAll(this.#names), copyAll(this.#durableNames));
-    // One change stands for all that were not synced: half of them is what `afterPowerLoss` of this disk is for.
-    disk.#changes = [(names): void => replaceAll(names, disk.#names)];
-    return disk;
+    return new MemoryDisk(this.#names.copied((inode) => copies.get(inode) ?? copyInto(copies, inode)));
   }
 
   /** The content of a file, to look at or to damage. */
   file(path: string): Uint8Array {
-    return this.#inode(path).live;
+    return this.#names.inode(path).live;
   }
 
   /** Cuts a file, or makes it longer, behind the back of whoever has it open. */
   resize(path: string, size: number): void {
-    const inode = this.#inode(path);
+    const inode = this.#names.inode(path);
     const bytes = new Uint8Array(size);
     bytes.set(inode.live.subarray(0, size));
     inode.live = bytes;
@@ -85,55 +74,35 @@ export class MemoryDisk implements Disk {
   }
 
   list(directory: string): readonly string[] {
-    return [...this.#names.keys()]
-      .filter((path) => path.startsWith(`${directory}/`))
-      .map((path) => path.slice(directory.length + 1));
+    return this.#names.inDirectory(directory);
   }
 
   open(path: string, mode: 'create' | 'existing'): DiskFile {
     if (mode === 'create') {
       if (this.#names.has(path)) throw fileError('EEXIST', path);
       this.#step({ kind: 'create', path });
-      const inode: Inode = { live: new Uint8Array(0), durable: new Uint8Array(0), dirty: new Set() };
-      this.#change((names) => names.set(path, inode));
+      this.#names.add(path, { live: new Uint8Array(0), durable: new Uint8Array(0), dirty: new Set() });
     }
-    return new MemoryFile(path, this.#inode(path), (step) => this.#step(step));
+    return new MemoryFile(path, this.#names.inode(path), (step) => this.#step(step));
   }
 
   rename(from: string, to: string): void {
     this.#step({ kind: 'rename', path: to });
-    const inode = this.#inode(from);
-    this.#change((names) => {
-      names.delete(from);
-      names.set(to, inode);
-    });
+    this.#names.rename(from, to);
   }
 
   remove(path: string): void {
     this.#step({ kind: 'remove', path });
-    this.#inode(path);
-    this.#change((names) => names.delete(path));
+    this.#names.remove(path);
   }
 
   syncDirectory(path: string): void {
     this.#step({ kind: 'sync-directory', path });
-    this.#durableNames = new Map(this.#names);
-    this.#changes = [];
+    this.#names.sync();
   }
 
   #step(step: DiskStep): void {
     this.onStep?.(step);
-  }
-
-  #change(change: NameChange): void {
-    change(this.#names);
-    this.#changes.push(change);
-  }
-
-  #inode(path: string): Inode {
-    const inode = this.#names.get(path);
-    if (inode === undefined) throw fileError('ENOENT', path);
-    return inode;
   }
 }
 
@@ -201,11 +170,6 @@ class MemoryFile implements DiskFile {
   }
 }
 
-/** An error as node:fs throws it. */
-export function fileError(code: string, path: string): Error {
-  return Object.assign(new Error(`${code}: injected, '${path}'`), { code });
-}
-
 function survivor(path: string, inode: Inode, survival: Survival): Inode {
   const live = withSectors(inode, (offset) => survival.sector(path, offset));
   return { live, durable: live.slice(), dirty: new Set() };
@@ -225,9 +189,4 @@ function copyInto(copies: Map<Inode, Inode>, inode: Inode): Inode {
   const copy: Inode = { live: inode.live.slice(), durable: inode.durable.slice(), dirty: new Set(inode.dirty) };
   copies.set(inode, copy);
   return copy;
-}
-
-function replaceAll(names: Names, by: Names): void {
-  names.clear();
-  for (const [path, inode] of by) names.set(path, inode);
 }

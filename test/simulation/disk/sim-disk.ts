@@ -8,7 +8,7 @@
  */
 
 import type { Disk, DiskFile } from '../../../src/storage/disk.ts';
-import { fileError } from '../../support/memory-disk.ts';
+import { FileNames, fileError } from '../../support/file-names.ts';
 import type { Rng } from '../engine/random.ts';
 import { Inode, SECTOR_BYTES } from './inode.ts';
 
@@ -27,9 +27,6 @@ export interface Armed {
   readonly after: number;
 }
 
-type Names = Map<string, Inode>;
-type NameChange = (names: Names) => void;
-
 export interface DiskWorld {
   /** The process of the node ends within a call. */
   readonly onCut: () => void;
@@ -41,9 +38,7 @@ const SYNC_US_MEAN = 300;
 const LATE_SECTORS = 8;
 
 export class SimDisk implements Disk {
-  readonly #names: Names = new Map();
-  #durableNames: Names = new Map();
-  #changes: NameChange[] = [];
+  readonly #names = new FileNames<Inode>();
   #world: DiskWorld | undefined;
   readonly #random: Rng;
   #armed: { readonly plan: Armed; left: number } | undefined;
@@ -65,12 +60,12 @@ export class SimDisk implements Disk {
 
   get availableBytes(): number {
     let used = this.storeBytes;
-    for (const inode of this.#names.values()) used += inode.size;
+    for (const inode of this.#names.inodes()) used += inode.size;
     return Math.max(0, this.capacityBytes - used);
   }
 
   get isDamaged(): boolean {
-    return [...this.#names.values()].some((inode) => inode.isDamaged);
+    return [...this.#names.inodes()].some((inode) => inode.isDamaged);
   }
 
   /** Failed calls since the last question. */
@@ -98,12 +93,9 @@ export class SimDisk implements Disk {
   /** The power goes: of what was not synced a share survives; of changed names, those up to some moment. */
   losePower(share: number): void {
     this.takeLost();
-    const count = this.#random.between(0, this.#changes.length);
-    for (const change of this.#changes.slice(0, share === 0 ? 0 : count)) change(this.#durableNames);
-    this.#changes = [];
-    this.#names.clear();
-    for (const [path, inode] of this.#durableNames) this.#names.set(path, inode);
-    for (const inode of this.#names.values()) inode.losePower(() => this.#random.chance(share));
+    const count = this.#random.between(0, this.#names.unsyncedCount);
+    this.#names.keepOnly(share === 0 ? 0 : count);
+    for (const inode of this.#names.inodes()) inode.losePower(() => this.#random.chance(share));
   }
 
   /** Flips one bit somewhere in a file whose name contains the part; says where, or that there was none. */
@@ -134,7 +126,7 @@ export class SimDisk implements Disk {
 
   /** Everything that the disk got wrong by itself is put right from a backup. The node is down. */
   restore(): void {
-    for (const inode of this.#names.values()) if (inode.isDamaged) inode.restore();
+    for (const inode of this.#names.inodes()) if (inode.isDamaged) inode.restore();
   }
 
   makeDirectory(): void {
@@ -142,40 +134,31 @@ export class SimDisk implements Disk {
   }
 
   list(directory: string): readonly string[] {
-    return [...this.#names.keys()]
-      .filter((path) => path.startsWith(`${directory}/`))
-      .map((path) => path.slice(directory.length + 1));
+    return this.#names.inDirectory(directory);
   }
 
   open(path: string, mode: 'create' | 'existing'): DiskFile {
     if (mode === 'create') {
       if (this.#names.has(path)) throw fileError('EEXIST', path);
       this.#step('create', path);
-      const inode = new Inode();
-      this.#change((names) => names.set(path, inode));
+      this.#names.add(path, new Inode());
     }
-    return new SimFile(path, this.#inode(path), this);
+    return new SimFile(path, this.#names.inode(path), this);
   }
 
   rename(from: string, to: string): void {
     this.#step('rename', to);
-    const inode = this.#inode(from);
-    this.#change((names) => {
-      names.delete(from);
-      names.set(to, inode);
-    });
+    this.#names.rename(from, to);
   }
 
   remove(path: string): void {
     this.#step('remove', path);
-    this.#inode(path);
-    this.#change((names) => names.delete(path));
+    this.#names.remove(path);
   }
 
   syncDirectory(path: string): void {
     this.#step('sync-directory', path);
-    this.#durableNames = new Map(this.#names);
-    this.#changes = [];
+    this.#names.sync();
   }
 
   /** For the files of this disk. */
@@ -242,17 +225,6 @@ export class SimDisk implements Disk {
     if (mishap === 'short' || mishap === 'error') this.#errors += 1;
     if (mishap === 'cut' || mishap === 'error') throw fileError('EIO', path);
     return mishap;
-  }
-
-  #change(change: NameChange): void {
-    change(this.#names);
-    this.#changes.push(change);
-  }
-
-  #inode(path: string): Inode {
-    const inode = this.#names.get(path);
-    if (inode === undefined) throw fileError('ENOENT', path);
-    return inode;
   }
 }
 

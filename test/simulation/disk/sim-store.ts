@@ -12,12 +12,9 @@
  */
 import { assert, DatabaseError } from '#base';
 import { type KvBatch, type KvRange, type KvRow, type KvStore, type KvWriteOptions, memoryKv } from '#kv';
+import { type Operation, RecordedBatch, replay } from '../../support/recorded-batch.ts';
 import type { Isolate } from '../engine/isolate.ts';
 import type { Rng } from '../engine/random.ts';
-
-type Operation =
-  | { readonly kind: 'put'; readonly key: Uint8Array; readonly value: Uint8Array }
-  | { readonly kind: 'del'; readonly key: Uint8Array };
 
 interface Write {
   readonly operations: readonly Operation[];
@@ -203,25 +200,6 @@ export class SimStore {
   }
 }
 
-class RecordedBatch implements KvBatch {
-  readonly operations: Operation[] = [];
-  byteLength = 0;
-
-  get count(): number {
-    return this.operations.length;
-  }
-
-  put(key: Uint8Array, value: Uint8Array): void {
-    this.operations.push({ kind: 'put', key: key.slice(), value: value.slice() });
-    this.byteLength += key.length + value.length;
-  }
-
-  del(key: Uint8Array): void {
-    this.operations.push({ kind: 'del', key: key.slice() });
-    this.byteLength += key.length;
-  }
-}
-
 /** A walk that waits for the disk now and then. */
 class SlowRange implements KvRange {
   readonly #range: KvRange;
@@ -246,12 +224,7 @@ class SlowRange implements KvRange {
 
 /** The store in memory applies a batch at once; its promise says nothing more. */
 function put(store: KvStore, operations: readonly Operation[]): void {
-  const batch = store.batch();
-  for (const operation of operations) {
-    if (operation.kind === 'put') batch.put(operation.key, operation.value);
-    else batch.del(operation.key);
-  }
-  void store.write(batch);
+  void replay(store, operations);
 }
 
 async function rowsOf(store: KvStore): Promise<readonly KvRow[]> {

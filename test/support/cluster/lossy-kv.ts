@@ -4,29 +4,7 @@
  */
 import { assert } from '#base';
 import { type KvBatch, type KvRange, type KvRangeOptions, type KvStore, type KvWriteOptions, memoryKv } from '#kv';
-
-type Operation =
-  | { readonly kind: 'put'; readonly key: Uint8Array; readonly value: Uint8Array }
-  | { readonly kind: 'del'; readonly key: Uint8Array };
-
-class RecordedBatch implements KvBatch {
-  readonly operations: Operation[] = [];
-  byteLength = 0;
-
-  get count(): number {
-    return this.operations.length;
-  }
-
-  put(key: Uint8Array, value: Uint8Array): void {
-    this.operations.push({ kind: 'put', key: key.slice(), value: value.slice() });
-    this.byteLength += key.length + value.length;
-  }
-
-  del(key: Uint8Array): void {
-    this.operations.push({ kind: 'del', key: key.slice() });
-    this.byteLength += key.length;
-  }
-}
+import { type Operation, RecordedBatch, replay } from '../recorded-batch.ts';
 
 export class LossyKv implements KvStore {
   readonly #visible = memoryKv();
@@ -103,13 +81,4 @@ export class LossyKv implements KvStore {
     }
     return next;
   }
-}
-
-async function replay(store: KvStore, operations: readonly Operation[]): Promise<void> {
-  const batch = store.batch();
-  for (const operation of operations) {
-    if (operation.kind === 'put') batch.put(operation.key, operation.value);
-    else batch.del(operation.key);
-  }
-  await store.write(batch);
 }

@@ -1,15 +1,13 @@
 // Goal: a database that has lost its quorum goes on with what one copy holds, all of it, as another instance; whoever has
 // the old one gives it up; and a crash anywhere in between loses nothing (C24, C25).
 // Method: five nodes over a network in memory, of which two that hold a database end, or are cut off; power failures.
-import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, DatabaseError, type GroupId, nodeOf } from '#base';
-import { type Binding, type HeldCopy, nativeSha256 } from '#cluster';
-import { createMetrics } from '#observability';
-import { createService, type Service } from '#service';
+import type { Binding, HeldCopy } from '#cluster';
 import { isAt, join, keptWorld } from '../../support/cluster/kept-world.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
 import type { ReplicaWorld, WorldNode } from '../../support/cluster/replica-world.ts';
+import { serviceOf } from '../../support/cluster/world-service.ts';
 import { ManualTimers } from '../../support/service-world.ts';
 
 const NAME = 'shop';
@@ -86,19 +84,6 @@ function afterWrite({ kv }: WorldNode, count: number, work: () => Promise<void>)
     left -= 1;
     if (left < 0) await work();
   };
-}
-
-function serviceOf(world: ReplicaWorld, { front }: WorldNode, timers: ManualTimers): Service {
-  return createService({
-    node: front,
-    clock: { nowMs: () => world.nowMs },
-    random: { bytes: (count) => new Uint8Array(count) },
-    digests: { crc32, sha256: nativeSha256 },
-    metrics: createMetrics({ runtime: false }),
-    release: 'test',
-    limits: {},
-    timers,
-  });
 }
 
 function bound({ core }: WorldNode): Binding | undefined {
@@ -256,7 +241,7 @@ describe('a database that is recovered (C24, C25)', () => {
     await world.until(() => bound(left)?.recovery !== undefined, 'a recovery');
     const next = await groupNow(world);
     const timers = new ManualTimers();
-    const service = serviceOf(world, left, timers);
+    const service = serviceOf(world, left.node, timers);
     const cached = () =>
       service.databaseAt({ databaseName: NAME, at: 'cached', signal: new AbortController().signal }).then(
         ({ revision }) => revision,

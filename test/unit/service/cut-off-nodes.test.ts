@@ -1,14 +1,13 @@
 // Goal: a node that hears of no deletions answers nothing of any database, and says so; what it began ends (V11). Method:
 // three nodes over a network in memory, one of which is cut off.
-import { crc32 } from 'node:zlib';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, DatabaseError, type NodeId, toRevision } from '#base';
-import { LIMITS, nativeSha256 } from '#cluster';
+import { LIMITS } from '#cluster';
 import { type EventQuery, term } from '#model';
-import { createMetrics } from '#observability';
-import { createService, type Service } from '#service';
+import type { Service } from '#service';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
 import { ReplicaWorld } from '../../support/cluster/replica-world.ts';
+import { serviceOf } from '../../support/cluster/world-service.ts';
 import { ManualTimers, transactRequest } from '../../support/service-world.ts';
 
 const { signal } = new AbortController();
@@ -31,17 +30,6 @@ describe('a node that is cut off (V11)', () => {
   let there: Service;
   let here: Service;
 
-  const serviceOf = (node: NodeId): Service =>
-    createService({
-      node: world.at(node).front,
-      clock: { nowMs: () => world.nowMs },
-      random: { bytes: (count) => new Uint8Array(count) },
-      digests: { crc32, sha256: nativeSha256 },
-      metrics: createMetrics({ runtime: false }),
-      release: 'test',
-      limits: {},
-      timers,
-    });
   const cutOff = (): void => {
     for (const other of world.nodes) world.network.cut(away, other);
   };
@@ -52,8 +40,8 @@ describe('a node that is cut off (V11)', () => {
     timers = new ManualTimers();
     const leader = await world.leader(CATALOG_GROUP);
     away = world.nodes.find((node) => node !== leader.node) ?? leader.node;
-    there = serviceOf(leader.node);
-    here = serviceOf(away);
+    there = serviceOf(world, leader.node, timers);
+    here = serviceOf(world, away, timers);
     await world.answer(there.createDatabase({ databaseName: 'shop' }));
     for (const id of ['a', 'b']) await world.answer(there.transact(transactRequest('shop', { events: [{ id }] })));
     await world.pass(1000);

@@ -1,13 +1,11 @@
 /** What a node answers of databases that it does not know yet, and of those that other nodes hold. */
-import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, DatabaseError, type NodeId, replicaOf, toNodeId, toRevision } from '#base';
-import { clusterOf, nativeSha256 } from '#cluster';
+import { clusterOf } from '#cluster';
 import { type EventQuery, term } from '#model';
-import { createMetrics } from '#observability';
-import { createService, type Service } from '#service';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
 import { ReplicaWorld } from '../../support/cluster/replica-world.ts';
+import { serviceOf } from '../../support/cluster/world-service.ts';
 import { ManualTimers, transactRequest } from '../../support/service-world.ts';
 
 const ALL = [1, 2, 3].map(toNodeId);
@@ -26,19 +24,6 @@ function started(holders: readonly NodeId[] = [FIRST]): Promise<ReplicaWorld> {
   return ReplicaWorld.started(3, {
     kit: databaseKit,
     cluster: (nodes, node) => ({ ...clusterOf(nodes, node), placement }),
-  });
-}
-
-function serviceOf(world: ReplicaWorld, node: NodeId, timers: ManualTimers = new ManualTimers()): Service {
-  return createService({
-    node: world.at(node).front,
-    clock: { nowMs: () => world.nowMs },
-    random: { bytes: (count) => new Uint8Array(count) },
-    digests: { crc32, sha256: nativeSha256 },
-    metrics: createMetrics({ runtime: false }),
-    release: 'test',
-    limits: {},
-    timers,
   });
 }
 

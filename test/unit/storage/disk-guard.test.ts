@@ -3,7 +3,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { DiskGuard, type DiskThresholds } from '#storage';
-import { fileError, MemoryDisk } from '../../support/memory-disk.ts';
+import { fileError } from '../../support/file-names.ts';
+import { MemoryDisk } from '../../support/memory-disk.ts';
 
 const MIB = 1024 * 1024;
 const BALLAST = 'data/ballast';

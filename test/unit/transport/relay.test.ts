@@ -133,6 +133,15 @@ describe('how often is asked (TM6)', () => {
     expect(body).toContain(`cairn_relayed_requests_total{protocol="grpc",result="${result}"} 1`);
   });
 
+  it.each([
+    ['one with an id', WRITE_WITH_ID, 'Repeat it with the same transaction_id'],
+    ['one without', WRITE, 'It had no transaction_id'],
+  ])('says how to find out what became of a write: %s', async (_what, asked, remedy) => {
+    const world = new World();
+    for (const node of [1, 2, 3]) world.failing.set(node, 'lost');
+    await expect(world.ask(asked)).rejects.toThrow(remedy);
+  });
+
   it('never what another node has passed on', () => {
     const { relay } = new World();
     const failure = new DatabaseError('not_leader', 'it is elsewhere');

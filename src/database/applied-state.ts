@@ -1,0 +1,83 @@
+/**
+ * How far the state of a group is: the same in the applied row of a database and in that of the catalog.
+ *
+ * ```
+ * varint raft index | varint term | varint start of the log
+ * varint index of the membership's entry | varint length | membership | varint revision | 32 bytes chain hash
+ * ```
+ */
+import {
+  type ByteReader,
+  type ByteWriter,
+  isLogIndex,
+  isRevision,
+  isTerm,
+  type LogIndex,
+  type Revision,
+  type Term,
+} from '#base';
+import { copyRange } from './bytes-range.ts';
+import { corruptRecord } from './corruption.ts';
+
+export const HASH_BYTES = 32;
+
+/** Who belongs to the Raft group, as of the last applied entry that said so. What the bytes mean is not known here. */
+export interface GroupMark {
+  /** Where that entry stands; 0 for the membership that the group began with. */
+  readonly index: LogIndex;
+  readonly membership: Uint8Array;
+}
+
+export interface AppliedState {
+  /** The last log entry that the state includes, and its term. */
+  readonly index: LogIndex;
+  readonly term: Term;
+  /**
+   * The index up to which the state came as a snapshot; 0 when all of it came by the log. What the log held before that
+   * does not count; it may not know yet.
+   */
+  readonly logStart: LogIndex;
+  readonly group: GroupMark;
+  /** Of a database that of its last transaction; of the catalog it counts the changes. */
+  readonly revision: Revision;
+  /** H(revision) of a database, see docs/formats/pages.md; of the catalog over the payloads of what changed it. */
+  readonly chainHash: Uint8Array;
+}
+
+export function writeAppliedState(into: ByteWriter, { index, term, logStart, ...mark }: AppliedState): void {
+  into.varint(index);
+  into.varint(term);
+  into.varint(logStart);
+  writeGroupMark(into, mark.group);
+  into.varint(mark.revision);
+  into.bytes(mark.chainHash);
+}
+
+/** Throws when there is none. */
+export function readAppliedState(key: Uint8Array, row: ByteReader): AppliedState {
+  const index = row.varint();
+  const term = row.varint();
+  const logStart = row.varint();
+  const group = readGroupMark(key, row);
+  const revision = row.varint();
+  const chainHash = copyRange(row.bytes(HASH_BYTES));
+  if (!isLogIndex(index) || !isTerm(term) || !isLogIndex(logStart) || !isRevision(revision)) throw noAppliedRow(key);
+  return { index, term, logStart, group, revision, chainHash };
+}
+
+function writeGroupMark(into: ByteWriter, { index, membership }: GroupMark): void {
+  into.varint(index);
+  into.varint(membership.length);
+  into.bytes(membership);
+}
+
+function readGroupMark(key: Uint8Array, row: ByteReader): GroupMark {
+  const index = row.varint();
+  const membership = copyRange(row.bytes(row.varint()));
+  if (!isLogIndex(index)) throw noAppliedRow(key);
+  return { index, membership };
+}
+
+export function noAppliedRow(key: Uint8Array): Error {
+  return corruptRecord(key, 'it is not an applied row');
+}

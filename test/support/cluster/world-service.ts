@@ -1,0 +1,21 @@
+/** The service over one node of a world of several, with the time of its limits in the hands of the test. */
+import { crc32 } from 'node:zlib';
+import type { NodeId } from '#base';
+import { nativeSha256 } from '#cluster';
+import { createMetrics } from '#observability';
+import { createService, type Service } from '#service';
+import { ManualTimers } from '../service-world.ts';
+import type { ReplicaWorld } from './replica-world.ts';
+
+export function serviceOf(world: ReplicaWorld, node: NodeId, timers: ManualTimers = new ManualTimers()): Service {
+  return createService({
+    node: world.at(node).front,
+    clock: { nowMs: () => world.nowMs },
+    random: { bytes: (count) => new Uint8Array(count) },
+    digests: { crc32, sha256: nativeSha256 },
+    metrics: createMetrics({ runtime: false }),
+    release: 'test',
+    limits: {},
+    timers,
+  });
+}

@@ -1,0 +1,108 @@
+/**
+ * The names of the files of a disk in memory. A change counts at once, and outlives a power failure once its directory is
+ * synced; until then, the changes up to some moment survive, in their order.
+ */
+
+type Names<Inode> = Map<string, Inode>;
+type NameChange<Inode> = (names: Names<Inode>) => void;
+
+export class FileNames<Inode> {
+  readonly #live: Names<Inode>;
+  #durable: Names<Inode>;
+  #changes: NameChange<Inode>[] = [];
+
+  constructor(live: Iterable<readonly [string, Inode]> = [], durable: Iterable<readonly [string, Inode]> = live) {
+    this.#live = new Map(live);
+    this.#durable = new Map(durable);
+  }
+
+  [Symbol.iterator](): IterableIterator<[string, Inode]> {
+    return this.#live[Symbol.iterator]();
+  }
+
+  inodes(): IterableIterator<Inode> {
+    return this.#live.values();
+  }
+
+  /** Changes that a power failure may lose. */
+  get unsyncedCount(): number {
+    return this.#changes.length;
+  }
+
+  inDirectory(directory: string): readonly string[] {
+    return [...this.#live.keys()]
+      .filter((path) => path.startsWith(`${directory}/`))
+      .map((path) => path.slice(directory.length + 1));
+  }
+
+  has(path: string): boolean {
+    return this.#live.has(path);
+  }
+
+  /** Throws as node:fs does when there is no such file. */
+  inode(path: string): Inode {
+    const inode = this.#live.get(path);
+    if (inode === undefined) throw fileError('ENOENT', path);
+    return inode;
+  }
+
+  add(path: string, inode: Inode): void {
+    this.#change((names) => names.set(path, inode));
+  }
+
+  rename(from: string, to: string): void {
+    const inode = this.inode(from);
+    this.#change((names) => {
+      names.delete(from);
+      names.set(to, inode);
+    });
+  }
+
+  remove(path: string): void {
+    this.inode(path);
+    this.#change((names) => names.delete(path));
+  }
+
+  sync(): void {
+    this.#durable = new Map(this.#live);
+    this.#changes = [];
+  }
+
+  /** What is there after a power failure that the oldest so many of the changes survive. */
+  surviving(changes: number): ReadonlyMap<string, Inode> {
+    const names = new Map(this.#durable);
+    for (const change of this.#changes.slice(0, changes)) change(names);
+    return names;
+  }
+
+  /** The power fails. */
+  keepOnly(changes: number): void {
+    const names = this.surviving(changes);
+    replaceAll(this.#live, names);
+    this.sync();
+  }
+
+  /** The same names of other files. One change stands for all that were not synced: it survives or it does not. */
+  copied(copyOf: (inode: Inode) => Inode): FileNames<Inode> {
+    const all = (names: Names<Inode>): Names<Inode> =>
+      new Map([...names].map(([path, inode]) => [path, copyOf(inode)]));
+    const copy = new FileNames(all(this.#live), all(this.#durable));
+    copy.#changes = [(names): void => replaceAll(names, copy.#live)];
+    return copy;
+  }
+
+  #change(change: NameChange<Inode>): void {
+    change(this.#live);
+    this.#changes.push(change);
+  }
+}
+
+/** An error as node:fs throws it. */
+export function fileError(code: string, path: string): Error {
+  return Object.assign(new Error(`${code}: injected, '${path}'`), { code });
+}
+
+function replaceAll<Inode>(names: Names<Inode>, by: ReadonlyMap<string, Inode>): void {
+  names.clear();
+  for (const [path, inode] of by) names.set(path, inode);
+}

@@ -1,0 +1,35 @@
+/** Batches of a store in memory, kept as what they do, for a store that may lose them. */
+import type { KvBatch, KvStore } from '#kv';
+
+export type Operation =
+  | { readonly kind: 'put'; readonly key: Uint8Array; readonly value: Uint8Array }
+  | { readonly kind: 'del'; readonly key: Uint8Array };
+
+export class RecordedBatch implements KvBatch {
+  readonly operations: Operation[] = [];
+  byteLength = 0;
+
+  get count(): number {
+    return this.operations.length;
+  }
+
+  put(key: Uint8Array, value: Uint8Array): void {
+    this.operations.push({ kind: 'put', key: key.slice(), value: value.slice() });
+    this.byteLength += key.length + value.length;
+  }
+
+  del(key: Uint8Array): void {
+    this.operations.push({ kind: 'del', key: key.slice() });
+    this.byteLength += key.length;
+  }
+}
+
+/** Done at once if the store does a batch at once. */
+export function replay(store: KvStore, operations: readonly Operation[]): Promise<void> {
+  const batch = store.batch();
+  for (const operation of operations) {
+    if (operation.kind === 'put') batch.put(operation.key, operation.value);
+    else batch.del(operation.key);
+  }
+  return store.write(batch);
+}
