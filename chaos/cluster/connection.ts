@@ -8,12 +8,14 @@ import type { AnyOperation, CallKind, Calls, History, Operation, Outcome } from 
 import type { Caller } from '../../test/simulation/workload/client.ts';
 import { GrpcFailure } from '../../test/support/grpc-client.ts';
 import { instanceOf, perform, scopeOf } from './calls.ts';
+import type { Members } from './fleet.ts';
 import { HttpFailure, Line } from './line.ts';
 import type { Member } from './member.ts';
 
 export interface ConnectionOptions {
   readonly client: string;
-  readonly members: readonly [Member, ...Member[]];
+  /** Those that it may ask now. */
+  readonly members: () => Members;
   readonly history: History;
   readonly random: Rng;
   /** How often it goes to another node before a call. */
@@ -52,7 +54,7 @@ export class Connection implements Caller, Disposable {
   constructor(options: ConnectionOptions) {
     this.client = options.client;
     this.#options = options;
-    this.#member = options.random.pick(options.members);
+    this.#member = options.random.pick(options.members());
   }
 
   /** The node that led the database of the last transaction, and when that was heard. */
@@ -93,7 +95,7 @@ export class Connection implements Caller, Disposable {
 
   /** Goes to another node, whichever is drawn. */
   roam(): void {
-    this.#member = this.#options.random.pick(this.#options.members);
+    this.#member = this.#options.random.pick(this.#options.members());
     this.#hangUp();
   }
 

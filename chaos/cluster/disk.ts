@@ -40,6 +40,11 @@ export class Disk {
     await run('fallocate', '-l', String(bytes), join(this.path, FILLER)).catch(() => undefined);
   }
 
+  /** The node that comes next finds nothing. */
+  wipe(): void {
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
+
   empty(): void {
     rmSync(join(this.path, FILLER), { force: true });
   }

@@ -8,13 +8,13 @@ import { type EventSeen, History, type TransactionSeen } from '../../test/simula
 import { Client, type ClientHabits, type Commons } from '../../test/simulation/workload/client.ts';
 import { Sketches } from '../../test/simulation/workload/sketches.ts';
 import { Connection } from './connection.ts';
+import type { Members } from './fleet.ts';
 import { Follower } from './follower.ts';
-import type { Member } from './member.ts';
 
 export interface EpochOptions {
   readonly number: number;
   readonly seed: number;
-  readonly members: readonly [Member, ...Member[]];
+  readonly members: () => Members;
   readonly onMisbehaviour: (what: string) => void;
 }
 

@@ -28,6 +28,8 @@ export type Fault =
   | { readonly kind: 'sync-error'; readonly target: Target; readonly error: 'EIO' | 'ENOSPC' }
   /** Somebody else takes the disk, up to some bytes. */
   | { readonly kind: 'full-disk'; readonly target: Target; readonly leftBytes: number; readonly durationMs: number }
+  /** Another node takes the place of one, which is there until it has moved, or has lost its process and its volume. */
+  | { readonly kind: 'replace'; readonly target: Target; readonly isDead: boolean }
   /** The clock of a node is so far off from now on. */
   | { readonly kind: 'clock'; readonly target: Target; readonly offsetMs: number };
 
@@ -35,7 +37,7 @@ export type FaultKind = Fault['kind'];
 
 type Weights = Readonly<Partial<Record<FaultKind, number>>>;
 
-/** Faults come in two rows, which go on side by side: what ends or stops processes, and what is around them. */
+/** Faults come in rows, which go on side by side: what ends or stops processes, what is around them, and who belongs there. */
 export const ROWS: readonly { readonly name: string; readonly weights: Weights; readonly pauseMsMean: number }[] = [
   { name: 'processes', weights: { kill: 75, pause: 18, restart: 7 }, pauseMsMean: 500 },
   {
@@ -43,6 +45,7 @@ export const ROWS: readonly { readonly name: string; readonly weights: Weights; 
     weights: { partition: 62, 'slow-disk': 12, 'sync-error': 8, 'full-disk': 9, clock: 9 },
     pauseMsMean: 2000,
   },
+  { name: 'members', weights: { replace: 1 }, pauseMsMean: 8000 },
 ];
 
 const MIB = 2 ** 20;
@@ -70,6 +73,8 @@ export function drawFault(random: Rng, weights: Weights): Fault {
       return { kind, target, error: drawn.pick(['EIO', 'ENOSPC']) };
     case 'full-disk':
       return { kind, target, leftBytes: drawn.pick([0, 4 * MIB, 16 * MIB]), durationMs: drawn.between(1000, 4000) };
+    case 'replace':
+      return { kind, target, isDead: drawn.chance(0.4) };
     case 'clock': {
       const offsetMs = drawn.pick([-3_600_000, -60_000, -1000, -50, 0, 50, 1000, 60_000, 3_600_000]);
       return { kind, target, offsetMs };

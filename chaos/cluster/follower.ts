@@ -12,8 +12,8 @@ import { GrpcFailure, iterate } from '../../test/support/grpc-client.ts';
 import { eventSeen, scopeOf } from './calls.ts';
 import { nowUs } from './connection.ts';
 import { selectionMessage } from './encode.ts';
+import type { Members } from './fleet.ts';
 import { Line } from './line.ts';
-import type { Member } from './member.ts';
 
 export interface FollowerOptions {
   readonly client: string;
@@ -21,7 +21,7 @@ export interface FollowerOptions {
   readonly selector: Selector;
   /** The database is never deleted: a place in it stays one. */
   readonly isLasting: boolean;
-  readonly members: readonly [Member, ...Member[]];
+  readonly members: () => Members;
   readonly history: History;
   readonly random: Rng;
   readonly onMisbehaviour: (what: string) => void;
@@ -69,7 +69,7 @@ export class Follower {
       items: [],
     };
     history.subscriptions.push(subscription);
-    const member = random.pick(members);
+    const member = random.pick(members());
     using line = new Line(member.address);
     const deadlineMs = 500 + random.exponential(STAY_MS_MEAN);
     const eventSelection = selectionMessage(selector);

@@ -18,8 +18,6 @@ export interface MemberOptions {
   readonly disk: Disk;
   /** The library that shifts the clock of a process; absent: clocks stay. */
   readonly fakeTime: string | undefined;
-  /** host:port of the nodes that it may ask to be taken in; none for the one that begins the cluster. */
-  readonly seeds: readonly string[];
   /** Where its log goes. */
   readonly dir: string;
   /** Hears of an end that nobody has asked for. */
@@ -32,8 +30,8 @@ const SETTINGS = ['--wal-segment-bytes=4MiB', '--store-write-buffer-bytes=2MiB',
 const DISK_LEVELS = ['--disk-soft-bytes=24MiB', '--disk-hard-bytes=8MiB'];
 const FATAL_EXIT = 70;
 
-/** How a process may end: by SIGKILL, by SIGTERM, or because its disk fails. */
-const EXITS = { SIGKILL: 'SIGKILL', SIGTERM: 0, disk: FATAL_EXIT } as const;
+/** How a process may end: by SIGKILL, by SIGTERM, because its disk fails, or because its node was removed. */
+const EXITS = { SIGKILL: 'SIGKILL', SIGTERM: 0, disk: FATAL_EXIT, removed: FATAL_EXIT } as const;
 /** Node itself may stumble while it ends the threads of a process that has said why it ends. */
 const ABORTED = 'SIGABRT';
 
@@ -46,6 +44,8 @@ export class Member {
   readonly #options: MemberOptions;
   readonly #log: WriteStream;
   readonly #clockFile: string;
+  /** host:port of the nodes that it may ask to be taken in; none for the one that begins the cluster. */
+  #seeds: readonly string[] = [];
   #process: NodeProcess | undefined;
   #incarnation = 0;
   readonly #allowed = new Set<number | string>();
@@ -78,9 +78,15 @@ export class Member {
     return this.#clockMs;
   }
 
+  /** Starts the first process of a node that asks these, host:port, to be taken in. */
+  startAnew(seeds: readonly string[]): Promise<void> {
+    this.#seeds = seeds;
+    return this.start();
+  }
+
   /** Starts a process; resolves when it is ready. */
   async start(): Promise<void> {
-    const { host, disk, seeds } = this.#options;
+    const { host, disk } = this.#options;
     this.#incarnation += 1;
     this.#allowed.clear();
     this.#log.write(`--- process ${this.#incarnation}\n`);
@@ -93,7 +99,7 @@ export class Member {
         `--zone=${this.name}`,
         ...SETTINGS,
         ...DISK_LEVELS,
-        ...(seeds.length === 0 ? [] : [`--join=${seeds.join(',')}`]),
+        ...(this.#seeds.length === 0 ? [] : [`--join=${this.#seeds.join(',')}`]),
       ],
       under: [...host.under, ...this.#clockCommand()],
       onSpawn: (child) => this.#keepLog(child),
@@ -116,6 +122,11 @@ export class Member {
   allowDiskFailure(isAllowed: boolean): void {
     if (isAllowed) this.#allowed.add(EXITS.disk);
     else this.#allowed.delete(EXITS.disk);
+  }
+
+  /** The process may end because its node is removed from the cluster. */
+  allowRemoval(): void {
+    this.#allowed.add(EXITS.removed);
   }
 
   /** Resolves when the process has ended, or after so many milliseconds; answers whether it has. */

@@ -5,10 +5,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Rng } from '../../test/simulation/engine/random.ts';
 import { nowUs } from './connection.ts';
-import { drawFault, type Fault, ROWS, type Target, type Way } from './faults.ts';
+import { drawFault, type Fault, ROWS, type Way } from './faults.ts';
+import type { Fleet } from './fleet.ts';
 import type { Member } from './member.ts';
 import type { Network } from './network.ts';
 import { Quorum } from './quorum.ts';
+import { replace } from './replacement.ts';
 
 /** A fault that was done. */
 export interface Done {
@@ -22,7 +24,7 @@ export interface Done {
 
 export interface NemesisOptions {
   readonly seed: number;
-  readonly members: readonly Member[];
+  readonly fleet: Fleet;
   readonly network: Network;
   /** Clocks can be set. */
   readonly hasClocks: boolean;
@@ -42,11 +44,13 @@ export class Nemesis {
   readonly #quorum: Quorum;
   /** Nodes whose process a fault has to do with. */
   readonly #taken = new Set<Member>();
+  /** The node whose place another one takes. */
+  #replaced: Member | undefined;
   #isOver = false;
 
   constructor(options: NemesisOptions) {
     this.#options = options;
-    this.#quorum = new Quorum(options.members.length);
+    this.#quorum = new Quorum(options.fleet.size);
   }
 
   /** Resolves when `stop` was called and every fault has ended. */
@@ -75,7 +79,7 @@ export class Nemesis {
    */
   async #whenItMay(fault: Fault): Promise<readonly Member[] | undefined> {
     while (!this.#isOver) {
-      const targeted = this.#from(fault.target);
+      const targeted = this.#from(fault);
       for (const first of targeted.keys()) {
         const members = membersFor(fault, [...targeted.slice(first), ...targeted.slice(0, first)]);
         if (this.#mayBeDone(fault, members)) return members;
@@ -90,9 +94,12 @@ export class Nemesis {
     return isFree && (this.#quorum.bears(impairedBy(fault, members)) || this.#quorum.isSettled(SETTLED_MS));
   }
 
-  /** All members, from the target on. */
-  #from({ isLeader, draw }: Target): readonly Member[] {
-    const { members, leader } = this.#options;
+  /** All that it may be about, from the target on. */
+  #from(fault: Fault): readonly Member[] {
+    const { fleet, leader } = this.#options;
+    const { isLeader, draw } = fault.target;
+    const isLasting = (member: Member): boolean => member !== this.#replaced;
+    const members = hasToDoWithProcess(fault) ? fleet.active.filter(isLasting) : fleet.active;
     const name = isLeader ? leader() : undefined;
     const found = members.findIndex((member) => member.name === name);
     const first = found === -1 ? draw % members.length : found;
@@ -142,6 +149,8 @@ export class Nemesis {
         return failSyncs(member, fault.error);
       case 'full-disk':
         return fillDisk(member, fault);
+      case 'replace':
+        return this.#replace(member, fault.isDead);
       case 'clock':
         return member.setClock(fault.offsetMs);
     }
@@ -154,6 +163,12 @@ export class Nemesis {
         await member.start();
       });
     }
+  }
+
+  async #replace(member: Member, isDead: boolean): Promise<void> {
+    this.#replaced = member;
+    await replace(this.#options.fleet, member, isDead);
+    this.#replaced = undefined;
   }
 
   async #partition(fault: Extract<Fault, { readonly kind: 'partition' }>, members: readonly Member[]): Promise<void> {
@@ -202,7 +217,8 @@ function waysOf(way: Way, [first = 0, ...others]: readonly number[]): readonly (
 /** The nodes that cannot be counted on while the fault lasts. */
 function impairedBy(fault: Fault, members: readonly Member[]): readonly number[] {
   const numbers = members.map(({ number }) => number);
-  if (fault.kind === 'clock') return [];
+  // A node that leaves stays until another one has what it has.
+  if (fault.kind === 'clock' || (fault.kind === 'replace' && !fault.isDead)) return [];
   if (fault.kind === 'kill') return numbers;
   // Without one link, whoever reaches both goes on with either.
   if (fault.kind === 'partition' && fault.way.endsWith('link')) return [];

@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Rng } from '../../test/simulation/engine/random.ts';
 import { History } from '../../test/simulation/history.ts';
 import { Connection } from './connection.ts';
+import type { Fleet, Members } from './fleet.ts';
 import type { Member } from './member.ts';
 
 export const PROBED = 'probed';
@@ -16,32 +17,35 @@ const OUTSTANDING_MAX = 10;
 
 export class Prober {
   readonly history: History = new History();
-  readonly #connections: readonly Connection[];
+  readonly #connections: readonly (readonly [Member, Connection])[];
+  readonly #fleet: Fleet;
   readonly #random: Rng;
   #running: Promise<unknown> = Promise.resolve();
   #isOver = false;
 
-  constructor(members: readonly Member[], seed: number) {
+  constructor(fleet: Fleet, seed: number) {
+    this.#fleet = fleet;
     this.#random = new Rng(seed, 'prober');
-    this.#connections = members.map((member) => this.#connect(member));
+    this.#connections = fleet.all.map((member) => [member, this.#connect(member)]);
   }
 
   /** The name of the node that led the database at the last answer. */
   get leader(): string | undefined {
     return this.#connections
-      .flatMap(({ leader }) => leader ?? [])
+      .flatMap(([, { leader }]) => leader ?? [])
       .toSorted((a, b) => b.atUs - a.atUs)
       .at(0)?.name;
   }
 
   /** A connection whose calls are in the history of this prober. */
-  connect(client: string, members: readonly [Member, ...Member[]]): Connection {
+  connect(client: string): Connection {
     const random = this.#random.split(client);
+    const members = (): Members => this.#fleet.active;
     return new Connection({ client, members, history: this.history, random, roamShare: 0.25, deadlineMs: 5000 });
   }
 
   start(): void {
-    this.#running = Promise.all(this.#connections.map((connection) => this.#probe(connection)));
+    this.#running = Promise.all(this.#connections.map(([member, connection]) => this.#probe(member, connection)));
   }
 
   async stop(): Promise<void> {
@@ -52,15 +56,15 @@ export class Prober {
   #connect(member: Member): Connection {
     const client = `prober at ${member.name}`;
     const random = this.#random.split(client);
-    const members = [member] as const;
+    const members = (): Members => [member];
     return new Connection({ client, members, history: this.history, random, roamShare: 0, deadlineMs: DEADLINE_MS });
   }
 
-  async #probe(connection: Connection): Promise<void> {
+  async #probe(member: Member, connection: Connection): Promise<void> {
     const outstanding = new Set<Promise<unknown>>();
     for (let count = 0; !this.#isOver; count += 1) {
       await delay(EVERY_MS);
-      if (outstanding.size >= OUTSTANDING_MAX) continue;
+      if (outstanding.size >= OUTSTANDING_MAX || !this.#fleet.isActive(member)) continue;
       const text = `${connection.client} ${count}`;
       const event = { id: text, stream: 'probes', type: 'probed', subject: undefined, text, zeros: 0 };
       const request = { name: PROBED, transactionId: randomUUID(), constraints: [], events: [event] };

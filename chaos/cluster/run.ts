@@ -12,6 +12,7 @@ import { History } from '../../test/simulation/history.ts';
 import { Disk } from './disk.ts';
 import { Epoch } from './epoch.ts';
 import { type Figures, figuresOf, silences } from './figures.ts';
+import { Fleet, type Members } from './fleet.ts';
 import { Member } from './member.ts';
 import { type Done, Nemesis } from './nemesis.ts';
 import { Network } from './network.ts';
@@ -43,8 +44,6 @@ export interface Verdict extends Figures {
   /** Faults by kind. */
   readonly faults: Readonly<Record<string, number>>;
 }
-
-type Members = readonly [Member, ...Member[]];
 
 const EPOCH_MS = 15_000;
 const COPIES = 3;
@@ -79,14 +78,14 @@ class Run {
 
   async start(): Promise<void> {
     const { seed, minutes, hasFaults, fakeTime } = this.#plan;
-    const members = await this.#startMembers();
-    const prober = new Prober(members, seed);
+    const fleet = await this.#startFleet();
+    const prober = new Prober(fleet, seed);
     this.#prober = prober;
-    await open(prober.connect('opener', members), PROBED);
+    await open(prober.connect('opener'), PROBED);
     prober.start();
     const nemesis = new Nemesis({
       seed,
-      members,
+      fleet,
       network: this.#network,
       hasClocks: fakeTime !== undefined,
       leader: () => prober.leader,
@@ -97,7 +96,7 @@ class Run {
     faults.catch((failure: unknown) => this.#problem(`a fault could not be done or undone: ${String(failure)}`));
     const endMs = performance.now() + minutes * 60_000;
     while (performance.now() < endMs && this.#problems.length === 0) {
-      await this.#runEpoch(members, Math.min(EPOCH_MS, endMs - performance.now()));
+      await this.#runEpoch(fleet, Math.min(EPOCH_MS, endMs - performance.now()));
     }
     nemesis.stop();
     await faults.catch(() => undefined);
@@ -107,7 +106,7 @@ class Run {
       this.#say(`no write for ${ms} ms, from ${((fromUs / 1000 - this.#fromMs) / 1000).toFixed(1)} on`);
     }
     // A node that misbehaves is not asked any further.
-    if (this.#problems.length === 0) await this.#judge(members, prober);
+    if (this.#problems.length === 0) await this.#judge(fleet.active, prober);
   }
 
   verdict(): Verdict {
@@ -134,29 +133,35 @@ class Run {
     };
   }
 
-  async #startMembers(): Promise<Members> {
-    const { nodes, minutes, fakeTime, dir } = this.#plan;
-    const members: Member[] = [];
-    for (let number = 1; number <= nodes; number += 1) {
-      const member = new Member({
-        number,
-        host: await this.#network.add(number),
-        disk: await Disk.mount(`node-${number}`, DISK_BYTES + Math.ceil(minutes * DISK_BYTES_A_MINUTE)),
-        fakeTime,
-        seeds: members.map(({ peer }) => peer),
-        dir,
-        onMisbehaviour: (what) => this.#problem(what),
-      });
-      await member.start();
-      members.push(member);
-      this.#say(`${member.name} is ready at ${member.address.grpc}`);
+  async #startFleet(): Promise<Fleet> {
+    const first = await this.#host(1);
+    await first.start();
+    const others: Member[] = [];
+    for (let number = 2; number <= this.#plan.nodes; number += 1) {
+      const member = await this.#host(number);
+      await member.startAnew([first, ...others].map(({ peer }) => peer));
+      others.push(member);
     }
-    return members as unknown as Members;
+    for (const { name, address } of [first, ...others]) this.#say(`${name} is ready at ${address.grpc}`);
+    return new Fleet([first, ...others], await this.#host(this.#plan.nodes + 1));
   }
 
-  async #runEpoch(members: Members, durationMs: number): Promise<void> {
+  async #host(number: number): Promise<Member> {
+    const { minutes, fakeTime, dir } = this.#plan;
+    return new Member({
+      number,
+      host: await this.#network.add(number),
+      disk: await Disk.mount(`node-${number}`, DISK_BYTES + Math.ceil(minutes * DISK_BYTES_A_MINUTE)),
+      fakeTime,
+      dir,
+      onMisbehaviour: (what) => this.#problem(what),
+    });
+  }
+
+  async #runEpoch(fleet: Fleet, durationMs: number): Promise<void> {
     const { seed } = this.#plan;
     const number = this.#epochs.length + 1;
+    const members = (): Members => fleet.active;
     const epoch = new Epoch({ number, seed, members, onMisbehaviour: (what) => this.#problem(what) });
     this.#epochs.push(epoch);
     epoch.start();
@@ -168,7 +173,7 @@ class Run {
 
   async #judge(members: Members, prober: Prober): Promise<void> {
     try {
-      const listed = await must(prober.connect('reader', members), 'list', {});
+      const listed = await must(prober.connect('reader'), 'list', {});
       const names = listed.map(({ name }) => name);
       for (const epoch of this.#epochs) {
         epoch.listen();

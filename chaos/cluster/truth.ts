@@ -10,6 +10,7 @@ import { Rng } from '../../test/simulation/engine/random.ts';
 import { type CallKind, type Calls, History } from '../../test/simulation/history.ts';
 import { Sketches } from '../../test/simulation/workload/sketches.ts';
 import { Connection } from './connection.ts';
+import type { Members } from './fleet.ts';
 import type { Follower } from './follower.ts';
 import type { Member } from './member.ts';
 
@@ -59,7 +60,7 @@ export async function writeLastWords(connection: Connection, names: readonly str
 /** Reads each of these databases from every node. Throws with what is different between two of them. */
 export function readCopies(
   names: readonly string[],
-  members: readonly [Member, ...Member[]],
+  members: Members,
   copies: number,
 ): Promise<readonly FinalDatabase[]> {
   const readers = members.map((member) => readerAt(member));
@@ -125,7 +126,7 @@ async function readCopy(reader: Connection, name: string): Promise<FinalDatabase
 function readerAt(member: Member): Connection {
   const random = new Rng(0, member.name);
   const habits = { history: new History(), random, roamShare: 0, deadlineMs: 30_000 };
-  return new Connection({ client: member.name, members: [member], ...habits });
+  return new Connection({ client: member.name, members: () => [member], ...habits });
 }
 
 function differenceOf(one: FinalDatabase, other: FinalDatabase): string | undefined {
