@@ -51,6 +51,8 @@ export interface NodeOptions {
   readonly zone?: string;
   /** Free space below which writes, or all appends, are refused; by default shares of the disk. */
   readonly disk?: Partial<DiskThresholds>;
+  /** Awaited before the port of the links is bound, which may be long after others were asked to let this node join. */
+  readonly beforeListening?: () => Promise<void>;
   /** Called when the thread of the core begins to recover: the caller's has nothing to do until it is done. */
   readonly onRecovering?: () => void;
 }
@@ -81,6 +83,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const kept = { copies, replaceAfterMs };
   const parts = { ...places, identity, limits, store: options.store ?? {}, walSegmentBytes, ...kept, links };
   const order = { kind: 'open', ...parts } as const;
+  if (links !== undefined) await options.beforeListening?.();
   const opening = core.open(order);
   options.onRecovering?.();
   const { catalog, peerPort } = await opening.catch(async (failure: unknown) => {

@@ -13,6 +13,7 @@ import type { HttpServerOptions } from '#transport';
 import { closedConnections } from './closed-connections.ts';
 import { ConnectionBound, type ConnectionShares, connectionShares, openFilesMax } from './connection-bound.ts';
 import { CORE_WORKER } from './core-worker-url.ts';
+import { untilFree } from './free-port.ts';
 import { showBudgets, showNode } from './node-gauges.ts';
 import { PACKAGE_DIR, RELEASE } from './release.ts';
 import type { Config } from './settings.ts';
@@ -69,12 +70,16 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const onFatal = (failure: unknown): void => stopProcess({ logger, dataDirectory: config.dataDir }, 'front', failure);
   const relay = new transport.Relay({ service, name: config.nodeName, metrics, logger });
   const shared = { host: config.host, logger, metrics, budgets, relay, onFatal };
+  const untilMine = (port: number): Promise<void> => untilFree({ host: config.host, port }, logger);
+  await untilMine(config.grpcPort);
   const grpc = await transport.startGrpcServer({ ...shared, port: config.grpcPort, service });
   starting.defer(() => grpc.drain(config.shutdownGraceMs));
   bound?.name(grpc.port, 'grpc');
+  await untilMine(config.httpPort);
   const http = await transport.startHttpServer({ ...shared, ...httpOptions(config), service, clock: wallClock });
   starting.defer(() => http.close(config.shutdownGraceMs));
   bound?.name(portOf(http.address), 'http');
+  await untilMine(config.metricsPort);
   const scraped = { host: config.host, logger, metrics, port: config.metricsPort };
   const scrape = await startMetricsServer({ ...scraped, connectionsMax: shares?.metrics });
   bound?.name(scrape.address.port, 'metrics');
@@ -122,6 +127,8 @@ function openNode(
   metrics: Metrics,
   shares: ConnectionShares | undefined,
 ): Promise<Node> {
+  const { peerPort } = config;
+  const peerHost = config.peerHost === AUTO ? config.host : config.peerHost;
   return startNode({
     coreWorker: CORE_WORKER,
     dataDirectory: config.dataDir,
@@ -129,10 +136,11 @@ function openNode(
     logger,
     metrics,
     onRecovering: loadTransport,
-    ...(config.peerPort !== 'off' && {
+    ...(peerPort !== 'off' && {
+      beforeListening: () => untilFree({ host: peerHost, port: peerPort }, logger),
       links: {
-        host: config.peerHost === AUTO ? config.host : config.peerHost,
-        port: config.peerPort,
+        host: peerHost,
+        port: peerPort,
         advertisedHost: advertisedHost(config),
         peers: [],
         release: RELEASE,

@@ -1,0 +1,53 @@
+// Goal: a port that an outgoing connection holds is waited for, and one that somebody listens on is not.
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { silentLogger } from '#observability';
+import { untilFree } from '../../../src/main/free-port.ts';
+
+const HOST = '127.0.0.1';
+
+describe('a port that is to be bound', () => {
+  let listening: Server;
+  let accepted: Promise<Socket>;
+  let port: number;
+  let warned: string[];
+  const logger = { ...silentLogger, warn: (event: string) => void warned.push(event) };
+
+  beforeEach(async () => {
+    warned = [];
+    listening = createServer().listen(0, HOST);
+    accepted = once(listening, 'connection').then(([socket]: Socket[]) => socket as Socket);
+    await once(listening, 'listening');
+    ({ port } = listening.address() as AddressInfo);
+  });
+
+  afterEach(async () => {
+    if (listening.listening) listening.close();
+  });
+
+  it('is waited for while a connection that went out holds it', async () => {
+    const outgoing = connect({ host: HOST, port });
+    await once(outgoing, 'connect');
+    const other = await accepted;
+    const { localPort = 0 } = outgoing;
+    const free = untilFree({ host: HOST, port: localPort }, logger);
+    const state = (): Promise<string> => Promise.race([free.then(() => 'free'), Promise.resolve('held')]);
+    await expect.poll(() => warned).toEqual(['port-held']);
+    expect(await state()).toBe('held');
+    // A reset leaves nothing behind.
+    outgoing.resetAndDestroy();
+    other.destroy();
+    await free;
+  });
+
+  it('is not waited for when somebody listens there', async () => {
+    await untilFree({ host: HOST, port }, logger);
+    expect(warned).toEqual([]);
+  });
+
+  it('is not looked at when the system is to choose it', async () => {
+    await untilFree({ host: HOST, port: 0 }, logger);
+    expect(warned).toEqual([]);
+  });
+});
