@@ -5,8 +5,8 @@
 import { describe, expect, it } from 'vitest';
 import { toGroupId, toLogIndex, toTerm } from '#base';
 import { DirectLog, type EncodedRecords, LogThread, type LogWriter, type RecoveredLog, StorageFailure } from '#storage';
-import { encode, stateOf } from '../../support/log-model.ts';
 import { fileError } from '../../support/file-names.ts';
+import { encode, stateOf } from '../../support/log-model.ts';
 import { MemoryDisk } from '../../support/memory-disk.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 

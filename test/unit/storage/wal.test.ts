@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { toGroupId, toLogIndex, toRevision, toTerm } from '#base';
 import { type EncodedRecords, RecordWriter, Wal } from '#storage';
 import { SECTOR_BYTES } from '../../../src/storage/wal-format.ts';
-import { encode, fold, RecordSource, seededDraw, stateOf } from '../../support/log-model.ts';
 import { fileError } from '../../support/file-names.ts';
+import { encode, fold, RecordSource, seededDraw, stateOf } from '../../support/log-model.ts';
 import { type DiskStep, MemoryDisk } from '../../support/memory-disk.ts';
 import {
   entries,
