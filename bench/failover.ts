@@ -42,8 +42,8 @@ const kills = readNumber('kills', values.kills, { min: 0, isWhole: true });
 const drains = readNumber('drains', values.drains, { min: 0, isWhole: true });
 const writerCount = readNumber('writers', values.writers, { min: 1, isWhole: true });
 
-let stopping = false;
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void (stopping = true));
+const stopping = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort());
 
 const dir = mkdtempSync(join(tmpdir(), 'cairn-failover-'));
 const cluster = await CairnCluster.start(dir, NODES);
@@ -65,11 +65,11 @@ async function series(what: string, end: End, rounds: number): Promise<void> {
     failed: 0,
     acknowledged: 0,
   };
-  for (let round = 0; round < rounds && !stopping; round++) {
+  for (let round = 0; round < rounds && !stopping.signal.aborted; round++) {
     try {
       await one(end, seen);
     } catch (failure) {
-      if (!stopping) throw failure;
+      if (!stopping.signal.aborted) throw failure;
     }
   }
   const { count } = seen.gaps;
@@ -87,7 +87,7 @@ async function one(end: End, seen: Series): Promise<void> {
   let toNext: number | undefined;
   while (toNext === undefined) {
     await delay(LOOK_MS);
-    if (stopping || performance.now() > beganMs + GIVE_UP_MS)
+    if (stopping.signal.aborted || performance.now() > beganMs + GIVE_UP_MS)
       throw new Error(`no write was acknowledged until ${GIVE_UP_MS} ms were over`);
     toNext = untilNext(writers, beganMs);
   }

@@ -43,12 +43,12 @@ async function untilDone(fleet: Fleet, work: (peer: string) => Promise<void>): P
   const endMs = performance.now() + REPLACED_WITHIN_MS;
   for (let asked = 0; ; asked += 1) {
     const { peer } = fleet.active[asked % fleet.active.length] ?? fleet.active[0];
-    const failure = await work(peer).then(
-      () => undefined,
-      (reason: unknown) => reason,
-    );
-    if (failure === undefined) return;
-    if (performance.now() > endMs) throw new Error(`A node is not replaced: ${String(failure)}`);
+    try {
+      await work(peer);
+      return;
+    } catch (failure) {
+      if (performance.now() > endMs) throw failure;
+    }
     await delay(RETRY_MS);
   }
 }
