@@ -15,7 +15,7 @@
  *   TM4  Readers that keep what they took of the unsent bytes, however many, do not hold up one that lets go soon: a
  *        quarter is for the latter, a connection has an eighth of that, and whoever waits gets turns by connection.
  *
- * Invariants of gRPC (T9 stands in grpc/wire/shares.ts, T10 in grpc/wire/rounds.ts):
+ * Invariants of gRPC (T9 stands in grpc/wire/shares.ts, T10 and T11 in rounds.ts and stream-limits.ts there):
  *   T1  A call ends exactly once, with one status; what is sent afterwards is dropped, and its signal is aborted.
  *   T2  However a request is cut into frames, a handler sees whole messages; however many messages a reply has, each
  *       leaves in a frame of its own.

@@ -41,6 +41,7 @@ const server = new WireServer({
   limits: {
     requestBytesMax: MUCH,
     streamsPerConnectionMax: 1000,
+    streamsAtFirst: 1000,
     callsMax: { waiting: 1000, reading: 1000, working: 1000 },
     pingEveryMs: 60_000,
     pingTimeoutMs: 20_000,

@@ -9,6 +9,7 @@ export const GRPC_LIMITS: WireLimits = {
   // Somewhat too large transactions are still read, so that they are refused with a reason; far too large ones are not.
   requestBytesMax: 2 * TRANSACTION_BYTES_MAX + AROUND_EVENTS_BYTES,
   streamsPerConnectionMax: 1000,
+  streamsAtFirst: 128,
   // Those that wait, and the streams of the service (SERVICE_LIMITS) with some left for HTTP.
   callsMax: { waiting: 10_000, reading: 8_000, working: 20_000 },
   pingEveryMs: 60_000,

@@ -18,6 +18,7 @@ import type { ByteBudget, Hold } from '../../byte-budget.ts';
 import { type FrameFault, headFault, isPacking, type Packing } from './frame-faults.ts';
 import { type FrameRules, FrameWalk } from './frame-walk.ts';
 import { type CallStatus, headersOf } from './status.ts';
+import type { StreamLimits } from './stream-limits.ts';
 
 export interface PeerStreamsOptions {
   /** What requests may hold while they arrive and are worked on. */
@@ -32,6 +33,8 @@ export interface PeerStreamsOptions {
   readonly methods: ReadonlyMap<string, 'one' | 'many'>;
   /** Longest message, as it is sent. */
   readonly messageBytesMax: number;
+  /** How many streams a connection may have. */
+  readonly perConnection: StreamLimits;
   /** Told of every stream that is reset for want of room. */
   readonly onRefused: () => void;
   /** The answer to a request that is malformed before its message is looked at. */
@@ -70,6 +73,7 @@ export class PeerStreams {
   close(): void {
     unsubscribe(CREATED, this.#onCreated);
     clearInterval(this.#sweeping);
+    this.#options.perConnection.close();
   }
 
   /** Ends every connection that still has a stream, with all that is on it. */
@@ -86,7 +90,8 @@ export class PeerStreams {
   #created(message: unknown): void {
     if (!isCreation(message)) return;
     const { stream, headers } = message;
-    if (stream.session?.socket.localPort !== this.#port) return;
+    const { session } = stream;
+    if (session === undefined || session.socket.localPort !== this.#port) return;
     if (this.#streams.size >= this.#options.streamsMax) {
       this.#options.onRefused();
       // Not the mark of somebody else's stream.
@@ -97,7 +102,10 @@ export class PeerStreams {
     const peer = this.#peerOf(stream, headers);
     const mark = this.#streams.add(peer);
     headers[MARK] = String(mark);
+    const { perConnection } = this.#options;
+    perConnection.opened(session);
     stream.once('close', () => {
+      perConnection.closed(session);
       this.#streams.remove(mark);
       peer.release();
     });
@@ -128,6 +136,7 @@ export class PeerStreams {
   #sweep(): void {
     const nowMs = performance.now();
     for (const peer of this.#streams.values()) peer.endIfLate(nowMs);
+    this.#options.perConnection.sweep(nowMs);
   }
 }
 

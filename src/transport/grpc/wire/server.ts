@@ -29,12 +29,15 @@ import { type PeerStream, PeerStreams } from './peer-streams.ts';
 import { Rounds, type Waiting } from './rounds.ts';
 import { type Place, Shares } from './shares.ts';
 import { type CallStatus, OK } from './status.ts';
+import { StreamLimits } from './stream-limits.ts';
 import { unpack } from './unpacking.ts';
 
 export interface WireLimits {
   /** Longest request message, after it is unpacked. */
   readonly requestBytesMax: number;
   readonly streamsPerConnectionMax: number;
+  /** What a connection may have before more is known of it (T11). */
+  readonly streamsAtFirst: number;
   /** Calls of each kind in flight on all connections; a connection has its share of them (T9). */
   readonly callsMax: Readonly<Record<CallKind, number>>;
   /** Every connection is pinged this often. */
@@ -134,6 +137,12 @@ export class WireServer {
     this.#peers = new PeerStreams({
       requests: parts.requests,
       streamsMax: STREAMS_PER_CALL * working,
+      perConnection: new StreamLimits({
+        first: parts.limits.streamsAtFirst,
+        most: parts.limits.streamsPerConnectionMax,
+        isBehind: () => this.#rounds.waiting > 0,
+        lasting: (connection) => this.#shares.waiting.heldBy(connection) + this.#shares.reading.heldBy(connection),
+      }),
       receiveMs: parts.limits.receiveMs,
       lingerMs: parts.limits.lingerMs,
       methods,
@@ -351,7 +360,7 @@ function optionsOf(limits: WireLimits): ServerOptions {
   return {
     'grpc.max_receive_message_length': limits.requestBytesMax,
     'grpc.max_send_message_length': -1,
-    'grpc.max_concurrent_streams': limits.streamsPerConnectionMax,
+    'grpc.max_concurrent_streams': limits.streamsAtFirst,
     'grpc.keepalive_time_ms': limits.pingEveryMs,
     'grpc.keepalive_timeout_ms': limits.pingTimeoutMs,
     'grpc-node.max_session_memory': SESSION_MEMORY_MB,

@@ -1,6 +1,6 @@
 // Goal: calls of some connections, whatever they wait for, leave others their places (T9), and none is begun for nobody or
 // before the few calls of others (T10). Method: a server of few places with methods that end when the test says so.
-import type { ClientHttp2Stream } from 'node:http2';
+import type { ClientHttp2Stream, Settings } from 'node:http2';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createByteBudgets } from '../../../../src/transport/byte-budgets.ts';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
@@ -16,6 +16,7 @@ const MUCH = 2 ** 30;
 const PLACES = 12;
 const WORKING = 1_600;
 const BURST = 700;
+const STREAMS_AT_FIRST = 800;
 const REQUEST = frame(Buffer.from('hello'));
 const { OK, RESOURCE_EXHAUSTED } = GRPC_STATUS;
 
@@ -74,6 +75,7 @@ beforeEach(async () => {
     limits: {
       requestBytesMax: 10_000,
       streamsPerConnectionMax: 1_000,
+      streamsAtFirst: STREAMS_AT_FIRST,
       callsMax: { waiting: PLACES, reading: PLACES, working: WORKING },
       pingEveryMs: 60_000,
       pingTimeoutMs: 20_000,
@@ -195,5 +197,16 @@ describe('calls that have arrived (T10)', () => {
     const calls = begun['Work'] ?? [];
     expect(calls.length).toBeLessThan(BURST);
     expect(calls.every(({ ended, signal }) => ended && signal.aborted)).toBe(true);
+  });
+
+  it('are so many as the connection may have at first, until the node has told it of more (T11)', async () => {
+    const client = connect();
+    const told: (number | undefined)[] = [];
+    client.session.on('remoteSettings', (settings: Settings) => told.push(settings.maxConcurrentStreams));
+    await ask(client, 'Echo');
+    expect(told).toEqual([STREAMS_AT_FIRST]);
+    burst(client, 'Work', STREAMS_AT_FIRST / 2);
+    await until(() => told.length > 1);
+    expect(told).toEqual([STREAMS_AT_FIRST, 1_000]);
   });
 });

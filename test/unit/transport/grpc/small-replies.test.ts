@@ -60,6 +60,7 @@ beforeEach(async () => {
     limits: {
       requestBytesMax: 10_000,
       streamsPerConnectionMax: 100,
+      streamsAtFirst: 100,
       callsMax: { waiting: 1_000, reading: 1_000, working: 1_000 },
       pingEveryMs: 60_000,
       pingTimeoutMs: 20_000,

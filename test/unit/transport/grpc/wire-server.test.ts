@@ -168,6 +168,7 @@ async function start(options: Bounds = {}): Promise<Fixture> {
     limits: {
       requestBytesMax: options.requestBytesMax ?? REQUEST_BYTES_MAX,
       streamsPerConnectionMax: 100,
+      streamsAtFirst: 100,
       callsMax: { waiting: 1000, reading: 1000, working: options.callsMax ?? 1000 },
       pingEveryMs: 60_000,
       pingTimeoutMs: 20_000,
