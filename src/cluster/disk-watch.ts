@@ -31,6 +31,10 @@ export function watchDisk(ports: DiskWatchPorts): () => void {
     const { availableBytes, ballastHeldBytes: ballastBytes } = report;
     logger.warn('disk-level', { diskLevel: level, availableBytes, ballastBytes });
   };
+  if (guard.isTooSmall) {
+    // Nothing of what follows would say why: the level is that of a disk that has been filled.
+    logger.warn('disk-too-small', { capacityBytes: guard.report.capacityBytes, ...guard.thresholds });
+  }
   tell(guard.report);
   return () => tell(guard.check());
 }

@@ -38,6 +38,8 @@ const KINDS: ReadonlyMap<string, Constraint['kind']> = new Map([
   ['revisionrange', 'revision-range'],
 ]);
 
+const REVISION_RULE = 'must not be empty, but have a revision';
+const RANGE_RULE = 'must not be empty, but have start and end';
 const KNOWN = 'min_revision, max_revision, revision_range';
 
 /** All of the list, or undefined with faults added. */
@@ -88,7 +90,8 @@ function readKeyed(object: JsonObject, place: JsonPlace): Constraint | undefined
 
 function readKind(kind: Constraint['kind'], object: JsonObject, place: JsonPlace): Constraint | undefined {
   const countBefore = place.faults.count;
-  if (object.members.size === 0) return place.faults.add(place.field, 'must not be empty');
+  if (object.members.size === 0)
+    return place.faults.add(place.field, kind === 'revision-range' ? RANGE_RULE : REVISION_RULE);
   const constraint = kind === 'revision-range' ? readRange(object, place) : readRevision(kind, object, place);
   return place.faults.count === countBefore ? constraint : undefined;
 }

@@ -3,12 +3,13 @@
  * faults, builds text only to report one, and does not look into `data`: what a payload means is between those who write
  * and read it (ADR: payload bytes).
  */
-import { decodeUtf8, isInstant, ProtoReader, quote } from '#base';
+import { decodeUtf8, formatInstant, isInstant, ProtoReader, quote } from '#base';
 import { DATA_KIND, SPEC_VERSION } from './event.ts';
 import type { EventLayout } from './event-layout.ts';
 import { timeTextInstant } from './event-layout.ts';
 import { addEventFault, type EventPlace, showBytes } from './event-place.ts';
 import { extensionNameFault, VALUE_TAG } from './event-wire.ts';
+import { timeRule } from './json-read.ts';
 import {
   CONTENT_TYPE_BYTES_MAX,
   EXTENSION_NAME_BYTES_MAX,
@@ -101,10 +102,11 @@ function checkTime(bytes: Uint8Array, layout: EventLayout, place: EventPlace): v
 function checkTimeText(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {
   const { timeTextStart, timeTextEnd } = layout;
   const named = timeTextInstant(bytes, layout);
-  if (named === undefined) {
-    addEventFault(place, 'time_text', 'must be a time of RFC 3339', showBytes(bytes, timeTextStart, timeTextEnd));
-  } else if (!layout.hasTime || named.seconds !== layout.seconds || named.nanos !== layout.nanos) {
-    addEventFault(place, 'time_text', 'must name the instant of time', showBytes(bytes, timeTextStart, timeTextEnd));
+  const shown = showBytes(bytes, timeTextStart, timeTextEnd);
+  if (named === undefined) addEventFault(place, 'time_text', timeRule(shown), shown);
+  else if (!layout.hasTime) addEventFault(place, 'time_text', 'must be absent when time is', shown);
+  else if (named.seconds !== layout.seconds || named.nanos !== layout.nanos) {
+    addEventFault(place, 'time_text', `must name the instant of time, ${formatInstant(layout)}`, shown);
   }
 }
 

@@ -30,7 +30,7 @@ export function standInFor(attribute: string): string {
 }
 
 /** Bytes for a message: as text when they are text, else in hexadecimal. */
-export function showBytes(bytes: Uint8Array, from: number, to: number): string {
+export function showBytes(bytes: Uint8Array, from: number = 0, to: number = bytes.length): string {
   const text = decodeUtf8(bytes, from, to);
   return text ?? `0x${toHex(bytes.subarray(from, Math.min(to, from + FAULT_VALUE_LENGTH_MAX)))}`;
 }

@@ -48,6 +48,7 @@ export { encodeEvent } from './event-encode.ts';
 export { acceptJsonEvent, eventFromJson } from './event-from-json.ts';
 export { eventFacts } from './event-layout.ts';
 export type { EventPlace } from './event-place.ts';
+export { showBytes } from './event-place.ts';
 export { eventToJson } from './event-to-json.ts';
 export { acceptDecoded, acceptEvent, walkEvent } from './event-walk.ts';
 export { describeFault, Faults } from './faults.ts';
@@ -66,6 +67,7 @@ export {
   RAW_DATA,
 } from './json.ts';
 export {
+  describe as describeNode,
   inside,
   isPresent,
   item,

@@ -22,6 +22,7 @@ import { type JsonNode, type JsonObject, parseJson } from './json.ts';
 import {
   booleanFrom,
   countFrom,
+  describe,
   inside,
   instantFrom,
   integerFrom,
@@ -172,7 +173,10 @@ function readRange(node: JsonNode, place: JsonPlace): Range {
 
 /** A number is the first revision of an open range. */
 function readScopedRevisions(node: JsonNode, place: JsonPlace): RevisionBounds {
-  return node.kind === 'number' ? { start: revisionFrom(node, place) } : readRevisions(node, place);
+  if (node.kind === 'number') return { start: revisionFrom(node, place) };
+  if (node.kind === 'object') return readRevisions(node, place);
+  place.faults.add(place.field, 'must be an integer, or an object with startAt and endAt', describe(node));
+  return {};
 }
 
 function readRevisions(node: JsonNode, place: JsonPlace): RevisionBounds {

@@ -134,7 +134,11 @@ function readTyped(object: JsonObject, place: Place): Selector | undefined {
   const wanted = TERMS.has(name) ? ['value', TERMS.get(name)?.attribute] : ['attr'];
   const [only, more] = [...rest];
   if (only === undefined || more !== undefined || !wanted.includes(plain(only[0]))) {
-    return faults.add(place.field, `must have ${wanted[0]} beside type, and nothing else`, [...rest.keys()].join(', '));
+    return faults.add(
+      place.field,
+      `must have ${wanted[0]} beside type, and nothing else`,
+      [...rest.keys()].join(', ') || 'neither',
+    );
   }
   return readOperator(name, only[1], at(place, only[0]));
 }
@@ -211,7 +215,7 @@ function readAttribute(node: JsonNode, operator: 'equals' | 'startswith', place:
 function readPrefix(name: string, value: JsonNode, place: Place): Selector | undefined {
   const kind = ATTRIBUTES.get(plain(name))?.prefix;
   const inner = at(place, name);
-  if (kind === undefined) return place.faults.add(inner.field, 'is not a prefix of stream, eventType or subject');
+  if (kind === undefined) return place.faults.add(inner.field, 'is unknown; known are stream, eventType, subject');
   if (value.kind !== 'object' || kind !== 'by-subject-prefix') {
     const text = textFrom(value, inner);
     return text === undefined ? undefined : place.reading.term(kind, text, inner.field);

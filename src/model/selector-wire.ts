@@ -4,6 +4,7 @@
  * (M6).
  */
 import { ByteWriter, beginMessage, decodeUtf8, ProtoReader, unreachable, writeTextField } from '#base';
+import { showBytes } from './event-place.ts';
 import type { Faults } from './faults.ts';
 import { ALL, and, NO_SUBJECT, or, type Selector, type TermKind } from './selector.ts';
 import { SelectorReading } from './selector-rules.ts';
@@ -154,7 +155,9 @@ function readTerm(reader: ProtoReader, { kind, name }: TermField, { reading, fie
   if (reader.failed) return undefined;
   const text = decodeUtf8(reader.bytes, start, reader.at);
   const path = `${field}.${name}`;
-  return text === undefined ? reading.faults.add(path, 'must be well-formed UTF-8') : reading.term(kind, text, path);
+  return text === undefined
+    ? reading.faults.add(path, 'must be well-formed UTF-8', showBytes(reader.bytes, start, reader.at))
+    : reading.term(kind, text, path);
 }
 
 interface Parts {

@@ -14,6 +14,7 @@ import {
   writeTextField,
   writeVarintField,
 } from '#base';
+import { showBytes } from './event-place.ts';
 import type { Faults } from './faults.ts';
 import {
   COMMIT_MESSAGE_BYTES_MAX,
@@ -87,7 +88,8 @@ function readText(reader: ProtoReader, name: string, { field, faults }: Place): 
   const start = reader.lengthDelimited();
   if (reader.failed) return '';
   const text = decodeUtf8(reader.bytes, start, reader.at);
-  if (text === undefined) faults.add(`${field}.${name}`, 'must be well-formed UTF-8');
+  if (text === undefined)
+    addFault({ field, faults }, name, 'must be well-formed UTF-8', showBytes(reader.bytes, start, reader.at));
   return text ?? '';
 }
 

@@ -32,8 +32,10 @@ function find(context: ServiceContext, view: ReadView, { at, event }: SingleEven
 function findAt(context: ServiceContext, view: ReadView, position: Position): StoredEvent {
   const { revision, index } = position;
   const found = revision === 0 ? undefined : eventAt(context.reads.source(view.binding), position);
-  if (found === undefined) throw eventNotFound(scopeOf(view), `${index} at revision ${revision}`);
-  return found;
+  if (found !== undefined) return found;
+  const eventCount = revision === 0 ? 0 : transactionAt(context.reads.source(view.binding), revision).eventCount;
+  const indexes = eventCount === 0 ? 'no events' : `the events 0 to ${eventCount - 1}`;
+  throw eventNotFound(scopeOf(view), `${index} at revision ${revision}, which has ${indexes}`);
 }
 
 function findById(context: ServiceContext, view: ReadView, wanted: Extract<Wanted, { kind: 'id' }>): StoredEvent {

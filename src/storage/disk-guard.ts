@@ -15,6 +15,7 @@ import {
   type DiskThresholds,
   decideDisk,
   defaultThresholds,
+  isTooSmall,
 } from './disk-level.ts';
 import { compactionBytesMax } from './level-store.ts';
 import { SEGMENT_BYTES_DEFAULT } from './wal.ts';
@@ -51,7 +52,7 @@ export class DiskGuard {
     this.#directory = directory;
     this.#probe = probe;
     const needs = { ...defaultNeeds(), ...options.needs };
-    this.#thresholds = { ...defaultThresholds(space.capacityBytes, needs), ...options.thresholds };
+    this.#thresholds = defaultThresholds(space.capacityBytes, needs, options.thresholds);
     this.#ballast = Ballast.open(disk, join(directory, BALLAST_NAME), disk.list(directory).includes(BALLAST_NAME));
     this.#report = { ...space, level: 'open', ballastHeldBytes: this.#ballast.heldBytes };
   }
@@ -70,6 +71,11 @@ export class DiskGuard {
   /** What the last check found. */
   get report(): DiskReport {
     return this.#report;
+  }
+
+  /** Whether users can never write on this disk, however empty it is. */
+  get isTooSmall(): boolean {
+    return isTooSmall(this.#report.capacityBytes, this.#thresholds);
   }
 
   get thresholds(): DiskThresholds {

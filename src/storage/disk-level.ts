@@ -59,14 +59,27 @@ export interface DiskNeeds {
  * for it. Soft: above that the larger of a compaction, the same again, and 1 % of the disk (at most 1 GiB). A compaction
  * that finds no room breaks the store until the next start, and it may begin after the last write was let in; the one
  * that gives back the space of a deleted database needs room, too. Ballast: 1 % of the disk, but at least 256 MiB and
- * at most 1 GiB, and on a small disk never more than a twentieth of it.
+ * at most 1 GiB, on a small disk never more than a twentieth of it, and never so much that an empty disk would have too
+ * little left for users to write. What is given stays as it is, and the rest follows from it.
  */
-export function defaultThresholds(capacityBytes: number, needs: DiskNeeds): DiskThresholds {
+export function defaultThresholds(
+  capacityBytes: number,
+  needs: DiskNeeds,
+  given: Partial<DiskThresholds> = {},
+): DiskThresholds {
   const onePercent = Math.floor(capacityBytes / 100);
-  const hardBytes = 2 * needs.segmentBytes;
-  const softBytes = hardBytes + Math.max(hardBytes, needs.compactionBytes, Math.min(onePercent, GIBIBYTE));
+  const hardBytes = given.hardBytes ?? 2 * needs.segmentBytes;
+  const softBytes =
+    given.softBytes ?? hardBytes + Math.max(hardBytes, needs.compactionBytes, Math.min(onePercent, GIBIBYTE));
   const wished = Math.min(Math.max(onePercent, 256 * MEBIBYTE), GIBIBYTE);
-  return { softBytes, hardBytes, ballastBytes: Math.min(wished, Math.floor(capacityBytes / 20)) };
+  const spareBytes = Math.max(0, capacityBytes - withSpare(softBytes, true));
+  const ballastBytes = Math.min(wished, Math.floor(capacityBytes / 20), Math.floor(spareBytes / 2));
+  return { softBytes, hardBytes, ballastBytes: given.ballastBytes ?? ballastBytes };
+}
+
+/** Whether users could not write even if there were nothing else on the disk. */
+export function isTooSmall(capacityBytes: number, { softBytes, ballastBytes }: DiskThresholds): boolean {
+  return capacityBytes < softBytes + ballastBytes;
 }
 
 /** What to do now, given what was the case until now. */

@@ -61,6 +61,15 @@ const HEADERS: readonly Malformed[] = [
       message: `The headers are malformed: grpc-timeout ${TIMEOUT}; found ${value === '5' ? '5' : JSON.stringify(value)}`,
     }),
   ),
+  ...['x-min-revision', 'x-require-leader'].map(
+    (name): Malformed => ({
+      what: `the header ${name} in other letters, which grpc-js would drop`,
+      headers: { [name]: 'é' },
+      pieces: [EMPTY],
+      status: 'INVALID_ARGUMENT',
+      message: `The headers are malformed: ${name} must consist of printable ASCII characters; found "é"`,
+    }),
+  ),
   {
     what: 'another HTTP method',
     headers: { ':method': 'PUT' },

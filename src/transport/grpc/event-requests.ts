@@ -15,6 +15,7 @@ import {
   readDirection,
   readLimit,
   type Selector,
+  showBytes,
 } from '#model';
 import type { ReadAt } from '#service';
 import { notTheMessage } from './messages.ts';
@@ -115,6 +116,6 @@ function readMessage(reader: ProtoReader): Uint8Array {
 function readText(reader: ProtoReader, field: string, faults: Faults): string {
   const start = reader.lengthDelimited();
   const text = decodeUtf8(reader.bytes, start, reader.at);
-  if (text === undefined) faults.add(field, 'must be UTF-8');
+  if (text === undefined) faults.add(field, 'must be well-formed UTF-8', showBytes(reader.bytes, start, reader.at));
   return text ?? '';
 }

@@ -25,6 +25,8 @@ export function statusOfFrame(fault: FrameFault): CallStatus {
         'must be 1 to 8 digits and a unit of H, M, S, m, u or n, such as 500m',
         fault.value,
       );
+    case 'metadata':
+      return header(fault.name, 'must consist of printable ASCII characters', fault.value);
     case 'path': {
       const what = `There is no method ${quote(fault.value)}; server reflection (grpc.reflection.v1) lists those that there are`;
       return statusOfError(new DatabaseError('unimplemented', what));

@@ -6,6 +6,7 @@
  */
 import { BinaryReader, type BinaryWriter } from '@bufbuild/protobuf/wire';
 import { DatabaseError, decodeUtf8, ProtoReader } from '#base';
+import { showBytes } from '#model';
 import { frame } from './wire/framing.ts';
 
 /** What the generated code offers of a message. */
@@ -24,8 +25,31 @@ export function decodeRequest<Message>(
   try {
     return type.decode(new BinaryReader(bytes, strictUtf8));
   } catch (cause) {
+    if (cause instanceof NotText) throw notTheMessage(name, whereNotText(bytes, cause.bytes));
     throw notTheMessage(name, cause instanceof Error ? cause.message : String(cause));
   }
+}
+
+/** Thrown through the decoder, which does not say what it was reading. */
+class NotText extends TypeError {
+  readonly bytes: Uint8Array;
+
+  constructor(bytes: Uint8Array) {
+    super('A string is not UTF-8');
+    this.bytes = bytes;
+  }
+}
+
+/** Names the field of the message that holds the text, also when it does so deeper inside. */
+function whereNotText(message: Uint8Array, text: Uint8Array): string {
+  const end = text.byteOffset + text.length - message.byteOffset;
+  const reader = new ProtoReader(message);
+  let tag = 0;
+  while (reader.at < end && !reader.failed) {
+    tag = reader.tag();
+    reader.skipField(tag);
+  }
+  return `field ${Math.floor(tag / 8)} must be well-formed UTF-8; found ${showBytes(text)}`;
 }
 
 /** Throws unless the bytes are fields in a row, which the generated decoder does not insist on. */
@@ -48,6 +72,6 @@ export function frameReply<Message>(type: Pick<MessageType<Message>, 'encode'>, 
 
 function strictUtf8(bytes: Uint8Array): string {
   const text = decodeUtf8(bytes);
-  if (text === undefined) throw new TypeError('a string is not UTF-8');
+  if (text === undefined) throw new NotText(bytes);
   return text;
 }

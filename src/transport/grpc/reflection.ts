@@ -90,8 +90,10 @@ function serve(call: ByteStream, answer: ReflectionAnswer): void {
     }
     const reply = answer(request);
     if (reply === undefined) {
-      // What grpc-js answers by itself where it decodes.
-      fail(status.INTERNAL, 'Error deserializing request');
+      fail(
+        status.INVALID_ARGUMENT,
+        'The message is not a ServerReflectionRequest: its bytes are not the fields of one',
+      );
       return;
     }
     isSending = true;

@@ -21,6 +21,7 @@ import {
   Faults,
   NO_OPTIONS,
   ORIGIN,
+  showBytes,
 } from '#model';
 import type { RevisionFloor, TransactFields, TransactRequest } from '#service';
 import { notTheMessage } from './messages.ts';
@@ -167,7 +168,7 @@ function readText(reader: ProtoReader, field: string): string {
   const text = decodeUtf8(reader.bytes, start, reader.at);
   if (text !== undefined) return text;
   const faults = new Faults();
-  faults.add(field, 'must be UTF-8');
+  faults.add(field, 'must be well-formed UTF-8', showBytes(reader.bytes, start, reader.at));
   throw faults.toError('The request is malformed');
 }
 

@@ -6,6 +6,7 @@
  */
 import type { DatabaseError } from '#base';
 import {
+  describeNode,
   Faults,
   type JsonFault,
   type JsonNode,
@@ -54,7 +55,7 @@ export function readOptionalJsonObject(request: HttpRequest, known: readonly str
 }
 
 function bodyObject(node: JsonNode, known: readonly string[]): JsonObject {
-  if (node.kind !== 'object') throw invalidField('body', 'must be a JSON object', node.kind);
+  if (node.kind !== 'object') throw invalidField('body', 'must be a JSON object', describeNode(node));
   const place: JsonPlace = { field: '', faults: new Faults() };
   refuseOthers(node, known, place);
   place.faults.throwIfAny('The request is malformed');

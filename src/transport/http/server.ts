@@ -7,7 +7,7 @@
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import { assert, type Clock, DatabaseError, formatAddress } from '#base';
+import { assert, type Clock, cut, DatabaseError, escapeUnseen, formatAddress } from '#base';
 import type { Logger, Metrics } from '#observability';
 import { isFatal, type Service } from '#service';
 import type { ByteBudgets } from '../byte-budgets.ts';
@@ -332,15 +332,17 @@ function routerPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
+const ROUTES_RULE = 'they begin with /databases, /db, /api/v1/db or /health';
 /** Characters of an unknown path that its error repeats. */
 const SHOWN_PATH_LENGTH_MAX = 200;
 
 /** One answer for unknown paths and for methods that a path does not have (ADR 0011). */
 function notFound(request: FastifyRequest): HttpReply {
   const path = request.url.split('?', 1)[0] ?? '';
-  const route = `${request.method} ${path.slice(0, SHOWN_PATH_LENGTH_MAX)}`;
+  const route = `${request.method} ${escapeUnseen(cut(path, SHOWN_PATH_LENGTH_MAX))}`;
   const allow = allowedMethods(path);
-  if (allow === undefined) return errorReply(new DatabaseError('not_found', `There is no route ${route}.`));
+  if (allow === undefined)
+    return errorReply(new DatabaseError('not_found', `There is no route ${route}; ${ROUTES_RULE}.`));
   const message = `There is no route ${route}; this path has ${allow}.`;
   const reply = errorReply(new DatabaseError('not_found', message, { details: { reason: 'MethodNotAllowed' } }));
   return { ...reply, headers: { ...reply.headers, allow } };

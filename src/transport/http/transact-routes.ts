@@ -11,6 +11,7 @@ import {
   type Constraint,
   checkConstraints,
   constraintsFromJson,
+  describeNode,
   Faults,
   isPresent,
   itemsFrom,
@@ -199,7 +200,7 @@ function bareEvents({ type, node }: JsonBody): readonly JsonNode[] {
 }
 
 function partsOf(node: JsonNode, faults: Faults): TransactionParts {
-  if (node.kind !== 'object') throw invalidField('body', 'must be a JSON object', node.kind);
+  if (node.kind !== 'object') throw invalidField('body', 'must be a JSON object', describeNode(node));
   refuseOthers(node, BODY_NAMES, { field: '', faults });
   const constraintsField = CONSTRAINT_NAMES.find((spelling) => node.members.has(spelling)) ?? 'constraints';
   const transactionId = transactionIdFrom(node, faults);

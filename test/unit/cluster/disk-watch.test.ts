@@ -50,4 +50,28 @@ describe('the watch of the disk', () => {
     expect(body).toContain('cairn_disk_level 0');
     await guard.close();
   });
+
+  it('says at once when the disk is too small for users ever to write', async () => {
+    const ballastBytes = 20_000;
+    const thresholds = { ...THRESHOLDS, ballastBytes };
+    const probe = (): { availableBytes: number; capacityBytes: number } => ({
+      availableBytes: 9000,
+      capacityBytes: 10_000,
+    });
+    const guard = DiskGuard.open(directory, { thresholds, probe });
+    const link = {
+      send: () => undefined,
+      onReport: () => undefined,
+      reportDisk: () => undefined,
+      drain: async () => undefined,
+    };
+    const lines: unknown[] = [];
+    const logger = { ...silentLogger, warn: (event: string, fields: unknown) => lines.push({ event, fields }) };
+    watchDisk({ guard, link, logger, metrics: createMetrics({ runtime: false }) });
+    expect(lines).toEqual([
+      { event: 'disk-too-small', fields: { capacityBytes: 10_000, softBytes: 1000, hardBytes: 100, ballastBytes } },
+      { event: 'disk-level', fields: { diskLevel: 'refusing-writes', availableBytes: 9000, ballastBytes: 0 } },
+    ]);
+    await guard.close();
+  });
 });

@@ -166,7 +166,7 @@ describe('a query of the revision-scoped family', () => {
     ['{"after":{}}', 'q.after.revision is required'],
     ['{"after":{"revision":1,"idx":0}}', 'q.after.idx is unknown'],
     ['{"range":5}', 'q.range must be an object'],
-    ['{"range":{"revision":"5"}}', 'q.range.revision must be an object'],
+    ['{"range":{"revision":"5"}}', 'q.range.revision must be an integer, or an object with startAt and endAt'],
     ['{"range":{"revision":-5}}', 'q.range.revision must be'],
     ['{"range":{"revision":{"from":5}}}', 'q.range.revision.from is unknown'],
     ['{"range":{"revision":{"startAt":5,"endAt":4}}}', 'q.range.revision must have its start at or before its end'],

@@ -119,7 +119,7 @@ describe('a selector in JSON', () => {
     ['{"equals":{"subject":{"hasValue":true}}}', 'selector.equals.subject.value must not be empty'],
     ['{"equals":{"subject":{"hasValue":"yes","value":"u"}}}', 'selector.equals.subject.hasValue must be true or false'],
     ['{"equals":{"subject":{"hasvalues":true,"value":"u"}}}', 'selector.equals.subject.hasvalues is unknown'],
-    ['{"startsWith":{"source":"v"}}', 'selector.startsWith.source is not a prefix of'],
+    ['{"startsWith":{"source":"v"}}', 'selector.startsWith.source is unknown; known are'],
     ['{"startsWith":{"subject":{"value":"u"}}}', 'selector.startsWith.subject must have hasValue: true'],
     ['{"or":[]}', 'selector.or must have at least one selector'],
     ['{"and":{}}', 'selector.and must have selectors, or left and right'],

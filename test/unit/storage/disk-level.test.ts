@@ -4,7 +4,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compactionBytesMax, type DiskLevel, type DiskThresholds, defaultThresholds } from '#storage';
-import { decideDisk } from '../../../src/storage/disk-level.ts';
+import { decideDisk, isTooSmall } from '../../../src/storage/disk-level.ts';
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
@@ -76,6 +76,23 @@ describe('defaultThresholds', () => {
     [10_000 * GIB, { hardBytes: 128 * MIB, softBytes: 1152 * MIB, ballastBytes: 1 * GIB }],
   ])('for a disk of %i bytes are %o', (capacityBytes, expected) => {
     expect(defaultThresholds(capacityBytes, { segmentBytes: 64 * MIB, compactionBytes: 320 * MIB })).toEqual(expected);
+  });
+
+  it('follow from what is given, and leave an empty disk open to users, however small it is', () => {
+    const needs = { segmentBytes: 64 * MIB, compactionBytes: 320 * MIB };
+    const of = (capacity: number, given: Partial<DiskThresholds>): DiskThresholds =>
+      defaultThresholds(capacity, needs, given);
+    expect(of(10 * GIB, { hardBytes: 500 * MIB })).toMatchObject({ hardBytes: 500 * MIB, softBytes: 1000 * MIB });
+    expect(of(10 * GIB, { ballastBytes: 20 * GIB }).ballastBytes).toBe(20 * GIB);
+    for (const capacityBytes of [400 * MIB, 504 * MIB, 512 * MIB, 600 * MIB, 10 * GIB]) {
+      const thresholds = of(capacityBytes, {});
+      expect(isTooSmall(capacityBytes, thresholds)).toBe(capacityBytes < thresholds.softBytes);
+      const state = { level: 'refusing-writes', ballastHeldBytes: 0 } as const;
+      const { level } = decideDisk({ availableBytes: capacityBytes, capacityBytes }, thresholds, state);
+      // From the soft level on, with an eighth to spare.
+      expect(level).toBe(capacityBytes < 504 * MIB ? 'refusing-writes' : 'open');
+    }
+    expect(isTooSmall(10 * GIB, of(10 * GIB, { ballastBytes: 20 * GIB }))).toBe(true);
   });
 
   it('leave room for a compaction of the store as it is by default', () => {

@@ -11,6 +11,8 @@ export type FrameFault =
   | { readonly kind: 'content-type'; readonly value: string | undefined }
   | { readonly kind: 'path'; readonly value: string }
   | { readonly kind: 'timeout'; readonly value: string }
+  /** A header that asks for something has characters for which grpc-js would drop it. */
+  | { readonly kind: 'metadata'; readonly name: string; readonly value: string }
   /** The first byte of a message is neither 0 nor 1. */
   | { readonly kind: 'flag'; readonly value: number }
   /** A message is compressed, and `grpc-encoding` is absent or says that it is not. */
@@ -33,6 +35,10 @@ export function isPacking(encoding: string | undefined): encoding is Packing {
   return encoding === 'gzip' || encoding === 'deflate';
 }
 
+/** What a call is not to go on without. */
+const ASKING: readonly string[] = ['x-min-revision', 'x-require-leader'];
+const PRINTABLE = /^[\x20-\x7e]*$/;
+
 const TIMEOUT = /^\d{1,8}[HMSmun]$/;
 /** grpc-js counts the milliseconds of a timeout in 32 bits. A longer one is as good as this one, of three weeks. */
 const SECONDS_MAX = 2_000_000;
@@ -44,6 +50,14 @@ export function headFault(headers: IncomingHttpHeaders): FrameFault | undefined 
   if (method !== 'POST') return { kind: 'method', value: method ?? '' };
   const type = headers['content-type'];
   if (type?.startsWith('application/grpc') !== true) return { kind: 'content-type', value: type };
+  for (const name of ASKING) {
+    const value = headers[name];
+    if (value !== undefined && !PRINTABLE.test(String(value))) return { kind: 'metadata', name, value: String(value) };
+  }
+  return timeoutFault(headers);
+}
+
+function timeoutFault(headers: IncomingHttpHeaders): FrameFault | undefined {
   const timeout = headers['grpc-timeout'];
   if (timeout === undefined) return undefined;
   // A header that is given twice is one with a comma.

@@ -115,8 +115,13 @@ describe('any bytes (T7)', () => {
   });
 
   it('are refused by the generated code when text is not UTF-8', () => {
-    const bytes = Uint8Array.of(0x0a, 2, 0xc3, 0x28);
-    expect(() => decodeRequest(QueryEventsRequest, 'QueryEventsRequest', bytes)).toThrow('a string is not UTF-8');
+    const bytes = Uint8Array.of(0x18, 1, 0x0a, 2, 0xc3, 0x28, 0x18, 2);
+    const request = bytes.subarray(2);
+    for (const each of [bytes, request]) {
+      expect(() => decodeRequest(QueryEventsRequest, 'QueryEventsRequest', each)).toThrow(
+        'field 1 must be well-formed UTF-8; found 0xc328',
+      );
+    }
   });
 
   it('are read with every uint64 as it was sent, by the decoder of few requests and by the walks', () => {
