@@ -219,7 +219,7 @@ export class CoreRuntime implements CoreLink {
   /** Messages of another node have arrived, all that came together. What is not for a replica of this node is dropped. */
   receive(from: NodeId, messages: readonly Envelope[]): void {
     if (this.#cluster.isRemoved(from)) return;
-    this.#turns.run(() => {
+    this.#turns.hear(() => {
       for (const envelope of messages) this.#replication.deliver(from, envelope);
     });
   }
@@ -227,18 +227,18 @@ export class CoreRuntime implements CoreLink {
   /** Another node forwards requests, and answers those of this one. */
   forwarded(from: NodeId, items: readonly ForwardItem[]): void {
     if (this.#cluster.isRemoved(from)) return;
-    this.#turns.run(() => this.#intake.take(this.#forwards.take(from, items)));
+    this.#turns.hear(() => this.#intake.take(this.#forwards.take(from, items)));
   }
 
   /** Another node has sent a letter of a snapshot's transfer. */
   receiveLetter(from: NodeId, letter: SnapshotLetter): void {
     if (this.#cluster.isRemoved(from)) return;
-    this.#turns.run(() => this.#snapshots.receive(letter));
+    this.#turns.hear(() => this.#snapshots.receive(letter));
   }
 
   /** A node cannot be reached any more: what it was sent last may be lost, and it may have ended. */
   unreachable(node: NodeId): void {
-    this.#turns.run(() => {
+    this.#turns.hear(() => {
       this.#forwards.unreachable(node);
       this.#replication.unreachable(node, this.#ports.monotonicMs());
     });
@@ -297,8 +297,11 @@ export class CoreRuntime implements CoreLink {
     const handOverMs = this.#ports.monotonicMs() + this.#ports.limits.handOverMs;
     this.#turns.run(() => this.#leadership.handOver());
     await this.#turns.until(() => !this.#leadership.leadsOthers || this.#ports.monotonicMs() >= handOverMs);
+    this.#turns.closeEars();
     await Promise.all([this.#clearing, this.#warmer.running, this.#snapshots.settled(), this.#cluster.settled()]);
-    while (this.#checkpointer.isDirty) await this.#checkpoint();
+    while (this.#checkpointer.isDirty || !this.#apply.isIdle) {
+      await Promise.all([this.#turns.until(() => this.#apply.isIdle), this.#checkpoint()]);
+    }
     this.#turns.close();
   }
 

@@ -16,7 +16,8 @@ export class Turns {
   readonly #ports: TurnsPorts;
   readonly #waiters = new Waiters();
   #isAgain = false;
-  /** Log and store may be closed: whatever other nodes still say comes too late. */
+  #isDeaf = false;
+  /** Log and store may be closed. */
   #isClosed = false;
   #failure: Error | undefined;
   #onFailure: (failure: Error) => void = () => undefined;
@@ -44,9 +45,14 @@ export class Turns {
     }
   }
 
+  /** A turn for what was heard of another node, as long as anything is. */
+  hear(work: () => void): void {
+    if (!this.#isDeaf) this.run(work);
+  }
+
   /** Ends a turn that was not begun by `run`. */
   end(): void {
-    if (this.hasFailed) return;
+    if (this.hasFailed || this.#isClosed) return;
     this.#ports.end();
     this.#waiters.settle();
   }
@@ -77,6 +83,11 @@ export class Turns {
     this.#failure = failure instanceof Error ? failure : new Error(String(failure));
     this.#waiters.fail(this.#failure);
     this.#onFailure(this.#failure);
+  }
+
+  /** What other nodes say from here on is for the next process: else there would always be something left to write. */
+  closeEars(): void {
+    this.#isDeaf = true;
   }
 
   /** There are no further turns. */

@@ -142,5 +142,12 @@ function peersOf(state: RaftState, known: ReadonlyMap<ReplicaId, Peer>, nowMs: n
 
 /** The beginning counts as having been heard: everybody gets one window to answer. */
 function newPeer(next: Parameters<typeof unknownProgress>[0], nowMs: number): Peer {
-  return { progress: unknownProgress(next), heardMs: nowMs, round: 0, toldCommit: NOTHING, matchAtBeat: NOTHING };
+  return {
+    progress: unknownProgress(next),
+    heardMs: nowMs,
+    hasAnswered: false,
+    round: 0,
+    toldCommit: NOTHING,
+    matchAtBeat: NOTHING,
+  };
 }

@@ -49,11 +49,14 @@ function obstacle(state: RaftState, change: ChangeMembership, nowMs: number): Me
 /** What a leader knows of a member: it is silent, or it answers and lacks much, or it answers and has nearly all. */
 export type Standing = 'silent' | 'behind' | 'ready';
 
-/** Only a leader has an opinion. Of itself it thinks the best; of whoever is no member, the worst. */
+/**
+ * Only a leader has an opinion. Of itself it thinks the best; of whoever is no member, or has not answered it yet, the worst:
+ * a change must not count on somebody who may have been gone before this leadership began.
+ */
 export function standingOf(state: RaftState, member: ReplicaId, nowMs: number): Standing {
   if (member === state.config.self) return 'ready';
   const peer = leaderOf(state).peers.get(member);
-  if (peer === undefined || !isActive(state, peer, nowMs)) return 'silent';
+  if (peer?.hasAnswered !== true || !isActive(state, peer, nowMs)) return 'silent';
   const lacks = lastId(state.log).index - peer.progress.match;
   const hasCaughtUp = peer.progress.kind === 'replicate' && lacks <= state.config.replication.catchUpEntriesMax;
   return hasCaughtUp ? 'ready' : 'behind';

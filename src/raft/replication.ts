@@ -44,7 +44,7 @@ export function replicate(state: RaftState): Step {
 /** Notes that something of this term was heard of a member; undefined for one that does not belong to the group. */
 export function hear(state: RaftState, from: ReplicaId, nowMs: number): RaftState | undefined {
   const peer = leaderOf(state).peers.get(from);
-  return peer === undefined ? undefined : withPeer(state, from, { ...peer, heardMs: nowMs });
+  return peer === undefined ? undefined : withPeer(state, from, { ...peer, heardMs: nowMs, hasAnswered: true });
 }
 
 export function progressed(state: RaftState, id: ReplicaId, event: ProgressEvent): RaftState {

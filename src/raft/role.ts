@@ -61,6 +61,8 @@ export interface Peer {
   readonly progress: Progress;
   /** When anything of this term was last heard of it; the beginning of the leadership counts too. */
   readonly heardMs: number;
+  /** Whether anything was, beside the beginning. */
+  readonly hasAnswered: boolean;
   /** The last round that it has confirmed. */
   readonly round: number;
   /** The highest commit index that it was told. */

@@ -246,6 +246,29 @@ describe('checks', () => {
     ],
     [
       11,
+      'a delete by the id of one instance that deletes another',
+      {
+        history: (history) => {
+          const living = succeeded(history, 'describe').at(-1);
+          if (living === undefined) throw new Error('The seed ends with descriptions');
+          const { operation, value } = living;
+          const gone: Operation<'delete'> = {
+            number: 100_000,
+            kind: 'delete',
+            client: 'test',
+            request: { name: operation.request.name, databaseId: '019b76da-0000-7000-8000-000000000000' },
+            isDoubled: false,
+            invokedUs: Number.MAX_SAFE_INTEGER - 2,
+            returnedUs: Number.MAX_SAFE_INTEGER - 1,
+            session: undefined,
+            outcome: { kind: 'ok', value: { databaseId: value.databaseId } },
+          };
+          history.operations.push(gone);
+        },
+      },
+    ],
+    [
+      11,
       'a subscription to an instance that is gone',
       {
         history: (history) => {

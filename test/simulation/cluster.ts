@@ -4,6 +4,7 @@ import type { Simulator } from './engine/simulator.ts';
 import { Overhear } from './faults/overhear.ts';
 import type { Swarm } from './faults/swarm.ts';
 import { RaftWatch } from './invariants/raft-watch.ts';
+import { THIS_RELEASE } from './node/releases.ts';
 import { SimNode } from './node/sim-node.ts';
 import { PeerExchange } from './peers/exchange.ts';
 
@@ -98,6 +99,7 @@ export class SimCluster {
           replaceAfterMs: cluster.replaceAfterMs,
           watch,
           overhear: this.overhear,
+          release: THIS_RELEASE,
         },
       },
       { ...settings, clockPpm: cluster?.clocks[place]?.ppm ?? settings.clockPpm },

@@ -7,7 +7,7 @@ import { CLUSTER_MUTANTS } from './mutants/cluster-catalogue.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const edits = [...MUTANTS, ...CLUSTER_MUTANTS].flatMap(({ name, and, ...first }) =>
-  [first, ...(and === undefined ? [] : [and])].map((edit) => ({ name, ...edit })),
+  [first, ...(and ?? [])].map((edit) => ({ name, ...edit })),
 );
 
 it.each(edits)('$name finds its text once in $file', ({ file, find, replace }) => {

@@ -9,7 +9,7 @@ import { Rng } from './engine/random.ts';
 import { Simulator } from './engine/simulator.ts';
 import { Nemesis } from './faults/nemesis.ts';
 import { drawFaults, drawOperatorFaults, drawTraps, type Fault } from './faults/plan.ts';
-import { asAimed, asCluster, drawSwarm, type Swarm } from './faults/swarm.ts';
+import { asAimed, asCluster, asRestless, drawSwarm, type Swarm } from './faults/swarm.ts';
 import { History } from './history.ts';
 import { Network } from './network.ts';
 import { describe } from './node/sim-node.ts';
@@ -22,7 +22,7 @@ import { Sketches } from './workload/sketches.ts';
 export interface RunOptions {
   /** How many; absent: drawn by the seed. */
   readonly nodes?: number | undefined;
-  /** Several nodes have traps and no other faults; absent: what the seed says. */
+  /** Several nodes have traps and no other faults, one has faults that aim at its next start; absent: what the seed says. */
   readonly aimed?: boolean | undefined;
   /** Only these faults of the plan; absent: all. */
   readonly faults?: readonly number[];
@@ -56,6 +56,8 @@ const SECOND_US = 1_000_000;
  */
 const SERVING_US_MAX = 60 * SECOND_US;
 const SETTLE_US_MAX = 30 * SECOND_US;
+/** Each node is restarted in seconds, or with force after ten. */
+const UPGRADED_US_MAX = 180 * SECOND_US;
 /** A cluster without faults has all its nodes in by then, and has let go of those that are to leave. */
 const FORMED_US_MAX = 120 * SECOND_US;
 
@@ -92,7 +94,10 @@ class Run {
     const nodeCount = nodes ?? nodesOf(seed);
     const drawn = nodeCount === 1 ? ranges : asCluster(ranges, nodeCount, this.#simulator.random('cluster'));
     this.#isAimed = aimed === true;
-    this.#swarm = this.#isAimed ? asAimed(drawn) : drawn;
+    const mood = this.#simulator.random('mood');
+    const isRestless = mood.chance(this.#isAimed ? 0.35 : 0.15);
+    const restless = isRestless ? asRestless(drawn) : drawn;
+    this.#swarm = this.#isAimed ? asAimed(restless, mood) : restless;
     const planned = this.#plan(swarm.split('faults'));
     this.#faults = faults === undefined ? planned : planned.filter(({ number }) => faults.includes(number));
     this.#network = new Network(this.#simulator);
@@ -119,12 +124,12 @@ class Run {
   }
 
   #plan(random: Rng): readonly Fault[] {
-    const { cluster, safetyUs } = this.#swarm;
+    const { cluster, safetyUs, isRestless } = this.#swarm;
     const faults = drawFaults(random, this.#swarm);
     if (cluster === undefined) return faults;
     const { trapUsMean } = cluster;
     const traps = this.#simulator.random('traps');
-    const aimed = [...faults, ...drawTraps(traps, { trapUsMean, safetyUs, first: faults.length })];
+    const aimed = [...faults, ...drawTraps(traps, { trapUsMean, safetyUs, isRestless, first: faults.length })];
     if (this.#isAimed) return aimed;
     const ranges = { safetyUs, nodeCount: this.#swarm.nodeCount, first: aimed.length };
     return [...aimed, ...drawOperatorFaults(this.#simulator.random('operator'), ranges)];
@@ -151,6 +156,9 @@ class Run {
     const { nowUs } = this.#simulator;
     if (!(await this.#until(() => this.#cluster.isServing, nowUs + SERVING_US_MAX))) {
       return this.#problem('the node does not come to serve');
+    }
+    if (!(await this.#until(() => !this.#nemesis.isUpgrading, this.#simulator.nowUs + UPGRADED_US_MAX))) {
+      return this.#problem('the upgrade does not come to its end');
     }
     if (!(await this.#until(() => this.#cluster.isFormed, this.#simulator.nowUs + FORMED_US_MAX))) {
       return this.#problem('the nodes do not find each other');

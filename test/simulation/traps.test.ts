@@ -22,6 +22,7 @@ const TRAP: Trap = {
   turn: 0,
   restarts: false,
   slowness: 1,
+  latencyUs: 0,
   speaker: NONE,
   hearer: NONE,
   waitUs: 1000,
@@ -149,7 +150,7 @@ describe('Trapper', () => {
 
   it('is drawn for every word, and for everybody', () => {
     const drawn = Array.from({ length: 200 }, (_, seed) => drawTrap(new Rng(seed, 'trap')));
-    expect(new Set(drawn.map(({ word }) => word))).toEqual(new Set(['vote', 'ack', 'commit', 'lead']));
+    expect(new Set(drawn.map(({ word }) => word))).toEqual(new Set(['vote', 'ack', 'commit', 'entries', 'lead']));
     expect(new Set(drawn.map(({ apart }) => apart))).toEqual(new Set(['nobody', 'leader', 'followers']));
   });
 });

@@ -1,8 +1,13 @@
 /**
  * Sees to it that the catalog says of this node where it is: asks its own core, then the node that leads the catalog, then
  * whoever else is known, until it is so. Clients and other nodes find it by what the catalog says.
+ *
+ * It may not stay so: what an earlier process of this node has asked for may become an entry later than what this one asks
+ * for, and was perhaps what the catalog said when this one asked. So whenever the catalog here says something else, it is
+ * said again.
  */
 import type { Address } from '#base';
+import { isSame } from '#database';
 import type { NodeRegistration } from '../outcome.ts';
 import { type AskToJoin, askThrough, type JoinReply, type JoinRequest } from './join.ts';
 
@@ -12,6 +17,8 @@ export interface AnnouncerPorts {
   /** The core of this node. */
   readonly register: (request: JoinRequest) => Promise<JoinReply>;
   readonly ask: AskToJoin;
+  /** What the catalog here says of this node; undefined while it says nothing. */
+  readonly shown: () => NodeRegistration | undefined;
   /** Of nodes that may know who leads. */
   readonly others: () => readonly Address[];
   readonly sleep: (ms: number) => Promise<void>;
@@ -23,6 +30,8 @@ const PAUSE_LAST_MS = 3_000;
 export class Announcer {
   readonly #ports: AnnouncerPorts;
   #wanted: NodeRegistration | undefined;
+  /** The last that the catalog had. */
+  #said: NodeRegistration | undefined;
   #isRunning = false;
   #isClosed = false;
 
@@ -40,12 +49,28 @@ export class Announcer {
       const said: NodeRegistration = this.#wanted;
       const reply = await this.#say(said);
       if (reply.kind === 'refused') throw new Error(`The cluster does not know this node: ${reply.reason}`);
-      if (reply.kind === 'joined') {
+      if (reply.kind === 'joined' && !this.#isContradicted(said)) {
+        this.#said = said;
         if (said === this.#wanted) this.#wanted = undefined;
       } else await this.#ports.sleep(pauseMs);
       pauseMs = Math.min(2 * pauseMs, PAUSE_LAST_MS);
     }
     this.#isRunning = false;
+  }
+
+  /** The catalog here has changed. */
+  async review(): Promise<void> {
+    // Not within the turn that has changed it.
+    await Promise.resolve();
+    const said = this.#said;
+    if (said === undefined || this.#isRunning || this.#isClosed || !this.#isContradicted(said)) return;
+    // A node that is refused now is ended by the catalog itself: it was removed, or its release is too old.
+    await this.announce(said).catch(() => undefined);
+  }
+
+  #isContradicted(said: NodeRegistration): boolean {
+    const shown = this.#ports.shown();
+    return shown !== undefined && !isSame(shown, said);
   }
 
   close(): void {

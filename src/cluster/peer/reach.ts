@@ -66,10 +66,29 @@ export async function openReach(ports: ReachPorts, identity: NodeIdentity, order
   const answering = forOwnAndOthers(storeId, register);
   links.onJoin(answering.others);
   if (askAdmin !== undefined) links.onAdmin?.(administration({ core: () => core, ask: askAdmin }, clusterId));
+  const shown = (): RegisteredNode | undefined =>
+    core?.catalog.nodes.find((each) => each.storeId === storeId && isThere(each));
+  const announcer = new Announcer({
+    clusterId,
+    release,
+    register: answering.own,
+    ask: askToJoin,
+    shown,
+    others,
+    sleep,
+  });
   return {
-    mail,
+    mail: {
+      send: (to, messages) => mail.send(to, messages),
+      forward: (to, items) => mail.forward(to, items),
+      sendLetter: (to, letter) => mail.sendLetter(to, letter),
+      setPeers: (named) => {
+        mail.setPeers(named);
+        void announcer.review();
+      },
+    },
     port: links.port,
-    announcer: new Announcer({ clusterId, release, register: answering.own, ask: askToJoin, others, sleep }),
+    announcer,
     begin: (opened) => {
       core = opened;
       mail.open(opened);

@@ -2,7 +2,8 @@
  * Check 11: each name of the catalog behaves like one register. Creates, deletes, transactions, reads of the latest, and
  * every answer that a name means nothing, fit one order; so a delete by the id of another instance deletes nothing.
  *
- * Other reads go by what the node has: a delete that is decided and not yet acknowledged may be ahead of them. But after
+ * Other reads go by what the node has: a delete that is decided and not yet acknowledged may be ahead of them, and who is
+ * told meanwhile that the name means nothing may be ahead of those who are still answered from the instance. But after
  * an acknowledged delete, the answer that nothing was there to delete, or the acknowledged creation of the next instance,
  * nobody is answered from the old one, whichever node he asks; and what he has subscribed to ends.
  */
@@ -23,11 +24,29 @@ export const catalogIsLinearizable: Check = ({ history, finals }) => {
   );
   const names = new Set([...operations.flatMap(nameOf), ...finals.map(({ name }) => name)]);
   return [...names].flatMap((name) => {
-    const steps = operations.flatMap((operation) => stepOf(operation, name, known) ?? []);
+    const isDeciding = deletionsOf(history, name);
+    const judged = operations.filter((each) => !(isReading(each) && isAbsent(each.outcome) && isDeciding(each)));
+    const steps = judged.flatMap((operation) => stepOf(operation, name, known) ?? []);
     const verdict = linearize(steps, ABSENT);
     return typeof verdict === 'string' ? [] : [`no order of what happened to ${name} explains ${verdict.stuckAt}`];
   });
 };
+
+/** A deletion whose client has given up is past after so long: by then it is applied, and every lease from before is over. */
+const PAST_US = 20_000_000;
+
+/** Whether a deletion of the name, or perhaps several, had begun when the operation ended, and had not ended when it began. */
+function deletionsOf(history: History, name: string): (operation: AnyOperation) => boolean {
+  const spans = history
+    .of('delete')
+    .filter(({ request }) => request.name === name)
+    .map(({ invokedUs, returnedUs }) => ({ fromUs: invokedUs, toUs: Math.min(returnedUs, invokedUs + PAST_US) }));
+  return ({ invokedUs, returnedUs }) => spans.some(({ fromUs, toUs }) => fromUs < returnedUs && toUs > invokedUs);
+}
+
+function isReading({ kind }: AnyOperation): boolean {
+  return kind !== 'create' && kind !== 'delete';
+}
 
 /** What is on its way to a subscriber may still arrive, from a process that stood still, too. */
 const ON_ITS_WAY_US = 10_000_000;
@@ -137,6 +156,8 @@ function applyDelete(
 ): Apply | undefined {
   if (outcome.kind === 'ok') {
     const { databaseId } = outcome.value as Calls['delete']['value'];
+    // Whoever names an instance has that one deleted, or none.
+    if (databaseId !== undefined && wanted !== undefined && databaseId !== wanted) return () => undefined;
     if (databaseId !== undefined) return (state) => (is(state, databaseId, known) ? ABSENT : undefined);
     return (state) => (state === wanted ? undefined : state);
   }

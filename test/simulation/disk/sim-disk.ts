@@ -21,6 +21,8 @@ export interface Armed {
   readonly mishap: Mishap;
   /** Only calls of these kinds count; absent: all. */
   readonly kinds?: readonly StepKind[];
+  /** Calls count once one of this kind has gone well; absent: at once. */
+  readonly since?: StepKind;
   /** Only calls on files whose name contains this count; absent: all. */
   readonly path?: string;
   /** The calls that go well before. */
@@ -41,7 +43,7 @@ export class SimDisk implements Disk {
   readonly #names = new FileNames<Inode>();
   #world: DiskWorld | undefined;
   readonly #random: Rng;
-  #armed: { readonly plan: Armed; left: number } | undefined;
+  #armed: { readonly plan: Armed; left: number; hasBegun: boolean } | undefined;
   /** How much slower than usual the disk is. */
   slowness = 1;
   /** Bytes that fit on the disk beside what is in use by others. */
@@ -82,7 +84,7 @@ export class SimDisk implements Disk {
   }
 
   arm(plan: Armed | undefined): void {
-    this.#armed = plan === undefined ? undefined : { plan, left: plan.after };
+    this.#armed = plan && { plan, left: plan.after, hasBegun: plan.since === undefined };
   }
 
   /** How long a write and its sync take now. */
@@ -212,6 +214,10 @@ export class SimDisk implements Disk {
   #step(kind: StepKind, path: string): Mishap | undefined {
     if (this.#isCut) throw fileError('EIO', path);
     const armed = this.#armed;
+    if (armed?.hasBegun === false) {
+      armed.hasBegun = armed.plan.since === kind;
+      return undefined;
+    }
     if (armed === undefined || armed.plan.kinds?.includes(kind) === false) return undefined;
     if (armed.plan.path !== undefined && !path.includes(armed.plan.path)) return undefined;
     armed.left -= 1;

@@ -48,6 +48,7 @@ export class SimStore {
   /** Whether there is room for a write. */
   hasRoom: () => boolean = () => true;
   #failAfter: number | undefined;
+  #strike: { left: number; readonly strike: () => void } | undefined;
   #isBroken = false;
   #errors = 0;
   byteLength = 0;
@@ -69,6 +70,11 @@ export class SimStore {
   /** The write after so many others fails. */
   failAfter(writes: number | undefined): void {
     this.#failAfter = writes;
+  }
+
+  /** Calls `strike` when so many more writes, of this process or of the next, are there; undefined: never. */
+  strikeAfter(writes: number, strike: (() => void) | undefined): void {
+    this.#strike = strike && { left: writes, strike };
   }
 
   /** A process has ended; the next one opens the store anew. */
@@ -148,6 +154,16 @@ export class SimStore {
     put(this.#visible, operations);
     this.#writes.push({ operations, isDurable });
     for (const operation of operations) if (operation.kind === 'put') this.byteLength += operation.value.length;
+    this.#countDown();
+  }
+
+  #countDown(): void {
+    const due = this.#strike;
+    if (due === undefined) return;
+    due.left -= 1;
+    if (due.left >= 0) return;
+    this.#strike = undefined;
+    due.strike();
   }
 
   /** What fails may still be there after the next start. */

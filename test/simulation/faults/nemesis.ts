@@ -19,6 +19,9 @@ export interface NemesisParts {
   readonly onBug: (failure: unknown) => void;
 }
 
+/** Shorter than most batches take, and as long as an answer does. */
+const LOOK_US = 500;
+
 export class Nemesis {
   readonly #parts: NemesisParts;
   readonly #trapper: Trapper;
@@ -31,11 +34,14 @@ export class Nemesis {
     this.#operator = new Operator(parts);
   }
 
-  /** How many of the faults took place is in the trace; a node that is down has little to lose. */
+  /**
+   * Their times count from now on. How many of the faults took place is in the trace; a node that is down has little to
+   * lose.
+   */
   schedule(faults: readonly Fault[]): void {
     const { simulator } = this.#parts;
     for (const fault of faults) {
-      simulator.after(fault.atUs - simulator.nowUs, `fault ${fault.number}`, () => {
+      simulator.after(fault.atUs, `fault ${fault.number}`, () => {
         if (this.#isOver) return;
         const { nodes } = this.#parts;
         const node = nodes[fault.node] ?? nodes[0];
@@ -46,6 +52,11 @@ export class Nemesis {
         this.#do(fault.action, node);
       });
     }
+  }
+
+  /** Whether nodes are still taken from one release to the next, which is seen through. */
+  get isUpgrading(): boolean {
+    return this.#operator.isUpgrading;
   }
 
   /** No fault any more, and everything that was broken is whole again. */
@@ -59,6 +70,7 @@ export class Nemesis {
     for (const node of nodes) {
       node.disk.arm(undefined);
       node.store.failAfter(undefined);
+      node.store.strikeAfter(0, undefined);
       node.limitDisk(undefined);
       slow(node, 1);
       if (node.disk.isDamaged || node.store.isDamaged) this.#repair(node);
@@ -72,6 +84,8 @@ export class Nemesis {
       case 'cut':
         node.endsWith(action.ending);
         return node.disk.arm(action.armed);
+      case 'again':
+        return this.#fellAgain(action, node);
       case 'disk-error':
         return node.disk.arm(action.armed);
       case 'store-error':
@@ -82,6 +96,8 @@ export class Nemesis {
       case 'slow':
         slow(node, action.times);
         return this.#later(action.durationUs, 'fast again', () => slow(node, 1));
+      case 'stall':
+        return this.#stall(action, node);
       case 'pause':
         return pause(node, action.thread, action.durationUs);
       case 'clock':
@@ -101,7 +117,9 @@ export class Nemesis {
         return this.#trapper.set(action);
       case 'rolling':
       case 'leave':
+      case 'replace':
       case 'wipe':
+      case 'upgrade':
         return this.#operator.do(action, node);
     }
   }
@@ -158,6 +176,26 @@ export class Nemesis {
     this.#later(durationUs, 'repair', () => this.#repair(node));
   }
 
+  /** The power comes back, and goes again when the next process has written a little. */
+  #fellAgain(
+    { shares: [first, second], afterWrites }: Extract<FaultAction, { readonly kind: 'again' }>,
+    node: SimNode,
+  ): void {
+    node.crash({ kind: 'power', share: first });
+    node.store.strikeAfter(afterWrites, () => {
+      this.#later(0, 'power fails again', () => node.crash({ kind: 'power', share: second }));
+    });
+  }
+
+  #stall({ times, durationUs, ending }: Extract<FaultAction, { readonly kind: 'stall' }>, node: SimNode): void {
+    node.disk.slowness = times;
+    this.#later(durationUs, 'stall ends', () => {
+      if (ending === undefined) node.drain();
+      else node.crash(ending);
+      node.disk.slowness = 1;
+    });
+  }
+
   /** A write of the log is lost. The power goes soon afterwards: behind a later batch a gap would show by itself. */
   #lose(node: SimNode, untilUs: number): void {
     const { simulator } = this.#parts;
@@ -167,7 +205,7 @@ export class Nemesis {
         simulator.note('a write was lost');
         // The store loses what it knew of that write, so that only the log itself can tell.
         node.crash({ kind: 'power', share: 0 });
-      } else if (simulator.nowUs < untilUs) this.#later(1000, 'look for lost', look);
+      } else if (simulator.nowUs < untilUs) this.#later(LOOK_US, 'look for lost', look);
     };
     look();
   }

@@ -1,13 +1,15 @@
 /**
  * Somebody who runs the cluster while it is disturbed: restarts its nodes one after the other, has a node leave and come
- * back, and replaces one whose volume was lost. What was begun is seen through after the faults are over.
+ * back, replaces one whose volume was lost, and upgrades all to the next release. What was begun is seen through after the
+ * faults are over.
  */
 import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf } from '#base';
-import type { NodeOrder } from '#cluster';
 import { members } from '#raft';
+import type { Release } from '../../support/cluster/replica-world.ts';
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
-import type { NodeProcess, OrderAnswered } from '../node/process.ts';
+import type { NodeProcess, OperatorOrder, OrderAnswered } from '../node/process.ts';
+import { NEXT_RELEASE, THIS_RELEASE } from '../node/releases.ts';
 import type { SimNode } from '../node/sim-node.ts';
 
 export type OperatorAction =
@@ -15,8 +17,17 @@ export type OperatorAction =
   | { readonly kind: 'rolling' }
   /** The node leaves the cluster; it is taken back after so long, if it has not gone by then. */
   | { readonly kind: 'leave'; readonly stayUs: number }
-  /** The node comes back with an empty volume: as a new one, and the old one is to leave. */
-  | { readonly kind: 'wipe' };
+  /** The same, if another one is there to take its place: the one so many places behind it, or any. */
+  | { readonly kind: 'replace'; readonly stayUs: number; readonly by: number | undefined }
+  /** The node comes back with an empty volume: as a new one, which is to take the place of the old one, or any may. */
+  | { readonly kind: 'wipe'; readonly isSucceeded: boolean }
+  /**
+   * Every node in turn is started with the next release, the first perhaps once more with this one in between; somebody
+   * tries too early to end that, and then in time.
+   */
+  | { readonly kind: 'upgrade'; readonly turnsBack: boolean };
+
+type Leave = Extract<OperatorAction, { readonly kind: 'leave' | 'replace' }>;
 
 interface OperatorParts {
   readonly simulator: Simulator;
@@ -30,18 +41,37 @@ const ANSWER_US_MAX = 6 * SECOND_US;
 const RESTART_US_MAX = 10 * SECOND_US;
 
 export function drawOperatorAction(random: Rng): OperatorAction {
-  const kind = random.pick<OperatorAction['kind']>(['rolling', 'leave', 'wipe']);
-  return kind === 'leave' ? { kind, stayUs: random.between(1, 20) * SECOND_US } : { kind };
+  const kind = random.pick<OperatorAction['kind']>(['rolling', 'leave', 'replace', 'wipe', 'upgrade', 'upgrade']);
+  const stayUs = random.between(1, 20) * SECOND_US;
+  switch (kind) {
+    case 'rolling':
+      return { kind };
+    case 'leave':
+      return { kind, stayUs };
+    case 'replace':
+      return { kind, stayUs, by: random.chance(0.5) ? undefined : random.between(1, 4) };
+    case 'wipe':
+      return { kind, isSucceeded: random.chance(0.5) };
+    case 'upgrade':
+      return { kind, turnsBack: random.chance(0.5) };
+  }
 }
 
 export class Operator {
   readonly #parts: OperatorParts;
   /** A second one might be lost with the last copy of something. */
   #hasWiped = false;
+  #hasUpgraded = false;
+  #isUpgrading = false;
   #isOver = false;
 
   constructor(parts: OperatorParts) {
     this.#parts = parts;
+  }
+
+  /** Whether the cluster is on its way from one release to the next. */
+  get isUpgrading(): boolean {
+    return this.#isUpgrading;
   }
 
   /** Begins nothing more, and takes back whoever is leaving. */
@@ -50,8 +80,21 @@ export class Operator {
   }
 
   do(action: OperatorAction, node: SimNode): void {
-    const work = { rolling: () => this.#roll(), leave: () => this.#leave(action, node), wipe: () => this.#wipe(node) };
-    work[action.kind]().catch((failure: unknown) => this.#parts.onBug(failure));
+    this.#work(action, node).catch((failure: unknown) => this.#parts.onBug(failure));
+  }
+
+  async #work(action: OperatorAction, node: SimNode): Promise<void> {
+    switch (action.kind) {
+      case 'rolling':
+        return this.#roll();
+      case 'leave':
+      case 'replace':
+        return this.#leave(action, node);
+      case 'wipe':
+        return this.#wipe(action, node);
+      case 'upgrade':
+        return this.#upgrade(action);
+    }
   }
 
   async #roll(): Promise<void> {
@@ -65,11 +108,11 @@ export class Operator {
     }
   }
 
-  async #leave(action: OperatorAction, node: SimNode): Promise<void> {
+  async #leave(action: Leave, node: SimNode): Promise<void> {
     const id = node.process?.node?.identity.node;
-    if (id === undefined || action.kind !== 'leave') return;
+    if (id === undefined) return;
     node.leaves();
-    if (!(await this.#see({ kind: 'decommission', node: id }, () => this.#isOver))) return;
+    if (!(await this.#see(this.#leaving(action, node, id), () => this.#isOver))) return;
     const untilUs = this.#parts.simulator.nowUs + action.stayUs;
     for (let isBack = false; !isBack && !this.#isRemoved(id); ) {
       if (this.#isOver || this.#parts.simulator.nowUs >= untilUs) {
@@ -80,12 +123,53 @@ export class Operator {
     if (this.#isRemoved(id)) this.#empty(node);
   }
 
-  async #wipe(node: SimNode): Promise<void> {
+  #leaving(action: Leave, node: SimNode, id: NodeId): OperatorOrder {
+    if (action.kind === 'leave') return { kind: 'decommission', node: id };
+    const { nodes } = this.#parts;
+    const next = action.by === undefined ? undefined : nodes[(nodes.indexOf(node) + action.by) % nodes.length];
+    return { kind: 'replace', node: id, by: next?.process?.node?.identity.node };
+  }
+
+  async #wipe({ isSucceeded }: Extract<OperatorAction, { readonly kind: 'wipe' }>, node: SimNode): Promise<void> {
     const id = node.process?.node?.identity.node;
     if (id === undefined || this.#hasWiped || !this.#canLose(id)) return;
     this.#hasWiped = true;
     this.#empty(node);
-    await this.#see({ kind: 'decommission', node: id }, () => false, true);
+    const by = isSucceeded ? await this.#joined(node) : undefined;
+    const order: OperatorOrder = isSucceeded ? { kind: 'replace', node: id, by } : { kind: 'decommission', node: id };
+    await this.#see(order, () => false, true);
+  }
+
+  /** Who the node is, once it serves. */
+  async #joined(node: SimNode): Promise<NodeId | undefined> {
+    while (node.process === undefined) await this.#sleep();
+    return node.process.node?.identity.node;
+  }
+
+  async #upgrade({ turnsBack }: Extract<OperatorAction, { readonly kind: 'upgrade' }>): Promise<void> {
+    const { nodes } = this.#parts;
+    if (this.#hasUpgraded) return;
+    this.#hasUpgraded = true;
+    this.#isUpgrading = true;
+    for (const [place, node] of nodes.entries()) {
+      await this.#restartAs(node, NEXT_RELEASE);
+      if (turnsBack && place === 0) {
+        await this.#restartAs(node, THIS_RELEASE);
+        await this.#restartAs(node, NEXT_RELEASE);
+      }
+      if (place === 0) await this.#order({ kind: 'finalize' });
+    }
+    await this.#see({ kind: 'finalize' }, () => false, true);
+    this.#isUpgrading = false;
+  }
+
+  async #restartAs(node: SimNode, release: Release): Promise<void> {
+    const { simulator } = this.#parts;
+    node.runs(release);
+    const limitUs = simulator.nowUs + RESTART_US_MAX;
+    do await this.#sleep();
+    while (!(node.isServing && node.running?.release === release) && simulator.nowUs < limitUs);
+    if (node.running !== undefined && node.running.release !== release) node.crash({ kind: 'process' });
   }
 
   #empty(node: SimNode): void {
@@ -93,19 +177,17 @@ export class Operator {
   }
 
   /** Repeats an order until it is carried out; false when it is refused for good, or it is of no use any more. */
-  async #see(order: NodeOrder, isPointless: () => boolean, insists = false): Promise<boolean> {
+  async #see(order: OperatorOrder, isPointless: () => boolean, insists = false): Promise<boolean> {
     const { simulator } = this.#parts;
+    const what = order.kind === 'finalize' ? order.kind : `${order.kind} ${order.node}`;
     for (let answer = await this.#order(order); ; answer = await this.#order(order)) {
-      if (answer?.kind === 'done') {
-        simulator.note(`operator: ${order.kind} ${order.node} is done`);
+      if (answer?.kind === 'done' || answer?.kind === 'finalized') {
+        simulator.note(`operator: ${what} is done`);
         return true;
       }
       if (answer?.kind === 'faulty') {
         const { reason } = answer;
-        simulator.note(
-          `operator: ${order.kind} ${order.node} is refused`,
-          () => `operator: ${order.kind} ${order.node} is refused: ${reason}`,
-        );
+        simulator.note(`operator: ${what} is refused`, () => `operator: ${what} is refused: ${reason}`);
         if (!insists) return false;
       }
       if (isPointless()) return false;
@@ -114,15 +196,15 @@ export class Operator {
   }
 
   /** What the node that leads the catalog says; undefined when nobody does. */
-  async #order(order: NodeOrder): Promise<OrderAnswered | undefined> {
+  async #order(order: OperatorOrder): Promise<OrderAnswered | undefined> {
     for (const { process } of this.#parts.nodes) {
       const answer = process === undefined ? undefined : await this.#ask(process, order);
-      if (answer?.kind === 'done' || answer?.kind === 'faulty') return answer;
+      if (answer?.kind === 'done' || answer?.kind === 'finalized' || answer?.kind === 'faulty') return answer;
     }
     return undefined;
   }
 
-  async #ask(process: NodeProcess, order: NodeOrder): Promise<OrderAnswered | undefined> {
+  async #ask(process: NodeProcess, order: OperatorOrder): Promise<OrderAnswered | undefined> {
     return new Promise((resolve) => {
       process.order(order, resolve);
       this.#parts.simulator.after(ANSWER_US_MAX, 'operator waits no longer', () => resolve(undefined));

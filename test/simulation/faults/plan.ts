@@ -22,12 +22,20 @@ export const FAULT_KINDS = [
   'one-way',
   'drain',
   'rot',
+  'birth',
+  'again',
 ] as const;
 
 /** Only where there are several nodes. */
 export const CLUSTER_FAULT_KINDS = ['partition', 'peer-network', 'move'] as const;
 
-export type FaultKind = (typeof FAULT_KINDS)[number] | (typeof CLUSTER_FAULT_KINDS)[number];
+/** Only where one node has nothing else: they hit what a restart must get right. */
+export const AIMED_FAULT_KINDS = ['rot', 'birth', 'again', 'stall', 'decay', 'loss'] as const;
+
+export type FaultKind =
+  | (typeof FAULT_KINDS)[number]
+  | (typeof CLUSTER_FAULT_KINDS)[number]
+  | (typeof AIMED_FAULT_KINDS)[number];
 
 export type FaultAction =
   /** The process or the machine ends, between two events. */
@@ -37,9 +45,13 @@ export type FaultAction =
   /** A call of the disk fails, or is cut short. */
   | { readonly kind: 'disk-error'; readonly armed: Armed }
   | { readonly kind: 'store-error'; readonly afterWrites: number }
+  /** The power fails twice, leaving these shares; the second time when the next process has written a little. */
+  | { readonly kind: 'again'; readonly shares: readonly [number, number]; readonly afterWrites: number }
   /** Somebody else fills the disk. */
   | { readonly kind: 'full'; readonly freeBytes: number; readonly durationUs: number }
   | { readonly kind: 'slow'; readonly times: number; readonly durationUs: number }
+  /** The disk of the log alone is so much slower; then the process or the machine ends, or the process drains. */
+  | { readonly kind: 'stall'; readonly times: number; readonly durationUs: number; readonly ending: Ending | undefined }
   | { readonly kind: 'pause'; readonly thread: 'front' | 'core' | 'log' | 'all'; readonly durationUs: number }
   | { readonly kind: 'clock'; readonly byMs: number }
   | { readonly kind: 'network'; readonly conditions: NetworkConditions; readonly durationUs: number }
@@ -99,14 +111,19 @@ export function drawFaults(random: Rng, ranges: FaultRanges): readonly Fault[] {
   return faults;
 }
 
+interface TrapRanges extends Pick<FaultRanges, 'safetyUs'> {
+  readonly trapUsMean: number;
+  /** Names come and go: traps close on the catalog. */
+  readonly isRestless: boolean;
+  /** The number of the first. */
+  readonly first: number;
+}
+
 /** Traps have a stream and numbers of their own: they follow the other faults, so that these stay what they were. */
-export function drawTraps(
-  random: Rng,
-  { trapUsMean, safetyUs, first }: { readonly trapUsMean: number; readonly safetyUs: number; readonly first: number },
-): readonly Fault[] {
+export function drawTraps(random: Rng, { trapUsMean, safetyUs, isRestless, first }: TrapRanges): readonly Fault[] {
   const faults: Fault[] = [];
   for (let atUs = random.exponential(trapUsMean); atUs < safetyUs; atUs += random.exponential(trapUsMean)) {
-    const action = drawTrap(random.split(`trap ${faults.length}`));
+    const action = drawTrap(random.split(`trap ${faults.length}`), isRestless);
     faults.push({ number: first + faults.length, atUs: Math.round(atUs), node: 0, action });
   }
   return faults;
@@ -132,6 +149,15 @@ function drawAction(kind: FaultKind, random: Rng, { durationMsMax, nodeCount }: 
       return { kind, ending: drawEnding(random) };
     case 'cut':
       return { kind, ending: drawEnding(random), armed: drawArmed('cut', random) };
+    case 'birth':
+      // Between the naming of a segment and what is written to it next.
+      return {
+        kind: 'cut',
+        ending: drawPower(random),
+        armed: { mishap: 'cut', since: 'rename', after: random.between(0, 2) },
+      };
+    case 'again':
+      return { kind, shares: [drawPower(random).share, drawPower(random).share], afterWrites: random.between(0, 8) };
     case 'disk-error':
       return { kind, armed: drawArmed(random.chance(0.3) ? 'short' : 'error', random) };
     case 'store-error':
@@ -140,6 +166,13 @@ function drawAction(kind: FaultKind, random: Rng, { durationMsMax, nodeCount }: 
       return { kind, freeBytes: random.between(0, 300) * 1024, durationUs };
     case 'slow':
       return { kind, times: random.pick([10, 100, 1000]), durationUs };
+    case 'stall':
+      return {
+        kind,
+        times: random.pick([100, 300, 1000]),
+        durationUs,
+        ending: random.chance(0.3) ? undefined : drawEnding(random),
+      };
     case 'pause': {
       const thread = random.pick<'front' | 'core' | 'log' | 'all'>(['front', 'core', 'log', 'all']);
       return { kind, thread, durationUs: random.chance(0.1) ? 5_000_000 : random.between(1, 1000) * 1000 };
@@ -158,6 +191,11 @@ function drawAction(kind: FaultKind, random: Rng, { durationMsMax, nodeCount }: 
       return { kind, conditions: drawPeerConditions(random), durationUs };
     case 'move':
       return { kind, database: random.between(0, 9), nodes: drawHolders(random, nodeCount) };
+    case 'decay':
+      // In what the log alone has by then.
+      return { kind: 'rot', where: 'log', ending: { kind: 'power', share: 0 }, durationUs: durationUs + 500_000 };
+    case 'loss':
+      return { kind: 'rot', where: 'lost', ending: undefined, durationUs: durationUs + 500_000 };
     case 'rot': {
       const where = random.pick<RotPlace>(['log', 'log', 'guard', 'store', 'misdirected', 'lost']);
       return {
@@ -168,6 +206,11 @@ function drawAction(kind: FaultKind, random: Rng, { durationMsMax, nodeCount }: 
       };
     }
   }
+}
+
+/** Some of what was not synced survives, and some does not. */
+function drawPower(random: Rng): Extract<Ending, { readonly kind: 'power' }> {
+  return { kind: 'power', share: random.pick([0.3, 0.5, 0.7]) };
 }
 
 function drawEnding(random: Rng): Ending {

@@ -6,13 +6,15 @@
 import type { Rng } from '../engine/random.ts';
 import type { NodeSettings } from '../node/sim-node.ts';
 import type { ClientHabits, Deed } from '../workload/client.ts';
-import { CLUSTER_FAULT_KINDS, FAULT_KINDS, type FaultKind, type FaultRanges } from './plan.ts';
+import { AIMED_FAULT_KINDS, CLUSTER_FAULT_KINDS, FAULT_KINDS, type FaultKind, type FaultRanges } from './plan.ts';
 
 export interface Swarm extends FaultRanges {
   readonly clientCount: number;
   readonly followerCount: number;
   readonly habits: ClientHabits;
   readonly node: NodeSettings;
+  /** Whether names come and go all the time. */
+  readonly isRestless: boolean;
   /** What is special about a cluster of several nodes. */
   readonly cluster: ClusterSwarm | undefined;
   /** Operations of clients, at most. */
@@ -37,6 +39,16 @@ const USUAL: Readonly<Record<Deed, number>> = {
   delete: 0.5,
 };
 
+const RESTLESS: Readonly<Record<Deed, number>> = {
+  ...USUAL,
+  transact: 20,
+  repeat: 2,
+  describe: 30,
+  list: 3,
+  create: 10,
+  delete: 12,
+};
+
 export function drawSwarm(random: Rng): Swarm {
   const names = ['alpha', 'beta', 'gamma'].slice(0, random.between(1, 3));
   const [first = 'alpha', ...others] = names;
@@ -55,6 +67,7 @@ export function drawSwarm(random: Rng): Swarm {
     faultKinds: FAULT_KINDS.filter((kind) => random.chance(kind === 'rot' ? 0.2 : 0.5)),
     durationMsMax: 1500,
     nodeCount: 1,
+    isRestless: false,
     cluster: undefined,
   };
 }
@@ -93,16 +106,32 @@ export function asCluster(swarm: Swarm, nodeCount: number, random: Rng): Swarm {
   return { ...made, node: { ...made.node, limits, checksSteps } };
 }
 
-/** The same cluster with traps one after the other and no other faults, and clients that leave it little rest. */
-export function asAimed(swarm: Swarm): Swarm {
+/**
+ * The same cluster with traps one after the other and no other faults, and clients that leave it little rest; the same
+ * node with one of the faults that hit what only a restart reads, again and again.
+ */
+export function asAimed(swarm: Swarm, random: Rng): Swarm {
   const { cluster, habits } = swarm;
-  if (cluster === undefined) return swarm;
+  if (cluster === undefined) {
+    const thinkUsMean = random.pick([5000, 40_000]);
+    return {
+      ...swarm,
+      faultKinds: [random.pick(AIMED_FAULT_KINDS)],
+      faultUsMean: SECOND_US,
+      habits: { ...habits, thinkUsMean },
+    };
+  }
   return {
     ...swarm,
     faultKinds: [],
     habits: { ...habits, thinkUsMean: 50_000 },
     cluster: { ...cluster, copies: 3, startsFormed: true, lateUs: 0, trapUsMean: 3 * SECOND_US },
   };
+}
+
+/** The same world with clients that create and delete more than they write, and then ask who is there. */
+export function asRestless(swarm: Swarm): Swarm {
+  return { ...swarm, isRestless: true, habits: { ...swarm.habits, weights: RESTLESS } };
 }
 
 export interface ClusterSwarm {

@@ -9,8 +9,8 @@ import type { SimNode } from '../node/sim-node.ts';
 import type { PeerExchange } from '../peers/exchange.ts';
 import type { Heard, Overhear } from './overhear.ts';
 
-/** A vote, an acknowledgement of entries, a commit index, the first entries of a term. */
-export type Word = 'vote' | 'ack' | 'commit' | 'lead';
+/** A vote, an acknowledgement of entries, a commit index, entries, the first of a term. */
+export type Word = 'vote' | 'ack' | 'commit' | 'entries' | 'lead';
 
 /**
  * What becomes of a node: nothing; it loses its power and whatever is not synced; no other node hears it, nor it them; the
@@ -35,8 +35,9 @@ export interface Trap {
   readonly turn: number;
   /** Whether their processes are other ones when they come back. */
   readonly restarts: boolean;
-  /** How much slower the disks of followers are meanwhile. */
+  /** How much slower the disks of followers are meanwhile, and how long messages take, on average. */
   readonly slowness: number;
+  readonly latencyUs: number;
   readonly speaker: Blow;
   readonly hearer: Blow;
   /** How long it waits, and how long whoever is alone stays so. */
@@ -51,12 +52,13 @@ interface TrapperParts {
   readonly overhear: Overhear;
 }
 
-interface Aim extends Pick<Trap, 'word' | 'apart' | 'restarts' | 'speaker' | 'hearer'> {
-  readonly slowness: number;
-}
+type Aim = Pick<Trap, 'word' | 'apart' | 'restarts' | 'speaker' | 'hearer' | 'slowness'> &
+  Partial<Pick<Trap, 'group' | 'latencyUs'>>;
 
 const MILLISECOND_US = 1000;
 const WAKE_US = 100 * MILLISECOND_US;
+/** Several of these take as long as an election window. */
+const CROSSING_US = 300 * MILLISECOND_US;
 const NONE: Blow = { kind: 'none', delayUs: 0 };
 const POWER: Blow = { kind: 'power', delayUs: 0 };
 const ALONE: Blow = { kind: 'alone', delayUs: 0 };
@@ -79,13 +81,24 @@ const AIMS: readonly [Aim, ...Aim[]] = [
   { word: 'commit', apart: 'nobody', restarts: false, speaker: ALONE, hearer: NONE, slowness: 300 },
   // A leader that has just begun, and then another one.
   { word: 'lead', apart: 'leader', restarts: false, speaker: ALONE, hearer: NONE, slowness: 30 },
+  // Candidates of one term, whose requests cross.
+  { word: 'lead', apart: 'leader', restarts: false, speaker: NONE, hearer: NONE, slowness: 1, latencyUs: CROSSING_US },
+];
+/** Of the names: somebody does not hear that one is there, or gone, and goes on answering. */
+const NAME_AIMS: readonly [Aim, ...Aim[]] = [
+  { group: 0, word: 'entries', apart: 'nobody', restarts: false, speaker: NONE, hearer: ALONE, slowness: 1 },
+  { group: 0, word: 'commit', apart: 'nobody', restarts: false, speaker: NONE, hearer: ALONE, slowness: 1 },
+  { group: 0, word: 'entries', apart: 'nobody', restarts: false, speaker: ALONE_AFTER, hearer: NONE, slowness: 1 },
 ];
 
-export function drawTrap(random: Rng): Trap {
-  const aim = random.chance(0.7) ? random.pick(AIMS) : drawAim(random);
+/** `isOfNames`: mostly one that closes on the catalog. */
+export function drawTrap(random: Rng, isOfNames = false): Trap {
+  const aims = isOfNames ? NAME_AIMS : AIMS;
+  const aim = random.chance(0.7) ? random.pick(aims) : drawAim(random);
   return {
     kind: 'trap',
     group: random.between(0, 5),
+    latencyUs: 0,
     ...aim,
     skip: random.chance(0.5) ? 0 : random.between(1, 12),
     turn: random.between(0, 4),
@@ -100,7 +113,7 @@ function drawAim(random: Rng): Aim {
     delayUs: random.pick([0, 500, 3 * MILLISECOND_US, 20 * MILLISECOND_US]),
   });
   return {
-    word: random.pick<Word>(['vote', 'ack', 'commit', 'lead']),
+    word: random.pick<Word>(['vote', 'ack', 'commit', 'entries', 'lead']),
     apart: random.pick<Trap['apart']>(['nobody', 'leader', 'followers']),
     restarts: random.chance(0.5),
     speaker: blow(),
@@ -123,7 +136,7 @@ export class Trapper {
   }
 
   set(trap: Trap): void {
-    const { overhear, nodes } = this.#parts;
+    const { overhear, nodes, exchange } = this.#parts;
     const { groups } = overhear;
     const group = groups[trap.group % Math.max(1, groups.length)];
     const leader = group === undefined ? undefined : overhear.leaderOf(group);
@@ -135,9 +148,11 @@ export class Trapper {
     const restarted = nodes.filter(({ name }) => trap.restarts && apart.includes(name));
     const slowed = nodes.filter(({ name }) => name !== leader && trap.slowness > 1);
     for (const node of slowed) slow(node, trap.slowness);
+    exchange.delayUs += trap.latencyUs;
     const release = (): void => {
       for (const open of opens) open();
       for (const node of slowed) slow(node, 1);
+      exchange.delayUs = Math.max(0, exchange.delayUs - trap.latencyUs);
       for (const node of restarted) node.crash({ kind: 'process' });
     };
     this.#wait(trap, group, release);
@@ -152,7 +167,7 @@ export class Trapper {
       stop();
     };
     const stop = overhear.listen((heard) => {
-      if (isDone || heard.message.group !== group || wordOf(heard) !== trap.word) return;
+      if (isDone || heard.message.group !== group || !isWord(trap.word, heard)) return;
       left -= 1;
       if (left >= 0) return;
       end();
@@ -205,13 +220,21 @@ export class Trapper {
   }
 }
 
-function wordOf({ message }: Heard): Word | undefined {
+function isWord(word: Word, { message }: Heard): boolean {
   const { kind, isGranted, entries, previous, term } = message;
-  if (kind === 'vote-reply') return isGranted ? 'vote' : undefined;
-  if (kind === 'append-ack') return 'ack';
-  if (kind === 'commit') return 'commit';
   const [first] = entries;
-  return first?.term === term && previous !== undefined && previous.term < term ? 'lead' : undefined;
+  switch (word) {
+    case 'vote':
+      return kind === 'vote-reply' && isGranted;
+    case 'ack':
+      return kind === 'append-ack';
+    case 'commit':
+      return kind === 'commit';
+    case 'entries':
+      return first !== undefined;
+    case 'lead':
+      return first?.term === term && previous !== undefined && previous.term < term;
+  }
 }
 
 function turned(hosts: readonly string[], turn: number): readonly string[] {

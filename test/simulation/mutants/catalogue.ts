@@ -1,27 +1,8 @@
 /**
- * Small ways to break the node, each of which the simulation must notice. As data: which file, which text of it (exactly
- * once), what instead, and what that breaks. `anchor` names a real bug of the same kind elsewhere.
+ * Small ways to break the node, each of which the simulation must notice. What takes several nodes to show is in
+ * cluster-catalogue.ts, what breaks nothing in equivalents.ts.
  */
-
-export interface Edit {
-  readonly file: string;
-  readonly find: string;
-  readonly replace: string;
-}
-
-export interface Mutant extends Edit {
-  readonly name: string;
-  readonly breaks: string;
-  /** What has to be broken as well, because either of two places keeps the promise. */
-  readonly and?: Edit;
-  readonly anchor?: string;
-  /** How many nodes it takes; one when it is not said. */
-  readonly nodes?: number;
-  /** Whether traps do better than the faults of the seeds. */
-  readonly aimed?: boolean;
-  /** Seeds that have the rare faults that it takes; they are tried first. */
-  readonly first?: readonly number[];
-}
+import type { Mutant } from './mutant.ts';
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -51,6 +32,14 @@ export const MUTANTS: readonly Mutant[] = [
     anchor: 'fsyncgate',
   },
   {
+    name: 'full-disk-ignored',
+    file: 'src/storage/wal.ts',
+    find: '      file.write(batch.bytes, this.#end.offset);\n      file.sync();',
+    replace:
+      '      try {\n        file.write(batch.bytes, this.#end.offset);\n      } catch {\n        // Goes on.\n      }\n      file.sync();',
+    breaks: 'a batch that was cut short is reported as durable',
+  },
+  {
     name: 'last-batch-not-written-again',
     file: 'src/storage/wal-recovery.ts',
     find: '    if (isLast) settle(file, bytes, { lastFrom, end: last.offset });',
@@ -63,6 +52,8 @@ export const MUTANTS: readonly Mutant[] = [
     find: '    file.write(summary.bytes, SECTOR_BYTES);\n    file.sync();',
     replace: '    file.write(summary.bytes, SECTOR_BYTES);',
     breaks: 'a segment has its name before its header is on disk',
+    aimed: true,
+    first: [30],
   },
   {
     name: 'segment-name-not-synced',
@@ -77,7 +68,8 @@ export const MUTANTS: readonly Mutant[] = [
     find: '  if (context.isLast && last.seq < context.syncedThrough) {',
     replace: '  if (context.isLast && last.seq < context.syncedThrough && last.seq < 0) {',
     breaks: 'a log that lost acknowledged batches whole passes for a shorter one',
-    first: [184, 464, 489, 589, 724],
+    aimed: true,
+    first: [58],
   },
   {
     name: 'record-checksum-ignored',
@@ -87,7 +79,8 @@ export const MUTANTS: readonly Mutant[] = [
       '  return view.getUint32(at + RECORD_OFFSET.crc, true) === checksum(bytes, at + RECORD_OFFSET.chain, end) || true;',
     breaks: 'a flipped bit in an entry is taken for what was written',
     anchor: 'NATS #7549',
-    first: [111, 406, 410, 644, 748, 875],
+    aimed: true,
+    first: [44],
   },
   {
     name: 'damage-taken-for-torn',
@@ -124,6 +117,8 @@ export const MUTANTS: readonly Mutant[] = [
     find: '  await machines.rebuild(new SyncedStore(kv, syncStore), group, checkpoint);',
     replace: '  await machines.rebuild(new SyncedStore(kv, () => Promise.resolve()), group, checkpoint);',
     breaks: 'a second power failure finds half of a rebuilt database',
+    aimed: true,
+    first: [48],
   },
   {
     name: 'idempotence-forgotten',
@@ -176,6 +171,8 @@ export const MUTANTS: readonly Mutant[] = [
     find: '    await this.#ports.kv.write(turn.batch, { sync });',
     replace: '    await this.#ports.kv.write(turn.batch, { sync: sync && turn.entryCount < 0 });',
     breaks: 'a power failure takes databases back that were acknowledged',
+    aimed: true,
+    first: [17],
   },
   {
     name: 'applied-before-written',
@@ -199,6 +196,8 @@ export const MUTANTS: readonly Mutant[] = [
     find: '  return index <= log.persisted ? log : { ...log, persisted: index };',
     replace: '  return index <= log.persisted ? log : { ...log, persisted: lastId(log).index };',
     breaks: 'a completion counts for entries that were appended after its write',
+    aimed: true,
+    first: [19],
     anchor: 'openraft #1960',
   },
   {
@@ -207,6 +206,8 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'next !== undefined && next.batch <= through;',
     replace: 'next !== undefined && next.batch <= through + 1;',
     breaks: 'a sync acknowledges the batch after it',
+    aimed: true,
+    first: [7],
     anchor: 'etcd #14370',
   },
   {
@@ -222,11 +223,13 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/cluster/proposals.ts',
     find: '      const recordedTimeMs = group.nextRecordedTime(nowMs);',
     replace: '      group.nextRecordedTime(nowMs);\n      const recordedTimeMs = nowMs;',
-    and: {
-      file: 'src/database/database-writer.ts',
-      find: '    const recordedTimeMs = Math.max(body.recordedTimeMs, this.#recordedTimeMs);',
-      replace: '    const { recordedTimeMs } = body;',
-    },
+    and: [
+      {
+        file: 'src/database/database-writer.ts',
+        find: '    const recordedTimeMs = Math.max(body.recordedTimeMs, this.#recordedTimeMs);',
+        replace: '    const { recordedTimeMs } = body;',
+      },
+    ],
     breaks: 'recorded time goes back when the clock does',
   },
   {
@@ -264,6 +267,8 @@ export const MUTANTS: readonly Mutant[] = [
     find: '    await this.#turns.until(() => this.#isIdle());\n    const handOverMs',
     replace: '    const handOverMs',
     breaks: 'a draining node leaves what it took in without an answer',
+    aimed: true,
+    first: [7],
   },
   {
     name: 'chain-without-its-past',
@@ -292,6 +297,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '  await untilApplied(context, request.signal, binding, minRevision);\n',
     replace: '',
     breaks: 'a read ignores the least revision that it asked for',
+    nodes: 3,
   },
   {
     name: 'old-instance-answers',

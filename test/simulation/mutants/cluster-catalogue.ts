@@ -1,7 +1,7 @@
 /**
  * Ways to break what nodes do together, in addition to those of catalogue.ts. They are tried with three nodes.
  */
-import type { Mutant } from './catalogue.ts';
+import type { Mutant } from './mutant.ts';
 
 export const CLUSTER_MUTANTS: readonly Mutant[] = [
   {
@@ -89,7 +89,6 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace: '  if (stored !== found && frame.length === 0) return failure(`its checksum is ${stored}`);',
     breaks: 'a frame with a flipped bit is believed',
     nodes: 3,
-    first: [19],
   },
   {
     name: 'unknown-name-is-denied',
@@ -97,8 +96,8 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '  await unlessAborted(node.latest(CATALOG_GROUP), signal);\n',
     replace: '  await unlessAborted(Promise.resolve(CATALOG_GROUP), signal);\n',
     breaks: 'a node whose catalog is behind denies databases that others have acknowledged',
-    nodes: 5,
-    first: [39],
+    nodes: 3,
+    aimed: true,
   },
   {
     name: 'read-without-a-copy',
@@ -107,7 +106,6 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace: '  void absence;',
     breaks: 'a node that holds no copy answers reads from nothing',
     nodes: 5,
-    first: [56],
   },
   {
     name: 'no-lease',
@@ -116,6 +114,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace: '    if (nowMs < Number.POSITIVE_INFINITY) return undefined;\n',
     breaks: 'a node that is cut off answers from instances of which it did not hear that they are gone',
     nodes: 3,
+    aimed: true,
   },
   {
     name: 'no-fence',
@@ -123,6 +122,200 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: "    if (settlement.kind !== 'outcome') return undefined;\n",
     replace: "    if (settlement.kind !== 'outcome' || this.#askMs < Number.POSITIVE_INFINITY) return undefined;\n",
     breaks: 'a deletion is told while other nodes still answer from the instance',
+    nodes: 3,
+    aimed: true,
+  },
+  {
+    name: 'unsorted-progress',
+    file: 'src/raft/quorum.ts',
+    find: '  const descending = half.map(reachedBy).toSorted((a, b) => b - a);',
+    replace: '  const descending = half.map(reachedBy);',
+    breaks: 'what one voter in the middle of the list holds is taken for committed',
+    anchor: 'openraft #1802',
+    nodes: 3,
+    aimed: true,
+  },
+  {
+    name: 'learners-count',
+    file: 'src/raft/leading.ts',
+    find: '  const reached = quorumIndex(state.membership.voters, (voter) =>',
+    replace:
+      '  const { voters, learners } = state.membership;\n  const reached = quorumIndex({ ...voters, incoming: [...voters.incoming, ...learners] }, (voter) =>',
+    breaks: 'what a learner holds counts for a commit',
+    nodes: 5,
+  },
+  {
+    name: 'change-before-own-commit',
+    file: 'src/raft/membership-change.ts',
+    find: "  if (commit < role.first) return { kind: 'term-not-committed' };\n",
+    replace: '',
+    breaks: 'a new leader changes the membership before it knows what is committed',
+    anchor: 'Ongaro 2015',
+    nodes: 3,
+  },
+  {
+    name: 'reads-join-a-round',
+    file: 'src/raft/read-index.ts',
+    find: '  const round = role.round + 1;\n  const added',
+    replace: '  const round = isUnderWay(state, role) ? role.round : role.round + 1;\n  const added',
+    breaks: 'a read is confirmed by answers to a question from before it',
+    anchor: 'raft PR #397',
+    nodes: 3,
+    aimed: true,
+  },
+  {
+    name: 'completion-of-another-term',
+    file: 'src/raft/durability.ts',
+    find: '  if (completion.term !== state.hardState.term) return undefined;\n',
+    replace: '',
+    and: [
+      {
+        file: 'src/raft/durability.ts',
+        find: '  if (index > state.log.persisted && termAt(state.log, index) !== logTerm) return undefined;\n',
+        replace:
+          '  if (index > state.log.persisted && termAt(state.log, index) === undefined && logTerm > 0) return undefined;\n',
+      },
+    ],
+    breaks: 'the completion of a write counts for the one that took its place',
+    anchor: 'etcd unstable log',
+    nodes: 3,
+    aimed: true,
+  },
+  {
+    name: 'terms-not-compared',
+    file: 'src/raft/following.ts',
+    find: '  if (previous.index > state.commit && termAt(state.log, previous.index) !== previous.term) {',
+    replace: '  if (previous.index > state.commit && termAt(state.log, previous.index) === undefined) {',
+    breaks: 'entries are appended behind ones of another leader',
+    nodes: 3,
+    aimed: true,
+  },
+  {
+    name: 'snapshot-over-a-conflict',
+    file: 'src/raft/following.ts',
+    find: '  const isHeld = last.index <= state.commit || termAt(state.log, last.index) === last.term;',
+    replace: '  const isHeld = last.index <= state.commit || termAt(state.log, last.index) !== undefined;',
+    breaks: 'a snapshot leaves a tail of another leader as it is, and commits it',
+    nodes: 3,
+    aimed: true,
+  },
+  {
+    name: 'two-snapshots-at-once',
+    file: 'src/raft/following.ts',
+    find: '  if (state.installing !== undefined) return unchanged(state);\n  const { last } = snapshot;',
+    replace: '  const { last } = snapshot;',
+    breaks: 'a second snapshot is begun while the first is installed',
+    anchor: 'etcd #18055',
+    nodes: 3,
+  },
+  {
+    name: 'beats-that-hide-a-change',
+    file: 'src/cluster/peer/peer-codec.ts',
+    find: '  isSame: (one, other) => one.commit === other.commit && one.term === other.term && one.round === other.round,',
+    replace: '  isSame: (one, other) => one.commit === other.commit,',
+    breaks: 'beats of another term, or of another round, are left out as repeats',
+    nodes: 3,
+  },
+  {
+    name: 'difference-to-any-table',
+    file: 'src/cluster/peer/repeat-table.ts',
+    find: '    else if (session !== this.#held.session || seq !== this.#held.seq + 1) return undefined;\n',
+    replace: '',
+    and: [
+      {
+        file: 'src/cluster/peer/repeat-table.ts',
+        find: '    const isDifference = this.#seq > 0 && this.#confirmed === this.#seq;',
+        replace: '    const isDifference = this.#seq > 0;',
+      },
+    ],
+    breaks: 'beats are put together from tables that were lost',
+    nodes: 3,
+  },
+  {
+    name: 'term-behind-its-entries',
+    file: 'src/cluster/log-feed.ts',
+    find: '    if (hardState !== undefined) {\n      this.#writer.hardState(group.id, { term: hardState.term, vote: hardState.vote ?? 0 });\n    }\n',
+    replace: '',
+    and: [
+      {
+        file: 'src/cluster/log-feed.ts',
+        find: '    this.#gathered.set(group, { kind:',
+        replace:
+          '    if (hardState !== undefined) {\n      this.#writer.hardState(group.id, { term: hardState.term, vote: hardState.vote ?? 0 });\n    }\n    this.#gathered.set(group, { kind:',
+      },
+    ],
+    breaks: 'entries are on disk before the term that they are of',
+    nodes: 3,
+  },
+  {
+    name: 'wiped-node-keeps-its-number',
+    file: 'src/database/catalog-nodes.ts',
+    find: '    const number = known?.node ?? this.#next;',
+    replace:
+      "    const former = this.list().find(({ name, state }) => name === registration.name && state === 'active');\n    if (known === undefined && former !== undefined) this.#byStore.delete(former.storeId);\n    const number = known?.node ?? former?.node ?? this.#next;",
+    breaks: 'a voter that has forgotten its votes and its log goes on as the same voter',
+    nodes: 3,
+  },
+  {
+    name: 'raised-over-old-nodes',
+    file: 'src/database/catalog-nodes.ts',
+    find: "    return this.list().every(({ state, levels }) => state === 'removed' || hasLevel(levels, level));",
+    replace: '    return this.list().some(({ levels }) => hasLevel(levels, level));',
+    and: [
+      {
+        file: 'src/cluster/levels.ts',
+        find: '  if (behind.length === 0) return undefined;',
+        replace: '  if (behind.length >= 0) return undefined;',
+      },
+    ],
+    breaks: 'entries are written that some nodes cannot read',
+    nodes: 3,
+  },
+  {
+    name: 'applied-above-its-level',
+    file: 'src/cluster/proposals.ts',
+    find: '    return level > own ? levelNotReached(level, own) : undefined;',
+    replace: '    return level > own && own < 0 ? levelNotReached(level, own) : undefined;',
+    and: [
+      {
+        file: 'src/database/catalog-nodes.ts',
+        find: "    return this.list().every(({ state, levels }) => state === 'removed' || hasLevel(levels, level));",
+        replace: '    return this.list().some(({ levels }) => hasLevel(levels, level));',
+      },
+      {
+        file: 'src/cluster/levels.ts',
+        find: '  if (behind.length === 0) return undefined;',
+        replace: '  if (behind.length >= 0) return undefined;',
+      },
+      {
+        file: 'src/cluster/levels.ts',
+        find: '    if (level > levels.max) throw entryNotKnown({ index, level, group }, levels);\n',
+        replace:
+          '    if (level > levels.max && levels.max < 0) throw entryNotKnown({ index, level, group }, levels);\n',
+      },
+      {
+        file: 'src/cluster/cluster-work.ts',
+        find: '    if (fault !== undefined) this.#ports.turns.fail(fault);\n',
+        replace: '    if (fault !== undefined && level < 0) this.#ports.turns.fail(fault);\n',
+      },
+    ],
+    breaks: 'an entry of an unknown feature level is applied',
+    nodes: 3,
+  },
+  {
+    name: 'values-drawn-at-apply',
+    file: 'src/database/database-writer.ts',
+    find: '    const recordedTimeMs = Math.max(body.recordedTimeMs, this.#recordedTimeMs);',
+    replace:
+      '    drawn += 1;\n    const recordedTimeMs = Math.max(body.recordedTimeMs, this.#recordedTimeMs) + (drawn % 2);',
+    and: [
+      {
+        file: 'src/database/database-writer.ts',
+        find: '/** Where the recorded time stands in a body:',
+        replace: 'let drawn = 0;\n/** Where the recorded time stands in a body:',
+      },
+    ],
+    breaks: 'each replica makes up a part of what it stores',
     nodes: 3,
   },
 ];

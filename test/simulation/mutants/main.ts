@@ -1,46 +1,76 @@
 /**
- * Breaks a copy of the sources in every way of the catalogue, one at a time, and runs the simulation over each until it
+ * Breaks a copy of the sources in every way of the catalogues, one at a time, and runs the simulation over each until it
  * notices. A mutant that survives is a hole in the simulation.
  *
- *   npm run sim:mutants [-- --only name,name] [--seeds 200]
+ *   npm run sim:mutants [-- --only name,name | --since name] [--seeds 100] [--jobs 2]
  *
- * Prints a table; exits with 1 when a mutant survives, or its text is not found.
+ * Says of each mutant what killed it as soon as it is known, and ends with the table of all, in the order of the catalogue,
+ * and of those that break nothing. Exits with 1 when a mutant survives, or its text is not found.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { readNumber, readOptions, refuse } from '../../../scripts/support/command-line.ts';
-import { MUTANTS, type Mutant } from './catalogue.ts';
+import { MUTANTS } from './catalogue.ts';
 import { CLUSTER_MUTANTS } from './cluster-catalogue.ts';
+import { EQUIVALENTS } from './equivalents.ts';
+import type { Mutant } from './mutant.ts';
 
-const SEEDS = 200;
-const MINUTES_MAX = 15;
+interface Verdict {
+  readonly mutant: Mutant;
+  readonly isKilled: boolean;
+  readonly how: string;
+  readonly seconds: number;
+}
+
+const MINUTES_MAX = 10;
+const SHOWN_MAX = 160;
+const LINE = /^seed (\d+) \((\d+) nodes?\): (.*)$/;
 
 const ALL: readonly Mutant[] = [...MUTANTS, ...CLUSTER_MUTANTS];
 const root = resolve(import.meta.dirname, '../../..');
-const values = readOptions({ only: undefined, seeds: String(SEEDS) });
+const values = readOptions({ only: undefined, since: undefined, seeds: '100', jobs: '2' });
 const seeds = String(readNumber('seeds', values.seeds, { min: 1, isWhole: true }));
-const chosen = values.only?.split(',');
-const stranger = chosen?.find((name) => ALL.every((mutant) => mutant.name !== name));
-if (stranger !== undefined) refuse(`--only ${JSON.stringify(stranger)} is no mutant of test/simulation/mutants`);
-const mutants = ALL.filter(({ name }) => chosen === undefined || chosen.includes(name));
-const copy = mkdtempSync(join(tmpdir(), 'cairn-mutants-'));
-try {
-  for (const part of ['src', 'test', 'scripts', 'package.json', 'tsconfig.json']) {
-    cpSync(join(root, part), join(copy, part), { recursive: true });
-  }
-  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
-  process.stdout.write('| mutant | what it breaks | killed by |\n|---|---|---|\n');
-  const survivors = mutants.filter((mutant) => !isKilled(mutant));
-  process.stdout.write(`\n${mutants.length - survivors.length} of ${mutants.length} mutants killed\n`);
-  process.exitCode = survivors.length === 0 ? 0 : 1;
-} finally {
-  rmSync(copy, { recursive: true, force: true });
+const jobs = readNumber('jobs', values.jobs, { min: 1, isWhole: true });
+const startedMs = performance.now();
+const waiting = [...chosen()];
+const verdicts: Verdict[] = [];
+await Promise.all(Array.from({ length: Math.min(jobs, waiting.length) }, () => work()));
+report();
+
+/** The mutants that the command line names, in the order of the catalogue. */
+function chosen(): readonly Mutant[] {
+  const only = values.only?.split(',');
+  const stranger = [...(only ?? []), ...(values.since === undefined ? [] : [values.since])].find((name) =>
+    ALL.every((mutant) => mutant.name !== name),
+  );
+  if (stranger !== undefined) refuse(`${JSON.stringify(stranger)} is no mutant of test/simulation/mutants`);
+  const since = ALL.findIndex(({ name }) => name === values.since);
+  return ALL.slice(Math.max(0, since)).filter(({ name }) => only === undefined || only.includes(name));
 }
 
-function isKilled(mutant: Mutant): boolean {
-  const edits = [mutant, ...(mutant.and === undefined ? [] : [mutant.and])];
+/** Takes one mutant after the other, in a copy of its own. */
+async function work(): Promise<void> {
+  const copy = mkdtempSync(join(tmpdir(), 'cairn-mutants-'));
+  try {
+    for (const part of ['src', 'test', 'scripts', 'package.json', 'tsconfig.json']) {
+      cpSync(join(root, part), join(copy, part), { recursive: true });
+    }
+    symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+    for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
+      const verdict = await judge(mutant, copy);
+      verdicts.push(verdict);
+      const { isKilled, how, seconds } = verdict;
+      say(`${mutant.name}: ${isKilled ? 'killed' : 'SURVIVES'} after ${seconds.toFixed(0)} s, ${how}`);
+    }
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+async function judge(mutant: Mutant, copy: string): Promise<Verdict> {
+  const edits = [mutant, ...(mutant.and ?? [])];
   const originals = edits.map(({ file, find, replace }) => {
     const path = join(copy, file);
     const text = readFileSync(path, 'utf8');
@@ -48,37 +78,78 @@ function isKilled(mutant: Mutant): boolean {
   });
   const missing = originals.find(({ parts }) => parts.length !== 2);
   if (missing !== undefined) {
-    report(mutant, `**not applied: its text is found ${missing.parts.length - 1} times**`);
-    return false;
+    const how = `not applied: its text is found ${missing.parts.length - 1} times`;
+    return { mutant, isKilled: false, how, seconds: 0 };
   }
   for (const { path, parts, replace } of originals) writeFileSync(path, parts.join(replace));
   try {
-    const first = mutant.first === undefined ? [] : ['--first', mutant.first.join(',')];
-    const { status, stdout, stderr } = spawnSync(
-      process.execPath,
-      [
-        '--conditions=source',
-        'test/simulation/main.ts',
-        '--seeds',
-        seeds,
-        '--nodes',
-        String(mutant.nodes ?? 1),
-        ...(mutant.aimed === true ? ['--aimed'] : []),
-        ...first,
-        '--until-failure',
-      ],
-      { cwd: copy, encoding: 'utf8', timeout: MINUTES_MAX * 60_000, maxBuffer: 2 ** 26 },
-    );
-    const lines = `${stdout}${stderr}`.split('\n');
-    const found = lines.find((line) => line.startsWith('seed ')) ?? lines.find((line) => line.includes('Error'));
-    report(mutant, status === 0 ? `**survives ${seeds} seeds**` : (found ?? `exit code ${status}`).slice(0, 160));
-    return status !== 0 && found !== undefined;
+    return await simulate(mutant, copy);
   } finally {
     for (const { path, text } of originals) writeFileSync(path, text);
   }
 }
 
-function report({ name, breaks, anchor }: Mutant, how: string): void {
-  const what = anchor === undefined ? breaks : `${breaks} (${anchor})`;
-  process.stdout.write(`| ${name} | ${what} | ${how.replaceAll('|', '\\|')} |\n`);
+async function simulate(mutant: Mutant, copy: string): Promise<Verdict> {
+  const beganMs = performance.now();
+  const { status, lines } = await run(copy, [
+    '--seeds',
+    seeds,
+    '--nodes',
+    String(mutant.nodes ?? 1),
+    '--until-failure',
+    ...(mutant.aimed === true ? ['--aimed'] : []),
+    ...(mutant.first === undefined ? [] : ['--first', mutant.first.join(',')]),
+  ]);
+  const seconds = (performance.now() - beganMs) / 1000;
+  if (status === 0) return { mutant, isKilled: false, how: `survives ${seeds} seeds`, seconds };
+  const [, seed, , found] = lines.map((line) => LINE.exec(line)).find((match) => match !== null) ?? [];
+  // What ends the simulation itself is noticed, too.
+  const failure = lines.find((line) => line.includes('Error'));
+  const how = seed === undefined ? failure : `seed ${seed}: ${found}`;
+  if (how === undefined) return { mutant, isKilled: false, how: `no verdict, exit code ${status}`, seconds };
+  return { mutant, isKilled: true, how: how.slice(0, SHOWN_MAX), seconds };
+}
+
+async function run(
+  copy: string,
+  options: readonly string[],
+): Promise<{ readonly status: number | string; readonly lines: readonly string[] }> {
+  return new Promise((settle, reject) => {
+    const parameters = ['--conditions=source', 'test/simulation/main.ts', ...options];
+    const child = spawn(process.execPath, parameters, { cwd: copy, timeout: MINUTES_MAX * 60_000 });
+    let text = '';
+    const hear = (part: Buffer): void => {
+      text += part.toString();
+    };
+    child.stdout.on('data', hear);
+    child.stderr.on('data', hear);
+    child.on('error', reject);
+    child.on('close', (code, signal) => settle({ status: code ?? signal ?? 'none', lines: text.split('\n') }));
+  });
+}
+
+function report(): void {
+  const ordered = ALL.flatMap(({ name }) => verdicts.filter(({ mutant }) => mutant.name === name));
+  const survivors = ordered.filter(({ isKilled }) => !isKilled);
+  say('\n| mutant | what it breaks | verdict | s |\n|---|---|---|---|');
+  for (const { mutant, isKilled, how, seconds } of ordered) {
+    const { name, breaks, anchor } = mutant;
+    const what = anchor === undefined ? breaks : `${breaks} (${anchor})`;
+    const verdict = isKilled ? `killed: ${how}` : `**survives**: ${how}`;
+    say(`| \`${name}\` | ${cell(what)} | ${cell(verdict)} | ${seconds.toFixed(0)} |`);
+  }
+  for (const { name, breaks, why } of EQUIVALENTS) say(`| ${name} | ${cell(breaks)} | equivalent: ${cell(why)} | |`);
+  const minutes = (performance.now() - startedMs) / 60_000;
+  say(
+    `\n${ordered.length - survivors.length} of ${ordered.length} mutants killed, ${survivors.length} survive, ${EQUIVALENTS.length} equivalent; ${minutes.toFixed(1)} minutes`,
+  );
+  process.exitCode = survivors.length === 0 ? 0 : 1;
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|');
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
 }

@@ -8,11 +8,8 @@ import {
   type CorePorts,
   CoreRuntime,
   clusterOf,
-  FrontNode,
   LIMITS,
-  type Node,
   type NodeIdentity,
-  type NodeOrder,
   nativeCrc32,
   nativeSha256,
   noPeers,
@@ -28,6 +25,7 @@ import { watchDisk } from '../../../src/cluster/disk-watch.ts';
 
 import { uuidBytes } from '../../../src/cluster/node-rows.ts';
 import { MeasureGatherer } from '../../../src/cluster/observer.ts';
+import type { Release } from '../../support/cluster/replica-world.ts';
 import type { SimDisk } from '../disk/sim-disk.ts';
 import type { OpenStore, SimStore } from '../disk/sim-store.ts';
 import { Isolate } from '../engine/isolate.ts';
@@ -36,6 +34,7 @@ import type { Simulator } from '../engine/simulator.ts';
 import { quietLogger, quietMetrics } from './quiet.ts';
 import { type ClusterPlace, Seat } from './seat.ts';
 import type { SimClock } from './sim-clock.ts';
+import { SimFront } from './sim-front.ts';
 import { SimLink } from './sim-link.ts';
 import { SimLog } from './sim-log.ts';
 
@@ -68,9 +67,12 @@ export interface ProcessSettings {
 
 interface Opened {
   readonly core: CoreRuntime;
-  readonly node: FrontNode;
+  readonly node: SimFront;
   readonly service: Service;
 }
+
+/** What an operator may ask of a core. */
+export type OperatorOrder = Parameters<CoreRuntime['order']>[0];
 
 /** What a core says of an order. */
 export type OrderAnswered = Awaited<ReturnType<CoreRuntime['order']>>;
@@ -110,7 +112,7 @@ export class NodeProcess {
     return this.#opened?.service;
   }
 
-  get node(): Node | undefined {
+  get node(): SimFront | undefined {
     return this.#opened?.node;
   }
 
@@ -120,7 +122,7 @@ export class NodeProcess {
   }
 
   /** Asks the core for something that concerns a node; `onAnswer` follows, unless the process ends. */
-  order(order: NodeOrder, onAnswer: (answer: OrderAnswered) => void): void {
+  order(order: OperatorOrder, onAnswer: (answer: OrderAnswered) => void): void {
     this.core.after(0, 'order', () => {
       this.#opened?.core.order(order).then(onAnswer, (failure: unknown) => this.fail(failure));
     });
@@ -132,6 +134,11 @@ export class NodeProcess {
 
   membershipOf(group: GroupId): Membership | undefined {
     return this.#opened?.core.membershipOf(group);
+  }
+
+  /** What it runs; undefined of a node that nobody can join. */
+  get release(): Release | undefined {
+    return this.#parts.place?.release;
   }
 
   get isAlive(): boolean {
@@ -236,10 +243,10 @@ export class NodeProcess {
     link: SimLink,
     core: CoreRuntime,
     opened: { readonly guard: DiskGuard; readonly rows: OpenStore; readonly identity: NodeIdentity },
-  ): FrontNode {
+  ): SimFront {
     const { guard, rows, identity } = opened;
     const { clock, settings } = this.#parts;
-    return new FrontNode({
+    return new SimFront({
       link,
       reader: rows,
       identity,
@@ -271,7 +278,7 @@ export class NodeProcess {
     });
   }
 
-  #serviceOf(node: FrontNode, random: Rng): Service {
+  #serviceOf(node: SimFront, random: Rng): Service {
     const { clock, settings } = this.#parts;
     return createService({
       node,

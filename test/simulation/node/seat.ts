@@ -2,7 +2,7 @@
  * The seat of one process in a cluster: who its store is, how it reaches the others, and what its core is told of both.
  * The parts are the real ones (own-identity.ts, peer/join.ts, peer/reach.ts, spread.ts), as the real threads join them.
  */
-import { type Address, CATALOG_GROUP, LEVELS, NO_BYTES } from '#base';
+import { type Address, CATALOG_GROUP, NO_BYTES } from '#base';
 import {
   type ClientAddresses,
   type CorePorts,
@@ -20,10 +20,10 @@ import {
   spreadOver,
 } from '#cluster';
 import type { KvStore } from '#kv';
-import { databaseMachines } from '../../../src/cluster/database-machines.ts';
 import { ownIdentity } from '../../../src/cluster/own-identity.ts';
 import { openReach, type Reach } from '../../../src/cluster/peer/reach.ts';
 import { FOUNDERS } from '../../../src/cluster/placement.ts';
+import type { Release } from '../../support/cluster/replica-world.ts';
 import type { Isolate } from '../engine/isolate.ts';
 import type { Rng } from '../engine/random.ts';
 import type { Overhear } from '../faults/overhear.ts';
@@ -44,6 +44,8 @@ export interface ClusterPlace {
   readonly replaceAfterMs: number | undefined;
   readonly watch: RaftWatch;
   readonly overhear: Overhear;
+  /** What the next process runs. */
+  readonly release: Release;
 }
 
 export interface SeatParts extends ClusterPlace {
@@ -85,8 +87,10 @@ export class Seat {
   /** What the core is given. */
   async open(
     identity: NodeIdentity,
-  ): Promise<Pick<CorePorts, 'node' | 'founders' | 'placement' | 'upkeep' | 'wanted' | 'peers' | 'machines'>> {
-    const { name, thread, random, exchange, copies, replaceAfterMs, watch, overhear } = this.#parts;
+  ): Promise<
+    Pick<CorePorts, 'node' | 'founders' | 'placement' | 'levels' | 'upkeep' | 'wanted' | 'peers' | 'machines'>
+  > {
+    const { name, thread, random, exchange, copies, replaceAfterMs, watch, overhear, release } = this.#parts;
     const reach = await openReach(
       {
         openLinks: (options) => {
@@ -113,7 +117,8 @@ export class Seat {
         watch.said(message);
         overhear.said(message, name);
       }),
-      machines: watchedMachines(watch, name),
+      levels: release.levels,
+      machines: watchedMachines(watch, name, release.machines),
     };
   }
 
@@ -161,8 +166,9 @@ export class Seat {
   }
 
   #registration(storeId: string): NodeRegistration {
-    const { name, zone } = this.#parts;
-    return { storeId, name, zone, peer: { host: name, port: PEER_PORT }, grpc: '', http: '', levels: LEVELS };
+    const { name, zone, release } = this.#parts;
+    const { levels } = release;
+    return { storeId, name, zone, peer: { host: name, port: PEER_PORT }, grpc: '', http: '', levels };
   }
 
   #observer(): PeerObserver {
@@ -204,7 +210,7 @@ function entryOf(index: number, term: number, payload: Uint8Array | undefined): 
 }
 
 /** The real machines, and somebody who sees what they are given. */
-function watchedMachines(watch: RaftWatch, name: string): Machines {
+function watchedMachines(watch: RaftWatch, name: string, machines: Machines): Machines {
   const watched = <Watched extends Machine>(group: number, machine: Watched): Watched => {
     const apply = machine.apply.bind(machine);
     const seen: Machine['apply'] = (entry) => {
@@ -214,12 +220,11 @@ function watchedMachines(watch: RaftWatch, name: string): Machines {
     return Object.assign(machine, { apply: seen });
   };
   return {
-    ...databaseMachines,
-    openCatalog: (kv, founders) => watched(CATALOG_GROUP, databaseMachines.openCatalog(kv, founders)),
-    createDatabase: (kv, binding, founders) =>
-      watched(binding.group, databaseMachines.createDatabase(kv, binding, founders)),
+    ...machines,
+    openCatalog: (kv, founders) => watched(CATALOG_GROUP, machines.openCatalog(kv, founders)),
+    createDatabase: (kv, binding, founders) => watched(binding.group, machines.createDatabase(kv, binding, founders)),
     openDatabase: (kv, group) => {
-      const machine = databaseMachines.openDatabase(kv, group);
+      const machine = machines.openDatabase(kv, group);
       return machine === undefined ? undefined : watched(group, machine);
     },
   };

@@ -1,16 +1,20 @@
 /**
  * The log of a simulated node: the real one (src/storage), on a thread of its own that is simulated, over a simulated
- * disk. As `LogThread` does it: buffers change hands, and what arrives while a sync runs is in the next one.
+ * disk. As log-worker.ts does it: buffers change hands; a batch is what has arrived when the disk is free, and what
+ * arrives while it is written and synced waits for the next one; each batch has a completion of its own.
  */
+import { assert } from '#base';
 import {
   type BatchId,
-  DirectLog,
   type EncodedRecords,
   type LogWriter,
   type PersistedFacts,
   type RecoveredLog,
+  Wal,
   type WalIdentity,
 } from '#storage';
+import { GroupCommit } from '../../../src/storage/group-commit.ts';
+import { BATCH_BYTES_MAX } from '../../../src/storage/wal-format.ts';
 import type { SimDisk } from '../disk/sim-disk.ts';
 import type { Isolate } from '../engine/isolate.ts';
 
@@ -26,49 +30,91 @@ export interface SimLogParts {
 }
 
 export class SimLog implements LogWriter {
-  readonly #log: DirectLog;
+  readonly #wal: Wal;
+  readonly #commit: GroupCommit;
+  readonly #parts: SimLogParts;
   readonly #toLog: (label: string, work: () => void) => void;
   readonly #toUser: (label: string, work: () => void) => void;
   #appended: BatchId = 0;
+  #isClosing = false;
+  /** In the thread of the log: what waits for the disk, and whether the disk is at work. */
+  #arrived: EncodedRecords[] = [];
+  #isBusy = false;
+  #hasFailed = false;
+  #close: (() => void) | undefined;
+  #onPersisted: (through: BatchId, facts: PersistedFacts) => void = () => undefined;
+  #onFatal: (failure: Error) => void = () => undefined;
 
-  private constructor(log: DirectLog, { thread, user, latencyUs }: SimLogParts) {
-    this.#log = log;
+  private constructor(wal: Wal, parts: SimLogParts) {
+    const { thread, user, latencyUs } = parts;
+    this.#wal = wal;
+    this.#commit = new GroupCommit(wal, () => thread.nowUs / 1000);
+    this.#parts = parts;
     this.#toLog = user.channelTo(thread, latencyUs);
     this.#toUser = thread.channelTo(user, latencyUs);
   }
 
   /** Throws when the log refuses to open. */
   static open(parts: SimLogParts): { readonly log: SimLog; readonly recovered: RecoveredLog } {
-    const { directory, identity, segmentBytes, disk, thread } = parts;
-    const ports = {
-      schedule: (flush: () => void) => thread.after(disk.drawSyncUs(), 'log flush', flush),
-      monotonicMs: () => thread.nowUs / 1000,
-    };
-    const { log, recovered } = DirectLog.open(directory, { identity, segmentBytes, disk }, ports);
-    return { log: new SimLog(log, parts), recovered };
+    const { wal, recovered } = Wal.open(parts.directory, parts);
+    return { log: new SimLog(wal, parts), recovered };
   }
 
   append(records: EncodedRecords): BatchId {
+    assert(!this.#isClosing, 'Nothing is appended to a log that is closing');
     const { byteOffset, length } = records;
     const bytes = new Uint8Array(records.buffer.transfer(), byteOffset, length);
-    this.#toLog('append', () => this.#log.append(bytes));
+    this.#toLog('append', () => {
+      this.#arrived.push(bytes);
+      this.#work();
+    });
     this.#appended += 1;
     return this.#appended;
   }
 
   onPersisted(listener: (through: BatchId, facts: PersistedFacts) => void): void {
-    this.#log.onPersisted((through, facts) => this.#toUser('persisted', () => listener(through, facts)));
+    this.#onPersisted = listener;
   }
 
   onFatal(listener: (failure: Error) => void): void {
-    this.#log.onFatal((failure) => this.#toUser('log failed', () => listener(failure)));
+    this.#onFatal = listener;
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true;
     await new Promise<void>((resolve, reject) => {
       this.#toLog('close', () => {
-        this.#log.close().then(() => this.#toUser('closed', resolve), reject);
+        this.#close = () => {
+          this.#wal.close().then(() => this.#toUser('closed', resolve), reject);
+        };
+        this.#work();
       });
     });
+  }
+
+  /** Takes what has arrived, unless the disk is at work. */
+  #work(): void {
+    if (this.#isBusy || this.#hasFailed) return;
+    while (this.#commit.queuedBytes < BATCH_BYTES_MAX) {
+      const next = this.#arrived.shift();
+      if (next === undefined) break;
+      this.#commit.add(next);
+    }
+    if (this.#commit.queuedBytes === 0) return this.#close?.();
+    this.#isBusy = true;
+    const { thread, disk } = this.#parts;
+    thread.after(disk.drawSyncUs(), 'log flush', () => this.#flush());
+  }
+
+  #flush(): void {
+    try {
+      this.#commit.flush((through, facts) => this.#toUser('persisted', () => this.#onPersisted(through, facts)));
+    } catch (error) {
+      this.#hasFailed = true;
+      const failure = error instanceof Error ? error : new Error(String(error));
+      return this.#toUser('log failed', () => this.#onFatal(failure));
+    }
+    this.#isBusy = false;
+    this.#work();
   }
 }

@@ -6,8 +6,8 @@
  * faults of the node.
  */
 import { BrokenInvariant, DatabaseError } from '#base';
-import type { Node } from '#cluster';
 import { StorageFailure } from '#storage';
+import type { Release } from '../../support/cluster/replica-world.ts';
 import { SimDisk } from '../disk/sim-disk.ts';
 import { SimStore } from '../disk/sim-store.ts';
 import type { Rng } from '../engine/random.ts';
@@ -15,6 +15,7 @@ import type { Simulator } from '../engine/simulator.ts';
 import { NodeProcess, type ProcessSettings } from './process.ts';
 import type { ClusterPlace } from './seat.ts';
 import { SimClock } from './sim-clock.ts';
+import type { SimFront } from './sim-front.ts';
 
 export interface NodeSettings extends ProcessSettings {
   readonly clockPpm: number;
@@ -167,9 +168,11 @@ export class SimNode {
     this.#drainProcess(process, process.node).catch((failure: unknown) => process.fail(failure));
   }
 
-  async #drainProcess(process: NodeProcess, node: Node): Promise<void> {
+  async #drainProcess(process: NodeProcess, node: SimFront): Promise<void> {
     await node.drain();
     if (!process.isAlive) return;
+    const { unanswered } = node;
+    if (unanswered > 0) this.#listener.onMisbehaviour(`${this.name} has drained, and ${unanswered} were not answered`);
     process.kill();
     this.#ending = { kind: 'process' };
     this.#ended('drained');
@@ -178,6 +181,14 @@ export class SimNode {
   /** An operator has it leave the cluster: from now on it may be told that it was removed. */
   leaves(): void {
     this.#isRemoved = true;
+  }
+
+  /** The next process runs this release; one that runs another ends in order, or at once while it starts. */
+  runs(release: Release): void {
+    this.#place = this.#place && { ...this.#place, release };
+    if (this.#process === undefined || this.#process.release === release) return;
+    if (!this.#isUp) this.crash({ kind: 'process' });
+    else if (!this.#isDraining) this.drain();
   }
 
   /** Keeps the node down until `release`. */

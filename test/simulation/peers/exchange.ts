@@ -41,6 +41,8 @@ export interface Letter {
 
 export class PeerExchange {
   conditions: PeerConditions = CALM_PEERS;
+  /** How much longer than that everything takes, on average. */
+  delayUs = 0;
   readonly #random: Rng;
   readonly #stations = new Map<string, Station>();
   readonly #closed = new Set<string>();
@@ -105,10 +107,12 @@ export class PeerExchange {
     this.open();
     this.#cuts.clear();
     this.conditions = CALM_PEERS;
+    this.delayUs = 0;
   }
 
   latencyUs(): number {
-    return 20 + this.#random.exponential(this.conditions.latencyUsMean);
+    const usualUs = 20 + this.#random.exponential(this.conditions.latencyUsMean);
+    return this.delayUs === 0 ? usualUs : usualUs + this.#random.exponential(this.delayUs);
   }
 
   /** Carries a letter of a connection, not before `notBeforeUs`; says when it arrives, at the latest copy of it. */

@@ -197,6 +197,21 @@ describe('a node that is decommissioned (C20, D17)', () => {
     expect(bindingOf(next, group)?.replicas.map(nodeOf).toSorted(byNumber)).toEqual([1, 3, 4]);
   });
 
+  it('is kept by a leader that has not heard of the others yet, one of which may be gone', async () => {
+    const world = await keptWorld(3);
+    await join(world, [2, 3]);
+    await world.pass(3_000);
+    const former = await world.leader(CATALOG_GROUP);
+    const [kept, gone] = world.up.filter((member) => member !== former);
+    if (kept === undefined || gone === undefined) throw new Error('There are three');
+    await gone.crash();
+    await former.crash();
+    await former.start();
+    const leader = await world.leader(CATALOG_GROUP);
+    const other = leader === kept ? former : kept;
+    expect(await ask(world, decommission(other.node))).toMatchObject({ kind: 'faulty', code: 'failed_precondition' });
+  });
+
   it('votes for the catalog until others do, though it holds nothing else', async () => {
     const world = await keptWorld(2);
     await join(world, [2]);

@@ -2,7 +2,14 @@
 // up with a sentence; a node announces where it is until the catalog says so. Method: nodes that answer by a script.
 import { describe, expect, it } from 'vitest';
 import { type Address, formatAddress, LEVELS, replicaOf, toNodeId } from '#base';
-import { type AskToJoin, type Joined, type JoinReply, type JoinRequest, joinCluster } from '#cluster';
+import {
+  type AskToJoin,
+  type Joined,
+  type JoinReply,
+  type JoinRequest,
+  joinCluster,
+  type NodeRegistration,
+} from '#cluster';
 import { Announcer } from '../../../src/cluster/peer/announcer.ts';
 import { forOwnAndOthers } from '../../../src/cluster/peer/join.ts';
 import { CLUSTER, placeOf } from '../../support/peer-nodes.ts';
@@ -96,12 +103,13 @@ describe('a store that joins', () => {
 });
 
 describe('a node that says where it is', () => {
-  const announcer = (script: Script, own: JoinReply[]): Announcer =>
+  const announcer = (script: Script, own: JoinReply[], shown: NodeRegistration[] = []): Announcer =>
     new Announcer({
       clusterId: CLUSTER,
       release: '',
       register: async () => (own.length > 1 ? own.shift() : own[0]) ?? later('nobody leads'),
       ask: script.ask,
+      shown: () => (shown.length > 1 ? shown.shift() : shown[0]),
       others: () => [at(1), at(2)],
       sleep: script.sleep,
     });
@@ -117,6 +125,21 @@ describe('a node that says where it is', () => {
     const own: JoinReply[] = [{ kind: 'elsewhere', leader: at(7) }, later('nobody leads')];
     await announcer(script, own).announce(REQUEST.registration);
     expect(script.asked).toEqual(['seed:7', 'seed:1', 'seed:2', 'seed:1', 'seed:2']);
+  });
+
+  it('says it again when the catalog says something else later, as an earlier process has asked for', async () => {
+    const script = new Script({});
+    const former = { ...REQUEST.registration, grpc: 'former:1' };
+    // Not yet known; as it should be; as it was; still so; and mended.
+    const shown = [REQUEST.registration, REQUEST.registration, former, former, REQUEST.registration];
+    const own: JoinReply[] = [JOINED, JOINED];
+    const asked: string[] = [];
+    const says = announcer(script, own, shown);
+    await says.announce(REQUEST.registration);
+    await says.review();
+    asked.push(`${own.length} left`);
+    await says.review();
+    expect([asked, shown.length, script.nowMs > 0]).toEqual([['1 left'], 1, true]);
   });
 
   it('stops when the cluster is another one', async () => {

@@ -136,6 +136,56 @@ describe('three nodes', () => {
     expect(await world.answer((other ?? leader).transact(group, 'x'))).toMatchObject({ revision: 1 });
   });
 
+  it('write nothing any more once they have drained, though others go on', async () => {
+    const world = await ReplicaWorld.started(3, { kit: databaseKit });
+    const { group, leader, others } = await withDatabase(world);
+    const [follower] = others;
+    if (follower === undefined) throw new Error('There are others');
+    const { kv, log } = follower;
+    const write = kv.write.bind(kv);
+    const sync = kv.checkpointFiles.bind(kv);
+    const [pending, syncing]: [(() => void)[], (() => void)[]] = [[], []];
+    // Batches and syncs that take their time: a batch is under way when all else is done.
+    kv.write = async (...batch) => {
+      await new Promise<void>((resolve) => pending.push(resolve));
+      return write(...batch);
+    };
+    kv.checkpointFiles = async () => {
+      await new Promise<void>((resolve) => syncing.push(resolve));
+      return sync();
+    };
+    leader.transact(group, 'before').catch(() => undefined);
+    await world.pass(60);
+    const drained: true[] = [];
+    const drain = async (): Promise<void> => {
+      await follower.core.drain();
+      drained.push(true);
+    };
+    const draining = drain();
+    for (let at = 0; at < 100 && drained.length === 0; at += 1) {
+      for (const go of pending.splice(0)) go();
+      await world.pass(30);
+      if (at % 3 === 0) leader.transact(group, `text ${at}`).catch(() => undefined);
+      await world.pass(30);
+      if (at % 3 === 0) for (const go of syncing.splice(0)) go();
+    }
+    await draining;
+    const append = log.append.bind(log);
+    const late: string[] = [];
+    log.append = (records) => {
+      late.push('log');
+      return append(records);
+    };
+    kv.write = async (...batch) => {
+      late.push('store');
+      return write(...batch);
+    };
+    expect(pending).toEqual([]);
+    await world.pass(2_000);
+    expect(late).toEqual([]);
+    expect(world.failures).toEqual([]);
+  });
+
   it('drain in the end even when nobody can take the lead', async () => {
     const world = await ReplicaWorld.started(3);
     const { leader, others } = await withDatabase(world);

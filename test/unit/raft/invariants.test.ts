@@ -88,7 +88,13 @@ function leaderOf(progress: Partial<Progress>, peer: Partial<Peer> = {}): Partia
     inFlightBytes: 2,
     waitsFor: 'nothing',
   };
-  const known = { progress: { ...stream, ...progress } as Progress, heardMs: 0, round: 4, toldCommit: index(0) };
+  const known = {
+    progress: { ...stream, ...progress } as Progress,
+    heardMs: 0,
+    hasAnswered: true,
+    round: 4,
+    toldCommit: index(0),
+  };
   const peers = new Map([[OTHER, { ...known, matchAtBeat: index(0), ...peer }]]);
   return { membership: membershipOf([SELF], [OTHER]), role: { ...LEADER, peers } };
 }

@@ -1,0 +1,48 @@
+/**
+ * What looks like a way to break the node and breaks no promise, here or because another place keeps it, with the reason. The
+ * rest of what is known to go wrong elsewhere is in the catalogues.
+ */
+import type { Equivalent } from './mutant.ts';
+
+export const EQUIVALENTS: readonly Equivalent[] = [
+  {
+    name: 'read-answered-in-a-later-term',
+    breaks: 'a read that was confirmed in one term is answered in the next (etcd #20418)',
+    why: 'a read index is committed, and confirmed after the read came: whoever has applied it, in whatever term, has all that was acknowledged before; the core asks again all the same',
+  },
+  {
+    name: 'lease-kept-during-transfer',
+    breaks: 'a leader answers by its lease while it hands over',
+    why: 'no leader has a lease; that of the catalog counts from a read index, whoever leads (C21)',
+  },
+  {
+    name: 'campaign-with-an-unapplied-change',
+    breaks: 'a replica campaigns with a membership that it knows to be past (etcd #7280)',
+    why: 'a membership holds with the commit of its entry, in the same step (R11, ADR 0019): there is no moment between',
+  },
+  {
+    name: 'hole-accepted',
+    breaks: 'a segment is missing in the middle of the log',
+    why: 'three checks refuse it: the numbers of the segments, what each header says of the one before, and its summary; what can be lost without a hole is guard-not-checked',
+  },
+  {
+    name: 'revision-lost-by-compaction',
+    breaks: 'a crash within a compaction takes revisions back (etcd #17780)',
+    why: 'revisions are not compacted; what goes back to a checkpoint is rebuild-not-synced and holes-not-verified',
+  },
+  {
+    name: 'idempotence-at-the-leader-only',
+    breaks: 'followers do not know which transactions were recorded',
+    why: 'only the machines know, on every replica alike; what they might forget is idempotence-only-in-memory',
+  },
+  {
+    name: 'corrupt-snapshot-installed',
+    breaks: 'a part of a snapshot in which a bit was flipped (NATS #7556)',
+    why: 'frames, rows and the chain of hashes are each enough to refuse it; of these, frame-checksum-ignored and chain-without-its-past are broken',
+  },
+  {
+    name: 'frame-of-a-removed-incarnation',
+    breaks: 'what a node said before it was removed or replaced is taken',
+    why: 'a connection names cluster, node and store at both ends, and replica ids are never given twice; who does not vote is not counted',
+  },
+];

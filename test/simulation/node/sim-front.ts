@@ -1,0 +1,49 @@
+/**
+ * The front of a simulated node: the real one, which counts whom it has not answered yet, and whose clients write as the
+ * level of the cluster has it.
+ */
+import { type DatabaseId, type GroupId, LEVELS } from '#base';
+import { FrontNode, type Node } from '#cluster';
+
+export class SimFront extends FrontNode {
+  #unanswered = 0;
+
+  /** Requests that it has taken and not answered. */
+  get unanswered(): number {
+    return this.#unanswered;
+  }
+
+  override createDatabase(
+    name: string,
+    options?: Parameters<Node['createDatabase']>[1],
+  ): ReturnType<Node['createDatabase']> {
+    return this.#counted(super.createDatabase(name, options));
+  }
+
+  override deleteDatabase(
+    name: string,
+    databaseId?: DatabaseId,
+    options?: Parameters<Node['deleteDatabase']>[2],
+  ): ReturnType<Node['deleteDatabase']> {
+    return this.#counted(super.deleteDatabase(name, databaseId, options));
+  }
+
+  override transact(
+    group: GroupId,
+    payload: Uint8Array,
+    options?: Parameters<Node['transact']>[2],
+  ): ReturnType<Node['transact']> {
+    const { level } = this.catalog;
+    if (level > LEVELS.max) payload[0] = level;
+    return this.#counted(super.transact(group, payload, options));
+  }
+
+  async #counted<Answer>(answer: Promise<Answer>): Promise<Answer> {
+    this.#unanswered += 1;
+    try {
+      return await answer;
+    } finally {
+      this.#unanswered -= 1;
+    }
+  }
+}
