@@ -48,7 +48,11 @@ it('a node whose connections take all the files it may open goes on writing, and
   const writers = new Writers({ address: node.grpc, database: 'crowded', fillerBytes: 500 }, ledger);
   writers.start(4);
   await writers.answered;
-  const sockets = [...(await crowd(node.http, 300)), ...(await crowd(node.grpc, 300))];
+  const ofGrpc = await crowd(node.grpc, 300);
+  // One port leaves the other its share, and both leave metrics theirs.
+  expect((await fetch(`${node.http}/health`)).status).toBe(200);
+  const sockets = [...ofGrpc, ...(await crowd(node.http, 300))];
+  expect((await fetch(node.metrics)).status).toBe(200);
   await vi.waitUntil(() => sockets.filter((socket) => socket.destroyed).length >= 450, SOON);
   // Long enough for new segments, new tables and checkpoints, each of which opens files.
   const { size } = ledger;

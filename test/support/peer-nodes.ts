@@ -98,6 +98,7 @@ export interface NodeOptions {
   readonly clusterId?: string;
   readonly limits?: Partial<PeerLimits>;
   readonly port?: number;
+  readonly connectionsMax?: number;
 }
 
 export class LinkedNode {
@@ -111,9 +112,9 @@ export class LinkedNode {
   onFrame: (frame: Uint8Array, lane: Lane) => void | Promise<void> = () => undefined;
 
   static async open(place: NodePlace, options: NodeOptions = {}): Promise<LinkedNode> {
-    const { clusterId = CLUSTER, limits = QUICK, port = 0 } = options;
+    const { clusterId = CLUSTER, limits = QUICK, port = 0, connectionsMax } = options;
     const observed = new Observed();
-    const parts = { clusterId, self: place, host: '127.0.0.1', port, observer: observed, limits };
+    const parts = { clusterId, self: place, host: '127.0.0.1', port, observer: observed, limits, connectionsMax };
     return new LinkedNode(place, clusterId, await openPeerLinks(parts), observed);
   }
 

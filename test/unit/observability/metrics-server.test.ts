@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { createMetrics, type MetricsServer, silentLogger, startMetricsServer } from '#observability';
 
-type Times = Pick<Parameters<typeof startMetricsServer>[0], 'keptMs' | 'connectionMs'>;
+type Times = Pick<Parameters<typeof startMetricsServer>[0], 'keptMs' | 'connectionMs' | 'connectionsMax'>;
 
 let server: MetricsServer | undefined;
 afterEach(() => server?.close());
@@ -96,9 +96,9 @@ test.each(['', GET.slice(0, 20), GET])('a connection that sends %j and waits is 
   expect(await once(socket, 'close')).toHaveLength(1);
 });
 
-test('one connection more than 32 is closed as it comes', async () => {
-  const { url, open } = await start();
-  const sockets = Array.from({ length: 32 }, open);
+test.each([32, 5])('one connection more than the most, %i, is closed as it comes', async (most) => {
+  const { url, open } = await start(most === 32 ? {} : { connectionsMax: most });
+  const sockets = Array.from({ length: most }, open);
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
   await expect(fetch(`${url}/metrics`)).rejects.toThrow('fetch failed');
   for (const socket of sockets) socket.destroy();

@@ -26,13 +26,18 @@ let clients: RawGrpc[];
 /** What handlers were called with, by method. */
 let begun: Record<string, Call[]>;
 let refused: number;
+/** Calls that had ended when their handlers were called. */
+let endedBefore: number;
 
 const status = (what: string) => (kind: CallKind, count: number) =>
   ({ code: 'RESOURCE_EXHAUSTED', message: `${what} ${kind} ${count}` }) as const;
 
 function methods(): readonly Method[] {
   const service = 'test.Service';
-  const keep = (call: Call): void => void (begun[call.method.name] ??= []).push(call);
+  const keep = (call: Call): void => {
+    if (call.ended) endedBefore += 1;
+    (begun[call.method.name] ??= []).push(call);
+  };
   const stream = async (call: Call): Promise<void> => {
     keep(call);
     call.begin();
@@ -55,6 +60,7 @@ function methods(): readonly Method[] {
 beforeEach(async () => {
   begun = {};
   refused = 0;
+  endedBefore = 0;
   clients = [];
   const nothing = (): void => undefined;
   server = new WireServer({
@@ -168,11 +174,17 @@ describe('all other calls (T9)', () => {
 
 describe('calls that have arrived (T10)', () => {
   /** Sends so many calls in one piece, so that they arrive at once. */
-  function burst(client: RawGrpc, name: string, count: number): readonly ClientHttp2Stream[] {
-    const headers = { ':method': 'POST', ':path': `/test.Service/${name}`, 'content-type': 'application/grpc' };
+  function burst(
+    client: RawGrpc,
+    name: string,
+    count: number,
+    more: Readonly<Record<string, string>> = {},
+  ): readonly ClientHttp2Stream[] {
+    const path = `/test.Service/${name}`;
+    const headers = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', ...more };
     return Array.from({ length: count }, () => {
       const stream = client.session.request(headers).on('error', () => undefined);
-      stream.end(REQUEST);
+      stream.resume().end(REQUEST);
       return stream;
     });
   }
@@ -197,6 +209,15 @@ describe('calls that have arrived (T10)', () => {
     const calls = begun['Work'] ?? [];
     expect(calls.length).toBeLessThan(BURST);
     expect(calls.every(({ ended, signal }) => ended && signal.aborted)).toBe(true);
+  });
+
+  it('are not begun when they have ended while they waited', async () => {
+    const client = connect();
+    await ask(client, 'Echo');
+    const streams = burst(client, 'Work', BURST, { 'grpc-timeout': '1m' });
+    await until(() => streams.every(({ closed }) => closed));
+    expect(begun['Work']?.length).toBeLessThan(BURST);
+    expect(endedBefore).toBe(0);
   });
 
   it('are so many as the connection may have at first, until the node has told it of more (T11)', async () => {

@@ -1,0 +1,24 @@
+// Goal: however many connect to the port of peers, it takes no more descriptors than are left for it. Method: plain sockets.
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { expect, it, vi } from 'vitest';
+import { LinkedNode, placeOf } from '../../../support/peer-nodes.ts';
+
+const CONNECTIONS_MAX = 3;
+
+it('closes connections beyond the most as they come, and takes others when some have gone', async () => {
+  await using node = await LinkedNode.open(placeOf(1), { connectionsMax: CONNECTIONS_MAX });
+  const crowd = Array.from({ length: 10 }, () => connect(node.links.port, '127.0.0.1').on('error', () => undefined));
+  const open = (): number => crowd.filter(({ destroyed }) => !destroyed).length;
+  await vi.waitUntil(() => open() <= CONNECTIONS_MAX);
+  expect(open()).toBe(CONNECTIONS_MAX);
+  for (const socket of crowd) socket.destroy();
+  await vi.waitUntil(async () => {
+    const socket = connect(node.links.port, '127.0.0.1').on('error', () => undefined);
+    await once(socket, 'connect');
+    // A server of HTTP/2 speaks first.
+    const answer = await Promise.race([once(socket, 'data'), once(socket, 'close')]);
+    socket.destroy();
+    return answer[0] instanceof Uint8Array;
+  });
+});
