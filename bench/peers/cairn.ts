@@ -15,6 +15,8 @@ export interface CairnNode {
   readonly address: { readonly host: string; readonly port: number };
   /** host:port by which other nodes reach it; undefined when they do not. */
   readonly peer: string | undefined;
+  /** The URL of its metrics. */
+  readonly metrics: string;
   /** Milliseconds from the start of the process to its ready line. */
   readonly readyMs: number;
   stop(): Promise<void>;
@@ -25,6 +27,7 @@ export interface CairnNode {
 interface Ready {
   readonly event: string;
   readonly grpc: string;
+  readonly metrics: string;
   readonly peer?: string;
 }
 
@@ -37,6 +40,8 @@ export const QUERY_EVENTS: string = `${SERVICE}QueryEvents`;
 export const SCAN_LOG: string = `${SERVICE}ScanDatabaseLog`;
 export const SCAN_LOG_BATCHES: string = `${SERVICE}ScanLogBatches`;
 export const SUBSCRIBE_EVENTS: string = `${SERVICE}SubscribeEvents`;
+export const FETCH_LATEST: string = `${SERVICE}FetchLatestDatabase`;
+export const FETCH_TRANSACTION: string = `${SERVICE}FetchTransaction`;
 export const CREATE_DATABASE: string = `${SERVICE}CreateDatabase`;
 const DELETE_DATABASE = `${SERVICE}DeleteDatabase`;
 
@@ -84,6 +89,7 @@ export async function startCairn(
     pid: child.pid ?? 0,
     address: { host, port: Number(port) },
     peer: ready.peer,
+    metrics: ready.metrics,
     readyMs: performance.now() - began,
     stop: () => stopProcess(child),
     kill: async () => {

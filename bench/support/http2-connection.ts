@@ -30,6 +30,7 @@ const ACK = 1;
 const END_HEADERS = 4;
 
 const SETTING_HEADER_TABLE_SIZE = 1;
+const SETTING_MAX_CONCURRENT_STREAMS = 3;
 const SETTING_INITIAL_WINDOW_SIZE = 4;
 
 /** How a call ended: whether it carried a message, how many bytes of messages, and why it broke off. */
@@ -50,6 +51,13 @@ interface Call {
   sendWindow: number;
   /** What of the request could not be sent yet. */
   unsent: Buffer | undefined;
+  /** Whether the request ends with these bytes. */
+  readonly isWhole: boolean;
+}
+
+export interface OpenOptions {
+  /** Bytes that the server may send on a stream; a gibibyte unless given, and with 0 no message leaves it. */
+  readonly windowBytes?: number;
 }
 
 export class Http2Connection {
@@ -59,6 +67,7 @@ export class Http2Connection {
   #rest: Buffer | undefined;
   #sendWindow = DEFAULT_WINDOW;
   #initialWindow = DEFAULT_WINDOW;
+  #streamsMax = 0;
   #received = 0;
   #out: Buffer[] = [];
   #flushing = false;
@@ -71,7 +80,10 @@ export class Http2Connection {
     socket.on('close', () => this.#fail(new Error('the server closed the connection')));
   }
 
-  static async open(address: { readonly host: string; readonly port: number }): Promise<Http2Connection> {
+  static async open(
+    address: { readonly host: string; readonly port: number },
+    { windowBytes = RECEIVE_WINDOW }: OpenOptions = {},
+  ): Promise<Http2Connection> {
     const socket = connect({ ...address, noDelay: true });
     await new Promise<void>((resolve, reject) => {
       socket.once('connect', resolve);
@@ -81,7 +93,7 @@ export class Http2Connection {
     const settings = Buffer.alloc(12);
     settings.writeUInt16BE(SETTING_HEADER_TABLE_SIZE, 0);
     settings.writeUInt16BE(SETTING_INITIAL_WINDOW_SIZE, 6);
-    settings.writeUInt32BE(RECEIVE_WINDOW, 8);
+    settings.writeUInt32BE(windowBytes, 8);
     connection.#send(PREFACE);
     connection.#send(frame({ type: SETTINGS, flags: 0, stream: 0, payload: settings }));
     connection.#send(windowUpdate(0, RECEIVE_WINDOW));
@@ -95,10 +107,32 @@ export class Http2Connection {
 
   /** Starts a call. `headers` comes from `grpcHeaders`, `body` is one length-prefixed message. */
   call(headers: Buffer, body: Buffer, handler: CallHandler): void {
+    this.#begin(headers, { body, handler, isWhole: true });
+  }
+
+  /** Starts a call whose request never ends. */
+  callWithoutEnd(headers: Buffer, body: Buffer, handler: CallHandler): void {
+    this.#begin(headers, { body, handler, isWhole: false });
+  }
+
+  /** Calls at a time that the server allows; 0 until it has said so. The caller sees to it. */
+  get streamsMax(): number {
+    return this.#streamsMax;
+  }
+
+  /** Whether it can be used no more. */
+  get failed(): boolean {
+    return this.#failed !== undefined;
+  }
+
+  #begin(
+    headers: Buffer,
+    { body, handler, isWhole }: Pick<Call, 'handler' | 'isWhole'> & { readonly body: Buffer },
+  ): void {
     if (this.#failed !== undefined) throw this.#failed;
     const stream = this.#nextStream;
     this.#nextStream += 2;
-    const call: Call = { handler, messageBytes: 0, sendWindow: this.#initialWindow, unsent: body };
+    const call: Call = { handler, messageBytes: 0, sendWindow: this.#initialWindow, unsent: body, isWhole };
     this.#calls.set(stream, call);
     this.#send(frame({ type: HEADERS, flags: END_HEADERS, stream, payload: headers }));
     this.#sendBody(stream, call);
@@ -119,7 +153,7 @@ export class Http2Connection {
       call.unsent = last ? undefined : call.unsent.subarray(room);
       call.sendWindow -= room;
       this.#sendWindow -= room;
-      this.#send(frame({ type: DATA, flags: last ? END_STREAM : 0, stream, payload }));
+      this.#send(frame({ type: DATA, flags: last && call.isWhole ? END_STREAM : 0, stream, payload }));
     }
   }
 
@@ -210,7 +244,9 @@ export class Http2Connection {
 
   #applySettings(payload: Buffer): void {
     for (let at = 0; at + 6 <= payload.length; at += 6) {
-      if (payload.readUInt16BE(at) !== SETTING_INITIAL_WINDOW_SIZE) continue;
+      const setting = payload.readUInt16BE(at);
+      if (setting === SETTING_MAX_CONCURRENT_STREAMS) this.#streamsMax = payload.readUInt32BE(at + 2);
+      if (setting !== SETTING_INITIAL_WINDOW_SIZE) continue;
       const window = payload.readUInt32BE(at + 2);
       for (const call of this.#calls.values()) call.sendWindow += window - this.#initialWindow;
       this.#initialWindow = window;

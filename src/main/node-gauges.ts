@@ -22,11 +22,14 @@ function* revisions(node: Node): Generator<Series<'cairn_database_revision'>> {
 }
 
 /** What clients hold. */
-export function showBudgets({ requests, unsent, smallReplies }: ByteBudgets, metrics: Metrics): void {
+export function showBudgets(
+  { requests, streams, unsent, smallReplies, smallPages }: ByteBudgets,
+  metrics: Metrics,
+): void {
   const requestBytes = metrics.gauge('cairn_request_memory_bytes', {});
   const unsentBytes = metrics.gauge('cairn_unsent_memory_bytes', {});
   metrics.beforeScrape(() => {
-    requestBytes.set(requests.used);
-    unsentBytes.set(unsent.used + smallReplies.used);
+    requestBytes.set(requests.used + streams.used);
+    unsentBytes.set(unsent.used + smallReplies.used + smallPages.used);
   });
 }

@@ -138,12 +138,12 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   requestMemoryBytes: {
     type: byteSize({ min: 16 * MIB, max: 64 * GIB }),
     default: 128 * MIB,
-    help: 'What requests of all clients may hold while they arrive and are worked on; beyond it they are refused as busy.',
+    help: 'What requests of all clients may hold while they arrive and are worked on; beyond it they are refused as busy. As much again is for streams of gRPC that stand open, at 16 KiB each.',
   },
   unsentMemoryBytes: {
     type: byteSize({ min: 32 * MIB, max: 64 * GIB }),
     default: 128 * MIB,
-    help: 'What replies of all clients may hold until they have been read. Beyond it reads wait, and clients that have not taken a reply or a slice of a stream for 10 s are cut off.',
+    help: 'What replies of all clients may hold until they have been read, and a quarter more for small ones. Beyond it reads wait, and clients that have not taken a reply or a slice of a stream for 10 s are cut off.',
   },
   walSegmentBytes: {
     type: byteSize({ min: 4 * MIB, max: GIB }),

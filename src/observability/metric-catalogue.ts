@@ -89,7 +89,10 @@ export const COUNTERS: Table<CounterLabels> = {
 
 export const GAUGES: Table<GaugeLabels> = {
   cairn_inflight_requests: { help: 'Requests being answered.', labels: { plane: ['grpc', 'http'] } },
-  cairn_request_memory_bytes: { help: 'Bytes that requests hold while they arrive and are worked on.', labels: NONE },
+  cairn_request_memory_bytes: {
+    help: 'Bytes that requests hold while they arrive and are worked on, and streams of gRPC that stand open.',
+    labels: NONE,
+  },
   cairn_unsent_memory_bytes: { help: 'Bytes of replies that clients have not read yet.', labels: NONE },
   cairn_raft_has_leader: { help: 'Groups on this node that have a leader.', labels: NONE },
   cairn_raft_is_leader: { help: 'Groups that this node leads.', labels: NONE },

@@ -117,6 +117,12 @@ export class ByteBudget {
     this.#holds.remove(hold.link);
   }
 
+  /** For the holds alone: the youngest that may be evicted. The answer is the time. */
+  unpin(hold: Hold): number {
+    if (!hold.evicted && !this.#holds.has(hold.link)) this.#holds.append(hold.link);
+    return this.#time.nowMs();
+  }
+
   #evictStale(bytes: number): void {
     const oldEnough = this.#time.nowMs() - this.#patienceMs;
     while (this.#used - this.#leaving + bytes > this.bytesMax) {
@@ -201,6 +207,11 @@ export class Hold {
   /** Is not evicted from now on: what holds the bytes is the node itself, which will let go. */
   pin(): void {
     this.#budget.pin(this);
+  }
+
+  /** May be evicted again, and its time begins anew. */
+  unpin(): void {
+    if (!this.#released) this.#sinceMs = this.#budget.unpin(this);
   }
 
   /** Gives the bytes back; once, however often it is called. */

@@ -1,5 +1,14 @@
 /**
- * The two budgets that all transports of a node share, and what a client is told when one of them is used up.
+ * The budgets that all transports of a node share, and what a client is told when one of them is used up.
+ *
+ * ```
+ *   setting             for                                                        as a part of it
+ *   request-memory      bytes of requests that arrive or are worked on             1
+ *                       streams of gRPC that stand open, and their first bytes     1, on top
+ *   unsent-memory       replies and slices that have not left                      1
+ *                       small replies of gRPC                                      1/8, on top
+ *                       small pages of HTTP                                        1/8, on top
+ * ```
  */
 import { DatabaseError } from '#base';
 import { Allowance } from './allowance.ts';
@@ -9,10 +18,14 @@ import { FairBudget } from './fair-budget.ts';
 export interface ByteBudgets {
   /** Bytes of requests that arrive or are worked on. */
   readonly requests: ByteBudget;
+  /** What streams of gRPC hold by standing open, and of their requests the first bytes. */
+  readonly streams: Allowance;
   /** Bytes of replies that have not left yet. */
   readonly unsent: FairBudget;
-  /** The same of small replies, which need no room in `unsent` before this is used up. */
+  /** The same of small replies of gRPC, which need no room in `unsent` before this is used up. */
   readonly smallReplies: Allowance;
+  /** The same of small pages of HTTP, for which there is no room in `unsent`. */
+  readonly smallPages: FairBudget;
   /** How long a reply waits for room before it is refused. */
   readonly waitMs: number;
   readonly time: BudgetTime;
@@ -21,6 +34,8 @@ export interface ByteBudgets {
 export interface ByteBudgetSizes {
   readonly requestBytesMax: number;
   readonly unsentBytesMax: number;
+  /** As much as of requests unless given. */
+  readonly streamBytesMax?: number;
   /** How long a client may keep bytes that others wait for. */
   readonly patienceMs?: number;
   readonly waitMs?: number;
@@ -36,17 +51,28 @@ const WAIT_MS: number = PATIENCE_MS + 5_000;
 
 /** On top of the budget of replies, as a part of it. */
 const SMALL_REPLIES_PER_BUDGET = 1 / 8;
+const SMALL_PAGES_PER_BUDGET = 1 / 8;
+
+/** Of connections that others have left no more: three streams that stand open, and a reply of 4 KiB. */
+const RESERVED_STREAM_BYTES = 48 * 1024;
+const RESERVED_REPLY_BYTES = 8 * 1024;
 
 /** When to come again: most of what is held is given back sooner. */
 export const RETRY_AFTER_MS = 1_000;
 
 export function createByteBudgets(sizes: ByteBudgetSizes): ByteBudgets {
-  const { requestBytesMax, unsentBytesMax, patienceMs = PATIENCE_MS, waitMs = WAIT_MS, time = REAL_TIME } = sizes;
+  const { requestBytesMax, unsentBytesMax, streamBytesMax = requestBytesMax } = sizes;
+  const { patienceMs = PATIENCE_MS, waitMs = WAIT_MS, time = REAL_TIME } = sizes;
   const shared = { patienceMs, time };
   return {
     requests: new ByteBudget({ bytesMax: requestBytesMax, ...shared }),
+    streams: new Allowance({ bytesMax: streamBytesMax, reservedBytesMax: RESERVED_STREAM_BYTES }),
     unsent: new FairBudget({ bytesMax: unsentBytesMax, ...shared }),
-    smallReplies: new Allowance(unsentBytesMax * SMALL_REPLIES_PER_BUDGET),
+    smallReplies: new Allowance({
+      bytesMax: unsentBytesMax * SMALL_REPLIES_PER_BUDGET,
+      reservedBytesMax: RESERVED_REPLY_BYTES,
+    }),
+    smallPages: new FairBudget({ bytesMax: unsentBytesMax * SMALL_PAGES_PER_BUDGET, ...shared }),
     waitMs,
     time,
   };

@@ -133,13 +133,19 @@ export class FairBudget {
     return taker.hold(this.#common, bytes);
   }
 
+  /** For the takers alone: what `take` need not wait for. */
+  takeNow(taker: Taker, wish: Bytes): Hold | undefined {
+    const bytes = Math.min(wish.bytes, this.#common.bytesMax);
+    return this.tryTake(taker, { ...wish, bytes }, this.#reserveFor(bytes));
+  }
+
   /** For the takers alone. */
   async take(taker: Taker, wish: Wish): Promise<Hold> {
     const { evict, signal } = wish;
     signal.throwIfAborted();
     const bytes = Math.min(wish.bytes, this.#common.bytesMax);
     const asked = { bytes, evict, signal };
-    const hold = this.tryTake(taker, asked, this.#reserveFor(bytes)) ?? (await this.#wait(taker, asked));
+    const hold = this.takeNow(taker, asked) ?? (await this.#wait(taker, asked));
     if (hold === undefined) signal.throwIfAborted();
     assert(hold !== undefined, 'A taker that gets nothing has given up');
     return hold;
@@ -279,6 +285,11 @@ export class Taker implements HoldKeeper {
   /** The bytes in any case: of what cannot be refused any more. */
   takeAnyway(bytes: number, evict: Evict): Hold {
     return this.#budget.takeAnyway(this, { bytes, evict });
+  }
+
+  /** What `take` would get without waiting. */
+  takeNow(bytes: number, evict: Evict): Hold | undefined {
+    return this.#budget.takeNow(this, { bytes, evict });
   }
 
   /**

@@ -7,13 +7,13 @@
  * Not here: what an operation does. Transports share what clients may hold (byte-budgets.ts), and whom to ask (relay.ts).
  *
  * Invariants of all transports (TM5 and TM6 stand in relay.ts):
- *   TM1  Requests beyond a few KiB, and replies, are counted before they are held: on the whole node they hold what the
- *        settings allow, an eighth more for small replies, and what one slice, page or reply of a write overshoots.
+ *   TM1  Requests, replies and standing streams are counted before they are held: the node holds what the settings allow,
+ *        the shares beside it (byte-budgets.ts), and what one slice, page or reply of a write overshoots.
  *   TM2  A client is cut off for holding bytes only while others wait for them, and not before it had its time; except a
  *        body over HTTP that has stopped arriving.
  *   TM3  What a request announces is not counted: it holds what has arrived of it.
- *   TM4  Readers that keep what they took of the unsent bytes, however many, do not hold up one that lets go soon: a
- *        quarter is for the latter, a connection has an eighth of that, and whoever waits gets turns by connection.
+ *   TM4  Readers that keep what they took of the unsent bytes, however many, do not hold up one that lets go soon, nor what
+ *        is small: a quarter is for the former, an eighth of that for a connection, and whoever waits gets turns by it.
  *
  * Invariants of gRPC (T9 stands in grpc/wire/shares.ts, T10 and T11 in rounds.ts and stream-limits.ts there):
  *   T1  A call ends exactly once, with one status; what is sent afterwards is dropped, and its signal is aborted.

@@ -10,7 +10,7 @@ import { floorOf, minRevisionOf, refuseRelayed, requiresLeader, scopeHeaders } f
 import { encodeTransactReply } from './transact-reply.ts';
 import { parseTransactRequest } from './transact-request.ts';
 import type { Call } from './wire/call.ts';
-import { FRAME_HEADER_BYTES, frame } from './wire/framing.ts';
+import { FRAME_HEADER_BYTES, writeFrameHeader } from './wire/framing.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
 export function transactionMethods(context: GrpcContext): readonly UnaryMethod[] {
@@ -57,12 +57,13 @@ async function fetchTransaction({ service }: GrpcContext, call: Call, bytes: Uin
   const { databaseName, transactionId } = decodeRequest(FetchTransactionRequest, 'FetchTransactionRequest', bytes);
   const read = { databaseName, transactionId, signal: call.signal, ...minRevisionOf(call) };
   const reply = await service.fetchTransaction(read);
-  call.reply(frame(encodeFetched(reply.transaction)), { headers: scopeHeaders(reply) });
+  call.reply(encodeFetched(reply.transaction), { headers: scopeHeaders(reply) });
 }
 
-/** `FetchTransactionReply`: 0A record | 10 basis | 1A mapping*. */
+/** `FetchTransactionReply` in its frame: 0A record | 10 basis | 1A mapping*. */
 function encodeFetched({ record, basis, events }: TransactionDescription): Uint8Array {
   const writer = new ByteWriter(record.length + 256);
+  for (let at = 0; at < FRAME_HEADER_BYTES; at++) writer.u8(0);
   writeBytesField(writer, 1, record);
   if (basis > 0) writeVarintField(writer, 2, basis);
   writeEventIdMappings(writer, 3, {
@@ -71,5 +72,7 @@ function encodeFetched({ record, basis, events }: TransactionDescription): Uint8
       storedId === undefined ? [] : [{ index: position.index, id: storedId }],
     ),
   });
-  return writer.take();
+  const framed = writer.view();
+  writeFrameHeader(framed, 0, framed.length - FRAME_HEADER_BYTES);
+  return framed;
 }

@@ -46,6 +46,9 @@ export const ITEM_ANSWER_BYTES: number = 4 * TRANSACTION_BYTES_MAX;
  */
 export const PAGE_ANSWER_BYTES: number = 2 * PAGE_BYTES_MAX;
 
+/** Bytes of an answer that is small: where there is no room for the largest, it is made in a room of its own. */
+export const SMALL_ANSWER_BYTES: number = 64 * 1024;
+
 /** Bytes of events or of a body that are turned from or into JSON in one go: about two milliseconds (TH11). */
 export const PIECE_BYTES: number = 64 * 1024;
 

@@ -7,12 +7,25 @@ import { DatabaseError } from '#base';
 import type { Hold } from '../byte-budget.ts';
 import { type ByteBudgets, noRoom } from '../byte-budgets.ts';
 import type { Taker } from '../fair-budget.ts';
+import { SMALL_ANSWER_BYTES } from './limits.ts';
 
 /** Bodies and answers up to this size are not counted: the bound on connections bounds them. */
 export const UNCOUNTED_BYTES: number = 16 * 1024;
 
 /** Why something was refused, as it is counted. */
 type RefusalReason = 'overload' | 'too_large';
+
+/** A small answer as it is stored and as text. */
+const SMALL_ANSWER_ROOM = 2 * SMALL_ANSWER_BYTES;
+
+/** For how large an answer there is room: for the one that was asked for, or for a small one only. */
+export type AnswerRoom = 'enough' | 'small';
+
+/** What takes the room for the answers of a connection. */
+interface Takers {
+  readonly large: Taker;
+  readonly small: Taker;
+}
 
 interface Held {
   body?: Hold | undefined;
@@ -24,7 +37,7 @@ export class HttpMemory {
   readonly #onRefused: (why: RefusalReason) => void;
   readonly #held = new WeakMap<FastifyReply['raw'], Held>();
   /** By connection, whose requests are answered in turn. */
-  readonly #takers = new WeakMap<object, Taker>();
+  readonly #takers = new WeakMap<object, Takers>();
 
   constructor(budgets: ByteBudgets, onRefused: (why: RefusalReason) => void) {
     this.#budgets = budgets;
@@ -65,12 +78,41 @@ export class HttpMemory {
   }
 
   /** Waits until there is room for an answer that may become so large. */
-  async awaitRoom(reply: FastifyReply, bytes: number, signal: AbortSignal): Promise<void> {
+  awaitRoom(reply: FastifyReply, bytes: number, signal: AbortSignal): Promise<void> {
+    const { large } = this.#takersOf(reply);
+    return this.#awaited(signal, async (wait) => {
+      // That for a small one, in which it was tried.
+      this.#held.get(reply.raw)?.answer?.release();
+      this.#keep(reply, { answer: await large.take(bytes, () => this.#cut(reply), wait) });
+    });
+  }
+
+  /**
+   * Waits until there is room for an answer that may become so large, or for a small one, whichever comes first: most that
+   * might become large are small, and they do not wait for those that are (TM4).
+   */
+  async awaitSomeRoom(reply: FastifyReply, bytes: number, signal: AbortSignal): Promise<AnswerRoom> {
+    const { large, small } = this.#takersOf(reply);
+    const cut = (): void => this.#cut(reply);
+    const answer = large.takeNow(bytes, cut);
+    if (answer !== undefined) {
+      this.#keep(reply, { answer });
+      return 'enough';
+    }
+    const first = await this.#awaited(signal, (wait) =>
+      firstOf(wait, {
+        enough: (undecided) => large.take(bytes, cut, undecided),
+        small: (undecided) => small.take(SMALL_ANSWER_ROOM, cut, undecided),
+      }),
+    );
+    this.#keep(reply, { answer: first.hold });
+    return first.room;
+  }
+
+  async #awaited<Result>(signal: AbortSignal, take: (wait: AbortSignal) => Promise<Result>): Promise<Result> {
     const limit = AbortSignal.timeout(this.#budgets.waitMs);
     try {
-      const wait = AbortSignal.any([signal, limit]);
-      const hold = await this.#takerOf(reply).take(bytes, () => this.#cut(reply), wait);
-      this.#keep(reply, { answer: hold });
+      return await take(AbortSignal.any([signal, limit]));
     } catch (failure) {
       throw limit.aborted && !signal.aborted ? this.#refuse() : failure;
     }
@@ -89,9 +131,11 @@ export class HttpMemory {
       return undefined;
     }
     if (bytes <= UNCOUNTED_BYTES) return undefined;
-    const taker = this.#takerOf(reply);
+    const { large, small } = this.#takersOf(reply);
     const cut = (): void => this.#cut(reply);
-    const answer = request.method === 'GET' ? taker.tryTake(bytes, cut) : taker.takeAnyway(bytes, cut);
+    const answer =
+      (bytes <= SMALL_ANSWER_BYTES ? small.tryTake(bytes, cut) : undefined) ??
+      (request.method === 'GET' ? large.tryTake(bytes, cut) : large.takeAnyway(bytes, cut));
     if (answer === undefined) return this.#refuse();
     answer.renew();
     this.#keep(reply, { answer });
@@ -118,11 +162,14 @@ export class HttpMemory {
     return held;
   }
 
-  #takerOf(reply: FastifyReply): Taker {
+  #takersOf(reply: FastifyReply): Takers {
     const { socket } = reply.raw.req;
-    const known = this.#takers.get(socket) ?? this.#budgets.unsent.taker(socket);
-    this.#takers.set(socket, known);
-    return known;
+    const known = this.#takers.get(socket);
+    if (known !== undefined) return known;
+    const { unsent, smallPages } = this.#budgets;
+    const takers = { large: unsent.taker(socket), small: smallPages.taker(socket) };
+    this.#takers.set(socket, takers);
+    return takers;
   }
 
   #cut(reply: FastifyReply): void {
@@ -139,6 +186,27 @@ export class HttpMemory {
   #refuse(): DatabaseError {
     this.#onRefused('overload');
     return noRoom();
+  }
+}
+
+/** The first of two holds that are waited for; what comes of the other one is given back. */
+async function firstOf(
+  signal: AbortSignal,
+  waits: Readonly<Record<AnswerRoom, (undecided: AbortSignal) => Promise<Hold>>>,
+): Promise<{ readonly room: AnswerRoom; readonly hold: Hold }> {
+  const decided = new AbortController();
+  const undecided = AbortSignal.any([signal, decided.signal]);
+  let first: Hold | undefined;
+  const awaited = async (room: AnswerRoom): Promise<{ readonly room: AnswerRoom; readonly hold: Hold }> => {
+    const hold = await waits[room](undecided);
+    first ??= hold;
+    if (hold !== first) hold.release();
+    return { room, hold };
+  };
+  try {
+    return await Promise.race([awaited('enough'), awaited('small')]);
+  } finally {
+    decided.abort();
   }
 }
 

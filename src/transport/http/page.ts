@@ -1,7 +1,7 @@
 /**
  * A page of events: read one more than asked, or as many as fit, and say whether there is more.
  */
-import { DatabaseError, type DatabaseId, type ErrorScope, quote } from '#base';
+import { assert, DatabaseError, type DatabaseId, type ErrorScope, quote } from '#base';
 import { type EventQuery, eventToJson } from '#model';
 import type { QueryEventsRequest, ReadScope, Service, StoredEvent } from '#service';
 import { type JsonText, jsonArray } from './json-text.ts';
@@ -12,6 +12,7 @@ import {
   PAGE_SIZE_DEFAULT,
   PAGE_SIZE_MAX,
   PIECE_BYTES,
+  SMALL_ANSWER_BYTES,
 } from './limits.ts';
 import type { QueryParameters } from './query-string.ts';
 import type { HttpRequest } from './request.ts';
@@ -36,14 +37,30 @@ export interface EventPage {
   readonly more: StoredEvent | undefined;
 }
 
-/** Waits until there is room for as large a page as the query can have, reads it and writes it, piece by piece (TH11). */
-export async function readPage(
+/**
+ * Waits until there is room for as large a page as the query can have, or for a small one, reads it and writes it, piece
+ * by piece (TH11). A page that turns out to be too large for the room that came first is let go of and read anew.
+ */
+export async function readPage(service: Service, request: HttpRequest, wanted: PageRequest): Promise<EventPage> {
+  const bytes = Math.min(PAGE_ANSWER_BYTES, wanted.query.limit * ITEM_ANSWER_BYTES);
+  if ((await request.awaitSomeRoom(bytes)) === 'small') {
+    const page = await readPageUpTo(SMALL_ANSWER_BYTES, service, request, wanted);
+    if (page !== undefined) return page;
+    await request.awaitRoom(bytes);
+  }
+  const page = await readPageUpTo(Number.POSITIVE_INFINITY, service, request, wanted);
+  assert(page !== undefined, 'A page without a bound is within it');
+  return page;
+}
+
+/** Undefined when the events are more bytes. */
+async function readPageUpTo(
+  bytesMax: number,
   service: Service,
   request: HttpRequest,
   { databaseId, ...wanted }: PageRequest,
-): Promise<EventPage> {
+): Promise<EventPage | undefined> {
   const { limit } = wanted.query;
-  await request.awaitRoom(Math.min(PAGE_ANSWER_BYTES, limit * ITEM_ANSWER_BYTES));
   const asked = { ...request.read(), ...wanted, query: { ...wanted.query, limit: limit + 1 } };
   const { chunks, ...scope } = await service.queryEvents(asked).catch((failure: unknown) => {
     // Another instance may lack the revision; that is not what is wrong.
@@ -54,7 +71,9 @@ export async function readPage(
   const page = new Page(limit);
   for await (const chunk of chunks) {
     const events = page.takeAll(chunk);
-    for (const piece of piecesOf(events)) page.texts.push(...(await request.inTurn(() => piece.map(eventJson))));
+    if (page.takenBytes > bytesMax) return undefined;
+    for (const piece of piecesOf(events)) page.add(await request.inTurn(() => piece.map(eventJson)));
+    if (page.textLength > bytesMax) return undefined;
     if (page.isFull) break;
   }
   const { last, texts, isFull } = page;
@@ -84,6 +103,9 @@ class Page {
   readonly #limit: number;
   #eventCount = 0;
   #byteCount = 0;
+  /** Of its events as they are stored, and of their texts. */
+  takenBytes = 0;
+  textLength = 0;
   /** Whether an event was left out. */
   isFull = false;
 
@@ -97,11 +119,19 @@ class Page {
     return end < 0 ? chunk : chunk.slice(0, end);
   }
 
+  add(texts: readonly JsonText[]): void {
+    for (const text of texts) {
+      this.texts.push(text);
+      this.textLength += text.length;
+    }
+  }
+
   #take(event: StoredEvent): boolean {
     this.#byteCount += event.bytes.length;
     this.isFull = this.#eventCount === this.#limit || (this.#byteCount > PAGE_BYTES_MAX && this.#eventCount > 0);
     if (this.isFull) return false;
     this.#eventCount++;
+    this.takenBytes += event.bytes.length;
     this.last = event;
     return true;
   }

@@ -5,7 +5,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DatabaseError } from '#base';
 import type { ReadRequest, RevisionFloor } from '#service';
-import type { HttpMemory } from './memory.ts';
+import type { AnswerRoom, HttpMemory } from './memory.ts';
 import { parseQueryString, parseRevision, type QueryParameters } from './query-string.ts';
 import type { Turns } from './turns.ts';
 
@@ -35,6 +35,11 @@ export class HttpRequest {
   /** Waits until there is room for an answer that may become so large. Throws `busy` when there is none for too long. */
   awaitRoom(bytes: number): Promise<void> {
     return this.#limits.memory.awaitRoom(this.#reply, bytes, this.signal());
+  }
+
+  /** The same, or until there is room for a small answer: then the answer is made anew if it turns out to be larger. */
+  awaitSomeRoom(bytes: number): Promise<AnswerRoom> {
+    return this.#limits.memory.awaitSomeRoom(this.#reply, bytes, this.signal());
   }
 
   /** Does a piece of long work when it is its turn (TH11). Rejects without doing it when the client has gone. */

@@ -24,6 +24,7 @@ import {
   KEEP_ALIVE_TIMEOUT_MS,
   PIPELINED_MAX,
   REQUEST_TIMEOUT_MS,
+  SMALL_ANSWER_BYTES,
 } from './limits.ts';
 import { HttpMemory, isBodyTooLong } from './memory.ts';
 import { HttpRelaying } from './relaying.ts';
@@ -221,8 +222,7 @@ class HttpFront {
         const routed = new HttpRequest(request, reply, { memory: this.#memory, turns: this.#turns });
         let answer: HttpReply;
         try {
-          if (route.answerBytes !== undefined) await routed.awaitRoom(route.answerBytes);
-          answer = await route.handle(routed, this.#context);
+          answer = await this.#answer(route, routed);
         } catch (failure) {
           const elsewhere = this.#elsewhere(failure, route, { request, reply, routed });
           if (elsewhere === undefined) throw failure;
@@ -232,6 +232,17 @@ class HttpFront {
         return this.#send(request, reply, answer);
       },
     });
+  }
+
+  /** In a room for a small answer, if that is there first; what turns out to be larger is made anew when there is enough. */
+  async #answer({ answerBytes, handle }: Route, routed: HttpRequest): Promise<HttpReply> {
+    if (answerBytes === undefined) return handle(routed, this.#context);
+    if ((await routed.awaitSomeRoom(answerBytes)) === 'small') {
+      const answer = await handle(routed, this.#context);
+      if ((answer.body?.length ?? 0) <= SMALL_ANSWER_BYTES) return answer;
+      await routed.awaitRoom(answerBytes);
+    }
+    return handle(routed, this.#context);
   }
 
   /** Has another node answer, if that can; undefined: the failure is the answer. */

@@ -67,6 +67,8 @@ export interface Seat {
   waiting: Waiting | undefined;
 }
 
+const NO_MESSAGE = new Uint8Array(0);
+
 const UNCOUNTED: Room = { release: () => undefined };
 
 export class Call {
@@ -147,7 +149,7 @@ export class Call {
    */
   expectReply(requestBytes: number): boolean {
     const bytes = COPIES * Math.min(requestBytes, SMALL_REPLY_BYTES);
-    this.#expected = this.#parts.smallReplies.tryTake(bytes) ?? this.#pinned(bytes);
+    this.#expected = this.#share(bytes) ?? this.#pinned(bytes);
     return this.#expected !== undefined;
   }
 
@@ -210,7 +212,7 @@ export class Call {
 
   /** What takes the room for its replies. */
   taker(): Taker {
-    return this.#parts.unsent.taker(this.#peer?.connection ?? this);
+    return this.#parts.unsent.taker(this.#connection);
   }
 
   /** Keeps room until everything that was sent has left, or the peer has gone. */
@@ -252,11 +254,20 @@ export class Call {
     const bytes = COPIES * replyBytes;
     // Whether a node lives must be found out also while it is full; the bound on streams bounds these replies.
     if (this.method.isProbe === true) return UNCOUNTED;
-    const share = replyBytes > SMALL_REPLY_BYTES ? undefined : this.#parts.smallReplies.tryTake(bytes);
+    const share = replyBytes > SMALL_REPLY_BYTES ? undefined : this.#share(bytes);
     if (share !== undefined) return share;
     const taker = this.taker();
     const evict = (): void => this.cut();
     return mustBeSent ? taker.takeAnyway(bytes, evict) : taker.tryTake(bytes, evict);
+  }
+
+  /** Room among the small replies. */
+  #share(bytes: number): Room | undefined {
+    return this.#parts.smallReplies.of(this.#connection).tryTake(bytes);
+  }
+
+  get #connection(): object {
+    return this.#peer?.connection ?? this;
   }
 
   /** Room in the budget that nobody is cut off for: it is the node that works. */
@@ -284,6 +295,8 @@ export class Call {
 
   #end(code: GrpcStatusName): void {
     this.#ended = true;
+    // grpc-js keeps the call as long as its stream, and with the call its request.
+    this.#surface.call.request = NO_MESSAGE;
     this.#expected?.release();
     this.#abort?.abort(callEnded(code));
     this.#onDrained?.();

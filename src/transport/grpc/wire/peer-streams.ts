@@ -13,7 +13,9 @@
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { Readable } from 'node:stream';
 import { Slots } from '#base';
+import type { Allowance, Claim } from '../../allowance.ts';
 import type { ByteBudget, Hold } from '../../byte-budget.ts';
 import { type FrameFault, headFault, isPacking, type Packing } from './frame-faults.ts';
 import { type FrameRules, FrameWalk } from './frame-walk.ts';
@@ -23,6 +25,8 @@ import type { StreamLimits } from './stream-limits.ts';
 export interface PeerStreamsOptions {
   /** What requests may hold while they arrive and are worked on. */
   readonly requests: ByteBudget;
+  /** What streams may hold by standing open, and of their requests the first bytes. */
+  readonly standing: Allowance;
   /** Streams at a time, those included that still carry a reply away. */
   readonly streamsMax: number;
   /** A message that has not arrived by then is given up. */
@@ -31,6 +35,8 @@ export interface PeerStreamsOptions {
   readonly lingerMs: number;
   /** The methods that are served, and how many messages each of them takes. */
   readonly methods: ReadonlyMap<string, 'one' | 'many'>;
+  /** Whether a path asks how the node is, which must be found out also while it is full. */
+  readonly isProbe: (path: string) => boolean;
   /** Longest message, as it is sent. */
   readonly messageBytesMax: number;
   /** How many streams a connection may have. */
@@ -46,8 +52,17 @@ const MARK = 'x-cairn-stream';
 
 const CREATED = 'http2.server.stream.created';
 
-/** What a stream may hold beside the budget: a window of flow control and less. */
-const UNCOUNTED_BYTES = 16 * 1024;
+/**
+ * What a stream holds from its beginning to its end, whatever it carries: the streams of node:http2 and nghttp2, the call
+ * of grpc-js and ours, their headers and trailers. Measured: bench/unread-replies.ts, ADR 0053.
+ */
+const STREAM_BYTES = 16 * 1024;
+
+/** Of a request up to this size, what arrives is counted with the stream and needs no hold of its own. */
+const SMALL_REQUEST_BYTES = 16 * 1024;
+
+/** Probes at a time that need no room. */
+const FREE_PROBES_MAX = 100;
 
 const SWEEP_EVERY_MS = 1_000;
 
@@ -58,6 +73,7 @@ export class PeerStreams {
   readonly #sweeping: NodeJS.Timeout;
   /** Streams of other servers of the process are none of this one's. */
   #port: number | undefined;
+  #freeProbes = 0;
 
   constructor(options: PeerStreamsOptions) {
     this.#options = options;
@@ -92,14 +108,22 @@ export class PeerStreams {
     const { stream, headers } = message;
     const { session } = stream;
     if (session === undefined || session.socket.localPort !== this.#port) return;
-    if (this.#streams.size >= this.#options.streamsMax) {
+    const path = headers[':path'] ?? '';
+    const isFree = this.#freeProbes < FREE_PROBES_MAX && this.#options.isProbe(path);
+    const claim = isFree ? undefined : this.#options.standing.of(session);
+    if (this.#streams.size >= this.#options.streamsMax || claim?.tryAdd(STREAM_BYTES) === false) {
       this.#options.onRefused();
       // Not the mark of somebody else's stream.
       delete headers[MARK];
+      // That it was refused is told as its error, before grpc-js listens.
+      stream.once('error', () => undefined);
       stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      // What node:http2 holds for it would else be there until V8 collects its heap.
+      stream.destroy();
       return;
     }
-    const peer = this.#peerOf(stream, headers);
+    if (isFree) this.#freeProbes += 1;
+    const peer = this.#peerOf(stream, headers, claim);
     const mark = this.#streams.add(peer);
     headers[MARK] = String(mark);
     const { perConnection } = this.#options;
@@ -107,22 +131,24 @@ export class PeerStreams {
     stream.once('close', () => {
       perConnection.closed(session);
       this.#streams.remove(mark);
-      peer.release();
+      if (isFree) this.#freeProbes -= 1;
+      peer.closed();
     });
   }
 
   /** What is wrong with the headers is answered now; grpc-js then finds a call of its own that has ended. */
-  #peerOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): PeerStream {
+  #peerOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, claim: Claim | undefined): PeerStream {
     const { methods } = this.#options;
     const path = headers[':path'] ?? '';
     const messages = methods.get(path);
     const fault = headFault(headers) ?? (messages === undefined ? { kind: 'path', value: path } : undefined);
     const encoding = headers['grpc-encoding'];
-    const peer = new PeerStream(stream, this.#options, {
+    const rules = {
       isStream: messages === 'many',
       encoding: typeof encoding === 'string' ? encoding : undefined,
       bytesMax: this.#options.messageBytesMax,
-    });
+    };
+    const peer = new PeerStream(stream, this.#options, rules, claim);
     // Of the others grpc-js unpacks the messages.
     if (messages === 'one') delete headers['grpc-encoding'];
     if (fault === undefined) return peer;
@@ -155,6 +181,16 @@ function isCreation(message: unknown): message is Creation {
   return typeof message === 'object' && message !== null && 'stream' in message && 'headers' in message;
 }
 
+/**
+ * For `push` of a stream: grpc-js keeps what came of a request as long as the stream, and a piece of it keeps the buffer
+ * that it was read from the socket into, of 64 KiB and with the requests of many others in it. What is less than half of
+ * its buffer is copied.
+ */
+function pushSlim(this: Readable, chunk: unknown, encoding?: BufferEncoding): boolean {
+  const isSmallPart = chunk instanceof Uint8Array && 2 * chunk.length < chunk.buffer.byteLength;
+  return Readable.prototype.push.call(this, isSmallPart ? Buffer.from(chunk) : chunk, encoding);
+}
+
 /** One stream. */
 export class PeerStream {
   readonly #stream: ServerHttp2Stream;
@@ -163,21 +199,29 @@ export class PeerStream {
   readonly #unsent: Room[] = [];
   readonly #frames: FrameWalk;
   readonly #encoding: string | undefined;
+  /** Of its connection, for what it holds beside the budgets; absent: that is not counted. */
+  readonly #claim: Claim | undefined;
+  /** What it has of the claim. */
+  #claimed: number;
   #request: Hold | undefined;
   #received = 0;
   /** When it must be over; Infinity while a handler works. */
   #dueMs: number;
 
-  constructor(stream: ServerHttp2Stream, options: PeerStreamsOptions, rules: FrameRules) {
+  constructor(stream: ServerHttp2Stream, options: PeerStreamsOptions, rules: FrameRules, claim: Claim | undefined) {
     this.#stream = stream;
     this.#options = options;
     this.#frames = new FrameWalk(rules);
     this.#encoding = rules.encoding;
+    this.#claim = claim;
+    this.#claimed = claim === undefined ? 0 : STREAM_BYTES;
     this.#dueMs = performance.now() + options.receiveMs;
+    stream.push = pushSlim;
     // Not `on`, which would make the stream flow: what comes before grpc-js listens, grpc-js would not get.
     stream.prependListener('data', (piece: Uint8Array) => {
       if (stream.closed) return;
-      if (!this.#count(this.#received + piece.length)) this.#giveUp();
+      this.#received += piece.length;
+      if (!this.#count(this.#received)) this.#giveUp();
       else this.#refuseIf(this.#frames.take(piece));
     });
     stream.prependListener('end', () => {
@@ -204,10 +248,13 @@ export class PeerStream {
     this.ended();
   }
 
-  /** The handler is to have the message, which may be longer than what came. False: there is no room for it. */
+  /**
+   * The handler is to have the message, which may be longer than what came. grpc-js puts it together in memory of its own,
+   * and keeps what came until the stream is gone. False: there is no room for it.
+   */
   deliver(messageBytes: number): boolean {
     this.#dueMs = Number.POSITIVE_INFINITY;
-    if (messageBytes > this.#received && !this.#count(messageBytes)) return false;
+    if (!this.#count(this.#received + messageBytes)) return false;
     this.#request?.pin();
     return true;
   }
@@ -234,16 +281,16 @@ export class PeerStream {
     room.release();
   }
 
-  /** The call has ended: its message is not needed any more, and its reply should leave soon. */
+  /** The call has ended: its reply should leave soon, with which its message goes, too. */
   ended(): void {
-    this.#request?.release();
+    this.#request?.unpin();
     this.#dueMs = performance.now() + this.#options.lingerMs;
   }
 
   /** Ends the stream with what gRPC clients report as RESOURCE_EXHAUSTED, and lets go of everything that is unsent. */
   reset(): void {
     this.#end(constants.NGHTTP2_ENHANCE_YOUR_CALM);
-    this.release();
+    this.#release();
   }
 
   /** For the registry. */
@@ -252,9 +299,10 @@ export class PeerStream {
   }
 
   /** For the registry: gives back all that is held for it. */
-  release(): void {
-    this.#request?.release();
-    for (const room of this.#unsent.splice(0)) room.release();
+  closed(): void {
+    this.#release();
+    this.#claim?.giveBack(this.#claimed);
+    this.#claimed = 0;
   }
 
   /** For the registry. */
@@ -271,13 +319,24 @@ export class PeerStream {
     this.#stream.destroy();
   }
 
-  /** False when there is no room for so much. */
+  #release(): void {
+    this.#request?.release();
+    for (const room of this.#unsent.splice(0)) room.release();
+  }
+
+  /** False when there is no room for so much of the request. */
   #count(bytes: number): boolean {
-    this.#received = bytes;
-    if (bytes <= UNCOUNTED_BYTES || this.#stream.closed) return true;
+    if (this.#stream.closed) return true;
     if (this.#request !== undefined) return this.#request.tryGrow(bytes);
+    if (bytes <= SMALL_REQUEST_BYTES) return this.#claimed === 0 || this.#claimAll(STREAM_BYTES + bytes);
     this.#request = this.#options.requests.tryTake(bytes, () => this.#giveUp());
     return this.#request !== undefined;
+  }
+
+  #claimAll(bytes: number): boolean {
+    if (this.#claim?.tryAdd(bytes - this.#claimed) === false) return false;
+    this.#claimed = bytes;
+    return true;
   }
 
   #refuseIf(fault: FrameFault | undefined): void {

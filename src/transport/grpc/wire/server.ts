@@ -72,6 +72,8 @@ export interface WireServerParts {
   readonly limits: WireLimits;
   /** Bytes of requests that arrive or are worked on. */
   readonly requests: ByteBudget;
+  /** What streams hold by standing open, and of their requests the first bytes. */
+  readonly streams: Allowance;
   /** Bytes of replies that have not left yet. */
   readonly unsent: FairBudget;
   /** The same of small replies, which need no room in `unsent` before this is used up. */
@@ -134,8 +136,10 @@ export class WireServer {
     const methods = new Map<string, 'one' | 'many'>();
     for (const method of parts.methods) methods.set(pathOf(method), 'one');
     for (const path of parts.extension?.paths ?? []) methods.set(path, 'many');
+    const probes = new Set(parts.methods.filter(({ isProbe = false }) => isProbe).map(pathOf));
     this.#peers = new PeerStreams({
       requests: parts.requests,
+      standing: parts.streams,
       streamsMax: STREAMS_PER_CALL * working,
       perConnection: new StreamLimits({
         first: parts.limits.streamsAtFirst,
@@ -146,6 +150,7 @@ export class WireServer {
       receiveMs: parts.limits.receiveMs,
       lingerMs: parts.limits.lingerMs,
       methods,
+      isProbe: (path) => probes.has(path),
       messageBytesMax: parts.limits.requestBytesMax,
       onRefused: () => parts.onRefused('overload'),
       answerTo: (fault) => {

@@ -99,7 +99,7 @@ async function fill(): Promise<readonly ClientHttp2Stream[]> {
 
 /** Not even a reply of a few bytes has room any more, nor one that would be quickly taken. */
 function takeTheRest(): void {
-  budgets.smallReplies.tryTake(budgets.smallReplies.bytesMax - budgets.smallReplies.used);
+  for (const bytes of [1_000, 1]) while (budgets.smallReplies.of({}).tryAdd(bytes));
   while (budgets.unsent.taker({}).tryTake(REQUEST.length, () => undefined) !== undefined);
 }
 

@@ -148,6 +148,7 @@ async function start(options: Bounds = {}): Promise<Fixture> {
   const time = new ManualTime();
   const budgets = createByteBudgets({
     requestBytesMax: options.requests ?? MUCH,
+    streamBytesMax: MUCH,
     unsentBytesMax: options.unsent ?? MUCH,
     patienceMs: 50,
     time,

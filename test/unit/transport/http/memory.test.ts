@@ -347,6 +347,7 @@ describe('the answers of all requests', () => {
   it('are refused as busy where none can be had, except of what was committed', async () => {
     const budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: 1_000, waitMs: 50 });
     for (const bytes of [750, 250]) budgets.unsent.taker({}).tryTake(bytes, () => undefined);
+    for (const bytes of [94, 31]) budgets.smallPages.taker({}).tryTake(bytes, () => undefined);
     await using world = await startLargeWorld({ budgets });
     const events = Array.from({ length: 1_000 }, (_, n) => cloudEvent(`e${n}`));
     expect(await commit(world, ...events)).toBe(1);

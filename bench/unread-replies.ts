@@ -1,0 +1,195 @@
+/**
+ * What a node holds for clients that take nothing of their replies, and what an honest client notices.
+ *
+ *   npm run build && node --conditions=source bench/unread-replies.ts
+ *     [--kind small|large|streams|half] [--connections 40] [--streams 1000] [--seconds 20] [--after 20] [--settings ...]
+ *
+ * One node in a process of its own. The clients grant the server not a byte on any stream, keep so many calls open on each
+ * connection, and call again where they are refused or cut off: `small` are replies of some hundred bytes, `large` of 60 KB,
+ * `streams` reads of all events, and `half` are requests of which 16 KB come and then nothing. Meanwhile an honest client
+ * makes one small call after the other. At last all of the others go.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { readNumber, readOptions, refuse } from '../scripts/support/command-line.ts';
+import {
+  type CairnNode,
+  createDatabase,
+  FETCH_LATEST,
+  FETCH_TRANSACTION,
+  QUERY_EVENTS,
+  startCairn,
+  THIS_BUILD,
+  TRANSACT,
+} from './peers/cairn.ts';
+import { closedLoop } from './support/closed-loop.ts';
+import { grpcHeaders, grpcMessage, Http2Connection } from './support/http2-connection.ts';
+import { cpuSeconds, residentMemory } from './support/process-cpu.ts';
+import { bytesField, message } from './support/protobuf.ts';
+
+const DATABASE = 'shop';
+const MEBIBYTE = 2 ** 20;
+const REFILL_MS = 100;
+const LOOK_MS = 100;
+const REST_MS = 3_000;
+const TRANSACTIONS = 100;
+const DATA_BYTES = 60_000;
+
+interface Attack {
+  readonly headers: Buffer;
+  readonly request: (n: number) => Buffer;
+  readonly isHalf?: boolean;
+}
+
+const BY_NAME = grpcMessage(bytesField(1, DATABASE));
+const HALF = Buffer.concat([Buffer.from([0, 0, 15, 0, 0]), Buffer.alloc(16_000)]);
+
+const ATTACKS: Readonly<Record<string, Attack>> = {
+  small: { headers: grpcHeaders(FETCH_LATEST), request: () => BY_NAME },
+  large: {
+    headers: grpcHeaders(FETCH_TRANSACTION),
+    request: (n) => grpcMessage(message(bytesField(1, DATABASE), bytesField(2, transactionId(n % (TRANSACTIONS - 1))))),
+  },
+  streams: { headers: grpcHeaders(QUERY_EVENTS), request: () => BY_NAME },
+  half: { headers: grpcHeaders(TRANSACT), request: () => HALF, isHalf: true },
+};
+
+const defaults = {
+  kind: 'small',
+  connections: '40',
+  streams: '1000',
+  seconds: '20',
+  after: '20',
+  settings: '',
+  root: '',
+};
+const values = readOptions(defaults);
+const attack = ATTACKS[values.kind ?? ''] ?? refuse(`--kind takes ${Object.keys(ATTACKS).join(', ')}`);
+const connections = readNumber('connections', values.connections, { min: 1, isWhole: true });
+const streams = readNumber('streams', values.streams, { min: 1, isWhole: true });
+const seconds = readNumber('seconds', values.seconds, { min: 1, isWhole: false });
+const after = readNumber('after', values.after, { min: 1, isWhole: false });
+const settings = (values.settings ?? '').split(' ').filter(Boolean);
+
+/** A connection that is kept full. */
+class Unread {
+  readonly #connection: Http2Connection;
+  open = 0;
+  refused = 0;
+
+  constructor(connection: Http2Connection) {
+    this.#connection = connection;
+  }
+
+  fill(): void {
+    if (this.#connection.failed) return;
+    while (this.open < Math.min(streams, this.#connection.streamsMax)) {
+      this.open += 1;
+      const onEnd = (): void => {
+        this.open -= 1;
+        this.refused += 1;
+      };
+      const request = attack.request(this.open);
+      if (attack.isHalf === true) this.#connection.callWithoutEnd(attack.headers, request, { onEnd });
+      else this.#connection.call(attack.headers, request, { onEnd });
+    }
+  }
+
+  get failed(): boolean {
+    return this.#connection.failed;
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+}
+
+const dir = mkdtempSync(join(tmpdir(), 'cairn-unread-replies-'));
+const build = values.root ? { ...THIS_BUILD, root: values.root } : THIS_BUILD;
+const node = await startCairn(dir, build, settings);
+try {
+  await prepare(node);
+  process.stdout.write(`${await measure(node)}\n`);
+} finally {
+  await node.stop();
+  rmSync(dir, { recursive: true, force: true });
+}
+
+function transactionId(n: number): string {
+  return `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+}
+
+async function prepare({ address }: CairnNode): Promise<void> {
+  await createDatabase(node, DATABASE);
+  let made = 0;
+  const request = (): Buffer => {
+    const event = message(
+      bytesField(1, `id-${made}`),
+      bytesField(2, '1.0'),
+      bytesField(3, 'com.example.order.placed'),
+      bytesField(4, 'https://example.com/streams/orders'),
+      bytesField(5, `subject-${made}`),
+      // The last one is small: what is asked about the latest revision reads it.
+      bytesField(7, JSON.stringify('x'.repeat(made < TRANSACTIONS - 1 ? DATA_BYTES : 1))),
+    );
+    const transaction = message(bytesField(1, event), bytesField(3, transactionId(made++)));
+    return grpcMessage(message(bytesField(1, DATABASE), bytesField(2, transaction)));
+  };
+  const headers = grpcHeaders(TRANSACT);
+  const done = await closedLoop({ address, headers, clients: 1, seconds: 0, request, calls: TRANSACTIONS });
+  if (done.failed > 0) throw new Error(`${done.failed} transactions failed`);
+  await delay(REST_MS);
+}
+
+/** Parts of the memory of the node that it knows itself, in MiB. */
+async function parts(): Promise<string> {
+  const text = await (await fetch(node.metrics)).text();
+  const of = (name: string): string =>
+    (Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN) / MEBIBYTE).toFixed(0);
+  const heap = `V8 uses ${of('nodejs_heap_size_used_bytes')} of ${of('nodejs_heap_size_total_bytes')} and ${of('nodejs_external_memory_bytes')} outside its heap`;
+  return `${heap}; counted: requests ${of('cairn_request_memory_bytes')}, replies ${of('cairn_unsent_memory_bytes')}`;
+}
+
+async function measure({ pid, address }: CairnNode): Promise<string> {
+  const rss = (): number => residentMemory(pid).total / MEBIBYTE;
+  const idle = rss();
+  let peak = 0;
+  const looking = setInterval(() => {
+    peak = Math.max(peak, rss());
+  }, LOOK_MS);
+  const unread: Unread[] = [];
+  for (let n = 0; n < connections; n++) {
+    unread.push(new Unread(await Http2Connection.open(address, { windowBytes: 0 })));
+  }
+  const fill = (): void => {
+    for (const each of unread) each.fill();
+  };
+  fill();
+  const filling = setInterval(fill, REFILL_MS);
+  const cpuBefore = cpuSeconds([pid]);
+  const headers = grpcHeaders(FETCH_LATEST);
+  const honest = await closedLoop({ address, headers, clients: 1, seconds, request: () => BY_NAME });
+  clearInterval(filling);
+  const cpu = cpuSeconds([pid]) - cpuBefore;
+  const atEnd = rss();
+  const partsAtEnd = await parts();
+  clearInterval(looking);
+  const sum = (of: (each: Unread) => number): number => unread.reduce((total, each) => total + of(each), 0);
+  const [open, refused] = [sum((each) => each.open), sum((each) => each.refused)];
+  const lost = unread.filter((each) => each.failed).length;
+  for (const each of unread) each.close();
+  await delay(after * 1000);
+  const left = rss();
+  const mib = (value: number): string => `${value.toFixed(0)} MiB`;
+  const partsLeft = await parts();
+  return [
+    `kind ${values.kind}, ${connections} connections of ${streams}, ${seconds} s, settings ${settings.join(' ') || 'as they are'}`,
+    `idle ${mib(idle)}, peak ${mib(peak)}, above idle ${mib(peak - idle)}, at the end ${mib(atEnd)}, ${after} s after they went ${mib(left)}`,
+    `at the end: ${partsAtEnd} (MiB)`,
+    `after they went: ${partsLeft} (MiB)`,
+    `open at the end ${open}, refused or cut off ${refused}, connections lost ${lost}; ${cpu.toFixed(1)} s of processor`,
+    `an honest client: ${honest.calls} calls, ${honest.failed} failed, p99 ${honest.latencies.percentiles().p99.toFixed(0)} ms`,
+  ].join('\n');
+}

@@ -1,0 +1,216 @@
+// Goal: streams hold no more by standing open than the node allows, with the first bytes of their requests, and leave room
+// for the streams of others (TM1, TM4). Method: a server with room for a few streams, and clients that take no reply or
+// end no request.
+
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
+import { connect as dial } from 'node:net';
+import { Duplex } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { narrowBufferPool } from '../../../../src/main/buffer-pool.ts';
+import { type ByteBudgets, createByteBudgets } from '../../../../src/transport/byte-budgets.ts';
+import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
+import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
+import { WireServer } from '../../../../src/transport/grpc/wire/server.ts';
+import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
+import { ManualTime, until } from '../../../support/budget-time.ts';
+import { RawGrpc } from '../../../support/raw-grpc.ts';
+
+const MUCH = 2 ** 30;
+const STREAM_BYTES_MAX = 600_000;
+/** Of node:http2 and grpc-js for one stream: not less than this, or nothing would be bounded. */
+const STREAM_BYTES_MIN = 10_000;
+const REQUEST_BYTES_MAX = 500_000;
+const PATIENCE_MS = 50;
+const STREAMS = 100;
+const REQUEST = frame(Buffer.from('hello'));
+const REPLY = frame(new Uint8Array(500));
+/** The first 10,000 bytes of a message of a million. */
+const HALF = Buffer.concat([Uint8Array.of(0, 0, 15, 66, 64), new Uint8Array(10_000)]);
+
+let server: WireServer;
+let budgets: ByteBudgets;
+let time: ManualTime;
+let port: number;
+let unread: ClientHttp2Session;
+let other: RawGrpc;
+let calls: Call[];
+
+const nothing = (): void => undefined;
+
+beforeEach(async () => {
+  calls = [];
+  time = new ManualTime();
+  budgets = createByteBudgets({
+    requestBytesMax: REQUEST_BYTES_MAX,
+    streamBytesMax: STREAM_BYTES_MAX,
+    unsentBytesMax: MUCH,
+    patienceMs: PATIENCE_MS,
+    time,
+  });
+  const service = 'test.Service';
+  server = new WireServer({
+    methods: [
+      { kind: 'unary', service, name: 'Read', handle: (call) => call.reply(REPLY) },
+      { kind: 'unary', service, name: 'Wait', handle: (call) => void calls.push(call) },
+      { kind: 'unary', service, name: 'Probe', isProbe: true, handle: (call) => call.reply(REPLY) },
+    ],
+    meterOf: () => ({ started: nothing, received: nothing, sent: nothing, ended: nothing }),
+    onRefused: nothing,
+    statusOf: () => ({ code: 'INTERNAL', message: 'a bug' }),
+    ...budgets,
+    refusals: {
+      draining: { code: 'UNAVAILABLE', message: 'draining' },
+      tooManyCalls: () => ({ code: 'RESOURCE_EXHAUSTED', message: 'too many calls' }),
+      displaced: () => ({ code: 'RESOURCE_EXHAUSTED', message: 'displaced' }),
+      noRoom: { code: 'UNAVAILABLE', message: 'no room' },
+      malformed: ({ kind }) => ({ code: 'INVALID_ARGUMENT', message: kind }),
+    },
+    limits: {
+      requestBytesMax: 1_000_000,
+      streamsAtFirst: 1_000,
+      streamsPerConnectionMax: 1_000,
+      callsMax: { waiting: 1_000, reading: 1_000, working: 1_000 },
+      pingEveryMs: 60_000,
+      pingTimeoutMs: 20_000,
+      receiveMs: 60_000,
+      lingerMs: 60_000,
+    },
+  });
+  port = await server.listen({ host: '127.0.0.1', port: 0 });
+  unread = connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 0 } });
+  unread.on('error', nothing);
+  other = new RawGrpc(port);
+});
+
+afterEach(async () => {
+  unread.destroy();
+  await other.close();
+  await server.drain(0);
+});
+
+function ask(name: string): ClientHttp2Stream {
+  const path = `/test.Service/${name}`;
+  const stream = unread.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc' });
+  stream.on('error', nothing);
+  return stream;
+}
+
+const isRefused = ({ rstCode }: ClientHttp2Stream): boolean => rstCode === constants.NGHTTP2_REFUSED_STREAM;
+
+/** Calls that nobody reads, until no more are let in. */
+async function fill(): Promise<readonly ClientHttp2Stream[]> {
+  const streams = Array.from({ length: STREAMS }, () => ask('Read').end(REQUEST));
+  await until(() => streams.some(isRefused));
+  return streams;
+}
+
+describe('streams that stand open', () => {
+  it('are as many as there is room for, whatever they carry, and give it back (TM1)', async () => {
+    const streams = await fill();
+    const last = ask('Read').end(REQUEST);
+    await until(() => isRefused(last));
+    const standing = streams.filter((stream) => !isRefused(stream)).length;
+    expect(standing).toBeGreaterThan(1);
+    expect(standing).toBeLessThan(STREAM_BYTES_MAX / STREAM_BYTES_MIN);
+    expect(budgets.streams.used).toBeLessThanOrEqual(STREAM_BYTES_MAX);
+    expect(budgets.streams.used).toBeGreaterThan(standing * STREAM_BYTES_MIN);
+    unread.destroy();
+    await until(() => budgets.streams.used === 0);
+  });
+
+  it('leave room for those of another connection (TM4)', async () => {
+    await fill();
+    for (let n = 0; n < 20; n++) {
+      const answer = await other.call({ path: '/test.Service/Read', pieces: [REQUEST] });
+      expect(answer.status).toBe(GRPC_STATUS.OK);
+    }
+  });
+
+  it('hold up no probe', async () => {
+    await fill();
+    while (budgets.streams.of({}).tryAdd(1_000));
+    const answer = await other.call({ path: '/test.Service/Probe', pieces: [REQUEST] });
+    expect(answer.status).toBe(GRPC_STATUS.OK);
+  });
+
+  it('are counted with the first bytes of requests that do not end (TM1)', async () => {
+    const whole = await fill();
+    unread.destroy();
+    await until(() => budgets.streams.used === 0);
+    unread = connect(`http://127.0.0.1:${port}`);
+    unread.on('error', nothing);
+    const halves = Array.from({ length: STREAMS }, () => ask('Wait'));
+    for (const stream of halves) stream.write(HALF);
+    await until(() => halves.filter(({ closed }) => closed).length > STREAMS / 2);
+    await until(() => budgets.streams.used > STREAM_BYTES_MAX / 3);
+    const standing = (all: readonly ClientHttp2Stream[]): number => all.filter(({ rstCode }) => rstCode === 0).length;
+    expect(budgets.streams.used).toBeLessThanOrEqual(STREAM_BYTES_MAX);
+    expect(standing(halves)).toBeLessThan(standing(whole));
+  });
+});
+
+/** An HTTP/2 frame. */
+function http2Frame(type: number, stream: number, payload: Uint8Array): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head.writeUInt8(type, 3);
+  // END_HEADERS, or nothing that means anything.
+  head.writeUInt8(type === 1 ? 4 : 0, 4);
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+/** POST, http, the path and an authority as literals, and the type of its content: RFC 7541 without compression. */
+function headerBlock(path: string): Buffer {
+  const text = (value: string): Buffer => Buffer.from([value.length, ...Buffer.from(value)]);
+  const type = Buffer.concat([Buffer.from([0x0f, 31 - 15]), text('application/grpc')]);
+  return Buffer.concat([Buffer.from([0x83, 0x86, 0x04]), text(path), Buffer.from([0x01]), text('a'), type]);
+}
+
+it('a request does not keep what came on its connection with it (TM1)', async () => {
+  const streams = 20;
+  // As in a node; what is left of the pool before is used up.
+  narrowBufferPool();
+  for (let n = 0; n < 20; n++) Buffer.allocUnsafe(4_000);
+  // Of a type that nobody knows, and everybody ignores (RFC 9113, section 4.1).
+  const junk = Buffer.concat(Array.from({ length: 3 }, () => http2Frame(0xee, 0, new Uint8Array(16_000))));
+  const socket = dial(port, '127.0.0.1');
+  await once(socket, 'connect');
+  socket.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), http2Frame(4, 0, new Uint8Array())]));
+  const kept: number[] = [];
+  const onStream = (message: unknown): void => {
+    const stream: unknown = Reflect.get(Object(message), 'stream');
+    if (stream instanceof Duplex) stream.on('data', (piece: Buffer) => kept.push(piece.buffer.byteLength));
+  };
+  subscribe('http2.server.stream.created', onStream);
+  for (let n = 0; n < streams; n++) {
+    const begun = [http2Frame(1, 2 * n + 1, headerBlock('/test.Service/Wait')), http2Frame(0, 2 * n + 1, Buffer.of(0))];
+    socket.write(Buffer.concat([...begun, junk]));
+    await until(() => kept.length > n);
+  }
+  unsubscribe('http2.server.stream.created', onStream);
+  socket.destroy();
+  expect(Math.max(...kept)).toBeLessThan(20_000);
+});
+
+describe('a large request', () => {
+  it('is held until its stream is gone, and makes way for others when the reply is not taken (TM1, TM2)', async () => {
+    const stream = ask('Wait').end(frame(new Uint8Array(200_000)));
+    await until(() => calls.length === 1);
+    // What arrived, and the message that was put together from it.
+    const held = budgets.requests.used;
+    expect(held).toBeGreaterThan(400_000);
+    calls[0]?.reply(REPLY);
+    expect(budgets.requests.used).toBe(held);
+    time.advance(PATIENCE_MS + 1);
+    const answer = other.call({ path: '/test.Service/Wait', pieces: [frame(new Uint8Array(200_000))] });
+    await until(() => calls.length === 2);
+    calls[1]?.reply(REPLY);
+    expect((await answer).status).toBe(GRPC_STATUS.OK);
+    await until(() => stream.closed);
+    expect(stream.rstCode).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    await until(() => budgets.requests.used === 0);
+  });
+});

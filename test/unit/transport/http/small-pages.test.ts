@@ -1,0 +1,88 @@
+// Goal: small answers of HTTP do not wait for large ones that nobody reads, however many (TM4). Method: hundreds of sockets
+// that ask for a large page and do not read, over a node in one thread, at a time that stands still: none is cut off.
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ByteBudgets, createByteBudgets } from '#transport';
+import { ManualTime, until } from '../../../support/budget-time.ts';
+import { cloudEvent, jsonOf } from '../../../support/http-client.ts';
+import { type HttpWorld, startHttpWorld } from '../../../support/http-world.ts';
+
+const MUCH = 2 ** 30;
+/** The least that a node can be given. */
+const UNSENT_BYTES = 32 * 1024 * 1024;
+const SLOW_READERS = 600;
+const REQUESTS = 1_000;
+/** Pages of these are larger than what the sockets of two ends buffer. */
+const LARGE = 'x'.repeat(900_000);
+const LARGE_EVENTS = 9;
+const SMALL_EVENTS = 20;
+
+describe('small answers, while hundreds do not read their large ones', () => {
+  let world: HttpWorld;
+  let budgets: ByteBudgets;
+  let slow: readonly Socket[];
+
+  beforeAll(async () => {
+    const time = new ManualTime();
+    budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: UNSENT_BYTES, time });
+    world = await startHttpWorld({ budgets, holdsWaits: false });
+    await world.client.create('large');
+    await world.client.create('small');
+    for (let n = 0; n < LARGE_EVENTS; n++) await commit('large', n, cloudEvent(`e${n}`, { data: LARGE }));
+    for (let n = 0; n < SMALL_EVENTS; n++) await commit('small', n, cloudEvent(`e${n}`));
+    slow = await Promise.all(Array.from({ length: SLOW_READERS }, dial));
+    // None has room for another large page, and all that have none have seen that theirs is not small.
+    await until(() => budgets.unsent.waiting > SLOW_READERS - 10 && budgets.smallPages.used === 0);
+  }, 60_000);
+
+  afterAll(async () => {
+    for (const socket of slow) socket.destroy();
+    await world[Symbol.asyncDispose]();
+  });
+
+  async function commit(database: string, n: number, event: object): Promise<void> {
+    const id = `00000000-0000-4000-8000-${database === 'large' ? '1' : '2'}${String(n).padStart(11, '0')}`;
+    const answer = await world.client.post(`/databases/${database}/events`, { transaction_id: id, events: [event] });
+    expect(answer.status).toBe(200);
+  }
+
+  async function dial(): Promise<Socket> {
+    const { hostname, port } = new URL(world.server.address);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => socket.destroy());
+    await once(socket, 'connect');
+    socket.pause();
+    socket.write('GET /databases/large/events HTTP/1.1\r\nHost: a\r\n\r\n');
+    return socket;
+  }
+
+  it('are all given to a client that reads', async () => {
+    const statuses = new Map<number, number>();
+    for (let n = 0; n < REQUESTS; n++) {
+      const { status } = await world.client.get(`/databases/small/events?limit=${1 + (n % SMALL_EVENTS)}`);
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+    expect([...statuses]).toEqual([[200, REQUESTS]]);
+    expect(budgets.unsent.waiting).toBeGreaterThan(0);
+  }, 60_000);
+
+  it.each([
+    '/databases/small/events/1',
+    `/api/v1/db/small/transaction/00000000-0000-4000-8000-2${'0'.repeat(11)}`,
+    '/databases/small/events',
+  ])('are given at %s', async (path) => {
+    expect((await world.client.get(path)).status).toBe(200);
+  });
+
+  it('that turn out to be large wait with the others, and get on when those go', async () => {
+    const asked = world.client.get('/databases/large/events');
+    const waiting = budgets.unsent.waiting;
+    await until(() => budgets.unsent.waiting > waiting && budgets.smallPages.used === 0);
+    for (const socket of slow) socket.destroy();
+    const answer = await asked;
+    expect(answer.status).toBe(200);
+    expect(JSON.stringify(jsonOf(answer)).length).toBeGreaterThan(8_000_000);
+    await until(() => budgets.unsent.used + budgets.smallPages.used === 0);
+  }, 30_000);
+});
