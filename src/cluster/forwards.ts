@@ -18,6 +18,7 @@ import {
   type GroupId,
   type LogIndex,
   type NodeId,
+  quote,
   Slots,
   type Term,
   unreachable,
@@ -53,9 +54,6 @@ export interface ForwardsPorts {
 
 /** No request of this process has this number: its answers are nobody's. */
 const NOBODY = 2 ** 32 - 1;
-
-/** Characters of a name that is none. */
-const NAME_SHOWN_MAX = 80;
 
 /** A request that has no answer yet. */
 interface Sent extends Waiting {
@@ -198,9 +196,7 @@ export class Forwards {
   /** Why it cannot be taken in: what another node asks for is not believed to be what it should be. */
   #refusal(item: Extract<ForwardItem, { readonly kind: 'propose' | 'create' }>): DatabaseError | undefined {
     if (item.kind === 'create') {
-      return isDatabaseName(item.name)
-        ? undefined
-        : malformedForward(`${JSON.stringify(item.name.slice(0, NAME_SHOWN_MAX))} is no name of a database`);
+      return isDatabaseName(item.name) ? undefined : malformedForward(`${quote(item.name)} is no name of a database`);
     }
     const { group, payload } = item;
     if (payload.length > PAYLOAD_BYTES_MAX) return payloadTooLarge(payload.length, PAYLOAD_BYTES_MAX);

@@ -5,7 +5,7 @@
  * them together, and the process ends with exit code 2 (the caller's job): a node never runs with settings other
  * than the ones that were meant.
  */
-import { failure, ok, type Result } from '#base';
+import { failure, ok, quote, type Result } from '#base';
 import { flagName, readSetting, variableName } from './setting.ts';
 import { buildConfig, type Config, SETTINGS } from './settings.ts';
 
@@ -79,7 +79,7 @@ function readFlags(args: readonly string[], given: Given, faults: string[]): 'he
   let asked: 'help' | 'version' | undefined;
   for (const token of tokens) {
     if (token.kind === 'positional')
-      faults.push(`${JSON.stringify(token.value)} is not a flag; settings are given as --name value.`);
+      faults.push(`${quote(token.value)} is not a flag; settings are given as --name value.`);
     if (token.kind !== 'option') continue;
     const key = KEY_OF_FLAG.get(token.name);
     if (key === undefined && token.value === undefined && (token.name === 'help' || token.name === 'version'))

@@ -4,7 +4,7 @@
  * A setting has one name in three spellings: `grpcPort` in the code, `--grpc-port` on the command line, and
  * `CAIRN_GRPC_PORT` in the environment.
  */
-import { type Address, failure, formatAddress, isHost, ok, parseAddress, type Result } from '#base';
+import { type Address, failure, formatAddress, isHost, ok, parseAddress, quote, type Result } from '#base';
 
 export interface SettingType<T> {
   /** What the text must be, as a person reads it: `a port, 0 to 65535 (0: a free one)`. */
@@ -131,7 +131,7 @@ export function readSetting<T>(
 ): Result<T, string> {
   const value = setting.type.read(given.text);
   if (value !== undefined) return ok(value);
-  return failure(`${given.name} is ${JSON.stringify(given.text)}; it must be ${setting.type.expects}.`);
+  return failure(`${given.name} is ${quote(given.text)}; it must be ${setting.type.expects}.`);
 }
 
 /** `grpcPort` → `grpc-port`. */

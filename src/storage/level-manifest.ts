@@ -14,7 +14,7 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ByteReader } from '#base';
+import { ByteReader, quote } from '#base';
 import { LevelLogReader } from './level-log-reader.ts';
 import { StorageFailure } from './storage-failure.ts';
 
@@ -129,7 +129,7 @@ function manifestPath(directory: string): string | undefined {
     return undefined;
   }
   const name = readFileSync(current, 'utf8').replace(/\n$/, '');
-  if (!MANIFEST_NAME.test(name)) throw damaged(current, `it names ${JSON.stringify(name)} and no MANIFEST`);
+  if (!MANIFEST_NAME.test(name)) throw damaged(current, `it names ${quote(name)} and no MANIFEST`);
   const path = join(directory, name);
   if (!existsSync(path)) throw damaged(path, 'CURRENT names it and it is not there');
   return path;

@@ -23,7 +23,7 @@
  *
  * This file does not judge what it reads: it says whether a header is one, and what stands in it.
  */
-import { assert, crc32 } from '#base';
+import { assert, crc32, quote } from '#base';
 import { hex32, readU64, viewOf, writeU64 } from './little-endian.ts';
 
 export const SECTOR_BYTES = 512;
@@ -120,7 +120,7 @@ export function decodeSegmentHeader(bytes: Uint8Array): (SegmentHeader & { reado
   if (bytes.length < SECTOR_BYTES) return `${bytes.length} bytes, less than a header`;
   const view = viewOf(bytes);
   const magic = String.fromCharCode(...bytes.subarray(0, SEGMENT_MAGIC.length));
-  if (magic !== SEGMENT_MAGIC) return `the magic ${JSON.stringify(magic)} where "${SEGMENT_MAGIC}" belongs`;
+  if (magic !== SEGMENT_MAGIC) return `the magic ${quote(magic)} where "${SEGMENT_MAGIC}" belongs`;
   const stored = view.getUint32(SEGMENT.crc, true);
   const computed = crc32(bytes, SEGMENT.version, SECTOR_BYTES);
   if (stored !== computed)

@@ -12,6 +12,7 @@ import {
   ProtoReader,
   parseAddress,
   parseUuid,
+  quote,
   type ReplicaId,
   type Result,
   toNodeId,
@@ -82,9 +83,9 @@ export function readJoinRequest(message: Buffer): Result<JoinRequest, string> {
     return failure(`a text of the request has ${long.length} characters, ${TEXT_BYTES_MAX} may be`);
   const storeId = text(REQUEST.STORE_ID).toLowerCase();
   const clusterId = texts.get(REQUEST.CLUSTER_ID)?.toLowerCase();
-  if (!isStoreId(storeId)) return failure(`the store_id ${JSON.stringify(storeId)} is not a UUID`);
+  if (!isStoreId(storeId)) return failure(`the store_id ${quote(storeId)} is not a UUID`);
   if (clusterId !== undefined && parseUuid(clusterId) === undefined) {
-    return failure(`the cluster_id ${JSON.stringify(clusterId)} is not a UUID`);
+    return failure(`the cluster_id ${quote(clusterId)} is not a UUID`);
   }
   if (port > PORT_MAX) return failure(`the port ${port} is above ${PORT_MAX}`);
   const peer = { host: text(REQUEST.HOST), port };

@@ -3,7 +3,7 @@
  * others, one connection a lane. Loading this file loads grpc-js; lazy-links.ts does so when there is somebody to reach.
  */
 import type { Socket } from 'node:net';
-import { type Address, formatAddress } from '#base';
+import { type Address, formatAddress, quote } from '#base';
 import {
   type AdminReply,
   type AdminRequest,
@@ -145,7 +145,7 @@ export class GrpcPeerLinks implements PeerLinks {
       this.#note({
         event: 'peer-lost',
         node,
-        reason: `${JSON.stringify(`${host}:${port}`)} cannot be dialled: ${fault}`,
+        reason: `${quote(`${host}:${port}`)} cannot be dialled: ${fault}`,
       });
     }
   }

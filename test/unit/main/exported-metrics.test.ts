@@ -14,6 +14,7 @@ import { failureOf } from '../../support/grpc-client.ts';
 import { event, maxRevision, minRevision, revisionRange, transaction } from '../../support/grpc-requests.ts';
 import { cloudEvent, q } from '../../support/http-client.ts';
 import { startHttpNode } from '../../support/http-node.ts';
+import { RawGrpc } from '../../support/raw-grpc.ts';
 import { exchange } from '../../support/raw-http.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
@@ -80,7 +81,18 @@ test('whatever is refused because it is too large is counted', async () => {
   const events = Array.from({ length: 1001 }, (_, n) => cloudEvent(`e-${n}`));
   expect(await api.post('/databases/large/events', { events })).toMatchObject({ status: 413 });
   await soon(async () => expect(await valueOf(series)).toBe(4));
+
+  expect(await sendFrame(Uint8Array.of(0, 255, 255, 255, 255))).toBe(8);
+  await soon(async () => expect(await valueOf(series)).toBe(5));
 });
+
+/** The status of a call of gRPC whose request is these bytes. */
+async function sendFrame(bytes: Uint8Array): Promise<number | undefined> {
+  const raw = new RawGrpc(server.port);
+  const { status } = await raw.call({ path: '/cairn.v1.EventStore/FetchCatalog', pieces: [bytes] });
+  await raw.close();
+  return status;
+}
 
 const CATALOGUE: Readonly<Record<string, { readonly labels: object }>> = { ...COUNTERS, ...GAUGES, ...HISTOGRAMS };
 
@@ -117,6 +129,8 @@ function valuesIn(body: string, name: string, label: string): readonly string[] 
 /** Reads and writes in every way that is metered, over both interfaces. */
 async function doEverything(): Promise<void> {
   const databaseName = 'everything';
+  // No frame: its first byte is none.
+  expect(await sendFrame(Uint8Array.of(7))).toBe(3);
   await api.create(databaseName);
   const { client } = server;
   const constraints = [minRevision(0), maxRevision(9), revisionRange(0, 0)];

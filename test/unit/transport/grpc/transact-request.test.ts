@@ -159,7 +159,9 @@ describe('parseTransactRequest (T6)', () => {
 
   it('refuses a name that is not UTF-8', () => {
     const failure = failureOf(() => parseTransactRequest(Uint8Array.of(0x0a, 2, 0xc3, 0x28)));
-    expect(failure.details.violations).toEqual([{ field: 'database_name', description: 'must be UTF-8' }]);
+    expect(failure.details.violations).toEqual([
+      { field: 'database_name', description: 'must be well-formed UTF-8', value: '0xc328' },
+    ]);
   });
 
   it('merges a transaction that comes in parts, as protobuf does', () => {
