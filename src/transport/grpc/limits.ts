@@ -1,19 +1,31 @@
 /** Every bound of the gRPC server, by name. */
 import { TRANSACTION_BYTES_MAX, TRANSACTION_EVENTS_MAX } from '#model';
+import { STREAM_BYTES } from './wire/peer-streams.ts';
 import type { WireLimits } from './wire/server.ts';
 
 /** Tags, lengths, constraints and options around the events of the largest transaction; more than any of them takes. */
 const AROUND_EVENTS_BYTES = 1024 * TRANSACTION_EVENTS_MAX;
 
-export const GRPC_LIMITS: WireLimits = {
+export const GRPC_LIMITS: Omit<WireLimits, 'callsMax'> = {
   // Somewhat too large transactions are still read, so that they are refused with a reason; far too large ones are not.
   requestBytesMax: 2 * TRANSACTION_BYTES_MAX + AROUND_EVENTS_BYTES,
   streamsPerConnectionMax: 1000,
   streamsAtFirst: 128,
-  // Those that wait, and the streams of the service (SERVICE_LIMITS) with some left for HTTP.
-  callsMax: { waiting: 10_000, reading: 8_000, working: 20_000 },
   pingEveryMs: 60_000,
   pingTimeoutMs: 20_000,
   receiveMs: 60_000,
   lingerMs: 60_000,
 };
+
+/** However much memory there is: what is in flight is kept in tables of a fixed size. */
+const STREAMS_MAX = 2 ** 17;
+
+/**
+ * Calls at a time, by the streams that there is memory for (ADR 0053). What may last long has half of them, so that the
+ * others find streams that stand open soon.
+ */
+export function callPlaces(streamBytesMax: number): WireLimits['callsMax'] {
+  const streams = Math.min(STREAMS_MAX, Math.floor(streamBytesMax / STREAM_BYTES));
+  const eighth = Math.floor(streams / 8);
+  return { waiting: 3 * eighth, reading: eighth, working: streams - 4 * eighth };
+}

@@ -9,7 +9,7 @@ import { statusOfError, statusOfFailure, withLeader } from './error-status.ts';
 import { streamMethods } from './event-streams.ts';
 import { statusOfFrame } from './frame-status.ts';
 import { createHealthService } from './health.ts';
-import { GRPC_LIMITS } from './limits.ts';
+import { callPlaces, GRPC_LIMITS } from './limits.ts';
 import { LeaderTrailers } from './metadata.ts';
 import { methodMeters } from './meters.ts';
 import { createReflection } from './reflection.ts';
@@ -60,7 +60,7 @@ export interface GrpcServer {
 export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
   const { service, logger, metrics, onFatal, host, budgets, relay } = options;
   const context = { service, leaderTrailers: new LeaderTrailers(service) };
-  const limits = { ...GRPC_LIMITS, ...options.limits };
+  const limits = { ...GRPC_LIMITS, callsMax: callPlaces(budgets.streams.bytesMax), ...options.limits };
   let draining = false;
   const health = createHealthService({
     readable: () => !draining && service.health().readable,

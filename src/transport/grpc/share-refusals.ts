@@ -16,17 +16,17 @@ const WORDS: Readonly<Record<CallKind, Words>> = {
   waiting: {
     reason: 'TooManyWaitingCalls',
     calls: 'calls that wait (AwaitDatabase, SubscribeEvents, Watch of health)',
-    remedy: 'end some of them, let callers share one, or ask another node',
+    remedy: 'end some of them, let callers share one, ask another node, or give this one more request-memory-bytes',
   },
   reading: {
     reason: 'TooManyStreamingReads',
     calls: 'streaming reads',
-    remedy: 'read fewer at a time, or ask another node',
+    remedy: 'read fewer at a time, ask another node, or give this one more request-memory-bytes',
   },
   working: {
     reason: 'TooManyCalls',
     calls: 'calls in flight',
-    remedy: 'make fewer at a time, or ask another node',
+    remedy: 'make fewer at a time, ask another node, or give this one more request-memory-bytes',
   },
 };
 

@@ -56,7 +56,7 @@ const CREATED = 'http2.server.stream.created';
  * What a stream holds from its beginning to its end, whatever it carries: the streams of node:http2 and nghttp2, the call
  * of grpc-js and ours, their headers and trailers. Measured: bench/unread-replies.ts, ADR 0053.
  */
-const STREAM_BYTES = 16 * 1024;
+export const STREAM_BYTES: number = 16 * 1024;
 
 /** Of a request up to this size, what arrives is counted with the stream and needs no hold of its own. */
 const SMALL_REQUEST_BYTES = 16 * 1024;

@@ -201,7 +201,7 @@ describe('health', () => {
   });
 
   it('is answered while the most calls are in flight', async () => {
-    await using at = await start({ callsMax: { waiting: 1, reading: 1, working: 1 } });
+    await using at = await start({ callsMax: { waiting: 1, reading: 1, working: 10 } });
     const watching = open(at.raw, '/grpc.health.v1.Health/Watch');
     let isWatching = false;
     watching.on('data', () => {

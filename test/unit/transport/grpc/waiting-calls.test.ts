@@ -1,5 +1,5 @@
 // Goal: the calls of the service that wait count to those that wait, and leave all others their places (T9). Method: a server
-// over a service in one thread, with one place for each kind of call.
+// over a service in one thread, with one place for them.
 import { expect, it } from 'vitest';
 import { silentLogger } from '#observability';
 import { createByteBudgets } from '../../../../src/transport/byte-budgets.ts';
@@ -7,6 +7,7 @@ import {
   ScanDatabaseLogRequest,
   SubscribeEventsRequest,
 } from '../../../../src/transport/grpc/gen/cairn/v1/database.ts';
+import { callPlaces } from '../../../../src/transport/grpc/limits.ts';
 import { startGrpcServer } from '../../../../src/transport/grpc/server.ts';
 import { TestClient } from '../../../support/grpc-client.ts';
 import { ServiceWorld } from '../../../support/service-world.ts';
@@ -32,7 +33,7 @@ it('a wait and a subscription take the same place, and no other', async () => {
     metrics: world.metrics,
     onFatal: () => undefined,
     budgets: createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH }),
-    limits: { callsMax: { waiting: 1, reading: 1, working: 1 } },
+    limits: { callsMax: { waiting: 1, reading: 1, working: 10 } },
   });
   await using client = new TestClient(server.address);
   const read = async (): Promise<unknown> => {
@@ -55,4 +56,12 @@ it('a wait and a subscription take the same place, and no other', async () => {
   await expect(read()).resolves.toBeDefined();
   await server.drain(0);
   expect(await waiting).toMatchObject({ code: 'UNAVAILABLE' });
+});
+
+it.each([
+  ['16 MiB', 2 ** 24, { waiting: 384, reading: 128, working: 512 }],
+  ['128 MiB', 2 ** 27, { waiting: 3_072, reading: 1_024, working: 4_096 }],
+  ['64 GiB', 2 ** 36, { waiting: 49_152, reading: 16_384, working: 65_536 }],
+])('there are places by the memory for streams: %s', (_memory, bytes, places) => {
+  expect(callPlaces(bytes)).toEqual(places);
 });

@@ -371,7 +371,7 @@ describe('the end of a call (T1)', () => {
   it('comes at once when too many calls are in flight', async () => {
     await at.raw.close();
     await at.server.drain(0);
-    at = await start({ callsMax: 1 });
+    at = await start({ callsMax: 2 });
     const first = at.raw.call({ path: '/test.Service/Wait', pieces: [frame(MESSAGE)] });
     await until(() => at.waiting.length === 1);
     const second = await at.raw.call({ path: '/test.Service/Wait', pieces: [frame(MESSAGE)] });
