@@ -11,6 +11,7 @@ import { type HttpWorld, startHttpWorld } from '../../../support/http-world.ts';
 const MUCH = 2 ** 30;
 /** The least that a node can be given. */
 const UNSENT_BYTES = 32 * 1024 * 1024;
+const LONG_MS = 600_000;
 const SLOW_READERS = 600;
 const REQUESTS = 1_000;
 /** Pages of these are larger than what the sockets of two ends buffer. */
@@ -25,7 +26,8 @@ describe('small answers, while hundreds do not read their large ones', () => {
 
   beforeAll(async () => {
     const time = new ManualTime();
-    budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: UNSENT_BYTES, time });
+    // Nobody who waits gives up before the test has ended, on a busy machine either.
+    budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: UNSENT_BYTES, waitMs: LONG_MS, time });
     world = await startHttpWorld({ budgets, holdsWaits: false });
     await world.client.create('large');
     await world.client.create('small');
