@@ -61,8 +61,8 @@ export interface ReplyParts {
 export interface Seat {
   /** In its table. */
   readonly number: number;
-  /** Undefined: it needs none. */
-  readonly place: Place | undefined;
+  /** Undefined: it needs none, or has none yet. */
+  place: Place | undefined;
   /** Undefined when it was begun. */
   waiting: Waiting | undefined;
 }

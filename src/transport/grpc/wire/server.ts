@@ -284,9 +284,7 @@ export class WireServer {
       call.finish(refusal);
       return undefined;
     }
-    const place = method.isProbe === true ? undefined : this.#placeFor(call, peer);
-    if (place === 'none') return undefined;
-    const seat = { number: this.#calls.add(call), place, waiting: undefined };
+    const seat = { number: this.#calls.add(call), place: undefined, waiting: undefined };
     call.seat = seat;
     return { call, seat, peer };
   }
@@ -319,8 +317,15 @@ export class WireServer {
     if (call.method.isProbe === true) return this.#run(call, work);
     seat.waiting = this.#rounds.begin(this.#lineOf(peer.connection), () => {
       seat.waiting = undefined;
-      if (peer.isGone) call.finish(GONE);
-      else this.#run(call, work);
+      if (peer.isGone) {
+        call.finish(GONE);
+        return;
+      }
+      // In its turn, too: refusals would otherwise bring as many new calls at once.
+      const place = this.#placeFor(call, peer);
+      if (place === 'none') return;
+      seat.place = place;
+      this.#run(call, work);
     });
   }
 

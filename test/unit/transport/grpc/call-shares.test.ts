@@ -211,6 +211,15 @@ describe('calls that have arrived (T10)', () => {
     expect(calls.every(({ ended, signal }) => ended && signal.aborted)).toBe(true);
   });
 
+  it('are refused in turn, too', async () => {
+    const client = connect();
+    await ask(client, 'Echo');
+    burst(client, 'Await', BURST);
+    await until(() => refused > 0);
+    expect(refused).toBeLessThan(BURST / 2);
+    await until(() => refused === BURST - PLACES / 2);
+  });
+
   it('are not begun when they have ended while they waited', async () => {
     const client = connect();
     await ask(client, 'Echo');
