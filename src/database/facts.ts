@@ -62,7 +62,9 @@ export function databaseAt(reader: DatabaseReader, applied: Applied, revision: n
     const chainHash = genesisHash(reader.source.sha256, applied.rootId);
     return { revision, basis: 0, timestampMs: applied.createdAtMs, chainHash, totalEvents: 0 };
   }
-  const { recordedTimeMs, chainHash, totalEvents } = reader.transaction(revision);
+  // Of the latest one the applied row says it all, which spares a page, however large the transaction is.
+  const { recordedTimeMs, chainHash, totalEvents } =
+    revision === applied.revision ? applied : reader.transaction(revision);
   return { revision, basis: revision - 1, timestampMs: recordedTimeMs, chainHash, totalEvents };
 }
 

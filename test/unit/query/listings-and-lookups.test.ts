@@ -16,6 +16,7 @@ import {
   transactionAt,
   transactionById,
 } from '#query';
+import { CountingReader } from '../../support/counting-reader.ts';
 import { CREATED_AT_MS, KnownDatabase, transactionIdOf } from '../../support/known-database.ts';
 
 const NAMES = ['b', 'a', 'a-b', 'ab', 'a/b', 'é', 'z', '\u{1f600}', '\uffff'];
@@ -116,6 +117,14 @@ describe('a look-up', () => {
       totalEvents: 0,
     });
     expect(() => databaseAtRevision(database.source, 10)).toThrow('A database is read at a revision it has applied');
+  });
+
+  it('of the latest revision gives the same without its transaction', () => {
+    const { revision, recordedTimeMs, chainHash, totalEvents } = transactionAt(database.source, 9);
+    const kv = new CountingReader(database.source.kv);
+    const facts = databaseAtRevision({ ...database.source, kv }, 9);
+    expect(facts).toEqual({ revision, basis: 8, timestampMs: recordedTimeMs, chainHash, totalEvents });
+    expect(kv.gets).toBe(1);
   });
 
   it.each([
