@@ -191,6 +191,11 @@ export class Lifecycle {
     this.#recovered.set(log.group, log);
   }
 
+  /** The log of a group that is not held here ends; whether it has not ended before. A later copy finds nothing of it. */
+  endLog(id: GroupId): boolean {
+    return this.#recovered.delete(id);
+  }
+
   /** The log of a group that is not open begins behind its state. */
   restart(id: GroupId, checkpoint: DurableMark): void {
     const recovered = this.#recovered.get(id);

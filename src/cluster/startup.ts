@@ -62,7 +62,7 @@ async function mendDatabases(ports: StartupPorts): Promise<() => readonly (Group
   const unlogged = unbegun.filter((each) => !begun.includes(each)).map(({ group }) => group);
   checkUnlogged(ports.machines, ports.kv, unlogged);
   // A delete that the catalog has only now applied has ended its group itself; a group ends once.
-  for (const group of plan.orphans) if (lifecycle.isUntouched(group)) feed.tombstone(group, () => undefined);
+  for (const group of plan.orphans) if (lifecycle.endLog(group)) feed.tombstone(group, () => undefined);
   // A group with other members has something to apply as soon as it is led, and until then they may lack its entries.
   const shared = new Set<GroupId>();
   for (const { group, replicas } of catalog.list()) if (replicas.length > 1) shared.add(group);

@@ -159,6 +159,27 @@ describe.each([
     },
   );
 
+  it('comes back to a node whose log had not heard of the end of the copy before', async () => {
+    const database = await started(3, kit);
+    const { world, group } = database;
+    await write(database, 'a', 'b');
+    const one = world.at(toNodeId(1));
+    const left = one.log.recover().groups.get(group);
+    if (left === undefined) throw new Error('It has a log');
+    await move(database, 2, 3, 4);
+    await one.crash();
+    // As if the machine had lost its power between the store's batch and the log's.
+    const recover = one.log.recover.bind(one.log);
+    one.log.recover = () => {
+      const log = recover();
+      return { ...log, groups: new Map([...log.groups, [group, left]]) };
+    };
+    await one.start();
+    await move(database, 1, 3, 4);
+    await write(database, 'c');
+    expect(await histories(database, 1, 3, 4)).toEqual(Array(3).fill('a,b,c'));
+  });
+
   it('grows from one node to three with all of its history, moves on, and shrinks to one that never had it', async () => {
     const database = await started(1, kit);
     const texts = Array.from({ length: 20 }, (_, at) => `text ${at}`);
