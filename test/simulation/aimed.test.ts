@@ -5,10 +5,41 @@ import { runSeed } from './scenario.ts';
 const SEEDS = Array.from({ length: 10 }, (_, place) => place + 31);
 /** Of these 1 and 3 found reads that were answered from instances whose deletion another node had acknowledged. */
 const AIMED_SEEDS = Array.from({ length: 30 }, (_, place) => place + 1);
+/** Somebody goes on with one copy of a database, whose lost copies come back. */
+const RECOVERED = [34, 45, 52, 77, 86, 92];
+/**
+ * Nodes that were given up come back late: 184 found a copy that came back to a node whose log had not heard of the end of the
+ * one before.
+ */
+const GIVEN_UP = [107, 149, 184];
 const SEED_MS_MAX = 60_000;
 
 describe('simulation of five nodes', () => {
   it.each(SEEDS)(
+    'holds every check with seed %i',
+    async (seed) => {
+      const { problems } = await runSeed(seed, { nodes: 5 });
+      expect(problems).toEqual([]);
+    },
+    SEED_MS_MAX,
+  );
+});
+
+describe('simulation of five nodes of which two are given up', () => {
+  it.each(RECOVERED)(
+    'goes on with a recovered database with seed %i (C24, C25)',
+    async (seed) => {
+      const lines: string[] = [];
+      const { problems } = await runSeed(seed, { nodes: 5, listener: (line) => lines.push(line) });
+      expect(problems).toEqual([]);
+      expect(lines.some((line) => /recovery of \w+ is done at revision \d+/.test(line))).toBe(true);
+    },
+    SEED_MS_MAX,
+  );
+});
+
+describe('simulation of five nodes that come back late', () => {
+  it.each(GIVEN_UP)(
     'holds every check with seed %i',
     async (seed) => {
       const { problems } = await runSeed(seed, { nodes: 5 });

@@ -32,7 +32,8 @@ function faultsOf(change: {
 }
 
 function structuredCopy(history: History): History {
-  const copy = structuredClone({ operations: history.operations, subscriptions: history.subscriptions });
+  const { operations, subscriptions, recoveries } = history;
+  const copy = structuredClone({ operations, subscriptions, recoveries });
   return Object.assign(Object.create(Object.getPrototypeOf(history) as object) as History, copy);
 }
 
@@ -309,6 +310,21 @@ describe('checks', () => {
       },
     ],
     [13, 'an acknowledged transaction that is lost', { finals: withTransactions((all) => all.slice(0, -3)) }],
+    [
+      14,
+      'a recovered instance without what was acknowledged of the one before',
+      {
+        history: (history) => {
+          const { databaseId } = first(good.finals);
+          const recorded = succeeded(history, 'transact').flatMap(({ value }) =>
+            value.kind === 'recorded' && value.databaseId === databaseId ? [value] : [],
+          );
+          const value = first(recorded);
+          falsify(value, { databaseId: 'the one before', recordedTimeMs: 1 });
+          history.recoveries.push({ before: 'the one before', databaseId, revision: value.revision });
+        },
+      },
+    ],
   ])('number %i finds %s', (number, _what, change) => {
     expect(faultsOf(change)).toContain(`check ${number}:`);
   });

@@ -173,8 +173,16 @@ export interface Subscription {
   readonly items: FollowItem[];
 }
 
+/** Somebody has gone on with one copy of an instance, at this revision of it, and was told so. */
+interface RecoveryTold {
+  readonly before: string;
+  readonly databaseId: string;
+  readonly revision: number;
+}
+
 export class History {
   readonly operations: AnyOperation[] = [];
+  readonly recoveries: RecoveryTold[] = [];
   readonly subscriptions: Subscription[] = [];
 
   /** The operations of a kind, in the order of their invocation. */

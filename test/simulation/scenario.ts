@@ -8,7 +8,7 @@ import { SimCluster } from './cluster.ts';
 import { Rng } from './engine/random.ts';
 import { Simulator } from './engine/simulator.ts';
 import { Nemesis } from './faults/nemesis.ts';
-import { drawFaults, drawOperatorFaults, drawTraps, type Fault } from './faults/plan.ts';
+import { drawFaults, drawOperatorFaults, drawRecoveries, drawTraps, type Fault } from './faults/plan.ts';
 import { asAimed, asCluster, asRestless, drawSwarm, type Swarm } from './faults/swarm.ts';
 import { History } from './history.ts';
 import { Network } from './network.ts';
@@ -115,6 +115,7 @@ class Run {
     this.#nemesis = new Nemesis({
       simulator: this.#simulator,
       network: this.#network,
+      history: this.#history,
       nodes: this.#cluster.nodes,
       exchange: this.#cluster.exchange,
       overhear: this.#cluster.overhear,
@@ -132,7 +133,9 @@ class Run {
     const aimed = [...faults, ...drawTraps(traps, { trapUsMean, safetyUs, isRestless, first: faults.length })];
     if (this.#isAimed) return aimed;
     const ranges = { safetyUs, nodeCount: this.#swarm.nodeCount, first: aimed.length };
-    return [...aimed, ...drawOperatorFaults(this.#simulator.random('operator'), ranges)];
+    const operated = [...aimed, ...drawOperatorFaults(this.#simulator.random('operator'), ranges)];
+    const recoveries = { ...ranges, first: operated.length };
+    return [...operated, ...drawRecoveries(this.#simulator.random('recovery'), recoveries)];
   }
 
   async run(): Promise<RunResult> {

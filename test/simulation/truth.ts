@@ -9,7 +9,7 @@ import { DatabaseModel, isAfter } from './checks/model.ts';
 import { expectedBehind } from './checks/subscriptions.ts';
 import type { SimCluster } from './cluster.ts';
 import type { Simulator } from './engine/simulator.ts';
-import type { CallKind, Calls, History } from './history.ts';
+import type { CallKind, Calls, History, Outcome } from './history.ts';
 import type { SimNode } from './node/sim-node.ts';
 import type { Connection } from './workload/connection.ts';
 import type { Follower } from './workload/follower.ts';
@@ -105,6 +105,10 @@ export class Truth {
       const faults: string[] = [];
       for (const { name } of await this.#must('list', {})) {
         const [final, ...others] = await this.#readCopies(name);
+        if (final === undefined) {
+          faults.push(`check 1: ${name} is moved again and again while it is read`);
+          continue;
+        }
         finals.push(final.copy);
         for (const { node, copy } of others) faults.push(...difference(final.copy, copy, node));
       }
@@ -118,11 +122,19 @@ export class Truth {
     }
   }
 
-  async #readCopies(name: string): Promise<readonly [Copy, ...Copy[]]> {
-    const [first, ...others] = this.#parts.cluster.holders(name);
-    if (first === undefined) throw new Error(`No node holds ${name}`);
-    const copies: [Copy, ...Copy[]] = [{ node: first, copy: await this.#readOne(name, first) }];
-    for (const node of others) copies.push({ node, copy: await this.#readOne(name, node) });
+  /** None when a copy was given up meanwhile: nodes that come back may get some of what others hold. */
+  async #readCopies(name: string): Promise<readonly Copy[]> {
+    const { cluster } = this.#parts;
+    const holders = cluster.holders(name);
+    if (holders.length === 0) throw new Error(`No node holds ${name}`);
+    const copies: Copy[] = [];
+    for (const node of holders) {
+      const copy = await this.#readOne(name, node).catch((failure: unknown) => {
+        if (cluster.holders(name).includes(node)) throw failure;
+      });
+      if (copy === undefined) return [];
+      copies.push({ node, copy });
+    }
     return copies;
   }
 
@@ -131,7 +143,8 @@ export class Truth {
     const log = await this.#must('log', { name, start: 0, direction: 'forward', limit: 0 }, node);
     const { databaseId, revision, transactions } = log;
     const { chainHash } = await this.#must('describe', { name, at: revision }, node);
-    return { name, databaseId, revision, chainHash, createdAtMs, transactions };
+    const rootId = node.process?.node?.catalog.lookup(name)?.recovery?.rootId;
+    return { name, databaseId, rootId, revision, chainHash, createdAtMs, transactions };
   }
 
   /** On nodes that nobody disturbs every call succeeds, at the latest after a few attempts. */
@@ -147,8 +160,13 @@ export class Truth {
       const { outcome } = await reader.call(kind, request);
       if (outcome.kind === 'ok') return outcome.value;
       const where = node === undefined ? '' : ` on ${node.name}`;
-      if (attempt === attempts) throw new Error(`A healed node fails to ${kind}${where}: ${JSON.stringify(outcome)}`);
+      const isGone = node !== undefined && isOfNoReplica(outcome) && !cluster.holders(nameIn(request)).includes(node);
+      if (attempt === attempts || isGone)
+        throw new Error(`A healed node fails to ${kind}${where}: ${JSON.stringify(outcome)}`);
       await reader.sleep(SECOND_US);
+      // One after the other: of five nodes one may be the only one that holds it.
+      const next = cluster.nodes[attempt % cluster.nodes.length];
+      if (node === undefined && next !== undefined) reader.turnTo(next);
     }
   }
 
@@ -169,6 +187,14 @@ export class Truth {
       return isMissing ? [{ databaseId, client, number }] : [];
     });
   }
+}
+
+function isOfNoReplica(outcome: Outcome<unknown>): boolean {
+  return outcome.kind === 'error' && outcome.reason === 'NotReplica';
+}
+
+function nameIn(request: Calls[CallKind]['request']): string {
+  return 'name' in request ? request.name : '';
 }
 
 function difference(final: Final, other: Final, { name }: SimNode): readonly string[] {

@@ -12,6 +12,8 @@ export interface FinalDatabase extends Scope {
   readonly name: string;
   readonly chainHash: string;
   readonly createdAtMs: number;
+  /** The instance that its history began with: another one, if it was recovered. */
+  readonly rootId?: string | undefined;
   readonly transactions: readonly TransactionSeen[];
   /** The places up to which subscribers of this instance have got. */
   readonly followers: readonly { readonly client: string; readonly number: number }[];

@@ -21,9 +21,9 @@ function contiguous({ transactions, revision }: FinalDatabase): readonly string[
   return transactions.length === revision ? faults : [...faults, `${transactions.length} of ${revision} revisions`];
 }
 
-function chained({ databaseId, transactions, chainHash }: FinalDatabase): readonly string[] {
+function chained({ databaseId, rootId = databaseId, transactions, chainHash }: FinalDatabase): readonly string[] {
   let hash = createHash('sha256')
-    .update(Buffer.from(databaseId.replaceAll('-', ''), 'hex'))
+    .update(Buffer.from(rootId.replaceAll('-', ''), 'hex'))
     .digest();
   let totalEvents = 0;
   const faults: string[] = [];

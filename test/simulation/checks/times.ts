@@ -6,7 +6,8 @@ const TIME_DIGITS = 12;
 export const timesNeverGoBack: Check = (evidence) =>
   forInstances(evidence, ({ final, databaseId }) => {
     if (final === undefined) return [];
-    const mintedMs = Number.parseInt(databaseId.replaceAll('-', '').slice(0, TIME_DIGITS), 16);
+    const { rootId = databaseId } = final;
+    const mintedMs = Number.parseInt(rootId.replaceAll('-', '').slice(0, TIME_DIGITS), 16);
     const faults = final.createdAtMs === mintedMs ? [] : [`created at ${final.createdAtMs}, by its id at ${mintedMs}`];
     let beforeMs = final.createdAtMs;
     for (const { revision, recordedTimeMs } of final.transactions) {

@@ -1,16 +1,19 @@
 /** Carries the faults of a plan out, each at its time, and heals what it has done. */
 import type { Simulator } from '../engine/simulator.ts';
+import type { History } from '../history.ts';
 import { CALM, type Network } from '../network.ts';
 import type { SimNode } from '../node/sim-node.ts';
 import { CALM_PEERS, type PeerExchange } from '../peers/exchange.ts';
 import { Operator } from './operator.ts';
 import type { Overhear } from './overhear.ts';
 import type { Fault, FaultAction } from './plan.ts';
+import { Recoverer } from './recovery.ts';
 import { Trapper } from './traps.ts';
 
 export interface NemesisParts {
   readonly simulator: Simulator;
   readonly network: Network;
+  readonly history: History;
   readonly nodes: readonly [SimNode, ...SimNode[]];
   /** The network between the nodes. */
   readonly exchange: PeerExchange;
@@ -26,12 +29,14 @@ export class Nemesis {
   readonly #parts: NemesisParts;
   readonly #trapper: Trapper;
   readonly #operator: Operator;
+  readonly #recoverer: Recoverer;
   #isOver = false;
 
   constructor(parts: NemesisParts) {
     this.#parts = parts;
     this.#trapper = new Trapper(parts);
     this.#operator = new Operator(parts);
+    this.#recoverer = new Recoverer(parts);
   }
 
   /**
@@ -65,6 +70,7 @@ export class Nemesis {
     this.#isOver = true;
     this.#trapper.heal();
     this.#operator.heal();
+    this.#recoverer.heal();
     network.heal();
     exchange.heal();
     for (const node of nodes) {
@@ -115,6 +121,8 @@ export class Nemesis {
         return this.#move(action);
       case 'trap':
         return this.#trapper.set(action);
+      case 'recover':
+        return this.#recoverer.do(action);
       case 'rolling':
       case 'leave':
       case 'replace':

@@ -7,6 +7,7 @@ import type { NetworkConditions } from '../network.ts';
 import type { Ending } from '../node/sim-node.ts';
 import type { PeerConditions } from '../peers/exchange.ts';
 import { drawOperatorAction, type OperatorAction } from './operator.ts';
+import { drawRecovery, type Recovery } from './recovery.ts';
 import { drawTrap, type Trap } from './traps.ts';
 
 export const FAULT_KINDS = [
@@ -28,6 +29,9 @@ export const FAULT_KINDS = [
 
 /** Only where there are several nodes. */
 export const CLUSTER_FAULT_KINDS = ['partition', 'peer-network', 'move'] as const;
+
+/** Of which the catalog still has a quorum when two are away. */
+const RECOVERING_NODES = 5;
 
 /** Only where one node has nothing else: they hit what a restart must get right. */
 export const AIMED_FAULT_KINDS = ['rot', 'birth', 'again', 'stall', 'decay', 'loss'] as const;
@@ -65,6 +69,7 @@ export type FaultAction =
   | { readonly kind: 'move'; readonly database: number; readonly nodes: readonly number[] }
   | Trap
   | OperatorAction
+  | Recovery
   /** The disk spoils what it has and says nothing; after a while it is put right from a backup. */
   | {
       readonly kind: 'rot';
@@ -140,6 +145,16 @@ export function drawOperatorFaults(
     const node = random.between(0, nodeCount - 1);
     return { number: first + place, atUs, node, action: drawOperatorAction(random) };
   });
+}
+
+/** In clusters whose catalog goes on without two nodes; with a stream and numbers of their own, too. */
+export function drawRecoveries(
+  random: Rng,
+  { safetyUs, nodeCount, first }: { readonly safetyUs: number; readonly nodeCount: number; readonly first: number },
+): readonly Fault[] {
+  if (nodeCount < RECOVERING_NODES || random.chance(0.25)) return [];
+  const atUs = random.between(0, Math.round(safetyUs / 2));
+  return [{ number: first, atUs, node: 0, action: drawRecovery(random) }];
 }
 
 function drawAction(kind: FaultKind, random: Rng, { durationMsMax, nodeCount }: FaultRanges): FaultAction {

@@ -8,6 +8,7 @@ import {
   type CorePorts,
   CoreRuntime,
   clusterOf,
+  type HeldCopy,
   LIMITS,
   type NodeIdentity,
   nativeCrc32,
@@ -77,6 +78,10 @@ export type OperatorOrder = Parameters<CoreRuntime['order']>[0];
 /** What a core says of an order. */
 export type OrderAnswered = Awaited<ReturnType<CoreRuntime['order']>>;
 
+type Recover = CoreRuntime['recoveries']['recover'];
+export type RecoveryAsked = Parameters<Recover>[0];
+export type RecoveryAnswered = Awaited<ReturnType<Recover>>;
+
 const DIRECTORY = 'data';
 const TICK_US = 50_000;
 const DISK_CHECK_US = 250_000;
@@ -126,6 +131,18 @@ export class NodeProcess {
     this.core.after(0, 'order', () => {
       this.#opened?.core.order(order).then(onAnswer, (failure: unknown) => this.fail(failure));
     });
+  }
+
+  /** As `order`, of a database that has lost its quorum. */
+  recover(order: RecoveryAsked, onAnswer: (answer: RecoveryAnswered) => void): void {
+    this.core.after(0, 'recover', () => {
+      this.#opened?.core.recoveries.recover(order).then(onAnswer, (failure: unknown) => this.fail(failure));
+    });
+  }
+
+  /** What this node holds of a database. */
+  copyOf(name: string, onAnswer: (copy: HeldCopy | undefined) => void): void {
+    this.core.after(0, 'copy', () => onAnswer(this.#opened?.core.recoveries.copyOf(name)));
   }
 
   leads(group: GroupId): boolean {

@@ -53,8 +53,8 @@ export class SimNode {
   #isUp = false;
   #isDraining = false;
   #isRestarting = false;
-  /** Somebody has taken the node away for a while. */
-  #isHeldDown = false;
+  /** How many have taken the node away for a while. */
+  #holds = 0;
   /** The cluster has let the node go, as an operator has asked. */
   #isRemoved = false;
   /** Whether the disk ran full while this process ran, or before. */
@@ -114,7 +114,7 @@ export class SimNode {
   }
 
   start(): void {
-    if (this.#process !== undefined || this.#isHeldDown) return;
+    if (this.#process !== undefined || this.#holds > 0) return;
     this.#starts += 1;
     const process = new NodeProcess({
       simulator: this.#simulator,
@@ -191,15 +191,15 @@ export class SimNode {
     else if (!this.#isDraining) this.drain();
   }
 
-  /** Keeps the node down until `release`. */
+  /** Keeps the node down until `release`; of several, until the last. */
   hold(): void {
-    this.#isHeldDown = true;
+    this.#holds += 1;
     this.crash({ kind: 'process' });
   }
 
   release(): void {
-    this.#isHeldDown = false;
-    this.#restart();
+    this.#holds -= 1;
+    if (this.#holds === 0) this.#restart();
   }
 
   /** Its volume is emptied. What starts on it asks the others (`seeds`) to join, as a store that nobody knows. */

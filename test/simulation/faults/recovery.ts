@@ -1,0 +1,183 @@
+/**
+ * Somebody who gives two of the three nodes up that vote for a database, and goes on with the third (ADR 0045): the two are kept
+ * down until the catalog has taken the recovery in, or for so long. Then they come back, with what they had, as nodes that were
+ * thought to be lost may.
+ *
+ * To clients it is a delete of the one instance and a creation of the next under its name, and the history has it as these.
+ */
+import { CATALOG_GROUP, nodeOf } from '#base';
+import type { Binding, HeldCopy } from '#cluster';
+import type { Rng } from '../engine/random.ts';
+import type { Simulator } from '../engine/simulator.ts';
+import type { Calls, History, Operation } from '../history.ts';
+import type { RecoveryAnswered } from '../node/process.ts';
+import type { Ending, SimNode } from '../node/sim-node.ts';
+
+export interface Recovery {
+  readonly kind: 'recover';
+  /** One of those for which three nodes vote, and one of those three. */
+  readonly database: number;
+  readonly survivor: number;
+  /** How the others end. */
+  readonly ending: Ending;
+  readonly awayUsMax: number;
+}
+
+export interface RecovererParts {
+  readonly simulator: Simulator;
+  readonly nodes: readonly SimNode[];
+  readonly history: History;
+  readonly onBug: (failure: unknown) => void;
+}
+
+interface Written {
+  readonly deletion: Operation<'delete'>;
+  readonly creation: Operation<'create'>;
+}
+
+const SECOND_US = 1_000_000;
+const LOOK_US = SECOND_US / 2;
+const ANSWER_US_MAX = 20 * SECOND_US;
+const HOLDERS = 3;
+const CLIENT = 'recoverer';
+
+export function drawRecovery(random: Rng): Recovery {
+  const ending: Ending = random.chance(0.5) ? { kind: 'process' } : { kind: 'power', share: random.pick([0, 0.5, 1]) };
+  const places = { database: random.between(0, 9), survivor: random.between(0, HOLDERS - 1) };
+  return { kind: 'recover', ...places, ending, awayUsMax: random.between(15, 60) * SECOND_US };
+}
+
+export class Recoverer {
+  readonly #parts: RecovererParts;
+  readonly #away = new Set<SimNode>();
+  #isOver = false;
+
+  constructor(parts: RecovererParts) {
+    this.#parts = parts;
+  }
+
+  /** Whoever is away comes back. */
+  heal(): void {
+    this.#isOver = true;
+    this.#release();
+  }
+
+  do(action: Recovery): void {
+    this.#recover(action).catch((failure: unknown) => this.#parts.onBug(failure));
+  }
+
+  async #recover({ database, survivor, ending, awayUsMax }: Recovery): Promise<void> {
+    const { simulator } = this.#parts;
+    const bindings = (await this.#heldByThree()) ?? [];
+    const binding = bindings[database % Math.max(1, bindings.length)];
+    // Who is away for another recovery may be needed by this one.
+    if (binding === undefined || this.#isOver || this.#away.size > 0) return;
+    const holders = this.#votersOf(binding);
+    const left = holders[survivor % HOLDERS];
+    for (const node of holders) {
+      if (node === left) continue;
+      this.#away.add(node);
+      node.crash(ending);
+      node.hold();
+    }
+    if (left !== undefined) await this.#goOn(binding, left, simulator.nowUs + awayUsMax);
+    this.#release();
+  }
+
+  /** Asks until it is so, or is of no use any more. */
+  async #goOn({ name, databaseId }: Binding, left: SimNode, untilUs: number): Promise<void> {
+    const { simulator, history } = this.#parts;
+    let written: Written | undefined;
+    while (!this.#isOver && simulator.nowUs < untilUs) {
+      await simulator.sleep(LOOK_US, `${CLIENT} looks`);
+      const copies = await this.#copiesOf(name);
+      const from = left.process?.node?.identity.node;
+      const copy = copies.find(({ replica }) => nodeOf(replica) === from);
+      const leader = this.#parts.nodes.find(({ process }) => process?.leads(CATALOG_GROUP) === true)?.process;
+      if (from === undefined || copy === undefined || leader === undefined) continue;
+      const bound = leader.node?.catalog.lookup(name);
+      // A client has deleted it.
+      if (bound?.databaseId !== databaseId && bound?.recovery?.databaseId !== databaseId) return;
+      written ??= this.#write(name, databaseId);
+      const order = { kind: 'recover', name, from, acceptRevision: copy.revision, copies } as const;
+      const answer = await this.#within<RecoveryAnswered>((resolve) => leader.recover(order, resolve));
+      if (answer?.kind === 'faulty') simulator.note(`recovery of ${name} is refused`, () => answer.reason);
+      if (answer?.kind !== 'recovered') continue;
+      const { before, databaseId: next, revision } = answer.database;
+      simulator.note(`recovery of ${name} is done at revision ${revision}: ${next}`);
+      end(written.deletion, { databaseId: before }, simulator.nowUs);
+      end(written.creation, { databaseId: next, revision: 0, createdAtMs: 0 }, simulator.nowUs);
+      history.recoveries.push({ before, databaseId: next, revision });
+      return;
+    }
+  }
+
+  /** Unanswered for now: both may have happened, from here on. */
+  #write(name: string, databaseId: string): Written {
+    return { deletion: this.#begin('delete', { name, databaseId }), creation: this.#begin('create', { name }) };
+  }
+
+  #begin<Kind extends 'delete' | 'create'>(kind: Kind, request: Calls[Kind]['request']): Operation<Kind> {
+    const { history, simulator } = this.#parts;
+    const asked = { number: history.operations.length, kind, client: CLIENT, request, invokedUs: simulator.nowUs };
+    const unanswered = { isDoubled: false, returnedUs: Number.POSITIVE_INFINITY, session: undefined } as const;
+    const operation: Operation<Kind> = { ...asked, ...unanswered, outcome: { kind: 'unknown' } };
+    history.operations.push(operation as never);
+    return operation;
+  }
+
+  /** The databases for which three nodes vote; undefined when there are none for a while. */
+  async #heldByThree(): Promise<readonly Binding[] | undefined> {
+    const { simulator, nodes } = this.#parts;
+    const limitUs = simulator.nowUs + ANSWER_US_MAX;
+    while (!this.#isOver && simulator.nowUs < limitUs) {
+      const leader = nodes.find(({ process }) => process?.leads(CATALOG_GROUP) === true)?.process?.node;
+      const held = leader?.catalog.list().filter((each) => this.#votersOf(each).length === HOLDERS) ?? [];
+      if (held.length > 0) return held;
+      await simulator.sleep(LOOK_US, `${CLIENT} looks`);
+    }
+    return undefined;
+  }
+
+  /** Those that vote for the database as its leader has it, if they are up, and none is on its way out. */
+  #votersOf({ group }: Binding): readonly SimNode[] {
+    const { nodes } = this.#parts;
+    const leader = nodes.find(({ process }) => process?.leads(group) === true)?.process;
+    const voters = leader?.membershipOf(group)?.voters;
+    if (voters === undefined || voters.outgoing.length > 0) return [];
+    const ids = voters.incoming.map(nodeOf);
+    const up = nodes.filter(({ process }) => ids.some((id) => id === process?.node?.identity.node));
+    return up.length === ids.length ? up : [];
+  }
+
+  /** What everybody who is up says of its copy. */
+  async #copiesOf(name: string): Promise<readonly HeldCopy[]> {
+    const copies: HeldCopy[] = [];
+    for (const { process } of this.#parts.nodes) {
+      const copy = process && (await this.#within<HeldCopy | undefined>((resolve) => process.copyOf(name, resolve)));
+      if (copy !== undefined) copies.push(copy);
+    }
+    return copies;
+  }
+
+  #within<Value>(ask: (resolve: (value: Value | undefined) => void) => void): Promise<Value | undefined> {
+    return new Promise((resolve) => {
+      ask(resolve);
+      this.#parts.simulator.after(ANSWER_US_MAX, `${CLIENT} waits no longer`, () => resolve(undefined));
+    });
+  }
+
+  #release(): void {
+    for (const node of this.#away) node.release();
+    this.#away.clear();
+  }
+}
+
+function end<Kind extends 'delete' | 'create'>(
+  operation: Operation<Kind>,
+  value: Calls[Kind]['value'],
+  nowUs: number,
+): void {
+  operation.outcome = { kind: 'ok', value };
+  operation.returnedUs = nowUs;
+}
