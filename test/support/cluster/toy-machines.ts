@@ -113,7 +113,9 @@ export const toyMachines: Machines = {
     const batch = kv.batch();
     const rows = await historyOf(kv, group);
     const last = rows[durable.revision - 1];
-    const members = readApplied(kv, group)?.members;
+    const { members: known, logStart = toLogIndex(0) } = readApplied(kv, group) ?? {};
+    const isLogged = known === undefined || logStart <= durable.index || known.index <= durable.index;
+    const members = isLogged ? known : { ...known, index: durable.index };
     const range = kv.range({ ...historyRows(group), gte: revisionKey(group, durable.revision + 1) });
     for (const { key } of await range.next(10_000)) batch.del(key);
     await range.close();

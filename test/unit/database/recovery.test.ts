@@ -3,9 +3,10 @@
 // Method: a database of ten flushes, each fault in turn; a store that fails at every write of a rebuild.
 
 import { describe, expect, it } from 'vitest';
-import { DatabaseError, toHex } from '#base';
+import { ByteWriter, DatabaseError, toHex, toLogIndex } from '#base';
 import { type DurablePoint, rebuildDerived, verifyHistory } from '#database';
 import type { KvBatch, KvStore } from '#kv';
+import { writeApplied } from '../../../src/database/applied.ts';
 import { CREATED_AT_MS, DatabaseHost } from '../../support/database-host.ts';
 import { payloadOf } from '../../support/database-requests.ts';
 import { dump } from '../../support/database-rows.ts';
@@ -142,6 +143,28 @@ describe('rebuildDerived (D11)', () => {
     await empty.flush();
     await rebuildDerived(host.kv, host.source, empty.machine.applied);
     expect(await dump(host.kv)).toEqual(await dump(empty.kv));
+  });
+
+  it.each([
+    ['by the log, with where it was said', 0, 29],
+    ['by a snapshot that the log knows, with where it was said', DURABLE, 29],
+    ['by a snapshot that the log does not know, at the durable point', 29, DURABLE],
+  ])('keeps who belongs to the group of a state that came %s', async (_how, logStart, expected) => {
+    const { host, durable } = await fullHost();
+    const row = host.reader().applied();
+    if (row === undefined) throw new Error('It has applied something');
+    const group = { index: toLogIndex(29), membership: Uint8Array.of(5) };
+    await change(host.kv, host.reader().keys.applied().slice(), () => {
+      const writer = new ByteWriter();
+      writeApplied(writer, { ...row, logStart: toLogIndex(logStart), group });
+      return writer.take();
+    });
+    await rebuildDerived(host.kv, host.source, durable);
+    expect(host.reader().applied()).toMatchObject({
+      index: durable.index,
+      logStart: 0,
+      group: { ...group, index: expected },
+    });
   });
 
   it('stops at a durable page that is broken or missing', async () => {
