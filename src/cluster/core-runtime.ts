@@ -216,7 +216,7 @@ export class CoreRuntime implements CoreLink {
     if (!this.#turns.hasFailed) this.#reporter.flushAll();
   }
 
-  /** Messages of another node have arrived, all that came together. What is not for a replica of this node is dropped. */
+  /** Messages of another node have arrived, all that came together. What is for no replica of this node is dropped. */
   receive(from: NodeId, messages: readonly Envelope[]): void {
     if (this.#cluster.isRemoved(from)) return;
     this.#turns.hear(() => {

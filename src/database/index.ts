@@ -9,7 +9,7 @@
  * Invariants:
  *   D1  Every value carries a CRC-32 that is verified on every read; one that fails is `CorruptRecord`, fatal.
  *   D2  (stream, stored id) is unique; a taken id gets the position behind it, again and again until it is free.
- *   D3  A flush is one batch with the applied row of exactly what it holds; what waits for one is seen by later entries.
+ *   D3  A flush is one batch with the applied row of exactly what it holds; later entries see what waits for one.
  *   D4  L of a selector is the revision of the latest event that matches it before the transaction, whatever its form.
  *   D5  Recorded time never goes back from one revision to the next, nor before the creation of the database.
  *   D6  The filter in memory never decides: what it may know is looked up, and what it denies has no row.
@@ -23,8 +23,8 @@
  *   D14 A node's number belongs to one store, and is given once; registering again is safe to repeat.
  *   D15 A replica that is leaving keeps its copy until its group is without it; no replica id is given twice.
  *   D16 A history that is taken over goes on from here, by its chain of hashes, to a place in the log, as by the log.
- *   D17 A node is removed when it was leaving and no database names it any more, and is then never a node again; there is
- *       always one that is active, and no database gets a copy on one that is not.
+ *   D17 A node is removed when it was leaving and no database names it any more, and is then never a node again; one at
+ *       least is always active, and no database gets a copy on one that is not.
  *   D18 A page that readers share is of the copy of the database that is read; a block is verified before it is shown.
  *   D19 A recovered instance has the history of its copy, unchanged; its chain begins with the first instance's id.
  */

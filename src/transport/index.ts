@@ -4,16 +4,16 @@
  * For: turning calls and requests into operations of #service and back, each transport in the words of its protocol,
  * with the errors of Cairn as its statuses, and the bounds that keep a client from costing more than its share.
  *
- * Not here: what an operation does. Transports share what clients may hold (byte-budgets.ts), and whom to ask (relay.ts).
+ * Not here: what an operation does. They share what clients may hold (byte-budgets.ts), and whom to ask (relay.ts).
  *
  * Invariants of all transports (TM5 and TM6 stand in relay.ts):
- *   TM1  Requests, replies and standing streams are counted before they are held: the node holds what the settings allow,
- *        the shares beside it (byte-budgets.ts), and what one slice, page or reply of a write overshoots.
- *   TM2  A client is cut off for holding bytes only while others wait for them, and not before it had its time; except a
- *        body over HTTP that has stopped arriving.
+ *   TM1  Requests, replies and standing streams are counted before they are held: the node holds what its settings
+ *        allow, the shares beside it (byte-budgets.ts), and what one slice, page or reply of a write overshoots.
+ *   TM2  A client is cut off for holding bytes only while others wait for them, and not before it had its time; except
+ *        a body over HTTP that has stopped arriving.
  *   TM3  What a request announces is not counted: it holds what has arrived of it.
- *   TM4  Readers that keep what they took of the unsent bytes, however many, do not hold up one that lets go soon, nor what
- *        is small: a quarter is for the former, an eighth of that for a connection, and whoever waits gets turns by it.
+ *   TM4  Readers that keep what they took of the unsent bytes, however many, do not hold up one that lets go soon, nor
+ *        what is small: a quarter is for the former, an eighth of that for a connection, and who waits gets turns by it.
  *
  * Invariants of gRPC (T9 stands in grpc/wire/shares.ts, T10 and T11 in rounds.ts and stream-limits.ts there):
  *   T1  A call ends exactly once, with one status; what is sent afterwards is dropped, and its signal is aborted.
@@ -23,9 +23,9 @@
  *   T4  A reader that does not read holds two slices of its stream at most, and holds up nobody else: of the budget, no
  *       longer than the patience. A stream of reflection holds one reply and 64 KiB of requests.
  *   T5  Every error code has one status, and the details of an error fit into trailers.
- *   T6  What is wrong inside a transaction is collected for the service, which judges it in its turn; only bytes that are
- *       no request, or two at once, are refused before.
- *   T7  Bytes that are not the message are invalid_argument and say where; never is a text repaired or a number rounded.
+ *   T6  What is wrong inside a transaction is collected for the service, which judges it in its turn; only bytes that
+ *       are no request, or two at once, are refused before.
+ *   T7  Bytes that are no such message are invalid_argument and say where; no text is repaired, no number rounded.
  *   T8  A stream of HTTP/2 that nobody needs any more is gone after a bounded time, whatever its peer does.
  */
 export { type ByteBudgetSizes, type ByteBudgets, createByteBudgets } from './byte-budgets.ts';
