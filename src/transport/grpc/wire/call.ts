@@ -128,6 +128,11 @@ export class Call {
     return Number.isFinite(deadlineMs) ? deadlineMs - Date.now() : undefined;
   }
 
+  /** Whether its deadline has passed, of which grpc-js may not have heard yet. */
+  get isLate(): boolean {
+    return this.#deadlineMs <= Date.now();
+  }
+
   /** Aborts when the call ends, with the reason as a `DatabaseError`. */
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
@@ -285,7 +290,7 @@ export class Call {
 
   // grpc-js says so at the end of every call; only a call that we have not ended was cut off.
   #cancelled(): void {
-    if (!this.#ended) this.#end(this.#deadlineMs <= Date.now() ? 'DEADLINE_EXCEEDED' : 'CANCELLED');
+    if (!this.#ended) this.#end(this.isLate ? 'DEADLINE_EXCEEDED' : 'CANCELLED');
   }
 
   get #deadlineMs(): number {

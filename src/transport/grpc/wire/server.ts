@@ -30,7 +30,7 @@ import { Rounds, type Waiting } from './rounds.ts';
 import { type Place, Shares } from './shares.ts';
 import { type CallStatus, OK } from './status.ts';
 import { StreamLimits } from './stream-limits.ts';
-import { unpack } from './unpacking.ts';
+import { Unpacker } from './unpacking.ts';
 
 export interface WireLimits {
   /** Longest request message, after it is unpacked. */
@@ -104,14 +104,26 @@ const FLUSH_MS = 500;
 
 /** For a call whose peer has gone: nobody reads it. */
 const GONE: CallStatus = { code: 'CANCELLED', message: 'The connection of the call has gone' };
-type GoOn = (peer: PeerStream | undefined) => void;
+/** For a call whose time was over before it was begun. */
+const LATE: CallStatus = {
+  code: 'DEADLINE_EXCEEDED',
+  message: 'The deadline had passed before the call was begun; nothing was done. Give it more time',
+};
 
-/** What a call is about to be. */
-interface Accepting {
-  readonly method: MethodName;
-  readonly meter: MethodMeter;
+/** A call whose message is there. */
+interface Arrived {
   /** Absent when it was gone before its call began. */
   readonly peer: PeerStream | undefined;
+  /** For the message, as far as is known yet. */
+  readonly hasRoom: boolean;
+}
+
+type GoOn = (arrived: Arrived) => void;
+
+/** What a call is about to be. */
+interface Accepting extends Arrived {
+  readonly method: MethodName;
+  readonly meter: MethodMeter;
 }
 
 const asItIs = (bytes: Buffer): Uint8Array => bytes;
@@ -123,6 +135,7 @@ export class WireServer {
   readonly #peers: PeerStreams;
   readonly #shares: Readonly<Record<CallKind, Shares>>;
   readonly #rounds = new Rounds();
+  readonly #unpacker: Unpacker;
   /** The calls of a connection that wait to be begun. */
   readonly #lines = new WeakMap<object, Line<Waiting>>();
   #draining = false;
@@ -137,6 +150,7 @@ export class WireServer {
     for (const method of parts.methods) methods.set(pathOf(method), 'one');
     for (const path of parts.extension?.paths ?? []) methods.set(path, 'many');
     const probes = new Set(parts.methods.filter(({ isProbe = false }) => isProbe).map(pathOf));
+    this.#unpacker = new Unpacker(parts.limits.requestBytesMax);
     this.#peers = new PeerStreams({
       requests: parts.requests,
       standing: parts.streams,
@@ -231,15 +245,15 @@ export class WireServer {
     const meter = this.#parts.meterOf(method);
     if (method.kind === 'unary') {
       const handler: handleUnaryCall<Uint8Array, Uint8Array> = (call, respond) =>
-        this.#whole(call, (peer) => {
-          const accepted = this.#accept({ kind: 'unary', call, respond }, { method, meter, peer });
+        this.#whole(call, (arrived) => {
+          const accepted = this.#accept({ kind: 'unary', call, respond }, { method, meter, ...arrived });
           if (accepted !== undefined) this.#begin(accepted, () => method.handle(accepted.call, call.request));
         });
       this.#server.register(path, handler, asSerialised, asItIs, 'unary');
     } else {
       const handler: handleServerStreamingCall<Uint8Array, OutgoingFrames> = (call) =>
-        this.#whole(call, (peer) => {
-          const accepted = this.#accept({ kind: 'server_stream', call }, { method, meter, peer });
+        this.#whole(call, (arrived) => {
+          const accepted = this.#accept({ kind: 'server_stream', call }, { method, meter, ...arrived });
           if (accepted === undefined) return;
           const { call: ours } = accepted;
           this.#begin(accepted, () => method.handle(ours, call.request).then(() => ours.finish(OK)));
@@ -253,23 +267,23 @@ export class WireServer {
   #whole(call: Surface['call'], goOn: GoOn): void {
     const peer = this.#peers.of(call.metadata);
     const packing = peer?.packing;
-    if (peer === undefined || packing === undefined) goOn(peer);
+    if (peer === undefined || packing === undefined) goOn({ peer, hasRoom: true });
     else void this.#unpack(call, packing, peer, goOn);
   }
 
   async #unpack(call: Surface['call'], packing: Packing, peer: PeerStream, goOn: GoOn): Promise<void> {
-    const unpacked = await unpack(call.request, packing, this.#parts.limits.requestBytesMax);
-    if (call.cancelled) return;
+    const unpacked = await this.#unpacker.unpack(call.request, packing, peer);
+    if (call.cancelled || unpacked.kind === 'gone') return;
     if (unpacked.kind === 'fault') {
       peer.refuse(unpacked.fault);
       return;
     }
-    call.request = unpacked.message;
-    goOn(peer);
+    if (unpacked.kind === 'message') call.request = unpacked.message;
+    goOn({ peer, hasRoom: unpacked.kind === 'message' });
   }
 
   /** The call, unless it is refused at once, or its peer has gone (T10). */
-  #accept(surface: Surface, { method, meter, peer }: Accepting): Accepted | undefined {
+  #accept(surface: Surface, { method, meter, peer, ...arrived }: Accepting): Accepted | undefined {
     const { unsent, smallReplies, refusals } = this.#parts;
     const shared = { unsent, smallReplies, noRoom: refusals.noRoom, onEnded: (ended: Call) => this.#ended(ended) };
     const call = new Call({ surface, method, meter, peer, ...shared });
@@ -278,8 +292,8 @@ export class WireServer {
       return undefined;
     }
     const { length } = surface.call.request;
-    const hasRoom = peer.deliver(length) && (method.mustAnswer !== true || call.expectReply(length));
-    const refusal = this.#refusal(hasRoom);
+    const isDelivered = arrived.hasRoom && peer.deliver(length);
+    const refusal = this.#refusal(isDelivered && (method.mustAnswer !== true || call.expectReply(length)));
     if (refusal !== undefined) {
       call.finish(refusal);
       return undefined;
@@ -319,6 +333,10 @@ export class WireServer {
       seat.waiting = undefined;
       if (peer.isGone) {
         call.finish(GONE);
+        return;
+      }
+      if (call.isLate) {
+        call.finish(LATE);
         return;
       }
       // In its turn, too: refusals would otherwise bring as many new calls at once.

@@ -291,6 +291,13 @@ describe('compression (T3)', () => {
 });
 
 describe('the end of a call (T1)', () => {
+  it.each(['0n', '1n', '0S'])('comes before the call is begun when no time is left: %s', async (timeout) => {
+    const headers = { 'grpc-timeout': timeout };
+    const reply = await at.raw.call({ path: '/test.Service/Wait', pieces: [frame(MESSAGE)], headers });
+    expect(reply.status).toBe(GRPC_STATUS.DEADLINE_EXCEEDED);
+    expect(at.waiting).toEqual([]);
+  });
+
   it('comes at the deadline', async () => {
     const reply = await at.raw.call({
       path: '/test.Service/Wait',

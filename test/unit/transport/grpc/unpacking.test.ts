@@ -1,0 +1,93 @@
+// Goal: compressed messages that unpack to much more than they are hold no more than a few of the longest message, whoever
+// sends how many (TM1). Method: senders that count, and messages that are unpacked for real.
+import { gzipSync } from 'node:zlib';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Room } from '../../../../src/transport/grpc/wire/peer-streams.ts';
+import { type Sender, Unpacker } from '../../../../src/transport/grpc/wire/unpacking.ts';
+
+const BYTES_MAX = 100_000;
+const AT_ONCE = 2;
+const MESSAGE = new Uint8Array(BYTES_MAX);
+const PACKED = gzipSync(MESSAGE);
+
+class World {
+  readonly unpacker = new Unpacker(BYTES_MAX);
+  /** Room that is taken now, of messages that are being unpacked. */
+  held = 0;
+  most = 0;
+  readonly begun: string[] = [];
+  hasRoom = true;
+
+  sender(name: string, connection: object): Sender & { end(): void } {
+    const rooms: Room[] = [];
+    let isGone = false;
+    return {
+      connection,
+      get isGone() {
+        return isGone;
+      },
+      deliver: (bytes) => {
+        if (!this.hasRoom) return false;
+        this.begun.push(name);
+        this.held += bytes;
+        this.most = Math.max(this.most, this.held);
+        return true;
+      },
+      keep: (room) => void rooms.push(room),
+      end: () => {
+        isGone = true;
+        for (const room of rooms) room.release();
+      },
+    };
+  }
+
+  async unpack(sender: Sender, message: Uint8Array = PACKED): Promise<unknown> {
+    const unpacked = await this.unpacker.unpack(message, 'gzip', sender);
+    if (unpacked.kind === 'message' || unpacked.kind === 'fault') this.held -= BYTES_MAX;
+    return unpacked.kind === 'message' ? unpacked.message.length : unpacked.kind;
+  }
+}
+
+describe('compressed messages', () => {
+  let world: World;
+  const one = {};
+  const other = {};
+
+  beforeEach(() => {
+    world = new World();
+  });
+
+  it('are unpacked a few at a time, each with room for the longest one', async () => {
+    const all = Array.from({ length: 20 }, (_, at) => world.unpack(world.sender(`${at}`, one)));
+    expect(new Set(await Promise.all(all))).toEqual(new Set([BYTES_MAX]));
+    expect(world.most).toBe(AT_ONCE * BYTES_MAX);
+  });
+
+  it('are unpacked by connection in turn', async () => {
+    const many = Array.from({ length: 10 }, (_, at) => world.unpack(world.sender(`one ${at}`, one)));
+    const few = world.unpack(world.sender('other', other));
+    await Promise.all([...many, few]);
+    expect(world.begun.slice(0, AT_ONCE + 2)).toContain('other');
+  });
+
+  it('are forgotten when their stream has gone', async () => {
+    const senders = Array.from({ length: 6 }, (_, at) => world.sender(`${at}`, one));
+    const all = senders.map((sender) => world.unpack(sender));
+    for (const sender of senders.slice(AT_ONCE, -1)) sender.end();
+    expect(await Promise.all(all)).toEqual([BYTES_MAX, BYTES_MAX, 'gone', 'gone', 'gone', BYTES_MAX]);
+    expect(world.begun).toEqual(['0', '1', '5']);
+  });
+
+  it('are not unpacked without room, and others go on', async () => {
+    world.hasRoom = false;
+    expect(await world.unpack(world.sender('a', one))).toBe('no-room');
+    world.hasRoom = true;
+    expect(await world.unpack(world.sender('b', one))).toBe(BYTES_MAX);
+  });
+
+  it('that are none leave their turn to others', async () => {
+    const broken = Array.from({ length: 5 }, () => world.unpack(world.sender('broken', one), Buffer.from('no gzip')));
+    expect(new Set(await Promise.all(broken))).toEqual(new Set(['fault']));
+    expect(await world.unpack(world.sender('b', one))).toBe(BYTES_MAX);
+  });
+});
