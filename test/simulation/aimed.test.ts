@@ -1,4 +1,4 @@
-/** Clusters of five nodes, and of three on which traps close one after the other, as part of the suite. */
+/** Clusters of five nodes, and faults that aim at three nodes or at one, as part of the suite. */
 import { describe, expect, it } from 'vitest';
 import { runSeed } from './scenario.ts';
 
@@ -12,6 +12,7 @@ const RECOVERED = [34, 45, 52, 77, 86, 92];
  * one before.
  */
 const GIVEN_UP = [107, 149, 184];
+const ALONE_SEEDS = Array.from({ length: 20 }, (_, place) => place + 1);
 const SEED_MS_MAX = 60_000;
 
 describe('simulation of five nodes', () => {
@@ -43,6 +44,17 @@ describe('simulation of five nodes that come back late', () => {
     'holds every check with seed %i',
     async (seed) => {
       const { problems } = await runSeed(seed, { nodes: 5 });
+      expect(problems).toEqual([]);
+    },
+    SEED_MS_MAX,
+  );
+});
+
+describe('simulation of one node with faults that hit what a restart must get right', () => {
+  it.each(ALONE_SEEDS)(
+    'holds every check with seed %i',
+    async (seed) => {
+      const { problems } = await runSeed(seed, { nodes: 1, aimed: true });
       expect(problems).toEqual([]);
     },
     SEED_MS_MAX,

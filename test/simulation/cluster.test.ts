@@ -22,7 +22,9 @@ const FOUND = [
   [78, 3],
 ] as const;
 /** A seed in which an operator gets to empty a volume. */
-const EMPTIED = 3;
+const EMPTIED = 45;
+/** A seed in which an operator gets to upgrade the cluster. */
+const UPGRADED = 50;
 const SEED_MS_MAX = 60_000;
 
 describe('simulation of a cluster', () => {
@@ -53,6 +55,18 @@ describe('simulation of a cluster', () => {
       expect(problems).toEqual([]);
       expect(lines.some((line) => line.includes('is emptied'))).toBe(true);
       expect(lines.some((line) => /operator: decommission \d+ is done/.test(line))).toBe(true);
+    },
+    SEED_MS_MAX,
+  );
+
+  it(
+    'has a cluster upgraded, and the upgrade ended when all nodes are there',
+    async () => {
+      const lines: string[] = [];
+      const { problems } = await runSeed(UPGRADED, { nodes: 3, listener: (line) => lines.push(line) });
+      expect(problems).toEqual([]);
+      expect(lines.some((line) => line.includes('"kind":"upgrade"'))).toBe(true);
+      expect(lines.filter((line) => line.includes('operator: finalize is done'))).toHaveLength(1);
     },
     SEED_MS_MAX,
   );

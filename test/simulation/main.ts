@@ -8,6 +8,7 @@
  *   npm run sim -- --seeds 200 --first 7,8         begins with these
  *   npm run sim -- --seeds 200 --nodes 3           so many nodes in each; otherwise one, three or five, as the seed says
  *   npm run sim -- --seeds 200 --nodes 3 --aimed   with faults that aim (faults/traps.ts, one kind of plan.ts) and no others
+ *   npm run sim -- --seeds 200 --steps             with the invariants of #raft checked after every step
  *
  * Exits with 1 when something is wrong. One seed of a hundred, and the first, runs twice: both runs must be the same.
  */
@@ -21,8 +22,9 @@ const PROBLEMS_SHOWN = 5;
 
 const realMs = performance.now.bind(performance);
 const texts = { seed: undefined, seeds: undefined, from: undefined, first: undefined, nodes: undefined };
-const values = readOptions({ ...texts, faults: undefined, operations: undefined }, ['until-failure', 'aimed']);
+const values = readOptions({ ...texts, faults: undefined, operations: undefined }, ['until-failure', 'aimed', 'steps']);
 const aimed = 'aimed' in values;
+const steps = 'steps' in values;
 const endsAtFailure = 'until-failure' in values;
 if (values.seed !== undefined && values.seeds !== undefined) refuse('--seed and --seeds do not go together');
 refuseAlone(values, ['from', 'first', 'until-failure'], 'seeds');
@@ -30,7 +32,7 @@ refuseAlone(values, ['faults', 'operations'], 'seed');
 const nodes = values.nodes === undefined ? undefined : whole('nodes', values.nodes, 1);
 const run =
   values.seeds === undefined
-    ? { seed: whole('seed', values.seed ?? '1', 0), options: { nodes, aimed, ...optionsOf() } }
+    ? { seed: whole('seed', values.seed ?? '1', 0), options: { nodes, aimed, steps, ...optionsOf() } }
     : { seeds: seedsOf(values.seeds) };
 forbidRealWorld();
 process.exitCode = run.seeds === undefined ? await one(run.seed, run.options) : await many(run.seeds);
@@ -51,7 +53,7 @@ async function many(seeds: readonly number[]): Promise<number> {
   let failures = 0;
   const total = { simulatedUs: 0, operations: 0, events: 0, faults: 0 };
   for (const seed of seeds) {
-    const result = await runSeed(seed, { nodes, aimed });
+    const result = await runSeed(seed, { nodes, aimed, steps });
     total.simulatedUs += result.simulatedUs;
     total.operations += result.operationCount;
     total.events += result.eventCount;
@@ -79,7 +81,7 @@ async function many(seeds: readonly number[]): Promise<number> {
 
 /** The same seed again: a difference means that something in it looks at the real world. */
 async function difference(result: RunResult): Promise<string | undefined> {
-  const again = await runSeed(result.seed, { nodes: result.nodes, aimed });
+  const again = await runSeed(result.seed, { nodes: result.nodes, aimed, steps });
   if (again.traceHash === result.traceHash) return undefined;
   return `two runs of the seed differ: ${result.traceHash} and ${again.traceHash}`;
 }

@@ -24,6 +24,8 @@ export interface RunOptions {
   readonly nodes?: number | undefined;
   /** Several nodes have traps and no other faults, one has faults that aim at its next start; absent: what the seed says. */
   readonly aimed?: boolean | undefined;
+  /** Whether the invariants of #raft are checked after every step, whatever the seed says. */
+  readonly steps?: boolean;
   /** Only these faults of the plan; absent: all. */
   readonly faults?: readonly number[];
   /** Operations of clients at most; absent: as many as they get to. */
@@ -87,7 +89,7 @@ class Run {
   #isOver = false;
   #isListeningOver = false;
 
-  constructor(seed: number, { nodes, aimed, faults, operations, listener }: RunOptions) {
+  constructor(seed: number, { nodes, aimed, steps, faults, operations, listener }: RunOptions) {
     this.#simulator = new Simulator(seed, listener);
     const swarm = this.#simulator.random('swarm');
     const ranges = drawSwarm(swarm.split('ranges'));
@@ -97,7 +99,8 @@ class Run {
     const mood = this.#simulator.random('mood');
     const isRestless = mood.chance(this.#isAimed ? 0.35 : 0.15);
     const restless = isRestless ? asRestless(drawn) : drawn;
-    this.#swarm = this.#isAimed ? asAimed(restless, mood) : restless;
+    const world = this.#isAimed ? asAimed(restless, mood) : restless;
+    this.#swarm = steps === true ? { ...world, node: { ...world.node, checksSteps: true } } : world;
     const planned = this.#plan(swarm.split('faults'));
     this.#faults = faults === undefined ? planned : planned.filter(({ number }) => faults.includes(number));
     this.#network = new Network(this.#simulator);

@@ -20,6 +20,9 @@ export const commitsHoldTheirConstraints: Check = (evidence) =>
 export const refusalsAreRight: Check = ({ history, instances }) =>
   history.of('transact').flatMap((operation) => {
     const { outcome, request } = operation;
+    // Clients have too few names and events for that.
+    if (outcome.kind === 'error' && outcome.reason === 'ConstraintTooBroad')
+      return [`${label(operation)} is too broad`];
     if (outcome.kind !== 'ok' || outcome.value.kind !== 'refused') return [];
     const { databaseId, revision, violations } = outcome.value;
     const instance = instances.get(databaseId);

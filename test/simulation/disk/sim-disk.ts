@@ -38,6 +38,7 @@ export interface DiskWorld {
 
 const SYNC_US_MEAN = 300;
 const LATE_SECTORS = 8;
+const LOST_SLOWNESS = 1000;
 
 export class SimDisk implements Disk {
   readonly #names = new FileNames<Inode>();
@@ -178,6 +179,8 @@ export class SimDisk implements Disk {
     else if (mishap === 'lose') {
       inode.lose(bytes, at);
       this.#hasLost = true;
+      // So long that what was lost is the last of its file for a while: behind a later write a gap would show by itself.
+      this.slowness = LOST_SLOWNESS;
     } else inode.write(bytes, at);
   }
 

@@ -25,12 +25,16 @@ interface Flip {
   readonly key: Uint8Array;
   readonly found: Uint8Array;
   readonly truth: Uint8Array;
+  /** Where in the row. */
+  readonly at: number;
 }
 
 const WRITE_US_MEAN = 120;
 const READ_US_MEAN = 60;
 const SYNC_US_MEAN = 600;
 const CLEAR_ROWS = 100;
+/** Bytes on either side of a flipped one by which it is known again in a row that was written anew. */
+const AROUND = 8;
 
 export class SimStore {
   #visible = memoryKv();
@@ -108,14 +112,18 @@ export class SimStore {
     const found = row.value.slice();
     const at = this.#random.between(0, found.length - 1);
     found[at] = (found[at] ?? 0) ^ (1 << this.#random.between(0, 7));
-    this.#replace(row.key, row.value, found);
-    this.#flips = [...this.#flips, { key: row.key, found, truth: row.value }];
+    this.#replace(row.key, (value) => (Buffer.compare(value, row.value) === 0 ? found : undefined));
+    this.#flips = [...this.#flips, { key: row.key, found, truth: row.value, at }];
     return `row ${Buffer.from(row.key).toString('hex')} at ${at}`;
   }
 
-  /** Puts right, from a backup, what still is as the disk has spoiled it. */
+  /** Puts right, from a backup, what still is as the disk has spoiled it, in rows that were written anew with it as well. */
   restore(): void {
-    for (const { key, found, truth } of this.#flips) this.#replace(key, found, truth);
+    for (const flip of this.#flips) {
+      const right = (value: Uint8Array): Uint8Array | undefined => mended(value, flip);
+      this.#replace(flip.key, right);
+      this.#writes = this.#writes.map((write) => mendedWrite(write, flip.key, right));
+    }
     this.#flips = [];
   }
 
@@ -203,17 +211,35 @@ export class SimStore {
     this.#movedCount += synced.length;
   }
 
-  #replace(key: Uint8Array, from: Uint8Array, to: Uint8Array): void {
+  #replace(key: Uint8Array, change: (value: Uint8Array) => Uint8Array | undefined): void {
     this.#persist();
     for (const store of [this.#visible, this.#durable]) {
       const now = store.get(key);
-      if (now !== undefined && Buffer.compare(now, from) === 0) put(store, [{ kind: 'put', key, value: to }]);
+      const value = now && change(now);
+      if (value !== undefined) put(store, [{ kind: 'put', key, value }]);
     }
   }
 
   #drawUs(mean: number): number {
     return this.#random.exponential(mean) * this.slowness;
   }
+}
+
+/** The row with the bit as it was; undefined when there is something else by now. */
+function mended(value: Uint8Array, { found, truth, at }: Flip): Uint8Array | undefined {
+  const [from, to] = [Math.max(0, at - AROUND), at + AROUND + 1];
+  if (Buffer.compare(value.subarray(from, to), found.subarray(from, to)) !== 0) return undefined;
+  const copy = value.slice();
+  copy[at] = truth[at] ?? 0;
+  return copy;
+}
+
+function mendedWrite(write: Write, key: Uint8Array, right: (value: Uint8Array) => Uint8Array | undefined): Write {
+  const operations = write.operations.map((operation): Operation => {
+    if (operation.kind === 'del' || Buffer.compare(operation.key, key) !== 0) return operation;
+    return { ...operation, value: right(operation.value) ?? operation.value };
+  });
+  return { ...write, operations };
 }
 
 /** A walk that waits for the disk now and then. */

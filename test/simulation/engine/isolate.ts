@@ -13,6 +13,7 @@ export class Isolate {
   readonly #onFailure: (failure: unknown) => void;
   /** Work that came while the thread was held up, in the order of its coming. */
   readonly #held: { readonly label: string; readonly work: () => void }[] = [];
+  readonly #labels = new Map<string, string>();
   #pausedUntilUs = 0;
   #isAlive = true;
 
@@ -33,7 +34,17 @@ export class Isolate {
 
   /** What the work throws is what would end the process. */
   after(delayUs: number, label: string, work: () => void): void {
-    this.#simulator.after(delayUs, `${this.name} ${label}`, () => this.#run(label, work));
+    this.#simulator.after(delayUs, this.#labelOf(label), () => this.#run(label, work));
+  }
+
+  /** One text for each label: whoever hashes it finds it again. */
+  #labelOf(label: string): string {
+    let known = this.#labels.get(label);
+    if (known === undefined) {
+      known = `${this.name} ${label}`;
+      this.#labels.set(label, known);
+    }
+    return known;
   }
 
   /** The next turn of this thread's event loop. */

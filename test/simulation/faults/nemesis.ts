@@ -22,8 +22,9 @@ export interface NemesisParts {
   readonly onBug: (failure: unknown) => void;
 }
 
-/** Shorter than most batches take, and as long as an answer does. */
-const LOOK_US = 500;
+const LOOK_US = 1000;
+/** An answer is with its client by then, mostly. */
+const ANSWERED_US = 10_000;
 
 export class Nemesis {
   readonly #parts: NemesisParts;
@@ -204,15 +205,18 @@ export class Nemesis {
     });
   }
 
-  /** A write of the log is lost. The power goes soon afterwards: behind a later batch a gap would show by itself. */
+  /** A write of the log is lost. The power goes when whoever waited for it has his answer. */
   #lose(node: SimNode, untilUs: number): void {
     const { simulator } = this.#parts;
     node.disk.arm({ mishap: 'lose', kinds: ['write'], path: '.wal', after: 0 });
     const look = (): void => {
       if (node.disk.takeLost()) {
         simulator.note('a write was lost');
-        // The store loses what it knew of that write, so that only the log itself can tell.
-        node.crash({ kind: 'power', share: 0 });
+        this.#later(ANSWERED_US, 'after loss', () => {
+          // The store loses what it knew of that write, so that only the log itself can tell.
+          node.crash({ kind: 'power', share: 0 });
+          node.disk.slowness = 1;
+        });
       } else if (simulator.nowUs < untilUs) this.#later(LOOK_US, 'look for lost', look);
     };
     look();

@@ -113,11 +113,11 @@ export function asCluster(swarm: Swarm, nodeCount: number, random: Rng): Swarm {
 export function asAimed(swarm: Swarm, random: Rng): Swarm {
   const { cluster, habits } = swarm;
   if (cluster === undefined) {
-    const thinkUsMean = random.pick([5000, 40_000]);
+    const thinkUsMean = random.pick([20_000, 80_000]);
     return {
       ...swarm,
       faultKinds: [random.pick(AIMED_FAULT_KINDS)],
-      faultUsMean: SECOND_US,
+      faultUsMean: SECOND_US / 2,
       habits: { ...habits, thinkUsMean },
     };
   }

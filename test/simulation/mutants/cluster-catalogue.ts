@@ -13,6 +13,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     breaks: 'a vote is given before it is on disk',
     nodes: 3,
     aimed: true,
+    first: [4],
   },
   {
     name: 'vote-for-anybody',
@@ -22,6 +23,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     breaks: 'a replica votes twice in a term',
     nodes: 3,
     aimed: true,
+    first: [7],
   },
   {
     name: 'vote-for-shorter-log',
@@ -41,6 +43,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     anchor: 'etcd #14370',
     nodes: 3,
     aimed: true,
+    first: [4],
   },
   {
     name: 'commit-of-earlier-terms',
@@ -51,6 +54,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     anchor: 'logcabin #44',
     nodes: 3,
     aimed: true,
+    first: [4],
   },
   {
     name: 'minority-commits',
@@ -71,6 +75,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     anchor: 'raft PR #397',
     nodes: 3,
     aimed: true,
+    first: [4],
   },
   {
     name: 'read-before-own-commit',
@@ -89,6 +94,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace: '  if (stored !== found && frame.length === 0) return failure(`its checksum is ${stored}`);',
     breaks: 'a frame with a flipped bit is believed',
     nodes: 3,
+    first: [5],
   },
   {
     name: 'unknown-name-is-denied',
@@ -106,6 +112,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace: '  void absence;',
     breaks: 'a node that holds no copy answers reads from nothing',
     nodes: 5,
+    first: [20],
   },
   {
     name: 'no-lease',
@@ -124,6 +131,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     breaks: 'a deletion is told while other nodes still answer from the instance',
     nodes: 3,
     aimed: true,
+    first: [6],
   },
   {
     name: 'unsorted-progress',
@@ -143,6 +151,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
       '  const { voters, learners } = state.membership;\n  const reached = quorumIndex({ ...voters, incoming: [...voters.incoming, ...learners] }, (voter) =>',
     breaks: 'what a learner holds counts for a commit',
     nodes: 5,
+    first: [14],
   },
   {
     name: 'change-before-own-commit',
@@ -152,34 +161,8 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     breaks: 'a new leader changes the membership before it knows what is committed',
     anchor: 'Ongaro 2015',
     nodes: 3,
-  },
-  {
-    name: 'reads-join-a-round',
-    file: 'src/raft/read-index.ts',
-    find: '  const round = role.round + 1;\n  const added',
-    replace: '  const round = isUnderWay(state, role) ? role.round : role.round + 1;\n  const added',
-    breaks: 'a read is confirmed by answers to a question from before it',
-    anchor: 'raft PR #397',
-    nodes: 3,
-    aimed: true,
-  },
-  {
-    name: 'completion-of-another-term',
-    file: 'src/raft/durability.ts',
-    find: '  if (completion.term !== state.hardState.term) return undefined;\n',
-    replace: '',
-    and: [
-      {
-        file: 'src/raft/durability.ts',
-        find: '  if (index > state.log.persisted && termAt(state.log, index) !== logTerm) return undefined;\n',
-        replace:
-          '  if (index > state.log.persisted && termAt(state.log, index) === undefined && logTerm > 0) return undefined;\n',
-      },
-    ],
-    breaks: 'the completion of a write counts for the one that took its place',
-    anchor: 'etcd unstable log',
-    nodes: 3,
-    aimed: true,
+    steps: true,
+    first: [41],
   },
   {
     name: 'terms-not-compared',
@@ -198,15 +181,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     breaks: 'a snapshot leaves a tail of another leader as it is, and commits it',
     nodes: 3,
     aimed: true,
-  },
-  {
-    name: 'two-snapshots-at-once',
-    file: 'src/raft/following.ts',
-    find: '  if (state.installing !== undefined) return unchanged(state);\n  const { last } = snapshot;',
-    replace: '  const { last } = snapshot;',
-    breaks: 'a second snapshot is begun while the first is installed',
-    anchor: 'etcd #18055',
-    nodes: 3,
+    first: [9],
   },
   {
     name: 'beats-that-hide-a-change',
@@ -230,22 +205,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     ],
     breaks: 'beats are put together from tables that were lost',
     nodes: 3,
-  },
-  {
-    name: 'term-behind-its-entries',
-    file: 'src/cluster/log-feed.ts',
-    find: '    if (hardState !== undefined) {\n      this.#writer.hardState(group.id, { term: hardState.term, vote: hardState.vote ?? 0 });\n    }\n',
-    replace: '',
-    and: [
-      {
-        file: 'src/cluster/log-feed.ts',
-        find: '    this.#gathered.set(group, { kind:',
-        replace:
-          '    if (hardState !== undefined) {\n      this.#writer.hardState(group.id, { term: hardState.term, vote: hardState.vote ?? 0 });\n    }\n    this.#gathered.set(group, { kind:',
-      },
-    ],
-    breaks: 'entries are on disk before the term that they are of',
-    nodes: 3,
+    first: [34],
   },
   {
     name: 'wiped-node-keeps-its-number',
@@ -255,6 +215,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
       "    const former = this.list().find(({ name, state }) => name === registration.name && state === 'active');\n    if (known === undefined && former !== undefined) this.#byStore.delete(former.storeId);\n    const number = known?.node ?? former?.node ?? this.#next;",
     breaks: 'a voter that has forgotten its votes and its log goes on as the same voter',
     nodes: 3,
+    first: [45],
   },
   {
     name: 'raised-over-old-nodes',
@@ -269,6 +230,22 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: 'entries are written that some nodes cannot read',
+    nodes: 3,
+  },
+  {
+    name: 'values-drawn-at-apply',
+    file: 'src/database/database-writer.ts',
+    find: '    const recordedTimeMs = Math.max(body.recordedTimeMs, this.#recordedTimeMs);',
+    replace:
+      '    drawn += 1;\n    const recordedTimeMs = Math.max(body.recordedTimeMs, this.#recordedTimeMs) + (drawn % 2);',
+    and: [
+      {
+        file: 'src/database/database-writer.ts',
+        find: '/** Where the recorded time stands in a body:',
+        replace: 'let drawn = 0;\n/** Where the recorded time stands in a body:',
+      },
+    ],
+    breaks: 'each replica makes up a part of what it stores',
     nodes: 3,
   },
   {
@@ -300,22 +277,6 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: 'an entry of an unknown feature level is applied',
-    nodes: 3,
-  },
-  {
-    name: 'values-drawn-at-apply',
-    file: 'src/database/database-writer.ts',
-    find: '    const recordedTimeMs = Math.max(body.recordedTimeMs, this.#recordedTimeMs);',
-    replace:
-      '    drawn += 1;\n    const recordedTimeMs = Math.max(body.recordedTimeMs, this.#recordedTimeMs) + (drawn % 2);',
-    and: [
-      {
-        file: 'src/database/database-writer.ts',
-        find: '/** Where the recorded time stands in a body:',
-        replace: 'let drawn = 0;\n/** Where the recorded time stands in a body:',
-      },
-    ],
-    breaks: 'each replica makes up a part of what it stores',
     nodes: 3,
   },
 ];

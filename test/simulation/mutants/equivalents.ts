@@ -45,4 +45,14 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     breaks: 'what a node said before it was removed or replaced is taken',
     why: 'a connection names cluster, node and store at both ends, and replica ids are never given twice; who does not vote is not counted',
   },
+  {
+    name: 'two-snapshots-at-once',
+    breaks: 'a second snapshot is begun while the first is installed (etcd #18055)',
+    why: 'the receiver hands a snapshot to its group only when that has nothing else to do (C15): the second check in #raft is for whoever else might',
+  },
+  {
+    name: 'term-behind-its-entries',
+    breaks: 'entries are on disk before the term that they are of',
+    why: 'a step persists a term and entries by two effects, in their order, and never by one; the ledger of the log refuses an entry of a later term than the one that it holds',
+  },
 ];

@@ -70,22 +70,23 @@ async function work(): Promise<void> {
 }
 
 async function judge(mutant: Mutant, copy: string): Promise<Verdict> {
-  const edits = [mutant, ...(mutant.and ?? [])];
-  const originals = edits.map(({ file, find, replace }) => {
+  const originals = new Map<string, string>();
+  const broken = new Map<string, string>();
+  for (const { file, find, replace } of [mutant, ...(mutant.and ?? [])]) {
     const path = join(copy, file);
-    const text = readFileSync(path, 'utf8');
-    return { path, text, parts: text.split(find), replace };
-  });
-  const missing = originals.find(({ parts }) => parts.length !== 2);
-  if (missing !== undefined) {
-    const how = `not applied: its text is found ${missing.parts.length - 1} times`;
-    return { mutant, isKilled: false, how, seconds: 0 };
+    const text = broken.get(path) ?? readFileSync(path, 'utf8');
+    if (!broken.has(path)) originals.set(path, text);
+    const parts = text.split(find);
+    if (parts.length !== 2) {
+      return { mutant, isKilled: false, how: `not applied: a text is found ${parts.length - 1} times`, seconds: 0 };
+    }
+    broken.set(path, parts.join(replace));
   }
-  for (const { path, parts, replace } of originals) writeFileSync(path, parts.join(replace));
+  for (const [path, text] of broken) writeFileSync(path, text);
   try {
     return await simulate(mutant, copy);
   } finally {
-    for (const { path, text } of originals) writeFileSync(path, text);
+    for (const [path, text] of originals) writeFileSync(path, text);
   }
 }
 
@@ -98,6 +99,7 @@ async function simulate(mutant: Mutant, copy: string): Promise<Verdict> {
     String(mutant.nodes ?? 1),
     '--until-failure',
     ...(mutant.aimed === true ? ['--aimed'] : []),
+    ...(mutant.steps === true ? ['--steps'] : []),
     ...(mutant.first === undefined ? [] : ['--first', mutant.first.join(',')]),
   ]);
   const seconds = (performance.now() - beganMs) / 1000;

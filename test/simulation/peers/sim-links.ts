@@ -16,9 +16,16 @@ export interface SimLinksParts {
   readonly onDeceived: (from: string) => void;
 }
 
+/** What is on its way in one lane, oldest first, and when the last of it arrives. */
+interface LaneState {
+  lastUs: number;
+  inFlight: number;
+  readonly frames: { readonly untilUs: number; readonly bytes: number }[];
+}
+
 interface Link {
   readonly peer: Peer;
-  readonly lanes: Map<Lane, { lastUs: number; inFlight: number }>;
+  readonly lanes: Map<Lane, LaneState>;
   /** The other end of the connection: a process, not whichever listens there later. */
   end: Station | undefined;
   isReached: boolean;
@@ -67,8 +74,9 @@ export class SimLinks implements OpenPeerLinks, Station {
     const link = this.#links.get(to);
     if (link?.isReached !== true) return false;
     const { exchange, thread } = this.#parts;
-    const state = link.lanes.get(lane) ?? { lastUs: 0, inFlight: 0 };
+    const state = link.lanes.get(lane) ?? { lastUs: 0, inFlight: 0, frames: [] };
     link.lanes.set(lane, state);
+    forgetArrived(state, thread.nowUs);
     if (state.inFlight + frame.length > LANE_BYTES_MAX && state.inFlight > 0) return false;
     const { host } = link.peer;
     if (exchange.at(host) !== link.end) {
@@ -78,9 +86,7 @@ export class SimLinks implements OpenPeerLinks, Station {
     const letter = { frame, mayStray: frame[KIND_AT] !== FORWARDS };
     state.lastUs = exchange.carry(this, host, letter, Math.max(state.lastUs, thread.nowUs));
     state.inFlight += frame.length;
-    thread.after(state.lastUs - thread.nowUs, 'sent', () => {
-      state.inFlight -= frame.length;
-    });
+    state.frames.push({ untilUs: state.lastUs, bytes: frame.length });
     if (!exchange.isOpen(this.host, host) || !exchange.isOpen(host, this.host)) this.#suspect(link);
     return true;
   }
@@ -193,6 +199,11 @@ export class SimLinks implements OpenPeerLinks, Station {
     this.#parts.thread.turn('unreachable', () => this.#onUnreachable(link.peer.node));
     this.#dial(link, BACKOFF_FIRST_US);
   }
+}
+
+function forgetArrived(state: LaneState, nowUs: number): void {
+  const { frames } = state;
+  while (frames[0] !== undefined && frames[0].untilUs < nowUs) state.inFlight -= frames.shift()?.bytes ?? 0;
 }
 
 /** Asks whoever listens at an address, over the same network; who does not answer in time is `later`. */
