@@ -3,18 +3,17 @@
  * faults, builds text only to report one, and does not look into `data`: what a payload means is between those who write
  * and read it (ADR: payload bytes).
  */
-import { decodeUtf8, formatInstant, isInstant, ProtoReader, quote } from '#base';
+import { decodeUtf8, formatInstant, isInstant, ProtoReader } from '#base';
 import { DATA_KIND, SPEC_VERSION } from './event.ts';
 import type { EventLayout } from './event-layout.ts';
 import { timeTextInstant } from './event-layout.ts';
-import { addEventFault, type EventPlace, showBytes } from './event-place.ts';
+import { addEntryFault, addEntryNameFault, addEventFault, type EventPlace, showBytes } from './event-place.ts';
 import { extensionNameFault, VALUE_TAG } from './event-wire.ts';
 import { timeRule } from './json-read.ts';
 import {
   CONTENT_TYPE_BYTES_MAX,
   EXTENSION_NAME_BYTES_MAX,
   EXTENSIONS_MAX,
-  FAULT_FIELD_LENGTH_MAX,
   NAME_BYTES_MAX,
   URI_BYTES_MAX,
 } from './limits.ts';
@@ -144,13 +143,13 @@ function checkExtension(entry: ProtoReader, place: EventPlace): void {
   const nameStart = entry.lengthDelimited();
   const name = showBytes(entry.bytes, nameStart, entry.at);
   const fault = nameFaultOfExtension(entry.bytes, nameStart, entry.at);
-  if (fault !== undefined) addEventFault(place, `extensions[${quote(name, FAULT_FIELD_LENGTH_MAX)}]`, fault);
+  if (fault !== undefined) addEntryNameFault(place, name, fault);
   entry.tag();
   const valueStart = entry.lengthDelimited();
   const valueFault = extensionValueFault(entry.bytes, valueStart, entry.at);
   if (valueFault === undefined) return;
   const shown = showExtensionValue(entry.bytes, valueStart, entry.at);
-  addEventFault(place, fault === undefined ? name : 'extensions', valueFault, shown);
+  addEntryFault(place, fault === undefined ? name : '', valueFault, shown);
 }
 
 /** Undefined when there is none. */

@@ -5,7 +5,7 @@
  */
 import { assert, decodeUtf8, type Instant, NO_BYTES, ProtoReader } from '#base';
 import { DATA_KIND, type Event, type ExtensionValue } from './event.ts';
-import { addEventFault, type EventPlace, showBytes, standInFor } from './event-place.ts';
+import { addEntryFault, addEventFault, type EventPlace, showBytes, standInFor } from './event-place.ts';
 import { ENTRY_TAG, TAG, VALUE_TAG } from './event-wire.ts';
 import { Faults } from './faults.ts';
 import { mergeTimestamp, showTimestamp, TIMESTAMP_RULE } from './timestamp-wire.ts';
@@ -92,7 +92,7 @@ function decodeField(draft: Draft, reader: ProtoReader, place: EventPlace): void
       draft.subject = readText(reader, place, 'subject');
       return;
     case TAG.TIME:
-      draft.instant = readInstant(reader, draft.instant, { place, name: 'time' });
+      draft.instant = readInstant(reader, draft.instant, { place, name: 'time', addFault: addEventFault });
       return;
     case TAG.DATA:
       draft.data = readBytes(reader);
@@ -130,12 +130,17 @@ function refuseServerField(tag: number, place: EventPlace): void {
 }
 
 /** An ill-formed text is reported and stood in for. */
-export function readText(reader: ProtoReader, place: EventPlace, attribute: string): string {
+export function readText(
+  reader: ProtoReader,
+  place: EventPlace,
+  attribute: string,
+  addFault: typeof addEventFault = addEventFault,
+): string {
   const start = reader.lengthDelimited();
   if (reader.failed) return '';
   const text = decodeUtf8(reader.bytes, start, reader.at);
   if (text === undefined) {
-    addEventFault(place, attribute, 'must be well-formed UTF-8', showBytes(reader.bytes, start, reader.at));
+    addFault(place, attribute, 'must be well-formed UTF-8', showBytes(reader.bytes, start, reader.at));
   }
   return text ?? standInFor(attribute);
 }
@@ -159,11 +164,12 @@ export function decodeExtension(attributes: Map<string, ExtensionValue>, reader:
   while (!entry.done) {
     const tag = entry.tag();
     if (tag === ENTRY_TAG.NAME) name = readName(entry, place);
-    else if (tag === ENTRY_TAG.VALUE) value = decodeExtensionValue(entry, value, { place, name });
+    else if (tag === ENTRY_TAG.VALUE)
+      value = decodeExtensionValue(entry, value, { place, name, addFault: addEntryFault });
     else entry.skipField(tag);
   }
   if (entry.failed) reader.fail();
-  else if (value === undefined) addEventFault(place, name === '' ? 'extensions' : name, 'must have a value');
+  else if (value === undefined) addEntryFault(place, name, 'must have a value');
   else attributes.set(name, value);
 }
 
@@ -178,27 +184,29 @@ function readName(entry: ProtoReader, place: EventPlace): string {
 interface AttributePlace {
   readonly place: EventPlace;
   readonly name: string;
+  readonly addFault: typeof addEventFault;
 }
 
 /** One `CloudEventAttributeValue`; of its alternatives the last wins. Undefined when it has none. */
 function decodeExtensionValue(
   reader: ProtoReader,
   earlier: ExtensionValue | undefined,
-  { place, name }: AttributePlace,
+  named: AttributePlace,
 ): ExtensionValue | undefined {
   const start = reader.lengthDelimited();
   if (reader.failed) return undefined;
   const message = new ProtoReader(reader.bytes, start, reader.at);
+  const { place, name, addFault } = named;
   let value = earlier;
   while (!message.done) {
     const tag = message.tag();
     if (tag === VALUE_TAG.BOOLEAN) value = { kind: 'boolean', value: message.varint() !== 0 };
     else if (tag === VALUE_TAG.INTEGER) value = { kind: 'integer', value: message.signedVarint() | 0 };
-    else if (tag === VALUE_TAG.STRING) value = { kind: 'string', value: readText(message, place, name) };
+    else if (tag === VALUE_TAG.STRING) value = { kind: 'string', value: readText(message, place, name, addFault) };
     else if (tag === VALUE_TAG.BYTES) value = { kind: 'bytes', value: readBytes(message) };
-    else if (tag === VALUE_TAG.URI) value = { kind: 'uri', value: readText(message, place, name) };
-    else if (tag === VALUE_TAG.URI_REF) value = { kind: 'uri-ref', value: readText(message, place, name) };
-    else if (tag === VALUE_TAG.TIMESTAMP) value = mergeTimestampValue(message, value, { place, name });
+    else if (tag === VALUE_TAG.URI) value = { kind: 'uri', value: readText(message, place, name, addFault) };
+    else if (tag === VALUE_TAG.URI_REF) value = { kind: 'uri-ref', value: readText(message, place, name, addFault) };
+    else if (tag === VALUE_TAG.TIMESTAMP) value = mergeTimestampValue(message, value, named);
     else message.skipField(tag);
   }
   if (message.failed) reader.fail();
@@ -218,12 +226,12 @@ function mergeTimestampValue(
 function readInstant(
   reader: ProtoReader,
   earlier: Instant | undefined,
-  { place, name }: AttributePlace,
+  { place, name, addFault }: AttributePlace,
 ): Instant | undefined {
   const sent = mergeTimestamp(reader, earlier);
   if (sent === undefined) return failed(reader);
   const { seconds, nanos } = sent;
   if (typeof seconds === 'number') return { seconds, nanos };
-  addEventFault(place, name, TIMESTAMP_RULE, showTimestamp(sent));
+  addFault(place, name, TIMESTAMP_RULE, showTimestamp(sent));
   return { seconds: 0, nanos: 0 };
 }

@@ -2,9 +2,12 @@
  * Where in a request an event stands, so that its faults can name it, and where they go.
  * The path is put together only when there is a fault.
  */
-import { decodeUtf8, toHex } from '#base';
+import { decodeUtf8, quote, toHex } from '#base';
 import type { Faults } from './faults.ts';
-import { FAULT_VALUE_LENGTH_MAX } from './limits.ts';
+import { FAULT_FIELD_LENGTH_MAX, FAULT_VALUE_LENGTH_MAX } from './limits.ts';
+
+/** The message that an event was sent as, whose fields its faults name. */
+export type EventShape = 'cairn.v1.Event' | 'io.cloudevents.v1.CloudEvent';
 
 export interface EventPlace {
   readonly faults: Faults;
@@ -12,12 +15,77 @@ export interface EventPlace {
   readonly list: string;
   /** 0-based. */
   readonly index: number;
+  /** Absent: the event was sent as JSON, whose members are named as CloudEvents names the attributes. */
+  readonly shape?: EventShape;
 }
 
-/** Adds a fault of one attribute, named as CloudEvents names it (`events[3].subject`). Returns undefined. */
+/** Where a message has the attributes that are no fields of its own, and the fields that are not named as the attribute. */
+interface FieldNames {
+  readonly map: string;
+  readonly fields: ReadonlyMap<string, string>;
+}
+
+const JSON_NAMES: FieldNames = { map: 'extensions', fields: new Map() };
+
+const FIELD_NAMES: Readonly<Record<EventShape, FieldNames>> = {
+  'cairn.v1.Event': {
+    map: 'extensions',
+    fields: new Map([
+      ['specversion', 'spec_version'],
+      ['type', 'ty'],
+      ['recordedtime', 'recorded_time'],
+    ]),
+  },
+  'io.cloudevents.v1.CloudEvent': {
+    map: 'attributes',
+    fields: new Map([
+      ['specversion', 'spec_version'],
+      ['subject', 'attributes["subject"]'],
+      ['time', 'attributes["time"]'],
+      // What it was spelled as there.
+      ['time_text', 'attributes["time"]'],
+      ['datacontenttype', 'attributes["datacontenttype"]'],
+      ['dataschema', 'attributes["dataschema"]'],
+      ['extensions', 'attributes'],
+      ['data', 'text_data'],
+    ]),
+  },
+};
+
+function namesOf({ shape }: EventPlace): FieldNames {
+  return shape === undefined ? JSON_NAMES : FIELD_NAMES[shape];
+}
+
+/**
+ * Adds a fault of one attribute, which the caller names as CloudEvents does; the fault names the field that was sent
+ * (`events[3].subject`, `events[3].ty`). An empty name is the event itself. Returns undefined.
+ */
 export function addEventFault(place: EventPlace, attribute: string, description: string, value?: string): undefined {
-  const path = `${place.list}[${place.index}]`;
-  return place.faults.add(attribute === '' ? path : `${path}.${attribute}`, description, value);
+  const field = namesOf(place).fields.get(attribute) ?? attribute;
+  return addFault(place, field, description, value);
+}
+
+/** Adds a fault of an attribute's value in a map of attributes, whose key may be named as some field is. Returns undefined. */
+export function addEntryFault(place: EventPlace, name: string, description: string, value?: string): undefined {
+  const { map } = namesOf(place);
+  if (name === '') return addFault(place, map, description, value);
+  return place.shape === undefined
+    ? addFault(place, name, description, value)
+    : addFault(place, entryField(map, name), description, value);
+}
+
+/** Adds a fault of a name that no extension may have. Returns undefined. */
+export function addEntryNameFault(place: EventPlace, name: string, description: string): undefined {
+  return addFault(place, entryField(namesOf(place).map, name), description);
+}
+
+function entryField(map: string, name: string): string {
+  return `${map}[${quote(name, FAULT_FIELD_LENGTH_MAX)}]`;
+}
+
+function addFault({ faults, list, index }: EventPlace, field: string, description: string, value?: string): undefined {
+  const path = `${list}[${index}]`;
+  return faults.add(field === '' ? path : `${path}.${field}`, description, value);
 }
 
 /**

@@ -47,7 +47,7 @@ export { decodeEvent, readEvent } from './event-decode.ts';
 export { encodeEvent } from './event-encode.ts';
 export { acceptJsonEvent, eventFromJson } from './event-from-json.ts';
 export { eventFacts } from './event-layout.ts';
-export type { EventPlace } from './event-place.ts';
+export type { EventPlace, EventShape } from './event-place.ts';
 export { showBytes } from './event-place.ts';
 export { eventToJson } from './event-to-json.ts';
 export { acceptDecoded, acceptEvent, walkEvent } from './event-walk.ts';

@@ -257,7 +257,7 @@ describe('SPEC-TRANSACTION-ORDER-OF-CHECKS', () => {
       'transaction.events[0].id',
       'transaction.events[0].source',
       'transaction.events[2].subject',
-      'transaction.events[2].type',
+      'transaction.events[2].ty',
     ]);
     expect(await latestOf(name)).toBe(0);
   });

@@ -60,6 +60,12 @@ describe('SPEC-HTTP-ERRORS: unknown routes and methods', () => {
     expect(details?.reason).toBe('MethodNotAllowed');
   });
 
+  it('says where routes are', async () => {
+    const { message } = errorOf(await api.get('/nothing'), NOT_FOUND);
+    for (const start of [' /,', '/databases,', '/db,', '/api/v1/db,', '/api/v1/databases', '/health'])
+      expect(message).toContain(start);
+  });
+
   it('answers 404 to a body that no route takes, whatever it says it is', async () => {
     expect(errorOf(await api.post('/nothing', 'x', { 'content-type': ';;' }))).toMatchObject(NOT_FOUND);
     expect(errorOf(await api.post('/nothing', 'x'.repeat(2_000_000)))).toMatchObject(NOT_FOUND);

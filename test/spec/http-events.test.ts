@@ -287,6 +287,16 @@ describe('SPEC-HTTP-COLLECTION-LOG: GET /databases/{database_name}/events', () =
   });
 });
 
+describe('what after may be', () => {
+  it.each([
+    ['the log', () => api.get(`/databases/${name}/events?after=zzz`), 'must be a revision or the next_cursor of'],
+    ['a query', () => search({ after: 'zzz' }), 'must be a position or the next_cursor of'],
+    ['a listing', () => api.get(`/db/${name}/5/streams/orders?after=zzz`), 'must be the next_cursor of'],
+  ])('is told of %s', async (_where, ask, rule) => {
+    expect(errorOf(await ask()).message).toContain(rule);
+  });
+});
+
 describe('SPEC-LIMITS-PAGE: pages', () => {
   it('hold 100 events unless told otherwise, and at most 1,000', async () => {
     const own = uniqueName();

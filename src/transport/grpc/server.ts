@@ -9,6 +9,7 @@ import { statusOfError, statusOfFailure, withLeader } from './error-status.ts';
 import { streamMethods } from './event-streams.ts';
 import { statusOfFrame } from './frame-status.ts';
 import { createHealthService } from './health.ts';
+import { logLibraryLines } from './library-lines.ts';
 import { callPlaces, GRPC_LIMITS } from './limits.ts';
 import { LeaderTrailers } from './metadata.ts';
 import { methodMeters } from './meters.ts';
@@ -91,6 +92,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     ...(relaying !== undefined && { elsewhere: relaying.elsewhere }),
     extension: createReflection((error) => logger.error('grpc-call-failed', { error })),
   });
+  logLibraryLines(logger);
   const port = await server.listen({ host, port: options.port });
   const announceDrain = (): void => {
     draining = true;

@@ -18,6 +18,7 @@ import {
   type Constraint,
   decodeConstraint,
   decodeTransactionOptions,
+  type EventShape,
   Faults,
   NO_OPTIONS,
   ORIGIN,
@@ -49,7 +50,24 @@ const TRANSACTION_FIELDS: TransactFields = {
   constraints: 'transaction.constraints',
 };
 
-type EventReader = typeof acceptEvent;
+/** How the events of one of the two shapes are read. */
+interface EventReading {
+  readonly accept: typeof acceptEvent;
+  readonly list: string;
+  readonly shape: EventShape;
+}
+
+const DIRECT_EVENTS: EventReading = {
+  accept: acceptCloudEvent,
+  list: DIRECT_FIELDS.events,
+  shape: 'io.cloudevents.v1.CloudEvent',
+};
+
+const TRANSACTION_EVENTS: EventReading = {
+  accept: acceptEvent,
+  list: TRANSACTION_FIELDS.events,
+  shape: 'cairn.v1.Event',
+};
 
 /** What the metadata of the call says. */
 export interface AskedByMetadata {
@@ -126,7 +144,7 @@ function readField(reader: ProtoReader, tag: number, draft: Draft): void {
     return;
   }
   draft.hasDirectFields ||= tag === TAG.CLOUD_EVENT || (tag >= TAG.CONSTRAINT && tag <= TAG.OPTIONS && tag % 8 === 2);
-  if (tag === TAG.CLOUD_EVENT) readEvent(reader, draft, acceptCloudEvent, DIRECT_FIELDS.events);
+  if (tag === TAG.CLOUD_EVENT) readEvent(reader, draft, DIRECT_EVENTS);
   else if (tag === TAG.CONSTRAINT) readConstraint(reader, draft, DIRECT_FIELDS.constraints);
   else if (tag === TAG.TRANSACTION_ID) draft.transactionId = readText(reader, DIRECT_FIELDS.transactionId);
   else if (tag === TAG.OPTIONS) draft.optionParts.push(readMessage(reader));
@@ -134,18 +152,18 @@ function readField(reader: ProtoReader, tag: number, draft: Draft): void {
 }
 
 function readInnerField(reader: ProtoReader, tag: number, draft: Draft): void {
-  if (tag === INNER_TAG.EVENT) readEvent(reader, draft, acceptEvent, TRANSACTION_FIELDS.events);
+  if (tag === INNER_TAG.EVENT) readEvent(reader, draft, TRANSACTION_EVENTS);
   else if (tag === INNER_TAG.CONSTRAINT) readConstraint(reader, draft, TRANSACTION_FIELDS.constraints);
   else if (tag === INNER_TAG.TRANSACTION_ID) draft.transactionId = readText(reader, TRANSACTION_FIELDS.transactionId);
   else if (tag === INNER_TAG.OPTIONS) draft.optionParts.push(readMessage(reader));
   else reader.skipField(tag);
 }
 
-function readEvent(reader: ProtoReader, draft: Draft, accept: EventReader, list: string): void {
+function readEvent(reader: ProtoReader, draft: Draft, { accept, list, shape }: EventReading): void {
   const start = reader.lengthDelimited();
   if (reader.failed) return;
   const index = draft.eventCount++;
-  const event = accept(reader.bytes, start, reader.at, { faults: draft.faults, list, index });
+  const event = accept(reader.bytes, start, reader.at, { faults: draft.faults, list, index, shape });
   draft.eventBytes += event === undefined ? reader.at - start : event.length;
   if (event !== undefined) draft.events.push(event);
 }

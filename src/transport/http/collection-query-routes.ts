@@ -36,7 +36,10 @@ async function readLog(request: HttpRequest, context: RouteContext): Promise<Htt
     direction: 'forward',
     limit: pageLimit(parameters),
   };
-  const page = await walk(request, context, { query, cursor: isRevision ? undefined : cursorFrom(after) });
+  const page = await walk(request, context, {
+    query,
+    cursor: isRevision ? undefined : cursorFrom(after, 'a revision'),
+  });
   const cursor = cursorOf(page);
   const next = cursor === undefined ? undefined : `${request.path()}?${parameters.with('after', cursor)}`;
   return pageReply(page, nextLink(next));
@@ -59,7 +62,7 @@ function takeCursor(node: JsonNode): { readonly cursor: Cursor | undefined; read
   const members = new Map(node.members);
   members.delete('after');
   const rest: JsonObject = { kind: 'object', members };
-  return { cursor: cursorFrom(after.value), rest };
+  return { cursor: cursorFrom(after.value, 'a position'), rest };
 }
 
 interface Walk {

@@ -51,12 +51,15 @@ export function cursorBehind({ databaseId, revision }: ReadScope, last: StoredEv
   return writeCursor({ databaseId, at: revision, after: last.position });
 }
 
-/** The `after` of a request, when it has one. Throws when it is no cursor of ours. */
-export function cursorFrom(text: string | undefined): Cursor | undefined {
+const CURSOR = 'the next_cursor of the page before';
+
+/** The `after` of a request, when it has one. Throws when it is no cursor of ours; `otherwise` is what it could have been, too. */
+export function cursorFrom(text: string | undefined, otherwise?: string): Cursor | undefined {
   if (text === undefined) return undefined;
   const cursor = readCursor(text);
-  if (cursor === undefined) throw invalidField('after', 'must be the next_cursor of the page before', text);
-  return cursor;
+  if (cursor !== undefined) return cursor;
+  const rule = otherwise === undefined ? `must be ${CURSOR}` : `must be ${otherwise} or ${CURSOR}`;
+  throw invalidField('after', rule, text);
 }
 
 /** Undefined when the text is no cursor of ours. */

@@ -343,7 +343,7 @@ function routerPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
-const ROUTES_RULE = 'they begin with /databases, /db, /api/v1/db or /health';
+const ROUTES_RULE = 'there is /, and those that begin with /databases, /db, /api/v1/db, /api/v1/databases or /health';
 /** Characters of an unknown path that its error repeats. */
 const SHOWN_PATH_LENGTH_MAX = 200;
 

@@ -27,8 +27,8 @@ function run(...args: readonly string[]): {
 }
 
 /** Starts a node that refuses to; the one line that it logs. */
-function refusal(dataDir: string, httpPort = '0'): unknown {
-  const ports = ['--grpc-port=0', `--http-port=${httpPort}`, '--metrics-port=0'];
+function refusal(dataDir: string, taken: { readonly http?: string; readonly grpc?: number } = {}): unknown {
+  const ports = [`--grpc-port=${taken.grpc ?? 0}`, `--http-port=${taken.http ?? 0}`, '--metrics-port=0'];
   const { status, stdout, stderr } = run(`--data-dir=${dataDir}`, ...ports);
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
   expect(stderr).not.toContain('    at ');
@@ -220,7 +220,10 @@ test('a port that is taken is refused with its number, and the directory is free
   const first = await start(dir);
   const port = first.http.split(':').at(-1) ?? '';
   const message = expect.stringContaining(`127.0.0.1:${port}`);
-  expect(refusal(other, port)).toMatchObject({ event: 'cannot-start', message });
+  expect(refusal(other, { http: port })).toMatchObject({ event: 'cannot-start', message });
+  const grpc = Number(first.grpc.split(':').at(-1));
+  const why = expect.stringMatching(new RegExp(`Cannot listen for gRPC on 127\\.0\\.0\\.1:${grpc}: .*EADDRINUSE`));
+  expect(refusal(other, { grpc })).toMatchObject({ event: 'cannot-start', message: why });
   const third = await start(other);
   expect(await (await fetch(`${third.http}/health`)).text()).toBe('OK');
 });

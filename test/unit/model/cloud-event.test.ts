@@ -58,7 +58,7 @@ const contentType = (value: string): Write => attribute('datacontenttype', ceStr
 
 function read(bytes: Uint8Array): { readonly event: Event | undefined; readonly faults: readonly string[] } {
   const faults = new Faults();
-  const place = { faults, list: 'events', index: 0 };
+  const place = { faults, list: 'events', index: 0, shape: 'io.cloudevents.v1.CloudEvent' } as const;
   const accepted = acceptCloudEvent(bytes, 0, bytes.length, place);
   const event = eventFromCloudEvent(bytes, 0, bytes.length, { ...place, faults: new Faults() });
   const differs = accepted !== undefined && event !== undefined && Buffer.compare(encodeEvent(event), accepted) !== 0;
@@ -141,73 +141,89 @@ describe('a CloudEvent', () => {
   });
 
   it.each<[string, Uint8Array, string]>([
-    ['invalidNoSpecVersion', cloudEvent(() => undefined, ['1.0']), 'events[0].specversion is required'],
+    ['invalidNoSpecVersion', cloudEvent(() => undefined, ['1.0']), 'events[0].spec_version is required'],
     ['invalidNoId', cloudEvent(() => undefined, ['e-1']), 'events[0].id is required'],
     ['invalidNoType', cloudEvent(() => undefined, ['order.placed']), 'events[0].type is required'],
     ['invalidNoSource', cloudEvent(() => undefined, ['orders']), 'events[0].source is required'],
     ['invalidEmptyId', cloudEvent(text(1, ''), ['e-1']), 'events[0].id is required'],
     ['invalidEmptySource', cloudEvent(text(2, '')), 'events[0].source is required'],
-    ['invalidEmptySpecVersion', cloudEvent(text(3, '')), 'events[0].specversion is required'],
+    ['invalidEmptySpecVersion', cloudEvent(text(3, '')), 'events[0].spec_version is required'],
     ['invalidEmptyType', cloudEvent(text(4, '')), 'events[0].type is required'],
-    ['invalidUnknownSpecVersion', cloudEvent(text(3, '0.9')), 'events[0].specversion must be "1.0"'],
+    ['invalidUnknownSpecVersion', cloudEvent(text(3, '0.9')), 'events[0].spec_version must be "1.0"'],
     [
       'invalidNonRfc2046DataContentType',
       cloudEvent(contentType('xyz')),
-      'events[0].datacontenttype must be a media type',
+      'events[0].attributes["datacontenttype"] must be a media type',
     ],
-    ['invalidEmptyDataContentType', cloudEvent(contentType('')), 'events[0].datacontenttype must be a media type'],
+    [
+      'invalidEmptyDataContentType',
+      cloudEvent(contentType('')),
+      'events[0].attributes["datacontenttype"] must be a media type',
+    ],
     [
       'invalidDataContentTypeWrongType',
       cloudEvent(attribute('datacontenttype', ceInteger)),
-      'events[0].datacontenttype must be of type string',
+      'events[0].attributes["datacontenttype"] must be of type string',
     ],
-    ['invalidEmptyDataSchema', cloudEvent(attribute('dataschema', ceString(''))), 'events[0].dataschema must be a URI'],
+    [
+      'invalidEmptyDataSchema',
+      cloudEvent(attribute('dataschema', ceString(''))),
+      'events[0].attributes["dataschema"] must be a URI',
+    ],
     [
       'invalidDataSchemaWrongType',
       cloudEvent(attribute('dataschema', ceInteger)),
-      'events[0].dataschema must be of type uri or string',
+      'events[0].attributes["dataschema"] must be of type uri or string',
     ],
-    ['invalidEmptySubject', cloudEvent(attribute('subject', ceString(''))), 'events[0].subject must not be empty'],
+    [
+      'invalidEmptySubject',
+      cloudEvent(attribute('subject', ceString(''))),
+      'events[0].attributes["subject"] must not be empty',
+    ],
     [
       'invalidSubjectWrongType',
       cloudEvent(attribute('subject', ceInteger)),
-      'events[0].subject must be of type string',
+      'events[0].attributes["subject"] must be of type string',
     ],
-    ['invalidTimeWrongType', cloudEvent(attribute('time', ceInteger)), 'events[0].time must be of type timestamp'],
+    [
+      'invalidTimeWrongType',
+      cloudEvent(attribute('time', ceInteger)),
+      'events[0].attributes["time"] must be of type timestamp',
+    ],
     [
       'invalidCapitalizedExtension',
       cloudEvent(attribute('MyExtension', ceString('x'))),
-      'events[0].extensions["MyExtension"] must be a name',
+      'events[0].attributes["MyExtension"] must be a name',
     ],
     [
       'invalidPunctuatedExtension',
       cloudEvent(attribute('My.Extension', ceString('x'))),
-      'events[0].extensions["My.Extension"] must be a name',
+      'events[0].attributes["My.Extension"] must be a name',
     ],
     [
       'invalidExtensionNoValue',
       cloudEvent(attribute('myextension', () => undefined)),
-      'events[0].myextension must have a value',
+      'events[0].attributes["myextension"] must have a value',
     ],
     [
       'a time that is no time',
       cloudEvent(attribute('time', ceString('noon'))),
-      'events[0].time must be a time of RFC 3339',
+      'events[0].attributes["time"] must be a time of RFC 3339',
     ],
     [
       'a core attribute among the others',
       cloudEvent(attribute('id', ceString('x'))),
-      'events[0].extensions["id"] must not have the name of a core',
+      'events[0].attributes["id"] must not have the name of a core',
     ],
     [
       'an attribute of the server',
       cloudEvent(attribute('revision', ceString('1'))),
-      'events[0].extensions["revision"] must not have a name that',
+      'events[0].attributes["revision"] must not have a name that',
     ],
     [
       'text that is no UTF-8',
       cloudEvent((w) => writeBytesField(w, 7, hex('ff'))),
-      'events[0].data must be well-formed UTF-8',
+      'events[0].text_data must be well-formed UTF-8',
     ],
     [
       'an id that is no UTF-8',
@@ -232,11 +248,11 @@ describe('a CloudEvent', () => {
     );
     const { faults } = read(cloudEvent(wrong, ['e-1']));
     expect(faults.map((fault) => fault.slice('events[0].'.length, fault.indexOf(' '))).toSorted()).toEqual([
-      'datacontenttype',
-      'extensions["X"]',
+      'attributes["X"]',
+      'attributes["datacontenttype"]',
+      'attributes["subject"]',
+      'attributes["time"]',
       'id',
-      'subject',
-      'time',
     ]);
     expect(read(NO_BYTES).faults).toHaveLength(4);
   });

@@ -310,20 +310,20 @@ export class WireServer {
     return this.#draining ? refusals.draining : refusals.noRoom;
   }
 
-  /** The place of a call among its kind; `none`: its connection has its share, and the call has ended. */
-  #placeFor(call: Call, { connection }: PeerStream): Place | 'none' {
+  /** The place of a call among its kind; undefined: its connection has its share, and the call has ended. */
+  #placeFor(call: Call, { connection }: PeerStream): Place | undefined {
     const { refusals, onRefused } = this.#parts;
     const kind = callKind(call.method);
     const shares = this.#shares[kind];
-    const displace = (): void => {
+    const displace = (count: number): void => {
       onRefused('overload');
-      call.finish(refusals.displaced(kind, shares.heldBy(connection)));
+      call.finish(refusals.displaced(kind, count));
     };
     const place = shares.tryTake(connection, kind === 'working' ? undefined : displace);
     if (place !== undefined) return place;
     onRefused('overload');
     call.finish(refusals.tooManyCalls(kind, shares.heldBy(connection)));
-    return 'none';
+    return undefined;
   }
 
   /** Runs a handler when it is the turn of its connection; a probe at once. */
@@ -341,7 +341,7 @@ export class WireServer {
       }
       // In its turn, too: refusals would otherwise bring as many new calls at once.
       const place = this.#placeFor(call, peer);
-      if (place === 'none') return;
+      if (place === undefined) return;
       seat.place = place;
       this.#run(call, work);
     });

@@ -18,8 +18,8 @@
  */
 import { assert, Link, LinkedList } from '#base';
 
-/** Ends what has the place, which somebody else is given. */
-export type Displace = () => void;
+/** Ends what has the place, which somebody else is given. `count`: the places of its connection until then. */
+export type Displace = (count: number) => void;
 
 /** What one connection has. */
 class Holder {
@@ -115,7 +115,7 @@ export class Shares {
     const newest = most?.lent.last;
     if (newest === undefined) return false;
     newest.release();
-    newest.displace?.();
+    newest.displace?.(mostCount);
     return true;
   }
 }

@@ -44,10 +44,10 @@ describe('places that may be taken back', () => {
     const shares = new Shares(12);
     const [first, second, third] = [{}, {}, {}];
     const displaced: string[] = [];
-    for (let n = 0; n < 6; n++) shares.tryTake(first, () => displaced.push(`first ${n}`));
-    for (let n = 0; n < 3; n++) shares.tryTake(second, () => displaced.push(`second ${n}`));
+    for (let n = 0; n < 6; n++) shares.tryTake(first, (count) => displaced.push(`first ${n} of ${count}`));
+    for (let n = 0; n < 3; n++) shares.tryTake(second, (count) => displaced.push(`second ${n} of ${count}`));
     expect(takeAll(shares, third, nothing)).toHaveLength(4);
-    expect(displaced).toEqual(['first 5', 'first 4']);
+    expect(displaced).toEqual(['first 5 of 6', 'first 4 of 5']);
     expect([shares.heldBy(first), shares.heldBy(second), shares.used]).toEqual([4, 3, 11]);
   });
 

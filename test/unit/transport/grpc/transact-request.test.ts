@@ -27,6 +27,13 @@ function failureOf(run: () => unknown): DatabaseError {
   throw new Error('nothing was thrown');
 }
 
+/** The paths of all faults, sorted. */
+function fieldsOf(bytes: Uint8Array): readonly string[] {
+  return parseTransactRequest(bytes)
+    .faults.violations.map(({ field }) => field)
+    .toSorted();
+}
+
 describe('parseTransactRequest (T6)', () => {
   it('reads the shape with a transaction', () => {
     const bytes = request({
@@ -120,6 +127,62 @@ describe('parseTransactRequest (T6)', () => {
     const failure = failureOf(() => parseTransactRequest(bytes));
     expect(failure.code).toBe('invalid_argument');
     expect(failure.details.violations?.[0]?.field).toBe('transaction');
+  });
+
+  it('names the fields of the message that was sent', () => {
+    const ceString = (value: string) => ({ attr: { $case: 'ceString', value } }) as const;
+    const extensions = {
+      type: ceString('x'),
+      Foo: ceString('x'),
+      link: { attr: { $case: 'ceUri', value: ' ' } } as const,
+    };
+    const own = {
+      id: 'e',
+      timeText: 'noon',
+      time: { seconds: 0, nanos: 0 },
+      datacontenttype: 'x',
+      extensions,
+      revision: 7,
+    };
+    const ours = request({ databaseName: 'shop', transaction: { events: [own] } });
+    expect(fieldsOf(ours)).toEqual([
+      'transaction.events[0].datacontenttype',
+      'transaction.events[0].extensions["Foo"]',
+      'transaction.events[0].extensions["link"]',
+      'transaction.events[0].extensions["type"]',
+      'transaction.events[0].revision',
+      'transaction.events[0].source',
+      'transaction.events[0].spec_version',
+      'transaction.events[0].time_text',
+      'transaction.events[0].ty',
+    ]);
+    const attributes = { ...extensions, subject: ceString(''), time: ceString('noon'), datacontenttype: ceString('x') };
+    expect(fieldsOf(request({ databaseName: 'shop', events: [{ id: 'e', attributes }] }))).toEqual([
+      'events[0].attributes["Foo"]',
+      'events[0].attributes["datacontenttype"]',
+      'events[0].attributes["link"]',
+      'events[0].attributes["subject"]',
+      'events[0].attributes["time"]',
+      'events[0].attributes["type"]',
+      'events[0].source',
+      'events[0].spec_version',
+      'events[0].type',
+    ]);
+  });
+
+  it('names the fields of an event that is not in canonical form', () => {
+    const illFormed = [0x12, 0x01, 0xff, 0x1a, 0x01, 0xff, 0x7a, 0x00];
+    const entry = [0x42, 0x09, 0x0a, 0x02, 0x74, 0x79, 0x12, 0x03, 0x1a, 0x01, 0xff];
+    const event = [...illFormed, ...entry];
+    const transaction = [0x0a, event.length, ...event];
+    expect(fieldsOf(Uint8Array.from([0x12, transaction.length, ...transaction]))).toEqual([
+      'transaction.events[0].extensions["ty"]',
+      'transaction.events[0].id',
+      'transaction.events[0].recorded_time',
+      'transaction.events[0].source',
+      'transaction.events[0].spec_version',
+      'transaction.events[0].ty',
+    ]);
   });
 
   it('collects what is wrong with every event, constraint and option, and counts malformed events', () => {
