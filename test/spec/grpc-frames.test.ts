@@ -166,6 +166,13 @@ const FRAMES: readonly Malformed[] = [
     message: `The message has more than ${BYTES_MAX} bytes, the most it may have, behind its gzip`,
   },
   {
+    what: 'headers that are longer than any',
+    headers: { 'x-long': 'x'.repeat(20_000) },
+    status: 'RESOURCE_EXHAUSTED',
+    code: 'too_large',
+    message: 'The headers have 20129 bytes; they may have at most 16384',
+  },
+  {
     what: 'a prefix beyond the limit',
     pieces: [prefix(BYTES_MAX + 1)],
     status: 'RESOURCE_EXHAUSTED',

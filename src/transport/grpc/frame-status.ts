@@ -31,6 +31,8 @@ export function statusOfFrame(fault: FrameFault): CallStatus {
       const what = `There is no method ${quote(fault.value)}; server reflection (grpc.reflection.v1) lists those that there are`;
       return statusOfError(new DatabaseError('unimplemented', what));
     }
+    case 'headers-too-long':
+      return tooLong(`The headers have ${fault.bytes} bytes; they may have at most ${fault.bytesMax}`);
     case 'flag':
       return frame(`The first byte of a message must be 0, or 1 when it is compressed; found ${fault.value}`);
     case 'not-encoded': {

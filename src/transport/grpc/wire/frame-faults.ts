@@ -10,6 +10,8 @@ export type FrameFault =
   | { readonly kind: 'method'; readonly value: string }
   | { readonly kind: 'content-type'; readonly value: string | undefined }
   | { readonly kind: 'path'; readonly value: string }
+  /** All headers together. */
+  | { readonly kind: 'headers-too-long'; readonly bytes: number; readonly bytesMax: number }
   | { readonly kind: 'timeout'; readonly value: string }
   /** A header that asks for something has characters for which grpc-js would drop it. */
   | { readonly kind: 'metadata'; readonly name: string; readonly value: string }
@@ -44,10 +46,15 @@ const TIMEOUT = /^\d{1,8}[HMSmun]$/;
 const SECONDS_MAX = 2_000_000;
 const SECONDS_OF_UNIT: Readonly<Record<string, number>> = { H: 3600, M: 60, S: 1, m: 1e-3, u: 1e-6, n: 1e-9 };
 
+/** Of all headers, names and values; a few bytes of what arrives may stand for as much as the connection's table has. */
+const HEADER_BYTES_MAX = 16 * 1024;
+
 /** What is wrong with the headers. A timeout that is longer than grpc-js can wait is cut short in them. */
 export function headFault(headers: IncomingHttpHeaders): FrameFault | undefined {
   const method = headers[':method'];
   if (method !== 'POST') return { kind: 'method', value: method ?? '' };
+  const bytes = bytesOf(headers);
+  if (bytes > HEADER_BYTES_MAX) return { kind: 'headers-too-long', bytes, bytesMax: HEADER_BYTES_MAX };
   const type = headers['content-type'];
   if (type?.startsWith('application/grpc') !== true) return { kind: 'content-type', value: type };
   for (const name of ASKING) {
@@ -55,6 +62,15 @@ export function headFault(headers: IncomingHttpHeaders): FrameFault | undefined 
     if (value !== undefined && !PRINTABLE.test(String(value))) return { kind: 'metadata', name, value: String(value) };
   }
   return timeoutFault(headers);
+}
+
+function bytesOf(headers: IncomingHttpHeaders): number {
+  let bytes = 0;
+  for (const name in headers) {
+    const value = headers[name] ?? '';
+    bytes += name.length + (typeof value === 'string' ? value : value.join()).length;
+  }
+  return bytes;
 }
 
 function timeoutFault(headers: IncomingHttpHeaders): FrameFault | undefined {

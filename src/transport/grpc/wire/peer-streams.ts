@@ -13,6 +13,7 @@
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { Slots } from '#base';
 import type { Allowance, Claim } from '../../allowance.ts';
@@ -51,6 +52,7 @@ export interface PeerStreamsOptions {
 const MARK = 'x-cairn-stream';
 
 const CREATED = 'http2.server.stream.created';
+const ACCEPTED = 'net.server.socket';
 
 /**
  * What a stream holds from its beginning to its end, whatever it carries: the streams of node:http2 and nghttp2, the call
@@ -69,7 +71,10 @@ const SWEEP_EVERY_MS = 1_000;
 export class PeerStreams {
   readonly #options: PeerStreamsOptions;
   readonly #streams = new Slots<PeerStream>();
+  /** All that are open, those without a stream among them. */
+  readonly #connections = new Set<Socket>();
   readonly #onCreated = (message: unknown): void => this.#created(message);
+  readonly #onAccepted = (message: unknown): void => this.#accepted(message);
   readonly #sweeping: NodeJS.Timeout;
   /** Streams of other servers of the process are none of this one's. */
   #port: number | undefined;
@@ -79,6 +84,7 @@ export class PeerStreams {
     this.#options = options;
     this.#sweeping = setInterval(() => this.#sweep(), SWEEP_EVERY_MS).unref();
     subscribe(CREATED, this.#onCreated);
+    subscribe(ACCEPTED, this.#onAccepted);
   }
 
   /** From now on the streams of connections to this port are kept. */
@@ -88,19 +94,28 @@ export class PeerStreams {
 
   close(): void {
     unsubscribe(CREATED, this.#onCreated);
+    unsubscribe(ACCEPTED, this.#onAccepted);
     clearInterval(this.#sweeping);
     this.#options.perConnection.close();
   }
 
-  /** Ends every connection that still has a stream, with all that is on it. */
+  /** Ends every connection, with all that is on it, also one whose peer is asked to close it and does not. */
   cutConnections(): void {
     for (const peer of this.#streams.values()) peer.cutConnection();
+    for (const connection of this.#connections) connection.destroy();
   }
 
   /** The stream of a call, by its metadata. */
   of(metadata: { get(name: string): readonly unknown[] }): PeerStream | undefined {
     const [mark] = metadata.get(MARK);
     return typeof mark === 'string' ? this.#streams.get(Number(mark)) : undefined;
+  }
+
+  #accepted(message: unknown): void {
+    if (!isAcceptance(message) || message.socket.localPort !== this.#port) return;
+    const { socket } = message;
+    this.#connections.add(socket);
+    socket.once('close', () => this.#connections.delete(socket));
   }
 
   #created(message: unknown): void {
@@ -170,6 +185,10 @@ export class PeerStreams {
 export interface Room {
   /** Once, however often it is called. */
   release(): void;
+}
+
+function isAcceptance(message: unknown): message is { readonly socket: Socket } {
+  return typeof message === 'object' && message !== null && 'socket' in message && message.socket instanceof Socket;
 }
 
 interface Creation {
@@ -293,7 +312,7 @@ export class PeerStream {
     this.#release();
   }
 
-  /** For the registry. */
+  /** For the registry: its calls are cancelled, which the end of the socket alone does not do at once. */
   cutConnection(): void {
     this.#stream.session?.destroy();
   }

@@ -168,7 +168,7 @@ export class WireServer {
       messageBytesMax: parts.limits.requestBytesMax,
       onRefused: () => parts.onRefused('overload'),
       answerTo: (fault) => {
-        parts.onRefused(fault.kind === 'too-long' || fault.kind === 'unpacked-too-long' ? 'too_large' : 'malformed');
+        parts.onRefused(fault.kind.endsWith('too-long') ? 'too_large' : 'malformed');
         return parts.refusals.malformed(fault);
       },
     });
@@ -200,7 +200,7 @@ export class WireServer {
   }
 
   /**
-   * Takes no more calls, ends the streams (they might never end by themselves), gives the other calls `graceMs`.
+   * Takes no more calls, ends streams and waits (they might never end by themselves), gives the other calls `graceMs`.
    * Connections close with their last call. Resolves when every connection is closed.
    */
   async drain(graceMs: number): Promise<void> {
@@ -208,8 +208,7 @@ export class WireServer {
     const closed = new Promise<void>((resolve) => {
       this.#server.tryShutdown(() => resolve());
     });
-    for (const call of this.#calls.values())
-      if (call.method.kind === 'server_stream') call.finish(this.#parts.refusals.draining);
+    for (const call of this.#calls.values()) if (mayLast(call)) call.finish(this.#parts.refusals.draining);
     const force = (): void => {
       this.#server.forceShutdown();
       // Without channelz grpc-js does not know its connections, and would leave open what is still in use.
@@ -378,6 +377,10 @@ interface Accepted {
   readonly call: Call;
   readonly seat: Seat;
   readonly peer: PeerStream;
+}
+
+function mayLast({ method }: Call): boolean {
+  return method.kind === 'server_stream' || callKind(method) === 'waiting';
 }
 
 function pathOf({ service, name }: MethodName): string {

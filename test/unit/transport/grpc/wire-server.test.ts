@@ -1,7 +1,9 @@
 // Goal: the gRPC server keeps the protocol whatever a client sends, and every call ends exactly once (T1 to T4).
 // Method: a server of four small methods, driven by a client that sends any bytes, and by the grpc-js client.
 
+import { once } from 'node:events';
 import { type ClientHttp2Stream, constants } from 'node:http2';
+import { connect } from 'node:net';
 import { deflateSync, gzipSync } from 'node:zlib';
 import * as grpc from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -68,6 +70,15 @@ function methodsOf(waiting: Call[], written: { chunks: number }): readonly Metho
       kind: 'unary',
       service,
       name: 'Wait',
+      handle: (call) => {
+        waiting.push(call);
+      },
+    },
+    {
+      kind: 'unary',
+      service,
+      name: 'Await',
+      waits: true,
       handle: (call) => {
         waiting.push(call);
       },
@@ -334,6 +345,30 @@ describe('the end of a call (T1)', () => {
     at.waiting[0]?.reply(frame(MESSAGE));
     expect((await answer).status).toBe(GRPC_STATUS.OK);
     await drained;
+    at = await start();
+  });
+
+  it('comes with UNAVAILABLE for calls that wait, too, when the server drains', async () => {
+    const answer = at.raw.call({ path: '/test.Service/Await', pieces: [frame(MESSAGE)] });
+    await until(() => at.waiting.length === 1);
+    const beganMs = performance.now();
+    await at.server.drain(60_000);
+    expect(performance.now() - beganMs).toBeLessThan(10_000);
+    expect(await answer).toMatchObject({ status: GRPC_STATUS.UNAVAILABLE, message: 'draining' });
+    at = await start();
+  });
+
+  it('does not keep a server from closing whose clients do nothing any more', async () => {
+    // It asks for nothing, and will not close what it is asked to close.
+    const frozen = connect({ host: '127.0.0.1', port: at.port });
+    frozen.on('error', () => undefined);
+    frozen.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1');
+    await once(frozen, 'readable');
+    await at.raw.close();
+    const beganMs = performance.now();
+    await at.server.drain(100);
+    expect(performance.now() - beganMs).toBeLessThan(10_000);
+    frozen.destroy();
     at = await start();
   });
 
