@@ -144,16 +144,6 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     aimed: true,
   },
   {
-    name: 'learners-count',
-    file: 'src/raft/leading.ts',
-    find: '  const reached = quorumIndex(state.membership.voters, (voter) =>',
-    replace:
-      '  const { voters, learners } = state.membership;\n  const reached = quorumIndex({ ...voters, incoming: [...voters.incoming, ...learners] }, (voter) =>',
-    breaks: 'what a learner holds counts for a commit',
-    nodes: 5,
-    first: [14],
-  },
-  {
     name: 'change-before-own-commit',
     file: 'src/raft/membership-change.ts',
     find: "  if (commit < role.first) return { kind: 'term-not-committed' };\n",
