@@ -7,7 +7,7 @@
  * commit, so that an import that was cut off is simply started again: what is there already is answered, not repeated.
  */
 import { createHash } from 'node:crypto';
-import { Event, type TransactRequest } from './api.ts';
+import { Event, type LoggedTransaction, type TransactRequest } from './api.ts';
 import type { Change, Commit } from './git-log.ts';
 
 const FILE_ADDED = 'git.file.added';
@@ -46,6 +46,11 @@ export function transactionsOf(
     requests.push(transaction(commit, { ...target, changes, part }));
   }
   return requests;
+}
+
+/** The commit that a transaction is of, if it is one of these. */
+export function commitOf(logged: LoggedTransaction | undefined): string | undefined {
+  return logged?.body?.options?.correlationId;
 }
 
 /** The subject of a file: its path, or a short form of it where it is too long or not printable. */

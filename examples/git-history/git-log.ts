@@ -42,6 +42,13 @@ export async function countCommits(repository: string): Promise<number> {
   return Number(text);
 }
 
+/** The commit without parents that HEAD comes from; of several, the oldest. */
+export async function rootCommit(repository: string): Promise<string> {
+  let text = '';
+  for await (const token of tokens(repository, ['rev-list', '--max-parents=0', 'HEAD'])) text += token;
+  return text.trim().split('\n').at(-1) ?? '';
+}
+
 /** The files of a revision of git's, such as HEAD. */
 export async function readTree(repository: string, revision: string): Promise<Tree> {
   const tree = new Map<string, { mode: string; blob: string }>();

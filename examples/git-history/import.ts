@@ -1,6 +1,9 @@
-/** Imports a repository commit by commit, in order; starting it again goes on where it was cut off. */
+/**
+ * Imports a repository commit by commit, in order; starting it again goes on where it was cut off. A database holds one
+ * repository: whether it is this one is told by the commit that its first transaction is of.
+ */
 import type { Api } from './api.ts';
-import { transactionsOf } from './commit-events.ts';
+import { commitOf, transactionsOf } from './commit-events.ts';
 import { countCommits, readCommits } from './git-log.ts';
 import { Progress, type ProgressOutput } from './progress.ts';
 
@@ -10,21 +13,47 @@ export interface ImportSummary {
   readonly revision: number;
 }
 
+/** Throws when the database holds something else; then nothing is written. */
 export async function importRepository(
-  api: Pick<Api, 'ensureDatabase' | 'transact' | 'latestRevision'>,
+  api: Pick<Api, 'ensureDatabase' | 'transact' | 'transactionAt' | 'latestRevision'>,
   source: { readonly repository: string; readonly stream: string; readonly database: string },
   output: ProgressOutput,
 ): Promise<ImportSummary> {
   // First of all: where there is no repository, no database is made.
   const commitCount = await countCommits(source.repository);
   await api.ensureDatabase(source.database);
+  const began = await beginningOf(api, source.database);
   const progress = new Progress(output, commitCount, performance.now());
   const done = { commits: 0, events: 0 };
   for await (const commit of readCommits(source.repository)) {
-    for (const request of transactionsOf(commit, source)) await api.transact(request);
+    const requests = transactionsOf(commit, source);
+    if (done.events === 0 && requests.length > 0) refuseOther(source, began, commit.hash);
+    for (const request of requests) await api.transact(request);
     done.commits += 1;
     done.events += commit.changes.length;
     progress.show(done, performance.now());
   }
   return { ...done, revision: await api.latestRevision(source.database) };
+}
+
+/** The commit that a database begins with, empty when its first transaction is of none; undefined: it has no transaction. */
+async function beginningOf(
+  api: Pick<Api, 'transactionAt' | 'latestRevision'>,
+  database: string,
+): Promise<string | undefined> {
+  if ((await api.latestRevision(database)) === 0) return undefined;
+  return commitOf(await api.transactionAt(database, 1)) ?? '';
+}
+
+function refuseOther(
+  { repository, database }: { readonly repository: string; readonly database: string },
+  began: string | undefined,
+  firstCommit: string,
+): void {
+  if (began === undefined || began === firstCommit) return;
+  const beginning = began === '' ? 'no commit' : `the commit ${began}`;
+  throw new Error(
+    `The database ${database} holds something else: it begins with ${beginning}, and ${repository} with ${firstCommit}. ` +
+      'Leave --database out, which gives the repository a database of its own, or name another one.',
+  );
 }

@@ -8,6 +8,8 @@ import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import { type ServiceError, status } from '@grpc/grpc-js';
 import { Api } from './api.ts';
+import { databaseNameOf } from './database-name.ts';
+import { rootCommit } from './git-log.ts';
 import { History } from './history.ts';
 import { importRepository } from './import.ts';
 import { answer, HELP, RefusedQuestion } from './prompt.ts';
@@ -17,7 +19,7 @@ const USAGE = `Usage: node --conditions=source examples/git-history/main.ts [opt
 Imports the history of a git repository (default: the one here) into Cairn and answers questions about it.
 
   --server HOST:PORT   the gRPC address of a node; default 127.0.0.1:50051
-  --database NAME      the database; default git-history
+  --database NAME      the database; default: called after the repository and its root commit
   --ask QUESTION       answers this instead of asking at a prompt; may be repeated
   --help               prints this
 `;
@@ -26,7 +28,8 @@ const EXIT_USAGE = 2;
 
 interface Invocation {
   readonly server: string;
-  readonly database: string;
+  /** Undefined: the repository's own. */
+  readonly database: string | undefined;
   readonly ask: readonly string[];
   readonly help: boolean;
   readonly repository: string;
@@ -51,12 +54,12 @@ function readInvocation(): Invocation | undefined {
       allowPositionals: true,
       options: {
         server: { type: 'string', default: '127.0.0.1:50051' },
-        database: { type: 'string', default: 'git-history' },
+        database: { type: 'string' },
         ask: { type: 'string', multiple: true, default: [] },
         help: { type: 'boolean', default: false },
       },
     });
-    return { ...values, repository: resolve(positionals[0] ?? '.') };
+    return { ...values, database: values.database, repository: resolve(positionals[0] ?? '.') };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     process.stderr.write(`${error.message}\n\n${USAGE}`);
@@ -75,11 +78,15 @@ function isServiceError(error: unknown): error is ServiceError {
   return error instanceof Error && 'code' in error && typeof error.code === 'number' && 'details' in error;
 }
 
-async function run({ server, database, ask, repository }: Invocation): Promise<void> {
-  const source = { repository, stream: basename(repository), database };
+async function run({ server, database: named, ask, repository }: Invocation): Promise<void> {
+  const stream = basename(repository);
+  const database = named ?? databaseNameOf(stream, await rootCommit(repository));
+  const source = { repository, stream, database };
   using api = new Api(server);
   const { commits, events, revision } = await importRepository(api, source, process.stderr);
-  process.stderr.write(`${commits} commits and ${events} events are in revision ${revision}.\n`);
+  process.stderr.write(
+    `${commits} commits and ${events} events are in revision ${revision} of the database ${database}.\n`,
+  );
   const history = new History(api, database);
   for (const question of ask) {
     const { text, isRefused } = await answerOrRefusal(history, question, server);

@@ -2,7 +2,7 @@
 // real server; this repository and a made one with merges, rebased author dates and odd names; git ls-tree and git log
 // as oracles, and a naive replay by author dates; then main.ts as a process, asked by option and by its prompt.
 import { execFile, execFileSync, spawn } from 'node:child_process';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { Api } from '../../examples/git-history/api.ts';
@@ -160,7 +160,7 @@ describe('main.ts', () => {
     const questions = ['--ask', 'who with space.txt', '--ask', 'tree @1'];
     const first = await promisify(execFile)(process.execPath, [...args, ...questions]);
     expect(first.stderr).toMatch(
-      /100 % {2}6\/6 commits, \d+ events, \d+ events\/s\n6 commits and \d+ events are in revision/,
+      /100 % {2}6\/6 commits, \d+ events, \d+ events\/s\n6 commits and \d+ events are in revision \d+ of the database asked\.\n/,
     );
     expect(first.stdout).toMatch(
       /^with space\.txt: changed by Alan .*\n3 files\n(?: {2}100644 [0-9a-f]{10} .*\n){3}$/s,
@@ -186,7 +186,36 @@ describe('main.ts', () => {
     const { code, stdout, stderr } = await converse([...args, ...questions], '');
     expect(code).toBe(1);
     expect(stdout).toMatch(/^1 file\n[^\n]* kept\.txt\n$/);
-    expect(stderr).toMatch(/ are in revision \d+\.\nThere is no revision 99999; the latest is \d+\.\n$/);
+    expect(stderr).toMatch(
+      / are in revision \d+ of the database [a-z0-9-]+-[0-9a-f]{8}\.\nThere is no revision 99999; the latest is \d+\.\n$/,
+    );
+  });
+
+  it('keeps repositories apart', { timeout: TIMEOUT_MS }, async () => {
+    using repository = madeRepository();
+    using other = new GitRepository();
+    other.write('with space.txt', 'other').commit({ message: 'of the other', author: 'Barbara' });
+    await using server = await startTestServer();
+    const args = [...NODE_OPTIONS, MAIN, '--server', server.grpc, '--ask', 'who with space.txt'];
+    const first = await converse([...args, repository.dir], '');
+    const second = await converse([...args, other.dir], '');
+    expect([first.stdout, second.stdout]).toEqual([
+      expect.stringMatching(/ changed by Alan /),
+      expect.stringMatching(/ changed by Barbara /),
+    ]);
+    const name = /of the database (\S+)\.\n$/.exec(first.stderr)?.[1] ?? '';
+    const mixed = await converse([...args, '--database', name, other.dir], '');
+    expect(mixed).toMatchObject({ code: 1, stdout: '' });
+    expect(mixed.stderr).toMatch(
+      /^The database \S+ holds something else: it begins with the commit [0-9a-f]{40}, and \S+ with [0-9a-f]{40}\. Leave --database out/,
+    );
+    using api = new Api(server.grpc);
+    const { revision } = await importRepository(
+      api,
+      { repository: repository.dir, stream: basename(repository.dir), database: name },
+      { write: () => true },
+    );
+    expect(first.stderr).toContain(`in revision ${revision} of`);
   });
 
   it('says what is wrong in one line, and ends with 1', { timeout: TIMEOUT_MS }, async () => {

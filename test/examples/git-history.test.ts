@@ -3,7 +3,8 @@
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { subjectOf, transactionsOf } from '../../examples/git-history/commit-events.ts';
-import { type Commit, countCommits, readCommits, readTree } from '../../examples/git-history/git-log.ts';
+import { databaseNameOf } from '../../examples/git-history/database-name.ts';
+import { type Commit, countCommits, readCommits, readTree, rootCommit } from '../../examples/git-history/git-log.ts';
 import { Progress } from '../../examples/git-history/progress.ts';
 import { GitRepository } from '../support/git-repository.ts';
 
@@ -108,6 +109,21 @@ test('a subject is the path, and a short form of a path that cannot be one', () 
   expect(subjectOf('line\nbreak')).toMatch(/^path-sha1:[0-9a-f]{40}$/);
   expect(subjectOf('é'.repeat(128))).toMatch(/^path-sha1:/);
   expect(subjectOf('é'.repeat(127))).toBe('é'.repeat(127));
+});
+
+test('the database of a repository is called after its folder and its root commit', async () => {
+  using repository = new GitRepository();
+  repository.write('a', '1').commit({ message: 'root' });
+  repository.write('a', '2').commit({ message: 'more' });
+  const [first] = await commitsOf(repository.dir);
+  expect(await rootCommit(repository.dir)).toBe(first?.hash);
+  const hash = '0123456789abcdef';
+  expect(databaseNameOf('My_Repo.git', hash)).toBe('my-repo-git-01234567');
+  expect(databaseNameOf('.dot-', hash)).toBe('dot-01234567');
+  expect(databaseNameOf('名前', hash)).toBe('01234567');
+  expect(databaseNameOf('', hash)).toBe('01234567');
+  const long = databaseNameOf(`${'x'.repeat(53)} ${'y'.repeat(50)}`, hash);
+  expect(long).toBe(`${'x'.repeat(53)}-01234567`);
 });
 
 test('progress rewrites one line on a terminal and always shows the end', () => {
