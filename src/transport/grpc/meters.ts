@@ -1,8 +1,8 @@
 /** The metrics of gRPC calls, under the names that existing dashboards know. */
 import type { Count, GrpcMethodLabels, Metrics, Observe } from '#observability';
-import type { MethodMeter, MethodName } from './wire/method-name.ts';
+import type { MethodMeter, MethodTraits } from './wire/method-traits.ts';
 
-export function methodMeters(metrics: Metrics): (method: MethodName) => MethodMeter {
+export function methodMeters(metrics: Metrics): (method: MethodTraits) => MethodMeter {
   const meters: Meter[] = [];
   const inFlight = metrics.gauge('cairn_inflight_requests', { plane: 'grpc' });
   metrics.beforeScrape(() => {
@@ -25,7 +25,7 @@ class Meter implements MethodMeter {
   readonly #handled = new Map<string, Count>();
   #inFlight = 0;
 
-  constructor(metrics: Metrics, method: MethodName) {
+  constructor(metrics: Metrics, method: MethodTraits) {
     const labels = { grpc_type: method.kind, grpc_service: method.service, grpc_method: method.name };
     this.#metrics = metrics;
     this.#labels = labels;

@@ -2,7 +2,7 @@
 import { DatabaseError } from '#base';
 import { RETRY_AFTER_MS } from '../byte-budgets.ts';
 import { statusOfError } from './error-status.ts';
-import type { CallKind } from './wire/method-name.ts';
+import type { CallKind } from './wire/method-traits.ts';
 import type { Refusals } from './wire/server.ts';
 
 interface Words {

@@ -21,7 +21,7 @@ export interface UnaryShape<Request, Reply> {
   /** Name of the request's type, for whoever sent something else. */
   readonly requestName: string;
   readonly reply: Pick<MessageType<Reply>, 'encode'>;
-  /** As of `MethodName`. */
+  /** As of `MethodTraits`. */
   readonly mustAnswer?: boolean;
   readonly waits?: boolean;
 }

@@ -15,7 +15,7 @@ import type { Allowance } from '../../allowance.ts';
 import type { Hold } from '../../byte-budget.ts';
 import type { FairBudget, Taker } from '../../fair-budget.ts';
 import { OutgoingFrames } from './framing.ts';
-import type { MethodMeter, MethodName } from './method-name.ts';
+import type { MethodMeter, MethodTraits } from './method-traits.ts';
 import type { PeerStream, Room } from './peer-streams.ts';
 import type { Waiting } from './rounds.ts';
 import type { Place } from './shares.ts';
@@ -32,7 +32,7 @@ export type Surface =
 
 export interface CallParts {
   readonly surface: Surface;
-  readonly method: MethodName;
+  readonly method: MethodTraits;
   readonly meter: MethodMeter;
   /** Absent when the peer was gone before its call began. */
   readonly peer: PeerStream | undefined;
@@ -72,7 +72,7 @@ const NO_MESSAGE = new Uint8Array(0);
 const UNCOUNTED: Room = { release: () => undefined };
 
 export class Call {
-  readonly method: MethodName;
+  readonly method: MethodTraits;
   /** For the server: what it keeps of the call, once it is accepted. */
   seat: Seat | undefined;
   readonly #surface: Surface;
@@ -246,7 +246,8 @@ export class Call {
   /** Ends the call with a status, after what has been written. */
   finish(status: CallStatus): void {
     if (this.#ended) return;
-    const { surface, details } = { surface: this.#surface, details: status.message.toWellFormed() };
+    const surface = this.#surface;
+    const details = status.message.toWellFormed();
     const ending = { code: GRPC_STATUS[status.code], details, metadata: trailersOf(status) };
     if (surface.kind === 'unary') surface.respond(ending);
     else if (status.code === 'OK') surface.call.end(ending.metadata);

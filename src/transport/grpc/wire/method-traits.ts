@@ -1,6 +1,6 @@
-/** What a method is called, and what is counted of its calls. */
+/** What a method is called, how its calls are treated, and what is counted of them. */
 
-export interface MethodName {
+export interface MethodTraits {
   readonly kind: 'unary' | 'server_stream';
   readonly service: string;
   readonly name: string;
@@ -18,7 +18,7 @@ export interface MethodName {
 /** Whose bound a call counts to: those that wait, the other streams, and all others. */
 export type CallKind = 'waiting' | 'reading' | 'working';
 
-export function callKind({ kind, waits = false }: MethodName): CallKind {
+export function callKind({ kind, waits = false }: MethodTraits): CallKind {
   if (waits) return 'waiting';
   return kind === 'server_stream' ? 'reading' : 'working';
 }

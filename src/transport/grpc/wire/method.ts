@@ -5,16 +5,16 @@
  * the status that ends the call.
  */
 import type { Call } from './call.ts';
-import type { MethodName } from './method-name.ts';
+import type { MethodTraits } from './method-traits.ts';
 
 /** One message in, one out. The handler calls `reply` or `finish`, at once or later. */
-export interface UnaryMethod extends MethodName {
+export interface UnaryMethod extends MethodTraits {
   readonly kind: 'unary';
   readonly handle: (call: Call, message: Uint8Array) => void | Promise<void>;
 }
 
 /** One message in, many out. The call ends with OK when the handler's promise resolves. */
-export interface ServerStreamMethod extends MethodName {
+export interface ServerStreamMethod extends MethodTraits {
   readonly kind: 'server_stream';
   readonly handle: (call: Call, message: Uint8Array) => Promise<void>;
 }

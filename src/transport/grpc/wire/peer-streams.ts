@@ -8,7 +8,7 @@
  *      └── malformed ──> answered
  * ```
  *
- * They come by Node's diagnostics channel of created streams (docs/adr). Each is marked with a header of its own, which
+ * They come by Node's diagnostics channel of created streams (ADR 0015). Each is marked with a header of its own, which
  * its call finds in its metadata (T8).
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';

@@ -24,7 +24,7 @@ import { Call, type Seat, type Surface } from './call.ts';
 import type { FrameFault, Packing } from './frame-faults.ts';
 import { asSerialised, type OutgoingFrames } from './framing.ts';
 import type { Method } from './method.ts';
-import { type CallKind, callKind, type MethodMeter, type MethodName } from './method-name.ts';
+import { type CallKind, callKind, type MethodMeter, type MethodTraits } from './method-traits.ts';
 import { type PeerStream, PeerStreams } from './peer-streams.ts';
 import { Rounds, type Waiting } from './rounds.ts';
 import { type Place, Shares } from './shares.ts';
@@ -78,14 +78,14 @@ export interface WireServerParts {
   readonly unsent: FairBudget;
   /** The same of small replies, which need no room in `unsent` before this is used up. */
   readonly smallReplies: Allowance;
-  readonly meterOf: (method: MethodName) => MethodMeter;
+  readonly meterOf: (method: MethodTraits) => MethodMeter;
   /**
    * Has somebody else answer what a handler could not, before it has sent anything; undefined: nobody else is to. What it
    * rejects with is the answer.
    */
   readonly elsewhere?: (call: Call, failure: unknown) => Promise<void> | undefined;
   /** The status for whatever a handler threw. What it cannot name is a bug: it throws, and the node stops. */
-  readonly statusOf: (failure: unknown, method: MethodName) => CallStatus;
+  readonly statusOf: (failure: unknown, method: MethodTraits) => CallStatus;
   /** Told of every call that is refused before its handler sees it. */
   readonly onRefused: (why: 'overload' | 'draining' | 'malformed' | 'too_large') => void;
   /** The statuses of calls that the server itself refuses or ends. */
@@ -122,7 +122,7 @@ type GoOn = (arrived: Arrived) => void;
 
 /** What a call is about to be. */
 interface Accepting extends Arrived {
-  readonly method: MethodName;
+  readonly method: MethodTraits;
   readonly meter: MethodMeter;
 }
 
@@ -383,7 +383,7 @@ function mayLast({ method }: Call): boolean {
   return method.kind === 'server_stream' || callKind(method) === 'waiting';
 }
 
-function pathOf({ service, name }: MethodName): string {
+function pathOf({ service, name }: MethodTraits): string {
   return `/${service}/${name}`;
 }
 

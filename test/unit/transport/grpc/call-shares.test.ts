@@ -6,7 +6,7 @@ import { createByteBudgets } from '../../../../src/transport/byte-budgets.ts';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import type { Method } from '../../../../src/transport/grpc/wire/method.ts';
-import { type CallKind } from '../../../../src/transport/grpc/wire/method-name.ts';
+import { type CallKind } from '../../../../src/transport/grpc/wire/method-traits.ts';
 import { WireServer } from '../../../../src/transport/grpc/wire/server.ts';
 import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
 import { until } from '../../../support/budget-time.ts';

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ByteBudgets, createByteBudgets } from '../../../../src/transport/byte-budgets.ts';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
-import type { MethodName } from '../../../../src/transport/grpc/wire/method-name.ts';
+import type { MethodTraits } from '../../../../src/transport/grpc/wire/method-traits.ts';
 import { WireServer } from '../../../../src/transport/grpc/wire/server.ts';
 import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
 import { ManualTime, until } from '../../../support/budget-time.ts';
@@ -37,7 +37,7 @@ beforeEach(async () => {
   time = new ManualTime();
   budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: UNSENT_BYTES, patienceMs: PATIENCE_MS, time });
   const nothing = (): void => undefined;
-  const method = (name: string, habits: Pick<MethodName, 'mustAnswer' | 'isProbe'> = {}) => ({
+  const method = (name: string, habits: Pick<MethodTraits, 'mustAnswer' | 'isProbe'> = {}) => ({
     kind: 'unary' as const,
     service: 'test.Service',
     name,

@@ -13,7 +13,7 @@ import { statusOfFrame } from '../../../../src/transport/grpc/frame-status.ts';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
 import { FRAME_HEADER_BYTES, frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import type { Method } from '../../../../src/transport/grpc/wire/method.ts';
-import type { MethodMeter } from '../../../../src/transport/grpc/wire/method-name.ts';
+import type { MethodMeter } from '../../../../src/transport/grpc/wire/method-traits.ts';
 import { WireServer } from '../../../../src/transport/grpc/wire/server.ts';
 import { type CallStatus, GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
 import { ManualTime, until } from '../../../support/budget-time.ts';
