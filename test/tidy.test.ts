@@ -5,7 +5,13 @@ import { describe, expect, it } from 'vitest';
 import { ERROR_CODES } from '#base';
 import { COUNTERS, GAUGES, HISTOGRAMS } from '#observability';
 import { generatedPages, generatedParts } from '../scripts/support/generated-pages.ts';
-import { filesAreShort, lockFileIsWhole, unitTestsMirrorLayers, versionsArePinned } from './tidy/files.ts';
+import {
+  commentsAreNarrow,
+  filesAreShort,
+  lockFileIsWhole,
+  unitTestsMirrorLayers,
+  versionsArePinned,
+} from './tidy/files.ts';
 import { invariantNumbersAreUnique, invariantsAreTested } from './tidy/invariants.ts';
 import { layersHaveDoors, modulesHaveHeaders, noExportStar, threadsStayInTheirLayer } from './tidy/layers.ts';
 import {
@@ -56,6 +62,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'no private places': noPrivatePlaces,
   'no banned calls': noBannedCalls,
   'files are short': filesAreShort,
+  'comments are narrow': commentsAreNarrow,
   'unit tests mirror the layers': unitTestsMirrorLayers,
   'the lock file is whole': lockFileIsWhole,
   'versions are pinned': versionsArePinned,

@@ -1,7 +1,13 @@
 // Goal: size, place and versions of files are held. Method: trees with one fault each.
 import { describe, expect, it } from 'vitest';
 import { withPlatforms } from '../../scripts/support/lock-platforms.ts';
-import { filesAreShort, lockFileIsWhole, unitTestsMirrorLayers, versionsArePinned } from './files.ts';
+import {
+  commentsAreNarrow,
+  filesAreShort,
+  lockFileIsWhole,
+  unitTestsMirrorLayers,
+  versionsArePinned,
+} from './files.ts';
 import { treeOf } from './tree.ts';
 
 describe('filesAreShort', () => {
@@ -16,6 +22,23 @@ describe('filesAreShort', () => {
 
   it('leaves generated code alone', () => {
     expect(filesAreShort(treeOf({ 'src/transport/grpc/gen/a.ts': 'x\n'.repeat(900) }))).toEqual([]);
+  });
+});
+
+describe('commentsAreNarrow', () => {
+  const words = (columns: number): string => 'word '.repeat(columns / 5);
+  const faults = (text: string): number => commentsAreNarrow(treeOf({ 'src/a/b.ts': text })).length;
+
+  it.each(['// ', ' * ', '/** '])('finds a long line of a comment that begins with %s', (begin) => {
+    expect(faults(`${begin}${words(115)}\n`)).toBe(0);
+    expect(faults(`${begin}${words(125)}\n`)).toBe(1);
+  });
+
+  it('leaves drawings, tables and commands as they are', () => {
+    expect(faults(` * \`\`\`\n * ${words(125)}\n * \`\`\`\n`)).toBe(0);
+    expect(faults(` * a ──> ${words(125)}\n`)).toBe(0);
+    expect(faults(` *   npm run bench -- ${words(125)}\n`)).toBe(0);
+    expect(faults(`const text = '${words(125)}';\n`)).toBe(0);
   });
 });
 

@@ -15,6 +15,26 @@ export function filesAreShort(tree: Tree): readonly Fault[] {
   });
 }
 
+/** The formatter ends code at this column, and leaves comments alone. */
+const COLUMNS_MAX = 120;
+const COMMENT = /^\s*(?:\/?\*|\/\/)/;
+const FENCE = /^\s*(?:\*|\/\/)\s*```/;
+/** A drawing, a table, a command line, a link, or what a tool reads: they are as wide as they are. */
+const WIDE = /[─-▿]|\S {3,}\S|\||^\s*\*\s+(?:node|npm|cairn|CAIRN_\S+) |https?:|biome-ignore|oxlint-disable/;
+
+/** Comments end where code does. */
+export function commentsAreNarrow(tree: Tree): readonly Fault[] {
+  return [...under(tree, /\.(?:ts|mjs)$/)].flatMap(([path, text]) => {
+    if (GENERATED.test(path)) return [];
+    let isDrawn = false;
+    return text.split('\n').flatMap((line, at) => {
+      if (FENCE.test(line)) isDrawn = !isDrawn;
+      const isWide = line.length > COLUMNS_MAX && COMMENT.test(line) && !isDrawn && !WIDE.test(line);
+      return isWide ? [`${path}:${at + 1}: a comment of ${line.length} columns; ${COLUMNS_MAX} is the most`] : [];
+    });
+  });
+}
+
 /** Tests mirror src: a folder under test/unit is a layer, or `house` for the tools. */
 export function unitTestsMirrorLayers(tree: Tree): readonly Fault[] {
   const layers = new Set(['house', ...[...tree.keys()].flatMap((path) => /^src\/([^/]+)\//.exec(path)?.[1] ?? [])]);
