@@ -1,5 +1,6 @@
 /**
- * Builds of the server against one another, or one build under several options, in turn: appends, reads, starts, memory.
+ * Builds of the server against one another, or one build under several options, in turn: appends, reads, starts,
+ * memory.
  *
  *   node --conditions=source bench/builds.ts [--loads 64x1,16x100] [--rounds 5] [--seconds 2] [--warm-up 4] \\
  *     old=../old new=. 'large=. --max-semi-space-size=64 MALLOC_ARENA_MAX=2'
@@ -11,12 +12,14 @@
  * A contender is a name, the checkout that it is built in (npm run build), and options of Node and variables of the
  * environment for it.
  *
- *   append  For each load (callers x events) a table, and the processor time of an event by thread (front: the main thread;
- *           V8Worker: collections and compilations of all; libuv-worker: LevelDB's batches). Then the memory of each.
+ *   append  For each load (callers x events) a table, and the processor time of an event by thread (front: the main
+ *           thread; V8Worker: collections and compilations of all; libuv-worker: LevelDB's batches). Then the memory of
+ *           each.
  *   read    The same for reads of so many events. `far`: the next read finds its events in other pages than the last.
  *   start   Starts and stops each again and again, over so many events: what a start takes, and what the node holds when
  *           it has had nothing to do for so many seconds.
- *   memory  Loads so many events into a node of its own in each round and reads them: what that cost, and what it holds.
+ *   memory  Loads so many events into a node of its own in each round and reads them: what that cost, and what it
+ *           holds.
  */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -71,7 +74,8 @@ function readLoad(text: string): ReadLoad {
 
 async function competeByAppends(loads: string): Promise<void> {
   const nodes: { readonly name: string; readonly node: CairnNode }[] = [];
-  // One after another: while one starts, the others have nothing to do, and one that cannot start is the only one that is starting.
+  // One after another: while one starts, the others have nothing to do, and one that cannot start is the only one that
+  // is starting.
   for (const { name, build } of contenders) nodes.push({ name, node: await arena.cairn(name, build) });
   for (const load of loads.split(',')) {
     const workload = await appends(load, nodes);

@@ -4,9 +4,10 @@
  *   node --conditions=source bench/catch-up.ts [--events 300000] [--batch 10] [--bytes 300] [--writers 16]
  *
  * Three cores over real logs and stores in a temporary directory: the leader and a follower in this thread, the third
- * member in a thread of its own, between them frames in memory. The database is filled while the third is away, with logs
- * that keep a MiB. Then it starts empty. Writers send one event at a time, each the next when the last is answered; their
- * rate is taken before, during and after. CPU times are of the process: all three cores, logs and stores.
+ * member in a thread of its own, between them frames in memory. The database is filled while the third is away, with
+ * logs that keep a MiB. Then it starts empty. Writers send one event at a time, each the next when the last is
+ * answered; their rate is taken before, during and after. CPU times are of the process: all three cores, logs and
+ * stores.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';

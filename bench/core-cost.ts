@@ -4,9 +4,9 @@
  *
  *   node --conditions=source bench/core-cost.ts [--transactions 200000] [--bytes 300]
  *
- * Unpacking commands, intake, Raft, the encoding of log records, the apply loop, settling and packing the report, on one
- * thread. The log only counts batches, the store takes empty ones, and the machine counts revisions. Each figure is the
- * mean of a run after one of the same size that warmed the compiler up. CPU time, so a busy machine matters little.
+ * Unpacking commands, intake, Raft, the encoding of log records, the apply loop, settling and packing the report, on
+ * one thread. The log only counts batches, the store takes empty ones, and the machine counts revisions. Each figure is
+ * the mean of a run after one of the same size that warmed the compiler up. CPU time, so a busy machine matters little.
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';

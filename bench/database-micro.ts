@@ -1,6 +1,6 @@
 /**
- * What the state machine of a database costs for an event, on its own thread: apply and flush, with LevelDB batches, but
- * without the writes that LevelDB's own thread does. Run it alone:
+ * What the state machine of a database costs for an event, on its own thread: apply and flush, with LevelDB batches,
+ * but without the writes that LevelDB's own thread does. Run it alone:
  *
  *   node --conditions=source bench/database-micro.ts [--events 200000] [--case many]
  *

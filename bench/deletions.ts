@@ -1,11 +1,11 @@
 /**
- * How long a deletion takes in a cluster: with all nodes there, with one that has just been killed, and with one that was
- * killed long ago (ADR 0046).
+ * How long a deletion takes in a cluster: with all nodes there, with one that has just been killed, and with one that
+ * was killed long ago (ADR 0046).
  *
  *   npm run build && node --conditions=source bench/deletions.ts [--rounds 30]
  *
- * Three nodes in processes of their own on loopback. A database is created and deleted, by one node after the other. Then
- * one node is killed, and its name is deleted by another at once, and again when all leases are over.
+ * Three nodes in processes of their own on loopback. A database is created and deleted, by one node after the other.
+ * Then one node is killed, and its name is deleted by another at once, and again when all leases are over.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';

@@ -3,11 +3,11 @@
  *
  *   npm run build && node --conditions=source bench/failover.ts [--kills 100] [--drains 20] [--writers 4]
  *
- * Three nodes in processes of their own on loopback. Writers go from node to node until a transaction is acknowledged. The
- * leader is killed with SIGKILL, or stopped with SIGTERM; the time is taken to the first acknowledgement of what was sent
- * afterwards, and the longest time between two acknowledgements. Then the node is started again, and the next round
- * begins when all three hold everything. SIGINT and SIGTERM, which the nodes may get as well, end it with the figures
- * of the rounds before.
+ * Three nodes in processes of their own on loopback. Writers go from node to node until a transaction is acknowledged.
+ * The leader is killed with SIGKILL, or stopped with SIGTERM; the time is taken to the first acknowledgement of what
+ * was sent afterwards, and the longest time between two acknowledgements. Then the node is started again, and the next
+ * round begins when all three hold everything. SIGINT and SIGTERM, which the nodes may get as well, end it with the
+ * figures of the rounds before.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';

@@ -3,8 +3,8 @@
  *
  *   npm run build && node --conditions=source bench/idle-groups.ts [--databases 10000] [--seconds 30]
  *
- * Three nodes in processes of their own on loopback, each with a copy of every database. When all are made and the nodes
- * have come to rest, the processor time of each node is taken for so many seconds.
+ * Three nodes in processes of their own on loopback, each with a copy of every database. When all are made and the
+ * nodes have come to rest, the processor time of each node is taken for so many seconds.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';

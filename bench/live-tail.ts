@@ -3,10 +3,10 @@
  *
  *   npm run build && node --conditions=source bench/live-tail.ts [--subscribers 100] [--rate 100] [--seconds 20]
  *
- * Three nodes in processes of their own on loopback; the subscribers are spread over them, ten to a connection. One writer
- * sends so many transactions of one event a second to the leader, whether or not the ones before were answered. For each
- * event and subscriber the time is taken from the sending of the transaction, and from its acknowledgement: what is
- * delivered before the writer has its answer counts as 0 there.
+ * Three nodes in processes of their own on loopback; the subscribers are spread over them, ten to a connection. One
+ * writer sends so many transactions of one event a second to the leader, whether or not the ones before were answered.
+ * For each event and subscriber the time is taken from the sending of the transaction, and from its acknowledgement:
+ * what is delivered before the writer has its answer counts as 0 there.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';

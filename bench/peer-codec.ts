@@ -4,8 +4,8 @@
  *   node --conditions=source bench/peer-codec.ts [--groups 10000] [--appends 1000] [--bytes 300] [--rounds 200]
  *
  * Beats of many groups as a whole table, where a tenth of the groups has committed since the last, and where none has;
- * each with new message objects, as Raft makes them. Then appends of one entry in as many groups. One thread; the mean of
- * all rounds after as many that warmed the compiler up.
+ * each with new message objects, as Raft makes them. Then appends of one entry in as many groups. One thread; the mean
+ * of all rounds after as many that warmed the compiler up.
  */
 import { loadavg } from 'node:os';
 import { threadCpuUsage } from 'node:process';

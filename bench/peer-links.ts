@@ -3,9 +3,9 @@
  *
  *   node --conditions=source bench/peer-links.ts [--seconds 3]
  *
- * For each size: as many frames as the lane takes, and the CPU time of the process for one, both ends and the kernel's part
- * included. Then how long a beat of 300 bytes takes, alone and while another lane is kept full: 200 of them, one after the
- * other, at percentiles. On a busy machine only the CPU times mean much.
+ * For each size: as many frames as the lane takes, and the CPU time of the process for one, both ends and the kernel's
+ * part included. Then how long a beat of 300 bytes takes, alone and while another lane is kept full: 200 of them, one
+ * after the other, at percentiles. On a busy machine only the CPU times mean much.
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';

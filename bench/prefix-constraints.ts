@@ -4,9 +4,9 @@
  *
  *   node --conditions=source bench/prefix-constraints.ts [--subjects 200000] [--repeats 5]
  *
- * The database has ten subjects `rare-…` at its begin, then half of the others as `old-…` and half as `new-…`, a thousand
- * a transaction with one event of the subject `spread` behind each, and at its end a thousand transactions of one event of
- * `new-…`.
+ * The database has ten subjects `rare-…` at its begin, then half of the others as `old-…` and half as `new-…`, a
+ * thousand a transaction with one event of the subject `spread` behind each, and at its end a thousand transactions of
+ * one event of `new-…`.
  */
 import { parseArgs } from 'node:util';
 import { encodeUtf8, toLogIndex, toTerm } from '#base';

@@ -4,8 +4,9 @@
  *   node --conditions=source bench/query-micro.ts [--events 1000000] [--seconds 3] [--store DIR]
  *     [--cache-mib 64] [--write-buffer-mib 32] [--file-mib 8] [--compression]
  *
- * Builds a database of 256-byte events (100 to a transaction, 1,000 to a flush; 10 to a stream, far apart) with the real
- * state machine, unless DIR holds one already, and keeps it there when DIR is given. Prints one line a measurement.
+ * Builds a database of 256-byte events (100 to a transaction, 1,000 to a flush; 10 to a stream, far apart) with the
+ * real state machine, unless DIR holds one already, and keeps it there when DIR is given. Prints one line a
+ * measurement.
  */
 import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';

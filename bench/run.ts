@@ -4,8 +4,8 @@
  *
  *   npm run bench -- [--only name,name] [--rounds 5] [--seconds 3] [--warm-up 5] [--events 1000000]
  *
- * The workload `scale` loads ten times as many events and takes minutes, and `cluster-*` start three nodes of each: they
- * run only when --only names them.
+ * The workload `scale` loads ten times as many events and takes minutes, and `cluster-*` start three nodes of each:
+ * they run only when --only names them.
  *
  * Prints Markdown; what was seen on which machine is kept in RESULTS.md.
  */

@@ -2,12 +2,13 @@
  * What a node holds for clients that take nothing of their replies, and what an honest client notices.
  *
  *   npm run build && node --conditions=source bench/unread-replies.ts
- *     [--kind small|large|streams|half] [--connections 40] [--streams 1000] [--seconds 20] [--after 20] [--settings ...]
+ *     [--kind small|large|streams|half] [--connections 40] [--streams 1000] [--seconds 20] [--after 20] [--settings
+ *     ...]
  *
- * One node in a process of its own. The clients grant the server not a byte on any stream, keep so many calls open on each
- * connection, and call again where they are refused or cut off: `small` are replies of some hundred bytes, `large` of 60 KB,
- * `streams` reads of all events, and `half` are requests of which 16 KB come and then nothing. Meanwhile an honest client
- * makes one small call after the other. At last all of the others go.
+ * One node in a process of its own. The clients grant the server not a byte on any stream, keep so many calls open on
+ * each connection, and call again where they are refused or cut off: `small` are replies of some hundred bytes, `large`
+ * of 60 KB, `streams` reads of all events, and `half` are requests of which 16 KB come and then nothing. Meanwhile an
+ * honest client makes one small call after the other. At last all of the others go.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

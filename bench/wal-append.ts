@@ -4,8 +4,9 @@
  *   node --conditions=source bench/wal-append.ts [--seconds 2] [--payload 256] [--groups 1] [--dir path]
  *
  * Runs the log on this thread, without the worker, so that it measures the log and not the messages. The records of a
- * batch are encoded before the clock starts, and the tidying comes after it has stopped. `baseline` is the same number of bytes by a bare write and fdatasync into
- * a zero-filled file, in the same run and in turns with the log, so that a busy disk hits both.
+ * batch are encoded before the clock starts, and the tidying comes after it has stopped. `baseline` is the same number
+ * of bytes by a bare write and fdatasync into a zero-filled file, in the same run and in turns with the log, so that a
+ * busy disk hits both.
  */
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';

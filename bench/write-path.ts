@@ -4,13 +4,13 @@
  *   node --conditions=source bench/write-path.ts [--seconds 3] [--event-bytes 256] [--callers 1,16,64] [--events 1,100]
  *                                                [--databases 1] [--conditional] [--slow-reads 0] [--dir path]
  *
- * Prints the rate, the time of a transaction as its caller sees it, syncs of the log a second with their mean, batches of
- * the store a second with their mean, and the CPU time of each thread per transaction (front: this loop and the front of
- * the node; core; log; libuv-worker: LevelDB's writes; V8Worker: garbage collection of all). With one caller it also prints
- * what a transaction takes beside its sync: the work of front and core, and four messages between threads. Nobody waits for
- * a batch of the store; with many callers it shows how far the store is behind.
- * Slow reads are reads of ten milliseconds each that are always under way in libuv's pool, as from a slow disk; LevelDB's
- * writes share the pool with them. Its size is that of the server unless UV_THREADPOOL_SIZE says otherwise.
+ * Prints the rate, the time of a transaction as its caller sees it, syncs of the log a second with their mean, batches
+ * of the store a second with their mean, and the CPU time of each thread per transaction (front: this loop and the
+ * front of the node; core; log; libuv-worker: LevelDB's writes; V8Worker: garbage collection of all). With one caller
+ * it also prints what a transaction takes beside its sync: the work of front and core, and four messages between
+ * threads. Nobody waits for a batch of the store; with many callers it shows how far the store is behind.
+ * Slow reads are reads of ten milliseconds each that are always under way in libuv's pool, as from a slow disk;
+ * LevelDB's writes share the pool with them. Its size is that of the server unless UV_THREADPOOL_SIZE says otherwise.
  * With --cpu-prof in front Node writes one profile a thread. Linux only: threads are told apart by /proc.
  */
 import { execFileSync } from 'node:child_process';
@@ -97,7 +97,9 @@ async function run(
   report({ callers, events, elapsed, latencies, beside, before, after: snapshot() });
 }
 
-/** Keeps so many reads in the pool, each of which blocks its thread for up to ten milliseconds. Returns how to end them. */
+/**
+ * Keeps so many reads in the pool, each of which blocks its thread for up to ten milliseconds. Returns how to end them.
+ */
 function readSlowly(count: number, pipe: string): () => void {
   if (count === 0) return () => undefined;
   execFileSync('mkfifo', [pipe]);

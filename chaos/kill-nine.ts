@@ -1,8 +1,9 @@
 /**
  * Kills a node with SIGKILL under load, again and again, and checks after every restart that nothing that was
  * acknowledged is lost, nothing is there twice, the history is an unbroken chain, databases are created and deleted as
- * they were acknowledged, and a subscriber got every event once. No kill comes before the node has acknowledged something
- * new since its start: a node that only starts and ends has nothing to lose. See chaos/support for each of these.
+ * they were acknowledged, and a subscriber got every event once. No kill comes before the node has acknowledged
+ * something new since its start: a node that only starts and ends has nothing to lose. See chaos/support for each of
+ * these.
  *
  *   npm run chaos -- --kills 200 [--writers 16] [--seed 1]
  */

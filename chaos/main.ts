@@ -4,8 +4,8 @@
  *   npm run chaos -- [--minutes 3] [--nodes 3] [--seed N] [--quiet] [--calm] [--keep]
  *   npm run chaos -- --kills 200 [--writers 16] [--seed 1]
  *
- * The first is a cluster, and all that can happen to it; with --calm nothing does, and with --keep the logs stay. The second is one node that is killed
- * again and again.
+ * The first is a cluster, and all that can happen to it; with --calm nothing does, and with --keep the logs stay. The
+ * second is one node that is killed again and again.
  */
 import { randomInt } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';

@@ -3,9 +3,9 @@
  *
  *   node scripts/bundle.ts <folder>      a folder beside dist, which becomes it; scripts/bootstrap.mjs does that
  *
- * A thread that loads hundreds of small modules spends most of its start on that (docs/adr/0033-the-product-is-a-bundle.md).
- * Each has a bundle of its own, so that it loads what it uses and nothing else. What is loaded later, by `import()`, is a
- * file of its own.
+ * A thread that loads hundreds of small modules spends most of its start on that
+ * (docs/adr/0033-the-product-is-a-bundle.md). Each has a bundle of its own, so that it loads what it uses and nothing
+ * else. What is loaded later, by `import()`, is a file of its own.
  * Packages stay outside, in node_modules: some find their files by their own place, and one is machine code.
  *
  * Nothing is minified, and no name is changed: what a node logs names functions and classes as the sources do. The maps
@@ -14,7 +14,9 @@
 import { join, resolve } from 'node:path';
 import { type OutputChunk, rolldown } from 'rolldown';
 
-/** The file that a thread starts by, and its source. Threads name each other's files, so these are no matter of taste. */
+/**
+ * The file that a thread starts by, and its source. Threads name each other's files, so these are no matter of taste.
+ */
 const THREADS: Readonly<Record<string, string>> = {
   main: 'src/main/main.ts',
   'core-worker': 'src/main/core-worker.ts',

@@ -3,9 +3,10 @@
  *
  *   node scripts/ci-summary.mjs <report> packages=<code> check=<code> test=<code> chaos=<code>
  *
- * `check` and `chaos` count as one each, passed or failed. A test file that failed without running a test counts as one failed, and so
- * does a step that failed without any failed test to show for it: the line never says "0 failed" about a failed run.
- * Exits with 1 when anything failed. Plain JavaScript, because it must work when nothing could be installed.
+ * `check` and `chaos` count as one each, passed or failed. A test file that failed without running a test counts as one
+ * failed, and so does a step that failed without any failed test to show for it: the line never says "0 failed" about a
+ * failed run. Exits with 1 when anything failed. Plain JavaScript, because it must work when nothing could be
+ * installed.
  */
 import { readFileSync } from 'node:fs';
 

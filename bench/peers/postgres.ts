@@ -51,7 +51,9 @@ export function postgresVersion(bin: string): string {
   return /\d+(\.\d+)*/.exec(run(join(bin, 'postgres'), ['--version']))?.[0] ?? 'unknown';
 }
 
-/** A fresh cluster on loopback, fsync and synchronous_commit on. PostgreSQL does not run as root: `postgres` owns it. */
+/**
+ * A fresh cluster on loopback, fsync and synchronous_commit on. PostgreSQL does not run as root: `postgres` owns it.
+ */
 export async function startPostgres(bin: string, dir: string): Promise<Postgres> {
   const home = join(dir, 'postgres');
   mkdirSync(home, { recursive: true });

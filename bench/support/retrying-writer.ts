@@ -1,6 +1,6 @@
 /**
- * A client of a cluster that does not give up: one transaction after the other, each repeated under its transaction_id, at
- * another node every time, until it is acknowledged.
+ * A client of a cluster that does not give up: one transaction after the other, each repeated under its transaction_id,
+ * at another node every time, until it is acknowledged.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -106,7 +106,9 @@ export class RetryingWriter {
   }
 }
 
-/** The milliseconds from a moment to the first acknowledgement of what was sent after it; undefined: there was none yet. */
+/**
+ * The milliseconds from a moment to the first acknowledgement of what was sent after it; undefined: there was none yet.
+ */
 export function untilNext(writers: readonly RetryingWriter[], sinceMs: number): number | undefined {
   const later = writers.flatMap(({ acknowledged }) => acknowledged.filter(({ sentMs }) => sentMs > sinceMs));
   return later.length === 0 ? undefined : Math.min(...later.map((each) => each.acknowledgedMs)) - sinceMs;

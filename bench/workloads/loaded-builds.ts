@@ -1,4 +1,6 @@
-/** Builds against one another over many events: what reads cost, and what a node holds once it has loaded and read them. */
+/**
+ * Builds against one another over many events: what reads cost, and what a node holds once it has loaded and read them.
+ */
 import { cpSync, rmSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';

@@ -27,7 +27,9 @@ interface StartSample {
   readonly idleCpuMs: number;
 }
 
-/** A Markdown table: medians (min to max) over the rounds. Each has a directory of its own, and one unmeasured start. */
+/**
+ * A Markdown table: medians (min to max) over the rounds. Each has a directory of its own, and one unmeasured start.
+ */
 export async function competeByStarts(
   arena: Arena,
   contenders: readonly BuildContender[],

@@ -117,7 +117,9 @@ const PERFORMERS: Performers = {
   },
 };
 
-/** Asks the node at the other end of the line. Rejects with a `GrpcFailure`, an `HttpFailure`, or what lost the line. */
+/**
+ * Asks the node at the other end of the line. Rejects with a `GrpcFailure`, an `HttpFailure`, or what lost the line.
+ */
 export function perform<Kind extends CallKind>(
   kind: Kind,
   line: Line,

@@ -1,4 +1,7 @@
-/** What is done to the nodes of a run: kinds, and how they are drawn. The same seed draws the same faults in the same order. */
+/**
+ * What is done to the nodes of a run: kinds, and how they are drawn. The same seed draws the same faults in the same
+ * order.
+ */
 import type { Rng } from '../../test/simulation/engine/random.ts';
 
 /** Which node a fault is for: the one that leads the probed database, or any, by a drawn number. */
@@ -37,7 +40,10 @@ export type FaultKind = Fault['kind'];
 
 type Weights = Readonly<Partial<Record<FaultKind, number>>>;
 
-/** Faults come in rows, which go on side by side: what ends or stops processes, what is around them, and who belongs there. */
+/**
+ * Faults come in rows, which go on side by side: what ends or stops processes, what is around them, and who belongs
+ * there.
+ */
 export const ROWS: readonly { readonly name: string; readonly weights: Weights; readonly pauseMsMean: number }[] = [
   { name: 'processes', weights: { kill: 75, pause: 18, restart: 7 }, pauseMsMean: 500 },
   {

@@ -1,6 +1,6 @@
 /**
- * The hosts of a run, which are there from its beginning to its end: those whose node belongs to the cluster, and one that
- * waits until it takes the place of another.
+ * The hosts of a run, which are there from its beginning to its end: those whose node belongs to the cluster, and one
+ * that waits until it takes the place of another.
  */
 import type { Member } from './member.ts';
 

@@ -1,6 +1,6 @@
 /**
- * A subscriber: follows a database by a selector, now from this node and now from that, and after each end takes up where
- * it was: behind the last event or heartbeat that it got, as long as the instance is the same.
+ * A subscriber: follows a database by a selector, now from this node and now from that, and after each end takes up
+ * where it was: behind the last event or heartbeat that it got, as long as the instance is the same.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Metadata } from '@grpc/grpc-js';

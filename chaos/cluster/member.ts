@@ -1,6 +1,6 @@
 /**
- * One node of a run: a host in the network, a disk, a clock, and one process after the other. Whoever ends a process says
- * so before; every other end is a fault of the node.
+ * One node of a run: a host in the network, a disk, a clock, and one process after the other. Whoever ends a process
+ * says so before; every other end is a fault of the node.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -157,7 +157,10 @@ export class Member {
     writeFileSync(this.#clockFile, `${sign}${Math.abs(offsetMs) / 1000}\n`);
   }
 
-  /** Lets the calls of all threads of the process fail, or take long, as strace says it; ends with the returned function. */
+  /**
+   * Lets the calls of all threads of the process fail, or take long, as strace says it; ends with the returned
+   * function.
+   */
   async inject(calls: string, how: string): Promise<() => Promise<void>> {
     const { pid } = this;
     if (pid === undefined) return async () => undefined;

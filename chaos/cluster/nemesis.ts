@@ -1,6 +1,7 @@
 /**
- * Does to the nodes what was drawn, in the rows of faults.ts, and puts everything right again. At most one fault at a time
- * has to do with the process of a node. A majority is hit only after it was well for a while, and for a few seconds.
+ * Does to the nodes what was drawn, in the rows of faults.ts, and puts everything right again. At most one fault at a
+ * time has to do with the process of a node. A majority is hit only after it was well for a while, and for a few
+ * seconds.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Rng } from '../../test/simulation/engine/random.ts';
@@ -74,8 +75,8 @@ export class Nemesis {
   }
 
   /**
-   * Waits until the fault may be done; answers to whom. One that cannot be done to its target goes to another node, such
-   * as one that something is wrong with already. Undefined when the run is over before.
+   * Waits until the fault may be done; answers to whom. One that cannot be done to its target goes to another node,
+   * such as one that something is wrong with already. Undefined when the run is over before.
    */
   async #whenItMay(fault: Fault): Promise<readonly Member[] | undefined> {
     while (!this.#isOver) {

@@ -1,7 +1,7 @@
 /**
- * The network between the nodes of a run: a bridge with a link for each of them, and every node in a network namespace of
- * its own. Ways are closed by routes into a black hole, which drop what goes out and let in what comes; a link that is
- * taken down loses both, without a word to either end.
+ * The network between the nodes of a run: a bridge with a link for each of them, and every node in a network namespace
+ * of its own. Ways are closed by routes into a black hole, which drop what goes out and let in what comes; a link that
+ * is taken down loses both, without a word to either end.
  */
 import { run } from './namespaces.ts';
 

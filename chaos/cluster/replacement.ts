@@ -1,7 +1,7 @@
 /**
- * A change of the members of a cluster, as an operator makes it: a node with an empty volume joins, and another one leaves,
- * which runs until it is removed or has lost its process and its volume before. Whatever is in the way of a command, such as
- * other faults, it is repeated until it is done.
+ * A change of the members of a cluster, as an operator makes it: a node with an empty volume joins, and another one
+ * leaves, which runs until it is removed or has lost its process and its volume before. Whatever is in the way of a
+ * command, such as other faults, it is repeated until it is done.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { clusterCommandAt, describedAt } from '../../test/support/cluster-command.ts';

@@ -1,6 +1,6 @@
 /**
- * A run: nodes in a world of their own, clients and subscribers in epochs, faults, healing, and the verdict over all that
- * anybody was told.
+ * A run: nodes in a world of their own, clients and subscribers in epochs, faults, healing, and the verdict over all
+ * that anybody was told.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * What is left when everything has healed: every database takes a write and is read from every node that holds it, and all
- * of them must have the same. That is the truth which the histories are held against.
+ * What is left when everything has healed: every database takes a write and is read from every node that holds it, and
+ * all of them must have the same. That is the truth which the histories are held against.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type FinalDatabase } from '../../test/simulation/checks/evidence.ts';

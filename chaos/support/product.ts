@@ -1,4 +1,6 @@
-/** What runs when a test starts a node as a process of its own: the bundle that was built for it, or else the sources. */
+/**
+ * What runs when a test starts a node as a process of its own: the bundle that was built for it, or else the sources.
+ */
 import { resolve } from 'node:path';
 
 /** Names the entry of a bundle; the tests set it (test/support/build-product.ts). */

@@ -1,4 +1,6 @@
-/** Cairn's gRPC API for this example: the generated messages, and promises and iterators around the generated client. */
+/**
+ * Cairn's gRPC API for this example: the generated messages, and promises and iterators around the generated client.
+ */
 import { type ClientReadableStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
 import type { QueryEventsRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
 import type { Event } from '../../src/transport/grpc/gen/cairn/v1/event.ts';

@@ -36,7 +36,10 @@ export async function importRepository(
   return { ...done, revision: await api.latestRevision(source.database) };
 }
 
-/** The commit that a database begins with, empty when its first transaction is of none; undefined: it has no transaction. */
+/**
+ * The commit that a database begins with, empty when its first transaction is of none; undefined: it has no
+ * transaction.
+ */
 async function beginningOf(
   api: Pick<Api, 'transactionAt' | 'latestRevision'>,
   database: string,

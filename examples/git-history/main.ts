@@ -1,7 +1,8 @@
 /**
  * Imports the history of a git repository into Cairn and answers questions about it at a prompt.
  *
- * USAGE says how it is called. It ends with 0 when all was answered, 1 when something failed, 2 when it was called wrong.
+ * USAGE says how it is called. It ends with 0 when all was answered, 1 when something failed, 2 when it was called
+ * wrong.
  */
 import { basename, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';

@@ -16,8 +16,8 @@ export type Brand<Value, Name extends string> = Value & { readonly [brand]: Name
 export type Revision = Brand<number, 'Revision'>;
 
 /**
- * A revision that a request names: any uint64 (decisions 6.1). From 2^53 on, where no database comes to, it is the bigint
- * that was sent, for the answer to name; it is compared and written out, and never counted with.
+ * A revision that a request names: any uint64 (decisions 6.1). From 2^53 on, where no database comes to, it is the
+ * bigint that was sent, for the answer to name; it is compared and written out, and never counted with.
  */
 export type AskedRevision = Revision | bigint;
 

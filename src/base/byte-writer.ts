@@ -153,7 +153,9 @@ export class ByteWriter {
     return this.#length++;
   }
 
-  /** Puts the count of bytes since the mark in front of them, as a varint; moves them when it takes more than a byte. */
+  /**
+   * Puts the count of bytes since the mark in front of them, as a varint; moves them when it takes more than a byte.
+   */
   endLength(mark: number): void {
     const count = this.#length - mark - 1;
     const extra = varintLength(count) - 1;

@@ -1,9 +1,9 @@
 /**
  * The one error that a caller of Cairn can receive.
  *
- * The codes are finer than those of any wire (`too_large`, `rate_limited` and `storage_full` are one code in gRPC and three in HTTP).
- * Only transports translate them, each in one total table over `ErrorCode`; nobody maps by message text.
- * This file does not know gRPC, HTTP or MCP, and it does not log.
+ * The codes are finer than those of any wire (`too_large`, `rate_limited` and `storage_full` are one code in gRPC and
+ * three in HTTP). Only transports translate them, each in one total table over `ErrorCode`; nobody maps by message
+ * text. This file does not know gRPC, HTTP or MCP, and it does not log.
  *
  * A message says what is wrong, with which value, and what would be right.
  */

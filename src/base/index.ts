@@ -8,7 +8,8 @@
  * draws a random number. This layer is pure: no Node, no npm, no ambient globals.
  *
  * Invariants:
- *   B1  Revision, LogIndex and Term are safe integers of 0 or more, a GroupId is one of 32 bits; nothing else carries their brand.
+ *   B1  Revision, LogIndex and Term are safe integers of 0 or more, a GroupId is one of 32 bits; nothing else carries
+ *       their brand.
  *   B2  ERROR_CODES is the whole set of codes; a DatabaseError carries one of them and never a wire code.
  *   B3  What a ByteWriter wrote a ByteReader reads back; a reader never throws and never reads past its end. The same
  *       holds of protobuf fields and the ProtoReader, whatever the bytes are.

@@ -67,8 +67,8 @@ export function parseInstant(text: string): Instant | undefined {
 }
 
 /**
- * What is wrong with a text that is spelled as RFC 3339 and names no instant, such as `2026-02 has no day 30`; undefined
- * when it is not spelled so.
+ * What is wrong with a text that is spelled as RFC 3339 and names no instant, such as `2026-02 has no day 30`;
+ * undefined when it is not spelled so.
  */
 export function instantFault(text: string): string | undefined {
   const [, year = '', month = '', day = '', hour = '', minute = '', second = ''] = RFC_3339.exec(text) ?? [];
@@ -103,7 +103,9 @@ function offsetSeconds(sign: string | undefined, hours = '00', minutes = '00'): 
   return sign === '-' ? -size : size;
 }
 
-/** Whether the second is the first of a 1 July or a 1 January, so that the one before it may have been a leap second. */
+/**
+ * Whether the second is the first of a 1 July or a 1 January, so that the one before it may have been a leap second.
+ */
 function followsLeapSecond(seconds: number): boolean {
   if (seconds % DAY_SECONDS !== 0) return false;
   return /-(?:01|07)-01$/.test(formatDate(seconds / DAY_SECONDS));

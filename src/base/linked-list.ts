@@ -1,8 +1,8 @@
 /**
  * A doubly linked list whose links belong to what is in it: in, out and to the end in constant time, in order.
  *
- * For queues of what is in flight, which a Map or Set would keep alive (see `Slots`). A link that is taken out points to
- * nothing any more; otherwise one that has grown old would keep all that came behind it alive just so.
+ * For queues of what is in flight, which a Map or Set would keep alive (see `Slots`). A link that is taken out points
+ * to nothing any more; otherwise one that has grown old would keep all that came behind it alive just so.
  */
 import { assert } from './assert.ts';
 

@@ -1,8 +1,8 @@
 /**
  * A cursor over protobuf in its wire form, whose sender may have written anything.
  *
- * It never throws. Reading past the end, a varint of more than ten bytes or beyond 2^53 - 1 sets `failed`, returns 0 and
- * stays at the end, so that a loop over fields ends by itself; whoever reads checks `failed` once, after the loop.
+ * It never throws. Reading past the end, a varint of more than ten bytes or beyond 2^53 - 1 sets `failed`, returns 0
+ * and stays at the end, so that a loop over fields ends by itself; whoever reads checks `failed` once, after the loop.
  * Only `uint64()` and `int64()` take what lies beyond, as a bigint.
  * `overlong` tells that some varint was longer than it had to be: valid protobuf, but not the canonical form.
  */
@@ -165,7 +165,10 @@ export class ProtoReader {
     return this.#safe(this.#anyVarint());
   }
 
-  /** The varint from there to here. Of the tenth byte 64 bits leave room for one bit; more are dropped, as every decoder does. */
+  /**
+   * The varint from there to here. Of the tenth byte 64 bits leave room for one bit; more are dropped, as every decoder
+   * does.
+   */
   #exact(start: number): number | bigint {
     let value = 0n;
     for (let i = this.at - 1; i >= start; i--) value = (value << 7n) | BigInt((this.bytes[i] ?? 0) & 0x7f);

@@ -1,12 +1,15 @@
 /**
- * Values in messages. Whatever somebody sent is shown on one line, as it was as far as that can be seen, and cut where it is
- * long: a message must not grow with what a client made up, nor do anything to the terminal that shows it.
+ * Values in messages. Whatever somebody sent is shown on one line, as it was as far as that can be seen, and cut where
+ * it is long: a message must not grow with what a client made up, nor do anything to the terminal that shows it.
  */
 
 /** Characters of a value that are shown. */
 const SHOWN_LENGTH_MAX = 64;
 
-/** What cannot be seen, or moves what can: controls, marks of direction, lone surrogates, unassigned and private characters. */
+/**
+ * What cannot be seen, or moves what can: controls, marks of direction, lone surrogates, unassigned and private
+ * characters.
+ */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
 const ANY_UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/u;
 const PLAIN = /^[\x20-\x7e]*$/;

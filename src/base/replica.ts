@@ -1,8 +1,8 @@
 /**
  * Who holds a copy of a group: nodes, and the replicas on them.
  *
- * A replica's id tells its node, so that whoever knows who belongs to a group knows where to send, and no table of one to
- * the other has to be kept, replicated and found again after a crash.
+ * A replica's id tells its node, so that whoever knows who belongs to a group knows where to send, and no table of one
+ * to the other has to be kept, replicated and found again after a crash.
  *
  *   replica = node · 2^20 + copy        node: 32 bits, from 1 on        copy: 20 bits, from 0 on
  *

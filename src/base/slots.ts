@@ -58,7 +58,9 @@ export class Slots<Value> {
     }
   }
 
-  /** In no order that means something. Values may be added and removed meanwhile; it is open whether added ones come. */
+  /**
+   * In no order that means something. Values may be added and removed meanwhile; it is open whether added ones come.
+   */
   *values(): Generator<Value, void> {
     for (let slot = 0; slot < this.#values.length; slot++) {
       const value = this.#values[slot];

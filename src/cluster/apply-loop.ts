@@ -6,9 +6,9 @@
  *                                                        v
  *                                     one batch: rows and applied rows of all groups --> written --> reads
  *
- * Applying goes in slices, so that the core hears of syncs and requests in between and a batch is on its way early. What
- * is applied is written when it is enough for a batch, when somebody waits for its rows, and with the next tick at the
- * latest: rows that belong together become one page and one version of a head. One batch is being written at most;
+ * Applying goes in slices, so that the core hears of syncs and requests in between and a batch is on its way early.
+ * What is applied is written when it is enough for a batch, when somebody waits for its rows, and with the next tick at
+ * the latest: rows that belong together become one page and one version of a head. One batch is being written at most;
  * meanwhile entries are applied for the next. A machine sees what it has applied, written or not. An entry that must
  * learn something from the store first holds its group up, and no other, until everything that the group has applied is
  * written and its machine has looked.

@@ -17,7 +17,9 @@ export class ApplyTurn {
   /** Answers that wait for the batch: they speak of rows, and whoever gets one looks there without waiting. */
   readonly settlements: Settlement[] = [];
   readonly changes: CatalogChange[] = [];
-  /** Groups of which this node gives up its copy, and databases of which it gets one whose first rows are in the batch. */
+  /**
+   * Groups of which this node gives up its copy, and databases of which it gets one whose first rows are in the batch.
+   */
   readonly ended: GroupId[] = [];
   readonly begun: Binding[] = [];
   readonly #limits: CoreLimits;
@@ -109,7 +111,9 @@ export class ApplyTurn {
   }
 }
 
-/** What the log would decide again, word for word, should the rows be lost: it may be told before they are written (C2). */
+/**
+ * What the log would decide again, word for word, should the rows be lost: it may be told before they are written (C2).
+ */
 function isDecision({ kind }: Outcome): boolean {
   return kind === 'committed' || kind === 'violated' || kind === 'too-broad';
 }

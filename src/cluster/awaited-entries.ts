@@ -1,6 +1,6 @@
 /**
- * Entries whose outcome somebody waits for although this node has not proposed them, or does not lead any more: what was
- * forwarded, and what was in flight when the lead was lost.
+ * Entries whose outcome somebody waits for although this node has not proposed them, or does not lead any more: what
+ * was forwarded, and what was in flight when the lead was lost.
  *
  * What becomes of one is found out when its index is applied here: the entry has the term in which it was proposed, and
  * is it, or another one is committed in its place for good. An index may be passed over without being applied here,

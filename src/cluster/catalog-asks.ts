@@ -1,9 +1,9 @@
 /**
- * What is asked of the catalog and waits for an answer: proposes the entry when this node leads the catalog, and otherwise
- * says who does.
+ * What is asked of the catalog and waits for an answer: proposes the entry when this node leads the catalog, and
+ * otherwise says who does.
  *
- * Nobody is answered by what became of an entry, but by the catalog as it is applied: when it is as was asked for, that is
- * the answer, whoever proposed it and whenever. So asking is safe to repeat, to lose and to overtake.
+ * Nobody is answered by what became of an entry, but by the catalog as it is applied: when it is as was asked for, that
+ * is the answer, whoever proposed it and whenever. So asking is safe to repeat, to lose and to overtake.
  */
 import { type Address, CATALOG_GROUP, type GroupId, nodeOf } from '#base';
 import type { Input } from '#raft';

@@ -1,5 +1,6 @@
 /**
- * When a deletion is past, so that whoever asked may be told: no client of any node is answered from the instance any more.
+ * When a deletion is past, so that whoever asked may be told: no client of any node is answered from the instance any
+ * more.
  *
  * ```
  *   asker                       leader of the catalog                   every other node
@@ -7,17 +8,17 @@
  *     │                             │ <──────────────────────── shown i ─ │
  *     │ <────────────────── past i ─│ ── past i ────────────────────────> │
  * ```
- * A node counts as long as it may hold a lease of the catalog from before the deletion (C21). It holds none when its front
- * shows the catalog with it, or when nothing was heard of it for so long that any lease is over: whoever got one had been
- * heard, for its question had arrived. What is lost is asked again; and nobody waits longer than `fenceMs` after the
- * deletion was applied here, for then every lease that does not know of it is over, whoever gave it.
+ * A node counts as long as it may hold a lease of the catalog from before the deletion (C21). It holds none when its
+ * front shows the catalog with it, or when nothing was heard of it for so long that any lease is over: whoever got one
+ * had been heard, for its question had arrived. What is lost is asked again; and nobody waits longer than `fenceMs`
+ * after the deletion was applied here, for then every lease that does not know of it is over, whoever gave it.
  *
- *   C26  An outcome that says that an instance is gone, or that its name has another one, is told when the last deletion of
- *        the name is past. What the catalog has come by without its entries, at a start or by a snapshot, may have been a
- *        deletion of any name.
- *   C27  A leader takes a deletion for past when the front of every member, and of whoever was one within `fenceMs`, shows
- *        it, or was not heard of for `fenceMs`; its lead's beginning counts as having heard of everybody, for no leader
- *        before it could confirm a read after that.
+ *   C26  An outcome that says that an instance is gone, or that its name has another one, is told when the last
+ *        deletion of the name is past. What the catalog has come by without its entries, at a start or by a snapshot,
+ *        may have been a deletion of any name.
+ *   C27  A leader takes a deletion for past when the front of every member, and of whoever was one within `fenceMs`,
+ *        shows it, or was not heard of for `fenceMs`; its lead's beginning counts as having heard of everybody, for no
+ *        leader before it could confirm a read after that.
  */
 import { type LogIndex, type NodeId, toLogIndex, unreachable } from '#base';
 import type { CoreLimits } from './limits.ts';
@@ -102,8 +103,8 @@ export class CatalogFence {
   }
 
   /**
-   * The catalog has come up to there without its entries: from the store, at the beginning, or by a snapshot. `registered`:
-   * the other nodes that it knows, any of which may have been a member of its group a moment ago.
+   * The catalog has come up to there without its entries: from the store, at the beginning, or by a snapshot.
+   * `registered`: the other nodes that it knows, any of which may have been a member of its group a moment ago.
    */
   skipped(to: Moment, registered: readonly NodeId[]): void {
     this.#unknown = to;

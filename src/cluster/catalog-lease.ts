@@ -7,12 +7,12 @@
  *     └──────── nothing was answered for `leaseMs`, counted from the question ────────┘
  * ```
  * A question is a read index on the catalog (R5): asked at a time and answered, it says that the copy here holds every
- * entry of the catalog that was acknowledged before that time. Time is monotonic, so that a process that stood still finds
- * its lease over. Nobody who is idle asks anything.
+ * entry of the catalog that was acknowledged before that time. Time is monotonic, so that a process that stood still
+ * finds its lease over. Nobody who is idle asks anything.
  *
- *   C21  Whoever works on an instance does so while the front holds the catalog's lease, and has looked since his request
- *        came: the catalog here then holds all that was acknowledged until `leaseMs` ago. What is seen after the look may
- *        be older; the request had begun by then.
+ *   C21  Whoever works on an instance does so while the front holds the catalog's lease, and has looked since his
+ *        request came: the catalog here then holds all that was acknowledged until `leaseMs` ago. What is seen after
+ *        the look may be older; the request had begun by then.
  */
 import { DatabaseError } from '#base';
 import type { CoreLimits } from './limits.ts';
@@ -53,7 +53,8 @@ export class CatalogLease {
 
   /**
    * Undefined while the lease is held. Otherwise resolves as soon as it is: one question for all who wait.
-   * @throws DatabaseError unavailable, reason `CatalogNotConfirmed`, when there is no answer; whatever else the node says
+   * @throws DatabaseError unavailable, reason `CatalogNotConfirmed`, when there is no answer; whatever else the node
+   * says
    */
   take(): Promise<void> | undefined {
     const nowMs = this.#ports.monotonicMs();
@@ -92,7 +93,9 @@ export class CatalogLease {
     }
   }
 
-  /** An answer may come so late that it says nothing of now, at a node that has too much to do: then it is asked again. */
+  /**
+   * An answer may come so late that it says nothing of now, at a node that has too much to do: then it is asked again.
+   */
   async #wait(first: Promise<void>): Promise<void> {
     let question = first;
     for (let asked = 1; ; asked++) {

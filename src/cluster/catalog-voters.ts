@@ -1,10 +1,10 @@
 /**
- * Who votes in the catalog. Every node holds it; one, three or five of them vote, in zones of their own if they can. Whoever
- * votes goes on voting as long as he may, so that a node that comes back finds nothing changed; one that is lost gives his
- * vote to one that answers.
+ * Who votes in the catalog. Every node holds it; one, three or five of them vote, in zones of their own if they can.
+ * Whoever votes goes on voting as long as he may, so that a node that comes back finds nothing changed; one that is
+ * lost gives his vote to one that answers.
  *
- *   C18  Nobody gets a vote in the catalog who does not answer; whoever leaves has none before he is removed; and a change
- *        is wanted only if most of those who are to vote answer.
+ *   C18  Nobody gets a vote in the catalog who does not answer; whoever leaves has none before he is removed; and a
+ *        change is wanted only if most of those who are to vote answer.
  */
 import { type NodeId, nodeOf, type ReplicaId, replicaOf } from '#base';
 import type { Membership, Target } from '#raft';

@@ -1,6 +1,6 @@
 /**
- * What a node does for its cluster, beside the requests of clients: it registers nodes, holds the copies that the catalog
- * wants here, and brings the groups that it leads to where the catalog wants them.
+ * What a node does for its cluster, beside the requests of clients: it registers nodes, holds the copies that the
+ * catalog wants here, and brings the groups that it leads to where the catalog wants them.
  */
 import { CATALOG_GROUP, type GroupId, LEVELS, type NodeId, nodeOf } from '#base';
 import { everybody, type Fact, type Input, type MembershipRefusal, type Target } from '#raft';

@@ -1,8 +1,8 @@
 /**
  * The commands of one turn of the front (link.ts) in a form that is cheap to send to the core's thread.
  *
- * Proposals travel as one transferred buffer, and when there is nothing else, which is nearly always, that buffer is the
- * whole message. All numbers are little-endian.
+ * Proposals travel as one transferred buffer, and when there is nothing else, which is nearly always, that buffer is
+ * the whole message. All numbers are little-endian.
  *
  *   proposals   (f64 token | u32 group | u32 length | u8 1 tells admission + 2 stays here | payload)*
  */

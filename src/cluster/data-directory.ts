@@ -93,7 +93,8 @@ export async function openDataDirectory(directory: string, options: DataDirector
 }
 
 /**
- * Opens the store of a node that is stopped, once every row of its tables is verified; nothing is made where there is none.
+ * Opens the store of a node that is stopped, once every row of its tables is verified; nothing is made where there is
+ * none.
  * @throws DatabaseError when there is no store, or another process has it open; StorageFailure when it is damaged.
  */
 export async function openStoppedStore(directory: string): Promise<LevelStore> {

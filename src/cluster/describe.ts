@@ -1,6 +1,6 @@
 /**
- * The cluster as an operator wants to see it: what the catalog says, and what each node knows of the groups that it leads.
- * A node says what it knows; whoever was asked puts together what all of them say.
+ * The cluster as an operator wants to see it: what the catalog says, and what each node knows of the groups that it
+ * leads. A node says what it knows; whoever was asked puts together what all of them say.
  */
 import {
   CATALOG_GROUP,

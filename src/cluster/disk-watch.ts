@@ -1,6 +1,6 @@
 /**
- * Watches the disk of a running node: tells the core when what it allows has changed, and keeps the metrics of it. Whoever
- * runs the node calls it a few times a second.
+ * Watches the disk of a running node: tells the core when what it allows has changed, and keeps the metrics of it.
+ * Whoever runs the node calls it a few times a second.
  */
 import type { Logger, Metrics } from '#observability';
 import type { DiskGuard, DiskLevel, DiskReport } from '#storage';

@@ -1,9 +1,9 @@
 /**
  * Whether the catalog as it is applied here holds everything that others had acted on at some moment before.
  *
- * Whoever begins to lead a group may have a catalog that is behind that of the leader before, and would take the group back
- * to where that one had already brought it from; a copy may be given up by then, because the group was without it (D15).
- * So it asks the catalog's leader first, once, how far the catalog must be (R5), and goes on when it is.
+ * Whoever begins to lead a group may have a catalog that is behind that of the leader before, and would take the group
+ * back to where that one had already brought it from; a copy may be given up by then, because the group was without it
+ * (D15). So it asks the catalog's leader first, once, how far the catalog must be (R5), and goes on when it is.
  */
 import type { LogIndex } from '#base';
 import type { Input } from '#raft';

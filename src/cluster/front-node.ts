@@ -2,8 +2,8 @@
  * The front: the `Node` that the layers above use, over a link to the core.
  *
  * Everything that is asked in one turn of the event loop leaves in one message. A report is taken in a fixed order:
- * catalog, revisions, then answers. Whoever is told of a database can see it; whoever is told of a revision makes it the
- * least that the next read shows, and that read waits until its rows are in the store (C6).
+ * catalog, revisions, then answers. Whoever is told of a database can see it; whoever is told of a revision makes it
+ * the least that the next read shows, and that read waits until its rows are in the store (C6).
  */
 import {
   assert,

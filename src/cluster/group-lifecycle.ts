@@ -3,8 +3,10 @@
  *
  *   (catalog) --> awaited --> dormant --> open --> closed (catalog: deleted, or held elsewhere)
  *
- * An awaited group has no rows in the store yet (C17). A dormant group is a number in a map; it is opened by the first request or message that touches it. One that is alone
- * asks for leadership at once; one with other members is opened as soon as it is known, and waits for a leader. A closed group is forgotten: its requests are refused, its rows are trash, its log is ended (C4).
+ * An awaited group has no rows in the store yet (C17). A dormant group is a number in a map; it is opened by the first
+ * request or message that touches it. One that is alone asks for leadership at once; one with other members is opened
+ * as soon as it is known, and waits for a leader. A closed group is forgotten: its requests are refused, its rows are
+ * trash, its log is ended (C4).
  *
  *   C9  Who belongs to a group is written with the entry that says so and, once that is applied, in the applied row; a
  *       group that is opened begins with what it held last.
@@ -191,7 +193,9 @@ export class Lifecycle {
     this.#recovered.set(log.group, log);
   }
 
-  /** The log of a group that is not held here ends; whether it has not ended before. A later copy finds nothing of it. */
+  /**
+   * The log of a group that is not held here ends; whether it has not ended before. A later copy finds nothing of it.
+   */
   endLog(id: GroupId): boolean {
     return this.#recovered.delete(id);
   }
@@ -215,8 +219,8 @@ export class Lifecycle {
   }
 
   /**
-   * Gives a copy up: refuses whoever waits for it, and those whose requests are entries with what is to be said of them.
-   * Returns its group if it was open; it is stepped no more.
+   * Gives a copy up: refuses whoever waits for it, and those whose requests are entries with what is to be said of
+   * them. Returns its group if it was open; it is stepped no more.
    */
   remove(id: GroupId, error: DatabaseError, ofEntries: DatabaseError | undefined = error): Group | undefined {
     const group = this.#open.get(id);

@@ -68,8 +68,8 @@ export class GroupTimers<Timed extends TimedGroup = Group> {
   }
 
   /**
-   * The groups with a deadline that has passed; each is to be stepped. When this thread stood still, messages that would
-   * have moved deadlines may be waiting: then groups with other members wait for one more look, once.
+   * The groups with a deadline that has passed; each is to be stepped. When this thread stood still, messages that
+   * would have moved deadlines may be waiting: then groups with other members wait for one more look, once.
    */
   due(nowMs: number): readonly Timed[] {
     const isGap = this.#lookedMs !== undefined && nowMs - this.#lookedMs > GAP_MS;

@@ -8,12 +8,12 @@
  *   cleared <── rows cleared, mark removed <── end of the log durable <── trash mark, in the batch of the entry
  * ```
  * A node may hold copies of a group one after the other; each has another replica id (B5), but their rows and records
- * stand in the same places. So one begins only when nothing of the one before it is left: its log has ended, durably, and
- * its rows and then its mark are gone. Until then the new copy waits (C17). A crash anywhere leaves the mark, and the
- * next start clears what it marks first; or no mark and nothing else, and the next start begins the copy.
+ * stand in the same places. So one begins only when nothing of the one before it is left: its log has ended, durably,
+ * and its rows and then its mark are gone. Until then the new copy waits (C17). A crash anywhere leaves the mark, and
+ * the next start clears what it marks first; or no mark and nothing else, and the next start begins the copy.
  *
- *   C17 A copy begins with nothing of an earlier copy of its group on this node, in the store or in the log; and nothing
- *       that clears the earlier one touches it.
+ *   C17 A copy begins with nothing of an earlier copy of its group on this node, in the store or in the log; and
+ *       nothing that clears the earlier one touches it.
  */
 import type { GroupId } from '#base';
 import { membershipOf } from '#raft';
@@ -80,7 +80,9 @@ export class Hosting {
     for (const { group } of this.#ports.lifecycle.awaited) if (!this.#ports.trash.has(group)) await this.cleared(group);
   }
 
-  /** Nothing of an earlier copy is left: the one that waits, if any, begins. Its first rows are durable before it does. */
+  /**
+   * Nothing of an earlier copy is left: the one that waits, if any, begins. Its first rows are durable before it does.
+   */
   async cleared(group: GroupId): Promise<void> {
     const { kv, machines, lifecycle } = this.#ports;
     const binding = lifecycle.awaitedOf(group);

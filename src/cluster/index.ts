@@ -13,16 +13,16 @@
  *   C1  What the groups of one turn persist goes to the log as one append, and each completion comes back to its group
  *       with the numbers of its own write.
  *   C2  A proposal that is taken in is answered once, or the process ends. A transaction that is committed, violated or
- *       too broad is answered when its entry is durable in the log and applied, perhaps before its rows are in the store;
- *       every other outcome when they are.
- *   C3  Entries are applied once, in the order of the log, and their rows are written with the applied row in one batch;
- *       recorded time never goes back within a database.
+ *       too broad is answered when its entry is durable in the log and applied, perhaps before its rows are in the
+ *       store; every other outcome when they are.
+ *   C3  Entries are applied once, in the order of the log, and their rows are written with the applied row in one
+ *       batch; recorded time never goes back within a database.
  *   C4  A deleted database's group is closed in the batch that deletes it: nothing is persisted, applied or answered
  *       for it afterwards, and its id is never used again.
  *   C5  `latest` is answered at an index that was confirmed after the read arrived, once that index is in the store,
  *       and only while the same leadership stands.
- *   C6  The front takes a report in order: catalog, revisions, answers. Whoever is told of a database can see it. What a
- *       read shows after an answer is not behind it: a revision that was answered and has no rows yet is waited for.
+ *   C6  The front takes a report in order: catalog, revisions, answers. Whoever is told of a database can see it. What
+ *       a read shows after an answer is not behind it: a revision that was answered and has no rows yet is waited for.
  *   C7  The log may forget only what the store holds durably; what the store claims beyond its last checkpoint is
  *       verified before it is believed, and rebuilt where it is not whole.
  *   C8  A deleted database stays marked as trash until none of its rows can come back.

@@ -1,6 +1,6 @@
 /**
- * What a start has to do with other nodes, as the front sees it: a new store asks to join before anything is opened; one
- * that belongs to a cluster makes sure that the others mean the same one; and what this node says of itself.
+ * What a start has to do with other nodes, as the front sees it: a new store asks to join before anything is opened;
+ * one that belongs to a cluster makes sure that the others mean the same one; and what this node says of itself.
  */
 import { type Address, DatabaseError, formatAddress, LEVELS } from '#base';
 import type { Logger } from '#observability';

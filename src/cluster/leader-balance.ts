@@ -1,10 +1,10 @@
 /**
  * Who should lead a database, and how its lead gets there: of those who hold it, taken in order, another one for each
- * database. That follows from the catalog alone, so all agree on it and nobody has to count; and a database that comes or
- * goes changes nothing for the others.
+ * database. That follows from the catalog alone, so all agree on it and nobody has to count; and a database that comes
+ * or goes changes nothing for the others.
  *
- * Nothing hurries, for a transfer holds writers up for a moment: whoever leads a database hands it over when the other has
- * been ready for it for long, one database at a time.
+ * Nothing hurries, for a transfer holds writers up for a moment: whoever leads a database hands it over when the other
+ * has been ready for it for long, one database at a time.
  */
 import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf, type ReplicaId } from '#base';
 import { changeInTheWay, type Input, isVoter, standingOf } from '#raft';

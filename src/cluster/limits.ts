@@ -51,8 +51,8 @@ export interface CoreLimits {
   /** How long a leader that lost the lead waits to learn what became of its entries. */
   readonly outcomeWaitMs: number;
   /**
-   * After a group was created on several nodes, one of them asks for its lead: the others should have it by then. When a
-   * leader has ended, the others ask for the lead so long one after the other.
+   * After a group was created on several nodes, one of them asks for its lead: the others should have it by then. When
+   * a leader has ended, the others ask for the lead so long one after the other.
    */
   readonly firstCampaignMs: number;
   /** How long a node that drains waits for others to take the lead of its groups. */
@@ -60,12 +60,15 @@ export interface CoreLimits {
   /** How often groups that are not what they should be are looked at, and how many of them at a time. */
   readonly membershipLookMs: number;
   readonly membershipLooks: number;
-  /** How often whoever leads the catalog looks whether copies are where they should be, and how many databases move at a time. */
+  /**
+   * How often whoever leads the catalog looks whether copies are where they should be, and how many databases move at a
+   * time.
+   */
   readonly placementLookMs: number;
   readonly movesMax: number;
   /**
-   * How often a node looks whether others should lead what it leads, and for how long they must have been ready to. It hands
-   * over one database at a look.
+   * How often a node looks whether others should lead what it leads, and for how long they must have been ready to. It
+   * hands over one database at a look.
    */
   readonly leaderLookMs: number;
   readonly leaderRestMs: number;
@@ -78,8 +81,8 @@ export interface CoreLimits {
   readonly leaseMs: number;
   readonly leaseRenewMs: number;
   /**
-   * After so long every lease of the catalog from before is over, on clocks that run a quarter faster or slower, too; and
-   * how often whoever waits for that to be known sooner asks.
+   * After so long every lease of the catalog from before is over, on clocks that run a quarter faster or slower, too;
+   * and how often whoever waits for that to be known sooner asks.
    */
   readonly fenceMs: number;
   readonly fenceAskMs: number;

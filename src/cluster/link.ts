@@ -9,7 +9,9 @@ import type { DiskLevel } from '#storage';
 import type { CatalogChange } from './node.ts';
 import type { Outcome } from './outcome.ts';
 
-/** Numbers a request; its answer carries the same number. Those of the front are 0 and more, those of other nodes less. */
+/**
+ * Numbers a request; its answer carries the same number. Those of the front are 0 and more, those of other nodes less.
+ */
 export type Token = number;
 
 /** Whether another node has asked. */

@@ -1,9 +1,9 @@
 /**
  * The ends of the logs that were applied here and that some member may lack: `load-entries` is answered from them.
  *
- * Raft itself keeps little of what is applied, and a follower nothing. Each group with other members has a tail: entries
- * without a gap, the last of them the last that was handed out to be applied. All tails together are bounded; what has
- * been in one for the longest goes first. A member that lacks more needs a snapshot.
+ * Raft itself keeps little of what is applied, and a follower nothing. Each group with other members has a tail:
+ * entries without a gap, the last of them the last that was handed out to be applied. All tails together are bounded;
+ * what has been in one for the longest goes first. A member that lacks more needs a snapshot.
  */
 import { assert, type LogIndex, type Term, toLogIndex } from '#base';
 import type { EntriesLoaded, Entry, EntryId, LoadEntries } from '#raft';

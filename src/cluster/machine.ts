@@ -109,15 +109,15 @@ export interface Machines {
   /** Puts the applied row of a recovered database into the batch: it is there with it. Its other rows are durable. */
   recoverInto(batch: KvBatch, kv: KvReader, binding: Binding, founders: Membership): void;
   /**
-   * The state of a group of this node as it is in the store, for a replica that stands there. As text: why there is none
-   * for it.
+   * The state of a group of this node as it is in the store, for a replica that stands there. As text: why there is
+   * none for it.
    */
   exportState(kv: KvReader, group: GroupId, standing: Uint8Array): Promise<StateExport | string>;
   /** What is to follow the state of this machine. */
   importState(kv: KvReader, group: GroupId, machine: Machine): StateImport;
   /**
-   * What is wrong with a payload that another node wants to become an entry of the group, or undefined. What has no fault
-   * can be stamped and applied.
+   * What is wrong with a payload that another node wants to become an entry of the group, or undefined. What has no
+   * fault can be stamped and applied.
    */
   faultInForwarded(group: GroupId, payload: Uint8Array): string | undefined;
   /** Writes the recorded time into a transaction's payload, in place. */

@@ -1,5 +1,6 @@
 /**
- * Brings the groups that this node leads to the membership that they should have, one step of `planMembership` at a time.
+ * Brings the groups that this node leads to the membership that they should have, one step of `planMembership` at a
+ * time.
  *
  * It remembers nothing that matters: which groups are not there yet is found again whenever one gets a leader, a
  * membership, or another goal. So a lost lead, a restart, or a change that failed to commit is nothing special; whoever
@@ -25,7 +26,9 @@ export interface MembershipDriverPorts {
   readonly limits: CoreLimits;
   /** What the group should be; undefined when nobody wants it to be anything else than it is. */
   readonly wanted: (group: GroupId) => Target | undefined;
-  /** The placement for which the catalog waits for the word that the group is what it should be; undefined if for none. */
+  /**
+   * The placement for which the catalog waits for the word that the group is what it should be; undefined if for none.
+   */
   readonly unsettled: (group: GroupId) => number | undefined;
   /** The group is what this placement wants it to be, and its members know it, whoever of the former ones is gone. */
   readonly settle: (group: GroupId, placement: number) => void;
@@ -87,7 +90,9 @@ export class MembershipDriver {
     this.#journeys.clear();
   }
 
-  /** The answer to a step of this driver. Only that what it asks for makes sense is certain; the rest is tried again. */
+  /**
+   * The answer to a step of this driver. Only that what it asks for makes sense is certain; the rest is tried again.
+   */
   onRefused(refusal: MembershipRefusal): void {
     assert(refusal.kind !== 'malformed', 'A group is wanted to be what a group can be', refusal);
   }

@@ -1,6 +1,6 @@
 /**
- * The next safe step from the membership that a group has to the one that it should have. A pure function: whoever leads
- * asks it again after every step, and a new leader goes on from wherever the last one stopped.
+ * The next safe step from the membership that a group has to the one that it should have. A pure function: whoever
+ * leads asks it again after every step, and a new leader goes on from wherever the last one stopped.
  *
  *   [1 2 3] -> [1 2 4]      3 leads        3 hands over to 1 or 2
  *                           1 leads        4 becomes a learner, and catches up
@@ -9,8 +9,8 @@
  *                                          [2 1], for 1 has nobody to hand over to
  *                                          1 hands over to 2; 2 leads: [2]
  *
- *   C13  Whoever becomes a voter has been a learner that had caught up; nobody leaves before those who take his place are
- *        voters; a leader that is to leave hands over first. One change at a time.
+ *   C13  Whoever becomes a voter has been a learner that had caught up; nobody leaves before those who take his place
+ *        are voters; a leader that is to leave hands over first. One change at a time.
  */
 import { everybody, isAt, type Membership, type ReplicaId, type Standing, type Target } from '#raft';
 

@@ -1,9 +1,9 @@
 /**
- * Databases that are held by others than they began with: who their groups should consist of, and the word to the catalog
- * when they do (D15).
+ * Databases that are held by others than they began with: who their groups should consist of, and the word to the
+ * catalog when they do (D15).
  *
- * What is proposed is proposed for a placement, and may be lost, doubled or overtaken without harm; so nobody waits for an
- * answer. Whoever does not see in the catalog what it wanted says it again.
+ * What is proposed is proposed for a placement, and may be lost, doubled or overtaken without harm; so nobody waits for
+ * an answer. Whoever does not see in the catalog what it wanted says it again.
  */
 import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf } from '#base';
 import type { Input, Target } from '#raft';
@@ -75,7 +75,9 @@ export class Moves {
     return { voters: binding.replicas.filter((replica) => !binding.leaving.includes(replica)), learners: [] };
   }
 
-  /** The placement for which the catalog waits for the word that the group is what it should be; undefined if for none. */
+  /**
+   * The placement for which the catalog waits for the word that the group is what it should be; undefined if for none.
+   */
   #unsettled(group: GroupId): number | undefined {
     const binding = this.#moved.get(group);
     return binding === undefined || binding.isSettled ? undefined : binding.placement;

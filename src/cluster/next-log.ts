@@ -1,6 +1,6 @@
 /**
- * How a store gets another log (refounding.ts): the log is made beside the one that there is, under the id of the store that
- * it is for. It counts from the moment in which the store has that id.
+ * How a store gets another log (refounding.ts): the log is made beside the one that there is, under the id of the store
+ * that it is for. It counts from the moment in which the store has that id.
  *
  * ```
  *   log   log.<next store_id>      the store has another id: what is made there counts for nothing, and goes
@@ -23,7 +23,9 @@ export function nextLogDirectory(dataDirectory: string, storeId: string): string
   return join(dataDirectory, `${LOG}.${storeId}`);
 }
 
-/** Leaves one log: that of the store. May be repeated, wherever it was broken off; nothing else has the directory open. */
+/**
+ * Leaves one log: that of the store. May be repeated, wherever it was broken off; nothing else has the directory open.
+ */
 export function settleLog(dataDirectory: string, storeId: string): void {
   const next = nextLogDirectory(dataDirectory, storeId);
   if (existsSync(next)) {

@@ -61,8 +61,8 @@ export interface WriteOptions {
 
 export interface TransactOptions extends WriteOptions {
   /**
-   * Called once when the transaction is an entry of the leader's log, not yet durable, before its outcome; never when it
-   * is refused.
+   * Called once when the transaction is an entry of the leader's log, not yet durable, before its outcome; never when
+   * it is refused.
    */
   readonly onAdmitted?: (() => void) | undefined;
 }
@@ -101,7 +101,9 @@ export interface Node {
   latest(group: GroupId): Promise<Revision>;
   /** The revision whose rows `reader` has, without asking anyone. Never goes back; 0 for a group that is gone. */
   applied(group: GroupId): Revision;
-  /** The highest revision that this node has told anybody, at or above `applied`; what comes after may not show less. */
+  /**
+   * The highest revision that this node has told anybody, at or above `applied`; what comes after may not show less.
+   */
   answered(group: GroupId): Revision;
   /** Waits until the revision is applied and its rows can be read. */
   waitFor(group: GroupId, revision: Revision, signal: AbortSignal): Promise<WaitOutcome>;

@@ -1,8 +1,8 @@
 /**
  * Who a store is: what it was minted as, or what the cluster that it joined has made of it.
  *
- * A store that is to join a cluster is first of all written down as one that asks; with the answer it becomes a node, in
- * one batch. Whatever happens in between, it asks again as the same store, and gets the same number:
+ * A store that is to join a cluster is first of all written down as one that asks; with the answer it becomes a node,
+ * in one batch. Whatever happens in between, it asks again as the same store, and gets the same number:
  *
  *   empty ── joining row ──> asking ── identity row, empty catalog, no joining row ──> a node
  */

@@ -1,6 +1,6 @@
 /**
- * The port by which the core talks with other nodes: messages of Raft, and requests that another node leads, all that one
- * turn has for a node at once.
+ * The port by which the core talks with other nodes: messages of Raft, and requests that another node leads, all that
+ * one turn has for a node at once.
  *
  * Messages may be lost, doubled and reordered; Raft finds out. Frames, connections and addresses are behind it.
  */
@@ -18,13 +18,15 @@ import type { SnapshotLetter } from './peer/snapshot-letter.ts';
 export interface Peers {
   /** Takes what this node has to say to another, in order. Answers nothing: what was taken may still be lost. */
   send(to: NodeId, messages: readonly Envelope[]): void;
-  /** The same for requests of clients and answers to them, with which no message overtakes another that was sent later. */
+  /**
+   * The same for requests of clients and answers to them, with which no message overtakes another that was sent later.
+   */
   forward(to: NodeId, items: readonly ForwardItem[]): void;
   /** Who is where, as the catalog says it, this node among them. */
   setPeers(peers: readonly Peer[]): void;
   /**
-   * Takes a letter of a snapshot's transfer; letters to one node arrive in their order. False: not now, try again later.
-   * What was taken may still be lost.
+   * Takes a letter of a snapshot's transfer; letters to one node arrive in their order. False: not now, try again
+   * later. What was taken may still be lost.
    */
   sendLetter(to: NodeId, letter: SnapshotLetter): boolean;
 }

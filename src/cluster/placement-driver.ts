@@ -1,6 +1,6 @@
 /**
- * Keeps the cluster at what it is to be, as long as this node leads the catalog: looks at it again and again, and proposes
- * what the planners say. Nobody waits for an entry; what was lost or overtaken is planned once more.
+ * Keeps the cluster at what it is to be, as long as this node leads the catalog: looks at it again and again, and
+ * proposes what the planners say. Nobody waits for an entry; what was lost or overtaken is planned once more.
  *
  * A node that leaves, that no database names any more and that does not vote for the catalog is removed (D17).
  */

@@ -1,6 +1,7 @@
 /**
- * Which databases are to be held by other nodes than they are: a pure function of what the catalog says and who answers.
- * Whoever leads the catalog asks it again and again, so that what was lost or overtaken is only planned once more.
+ * Which databases are to be held by other nodes than they are: a pure function of what the catalog says and who
+ * answers. Whoever leads the catalog asks it again and again, so that what was lost or overtaken is only planned once
+ * more.
  *
  * What is planned, the first kind that there is for a database, and the first kinds before the others:
  *
@@ -8,10 +9,10 @@
  *   zones    two copies in one zone, and a free node in one that holds none: one of the two goes there
  *   load     a node holds two copies more than one that is free: one of them goes there
  *
- *   C19  A database is placed anew only while most of those who held it answer, and so that most of those who are to hold
- *        it do; copies are added only on active nodes that answer, and no copy on a node that stays and is not lost is
- *        given up unless another one takes its place. At most so many databases move at a time, and none is placed anew
- *        before the last placement is settled, unless that waits for a node that leaves or is lost.
+ *   C19  A database is placed anew only while most of those who held it answer, and so that most of those who are to
+ *        hold it do; copies are added only on active nodes that answer, and no copy on a node that stays and is not
+ *        lost is given up unless another one takes its place. At most so many databases move at a time, and none is
+ *        placed anew before the last placement is settled, unless that waits for a node that leaves or is lost.
  */
 import { copyOf, type GroupId, type NodeId, nodeOf } from '#base';
 import type { Binding } from './outcome.ts';
@@ -66,7 +67,8 @@ class Plan {
     this.held = bindings.flatMap((binding) => {
       const replicas = binding.replicas.map((replica) => ({ replica, view: byNode.get(nodeOf(replica)) }));
       const known = replicas.flatMap(({ view }) => (view === undefined ? [] : [view]));
-      // Those who are only being added may not belong to the group yet. Whoever is not registered is not known to answer.
+      // Those who are only being added may not belong to the group yet. Whoever is not registered is not known to
+      // answer.
       const { isSettled, placement } = binding;
       const voting = replicas.filter(({ replica }) => isSettled || copyOf(replica) < placement);
       const isUp = 2 * voting.filter(({ view }) => view && answers(view)).length > voting.length;

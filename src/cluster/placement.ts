@@ -52,8 +52,8 @@ export interface ClusterPorts {
   /** Undefined: copies and votes stay where they are unless somebody says otherwise. */
   readonly upkeep?: Upkeep;
   /**
-   * What a group should be: whoever leads it takes it there. Undefined when it is to be what the catalog says. Asked at any
-   * time; who changes the answer tells the core so (`reviewMembership`).
+   * What a group should be: whoever leads it takes it there. Undefined when it is to be what the catalog says. Asked at
+   * any time; who changes the answer tells the core so (`reviewMembership`).
    */
   readonly wanted: (group: GroupId) => Target | undefined;
 }

@@ -2,8 +2,8 @@
  * The intake: decides which proposals may become entries, stamps them, and proposes those of one group together.
  *
  * Refused before anything is appended: requests while draining, for groups that are gone, user writes on a nearly full
- * disk, and what would pile up beyond a bound. What another node is to take in, because it leads, is forwarded to it. What
- * is taken in is answered, unless the process ends first (C2).
+ * disk, and what would pile up beyond a bound. What another node is to take in, because it leads, is forwarded to it.
+ * What is taken in is answered, unless the process ends first (C2).
  */
 import {
   CATALOG_GROUP,

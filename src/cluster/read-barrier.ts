@@ -2,8 +2,8 @@
  * The read barrier: answers `latest` with the revision that a linearizable read must show.
  *
  * A read asks the group's leader how far it must see (its read index), on whichever node that is, waits until that is
- * applied and written here, and is answered with the revision of that moment, if the term is still the same; otherwise it
- * asks again (C5).
+ * applied and written here, and is answered with the revision of that moment, if the term is still the same; otherwise
+ * it asks again (C5).
  */
 import type { DatabaseError } from '#base';
 import type { Effect, Input, Refusal } from '#raft';

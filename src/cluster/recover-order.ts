@@ -1,14 +1,14 @@
 /**
- * What is in the way of recovering a database from one of its copies (ADR 0045), and what to do instead: pure functions of
- * what the catalog and those copies say that answer.
+ * What is in the way of recovering a database from one of its copies (ADR 0045), and what to do instead: pure functions
+ * of what the catalog and those copies say that answer.
  *
  * ```
  *   recover NAME from NODE, at no revision   -> refused, with what the node holds and what to ask for
  *   recover NAME from NODE, at its revision  -> NAME means another instance, which goes on with what the node holds
  * ```
  *
- *   C25  A database is recovered only if no copy that answers knows a leader, and those that answer could elect none; from
- *        the one among them whose log goes the furthest; and at the revision that it holds, which was named.
+ *   C25  A database is recovered only if no copy that answers knows a leader, and those that answer could elect none;
+ *        from the one among them whose log goes the furthest; and at the revision that it holds, which was named.
  */
 import { type DatabaseId, type GroupId, type NodeId, nodeOf, type ReplicaId, type Revision, toHex } from '#base';
 import { type EntryId, lastId, tally, type VoterSet } from '#raft';

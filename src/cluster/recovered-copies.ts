@@ -1,17 +1,17 @@
 /**
- * The copies of recovered databases (ADR 0045): this node makes the rows of the new instance of those that it has of the
- * old one, which no catalog names any more.
+ * The copies of recovered databases (ADR 0045): this node makes the rows of the new instance of those that it has of
+ * the old one, which no catalog names any more.
  *
  * ```
  *   a copy ── its name means an instance that goes on from it ──> kept: closed, its rows and its log stay
  *     ── its rows copied, durably ──> one synced batch: applied row of the new instance, trash mark of the old copy
  *     ── the new log: begins behind the rows, with what stood behind them; then the end of the old log ──> a group
  * ```
- * The binding says what is to be made of what, and the applied row that it was made; so a crash anywhere needs nothing but to
- * go on: the copying begins again, or the log is begun that is missing.
+ * The binding says what is to be made of what, and the applied row that it was made; so a crash anywhere needs nothing
+ * but to go on: the copying begins again, or the log is begun that is missing.
  *
- *   C24 A recovered copy is there as a whole or not at all: with all rows of its origin, and every entry that stood in the
- *       origin's log behind them. Until it is, durably, nothing of the origin is cleared.
+ *   C24 A recovered copy is there as a whole or not at all: with all rows of its origin, and every entry that stood in
+ *       the origin's log behind them. Until it is, durably, nothing of the origin is cleared.
  */
 import { type GroupId, LEVEL_FIRST, toTerm } from '#base';
 import type { KvStore } from '#kv';
@@ -114,8 +114,8 @@ export class RecoveredCopies {
   }
 
   /**
-   * Begins the log of a copy that is in the store and not in the log, for its process ended in between; whether there was
-   * anything to begin. `origin` is what the log holds of its origin.
+   * Begins the log of a copy that is in the store and not in the log, for its process ended in between; whether there
+   * was anything to begin. `origin` is what the log holds of its origin.
    */
   beginLog(binding: Binding, origin: KeptLog | undefined): boolean {
     const { kv, machines, feed, lifecycle } = this.#ports;
@@ -164,7 +164,10 @@ export class RecoveredCopies {
   }
 }
 
-/** The log of a copy that stands there, with what stood behind that in the log of its origin; undefined if it needs none yet. */
+/**
+ * The log of a copy that stands there, with what stood behind that in the log of its origin; undefined if it needs none
+ * yet.
+ */
 export function logBehind(group: GroupId, mark: AppliedMark, origin: KeptLog | undefined): RecoveredGroup | undefined {
   const entries = entriesBehind(mark, origin).map((entry) => ({ ...entry, level: LEVEL_FIRST }));
   if (mark.index === 0 && entries.length === 0) return undefined;
@@ -173,7 +176,10 @@ export function logBehind(group: GroupId, mark: AppliedMark, origin: KeptLog | u
   return { group, hardState, checkpoint: { index, term, revision }, entries };
 }
 
-/** The entries of a log behind a state, if the state is one that this log leads to. Who belongs to the group is left out. */
+/**
+ * The entries of a log behind a state, if the state is one that this log leads to. Who belongs to the group is left
+ * out.
+ */
 export function entriesBehind({ index, term }: EntryId, log: KeptLog | undefined): readonly Entry[] {
   if (log === undefined) return [];
   const { base, entries } = log;

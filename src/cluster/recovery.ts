@@ -27,8 +27,8 @@ export interface RecoveryPlan {
   /** Groups that are in the log and not held here any more: deleted or moved, their end perhaps not recorded. */
   readonly orphans: readonly GroupId[];
   /**
-   * Groups that have applied all of their log, and more than their checkpoint says. Nobody may touch them for a year, so
-   * their checkpoint is made now: until then no segment since their last one can go (W12).
+   * Groups that have applied all of their log, and more than their checkpoint says. Nobody may touch them for a year,
+   * so their checkpoint is made now: until then no segment since their last one can go (W12).
    */
   readonly ahead: readonly { readonly group: GroupId; readonly mark: DurableMark }[];
   /** Groups whose state came from another replica, and whose log is to begin behind it. */
@@ -109,8 +109,8 @@ async function recoverDatabase(ports: RecoveryPorts, recovered: RecoveredGroup):
 }
 
 /**
- * Whether the state was taken over from another replica, and the process died before the log began behind it: what the log
- * holds is not what leads there. Where it holds that very entry, it is right, and so is what stands behind it.
+ * Whether the state was taken over from another replica, and the process died before the log began behind it: what the
+ * log holds is not what leads there. Where it holds that very entry, it is right, and so is what stands behind it.
  */
 function isUnlogged({ index, term, logStart }: AppliedMark, { checkpoint, entries }: RecoveredGroup): boolean {
   if (index !== logStart || index <= checkpoint.index) return false;

@@ -6,13 +6,14 @@
  *     ── one synced batch: identity, catalog, trash marks ──>              it is a node of the new cluster
  *     ── the next log takes its place ──>                                  or the next start does that
  * ```
- * The store gets another cluster_id and store_id, so whoever still belongs to the old cluster is refused, and nobody can be
- * taken for what this node was. Its catalog has this node as its only voter and names each database that it holds as another
- * instance, which is to be made of the rows that are there: the next start makes the copies, as after any crash (C24). So the
- * next log holds what that takes: where the catalog stands, and the logs of the origins as they were.
+ * The store gets another cluster_id and store_id, so whoever still belongs to the old cluster is refused, and nobody
+ * can be taken for what this node was. Its catalog has this node as its only voter and names each database that it
+ * holds as another instance, which is to be made of the rows that are there: the next start makes the copies, as after
+ * any crash (C24). So the next log holds what that takes: where the catalog stands, and the logs of the origins as they
+ * were.
  *
- *   C28  A crash at any time leaves either the node that there was, or one whose next start is of the new cluster and has
- *        everything that was held: every row of its databases, and every entry behind them.
+ *   C28  A crash at any time leaves either the node that there was, or one whose next start is of the new cluster and
+ *        has everything that was held: every row of its databases, and every entry behind them.
  */
 import { CATALOG_GROUP, type GroupId, type Random, replicaOf, toDatabaseId, uuidv7 } from '#base';
 import type { Binding, Refounding } from '#database';

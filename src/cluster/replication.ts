@@ -2,9 +2,9 @@
  * What groups with members on other nodes need beside what every group needs: their messages in and out, the ends of
  * their logs for members that lack something, and a first leader.
  *
- *   C10  What a turn has to say to a node leaves in one hand-over, behind what the turn persists. A message reaches only
- *        the replica that it names, on the node that holds it, from the node that its sender's id tells. After this
- *        thread stood still, what has arrived is heard before time counts.
+ *   C10  What a turn has to say to a node leaves in one hand-over, behind what the turn persists. A message reaches
+ *        only the replica that it names, on the node that holds it, from the node that its sender's id tells. After
+ *        this thread stood still, what has arrived is heard before time counts.
  */
 import { CATALOG_GROUP, type NodeId, nodeOf, type ReplicaId } from '#base';
 import { type Entry, everybody, type Input, type LoadEntries, type Message, members } from '#raft';
@@ -121,8 +121,8 @@ export class Replication {
   }
 
   /**
-   * Opens a group that has members on other nodes, with a copy that has just begun. If the group is new, too, one of them
-   * is to lead it, another one for every group; if that one does not answer, the next.
+   * Opens a group that has members on other nodes, with a copy that has just begun. If the group is new, too, one of
+   * them is to lead it, another one for every group; if that one does not answer, the next.
    */
   begin({ group: id, replicas, placement }: Binding, nowMs: number): void {
     const group = replicas.length > 1 || placement > 0 ? this.#ports.touch(id) : undefined;
@@ -134,9 +134,9 @@ export class Replication {
   }
 
   /**
-   * Has those ask for the lead who need not wait for their election deadline. Whom nobody listened to asks again, each time
-   * after twice as long: not everybody hears at once that a leader has ended, and the one who hears of it last may be the
-   * one who cannot be elected.
+   * Has those ask for the lead who need not wait for their election deadline. Whom nobody listened to asks again, each
+   * time after twice as long: not everybody hears at once that a leader has ended, and the one who hears of it last may
+   * be the one who cannot be elected.
    */
   campaign(nowMs: number): void {
     for (const [group, { atMs, againMs }] of this.#campaigns) {

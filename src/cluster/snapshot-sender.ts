@@ -5,8 +5,8 @@
  *                  |                    |  a new round: from where the member stands by then
  *                  +---- no answer -----+
  *
- *   C16  At most a few transfers leave a node at a time, each a part at a turn, and none of a part that the member has not
- *        asked for: what is under way is bounded by the member, and nothing but the next parts is held here.
+ *   C16  At most a few transfers leave a node at a time, each a part at a turn, and none of a part that the member has
+ *        not asked for: what is under way is bounded by the member, and nothing but the next parts is held here.
  */
 import { type GroupId, type LogIndex, nodeOf, type Random, type ReplicaId, type Term } from '#base';
 import type { KvReader } from '#kv';

@@ -1,8 +1,8 @@
 /**
  * Snapshots of the groups of this node, both ways: what the runtime needs of them in one place.
  *
- * A member that lacks more than its leader's log still has gets the state instead: of a database the pages above where it
- * stands, of the catalog everything (state-transfer.ts).
+ * A member that lacks more than its leader's log still has gets the state instead: of a database the pages above where
+ * it stands, of the catalog everything (state-transfer.ts).
  */
 import type { ReplicaId, Term } from '#base';
 import type { Snapshot } from '#raft';

@@ -1,6 +1,6 @@
 /**
- * How copies are spread over the nodes of a cluster. Pure functions of what the catalog says and who answers, so that the
- * next leader goes on where the last one stopped.
+ * How copies are spread over the nodes of a cluster. Pure functions of what the catalog says and who answers, so that
+ * the next leader goes on where the last one stopped.
  */
 import { type NodeId, nodeOf, replicaOf } from '#base';
 import { standingOf } from '#raft';
@@ -10,11 +10,11 @@ import type { Binding, RegisteredNode } from './outcome.ts';
 import type { Liveness, NodeView, Placement, PlacementView } from './placement.ts';
 
 /**
- * Places new databases on so many nodes, or on fewer; on this one as long as nobody is registered. Where too few can take
- * one, those who will come back are given one beside them.
+ * Places new databases on so many nodes, or on fewer; on this one as long as nobody is registered. Where too few can
+ * take one, those who will come back are given one beside them.
  *
- *   C22  Most of the nodes that a new database is placed on can take it at that moment; the others are active, vote in the
- *        catalog, and are not lost.
+ *   C22  Most of the nodes that a new database is placed on can take it at that moment; the others are active, vote in
+ *        the catalog, and are not lost.
  */
 export function spreadOver(copies: number, self: NodeId): Placement {
   return {
@@ -44,9 +44,9 @@ export function answers({ liveness }: NodeView): boolean {
 }
 
 /**
- * How many voters there are to be, of so many who vote and stay, and so many who could be added. If they cannot be as many
- * as wanted they grow to an odd number, for one more would survive no more failures and stop more often. Whoever votes and
- * may stay is not sent away for that.
+ * How many voters there are to be, of so many who vote and stay, and so many who could be added. If they cannot be as
+ * many as wanted they grow to an odd number, for one more would survive no more failures and stop more often. Whoever
+ * votes and may stay is not sent away for that.
  */
 export function countFor(wanted: number, { kept, free }: { readonly kept: number; readonly free: number }): number {
   const most = kept + free;

@@ -1,7 +1,7 @@
 /**
  * The way of a core from what disks hold to where the last process stopped: the catalog first, for it says which
- * databases there are; then each database is mended (recovery.ts); then the groups that were behind, and those with other
- * members, are opened.
+ * databases there are; then each database is mended (recovery.ts); then the groups that were behind, and those with
+ * other members, are opened.
  */
 import { CATALOG_GROUP, type GroupId } from '#base';
 import type { RecoveredLog } from '#storage';

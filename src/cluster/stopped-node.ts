@@ -1,9 +1,10 @@
 /**
- * A node that is stopped, opened as a start would open it, up to where it would reach for others: every row is verified,
- * what a power failure has left is mended, and what the log of the catalog holds behind its state is applied in memory.
- * Nothing that it says changes by that: it is still the node that it was.
+ * A node that is stopped, opened as a start would open it, up to where it would reach for others: every row is
+ * verified, what a power failure has left is mended, and what the log of the catalog holds behind its state is applied
+ * in memory. Nothing that it says changes by that: it is still the node that it was.
  *
- * What stands behind the state of the catalog is not known to be committed, but it may have been acknowledged (ADR 0045).
+ * What stands behind the state of the catalog is not known to be committed, but it may have been acknowledged (ADR
+ * 0045).
  */
 import { CATALOG_GROUP, DatabaseError, type DatabaseId, type GroupId } from '#base';
 import { type Applied, type Binding, CatalogMachine, DatabaseReader, type DatabaseSource } from '#database';
@@ -60,7 +61,9 @@ export interface StoppedNode extends AsyncDisposable {
   readonly trash: ReadonlySet<GroupId>;
 }
 
-/** @throws DatabaseError or StorageFailure when it is no node, runs, was never taken into its cluster, or is damaged. */
+/**
+ * @throws DatabaseError or StorageFailure when it is no node, runs, was never taken into its cluster, or is damaged.
+ */
 export async function openStoppedNode(directory: string): Promise<StoppedNode> {
   const store = await openStoppedStore(directory);
   try {

@@ -1,6 +1,6 @@
 /**
- * What there is to know before somebody goes on with what one node holds of a cluster whose catalog has lost its quorum for
- * good: pure functions of what that node has (stopped-node.ts).
+ * What there is to know before somebody goes on with what one node holds of a cluster whose catalog has lost its quorum
+ * for good: pure functions of what that node has (stopped-node.ts).
  */
 import { type DatabaseId, type NodeId, nodeOf, type Revision, replicaOf, toHex } from '#base';
 import { type EntryId, isVoter, type Membership, members } from '#raft';

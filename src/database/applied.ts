@@ -17,7 +17,10 @@ const UUID_BYTES = 16;
 
 export interface Applied extends AppliedState {
   readonly databaseId: DatabaseId;
-  /** The instance that the history began with, and the chain of hashes with its id: its own, unless it was recovered (D19). */
+  /**
+   * The instance that the history began with, and the chain of hashes with its id: its own, unless it was recovered
+   * (D19).
+   */
   readonly rootId: DatabaseId;
   readonly createdAtMs: number;
   /** Recorded time of the latest transaction; at revision 0 the time of creation. */

@@ -16,7 +16,10 @@ export type CatalogDifference =
   | { readonly kind: 'registered'; readonly node: RegisteredNode; readonly isNew: boolean }
   | { readonly kind: 'raised'; readonly level: number };
 
-/** The level, then nodes, since databases are on them; then what is gone, since its name may be another database's by now. */
+/**
+ * The level, then nodes, since databases are on them; then what is gone, since its name may be another database's by
+ * now.
+ */
 export function diffCatalogs(before: CatalogLists, after: CatalogLists): readonly CatalogDifference[] {
   const changes: CatalogDifference[] = [];
   if (after.level > before.level) changes.push({ kind: 'raised', level: after.level });

@@ -1,13 +1,13 @@
 /**
- * The level of the cluster, in a row of its own, which every release can read: whoever cannot go on from it must be able
- * to say so before it reads anything else. Its form is never changed.
+ * The level of the cluster, in a row of its own, which every release can read: whoever cannot go on from it must be
+ * able to say so before it reads anything else. Its form is never changed.
  *
  * ```
  * level row       u8 format = 1 | varint level | u32 CRC        none: level 1
  * ```
  *
- *   D20  The level of a cluster only rises, to one that every node knows that is not removed; who does not know it is not
- *        registered.
+ *   D20  The level of a cluster only rises, to one that every node knows that is not removed; who does not know it is
+ *        not registered.
  */
 import { type ByteWriter, LEVEL_FIRST } from '#base';
 import type { KvReader } from '#kv';

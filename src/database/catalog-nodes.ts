@@ -52,8 +52,8 @@ const STATES: ReadonlyMap<number, NodeState> = new Map([
 ]);
 
 /**
- * `active`: it holds the catalog, and may hold databases. `leaving`: it gets no more of them, and those that it holds move
- * elsewhere. `removed`: it holds nothing, and nobody listens to it.
+ * `active`: it holds the catalog, and may hold databases. `leaving`: it gets no more of them, and those that it holds
+ * move elsewhere. `removed`: it holds nothing, and nobody listens to it.
  */
 export type NodeState = keyof typeof STATE;
 
@@ -148,7 +148,9 @@ export class CatalogNodes {
     return this.list().every(({ state, levels }) => state === 'removed' || hasLevel(levels, level));
   }
 
-  /** Begins another cluster with one of the nodes, which has another store from now on; the others are no nodes of it. */
+  /**
+   * Begins another cluster with one of the nodes, which has another store from now on; the others are no nodes of it.
+   */
   refound(number: NodeId, storeId: string): void {
     for (const each of this.list()) {
       this.#byStore.delete(each.storeId);
@@ -158,7 +160,9 @@ export class CatalogNodes {
     }
   }
 
-  /** Takes the node to another state, if it may come to it. Whether it still holds something is the caller's to know. */
+  /**
+   * Takes the node to another state, if it may come to it. Whether it still holds something is the caller's to know.
+   */
   mark(number: NodeId, state: NodeState): MarkOutcome {
     const known = this.list().find(({ node }) => node === number);
     if (known === undefined || !this.#mayBecome(known, state)) return { kind: 'unmoved' };

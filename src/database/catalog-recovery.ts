@@ -25,11 +25,16 @@ const UUID_BYTES = 16;
 export interface Recovery {
   /** The instance that had the name before. */
   readonly databaseId: DatabaseId;
-  /** Whose rows on the founder's node it is made of: the group of that instance, or what that one was to be made of itself. */
+  /**
+   * Whose rows on the founder's node it is made of: the group of that instance, or what that one was to be made of
+   * itself.
+   */
   readonly group: GroupId;
   /** The instance that its history began with: the one before, unless that was recovered, too. */
   readonly rootId: DatabaseId;
-  /** What the copy held when it was decided. The instance begins with this, or with more that stood in the copy's log. */
+  /**
+   * What the copy held when it was decided. The instance begins with this, or with more that stood in the copy's log.
+   */
   readonly revision: Revision;
   readonly chainHash: Uint8Array;
 }

@@ -1,6 +1,6 @@
 /**
- * The rows of the catalog, group 0. They can all be read by synchronous gets: bindings stand in blocks of 64 groups, and
- * the applied row says how many groups there have ever been. Its nodes stand in one row (catalog-nodes.ts).
+ * The rows of the catalog, group 0. They can all be read by synchronous gets: bindings stand in blocks of 64 groups,
+ * and the applied row says how many groups there have ever been. Its nodes stand in one row (catalog-nodes.ts).
  *
  * ```
  * applied row     u8 format = 3 | applied state (applied-state.ts) | varint next group | u32 CRC

@@ -8,9 +8,9 @@
  * if any: flush, await the write, flushed(), answers = await machine.answer(needs)      bounded (D13)
  * outcome = machine.apply({index, term, payload, answers})
  * ```
- * and whenever its owner likes: `flushInto(batch)`, write the batch, `flushed()`. An outcome follows from the entries up
- * to its own and nothing else (D8), so its owner may tell it as soon as those cannot be lost; a replay's revision may be
- * one whose rows are not in the store yet.
+ * and whenever its owner likes: `flushInto(batch)`, write the batch, `flushed()`. An outcome follows from the entries
+ * up to its own and nothing else (D8), so its owner may tell it as soon as those cannot be lost; a replay's revision
+ * may be one whose rows are not in the store yet.
  *
  * Synchronous but for `answer` and `warm`; no clock, no randomness, no I/O but reads of the store (D8).
  */
@@ -157,8 +157,8 @@ export class DatabaseMachine {
   }
 
   /**
-   * Two numbers for each need, which its L lies between; mostly they are equal. Everything applied must be in the store,
-   * and nothing may be applied meanwhile.
+   * Two numbers for each need, which its L lies between; mostly they are equal. Everything applied must be in the
+   * store, and nothing may be applied meanwhile.
    */
   async answer(needs: readonly RangeNeed[]): Promise<readonly number[]> {
     const alternatives = needs.map(({ conjunction }) => conjunction);

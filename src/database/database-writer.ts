@@ -193,8 +193,8 @@ export class DatabaseWriter {
   }
 
   /**
-   * Appends those transactions of a page of another replica that are not here yet, by the code that writes any other. The
-   * state is then where the page ends: what lies between two of its transactions in the log is not known.
+   * Appends those transactions of a page of another replica that are not here yet, by the code that writes any other.
+   * The state is then where the page ends: what lies between two of its transactions in the log is not known.
    */
   takePage({ page, transactions }: CheckedPage): void {
     const missing = transactions.filter(({ revision }) => revision > this.#revision);

@@ -2,8 +2,9 @@
  * The history of a database for a replica that has less of it: pages above where that one stands, in parts.
  *
  * It goes up to the applied row as it is when the export begins. That is a consistent mark without a snapshot of the
- * store: a page is written once and never changed or merged, batches end where pages end, and what is written later lies
- * above the mark (D3, D7). Pages say where in the log they end, so that every part ends at a place of its own (D16).
+ * store: a page is written once and never changed or merged, batches end where pages end, and what is written later
+ * lies above the mark (D3, D7). Pages say where in the log they end, so that every part ends at a place of its own
+ * (D16).
  */
 import { assert, ByteWriter, toHex } from '#base';
 import type { Applied } from './applied.ts';
@@ -35,8 +36,8 @@ export class HistoryExport {
   #values: readonly Uint8Array[] = [];
 
   /**
-   * Begins at the page that holds the next revision of whoever stands there. The failure, as text: that history is not a
-   * beginning of this one.
+   * Begins at the page that holds the next revision of whoever stands there. The failure, as text: that history is not
+   * a beginning of this one.
    */
   static open(source: DatabaseSource, standing: Uint8Array): HistoryExport | string {
     const reader = new DatabaseReader(source);

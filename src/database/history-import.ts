@@ -5,8 +5,8 @@
  * standing := varint revision, 32 bytes H(revision)
  * part     := (varint length, page)*
  * ```
- * Nothing is changed here, and what is wrong is said as text: the other replica may be the one that is damaged. A checked
- * part is taken over by `DatabaseMachine.install`.
+ * Nothing is changed here, and what is wrong is said as text: the other replica may be the one that is damaged. A
+ * checked part is taken over by `DatabaseMachine.install`.
  */
 import { ByteReader, ByteWriter, compareBytes } from '#base';
 import { HASH_BYTES } from './applied-state.ts';

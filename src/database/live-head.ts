@@ -1,8 +1,8 @@
 /**
  * A head in the writer's memory: changed by every event of its list, written once a flush.
  *
- * The newest entry stays unpacked in `last`, so that a list of one event, the common subject, packs nothing before it is
- * written. When CHUNK_ENTRIES entries are inline and another comes, they leave as one chunk: the borders of chunks
+ * The newest entry stays unpacked in `last`, so that a list of one event, the common subject, packs nothing before it
+ * is written. When CHUNK_ENTRIES entries are inline and another comes, they leave as one chunk: the borders of chunks
  * depend on the list alone, never on when it was flushed (D8).
  */
 import { assert, ByteWriter, NO_BYTES } from '#base';

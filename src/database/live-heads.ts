@@ -3,8 +3,8 @@
  * when they changed.
  *
  * Hot heads are cached in two generations. A lookup promotes a head to the young one; when the young one is full, and
- * only right after a flush has reached the store, it becomes the old one and the old one is dropped. A head with changes
- * that the store does not have yet was touched after that flush began, so it is never in what is dropped.
+ * only right after a flush has reached the store, it becomes the old one and the old one is dropped. A head with
+ * changes that the store does not have yet was touched after that flush began, so it is never in what is dropped.
  *
  * A new subject is mostly a subject of one event. Its head is no hot one before it is asked for again; until then it is
  * among the fresh ones (fresh-heads.ts), and forgotten when its row is in the store.

@@ -2,8 +2,8 @@
  * A walk over one posting list, forward or in reverse, as it is at a revision: what queries intersect and unite.
  *
  * Reader rule (D7): the head is read first, then only chunks below the head's oldest inline entry. Whatever the writer
- * does in between, each entry is seen exactly once: an entry moves from a head to a chunk in one batch, and a chunk made
- * after our head was read lies above that border. Entries above the revision are left out.
+ * does in between, each entry is seen exactly once: an entry moves from a head to a chunk in one batch, and a chunk
+ * made after our head was read lies above that border. Entries above the revision are left out.
  *
  * The walk stands on one entry, or on none (`place` says which). `advance()` goes on inside what is loaded and costs
  * next to nothing; `load()` goes on to the next block; `seek()` jumps. Whoever opens a cursor closes it.

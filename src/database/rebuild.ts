@@ -42,8 +42,8 @@ export async function rebuildDerived(store: KvStore, source: DatabaseSource, dur
   const derived = keys.tables(TABLE.TRANSACTION, 0x100);
   await store.clear(derived.gte, derived.lt);
   const { group: known, ...identity } = applied;
-  // Who belongs to the group was decided for good, even where the state goes back behind that. What came as a snapshot from
-  // beyond the durable point has no place in this log, which holds nothing of it, or something else.
+  // Who belongs to the group was decided for good, even where the state goes back behind that. What came as a snapshot
+  // from beyond the durable point has no place in this log, which holds nothing of it, or something else.
   const isLogged = applied.logStart <= durable.index;
   const group = isLogged || known.index <= durable.index ? known : { ...known, index: durable.index };
   const start = { ...newDatabase(source.sha256, { ...identity, membership: group.membership }), group };

@@ -8,7 +8,9 @@ import { EventMatcher, type EventPattern, patternOf } from './event-pattern.ts';
 import { EventSkim } from './event-skim.ts';
 import type { DatabaseReader } from './reader.ts';
 
-/** How far to look: not at a transaction that goes beyond `bytes`, and at the first events of one beyond `comparisons`. */
+/**
+ * How far to look: not at a transaction that goes beyond `bytes`, and at the first events of one beyond `comparisons`.
+ */
 export interface LookBackLimits {
   /** Events times alternatives. */
   readonly comparisons: number;

@@ -5,11 +5,11 @@
  *   name -> instance A, group 4, on nodes 1 2 3        recover group 4 from node 3 as B
  *   name -> instance B, group 9, on node 3             B's rows are made of those that node 3 has of group 4
  * ```
- * What is left of group 4 elsewhere may elect a leader and commit what it wants: nobody asks it any more. The history is
- * that of A, and so is its chain of hashes: it begins with the id of the first instance of all, the root (D19).
+ * What is left of group 4 elsewhere may elect a leader and commit what it wants: nobody asks it any more. The history
+ * is that of A, and so is its chain of hashes: it begins with the id of the first instance of all, the root (D19).
  *
- *   D21  A catalog that begins another cluster names one node that is not removed, and of each database another instance, in a
- *        group that was never used, or none.
+ *   D21  A catalog that begins another cluster names one node that is not removed, and of each database another
+ *        instance, in a group that was never used, or none.
  */
 import { type DatabaseId, type GroupId, type NodeId, nodeOf, type Revision, replicaOf } from '#base';
 import type { RecoverEntry } from './catalog-recovery.ts';

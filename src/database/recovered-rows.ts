@@ -1,10 +1,10 @@
 /**
  * The rows of a recovered instance (D19): those of its origin, on the same node, in another group.
  *
- * No row but the applied row says which group or instance it is of, and nothing is written to the origin any more; so they
- * are copied as they are, in any order, as often as a crash makes it necessary. The applied row comes last, for with it the
- * instance is there. It says that the log begins behind what was copied: pages say where in the log they end, and the new
- * group goes on counting from there.
+ * No row but the applied row says which group or instance it is of, and nothing is written to the origin any more; so
+ * they are copied as they are, in any order, as often as a crash makes it necessary. The applied row comes last, for
+ * with it the instance is there. It says that the log begins behind what was copied: pages say where in the log they
+ * end, and the new group goes on counting from there.
  */
 import { ByteWriter, type DatabaseId, toHex, toLogIndex } from '#base';
 import type { KvBatch, KvStore } from '#kv';
@@ -25,8 +25,9 @@ export interface RecoveredInstance {
 }
 
 /**
- * Copies every row of the origin but its applied row to the group of `target`, which has no applied row yet; what an earlier
- * attempt has left there is cleared. Nothing else may write either group meanwhile. False when `goesOn` said no in between.
+ * Copies every row of the origin but its applied row to the group of `target`, which has no applied row yet; what an
+ * earlier attempt has left there is cleared. Nothing else may write either group meanwhile. False when `goesOn` said no
+ * in between.
  */
 export async function copyRows(
   store: KvStore,

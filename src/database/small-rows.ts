@@ -142,7 +142,9 @@ export function readTipRow(key: Uint8Array, value: Uint8Array): TipRow {
 
 const DIRECTORY_BYTES = DIRECTORY_BLOCK / 8;
 
-/** Which revisions of a block begin a page: a bit map of 32 bytes, revision n of the block in bit n % 8 of byte n / 8. */
+/**
+ * Which revisions of a block begin a page: a bit map of 32 bytes, revision n of the block in bit n % 8 of byte n / 8.
+ */
 export function writeDirectoryRow(into: ByteWriter, bits: Uint8Array): void {
   into.u8(FORMAT);
   into.bytes(bits);

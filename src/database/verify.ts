@@ -20,7 +20,9 @@ export type HistoryCheck =
 
 const WHOLE: HistoryCheck = { kind: 'whole' };
 
-/** Checks the revisions above `durableRevision` up to the applied one. The pages up to `durableRevision` are durable. */
+/**
+ * Checks the revisions above `durableRevision` up to the applied one. The pages up to `durableRevision` are durable.
+ */
 export async function verifyHistory(reader: DatabaseReader, durableRevision: number): Promise<HistoryCheck> {
   const applied = reader.applied();
   if (applied === undefined) return broken(durableRevision + 1, 'there is no applied row');

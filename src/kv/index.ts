@@ -6,7 +6,8 @@
  *
  * Not here: what the rows mean (#database), checksums (whoever writes a value adds its own), and files.
  *
- * Invariants, each checked by test/support/kv-conformance.ts for every implementation, K7 and K8 by the tests of the keys:
+ * Invariants, each checked by test/support/kv-conformance.ts for every implementation, K7 and K8 by the tests of the
+ * keys:
  *   K1  Rows are ordered by the unsigned bytes of their keys.
  *   K2  A batch is written whole or not at all; of two operations on one key the later counts.
  *   K3  A range shows the rows of the moment in which it was opened; later writes do not reach it.

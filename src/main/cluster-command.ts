@@ -1,7 +1,8 @@
 /**
  * `cairn cluster …`: what an operator asks of a running cluster, at the port by which its nodes reach each other.
  *
- * Exit code 0: it is so. 1: it is refused, or nobody answers; the reason is on stderr. 2: the command line is malformed.
+ * Exit code 0: it is so. 1: it is refused, or nobody answers; the reason is on stderr. 2: the command line is
+ * malformed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Address, failure, formatAddress, isNodeId, type NodeId, ok, parseAddress, type Result } from '#base';
@@ -97,8 +98,8 @@ async function carryOut({ at, order, isJson, waits }: Asked, ports: ClusterPorts
 }
 
 /**
- * The node goes on leaving when nobody waits any more. The one that is asked may be the one that leaves, so whoever else
- * is there is asked when it does not answer.
+ * The node goes on leaving when nobody waits any more. The one that is asked may be the one that leaves, so whoever
+ * else is there is asked when it does not answer.
  */
 async function awaitRemoval(at: Address, node: NodeId, ports: ClusterPorts): Promise<number> {
   const { ask, out, err, pause = sleep } = ports;

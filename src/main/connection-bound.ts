@@ -7,7 +7,8 @@
  *    128                32, or an     512, or a       HTTP alone |<──── whoever comes ────>| gRPC alone
  *                       eighth        quarter         a quarter              half            a quarter
  * ```
- * The shares are of what is left of the limit behind log and store. Half of those of peers are for whoever dials this node.
+ * The shares are of what is left of the limit behind log and store. Half of those of peers are for whoever dials this
+ * node.
  *
  * LevelDB never gets over a file that it could not open: every later write fails, and the process has to end.
  */

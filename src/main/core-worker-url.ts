@@ -1,4 +1,7 @@
-/** Where the thread of the core begins: beside this file, and under the same extension: `.ts` from source, `.js` when built. */
+/**
+ * Where the thread of the core begins: beside this file, and under the same extension: `.ts` from source, `.js` when
+ * built.
+ */
 const FILE = import.meta.url.endsWith('.ts') ? './core-worker.ts' : './core-worker.js';
 
 export const CORE_WORKER: URL = new URL(FILE, import.meta.url);

@@ -1,9 +1,10 @@
 /**
  * Waits for a port that nobody listens on and that cannot be had all the same.
  *
- * Connections that go out take any port of the range that the system keeps for them, which the usual ports of gRPC are in
- * (`net.ipv4.ip_local_port_range`, 32768 to 60999), and hold it for another minute after their end (TIME_WAIT of TCP). A
- * node that asked others before it listens, or runs where another one has just ended, may find its own port taken so.
+ * Connections that go out take any port of the range that the system keeps for them, which the usual ports of gRPC are
+ * in (`net.ipv4.ip_local_port_range`, 32768 to 60999), and hold it for another minute after their end (TIME_WAIT of
+ * TCP). A node that asked others before it listens, or runs where another one has just ended, may find its own port
+ * taken so.
  */
 import { connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,8 +17,8 @@ const LOOK_MS = 200;
 const ANSWERS_WITHIN_MS = 500;
 
 /**
- * Resolves when the port can be bound, or when waiting is of no use: somebody listens there, or the address is not one of
- * this machine. Whoever listens then hears why.
+ * Resolves when the port can be bound, or when waiting is of no use: somebody listens there, or the address is not one
+ * of this machine. Whoever listens then hears why.
  */
 export async function untilFree(address: Address, logger: Logger): Promise<void> {
   if (address.port === 0) return;

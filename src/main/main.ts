@@ -2,9 +2,9 @@
 /**
  * The command `cairn`: reads its settings, then runs one node until it is told to stop.
  *
- * For: the way in from a shell. permissions.ts, v8-options.ts, stop-signals.ts, thread-pool.ts and buffer-pool.ts see to what must be set
- * before anything is loaded; command.ts does what was asked, with the settings that config.ts reads; servers.ts puts the
- * parts of a node together, serve.ts takes it from its ready line to its end.
+ * For: the way in from a shell. permissions.ts, v8-options.ts, stop-signals.ts, thread-pool.ts and buffer-pool.ts see
+ * to what must be set before anything is loaded; command.ts does what was asked, with the settings that config.ts
+ * reads; servers.ts puts the parts of a node together, serve.ts takes it from its ready line to its end.
  *
  * Not here: any decision about data; this layer knows all others and adds nothing to what they do.
  *

@@ -1,6 +1,6 @@
 /**
- * Node's permission model, under which a node cannot run: it disables fsync, for whatever rights are given, and nothing may
- * be acknowledged before it is synced. Imports nothing, because it is asked before anything is loaded.
+ * Node's permission model, under which a node cannot run: it disables fsync, for whatever rights are given, and nothing
+ * may be acknowledged before it is synced. Imports nothing, because it is asked before anything is loaded.
  */
 
 const EXIT_CANNOT_START = 1;

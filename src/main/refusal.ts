@@ -2,7 +2,9 @@
 import { DatabaseError } from '#base';
 import { StorageFailure } from '#storage';
 
-/** Whether somebody can do something about it who runs the command: the place, the settings, or the operating system. */
+/**
+ * Whether somebody can do something about it who runs the command: the place, the settings, or the operating system.
+ */
 export function isRefusal(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   // By its name, for the class is lost where the core's thread says it; and whatever the operating system refuses.

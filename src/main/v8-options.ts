@@ -2,12 +2,14 @@
  * The options of V8 that a node runs with. V8 takes them on its command line only, before the first line of a program,
  * so a process that was started without them becomes one that was: same process id, same arguments, same output.
  *
- * None of them is a limit at which anything ends. They say how V8 collects what nobody holds any more; what is held grows
- * as it must. Why these, and what they cost: docs/adr/0017-memory-is-bounded.md, 0029-what-dies-young.md.
+ * None of them is a limit at which anything ends. They say how V8 collects what nobody holds any more; what is held
+ * grows as it must. Why these, and what they cost: docs/adr/0017-memory-is-bounded.md, 0029-what-dies-young.md.
  */
 import { availableParallelism } from 'node:os';
 
-/** Pools of malloc that the threads share; by itself glibc makes eight for each processor, and each keeps what it had. */
+/**
+ * Pools of malloc that the threads share; by itself glibc makes eight for each processor, and each keeps what it had.
+ */
 const ARENAS_MAX = '2';
 
 /** What Node takes by itself. */
@@ -27,8 +29,8 @@ const OPTIONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Starts the process anew with the options that it lacks; returns when there are none, or when this Node cannot. Then it
- * runs without them, and says so in its log.
+ * Starts the process anew with the options that it lacks; returns when there are none, or when this Node cannot. Then
+ * it runs without them, and says so in its log.
  */
 export function ensureV8Options(): void {
   const lacking = ownLackingV8Options();

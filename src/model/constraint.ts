@@ -47,8 +47,8 @@ export function decide(constraint: Constraint, latest: number): Violation | unde
 }
 
 /**
- * The same violation in the words of the constraint as it was asked. The log takes a revision from 2^53 on for 2^53 - 1, for no
- * database comes to either.
+ * The same violation in the words of the constraint as it was asked. The log takes a revision from 2^53 on for 2^53 -
+ * 1, for no database comes to either.
  */
 export function asAsked(violation: ConstraintViolation, constraint: Constraint | undefined): ConstraintViolation {
   if (constraint === undefined || !isBeyond(constraint)) return violation;

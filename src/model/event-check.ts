@@ -1,7 +1,7 @@
 /**
  * The one judge of events (M1): every rule about attributes, applied to canonical bytes by their layout. It reports all
- * faults, builds text only to report one, and does not look into `data`: what a payload means is between those who write
- * and read it (ADR: payload bytes).
+ * faults, builds text only to report one, and does not look into `data`: what a payload means is between those who
+ * write and read it (ADR: payload bytes).
  */
 import { decodeUtf8, formatInstant, isInstant, ProtoReader } from '#base';
 import { DATA_KIND, SPEC_VERSION } from './event.ts';

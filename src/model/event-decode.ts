@@ -1,7 +1,7 @@
 /**
  * Any valid protobuf of `cairn.v1.Event` as an `Event`: fields in any order, repeated (the last wins, messages merge),
- * unknown ones skipped, varints of any length. Faults are those of the wire alone: bytes that are no protobuf, text that
- * is no UTF-8, an extension without a value, and fields that only the server sets.
+ * unknown ones skipped, varints of any length. Faults are those of the wire alone: bytes that are no protobuf, text
+ * that is no UTF-8, an extension without a value, and fields that only the server sets.
  */
 import { assert, decodeUtf8, type Instant, NO_BYTES, ProtoReader } from '#base';
 import { DATA_KIND, type Event, type ExtensionValue } from './event.ts';

@@ -19,7 +19,9 @@ export interface EventPlace {
   readonly shape?: EventShape;
 }
 
-/** Where a message has the attributes that are no fields of its own, and the fields that are not named as the attribute. */
+/**
+ * Where a message has the attributes that are no fields of its own, and the fields that are not named as the attribute.
+ */
 interface FieldNames {
   readonly map: string;
   readonly fields: ReadonlyMap<string, string>;
@@ -65,7 +67,10 @@ export function addEventFault(place: EventPlace, attribute: string, description:
   return addFault(place, field, description, value);
 }
 
-/** Adds a fault of an attribute's value in a map of attributes, whose key may be named as some field is. Returns undefined. */
+/**
+ * Adds a fault of an attribute's value in a map of attributes, whose key may be named as some field is. Returns
+ * undefined.
+ */
 export function addEntryFault(place: EventPlace, name: string, description: string, value?: string): undefined {
   const { map } = namesOf(place);
   if (name === '') return addFault(place, map, description, value);

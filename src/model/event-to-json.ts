@@ -1,9 +1,9 @@
 /**
  * The CloudEvents JSON format, written: canonical bytes and what the server adds become one object of JSON text.
  *
- * The order is fixed: id, source, specversion, type, subject, time, datacontenttype, dataschema, the extensions by name,
- * revision, index, recordedtime, and the payload last. A JSON payload is spliced in with its own bytes (M5), so that
- * numbers beyond 2^53, the order of names and their spelling come back as they were written.
+ * The order is fixed: id, source, specversion, type, subject, time, datacontenttype, dataschema, the extensions by
+ * name, revision, index, recordedtime, and the payload last. A JSON payload is spliced in with its own bytes (M5), so
+ * that numbers beyond 2^53, the order of names and their spelling come back as they were written.
  *
  * The payload appears as
  * - `data`, raw, when its kind is JSON, or is not said and the content type is JSON or absent; and it is JSON;
@@ -53,7 +53,9 @@ function timeMember(bytes: Uint8Array, layout: EventLayout): string {
   return `,"time":"${formatInstant(layout)}"`;
 }
 
-/** The structure is known to be canonical: `42 length (0A name) (12 value)`, and the names are of letters and digits. */
+/**
+ * The structure is known to be canonical: `42 length (0A name) (12 value)`, and the names are of letters and digits.
+ */
 function extensionMembers(bytes: Uint8Array, layout: EventLayout): string {
   const reader = new ProtoReader(bytes, layout.extensionsStart, layout.extensionsEnd);
   let json = '';

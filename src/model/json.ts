@@ -1,9 +1,10 @@
 /**
  * A reader of JSON that loses nothing and is tricked by nothing (M8).
  *
- * Numbers stay text, objects are Maps, so that no name is special; a name that occurs twice is refused; depth and number
- * of values are limited; the text must be UTF-8 without a byte order mark. The values of members named in `raw` (event payloads) are
- * checked to be JSON and kept as their own bytes; what is inside them, repeated names too, is not ours to judge.
+ * Numbers stay text, objects are Maps, so that no name is special; a name that occurs twice is refused; depth and
+ * number of values are limited; the text must be UTF-8 without a byte order mark. The values of members named in `raw`
+ * (event payloads) are checked to be JSON and kept as their own bytes; what is inside them, repeated names too, is not
+ * ours to judge.
  */
 import { assert, decodeUtf8, indexOfIllFormed, quote } from '#base';
 import { JsonScanner } from './json-scan.ts';

@@ -38,8 +38,8 @@ export const COMMIT_MESSAGE_BYTES_MAX = 65_536;
 /** Nesting of objects and arrays in JSON that is read. */
 export const JSON_DEPTH_MAX = 256;
 /**
- * Values in one JSON text, payloads counting as one each: twice what the largest transaction has. A body of brackets alone
- * would otherwise take hundreds of megabytes and seconds.
+ * Values in one JSON text, payloads counting as one each: twice what the largest transaction has. A body of brackets
+ * alone would otherwise take hundreds of megabytes and seconds.
  */
 export const JSON_VALUES_MAX = 300_000;
 
@@ -47,5 +47,7 @@ export const JSON_VALUES_MAX = 300_000;
 export const FAULTS_MAX = 100;
 /** Characters of an offending value that a fault shows. */
 export const FAULT_VALUE_LENGTH_MAX = 64;
-/** Characters of the path to an offending field; names of a client's own, such as an extension's, may be of any length. */
+/**
+ * Characters of the path to an offending field; names of a client's own, such as an extension's, may be of any length.
+ */
 export const FAULT_FIELD_LENGTH_MAX = 256;

@@ -1,6 +1,6 @@
 /**
- * `cairn.v1.LoggedTransaction`, read in place: a transaction's record in the log of its database, as #database stores it
- * in pages and ScanLogBatches sends it.
+ * `cairn.v1.LoggedTransaction`, read in place: a transaction's record in the log of its database, as #database stores
+ * it in pages and ScanLogBatches sends it.
  *
  * ```
  * 08 revision | 12 20 chain_hash (32 bytes) | 1A stored_ids* | 20 total_event_count | 7A body

@@ -1,6 +1,6 @@
 /**
- * Whether bytes that somebody else has put together are a transaction's payload (payload.ts). Reading a payload of a log
- * takes that for granted, so whatever comes from outside is held against it here before it may become an entry.
+ * Whether bytes that somebody else has put together are a transaction's payload (payload.ts). Reading a payload of a
+ * log takes that for granted, so whatever comes from outside is held against it here before it may become an entry.
  */
 import { ProtoReader } from '#base';
 import type { Constraint } from './constraint.ts';

@@ -5,8 +5,8 @@
  * u8 format = 1 | u8 kind = 1 | varint length | constraints | TransactionBody
  * constraints: (varint length | cairn.v1.Constraint)*
  * ```
- * Raft takes it as opaque bytes. Other kinds belong to the catalog (16 and up); an unknown format or kind was written by
- * a release that knows more than this one, and the group must stop instead of guessing.
+ * Raft takes it as opaque bytes. Other kinds belong to the catalog (16 and up); an unknown format or kind was written
+ * by a release that knows more than this one, and the group must stop instead of guessing.
  */
 import { assert, ByteWriter, ProtoReader } from '#base';
 import type { Constraint } from './constraint.ts';

@@ -1,6 +1,6 @@
 /**
- * Selectors in JSON: every shape that the specification shows, for both HTTP route families and for State View metadata,
- * told apart by their members alone.
+ * Selectors in JSON: every shape that the specification shows, for both HTTP route families and for State View
+ * metadata, told apart by their members alone.
  *
  * ```
  * {}                                                      every event

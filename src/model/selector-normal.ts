@@ -2,8 +2,8 @@
  * The disjunctive form of a selector: alternatives, each of which asks at most one thing of each attribute. It is what
  * an index answers, and it matches the same events as the selector (M6).
  *
- * Alternatives that contradict themselves are gone, and so are those that another one covers. A source always comes with
- * the stream that it names, since sources are found through their stream.
+ * Alternatives that contradict themselves are gone, and so are those that another one covers. A source always comes
+ * with the stream that it names, since sources are found through their stream.
  */
 import { unreachable } from '#base';
 import { streamOfSource } from './names.ts';

@@ -1,9 +1,9 @@
 /**
  * Which events: the selector tree.
  *
- * A selector is built by the functions below, which keep it in canonical form: And and Or are flattened, sorted and free
- * of repetitions, have at least two parts, and `all` never stands inside them. Two spellings of one selector, flat or
- * nested, in whatever order, therefore give deeply equal trees and equal bytes. (M6)
+ * A selector is built by the functions below, which keep it in canonical form: And and Or are flattened, sorted and
+ * free of repetitions, have at least two parts, and `all` never stands inside them. Two spellings of one selector, flat
+ * or nested, in whatever order, therefore give deeply equal trees and equal bytes. (M6)
  */
 import { assert, compareBytes, encodeUtf8 } from '#base';
 
@@ -46,7 +46,9 @@ export type TermKind = (typeof TERM_KINDS)[number];
 export const ALL: AllSelector = Object.freeze({ kind: 'all' });
 export const NO_SUBJECT: NoSubjectSelector = Object.freeze({ kind: 'no-subject' });
 
-/** The empty beginning of a stream or type begins all of them; that of a subject begins all there are, and may be none. */
+/**
+ * The empty beginning of a stream or type begins all of them; that of a subject begins all there are, and may be none.
+ */
 export function term(kind: TermKind, value: string): Selector {
   const anyEvent = value === '' && (kind === 'by-stream-prefix' || kind === 'by-type-prefix');
   return anyEvent ? ALL : { kind, value };
@@ -58,7 +60,9 @@ export function and(selectors: readonly Selector[]): Selector {
   return compound('and', parts);
 }
 
-/** One of them must match. At least one is needed: an Or of nothing would be a selector of nothing, which has no form. */
+/**
+ * One of them must match. At least one is needed: an Or of nothing would be a selector of nothing, which has no form.
+ */
 export function or(selectors: readonly Selector[]): Selector {
   assert(selectors.length > 0, 'An Or has at least one selector');
   const parts = canonicalParts('or', selectors);

@@ -7,7 +7,10 @@
  */
 import type { CounterLabels, GaugeLabels, HistogramLabels, MetricName } from './metric-names.ts';
 
-/** For a closed label its values; for an open one the number of values that are named, beyond which counts go to `other`. */
+/**
+ * For a closed label its values; for an open one the number of values that are named, beyond which counts go to
+ * `other`.
+ */
 export type LabelBound = readonly string[] | number;
 
 type LabelBounds<L> = { readonly [K in keyof L]: LabelBound };

@@ -2,8 +2,8 @@
  * The port by which layers count, and its adapter on prom-client.
  *
  * A layer asks once for the child of a metric with its labels and keeps it: label handling costs there, and an
- * increment is then an addition (pending-values.ts). Values that are cheaper to read than to keep (sizes, depths) are set in a callback
- * just before a scrape.
+ * increment is then an addition (pending-values.ts). Values that are cheaper to read than to keep (sizes, depths) are
+ * set in a callback just before a scrape.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { LabelLimiter } from './label-limiter.ts';
@@ -43,14 +43,14 @@ export interface Metrics {
   /** The gauge of these labels, for as long as the node runs. Beyond the bound of a label it is not shown. */
   gauge<N extends GaugeName>(name: N, labels: GaugeLabels[N]): Level;
   /**
-   * Sets all series of a gauge whose label values come and go: what is not among them is gone. Those beyond the bound of
-   * a label are left out, and not asked for. Not for a metric of which `gauge` has given children.
+   * Sets all series of a gauge whose label values come and go: what is not among them is gone. Those beyond the bound
+   * of a label are left out, and not asked for. Not for a metric of which `gauge` has given children.
    */
   setSeries<N extends GaugeName>(name: N, series: Iterable<Series<N>>): void;
   histogram<N extends HistogramName>(name: N, labels: HistogramLabels[N]): Observe;
   /**
-   * Shows nothing more of a node that is gone, and gives its place under the bound to another. Whoever has kept a child of
-   * it must not use it any more.
+   * Shows nothing more of a node that is gone, and gives its place under the bound to another. Whoever has kept a child
+   * of it must not use it any more.
    */
   forgetPeer(peer: string): void;
   /** Called before every scrape; a failure fails the scrape, so that it is seen. */

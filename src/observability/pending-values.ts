@@ -1,10 +1,10 @@
 /**
  * What is counted and measured, as plain numbers until somebody reads it.
  *
- * prom-client validates, hashes and looks up labels with every increment. That is little when it is done again and again;
- * for a lone request, whose code is cold, it is as much as some of the work that is counted. So a value is kept here
- * at the price of an addition, and handed over before a scrape; observations, which cannot be added up, as soon as there
- * are many of them.
+ * prom-client validates, hashes and looks up labels with every increment. That is little when it is done again and
+ * again; for a lone request, whose code is cold, it is as much as some of the work that is counted. So a value is kept
+ * here at the price of an addition, and handed over before a scrape; observations, which cannot be added up, as soon as
+ * there are many of them.
  */
 
 /** Observations that wait at most. */

@@ -1,9 +1,9 @@
 /**
- * Stack traces that name the sources. The product is a bundle, and a place in it says nothing to a reader; the map beside
- * each file of it leads to the source.
+ * Stack traces that name the sources. The product is a bundle, and a place in it says nothing to a reader; the map
+ * beside each file of it leads to the source.
  *
- * A map is read when a trace that needs it is logged. Node could do it (`--enable-source-maps`), and would read every map
- * at every start.
+ * A map is read when a trace that needs it is logged. Node could do it (`--enable-source-maps`), and would read every
+ * map at every start.
  */
 import { readFileSync } from 'node:fs';
 import type { SourceMap, SourceMapPayload } from 'node:module';

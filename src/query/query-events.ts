@@ -25,8 +25,8 @@ export interface EventRead {
   /** About how many bytes of events come in one slice. Default 256 KiB. */
   readonly sliceBytes?: number | undefined;
   /**
-   * True: a slice is lent. Its events may be looked at until the next slice is asked for, and then their memory is given
-   * back. Default false: they stay as long as somebody holds them.
+   * True: a slice is lent. Its events may be looked at until the next slice is asked for, and then their memory is
+   * given back. Default false: they stay as long as somebody holds them.
    */
   readonly lent?: boolean | undefined;
 }

@@ -27,7 +27,9 @@ export class EventTail {
     this.#position = options.after ?? endOf(0);
   }
 
-  /** Whatever is selected up to and including this place was delivered: a tail that goes on behind it misses nothing. */
+  /**
+   * Whatever is selected up to and including this place was delivered: a tail that goes on behind it misses nothing.
+   */
   get position(): Position {
     return this.#position;
   }

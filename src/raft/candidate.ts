@@ -1,7 +1,8 @@
 /**
  * A candidate: it asks for votes in a term of its own.
  *
- *   campaign --> term + 1, vote for itself --> persist --> its own vote counts, the others are asked --> quorum --> leader
+ *   campaign --> term + 1, vote for itself --> persist --> its own vote counts, the others are asked --> quorum -->
+ *   leader
  *                                                                   |
  *                                   election deadline --> pre-candidate, once its own vote is on disk
  *

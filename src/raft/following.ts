@@ -1,8 +1,8 @@
 /**
  * What a follower makes of its leader's messages.
  *
- * It keeps one number about its log: up to where the appends of this term have shown it to be the leader's. What of that
- * its disk holds is what it acknowledges, once, when the disk says so (R9, R10); however many appends have come in
+ * It keeps one number about its log: up to where the appends of this term have shown it to be the leader's. What of
+ * that its disk holds is what it acknowledges, once, when the disk says so (R9, R10); however many appends have come in
  * between, one answer covers them.
  */
 import { assert, toLogIndex, unreachable } from '#base';
@@ -145,9 +145,9 @@ function takeEntries(state: RaftState, entries: readonly Entry[]): Step {
 }
 
 /**
- * Believes the leader's commit index as far as the log is known to be the leader's: by its appends, or because the log ends
- * with an entry of its term, which it alone has written, behind the same entries everywhere. Without the second, a follower
- * whose process is another one would learn nothing of what it acknowledged before, until the next append.
+ * Believes the leader's commit index as far as the log is known to be the leader's: by its appends, or because the log
+ * ends with an entry of its term, which it alone has written, behind the same entries everywhere. Without the second, a
+ * follower whose process is another one would learn nothing of what it acknowledged before, until the next append.
  */
 function takeCommit(state: RaftState, commit: number, nowMs: number): Step {
   const { verified } = followerIn(state);

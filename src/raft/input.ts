@@ -27,8 +27,8 @@ export interface ChangeMembership {
   readonly kind: 'change-membership';
   readonly target: Target;
   /**
-   * If the group is the target already, say so once more. When that is committed, most of the voters know from their logs
-   * alone that the first time was, and need nobody any more who belonged to the membership before it.
+   * If the group is the target already, say so once more. When that is committed, most of the voters know from their
+   * logs alone that the first time was, and need nobody any more who belonged to the membership before it.
    */
   readonly isRepeated?: boolean;
 }
@@ -79,7 +79,9 @@ export type Input =
   | { readonly kind: 'applied'; readonly index: LogIndex }
   /** `install-snapshot` is done: state machine and log begin behind it, on disk as well. */
   | { readonly kind: 'snapshot-installed'; readonly snapshot: Snapshot }
-  /** Ask how far a linearizable read must see. The id comes back in the answer; ids need not be distinct at a leader. */
+  /**
+   * Ask how far a linearizable read must see. The id comes back in the answer; ids need not be distinct at a leader.
+   */
   | { readonly kind: 'read'; readonly id: number }
   | LeaderInput;
 

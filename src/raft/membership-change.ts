@@ -50,8 +50,8 @@ function obstacle(state: RaftState, change: ChangeMembership, nowMs: number): Me
 export type Standing = 'silent' | 'behind' | 'ready';
 
 /**
- * Only a leader has an opinion. Of itself it thinks the best; of whoever is no member, or has not answered it yet, the worst:
- * a change must not count on somebody who may have been gone before this leadership began.
+ * Only a leader has an opinion. Of itself it thinks the best; of whoever is no member, or has not answered it yet, the
+ * worst: a change must not count on somebody who may have been gone before this leadership began.
  */
 export function standingOf(state: RaftState, member: ReplicaId, nowMs: number): Standing {
   if (member === state.config.self) return 'ready';

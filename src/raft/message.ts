@@ -42,7 +42,9 @@ export interface VoteReply {
   readonly commit: EntryId;
 }
 
-/** Entries of the leader's log, in order, behind `previous`. Without entries it only asks whether `previous` is there. */
+/**
+ * Entries of the leader's log, in order, behind `previous`. Without entries it only asks whether `previous` is there.
+ */
 export interface Append {
   readonly kind: 'append';
   readonly term: Term;

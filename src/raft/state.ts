@@ -67,9 +67,9 @@ export interface Recovered {
 /**
  * A replica after a start: a follower without a leader, with an election deadline if it may vote.
  *
- * `membership` is the one that held at `base`, or a later one that was applied before. Of the memberships in the log all
- * but the last are committed, since no leader appends one before it has committed the one before (R11): so much of the
- * commit index is known at once.
+ * `membership` is the one that held at `base`, or a later one that was applied before. Of the memberships in the log
+ * all but the last are committed, since no leader appends one before it has committed the one before (R11): so much of
+ * the commit index is known at once.
  */
 export function openReplica(
   config: Config,

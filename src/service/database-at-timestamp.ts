@@ -7,8 +7,8 @@ import type { DatabaseAtTimestampRequest, DatabaseDescription } from './operatio
 import { openView } from './read-scope.ts';
 
 /**
- * A call that means now, on the clock of this node, comes within this time; looked at only when that clock was set back.
- * Longer than a call takes, and than clocks of one cluster differ.
+ * A call that means now, on the clock of this node, comes within this time; looked at only when that clock was set
+ * back. Longer than a call takes, and than clocks of one cluster differ.
  */
 const NOW_TOLERANCE_MS = 5_000;
 

@@ -9,8 +9,8 @@
  *
  * Invariants:
  *   V1  A malformed name is invalid_argument before anything is looked up by it.
- *   V2  A transaction of the right shape is judged in this order: names, database, minRevision, recorded result, size, faults
- *       (all at once), constraints (all at once). What is refused is not recorded.
+ *   V2  A transaction of the right shape is judged in this order: names, database, minRevision, recorded result, size,
+ *       faults (all at once), constraints (all at once). What is refused is not recorded.
  *   V3  A repeated transaction_id is answered with the recorded result, whatever the body of the repeat.
  *   V4  Every reply names the database instance and the revision it was read at, and no event above that revision.
  *   V5  A read at a number answers only when that revision is applied here; beyond the database it is not_found with
@@ -23,8 +23,8 @@
  *       acknowledged before: a node that does not know a name, or only as an instance that is gone, asks
  *       the catalog's leader first.
  *   V10 A node that holds no copy of a database answers no request for it, and proposes none; it says who does.
- *   V11 A name is looked up, and every slice of a stream is handed on, while the catalog here may be answered from (C21): a
- *       node that does not hear of deletions any more answers nothing of any instance, and a stream ends.
+ *   V11 A name is looked up, and every slice of a stream is handed on, while the catalog here may be answered from
+ *       (C21): a node that does not hear of deletions any more answers nothing of any instance, and a stream ends.
  */
 export { EventFrames, type FrameOptions, type ListedName, type StoredEvent } from '#query';
 export { isFatal } from './fatal.ts';

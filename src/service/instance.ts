@@ -97,7 +97,9 @@ export function goneFrom(
   return node.absence(group) ?? copyBegunAnew(name);
 }
 
-/** Who leads the database that a name means now; without one, the catalog. Undefined: nobody, as far as is known here. */
+/**
+ * Who leads the database that a name means now; without one, the catalog. Undefined: nobody, as far as is known here.
+ */
 export function leaderOf(node: Node, name: string | undefined): LeaderAddress | undefined {
   const binding = name === undefined ? undefined : node.catalog.lookup(name);
   return node.leaderOf(binding?.group ?? CATALOG_GROUP);

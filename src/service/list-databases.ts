@@ -9,8 +9,8 @@ import { cachedRevision } from './read-scope.ts';
 const PER_TURN = 100;
 
 /**
- * Every database that was acknowledged before (V9), by name, each at the revision that a cached read has: one of which this
- * node holds no copy, as another node describes it that does (V10).
+ * Every database that was acknowledged before (V9), by name, each at the revision that a cached read has: one of which
+ * this node holds no copy, as another node describes it that does (V10).
  */
 export async function listDatabases(
   context: ServiceContext,

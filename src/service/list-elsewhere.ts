@@ -12,7 +12,9 @@ import type { DatabaseDescription, Holder, ListAt } from './operations.ts';
 const ZERO = toRevision(0);
 const NOBODY_ANSWERS: ListAt = () => Promise.resolve([]);
 
-/** One for each, in any order. One whose holders do not answer is described at revision 0: this node has no more of it. */
+/**
+ * One for each, in any order. One whose holders do not answer is described at revision 0: this node has no more of it.
+ */
 export async function describedElsewhere(
   { node, reads, listAt = NOBODY_ANSWERS }: ServiceContext,
   bindings: readonly Binding[],
@@ -32,7 +34,9 @@ export async function describedElsewhere(
   return [...described, ...[...open.values()].map((binding) => reads.describe(binding, ZERO))];
 }
 
-/** Nodes of these that hold as many of the databases as all of these do; always the one with the most of what is left. */
+/**
+ * Nodes of these that hold as many of the databases as all of these do; always the one with the most of what is left.
+ */
 function fewestFor(bindings: readonly Binding[], others: ReadonlyMap<NodeId, Holder>): readonly Holder[] {
   const chosen: Holder[] = [];
   let left = bindings;

@@ -136,8 +136,8 @@ export interface TransactRequest extends WriteRequest {
   readonly faults: Faults;
   readonly fields: TransactFields;
   /**
-   * Told when the transaction is an entry of the log, which is not durable yet: its outcome follows, whoever still waits
-   * for it. Not told of a transaction that is refused for want of room or capacity.
+   * Told when the transaction is an entry of the log, which is not durable yet: its outcome follows, whoever still
+   * waits for it. Not told of a transaction that is refused for want of room or capacity.
    */
   readonly onAdmitted?: (admitted: ProposedTransaction) => void;
 }
@@ -211,8 +211,8 @@ export interface PacedRequest extends ReadRequest {
   /** Absent: slices are read as they are pulled. */
   readonly pace?: ReadPace;
   /**
-   * True: a slice is lent. It may be looked at until the next one is asked for, and then its memory is given back, which
-   * saves the garbage collector most of its work. Default false: it stays as long as somebody holds it.
+   * True: a slice is lent. It may be looked at until the next one is asked for, and then its memory is given back,
+   * which saves the garbage collector most of its work. Default false: it stays as long as somebody holds it.
    */
   readonly lent?: boolean;
 }
@@ -335,8 +335,8 @@ export interface Service {
   singleEvent(request: SingleEventRequest): Promise<SingleEventReply>;
   health(): HealthReply;
   /**
-   * Where writes of this database are decided; without one that is known, where databases are created. Transports put it
-   * into the trailers of every write. Undefined: nowhere, as far as is known here.
+   * Where writes of this database are decided; without one that is known, where databases are created. Transports put
+   * it into the trailers of every write. Undefined: nowhere, as far as is known here.
    */
   leader(databaseName?: string): LeaderAddress | undefined;
   /** Undefined: the failure is the answer. */

@@ -6,8 +6,8 @@
  * latest     read index: the leader's latest, applied here
  * cached     whatever this node has answered, applied here; of a recovered instance at least what it was recovered with
  * ```
- * A name that means nothing here, or an instance that is gone, is asked of the catalog's leader before anybody is told so (V9).
- * An answer may be ahead of its rows; a read that must show it waits until they can be read.
+ * A name that means nothing here, or an instance that is gone, is asked of the catalog's leader before anybody is told
+ * so (V9). An answer may be ahead of its rows; a read that must show it waits until they can be read.
  * No catalog entry survives a wait unchecked: after each one the name must still mean the instance that it meant.
  */
 import type { AskedRevision, Revision } from '#base';
@@ -79,8 +79,8 @@ export async function latestRevision(node: Node, binding: Binding): Promise<Revi
 }
 
 /**
- * Resolves with the revision once it can be read here; rejects with RevisionNotFound when the database does not have it.
- * For one that no database has nobody waits.
+ * Resolves with the revision once it can be read here; rejects with RevisionNotFound when the database does not have
+ * it. For one that no database has nobody waits.
  */
 export async function untilApplied(
   context: ServiceContext,

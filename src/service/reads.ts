@@ -38,7 +38,9 @@ export class Reads {
     this.#pages = new PageCache(node.reader);
   }
 
-  /** Rows of the instance. What the catalog says of it changes whenever this node gives its copy up or gets one (D18). */
+  /**
+   * Rows of the instance. What the catalog says of it changes whenever this node gives its copy up or gets one (D18).
+   */
   source(binding: Binding): DatabaseSource {
     const pages = { cache: this.#pages, owner: binding };
     return { kv: this.#node.reader, group: binding.group, pages, ...this.#digests };
@@ -77,8 +79,8 @@ export class Reads {
   }
 
   /**
-   * Passes the slices of a read of an instance on, each read when the pace allows it, and ends with not_found as soon as
-   * the instance is gone, and with unavailable when this node cannot know whether it is (V11).
+   * Passes the slices of a read of an instance on, each read when the pace allows it, and ends with not_found as soon
+   * as the instance is gone, and with unavailable when this node cannot know whether it is (V11).
    */
   async *stream<Slice>(
     binding: Binding,

@@ -40,7 +40,9 @@ export class Ballast {
     return this.#failure;
   }
 
-  /** Goes on making it, by `stepCount` steps of 1 MiB at most, off this thread. Does nothing while a call is under way. */
+  /**
+   * Goes on making it, by `stepCount` steps of 1 MiB at most, off this thread. Does nothing while a call is under way.
+   */
   make(targetBytes: number, stepCount: number): void {
     if (this.#work !== undefined || this.#heldBytes >= targetBytes) return;
     this.#work = this.#grow(targetBytes, stepCount).finally(() => {

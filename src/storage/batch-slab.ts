@@ -170,7 +170,9 @@ export class BatchSlab {
   }
 }
 
-/** The word that a sector repeats but for one bit, if it repeats any: then two of its first three words are that one. */
+/**
+ * The word that a sector repeats but for one bit, if it repeats any: then two of its first three words are that one.
+ */
 function repeatedWord(view: DataView, at: number): number {
   const first = view.getUint32(at, true);
   const second = view.getUint32(at + 4, true);

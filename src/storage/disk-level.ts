@@ -56,11 +56,11 @@ export interface DiskNeeds {
 
 /**
  * The thresholds when none are set. Hard: two segments of the log, so that the log never begins a segment without room
- * for it. Soft: above that the larger of a compaction, the same again, and 1 % of the disk (at most 1 GiB). A compaction
- * that finds no room breaks the store until the next start, and it may begin after the last write was let in; the one
- * that gives back the space of a deleted database needs room, too. Ballast: 1 % of the disk, but at least 256 MiB and
- * at most 1 GiB, on a small disk never more than a twentieth of it, and never so much that an empty disk would have too
- * little left for users to write. What is given stays as it is, and the rest follows from it.
+ * for it. Soft: above that the larger of a compaction, the same again, and 1 % of the disk (at most 1 GiB). A
+ * compaction that finds no room breaks the store until the next start, and it may begin after the last write was let
+ * in; the one that gives back the space of a deleted database needs room, too. Ballast: 1 % of the disk, but at least
+ * 256 MiB and at most 1 GiB, on a small disk never more than a twentieth of it, and never so much that an empty disk
+ * would have too little left for users to write. What is given stays as it is, and the rest follows from it.
  */
 export function defaultThresholds(
   capacityBytes: number,

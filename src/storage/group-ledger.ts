@@ -6,10 +6,10 @@
  * is not believed when it is read. It holds no entries, only where they begin.
  *
  *   W11  In the records of one group: entries are contiguous; no entry has a term beyond the hard state before it; a
- *        term never falls and has one vote; a checkpoint never falls and never passes the last entry, unless it is a start
- *        of the log, which drops all entries and is of no later term than the hard state; each record is chained to the
- *        one before it. What follows a tombstone is of another copy of the group: it begins with a hard state, from
- *        nothing, or ends before it has begun.
+ *        term never falls and has one vote; a checkpoint never falls and never passes the last entry, unless it is a
+ *        start of the log, which drops all entries and is of no later term than the hard state; each record is chained
+ *        to the one before it. What follows a tombstone is of another copy of the group: it begins with a hard state,
+ *        from nothing, or ends before it has begun.
  *   W12  A segment is needed while it holds an entry after its group's checkpoint, and is given up only together with
  *        every older one.
  */

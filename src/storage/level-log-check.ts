@@ -48,7 +48,9 @@ export function verifyLevelLogs(directory: string): void {
   }
 }
 
-/** The blocks of a log, all in the same buffer: each is valid until the next is asked for. Only the last may be shorter. */
+/**
+ * The blocks of a log, all in the same buffer: each is valid until the next is asked for. Only the last may be shorter.
+ */
 export function* logBlocks(path: string): Generator<Uint8Array> {
   const file = openSync(path, 'r');
   try {
@@ -114,7 +116,9 @@ export function recordEnd(log: Uint8Array, at: number, end: number): number | un
   return maskedCrc32c(log, at + 6, next) === readU32(log, at) ? next : undefined;
 }
 
-/** Whether a good record lies in `[from, end)`. A wrong length hides where the next one begins: every place is tried. */
+/**
+ * Whether a good record lies in `[from, end)`. A wrong length hides where the next one begins: every place is tried.
+ */
 export function hasRecordIn(log: Uint8Array, from: number, end: number): boolean {
   for (let at = from; end - at >= HEADER_BYTES; at++) {
     if (recordEnd(log, at, end) !== undefined) return true;

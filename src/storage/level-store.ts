@@ -6,8 +6,8 @@
  * batch may outlive an earlier one (see DESIGN.md, "Why a synced batch is not enough").
  *
  * It verifies nothing that it reads: LevelDB checks its own checksums only when told to, by `verify_checksums` or
- * `paranoid_checks`, and the binding sets neither. So each value carries a checksum of its own, verified by whoever owns
- * the value, and the tables are looked through as files (level-table.ts, table-scrub.ts).
+ * `paranoid_checks`, and the binding sets neither. So each value carries a checksum of its own, verified by whoever
+ * owns the value, and the tables are looked through as files (level-table.ts, table-scrub.ts).
  */
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -38,7 +38,9 @@ export interface LevelStoreOptions {
    * the tables of LevelDB's first level come on top while rows are written.
    */
   readonly mappedBytes?: number;
-  /** Size of one table. Default: as `mappedBytes` allows 64 of them, 8 MiB and a quarter of the write buffer at most. */
+  /**
+   * Size of one table. Default: as `mappedBytes` allows 64 of them, 8 MiB and a quarter of the write buffer at most.
+   */
   readonly maxFileBytes?: number;
   /** Compresses blocks with Snappy. Default false: the events mostly do not shrink enough to pay for it. */
   readonly compression?: boolean;

@@ -188,7 +188,9 @@ function encodeFooter(metaindex: BlockHandle, index: BlockHandle): Uint8Array {
   return footer;
 }
 
-/** Each key is given by how much of the one before it it shares, and the rest; the offsets of full keys end the block. */
+/**
+ * Each key is given by how much of the one before it it shares, and the rest; the offsets of full keys end the block.
+ */
 function readRows(block: Uint8Array): readonly BlockRow[] | undefined {
   const restarts = readU32(block, block.length - 4);
   const reader = new ByteReader(block, 0, block.length - 4 * (restarts + 1));

@@ -124,7 +124,9 @@ export type LogRecord =
   | { readonly kind: 'group-summary'; readonly summary: GroupSummary; readonly chain: number }
   | { readonly kind: 'tombstones'; readonly groups: readonly GroupId[] };
 
-/** Whole records, one after the other, not sealed yet. Fills its ArrayBuffer from offset 0, so it can be transferred. */
+/**
+ * Whole records, one after the other, not sealed yet. Fills its ArrayBuffer from offset 0, so it can be transferred.
+ */
 export type EncodedRecords = Uint8Array<ArrayBuffer>;
 
 /**

@@ -36,7 +36,9 @@ async function run({ directory, pace }: StartScrub): Promise<void> {
   }
 }
 
-/** Verifies what there is to verify, and reports it. False when a file could not be opened and has to be tried again. */
+/**
+ * Verifies what there is to verify, and reports it. False when a file could not be opened and has to be tried again.
+ */
 async function finish(tryStep: TryStep, pace: ScrubPace): Promise<boolean> {
   let bytes = 0;
   let reportedMs = performance.now();

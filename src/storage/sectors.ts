@@ -3,8 +3,8 @@
  *
  * A disk that stops in the middle of a write leaves each sector as it was or as it should become. The log only writes
  * sectors that were zero before (W5), so a sector that was lost reads as zeros: a *hole*. A flipped bit cannot make a
- * hole, except of a sector that had a single bit to lose. Those, and the sectors that would rightly be zero, are *thin*;
- * the log never writes one.
+ * hole, except of a sector that had a single bit to lose. Those, and the sectors that would rightly be zero, are
+ * *thin*; the log never writes one.
  */
 import { SECTOR_BYTES } from './wal-format.ts';
 

@@ -8,8 +8,8 @@
  * off this thread, one chunk at a time, and is driven by the log's own progress, so it needs no timer and never takes
  * the disk for longer than one chunk.
  *
- *   W13  A file that was taken is zero from end to end and has its full size. Taking it writes nothing when it is ready;
- *        when it is not, the rest is written on the spot, for whoever takes it to sync.
+ *   W13  A file that was taken is zero from end to end and has its full size. Taking it writes nothing when it is
+ *        ready; when it is not, the rest is written on the spot, for whoever takes it to sync.
  */
 import { join } from 'node:path';
 import type { Disk, DiskFile } from './disk.ts';

@@ -63,7 +63,8 @@ export class TableScrub {
 
   /**
    * Verifies the next slice; undefined when nothing is left to do.
-   * @throws StorageFailure `corrupt` at damage; a system error when a file cannot be opened, and then it may be tried again.
+   * @throws StorageFailure `corrupt` at damage; a system error when a file cannot be opened, and then it may be tried
+   * again.
    */
   step(): ScrubStep | undefined {
     this.#open ??= this.#next();

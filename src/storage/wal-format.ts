@@ -16,10 +16,10 @@
  *    80   4  crc of that batch
  *    84   …  zero
  *
- * Every batch begins at a sector and is padded to the end of its last sector with PADDING_BYTE. A *sector* is 512 bytes:
- * the largest unit that no disk writes by halves. Everything behind the batch header, the padding included, is combined
- * by exclusive or with the mask, which is zero unless that would leave a sector of the batch *thin*: with less than two
- * bits set. So no sector of a batch is ever zero, and one that is zero was lost (see wal-scanner.ts).
+ * Every batch begins at a sector and is padded to the end of its last sector with PADDING_BYTE. A *sector* is 512
+ * bytes: the largest unit that no disk writes by halves. Everything behind the batch header, the padding included, is
+ * combined by exclusive or with the mask, which is zero unless that would leave a sector of the batch *thin*: with less
+ * than two bits set. So no sector of a batch is ever zero, and one that is zero was lost (see wal-scanner.ts).
  *
  * This file does not judge what it reads: it says whether a header is one, and what stands in it.
  */

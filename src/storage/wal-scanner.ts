@@ -16,7 +16,8 @@
  *   W2  A batch is accepted when its header, each of its records, their order and its padding are what was written, and
  *       not otherwise.
  *   W3  A batch is accepted only as the continuation of the one before it: next number, that one's crc.
- *   W4  A damaged batch is torn only when all three rules above say that a crash can have caused it; else it is corrupt.
+ *   W4  A damaged batch is torn only when all three rules above say that a crash can have caused it; else it is
+ *       corrupt.
  */
 import { crc32 } from '#base';
 import { checksum } from './checksum.ts';

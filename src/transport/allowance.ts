@@ -1,8 +1,8 @@
 /**
  * Bytes of many small things that go without a hold of their own, as long as all of them together are few.
  *
- * A hold of a budget waits in queues and may be evicted; what is gone in a moment, as nearly everything is, need not pay
- * for that. What finds no room here is refused, or takes it from a budget. (TM1)
+ * A hold of a budget waits in queues and may be evicted; what is gone in a moment, as nearly everything is, need not
+ * pay for that. What finds no room here is refused, or takes it from a budget. (TM1)
  *
  * ```
  *   |<────────── common, three quarters ──────────>|<──── reserve, a quarter ────>|

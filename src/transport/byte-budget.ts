@@ -6,9 +6,9 @@
  *     └─ full ──> refused       └── full, and kept beyond the patience ──> evicted: its owner releases it
  * ```
  *
- * The budget counts what it is told; whoever holds memory says so before it has it (TM1). A holder that lets go in time is
- * never disturbed, and one that does not is disturbed only when somebody else needs the room (TM2). Who waits for room, and
- * in which order, is the business of `FairBudget`.
+ * The budget counts what it is told; whoever holds memory says so before it has it (TM1). A holder that lets go in time
+ * is never disturbed, and one that does not is disturbed only when somebody else needs the room (TM2). Who waits for
+ * room, and in which order, is the business of `FairBudget`.
  */
 import { assert, Link, LinkedList } from '#base';
 

@@ -46,7 +46,9 @@ export interface ByteBudgetSizes {
 /** Slower than one slice or body in this time is slow only while others wait. */
 const PATIENCE_MS = 10_000;
 
-/** Longer than the patience: whoever waits gets what slow clients are made to give back, and is not refused just before. */
+/**
+ * Longer than the patience: whoever waits gets what slow clients are made to give back, and is not refused just before.
+ */
 const WAIT_MS: number = PATIENCE_MS + 5_000;
 
 /** On top of the budget of replies, as a part of it. */

@@ -1,5 +1,6 @@
 /**
- * A byte budget whose takers wait for room, such that those who keep what they took do not hold up those who let go (TM4).
+ * A byte budget whose takers wait for room, such that those who keep what they took do not hold up those who let go
+ * (TM4).
  *
  * ```
  *   |<───────────── common, three quarters ──────────────>|<── reserve, a quarter ──>|
@@ -12,8 +13,8 @@
  * ```
  *
  * Of the common part quick and slow ones get every other grant. Among the quick and among the slow the connections take
- * turns; a connection with 500 streams counts as one. A taker is quick until it was seen to be slow, so what a connection
- * can have of the reserve by takers that are new is bounded.
+ * turns; a connection with 500 streams counts as one. A taker is quick until it was seen to be slow, so what a
+ * connection can have of the reserve by takers that are new is bounded.
  *
  * Not here: connections that are opened by the hundred; they count as so many clients.
  */

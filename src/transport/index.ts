@@ -13,7 +13,7 @@
  *        a body over HTTP that has stopped arriving.
  *   TM3  What a request announces is not counted: it holds what has arrived of it.
  *   TM4  Readers that keep what they took of the unsent bytes, however many, do not hold up one that lets go soon, nor
- *        what is small: a quarter is for the former, an eighth of that for a connection, and who waits gets turns by it.
+ *        what is small: a quarter is for the former, an eighth of that for a connection, and lines take turns.
  *
  * Invariants of gRPC (T9 stands in grpc/wire/shares.ts, T10 and T11 in rounds.ts and stream-limits.ts there):
  *   T1  A call ends exactly once, with one status; what is sent afterwards is dropped, and its signal is aborted.

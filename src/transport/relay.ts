@@ -1,5 +1,6 @@
 /**
- * Requests for a database of which this node holds no copy: which other node is asked, and what becomes of a way that fails.
+ * Requests for a database of which this node holds no copy: which other node is asked, and what becomes of a way that
+ * fails.
  *
  * ```
  *   refused for want of a copy (V10) ── the request was relayed to here ──> NotReplica
@@ -13,10 +14,10 @@
  * Here is what both protocols share: the order of the holders, what was learnt of them, the counting. How a request and
  * its answer are carried is theirs.
  *
- *   TM5  What a node cannot answer for want of a copy (V10) a node answers that holds one: status, headers, messages and body
- *        are that node's, byte for byte. A reader of it costs this node no more than a window of one stream.
- *   TM6  It is passed on once: what was relayed is not relayed again, and another holder is asked only when the one before
- *        has not tried, or when twice is the same as once. Whoever has had a part of an answer gets no other.
+ *   TM5  What a node cannot answer for want of a copy (V10) a node answers that holds one: status, headers, messages
+ *        and body are that node's, byte for byte. A reader of it costs this node no more than a window of one stream.
+ *   TM6  It is passed on once: what was relayed is not relayed again, and another holder is asked only when the one
+ *        before has not tried, or when twice is the same as once. Whoever has had a part of an answer gets no other.
  */
 import { DatabaseError, type GroupId, type NodeId, unreachable } from '#base';
 import type { Count, Logger, Metrics, RelayProtocol, RelayResult } from '#observability';
@@ -112,7 +113,9 @@ export class Relay {
     this.#nowMs = nowMs;
   }
 
-  /** Who else can answer what failed here; undefined: the failure is the answer. `relayedBy`: the header of the request. */
+  /**
+   * Who else can answer what failed here; undefined: the failure is the answer. `relayedBy`: the header of the request.
+   */
   elsewhere(failure: unknown, relayedBy: string | undefined): Elsewhere | undefined {
     return relayedBy === undefined ? this.#service.elsewhere(failure) : undefined;
   }
@@ -209,7 +212,9 @@ export class Relay {
   }
 }
 
-/** What a holder must have applied that has not itself shown what others have: `cached` never goes back (decisions 6.2). */
+/**
+ * What a holder must have applied that has not itself shown what others have: `cached` never goes back (decisions 6.2).
+ */
 function floorOf({ shown, shownBy }: Known, { node }: Holder, { isWrite }: Asked): number | undefined {
   return isWrite || shownBy === undefined || shownBy === node ? undefined : shown;
 }

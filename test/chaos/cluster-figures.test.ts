@@ -1,5 +1,5 @@
-// Goal: what a run of chaos on a cluster says of itself is right: which faults are drawn, when a majority may be hit, and
-// how long nobody could write. Method: examples with known answers.
+// Goal: what a run of chaos on a cluster says of itself is right: which faults are drawn, when a majority may be hit,
+// and how long nobody could write. Method: examples with known answers.
 import { describe, expect, it } from 'vitest';
 import { drawFault, ROWS } from '../../chaos/cluster/faults.ts';
 import { figuresOf } from '../../chaos/cluster/figures.ts';

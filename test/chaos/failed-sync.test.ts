@@ -1,6 +1,7 @@
-// Goal: a node whose disk fails a sync ends with exit code 70 and one line that says so; no transaction that it answered
-// is missing after a plain restart, and none that was in flight was answered with success (W7, W10, C2). Method: a real
-// node under strace, which makes the n-th sync of each of its threads fail, with writers that never stop.
+// Goal: a node whose disk fails a sync ends with exit code 70 and one line that says so; no transaction that it
+// answered is missing after a plain restart, and none that was in flight was answered with success (W7, W10, C2).
+// Method: a real node under strace, which makes the n-th sync of each of its threads fail, with writers that never
+// stop.
 import { expect, it } from 'vitest';
 import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
 import { Proof } from '../../chaos/support/proof.ts';

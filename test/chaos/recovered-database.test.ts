@@ -1,6 +1,7 @@
-// Goal: when two of the three nodes that hold a database are gone with their disks, an operator can go on with the third: all
-// that it had is there, under another id, it is written again, and gets its copies back; a lost disk that turns up after all
-// serves nothing old (C24, C25). Method: real processes on loopback, killed, and the command of an operator.
+// Goal: when two of the three nodes that hold a database are gone with their disks, an operator can go on with the
+// third: all that it had is there, under another id, it is written again, and gets its copies back; a lost disk that
+// turns up after all serves nothing old (C24, C25). Method: real processes on loopback, killed, and the command of an
+// operator.
 import { expect, it } from 'vitest';
 import { Direction } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
 import { clusterCommandAt, describedAt } from '../support/cluster-command.ts';

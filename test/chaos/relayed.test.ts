@@ -1,5 +1,6 @@
-// Goal: behind one address for four nodes, three of which hold a database, nobody sees which one answers (TM5), and the end of
-// the one that did is the end of nothing but streams. Method: four real processes on loopback; the fourth is asked.
+// Goal: behind one address for four nodes, three of which hold a database, nobody sees which one answers (TM5), and the
+// end of the one that did is the end of nothing but streams. Method: four real processes on loopback; the fourth is
+// asked.
 import { expect, it } from 'vitest';
 import { Direction } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
 import { holdersAt } from '../support/cluster-command.ts';

@@ -1,6 +1,6 @@
-// Goal: a cluster grows and is rearranged while it is written: a database of one node gets its copies when others join, and
-// the node that began everything can be taken out; nothing is lost, and no write fails for a client that repeats it.
-// Method: four real processes on loopback, and the command of an operator, as he would type it.
+// Goal: a cluster grows and is rearranged while it is written: a database of one node gets its copies when others join,
+// and the node that began everything can be taken out; nothing is lost, and no write fails for a client that repeats
+// it. Method: four real processes on loopback, and the command of an operator, as he would type it.
 import { expect, it } from 'vitest';
 import { Direction } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
 import { clusterCommandAt, describedAt, holdersAt } from '../support/cluster-command.ts';

@@ -1,6 +1,6 @@
-// Goal: valid CloudEvents come back as they were written, and invalid ones are refused by name and leave nothing behind.
-// Method: the cases of the CloudEvents conformance tests (test/support/cloudevents.ts) through the real servers. Over
-// gRPC an event travels in the protobuf format; what that format cannot say is left out there, and named.
+// Goal: valid CloudEvents come back as they were written, and invalid ones are refused by name and leave nothing
+// behind. Method: the cases of the CloudEvents conformance tests (test/support/cloudevents.ts) through the real
+// servers. Over gRPC an event travels in the protobuf format; what that format cannot say is left out there, and named.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Api, JsonEvent, ReadEvent } from '../support/api/api.ts';
 import { GrpcApi } from '../support/api/grpc-api.ts';

@@ -30,7 +30,9 @@ const MY_STREAM: TestSelector = { stream: 'my-stream' };
 const SUBJECT_2: TestSelector = { subject: 'another nice subject' };
 const BOTH: TestSelector = { stream: 'my-stream', subject: 'another nice subject' };
 
-/** Twelve constraints that revision 3 violates: database, stream, subject, subject on a stream; each min, max, range. */
+/**
+ * Twelve constraints that revision 3 violates: database, stream, subject, subject on a stream; each min, max, range.
+ */
 const VIOLATED: readonly (readonly [string, TestConstraint])[] = [
   ['database min', { kind: 'min', revision: 4, selector: ALL }],
   ['database max', { kind: 'max', revision: 2, selector: ALL }],

@@ -1,4 +1,5 @@
-// Goal: the command of the example says in a line what is wrong, and ends with the code for it. Method: the real process.
+// Goal: the command of the example says in a line what is wrong, and ends with the code for it. Method: the real
+// process.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -1,7 +1,7 @@
 // Goal: whatever networks lose and processes forget, after an acknowledged deletion of an instance, or the acknowledged
 // creation of the next one, nobody who asks any node is answered from it (decisions 6.4; C21, C26, C27). Method: random
-// episodes, over three nodes in one thread: an instance is seen by a client of one node, then nodes are cut off, stand still,
-// crash, or leave the group, while another one deletes it; against a list of what was acknowledged.
+// episodes, over three nodes in one thread: an instance is seen by a client of one node, then nodes are cut off, stand
+// still, crash, or leave the group, while another one deletes it; against a list of what was acknowledged.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, replicaOf } from '#base';

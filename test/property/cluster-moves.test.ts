@@ -1,6 +1,7 @@
-// Goal: members come and go while networks lose and processes forget: in the end every group is what it was last wanted to
-// be, its members are the same, and nothing that was answered is lost. Method: the random schedules of cluster-replicas,
-// over five nodes, with changes of the wanted membership among them, or with moves from nodes to others and back.
+// Goal: members come and go while networks lose and processes forget: in the end every group is what it was last wanted
+// to be, its members are the same, and nothing that was answered is lost. Method: the random schedules of
+// cluster-replicas, over five nodes, with changes of the wanted membership among them, or with moves from nodes to
+// others and back.
 
 import { describe, expect, it } from 'vitest';
 import { databaseKit, toyKit } from '../support/cluster/machine-kit.ts';

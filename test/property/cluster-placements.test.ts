@@ -1,6 +1,7 @@
-// Goal: whatever becomes of its nodes, a cluster comes to rest, with every database on as many nodes as wanted that stay,
-// and on its way no database is put at risk. Method: random clusters, of which nodes fail, return, leave and join between
-// plans; groups that change as Raft would let them, in any order; what must hold is said again here, by other means.
+// Goal: whatever becomes of its nodes, a cluster comes to rest, with every database on as many nodes as wanted that
+// stay, and on its way no database is put at risk. Method: random clusters, of which nodes fail, return, leave and join
+// between plans; groups that change as Raft would let them, in any order; what must hold is said again here, by other
+// means.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nodeOf, toNodeId } from '#base';

@@ -1,5 +1,5 @@
-// Goal: whatever networks lose and processes forget, nothing that was answered is lost, nothing that was refused for good
-// appears, every read sees what was answered before it, and in the end all replicas are the same. Method: random
+// Goal: whatever networks lose and processes forget, nothing that was answered is lost, nothing that was refused for
+// good appears, every read sees what was answered before it, and in the end all replicas are the same. Method: random
 // schedules of writes, reads, losses, cuts, crashes with torn logs and stores with holes, and clocks that stand still,
 // over three and five nodes, against a model of what was answered.
 

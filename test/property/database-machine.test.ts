@@ -1,5 +1,5 @@
-// Goal: the machine decides every transaction as the specification says (D2, D4, D5), its rows say what was committed at
-// every revision (D3, D7), and neither flushes nor restarts change anything (D8).
+// Goal: the machine decides every transaction as the specification says (D2, D4, D5), its rows say what was committed
+// at every revision (D3, D7), and neither flushes nor restarts change anything (D8).
 // Method: random runs of transactions, flushes in two steps and restarts, against the naive oracle.
 
 import * as fc from 'fast-check';

@@ -8,8 +8,8 @@ const AIMED_SEEDS = Array.from({ length: 30 }, (_, place) => place + 1);
 /** Somebody goes on with one copy of a database, whose lost copies come back. */
 const RECOVERED = [34, 45, 52, 77, 86, 92];
 /**
- * Nodes that were given up come back late: 184 found a copy that came back to a node whose log had not heard of the end of the
- * one before.
+ * Nodes that were given up come back late: 184 found a copy that came back to a node whose log had not heard of the end
+ * of the one before.
  */
 const GIVEN_UP = [107, 149, 184];
 const ALONE_SEEDS = Array.from({ length: 20 }, (_, place) => place + 1);

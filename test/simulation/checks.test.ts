@@ -1,6 +1,6 @@
 /**
- * The checks can fail. A run that went well is falsified, a little, in every way that a check is for, and the check that
- * is meant must say so.
+ * The checks can fail. A run that went well is falsified, a little, in every way that a check is for, and the check
+ * that is meant must say so.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { checkAll } from './checks/all.ts';

@@ -10,9 +10,9 @@ const SEEDS = Array.from({ length: 70 }, (_, place) => [place + 1, 3] as const);
 /**
  * What seeds found: names that were denied by a node whose catalog was behind (39, 46), reads and subscriptions that
  * nodes without a copy answered from nothing (26, 35, 56), and transactions that were refused
- * because the name had meant another instance before (49, 78). With three nodes 49 found a node that was removed while it was
- * the only voter of the catalog. Seeds 9, 50 and 66 on three nodes, among the first, found a node that left when nobody else
- * was there, a registration that was undone, and a node that wrote on when it had drained.
+ * because the name had meant another instance before (49, 78). With three nodes 49 found a node that was removed while
+ * it was the only voter of the catalog. Seeds 9, 50 and 66 on three nodes, among the first, found a node that left when
+ * nobody else was there, a registration that was undone, and a node that wrote on when it had drained.
  */
 const FOUND = [
   [39, 5],

@@ -22,7 +22,10 @@ import { Sketches } from './workload/sketches.ts';
 export interface RunOptions {
   /** How many; absent: drawn by the seed. */
   readonly nodes?: number | undefined;
-  /** Several nodes have traps and no other faults, one has faults that aim at its next start; absent: what the seed says. */
+  /**
+   * Several nodes have traps and no other faults, one has faults that aim at its next start; absent: what the seed
+   * says.
+   */
   readonly aimed?: boolean | undefined;
   /** Whether the invariants of #raft are checked after every step, whatever the seed says. */
   readonly steps?: boolean;
@@ -53,8 +56,8 @@ export interface RunResult {
 
 const SECOND_US = 1_000_000;
 /**
- * A node serves so long after it was healed: a drain that had begun waits for a sync that had begun on a disk a thousand
- * times slower, and then the next process starts.
+ * A node serves so long after it was healed: a drain that had begun waits for a sync that had begun on a disk a
+ * thousand times slower, and then the next process starts.
  */
 const SERVING_US_MAX = 60 * SECOND_US;
 const SETTLE_US_MAX = 30 * SECOND_US;

@@ -1,6 +1,6 @@
 /**
- * The simulated log does what the thread of the log does: a batch is what has arrived when the disk is free, and each has a
- * completion of its own, once it is on disk.
+ * The simulated log does what the thread of the log does: a batch is what has arrived when the disk is free, and each
+ * has a completion of its own, once it is on disk.
  */
 import { describe, expect, it } from 'vitest';
 import { toGroupId, toTerm } from '#base';

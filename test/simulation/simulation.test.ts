@@ -10,9 +10,9 @@ import { runSeed } from './scenario.ts';
 
 const SEEDS = Array.from({ length: 90 }, (_, place) => place + 1);
 /**
- * Seeds of the time in which the simulation was built, and what they found: a closing log that passed a raw error of the
- * disk on (3); a subscription that was answered twice (1013); an order of the catalog that the check held for impossible
- * (30).
+ * Seeds of the time in which the simulation was built, and what they found: a closing log that passed a raw error of
+ * the disk on (3); a subscription that was answered twice (1013); an order of the catalog that the check held for
+ * impossible (30).
  */
 const FOUND = [1013];
 const ONE = { nodes: 1 };

@@ -49,7 +49,9 @@ export class Truth {
     this.#parts = parts;
   }
 
-  /** Writes to every database, reads all of them, lets subscribers catch up, and reads them again after a power failure. */
+  /**
+   * Writes to every database, reads all of them, lets subscribers catch up, and reads them again after a power failure.
+   */
   async read(): Promise<readonly FinalDatabase[]> {
     const { simulator, reader, onProblem, onHeard } = this.#parts;
     const sketches = new Sketches(simulator.random('last words'));

@@ -1,5 +1,6 @@
-// Goal: a request that is malformed before its message is looked at is answered with what was found and what would be right.
-// Method: a real node, a client that sends any bytes, and a table of frames and headers (docs/errors.md, ADR 0051).
+// Goal: a request that is malformed before its message is looked at is answered with what was found and what would be
+// right. Method: a real node, a client that sends any bytes, and a table of frames and headers (docs/errors.md, ADR
+// 0051).
 import { deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ErrorInfo } from '../../src/transport/grpc/gen/google/rpc/error_details.ts';

@@ -1,5 +1,5 @@
-// Goal: the reference page of the HTTP API is true, and names every route. Method: its requests are sent in their order to
-// a new server whose time stands still, and its replies compared. UPDATE=1 writes the replies into the page.
+// Goal: the reference page of the HTTP API is true, and names every route. Method: its requests are sent in their order
+// to a new server whose time stands still, and its replies compared. UPDATE=1 writes the replies into the page.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
-// Goal: transactions over HTTP are committed, refused, repeated and looked up as the specification says, in both families.
-// Method: a real node; each test on a database of its own.
+// Goal: transactions over HTTP are committed, refused, repeated and looked up as the specification says, in both
+// families. Method: a real node; each test on a database of its own.
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import {

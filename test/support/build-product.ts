@@ -1,6 +1,6 @@
 /**
- * Builds the product once before the tests of a run, so that every process of a node that they start is what is shipped:
- * the bundle, beside the package's manifest and its packages. chaos/support/product.ts says where it is.
+ * Builds the product once before the tests of a run, so that every process of a node that they start is what is
+ * shipped: the bundle, beside the package's manifest and its packages. chaos/support/product.ts says where it is.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, symlinkSync } from 'node:fs';

@@ -2,8 +2,8 @@
  * Single events after the cases of the CloudEvents conformance tests: 10 valid and 25 invalid ones in the JSON format,
  * and those of the protobuf format, each named as the case that it stands for and written anew.
  *
- * One thing differs: where the originals have a source without a path (a host alone, or a fragment alone), ours has one,
- * since in Cairn the last path segment of the source names the stream.
+ * One thing differs: where the originals have a source without a path (a host alone, or a fragment alone), ours has
+ * one, since in Cairn the last path segment of the source names the stream.
  */
 import type { Event } from '#model';
 import { anEvent } from './events.ts';

@@ -1,6 +1,6 @@
 // A gRPC server in a process of its own, so that a test can tell when it does nothing any more. Its one method answers
-// with a large reply when it is told to. Says its port; then, asked for it, how many calls it has, answers some of them,
-// cuts all, says how many connections it has, and drains.
+// with a large reply when it is told to. Says its port; then, asked for it, how many calls it has, answers some of
+// them, cuts all, says how many connections it has, and drains.
 import { subscribe } from 'node:diagnostics_channel';
 import { Socket } from 'node:net';
 import { createByteBudgets } from '../../src/transport/byte-budgets.ts';

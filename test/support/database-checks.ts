@@ -1,4 +1,6 @@
-/** Holds the rows of a database against the oracle, at one revision: every reader must agree with a loop over events. */
+/**
+ * Holds the rows of a database against the oracle, at one revision: every reader must agree with a loop over events.
+ */
 import { expect } from 'vitest';
 import { decodeUtf8, encodeUtf8 } from '#base';
 import {

@@ -2,8 +2,8 @@
 import { vi } from 'vitest';
 
 /**
- * Nothing is said about how long it takes: what has to be quick is tested against what would be slower. This ends before
- * the limit of the test only so that the test says what is missing.
+ * Nothing is said about how long it takes: what has to be quick is tested against what would be slower. This ends
+ * before the limit of the test only so that the test says what is missing.
  */
 const LAST_MS = 15_000;
 

@@ -1,6 +1,6 @@
 /**
- * The names of the files of a disk in memory. A change counts at once, and outlives a power failure once its directory is
- * synced; until then, the changes up to some moment survive, in their order.
+ * The names of the files of a disk in memory. A change counts at once, and outlives a power failure once its directory
+ * is synced; until then, the changes up to some moment survive, in their order.
  */
 
 type Names<Inode> = Map<string, Inode>;

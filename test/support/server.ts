@@ -1,4 +1,6 @@
-/** A real node for tests: every part of the server, in this process, on free loopback ports and a directory of its own. */
+/**
+ * A real node for tests: every part of the server, in this process, on free loopback ports and a directory of its own.
+ */
 import { silentLogger } from '#observability';
 import { readInvocation } from '../../src/main/config.ts';
 import { startServers } from '../../src/main/servers.ts';

@@ -6,7 +6,9 @@ const LINES_MAX = 500;
 const TEST_LINES_MAX = 800;
 const GENERATED = /\/gen\//;
 
-/** A file of code is one idea: 500 lines at most, 800 for tests. The linter sees only TypeScript; this sees the rest. */
+/**
+ * A file of code is one idea: 500 lines at most, 800 for tests. The linter sees only TypeScript; this sees the rest.
+ */
 export function filesAreShort(tree: Tree): readonly Fault[] {
   return [...under(tree, /\.(?:ts|mjs|cjs|proto)$|^\.ci\/run$/)].flatMap(([path, text]) => {
     const linesMax = /^(?:test|bench|chaos)\//.test(path) ? TEST_LINES_MAX : LINES_MAX;

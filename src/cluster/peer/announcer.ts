@@ -1,10 +1,10 @@
 /**
- * Sees to it that the catalog says of this node where it is: asks its own core, then the node that leads the catalog, then
- * whoever else is known, until it is so. Clients and other nodes find it by what the catalog says.
+ * Sees to it that the catalog says of this node where it is: asks its own core, then the node that leads the catalog,
+ * then whoever else is known, until it is so. Clients and other nodes find it by what the catalog says.
  *
- * It may not stay so: what an earlier process of this node has asked for may become an entry later than what this one asks
- * for, and was perhaps what the catalog said when this one asked. So whenever the catalog here says something else, it is
- * said again.
+ * It may not stay so: what an earlier process of this node has asked for may become an entry later than what this one
+ * asks for, and was perhaps what the catalog said when this one asked. So whenever the catalog here says something
+ * else, it is said again.
  */
 import type { Address } from '#base';
 import { isSame } from '#database';
@@ -39,7 +39,9 @@ export class Announcer {
     this.#ports = ports;
   }
 
-  /** Resolves when the catalog says so, or something later was announced, or it is closed. Rejects when it is refused. */
+  /**
+   * Resolves when the catalog says so, or something later was announced, or it is closed. Rejects when it is refused.
+   */
   async announce(registration: NodeRegistration): Promise<void> {
     this.#wanted = registration;
     if (this.#isRunning) return;

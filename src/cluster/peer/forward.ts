@@ -14,9 +14,9 @@ interface Numbered {
 }
 
 /**
- * How far the clients of each node see the catalog, and how far its deletions are past (catalog-fence.ts), each up to an
- * index of its log: a node asks the leader to say when they are past; the leader asks the others to say when their clients
- * see them; and the answers.
+ * How far the clients of each node see the catalog, and how far its deletions are past (catalog-fence.ts), each up to
+ * an index of its log: a node asks the leader to say when they are past; the leader asks the others to say when their
+ * clients see them; and the answers.
  */
 export interface FenceItem {
   readonly kind: 'await-past' | 'await-shown' | 'shown' | 'past';

@@ -47,8 +47,8 @@ export type AskToJoin = (address: Address, request: JoinRequest, timeoutMs: numb
 export type Register = (request: JoinRequest) => Promise<JoinReply>;
 
 /**
- * How a node answers itself, and whoever asks it over the wire. Nobody but the node itself says where its store is: over
- * the wire that is refused, unless it is what the node has said itself (a seed may be the node's own address).
+ * How a node answers itself, and whoever asks it over the wire. Nobody but the node itself says where its store is:
+ * over the wire that is refused, unless it is what the node has said itself (a seed may be the node's own address).
  */
 export function forOwnAndOthers(
   storeId: string,

@@ -27,13 +27,13 @@ export interface PeerLinks {
   setPeers(peers: readonly Peer[]): void;
   /**
    * One listener, set before the first `setPeers`. The frame is the listener's own. Its header has been held against
-   * this node, its content has not been looked at. As long as a promise that it returns is pending, nothing more is read
-   * from the stream that the frame came by.
+   * this node, its content has not been looked at. As long as a promise that it returns is pending, nothing more is
+   * read from the stream that the frame came by.
    */
   onFrame(listener: (frame: Uint8Array, lane: Lane) => void | Promise<void>): void;
   /**
-   * One listener. A node that was reached cannot be reached any more by any lane: what it was sent last may be lost, and
-   * it may have ended. Called once for each such loss, in a turn of its own.
+   * One listener. A node that was reached cannot be reached any more by any lane: what it was sent last may be lost,
+   * and it may have ended. Called once for each such loss, in a turn of its own.
    */
   onUnreachable(listener: (node: NodeId) => void): void;
   /** Gives what was taken a moment to leave, then closes everything. Nothing is taken or heard afterwards. */

@@ -11,8 +11,8 @@
  * The entries of an append stand behind one another from the entry after `previous` on, and their terms do not fall
  * (R3), so neither index nor term is written where it follows. A payload with M is a membership.
  *
- * Whatever the bytes are, reading ends: it never throws, and with `reader.failed` what it returned means nothing. What it
- * returns otherwise is a message that a replica could have sent.
+ * Whatever the bytes are, reading ends: it never throws, and with `reader.failed` what it returned means nothing. What
+ * it returns otherwise is a message that a replica could have sent.
  */
 import {
   assert,

@@ -9,7 +9,10 @@ export interface PeerObserver {
   /** A frame was refused, or lost with its connection. */
   sendFailed(node: NodeId): void;
   received(node: NodeId, bytes: number): void;
-  /** A frame or a stream was refused: its sender, as far as that is known, is not who it should be, or takes us for another. */
+  /**
+   * A frame or a stream was refused: its sender, as far as that is known, is not who it should be, or takes us for
+   * another.
+   */
   receiveFailed(node: NodeId | undefined): void;
   /** Whether a node is reached by any lane. */
   active(node: NodeId, isActive: boolean): void;

@@ -13,8 +13,8 @@
  * ```
  *
  * Invariants:
- *   P1  Decoding never throws. A frame gives the messages that were encoded into it, or one failure and changes nothing:
- *       what is read is taken only when all of it was right.
+ *   P1  Decoding never throws. A frame gives the messages that were encoded into it, or one failure and changes
+ *       nothing: what is read is taken only when all of it was right.
  *   P2  A table that is reconstructed from differences has the rows that were encoded under its name; what cannot be
  *       reconstructed so is dropped, and the next table is whole.
  */
@@ -167,8 +167,8 @@ export class PeerCodec {
   }
 
   /**
-   * Requests for another node, and answers to its own, in their order. They take the lane of the appends, so that whoever
-   * asked knows the place of an entry before the entry comes.
+   * Requests for another node, and answers to its own, in their order. They take the lane of the appends, so that
+   * whoever asked knows the place of an entry before the entry comes.
    */
   encodeForwards(to: NodePlace, items: readonly ForwardItem[]): readonly OutgoingFrame[] {
     const writer = this.#writer;

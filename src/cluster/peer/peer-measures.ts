@@ -128,7 +128,10 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
   }
 }
 
-/** Shows in the front what was gathered. A node that was removed is shown no more; what it still sends, as of nobody known. */
+/**
+ * Shows in the front what was gathered. A node that was removed is shown no more; what it still sends, as of nobody
+ * known.
+ */
 export class PeerMetrics {
   readonly #metrics: Metrics;
   readonly #logger: Logger;

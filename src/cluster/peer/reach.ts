@@ -1,6 +1,6 @@
 /**
- * The way of a node to the others: links, what is said by them, and how stores become nodes. Put together before the core
- * is opened; `begin` joins both.
+ * The way of a node to the others: links, what is said by them, and how stores become nodes. Put together before the
+ * core is opened; `begin` joins both.
  */
 import type { Address, Random } from '#base';
 import { members } from '#raft';

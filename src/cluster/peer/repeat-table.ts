@@ -12,9 +12,9 @@
  * A table is what was sent at one time, a row for each group. Its name, a session and a seq, is given once: a writer
  * draws its session when it is made, and counts. A reader that holds a table therefore holds the very rows that the
  * writer gave that name (P2), by induction: a whole table says them, and a difference is applied only to the table that
- * it is a difference to. Nothing depends on connections, on order or on what the writer believes: a difference that does
- * not fit is dropped like a frame that was lost, and since only a confirmed table is the base of a difference, the next
- * one is whole.
+ * it is a difference to. Nothing depends on connections, on order or on what the writer believes: a difference that
+ * does not fit is dropped like a frame that was lost, and since only a confirmed table is the base of a difference, the
+ * next one is whole.
  *
  * ```
  * table   := u64 session, varint seq, u8 is a difference,

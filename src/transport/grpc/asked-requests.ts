@@ -1,6 +1,6 @@
 /**
- * The requests of one answer that name a revision or a time. The generated code has no number for a uint64 from 2^53 on, nor
- * for an int64 that is as far from 0: both are valid, and the answer names them as they were sent.
+ * The requests of one answer that name a revision or a time. The generated code has no number for a uint64 from 2^53
+ * on, nor for an int64 that is as far from 0: both are valid, and the answer names them as they were sent.
  */
 import { type BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { type AskedRevision, toAskedRevision } from '#base';

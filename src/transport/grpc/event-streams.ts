@@ -1,9 +1,9 @@
 /**
  * The streaming reads: events, batches of events, the log, and live tails.
  *
- * Each slice of a read becomes one write of many framed messages, put together from stored bytes. The next slice is read
- * while the last one leaves, and not written before it has left: two slices are what a reader of any speed costs, and
- * less when many readers share what the node may hold (T4).
+ * Each slice of a read becomes one write of many framed messages, put together from stored bytes. The next slice is
+ * read while the last one leaves, and not written before it has left: two slices are what a reader of any speed costs,
+ * and less when many readers share what the node may hold (T4).
  */
 import { EventFrames, type FrameOptions, type ReadScope, type StoredEvent } from '#service';
 import { EVENT_STORE, type GrpcContext } from './context.ts';

@@ -1,8 +1,8 @@
 /**
  * The status of a request that is refused before its message is looked at: what was found, and what would be right.
  *
- * Where gRPC's own documents name the status (statuscodes.md, compression.md) it is that one; whatever else is malformed is
- * INVALID_ARGUMENT, as everywhere (ADR 0051).
+ * Where gRPC's own documents name the status (statuscodes.md, compression.md) it is that one; whatever else is
+ * malformed is INVALID_ARGUMENT, as everywhere (ADR 0051).
  */
 import { DatabaseError, type ErrorCode, quote } from '#base';
 import { Faults } from '#model';

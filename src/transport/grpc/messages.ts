@@ -1,8 +1,8 @@
 /**
  * Requests and replies of the methods that the generated code serves: strict in, framed out.
  *
- * The generated decoder would replace what is not UTF-8; here that is invalid_argument, like any other bytes that are not
- * the message (T7).
+ * The generated decoder would replace what is not UTF-8; here that is invalid_argument, like any other bytes that are
+ * not the message (T7).
  */
 import { BinaryReader, type BinaryWriter } from '@bufbuild/protobuf/wire';
 import { DatabaseError, decodeUtf8, ProtoReader } from '#base';

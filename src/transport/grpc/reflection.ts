@@ -2,8 +2,8 @@
  * Server reflection (grpc.reflection.v1 and v1alpha), so that a tool can call the services without having their proto
  * files.
  *
- * Few nodes are ever asked for it, and what answers (reflection-service.ts) takes more time to load than the rest of the
- * interface together, and megabytes. So the first call loads it; until then a call is only held.
+ * Few nodes are ever asked for it, and what answers (reflection-service.ts) takes more time to load than the rest of
+ * the interface together, and megabytes. So the first call loads it; until then a call is only held.
  *
  * A reply is made when the one before has left, so that a stream holds one reply, and a bounded number of requests that
  * wait for theirs (T4). Requests are read all the time, because grpc-js would unpack and keep those that nobody reads.
@@ -23,7 +23,9 @@ export const REFLECTION_STREAMS_MAX = 256;
 /** A request names a file or a symbol. */
 const REQUEST_BYTES_MAX = 1024;
 
-/** What the requests of one stream may come to: several times what it takes to ask for every file and symbol there is. */
+/**
+ * What the requests of one stream may come to: several times what it takes to ask for every file and symbol there is.
+ */
 const STREAM_BYTES_MAX = 64 * 1024;
 
 /** What a request takes beside its bytes, so that empty ones are bounded, too. */

@@ -1,5 +1,6 @@
 /**
- * One call, carried to a node that holds the database: the request as it came, and the reply as it comes, frame for frame.
+ * One call, carried to a node that holds the database: the request as it came, and the reply as it comes, frame for
+ * frame.
  *
  * The stream to the other node is read no faster than the client reads (T4): one piece of it leaves while the next one
  * waits, and what the other node sends beyond that it keeps itself. What nobody waits for any more is cancelled there.

@@ -6,9 +6,9 @@
  *      └── too slow, refused ──> gone      └── silent, going away, idle for long ──> gone
  * ```
  *
- * They are plain HTTP/2, not channels of grpc-js: the frames of a reply then pass as they come, many in one piece, and a
- * stream that the other node has refused to begin can be told from one that broke (ADR 0044). The settings of the other
- * side are awaited because its kernel accepts connections also when its process does not run.
+ * They are plain HTTP/2, not channels of grpc-js: the frames of a reply then pass as they come, many in one piece, and
+ * a stream that the other node has refused to begin can be told from one that broke (ADR 0044). The settings of the
+ * other side are awaited because its kernel accepts connections also when its process does not run.
  */
 import {
   type ClientHttp2Session,
@@ -176,7 +176,9 @@ class Connection {
   }
 }
 
-/** Drops what is unsent of the request as well: a stream that is only closed may outlive its connection (`PeerStream`). */
+/**
+ * Drops what is unsent of the request as well: a stream that is only closed may outlive its connection (`PeerStream`).
+ */
 export function cancelStream(stream: ClientHttp2Stream): void {
   stream.close(constants.NGHTTP2_CANCEL);
   stream.destroy();

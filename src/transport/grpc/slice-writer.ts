@@ -1,8 +1,8 @@
 /**
  * Sends the slices of a read: the headers, then slice after slice, each when the one before has left.
  *
- * What a slice takes is counted before it is read: no slice is read while the node holds as much unsent as it may, and a
- * reader that keeps others waiting is cut off (T4), or waits for those that do not (TM4).
+ * What a slice takes is counted before it is read: no slice is read while the node holds as much unsent as it may, and
+ * a reader that keeps others waiting is cut off (T4), or waits for those that do not (TM4).
  */
 import type { ReadPace, ReadScope } from '#service';
 import type { Hold } from '../byte-budget.ts';

@@ -7,8 +7,8 @@
  * ```
  *
  * Events that are canonical already stay views of the request; the others are decoded and encoded once. What is wrong
- * with events, constraints and options is collected, not thrown: the service judges it in its turn (T6). Only what makes
- * the request no request at all is thrown here, and says at which byte.
+ * with events, constraints and options is collected, not thrown: the service judges it in its turn (T6). Only what
+ * makes the request no request at all is thrown here, and says at which byte.
  */
 import { concatBytes, type DatabaseError, decodeUtf8, ProtoReader } from '#base';
 import {

@@ -1,6 +1,6 @@
 /**
- * The pieces of a body that has not arrived whole. A sender decides how small they are, and an object for each byte would
- * be a hundred times the byte: they are put together now and then.
+ * The pieces of a body that has not arrived whole. A sender decides how small they are, and an object for each byte
+ * would be a hundred times the byte: they are put together now and then.
  */
 
 const LOOSE_PIECES_MAX = 256;

@@ -1,7 +1,8 @@
 /**
  * Events of the collection-style family: the log of a database, and queries by body.
  *
- * A first page is read at the latest revision; the pages behind it, by `next_cursor`, at the revision of the first (TH8).
+ * A first page is read at the latest revision; the pages behind it, by `next_cursor`, at the revision of the first
+ * (TH8).
  */
 import { formatInstant, nearestRevision } from '#base';
 import { ALL, collectionQueryFromJson, type EventQuery, Faults, type JsonNode, type JsonObject } from '#model';

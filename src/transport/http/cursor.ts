@@ -53,7 +53,10 @@ export function cursorBehind({ databaseId, revision }: ReadScope, last: StoredEv
 
 const CURSOR = 'the next_cursor of the page before';
 
-/** The `after` of a request, when it has one. Throws when it is no cursor of ours; `otherwise` is what it could have been, too. */
+/**
+ * The `after` of a request, when it has one. Throws when it is no cursor of ours; `otherwise` is what it could have
+ * been, too.
+ */
 export function cursorFrom(text: string | undefined, otherwise?: string): Cursor | undefined {
   if (text === undefined) return undefined;
   const cursor = readCursor(text);

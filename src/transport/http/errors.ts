@@ -1,8 +1,8 @@
 /**
  * What a failed request is answered with: `{"error": {"code", "message", "details"?}}` and a status (TH1, TH2).
  *
- * The specification knows six codes. Statuses that it uses beyond them (413, 507, 503, 406) carry the nearest of the six;
- * `reason` inside `details` and the status tell them apart. Nothing is decided by message text.
+ * The specification knows six codes. Statuses that it uses beyond them (413, 507, 503, 406) carry the nearest of the
+ * six; `reason` inside `details` and the status tell them apart. Nothing is decided by message text.
  */
 import { type DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
 import { Faults } from '#model';

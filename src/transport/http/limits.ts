@@ -52,13 +52,15 @@ export const SMALL_ANSWER_BYTES: number = 64 * 1024;
 /** Bytes of events or of a body that are turned from or into JSON in one go: about two milliseconds (TH11). */
 export const PIECE_BYTES: number = 64 * 1024;
 
-/** Requests of a connection that wait for the ones before them; one more ends the connection behind the last of them. */
+/**
+ * Requests of a connection that wait for the ones before them; one more ends the connection behind the last of them.
+ */
 export const PIPELINED_MAX = 64;
 
 /**
  * A body of more than 16 KiB brings at least so many bytes in so much time, or its request is refused: what it has
- * brought is held, and not for somebody who has stopped sending. So much any link of today carries, and the largest body
- * must be much faster to be whole in time; three seconds are a few resends of a packet that was lost.
+ * brought is held, and not for somebody who has stopped sending. So much any link of today carries, and the largest
+ * body must be much faster to be whole in time; three seconds are a few resends of a packet that was lost.
  */
 export const BODY_PACE_BYTES: number = 8 * 1024;
 export const BODY_PACE_MS = 3_000;
@@ -72,8 +74,8 @@ export const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 /** Connections at a time, idle ones included; one more is closed as it comes. */
 export const CONNECTIONS_MAX = 4_096;
 /**
- * More chunks of a body than this have so many bytes on average, or the request is refused: a chunk of one byte costs six
- * on the wire and as much work as one of a thousand.
+ * More chunks of a body than this have so many bytes on average, or the request is refused: a chunk of one byte costs
+ * six on the wire and as much work as one of a thousand.
  */
 export const BODY_SMALL_PIECES_MAX = 1_024;
 export const BODY_PIECE_BYTES = 16;

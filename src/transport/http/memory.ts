@@ -88,8 +88,8 @@ export class HttpMemory {
   }
 
   /**
-   * Waits until there is room for an answer that may become so large, or for a small one, whichever comes first: most that
-   * might become large are small, and they do not wait for those that are (TM4).
+   * Waits until there is room for an answer that may become so large, or for a small one, whichever comes first: most
+   * that might become large are small, and they do not wait for those that are (TM4).
    */
   async awaitSomeRoom(reply: FastifyReply, bytes: number, signal: AbortSignal): Promise<AnswerRoom> {
     const { large, small } = this.#takersOf(reply);

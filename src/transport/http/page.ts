@@ -38,8 +38,8 @@ export interface EventPage {
 }
 
 /**
- * Waits until there is room for as large a page as the query can have, or for a small one, reads it and writes it, piece
- * by piece (TH11). A page that turns out to be too large for the room that came first is let go of and read anew.
+ * Waits until there is room for as large a page as the query can have, or for a small one, reads it and writes it,
+ * piece by piece (TH11). A page that turns out to be too large for the room that came first is let go of and read anew.
  */
 export async function readPage(service: Service, request: HttpRequest, wanted: PageRequest): Promise<EventPage> {
   const bytes = Math.min(PAGE_ANSWER_BYTES, wanted.query.limit * ITEM_ANSWER_BYTES);

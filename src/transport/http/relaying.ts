@@ -2,8 +2,8 @@
  * What the HTTP server has other nodes answer, because it holds no copy of the database.
  *
  * The body of the request is here and counted (TM1); the answer passes as it comes, no faster than the client takes it.
- * Status, headers and body are those of the other node; what concerns one connection alone, and who may read the answer,
- * is this server's.
+ * Status, headers and body are those of the other node; what concerns one connection alone, and who may read the
+ * answer, is this server's.
  */
 import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';

@@ -1,13 +1,15 @@
 /**
- * What must be right about a request before its path or body means anything, and what neither Node nor fastify insists on
- * (RFC 9112, sections 3.2, 6.1 and 6.3). Where two readers of the same bytes could disagree, the request is refused.
+ * What must be right about a request before its path or body means anything, and what neither Node nor fastify insists
+ * on (RFC 9112, sections 3.2, 6.1 and 6.3). Where two readers of the same bytes could disagree, the request is refused.
  */
 import { isIPv6 } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import type { DatabaseError } from '#base';
 import { invalidField } from './errors.ts';
 
-/** A name or an address, in brackets that of IPv6, and perhaps a port. The delimiters that a name might have are none. */
+/**
+ * A name or an address, in brackets that of IPv6, and perhaps a port. The delimiters that a name might have are none.
+ */
 const AUTHORITY = /^(?:\[([\da-f:.]+)\]|(?:[\w.~-]|%[\da-f]{2})+)(?::(\d*))?$/i;
 
 const PORT_MAX = 65_535;

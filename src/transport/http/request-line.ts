@@ -1,8 +1,8 @@
 /**
  * The requests of a connection, handled one after the other.
  *
- * A client may send requests without awaiting answers. Node hands all of them over as they are parsed, hundreds from one
- * read of the socket; handled at once, each would gather its answer in memory until the ones before it have left.
+ * A client may send requests without awaiting answers. Node hands all of them over as they are parsed, hundreds from
+ * one read of the socket; handled at once, each would gather its answer in memory until the ones before it have left.
  *
  * ```
  *   arrived ── nobody before it ──> handled ── its answer has left ──> the next

@@ -32,7 +32,9 @@ export class HttpRequest {
     this.#limits = limits;
   }
 
-  /** Waits until there is room for an answer that may become so large. Throws `busy` when there is none for too long. */
+  /**
+   * Waits until there is room for an answer that may become so large. Throws `busy` when there is none for too long.
+   */
   awaitRoom(bytes: number): Promise<void> {
     return this.#limits.memory.awaitRoom(this.#reply, bytes, this.signal());
   }

@@ -84,8 +84,8 @@ const NOW_MS_MAX = INSTANT_SECONDS_MAX * 1000 + 999;
 
 /**
  * Now becomes a time that the URL names, so that the answer can be repeated (SPEC-HTTP-R2). It is never before what the
- * revision recorded: a clock that was set back hides no transaction that was answered. A clock beyond the last instant that
- * can be written means that one, before which everything is.
+ * revision recorded: a clock that was set back hides no transaction that was answered. A clock beyond the last instant
+ * that can be written means that one, before which everything is.
  */
 async function redirectToNow(
   request: HttpRequest,

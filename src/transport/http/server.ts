@@ -234,7 +234,10 @@ class HttpFront {
     });
   }
 
-  /** In a room for a small answer, if that is there first; what turns out to be larger is made anew when there is enough. */
+  /**
+   * In a room for a small answer, if that is there first; what turns out to be larger is made anew when there is
+   * enough.
+   */
   async #answer({ answerBytes, handle }: Route, routed: HttpRequest): Promise<HttpReply> {
     if (answerBytes === undefined) return handle(routed, this.#context);
     if ((await routed.awaitSomeRoom(answerBytes)) === 'small') {

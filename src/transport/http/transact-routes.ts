@@ -155,8 +155,8 @@ function idOf(
 }
 
 /**
- * A body of another shape or two ids that differ, with everything else that is wrong. The service is not asked, also when
- * the id is recorded: which transaction is meant, nobody could say (ADR 0024).
+ * A body of another shape or two ids that differ, with everything else that is wrong. The service is not asked, also
+ * when the id is recorded: which transaction is meant, nobody could say (ADR 0024).
  */
 function misshapen(
   { transactionId, items, constraints, constraintsField }: TransactionParts,

@@ -1,6 +1,6 @@
 /**
- * The messages of cairn.admin.v1 (proto/cairn/admin/v1/admin.proto). Their readers take any bytes; what makes no sense is
- * undefined.
+ * The messages of cairn.admin.v1 (proto/cairn/admin/v1/admin.proto). Their readers take any bytes; what makes no sense
+ * is undefined.
  */
 import {
   type ByteWriter,

@@ -1,4 +1,6 @@
-/** The side that asks: to be let into a cluster, and which cluster a node belongs to. One connection for each question. */
+/**
+ * The side that asks: to be let into a cluster, and which cluster a node belongs to. One connection for each question.
+ */
 import { Client, type ClientOptions, credentials } from '@grpc/grpc-js';
 import type { Address } from '#base';
 import type { AdminReply, AdminRequest, JoinReply, JoinRequest } from '#cluster';

@@ -1,6 +1,6 @@
 /**
- * The words of cairn.peer.v1 (proto/cairn/peer/v1/peer.proto): paths, metadata, and the messages of Deliver and Ping; those
- * of Join are in join-messages.ts.
+ * The words of cairn.peer.v1 (proto/cairn/peer/v1/peer.proto): paths, metadata, and the messages of Deliver and Ping;
+ * those of Join are in join-messages.ts.
  */
 import { Metadata } from '@grpc/grpc-js';
 import {

@@ -1,17 +1,17 @@
 /**
- * The links between the nodes of a cluster, over gRPC: `PeerLinks` of #cluster on a port of its own. It has a door of its
- * own too (#transport/peer), because it runs beside the core, where nothing of the other transports is loaded.
+ * The links between the nodes of a cluster, over gRPC: `PeerLinks` of #cluster on a port of its own. It has a door of
+ * its own too (#transport/peer), because it runs beside the core, where nothing of the other transports is loaded.
  *
  * Invariants:
- *   TP1  Frames of a lane to one node arrive in the order in which they were taken, each once, or they are lost with the
- *        connection of the lane.
+ *   TP1  Frames of a lane to one node arrive in the order in which they were taken, each once, or they are lost with
+ *        the connection of the lane.
  *   TP2  What waits for a node is bounded for each lane, and a lane waits for no other: a frame more is refused.
- *   TP3  What comes from another cluster, is for another node or store, or from a node with another store than is known,
- *        is dropped and counted; nobody else is taken for a node that is reached.
- *   TP4  A node that was reached and is not any more, by any lane, is reported once, as soon as the connections break or
- *        do not answer a ping.
- *   TP5  Whoever may send to this node is answered: a sender that is not known is dialled where it says that it listens, as
- *        long as it sends.
+ *   TP3  What comes from another cluster, is for another node or store, or from a node with another store than is
+ *        known, is dropped and counted; nobody else is taken for a node that is reached.
+ *   TP4  A node that was reached and is not any more, by any lane, is reported once, as soon as the connections break
+ *        or do not answer a ping.
+ *   TP5  Whoever may send to this node is answered: a sender that is not known is dialled where it says that it
+ *        listens, as long as it sends.
  *   TP6  Whatever stands for the place of a node, making its link throws nothing: it is a node that is not reached.
  */
 

@@ -1,4 +1,7 @@
-/** The messages of PeerExchange/Join (proto/cairn/peer/v1/peer.proto). Their reader takes any bytes and says what is wrong. */
+/**
+ * The messages of PeerExchange/Join (proto/cairn/peer/v1/peer.proto). Their reader takes any bytes and says what is
+ * wrong.
+ */
 import {
   type Address,
   ByteWriter,

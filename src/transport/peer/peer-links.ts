@@ -1,6 +1,7 @@
 /**
- * The links of one node to all others, over gRPC: it serves the connections that are handed to it, and dials each of the
- * others, one connection a lane. Loading this file loads grpc-js; lazy-links.ts does so when there is somebody to reach.
+ * The links of one node to all others, over gRPC: it serves the connections that are handed to it, and dials each of
+ * the others, one connection a lane. Loading this file loads grpc-js; lazy-links.ts does so when there is somebody to
+ * reach.
  */
 import type { Socket } from 'node:net';
 import { type Address, formatAddress, quote } from '#base';
@@ -184,8 +185,8 @@ export class GrpcPeerLinks implements PeerLinks {
   }
 
   /**
-   * Somebody sends. Whoever is not named is dialled where it says that it listens, for as long as it sends (TP5): it may
-   * have joined while this node was away, and this node learns of it only from what it sends and is answered.
+   * Somebody sends. Whoever is not named is dialled where it says that it listens, for as long as it sends (TP5): it
+   * may have joined while this node was away, and this node learns of it only from what it sends and is answered.
    */
   #hear(caller: NodePlace, address: Address | undefined): () => void {
     const { node } = caller;

@@ -1,4 +1,7 @@
-/** The messages of cairn.admin.v1 that recover a database. Their readers take any bytes; what makes no sense is undefined. */
+/**
+ * The messages of cairn.admin.v1 that recover a database. Their readers take any bytes; what makes no sense is
+ * undefined.
+ */
 import {
   beginMessage,
   isDatabaseId,

@@ -1,10 +1,10 @@
 /**
  * Ends connections to other nodes on which nothing was ever heard.
  *
- * grpc-js waits without end for the first word of whoever it has connected to, and so does a connection to a machine that
- * is gone until the operating system gives up, which takes minutes. A process that is stopped, or an address that has
- * become somebody else's, would keep a lane from being dialled again for so long. What is dialled in this thread comes by
- * Node's diagnostics channel of sockets.
+ * grpc-js waits without end for the first word of whoever it has connected to, and so does a connection to a machine
+ * that is gone until the operating system gives up, which takes minutes. A process that is stopped, or an address that
+ * has become somebody else's, would keep a lane from being dialled again for so long. What is dialled in this thread
+ * comes by Node's diagnostics channel of sockets.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Socket } from 'node:net';

@@ -1,7 +1,8 @@
-// Goal: P1 and P2. What is encoded for a node is what it decodes, whatever the messages are; whatever else arrives is one
-// failure that changes nothing; and beats of which repeats are left out are reconstructed exactly, however frames are
-// lost, doubled and reordered and whoever restarts. Method: random messages of every kind, random bytes, real frames that
-// are cut, flipped or made valid again after a change, and random histories of two nodes against a list of what was said.
+// Goal: P1 and P2. What is encoded for a node is what it decodes, whatever the messages are; whatever else arrives is
+// one failure that changes nothing; and beats of which repeats are left out are reconstructed exactly, however frames
+// are lost, doubled and reordered and whoever restarts. Method: random messages of every kind, random bytes, real
+// frames that are cut, flipped or made valid again after a change, and random histories of two nodes against a list of
+// what was said.
 
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';

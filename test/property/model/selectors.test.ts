@@ -1,5 +1,6 @@
 // Goal: a selector matches what it says, its disjunctive form and its bytes say the same, and order, nesting and
-// repetition leave no trace (M6). Method: random selectors and events over few values, a naive oracle, shuffled spellings.
+// repetition leave no trace (M6). Method: random selectors and events over few values, a naive oracle, shuffled
+// spellings.
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 // Goal: the order of effective time comes out right however many events share a second and however few of them are held
-// at once (Q1, Q3). Method: random entries through a selection of a few; a database whose events crowd into few seconds,
-// scanned with room for three of them, against sorting.
+// at once (Q1, Q3). Method: random entries through a selection of a few; a database whose events crowd into few
+// seconds, scanned with room for three of them, against sorting.
 
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';

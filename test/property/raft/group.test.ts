@@ -9,8 +9,8 @@ import { describe, expect, it } from 'vitest';
 import { RandomGroup, type Schedule, schedule } from '../../support/raft/random-group.ts';
 
 /**
- * Schedules that once failed. Here a leader commits a joint membership by those who voted before it, and all learn of that
- * before the majority of those to come has it on disk.
+ * Schedules that once failed. Here a leader commits a joint membership by those who voted before it, and all learn of
+ * that before the majority of those to come has it on disk.
  */
 const JOINT_LEARNED_BEFORE_IT_IS_HELD: Schedule = {
   members: 5,

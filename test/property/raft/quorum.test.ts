@@ -1,5 +1,5 @@
-// Goal: quorum arithmetic agrees with the definition, joint sets included. Method: fast-check against a brute force that
-// tries every subset of the voters.
+// Goal: quorum arithmetic agrees with the definition, joint sets included. Method: fast-check against a brute force
+// that tries every subset of the voters.
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,18 +1,20 @@
 /**
- * Check 11: each name of the catalog behaves like one register. Creates, deletes, transactions, reads of the latest, and
- * every answer that a name means nothing, fit one order; so a delete by the id of another instance deletes nothing.
+ * Check 11: each name of the catalog behaves like one register. Creates, deletes, transactions, reads of the latest,
+ * and every answer that a name means nothing, fit one order; so a delete by the id of another instance deletes nothing.
  *
- * Other reads go by what the node has: a delete that is decided and not yet acknowledged may be ahead of them, and who is
- * told meanwhile that the name means nothing may be ahead of those who are still answered from the instance. But after
- * an acknowledged delete, the answer that nothing was there to delete, or the acknowledged creation of the next instance,
- * nobody is answered from the old one, whichever node he asks; and what he has subscribed to ends.
+ * Other reads go by what the node has: a delete that is decided and not yet acknowledged may be ahead of them, and who
+ * is told meanwhile that the name means nothing may be ahead of those who are still answered from the instance. But
+ * after an acknowledged delete, the answer that nothing was there to delete, or the acknowledged creation of the next
+ * instance, nobody is answered from the old one, whichever node he asks; and what he has subscribed to ends.
  */
 import type { AnyOperation, Calls, History, Scope } from '../history.ts';
 import type { Check } from './check.ts';
 import { label, scopesOf } from './evidence.ts';
 import { linearize, type Step } from './linearizable.ts';
 
-/** Nothing is bound, an instance by its id, or one that was created by a call without an answer, whose id comes later. */
+/**
+ * Nothing is bound, an instance by its id, or one that was created by a call without an answer, whose id comes later.
+ */
 type Bound = string;
 const ABSENT: Bound = 'absent';
 const SOMETHING: Bound = 'something';
@@ -32,10 +34,16 @@ export const catalogIsLinearizable: Check = ({ history, finals }) => {
   });
 };
 
-/** A deletion whose client has given up is past after so long: by then it is applied, and every lease from before is over. */
+/**
+ * A deletion whose client has given up is past after so long: by then it is applied, and every lease from before is
+ * over.
+ */
 const PAST_US = 20_000_000;
 
-/** Whether a deletion of the name, or perhaps several, had begun when the operation ended, and had not ended when it began. */
+/**
+ * Whether a deletion of the name, or perhaps several, had begun when the operation ended, and had not ended when it
+ * began.
+ */
 function deletionsOf(history: History, name: string): (operation: AnyOperation) => boolean {
   const spans = history
     .of('delete')

@@ -1,6 +1,6 @@
 /**
- * Whether a history of operations on one small object can be put into an order that real time allows and in which each of
- * them did what it says: the search of Wing and Gong, with Lowe's memory of the situations that led nowhere.
+ * Whether a history of operations on one small object can be put into an order that real time allows and in which each
+ * of them did what it says: the search of Wing and Gong, with Lowe's memory of the situations that led nowhere.
  *
  * An operation that never returned may come anywhere after its call, or never.
  */

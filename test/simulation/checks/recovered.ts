@@ -1,6 +1,6 @@
 /**
- * Check 14: a recovered instance has every transaction that the instance before it had acknowledged up to the revision that
- * somebody has accepted, as it was acknowledged.
+ * Check 14: a recovered instance has every transaction that the instance before it had acknowledged up to the revision
+ * that somebody has accepted, as it was acknowledged.
  */
 import { type Check } from './check.ts';
 import { faultInKept } from './durability.ts';

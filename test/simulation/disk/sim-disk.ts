@@ -1,10 +1,10 @@
 /**
  * The simulated disk of one node, behind the port of the log (src/storage/disk.ts), with everything that disks do to
- * those who trust them: lost and torn writes when the power goes, failed writes and syncs, writes cut short, a full disk,
- * slow syncs, flipped bits, writes that end up in the wrong place.
+ * those who trust them: lost and torn writes when the power goes, failed writes and syncs, writes cut short, a full
+ * disk, slow syncs, flipped bits, writes that end up in the wrong place.
  *
- * It outlives the process of its node. What it does of its own accord is armed beforehand, with the number of calls after
- * which it happens, so that a crash can come between any two of them.
+ * It outlives the process of its node. What it does of its own accord is armed beforehand, with the number of calls
+ * after which it happens, so that a crash can come between any two of them.
  */
 
 import type { Disk, DiskFile } from '../../../src/storage/disk.ts';
@@ -179,7 +179,8 @@ export class SimDisk implements Disk {
     else if (mishap === 'lose') {
       inode.lose(bytes, at);
       this.#hasLost = true;
-      // So long that what was lost is the last of its file for a while: behind a later write a gap would show by itself.
+      // So long that what was lost is the last of its file for a while: behind a later write a gap would show by
+      // itself.
       this.slowness = LOST_SLOWNESS;
     } else inode.write(bytes, at);
   }

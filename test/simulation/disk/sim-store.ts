@@ -117,7 +117,10 @@ export class SimStore {
     return `row ${Buffer.from(row.key).toString('hex')} at ${at}`;
   }
 
-  /** Puts right, from a backup, what still is as the disk has spoiled it, in rows that were written anew with it as well. */
+  /**
+   * Puts right, from a backup, what still is as the disk has spoiled it, in rows that were written anew with it as
+   * well.
+   */
   restore(): void {
     for (const flip of this.#flips) {
       const right = (value: Uint8Array): Uint8Array | undefined => mended(value, flip);

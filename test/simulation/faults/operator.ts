@@ -1,7 +1,7 @@
 /**
- * Somebody who runs the cluster while it is disturbed: restarts its nodes one after the other, has a node leave and come
- * back, replaces one whose volume was lost, and upgrades all to the next release. What was begun is seen through after the
- * faults are over.
+ * Somebody who runs the cluster while it is disturbed: restarts its nodes one after the other, has a node leave and
+ * come back, replaces one whose volume was lost, and upgrades all to the next release. What was begun is seen through
+ * after the faults are over.
  */
 import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf } from '#base';
 import { members } from '#raft';
@@ -211,7 +211,10 @@ export class Operator {
     });
   }
 
-  /** Whether every group can go on without the node, and has enough other copies to have everything that it has acknowledged. */
+  /**
+   * Whether every group can go on without the node, and has enough other copies to have everything that it has
+   * acknowledged.
+   */
   #canLose(node: NodeId): boolean {
     const { nodes } = this.#parts;
     const processes = nodes.map(({ process }) => process);

@@ -161,7 +161,10 @@ function drawGroupLimits(random: Rng): NodeSettings['limits'] {
   };
 }
 
-/** Shorter than many a partition: nodes that are cut off come to the end of their leases, and others wait no longer for them. */
+/**
+ * Shorter than many a partition: nodes that are cut off come to the end of their leases, and others wait no longer for
+ * them.
+ */
 function drawLease(random: Rng): NodeSettings['limits'] {
   return random.chance(0.6) ? { leaseMs: 1200, leaseRenewMs: 150, fenceMs: 1500, fenceAskMs: 250 } : {};
 }

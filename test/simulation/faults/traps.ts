@@ -1,7 +1,7 @@
 /**
- * Faults that aim. Most mistakes of a replicated log show only when the right node fails in the right millisecond: the one
- * that has just given a promise, and the one that relies on it. A trap waits for a word that one node says to another, and
- * then strikes both; until then it keeps some of the others apart, and slows disks down.
+ * Faults that aim. Most mistakes of a replicated log show only when the right node fails in the right millisecond: the
+ * one that has just given a promise, and the one that relies on it. A trap waits for a word that one node says to
+ * another, and then strikes both; until then it keeps some of the others apart, and slows disks down.
  */
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
@@ -13,8 +13,8 @@ import type { Heard, Overhear } from './overhear.ts';
 export type Word = 'vote' | 'ack' | 'commit' | 'entries' | 'lead';
 
 /**
- * What becomes of a node: nothing; it loses its power and whatever is not synced; no other node hears it, nor it them; the
- * same, and its core stands still until shortly before the end of that.
+ * What becomes of a node: nothing; it loses its power and whatever is not synced; no other node hears it, nor it them;
+ * the same, and its core stands still until shortly before the end of that.
  */
 export interface Blow {
   readonly kind: 'none' | 'power' | 'alone' | 'asleep';

@@ -1,6 +1,6 @@
 /**
- * What must hold of every group in every moment, whoever crashes: watched from outside, on what replicas say to each other
- * and what they hand to their state machines. It knows the paper, and nothing of how the node is built.
+ * What must hold of every group in every moment, whoever crashes: watched from outside, on what replicas say to each
+ * other and what they hand to their state machines. It knows the paper, and nothing of how the node is built.
  *
  *   I1  a term has one leader
  *   I2  a replica votes for one candidate in a term, whatever it forgot since

@@ -1,9 +1,9 @@
 /**
- * A node of the simulated cluster: a machine with a disk, a store and clocks that outlive its processes, and somebody who
- * starts the next process when one has ended, as Kubernetes does.
+ * A node of the simulated cluster: a machine with a disk, a store and clocks that outlive its processes, and somebody
+ * who starts the next process when one has ended, as Kubernetes does.
  *
- * It judges every end of a process: one that nobody caused, and a refusal to start on a disk that did nothing wrong, are
- * faults of the node.
+ * It judges every end of a process: one that nobody caused, and a refusal to start on a disk that did nothing wrong,
+ * are faults of the node.
  */
 import { BrokenInvariant, DatabaseError } from '#base';
 import { StorageFailure } from '#storage';

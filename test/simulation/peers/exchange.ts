@@ -92,7 +92,9 @@ export class PeerExchange {
     this.#closed.clear();
   }
 
-  /** Cuts the way from one to the other, whoever else cuts or opens it, until the function that is returned is called. */
+  /**
+   * Cuts the way from one to the other, whoever else cuts or opens it, until the function that is returned is called.
+   */
   cut(from: string, to: string): () => void {
     const way = `${from} ${to}`;
     this.#cuts.set(way, (this.#cuts.get(way) ?? 0) + 1);

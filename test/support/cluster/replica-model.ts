@@ -1,6 +1,7 @@
 /**
- * What must hold of a database on several nodes, whatever happens to them: nothing that was answered is lost, nothing that
- * was refused for good appears, every read sees what was answered before it, and in the end all replicas are the same.
+ * What must hold of a database on several nodes, whatever happens to them: nothing that was answered is lost, nothing
+ * that was refused for good appears, every read sees what was answered before it, and in the end all replicas are the
+ * same.
  */
 import { CATALOG_GROUP, DatabaseError, type GroupId, type NodeId, nodeOf, type ReplicaId, replicaOf } from '#base';
 import type { Binding, CoreLimits } from '#cluster';

@@ -1,6 +1,6 @@
 /**
- * Several nodes in one thread, each with a core, a front, a log and a store that forget, over a network that loses: time
- * is passed by the test, and between two moments of it everything that can run does.
+ * Several nodes in one thread, each with a core, a front, a log and a store that forget, over a network that loses:
+ * time is passed by the test, and between two moments of it everything that can run does.
  */
 import { type GroupId, type LevelRange, type NodeId, toNodeId } from '#base';
 import {

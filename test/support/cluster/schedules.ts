@@ -1,4 +1,7 @@
-/** Random schedules over a database on several nodes, each until everything is whole again, and what came of all of them. */
+/**
+ * Random schedules over a database on several nodes, each until everything is whole again, and what came of all of
+ * them.
+ */
 import * as fc from 'fast-check';
 import type { CoreLimits } from '#cluster';
 import type { MachineKit } from './machine-kit.ts';

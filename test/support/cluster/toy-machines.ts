@@ -3,8 +3,8 @@
  *
  * A payload is `u8 kind, 8 bytes recorded time, text`. A database keeps one row per revision (its text, time and a
  * running checksum of its history) beside the applied row; the texts `expect N` and `count` decide something:
- * the first is violated unless the revision is N, the second asks the store how many rows there are and stores the answer.
- * The catalog keeps one row per binding. Values are JSON: nothing here is a format of ours.
+ * the first is violated unless the revision is N, the second asks the store how many rows there are and stores the
+ * answer. The catalog keeps one row per binding. Values are JSON: nothing here is a format of ours.
  */
 import {
   assert,

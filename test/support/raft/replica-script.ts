@@ -2,8 +2,8 @@
  * One replica on a scripted disk: carries effects out by hand, and checks every invariant of #raft after every step.
  *
  * Commands:
- *   open voters=1,2,3 [learners=4] self=1 [term=2 vote=1] [base=5@2] [entries=1,1,2] [budget=100] [reads=2] [window=2] ...
- *   campaign | forget | tick to=5000 | wait 500 | propose a bb ccc | read 7
+ *   open voters=1,2,3 [learners=4] self=1 [term=2 vote=1] [base=5@2] [entries=1,1,2] [budget=100] [reads=2] [window=2]
+ *   ... campaign | forget | tick to=5000 | wait 500 | propose a bb ccc | read 7
  *   receive 2 append term=2 after=1@1 entries=2:a,2:b commit=1     and so on for the other messages (words.ts)
  *   transfer 2 | change voters=1,2 learners=3 | unreachable 2 | snapshot-sent 2 [index=7]
  *   loaded 2 from=3 term=1 entries=1:a,1:b       an answer of storage; without entries it has them no more

@@ -7,8 +7,8 @@
  * arrives, arrives and stays to arrive again, or never arrives; a process crashes, with any number of its unfinished
  * writes on disk, and starts again. Entries are applied, and storage answers, as soon as they can.
  *
- * Left out: time (beats, deadlines, check-quorum), pre-votes, and messages of a term that their receiver has left, which
- * only tell their sender so. Those are for the random schedules.
+ * Left out: time (beats, deadlines, check-quorum), pre-votes, and messages of a term that their receiver has left,
+ * which only tell their sender so. Those are for the random schedules.
  *
  * A state is known by a number of 53 bits that is drawn from everything that can make a difference; two states that
  * share one by chance would hide each other, which with ten million states happens about once in two hundred searches.

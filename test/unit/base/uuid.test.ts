@@ -1,4 +1,5 @@
-// Goal: UUIDs are read and written as RFC 9562 has them. Method: a round trip over random bytes, and texts that are none.
+// Goal: UUIDs are read and written as RFC 9562 has them. Method: a round trip over random bytes, and texts that are
+// none.
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

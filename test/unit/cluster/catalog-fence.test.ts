@@ -1,5 +1,5 @@
-// Goal: whoever deletes a name, or gives it a new instance, is told when no lease from before the deletion is left, and not
-// later than that is known (C26, C27). Method: one fence, with clock, group and messages in the hands of the test.
+// Goal: whoever deletes a name, or gives it a new instance, is told when no lease from before the deletion is left, and
+// not later than that is known (C26, C27). Method: one fence, with clock, group and messages in the hands of the test.
 import { describe, expect, it } from 'vitest';
 import { type NodeId, toDatabaseId, toGroupId, toLogIndex, toNodeId } from '#base';
 import { type Binding, LIMITS } from '#cluster';

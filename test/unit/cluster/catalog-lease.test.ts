@@ -1,5 +1,5 @@
-// Goal: the front believes its catalog for a time that counts from the question, asks once for all who wait, and says what
-// is wrong when nobody answers (C21). Method: a clock and a leader in the hands of the test.
+// Goal: the front believes its catalog for a time that counts from the question, asks once for all who wait, and says
+// what is wrong when nobody answers (C21). Method: a clock and a leader in the hands of the test.
 import { describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
 import { LIMITS } from '#cluster';

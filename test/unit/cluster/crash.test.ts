@@ -1,7 +1,7 @@
-// Goal: nothing that was answered is lost, all of it can be read, nothing is applied twice, and the node starts, whatever
-// a crash leaves of the log's last appends and of the store's unsynced batches. Method: random schedules of requests,
-// syncs, slow writes of the store, checkpoints and crashes with holes, against a model of what was answered, every other
-// answer followed by a read; then the two kinds of damage that must be refused.
+// Goal: nothing that was answered is lost, all of it can be read, nothing is applied twice, and the node starts,
+// whatever a crash leaves of the log's last appends and of the store's unsynced batches. Method: random schedules of
+// requests, syncs, slow writes of the store, checkpoints and crashes with holes, against a model of what was answered,
+// every other answer followed by a read; then the two kinds of damage that must be refused.
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,6 @@
-// Goal: an operator may ask again and again, and hears why not when a cluster could not go on without a node (C20); a node
-// that leaves gives everything up first, and is never heard again (D17). Method: tables; nodes over a network in memory.
+// Goal: an operator may ask again and again, and hears why not when a cluster could not go on without a node (C20); a
+// node that leaves gives everything up first, and is never heard again (D17). Method: tables; nodes over a network in
+// memory.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, nodeOf, replicaOf, toNodeId, toTerm } from '#base';
 import { faultInOrder, type NodeOrder } from '#cluster';

@@ -1,5 +1,6 @@
-// Goal: after an acknowledged deletion, or the acknowledged creation of the next instance, no node answers from the instance
-// before it (C21, C26); in a cluster that is well that costs milliseconds. Method: three nodes over a network in memory.
+// Goal: after an acknowledged deletion, or the acknowledged creation of the next instance, no node answers from the
+// instance before it (C21, C26); in a cluster that is well that costs milliseconds. Method: three nodes over a network
+// in memory.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, replicaOf } from '#base';
 import { LIMITS } from '#cluster';

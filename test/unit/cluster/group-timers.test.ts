@@ -1,5 +1,6 @@
-// Goal: a group is due as soon as its deadline has passed, and not before, however its deadline was moved; after a gap the
-// groups with other members wait for one more look (C10). Method: random deadlines and looks, against a look at every group.
+// Goal: a group is due as soon as its deadline has passed, and not before, however its deadline was moved; after a gap
+// the groups with other members wait for one more look (C10). Method: random deadlines and looks, against a look at
+// every group.
 import { array, assert, constant, integer, nat, oneof, option, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RaftState } from '#raft';

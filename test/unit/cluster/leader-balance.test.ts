@@ -1,5 +1,5 @@
-// Goal: databases are led by all nodes alike, whoever led them first; a lead stays where it should be, and goes to nobody
-// who leaves or cannot take it. Method: a table; nodes over a network in memory.
+// Goal: databases are led by all nodes alike, whoever led them first; a lead stays where it should be, and goes to
+// nobody who leaves or cannot take it. Method: a table; nodes over a network in memory.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, nodeOf, toNodeId } from '#base';
 import { preferredLeader } from '#cluster';

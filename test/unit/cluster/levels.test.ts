@@ -1,6 +1,6 @@
 // Goal: a cluster is upgraded node by node, one release back is possible until an operator ends the upgrade, and then
-// whoever does not know what is written says so and ends (C23, D20). Method: nodes over a network in memory, some of them
-// of a release that knows one level more; every entry that they wrote is looked at.
+// whoever does not know what is written says so and ends (C23, D20). Method: nodes over a network in memory, some of
+// them of a release that knows one level more; every entry that they wrote is looked at.
 import { describe, expect, it } from 'vitest';
 import {
   CATALOG_GROUP,

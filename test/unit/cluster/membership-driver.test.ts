@@ -1,5 +1,5 @@
-// Goal: whoever leads a group takes it to the membership that is wanted, whatever was begun before, and costs nothing when
-// it is there (C13). Method: five nodes over a network in memory, of which the first founds the catalog alone.
+// Goal: whoever leads a group takes it to the membership that is wanted, whatever was begun before, and costs nothing
+// when it is there (C13). Method: five nodes over a network in memory, of which the first founds the catalog alone.
 
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, nodeOf, replicaOf, toNodeId } from '#base';

@@ -1,6 +1,6 @@
-// Goal: a database moves to other nodes and back while it is written, and nothing of a copy that was given up is ever taken
-// for a part of the next one (C17, D15). Method: five nodes over a network in memory, moves by the catalog's entries, and
-// crashes at the moments between the steps.
+// Goal: a database moves to other nodes and back while it is written, and nothing of a copy that was given up is ever
+// taken for a part of the next one (C17, D15). Method: five nodes over a network in memory, moves by the catalog's
+// entries, and crashes at the moments between the steps.
 
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, nodeOf, replicaOf, toNodeId } from '#base';

@@ -1,6 +1,6 @@
-// Goal: docs/formats/peer-frames.md shows what the code writes; frames of others are refused by name; the bounds hold; and
-// the corners of tables that chance seldom finds. Method: the hexadecimal digits of the page, tables of wrong frames, and
-// scripts of two codecs.
+// Goal: docs/formats/peer-frames.md shows what the code writes; frames of others are refused by name; the bounds hold;
+// and the corners of tables that chance seldom finds. Method: the hexadecimal digits of the page, tables of wrong
+// frames, and scripts of two codecs.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// Goal: databases get as many copies as wanted, on nodes that stay and answer, in zones of their own, evenly; and nothing
-// is planned that could cost one its quorum. Method: a table of clusters, each with what is planned for it.
+// Goal: databases get as many copies as wanted, on nodes that stay and answer, in zones of their own, evenly; and
+// nothing is planned that could cost one its quorum. Method: a table of clusters, each with what is planned for it.
 import { describe, expect, it } from 'vitest';
 import { replicaOf, toNodeId } from '#base';
 import { type PlacementView, planPlacements } from '#cluster';

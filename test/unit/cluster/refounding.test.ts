@@ -1,6 +1,7 @@
-// Goal: what one stopped node holds of a cluster that has lost its catalog's quorum goes on as another cluster: everything
-// that it had, and nothing that could be taken for the old one; a crash anywhere leaves the old node or a new one (C28, C24).
-// Method: real directories, made by the machines and the log; copies of them as a kill would leave them, started by real nodes.
+// Goal: what one stopped node holds of a cluster that has lost its catalog's quorum goes on as another cluster:
+// everything that it had, and nothing that could be taken for the old one; a crash anywhere leaves the old node or a
+// new one (C28, C24). Method: real directories, made by the machines and the log; copies of them as a kill would leave
+// them, started by real nodes.
 import { cpSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -40,8 +41,9 @@ const HASH = new Uint8Array(32).fill(7);
 const PORTS = { nowMs: NOW_MS, random: nativeRandom };
 
 /**
- * Node 3: of `shop` it has five transactions applied, three durably, and two more in its log; `quiet` has none; `carts` is
- * on other nodes. The catalog's log ends with entries that are not known to be committed: they make `late`, and delete `old`.
+ * Node 3: of `shop` it has five transactions applied, three durably, and two more in its log; `quiet` has none; `carts`
+ * is on other nodes. The catalog's log ends with entries that are not known to be committed: they make `late`, and
+ * delete `old`.
  */
 async function nodeThree(): Promise<string> {
   const directory = testDir();

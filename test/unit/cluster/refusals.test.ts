@@ -1,5 +1,5 @@
-// Goal: whoever is refused reads of the database by its name, never of a number that only nodes know. Method: nodes over a
-// network in memory that are asked for what they cannot do.
+// Goal: whoever is refused reads of the database by its name, never of a number that only nodes know. Method: nodes
+// over a network in memory that are asked for what they cannot do.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type DatabaseError, type GroupId, toNodeId } from '#base';
 import {

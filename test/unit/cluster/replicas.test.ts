@@ -1,4 +1,5 @@
-// Goal: groups of three replicas elect a leader, agree, and lose nothing that was answered when it dies. Method: three nodes in one thread over a network in memory whose time the test passes.
+// Goal: groups of three replicas elect a leader, agree, and lose nothing that was answered when it dies. Method: three
+// nodes in one thread over a network in memory whose time the test passes.
 
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,5 +1,6 @@
 // Goal: copies go to nodes that answer, in different zones, where there is least; the same whoever decides; and of the
-// catalog every node has a copy, an odd number of them with a vote. Method: tables, a property, nodes over a network in memory.
+// catalog every node has a copy, an odd number of them with a vote. Method: tables, a property, nodes over a network in
+// memory.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, LEVELS, type NodeId, nodeOf, replicaOf, toNodeId } from '#base';

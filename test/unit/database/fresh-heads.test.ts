@@ -1,6 +1,6 @@
 // Goal: the head of a new subject costs nothing to keep, and says the same as any other whenever it is asked for again.
-// Method: the table by itself, with hashes that collide; then subjects that come again at every stage of a flush, against
-// the same transactions flushed one by one.
+// Method: the table by itself, with hashes that collide; then subjects that come again at every stage of a flush,
+// against the same transactions flushed one by one.
 
 import { describe, expect, it } from 'vitest';
 import { ByteWriter, encodeUtf8, NO_BYTES } from '#base';

@@ -1,5 +1,5 @@
-// Goal: a node leaves step by step, holds nothing when it is removed, and is never a node again (D17). Method: the table
-// of the states, entries that come too late, and a restart after each.
+// Goal: a node leaves step by step, holds nothing when it is removed, and is never a node again (D17). Method: the
+// table of the states, entries that come too late, and a restart after each.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, LEVELS, nodeOf, replicaOf, toDatabaseId, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
 import { type CatalogEntry, CatalogMachine, type CatalogOutcome, encodeCatalogEntry, type NodeState } from '#database';

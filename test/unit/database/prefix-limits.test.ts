@@ -1,5 +1,6 @@
-// Goal: what a constraint over a prefix makes the machine look at is bounded, and what cannot be found within the bound is
-// refused unless it holds whatever would be found (D13). Method: databases of many subjects on a store that counts rows.
+// Goal: what a constraint over a prefix makes the machine look at is bounded, and what cannot be found within the bound
+// is refused unless it holds whatever would be found (D13). Method: databases of many subjects on a store that counts
+// rows.
 
 import { describe, expect, it } from 'vitest';
 import type { TransactOutcome } from '#database';

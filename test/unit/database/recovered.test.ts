@@ -1,6 +1,7 @@
-// Goal: a recovered instance has the history of its origin, unchanged, with a chain of hashes that goes on and can be handed
-// to others; the name means it alone (D10, D19). Method: the catalog's entry through restarts; rows copied by a machine's
-// owner, in one go and again after a break, and compared with those of the origin; then written, exported and rebuilt.
+// Goal: a recovered instance has the history of its origin, unchanged, with a chain of hashes that goes on and can be
+// handed to others; the name means it alone (D10, D19). Method: the catalog's entry through restarts; rows copied by a
+// machine's owner, in one go and again after a break, and compared with those of the origin; then written, exported and
+// rebuilt.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,6 +1,6 @@
-// Goal: the catalog of another cluster names one node, and of each database that goes on another instance in a group that was
-// never used; all that it had is in its rows (D21, D10). Method: a catalog with nodes and databases in two blocks of bindings,
-// begun anew, flushed, and opened again.
+// Goal: the catalog of another cluster names one node, and of each database that goes on another instance in a group
+// that was never used; all that it had is in its rows (D21, D10). Method: a catalog with nodes and databases in two
+// blocks of bindings, begun anew, flushed, and opened again.
 import { describe, expect, it } from 'vitest';
 import {
   CATALOG_GROUP,

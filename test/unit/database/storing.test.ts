@@ -1,5 +1,5 @@
-// Goal: what is large, many or old is stored and found like everything else: chunks, pages, spilled tips, forgotten heads.
-// Method: examples at the borders, each read back through the readers.
+// Goal: what is large, many or old is stored and found like everything else: chunks, pages, spilled tips, forgotten
+// heads. Method: examples at the borders, each read back through the readers.
 
 import { describe, expect, it } from 'vitest';
 import { encodeUtf8 } from '#base';
@@ -166,7 +166,8 @@ describe('spilled tips of streams and sources (D4)', () => {
       for (let n = 1; n <= 40; n++) await host.apply(payload([event(n, n, n % 2 === 0 ? 's' : undefined)]));
       await host.flush();
       if (reopen) await host.reopen(false);
-      // Types 3 and 35 had their first event without a subject, 4 and 36 with one; type 3 was there before the head spilled.
+      // Types 3 and 35 had their first event without a subject, 4 and 36 with one; type 3 was there before the head
+      // spilled.
       for (const [n, type] of [3, 4, 35, 36].entries()) await host.apply(payload([event(100 + n, type, 's')]));
       await host.apply(payload([event(200, 36, undefined)]));
       const found: number[] = [];

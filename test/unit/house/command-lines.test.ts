@@ -1,4 +1,5 @@
-// Goal: a tool that is called wrong says so in one line and ends with 2, before it starts anything. Method: real processes.
+// Goal: a tool that is called wrong says so in one line and ends with 2, before it starts anything. Method: real
+// processes.
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,5 +1,5 @@
-// Goal: the linter and the pure compiler settings refuse what docs/style.md forbids; a setting that was lost by accident
-// fails here. Method: a tree with one violation of each rule, and the real configuration.
+// Goal: the linter and the pure compiler settings refuse what docs/style.md forbids; a setting that was lost by
+// accident fails here. Method: a tree with one violation of each rule, and the real configuration.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';

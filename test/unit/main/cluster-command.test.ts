@@ -1,5 +1,5 @@
-// Goal: an operator who types something gets what was asked for, or a sentence that says what is wrong, and an exit code
-// that a script can read. Method: the command, with answers made up.
+// Goal: an operator who types something gets what was asked for, or a sentence that says what is wrong, and an exit
+// code that a script can read. Method: the command, with answers made up.
 import { describe, expect, it } from 'vitest';
 import { LEVELS, toDatabaseId, toGroupId, toNodeId, toRevision } from '#base';
 import type { AdminReply, AdminRequest, ClusterDescription, NodeState } from '#cluster';

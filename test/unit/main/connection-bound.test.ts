@@ -1,5 +1,5 @@
-// Goal: no port takes the file descriptors of another one, nor those of log and store. Method: the shares of many limits,
-// and servers of plain sockets in front of which more connections come than they may have.
+// Goal: no port takes the file descriptors of another one, nor those of log and store. Method: the shares of many
+// limits, and servers of plain sockets in front of which more connections come than they may have.
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';

@@ -1,5 +1,5 @@
-// Goal: what the catalogue promises is what a running node exports: databases that come and go, sizes, refusals, and every
-// value of a closed label (O1). Method: a real node, asked over HTTP and scraped.
+// Goal: what the catalogue promises is what a running node exports: databases that come and go, sizes, refusals, and
+// every value of a closed label (O1). Method: a real node, asked over HTTP and scraped.
 import { once } from 'node:events';
 import { expect, test, vi } from 'vitest';
 import { COUNTERS, GAUGES, HISTOGRAMS, type LabelBound } from '#observability';

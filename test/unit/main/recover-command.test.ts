@@ -1,5 +1,5 @@
-// Goal: an operator who has one node left is shown all that there is before anything changes, is refused with a sentence that
-// says why, and gets an exit code that a script can read. Method: the command over real data directories.
+// Goal: an operator who has one node left is shown all that there is before anything changes, is refused with a
+// sentence that says why, and gets an exit code that a script can read. Method: the command over real data directories.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -46,7 +46,9 @@ async function run(args: readonly string[], { environment = {}, answers = {} }: 
   return { code, out, err };
 }
 
-/** Node 3 with a database, another one that it lacks, and three entries of the catalog that may have been acknowledged. */
+/**
+ * Node 3 with a database, another one that it lacks, and three entries of the catalog that may have been acknowledged.
+ */
 async function nodeThree(): Promise<string> {
   const directory = testDir();
   await using node = await StoppedDirectory.begin(directory);

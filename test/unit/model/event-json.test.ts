@@ -287,7 +287,8 @@ describe('an event to JSON', () => {
 
 /**
  * Whether JSON alone tells how the payload is meant. It does not when the kind contradicts the content type: text shown
- * as a string under a JSON type, or without one, is read as a JSON string, and a JSON string under another type as text.
+ * as a string under a JSON type, or without one, is read as a JSON string, and a JSON string under another type as
+ * text.
  */
 function saysItsKind({ dataKind, dataContentType }: Event): boolean {
   const isJson = dataContentType === undefined || isJsonType(dataContentType);

@@ -1,5 +1,6 @@
 // Goal: the scrape endpoint answers on its own port, nothing else does, and a flood of requests costs one rendering.
-// Method: the real server on a free loopback port, asked by fetch and over plain sockets; a collector counts renderings.
+// Method: the real server on a free loopback port, asked by fetch and over plain sockets; a collector counts
+// renderings.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';

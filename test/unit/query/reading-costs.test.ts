@@ -1,5 +1,5 @@
-// Goal: what a read takes from the store grows with what it returns, not with what the database holds (Q4), each page of
-// a scan is read once (Q6), and a slice is bounded (Q8). Method: 100,000 events, a reader that counts.
+// Goal: what a read takes from the store grows with what it returns, not with what the database holds (Q4), each page
+// of a scan is read once (Q6), and a slice is bounded (Q8). Method: 100,000 events, a reader that counts.
 
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { memoryKv } from '#kv';

@@ -1,5 +1,6 @@
 // Goal: every role answers every input and every message, and the answer is decided here. Method: total tables; a new
-// role, input or message does not compile until all its cells are filled. The progress of a member has such a table too.
+// role, input or message does not compile until all its cells are filled. The progress of a member has such a table
+// too.
 
 import { describe, expect, it } from 'vitest';
 import { toLogIndex, toTerm } from '#base';

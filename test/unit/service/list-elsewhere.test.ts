@@ -1,5 +1,5 @@
-// Goal: a list of databases that are held elsewhere is put together from few nodes, also when some do not answer (V9, V10).
-// Method: nodes that hold what the table says.
+// Goal: a list of databases that are held elsewhere is put together from few nodes, also when some do not answer (V9,
+// V10). Method: nodes that hold what the table says.
 import { describe, expect, it } from 'vitest';
 import { replicaOf, toDatabaseId, toGroupId, toNodeId } from '#base';
 import type { Binding } from '#cluster';

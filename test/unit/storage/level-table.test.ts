@@ -1,5 +1,6 @@
-// Goal: whatever bit of a table flips, it is found, and the message says where; a table as LevelDB wrote it passes (W19).
-// Method: tables written by LevelDB itself; every bit of a small one, one bit of each class in a large one, every cut.
+// Goal: whatever bit of a table flips, it is found, and the message says where; a table as LevelDB wrote it passes
+// (W19). Method: tables written by LevelDB itself; every bit of a small one, one bit of each class in a large one,
+// every cut.
 import { closeSync, ftruncateSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

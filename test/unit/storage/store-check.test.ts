@@ -1,6 +1,6 @@
 // Goal: a store of which a file is gone, cut short or broken is refused before LevelDB opens it, with one message that
-// names the file, and nothing in it is changed (W17, W18, W19). Method: a store with tables and a log; each file damaged
-// in turn; the directory compared with itself.
+// names the file, and nothing in it is changed (W17, W18, W19). Method: a store with tables and a log; each file
+// damaged in turn; the directory compared with itself.
 import { createHash } from 'node:crypto';
 import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

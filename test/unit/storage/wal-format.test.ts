@@ -1,5 +1,5 @@
-// Goal: docs/formats/wal.md says what is on disk, byte for byte, and headers decode to what was encoded. Method: the log
-// of the document's example is written, and every listed byte of it compared; no byte may be unlisted and not zero.
+// Goal: docs/formats/wal.md says what is on disk, byte for byte, and headers decode to what was encoded. Method: the
+// log of the document's example is written, and every listed byte of it compared; no byte may be unlisted and not zero.
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';

@@ -1,5 +1,6 @@
-// Goal: whatever is asked over gRPC of a node that holds no copy is answered as by the one that does, byte for byte (TM5), once
-// (TM6), and no faster than its reader reads. Method: two real nodes in this process; every method asked of both.
+// Goal: whatever is asked over gRPC of a node that holds no copy is answered as by the one that does, byte for byte
+// (TM5), once (TM6), and no faster than its reader reads. Method: two real nodes in this process; every method asked of
+// both.
 import type { ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {

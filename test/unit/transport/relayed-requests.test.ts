@@ -1,5 +1,5 @@
-// Goal: whatever is asked over HTTP of a node that holds no copy is answered as by the one that does, byte for byte (TM5),
-// and once (TM6). Method: two real nodes in this process; every route asked of both, over plain sockets.
+// Goal: whatever is asked over HTTP of a node that holds no copy is answered as by the one that does, byte for byte
+// (TM5), and once (TM6). Method: two real nodes in this process; every route asked of both, over plain sockets.
 import { type IncomingMessage, request as send } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ROUTES } from '../../../src/transport/http/routes.ts';

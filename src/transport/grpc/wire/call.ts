@@ -149,8 +149,8 @@ export class Call {
   }
 
   /**
-   * Takes room for the reply to a request of so many bytes, before anything is tried that must be answered. Such a reply
-   * names what the request contains, and is about as long. False: there is no room.
+   * Takes room for the reply to a request of so many bytes, before anything is tried that must be answered. Such a
+   * reply names what the request contains, and is about as long. False: there is no room.
    */
   expectReply(requestBytes: number): boolean {
     const bytes = COPIES * Math.min(requestBytes, SMALL_REPLY_BYTES);
@@ -160,7 +160,8 @@ export class Call {
 
   /**
    * Sends the one framed message of a unary call and ends it with OK; or, when there is no room for it, with the status
-   * that says so. Where such a status would deny what was committed, the message is sent anyway, or the call is cut off.
+   * that says so. Where such a status would deny what was committed, the message is sent anyway, or the call is cut
+   * off.
    */
   reply(framed: Uint8Array, { headers, trailers, isRepeat = false }: ReplyParts = {}): void {
     if (this.#ended) return;
@@ -172,7 +173,10 @@ export class Call {
     this.#end('OK');
   }
 
-  /** Takes the room for the one message of a reply, which has so many bytes. False: there is none, and the call has ended. */
+  /**
+   * Takes the room for the one message of a reply, which has so many bytes. False: there is none, and the call has
+   * ended.
+   */
   reserve(bytes: number, { isRepeat }: Pick<ReplyParts, 'isRepeat'> = {}): boolean {
     if (this.#ended || bytes <= this.#roomBytes) return !this.#ended;
     this.#expected?.release();

@@ -1,8 +1,8 @@
 /**
  * What can be wrong with a request before its message is looked at: its headers, and its frames.
  *
- * grpc-js would answer most of it without the value and the remedy, and some of it not at all. Here it is found where the
- * bytes come in, so that it is answered in words of ours (docs/errors.md).
+ * grpc-js would answer most of it without the value and the remedy, and some of it not at all. Here it is found where
+ * the bytes come in, so that it is answered in words of ours (docs/errors.md).
  */
 import type { IncomingHttpHeaders } from 'node:http2';
 
@@ -46,7 +46,9 @@ const TIMEOUT = /^\d{1,8}[HMSmun]$/;
 const SECONDS_MAX = 2_000_000;
 const SECONDS_OF_UNIT: Readonly<Record<string, number>> = { H: 3600, M: 60, S: 1, m: 1e-3, u: 1e-6, n: 1e-9 };
 
-/** Of all headers, names and values; a few bytes of what arrives may stand for as much as the connection's table has. */
+/**
+ * Of all headers, names and values; a few bytes of what arrives may stand for as much as the connection's table has.
+ */
 const HEADER_BYTES_MAX = 16 * 1024;
 
 /** What is wrong with the headers. A timeout that is longer than grpc-js can wait is cut short in them. */

@@ -34,8 +34,8 @@ export function frame(message: Uint8Array): Uint8Array {
 
 /**
  * What a serialiser of grpc-js returns for bytes that are framed already, and that nobody looks at afterwards. grpc-js
- * reserves five bytes for a header, then asks the message to copy itself behind them; this one copies all its frames over
- * the header as well, and gives them back.
+ * reserves five bytes for a header, then asks the message to copy itself behind them; this one copies all its frames
+ * over the header as well, and gives them back.
  */
 export function asSerialised(frames: Uint8Array): Buffer {
   return serialised(frames, () => giveBackFrames(frames));

@@ -5,8 +5,8 @@ export interface MethodTraits {
   readonly service: string;
   readonly name: string;
   /**
-   * Its reply is sent even when there is no room for it, because it says what was committed. So a call is refused, before
-   * anything is tried, when there is no room for what it may be answered.
+   * Its reply is sent even when there is no room for it, because it says what was committed. So a call is refused,
+   * before anything is tried, when there is no room for what it may be answered.
    */
   readonly mustAnswer?: boolean;
   /** Ends when something happens that may never happen: such calls have places of their own. */

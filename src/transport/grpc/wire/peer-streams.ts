@@ -55,8 +55,8 @@ const CREATED = 'http2.server.stream.created';
 const ACCEPTED = 'net.server.socket';
 
 /**
- * What a stream holds from its beginning to its end, whatever it carries: the streams of node:http2 and nghttp2, the call
- * of grpc-js and ours, their headers and trailers. Measured: bench/unread-replies.ts, ADR 0053.
+ * What a stream holds from its beginning to its end, whatever it carries: the streams of node:http2 and nghttp2, the
+ * call of grpc-js and ours, their headers and trailers. Measured: bench/unread-replies.ts, ADR 0053.
  */
 export const STREAM_BYTES: number = 16 * 1024;
 
@@ -201,9 +201,9 @@ function isCreation(message: unknown): message is Creation {
 }
 
 /**
- * For `push` of a stream: grpc-js keeps what came of a request as long as the stream, and a piece of it keeps the buffer
- * that it was read from the socket into, of 64 KiB and with the requests of many others in it. What is less than half of
- * its buffer is copied.
+ * For `push` of a stream: grpc-js keeps what came of a request as long as the stream, and a piece of it keeps the
+ * buffer that it was read from the socket into, of 64 KiB and with the requests of many others in it. What is less than
+ * half of its buffer is copied.
  */
 function pushSlim(this: Readable, chunk: unknown, encoding?: BufferEncoding): boolean {
   const isSmallPart = chunk instanceof Uint8Array && 2 * chunk.length < chunk.buffer.byteLength;
@@ -254,8 +254,8 @@ export class PeerStream {
   }
 
   /**
-   * Answers and closes the stream, so that grpc-js, whose turn is after this one, takes it for a call that was cancelled.
-   * Nothing more is read; a client that still sends is told to stop without an error (RFC 9113, 8.1).
+   * Answers and closes the stream, so that grpc-js, whose turn is after this one, takes it for a call that was
+   * cancelled. Nothing more is read; a client that still sends is told to stop without an error (RFC 9113, 8.1).
    */
   refuse(fault: FrameFault): void {
     if (this.#stream.closed || this.#stream.headersSent) return;
@@ -268,8 +268,8 @@ export class PeerStream {
   }
 
   /**
-   * The handler is to have the message, which may be longer than what came. grpc-js puts it together in memory of its own,
-   * and keeps what came until the stream is gone. False: there is no room for it.
+   * The handler is to have the message, which may be longer than what came. grpc-js puts it together in memory of its
+   * own, and keeps what came until the stream is gone. False: there is no room for it.
    */
   deliver(messageBytes: number): boolean {
     this.#dueMs = Number.POSITIVE_INFINITY;

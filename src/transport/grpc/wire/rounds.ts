@@ -2,12 +2,12 @@
  * The calls that have arrived, begun a few in each turn of the event loop and by connection in turn.
  *
  * Invariant:
- *   T10  A connection with few calls does not wait for all calls of another one: what has arrived is begun by connection in
- *        turn, and not at all when its connection has gone.
+ *   T10  A connection with few calls does not wait for all calls of another one: what has arrived is begun by
+ *        connection in turn, and not at all when its connection has gone.
  *
- * A read of a socket brings hundreds of calls, and every connection is read in each turn of the loop. Begun at once, the
- * calls of a client with many of them would keep everybody else waiting for seconds, for each of the turns that a new
- * connection needs; and so would the answers that follow.
+ * A read of a socket brings hundreds of calls, and every connection is read in each turn of the loop. Begun at once,
+ * the calls of a client with many of them would keep everybody else waiting for seconds, for each of the turns that a
+ * new connection needs; and so would the answers that follow.
  *
  * ```
  *   begin ── nobody waits, and the turn has room ──> begun at once

@@ -5,8 +5,8 @@
  * so that they may walk them instead of decoding them, and replies leave as the bytes that the handler framed, many
  * messages in one write.
  *
- * Not here: what any message means. The protocol itself (frames, flow control, timeouts, keepalive) is grpc-js's. Requests
- * that break it are found before it sees them, and answered in words of ours (frame-faults.ts).
+ * Not here: what any message means. The protocol itself (frames, flow control, timeouts, keepalive) is grpc-js's.
+ * Requests that break it are found before it sees them, and answered in words of ours (frame-faults.ts).
  */
 import {
   type handleServerStreamingCall,
@@ -62,7 +62,9 @@ export interface Refusals {
 
 /** Services with their own handlers, such as reflection. */
 export interface Extension {
-  /** A stream of these has any number of messages; it lasts as long as a request may take to arrive, and no longer (T8). */
+  /**
+   * A stream of these has any number of messages; it lasts as long as a request may take to arrive, and no longer (T8).
+   */
   readonly paths: readonly string[];
   readonly addTo: (server: Server) => void;
 }
@@ -80,8 +82,8 @@ export interface WireServerParts {
   readonly smallReplies: Allowance;
   readonly meterOf: (method: MethodTraits) => MethodMeter;
   /**
-   * Has somebody else answer what a handler could not, before it has sent anything; undefined: nobody else is to. What it
-   * rejects with is the answer.
+   * Has somebody else answer what a handler could not, before it has sent anything; undefined: nobody else is to. What
+   * it rejects with is the answer.
    */
   readonly elsewhere?: (call: Call, failure: unknown) => Promise<void> | undefined;
   /** The status for whatever a handler threw. What it cannot name is a bug: it throws, and the node stops. */

@@ -2,8 +2,8 @@
  * Places that connections share, so that none of them keeps the others out, however much it asks for.
  *
  * Invariant:
- *   T9  However many calls some connections have in flight, another one gets its share: of those that wait, of streaming
- *       reads, and of all others, each bounded for itself. A probe needs no place.
+ *   T9  However many calls some connections have in flight, another one gets its share: of those that wait, of
+ *       streaming reads, and of all others, each bounded for itself. A probe needs no place.
  *
  * ```
  *   take ── more are free than the connection has ──────────────────────────> a place
@@ -11,8 +11,8 @@
  *                  └── not ──> none
  * ```
  *
- * So one connection alone has half of the places at most, and n that take whatever they get an (n + 1)th each. What ends by
- * itself becomes free for others in time; what may last for ever is ended when somebody else has less.
+ * So one connection alone has half of the places at most, and n that take whatever they get an (n + 1)th each. What
+ * ends by itself becomes free for others in time; what may last for ever is ended when somebody else has less.
  *
  * Not here: connections that are opened by the hundred; they count as so many clients.
  */

@@ -1,6 +1,6 @@
 /**
- * How many streams a client may open on a connection at a time, as the settings of HTTP/2 tell it. What is beyond waits at
- * the client: it costs the node nothing, and is gone with its connection.
+ * How many streams a client may open on a connection at a time, as the settings of HTTP/2 tell it. What is beyond waits
+ * at the client: it costs the node nothing, and is gone with its connection.
  *
  * ```
  *   first ──┬── half are open, and no call waits to be begun ────────────────────> twice as many ───┐  up to the most
@@ -8,13 +8,13 @@
  *     └────────────────────────── none was open for a minute ──────────────────────────────────────┘
  * ```
  *
- * A stream that has arrived costs a hundred microseconds before anybody can decide about it, in the turn of the event loop in
- * which it is read, and every connection is read in each turn. So what all of them may send at once grows slowly, and not at
- * all while the node is behind.
+ * A stream that has arrived costs a hundred microseconds before anybody can decide about it, in the turn of the event
+ * loop in which it is read, and every connection is read in each turn. So what all of them may send at once grows
+ * slowly, and not at all while the node is behind.
  *
  * Invariant:
- *   T11  What connections may have open beyond what they have at first grows by 256 streams a turn at most, and while calls
- *        wait to be begun only for connections whose other calls could not be sent beside those that last.
+ *   T11  What connections may have open beyond what they have at first grows by 256 streams a turn at most, and while
+ *        calls wait to be begun only for connections whose other calls could not be sent beside those that last.
  */
 import type { Http2Session } from 'node:http2';
 import { Link, LinkedList } from '#base';

@@ -2,9 +2,9 @@
  * Compressed messages. grpc-js could unpack them, and would say of one that is none no more than that: it is told of no
  * compression, and hands over the bytes as they came.
  *
- * A few kilobytes may unpack to the longest message there is. So a few are unpacked at a time, by connection in turn, each
- * with room for the longest message taken before (TM1); the others wait as they came, and those whose stream has gone are
- * never unpacked.
+ * A few kilobytes may unpack to the longest message there is. So a few are unpacked at a time, by connection in turn,
+ * each with room for the longest message taken before (TM1); the others wait as they came, and those whose stream has
+ * gone are never unpacked.
  */
 import { gunzip, inflate } from 'node:zlib';
 import { Link } from '#base';

@@ -1,5 +1,6 @@
-// Goal: streams that are cut off while nobody reads their connection are gone when the connection is (T8). Node's HTTP/2
-// would otherwise send their rest for ever. Method: a server in a process of its own, and a socket that is never read.
+// Goal: streams that are cut off while nobody reads their connection are gone when the connection is (T8). Node's
+// HTTP/2 would otherwise send their rest for ever. Method: a server in a process of its own, and a socket that is never
+// read.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';

@@ -1,5 +1,5 @@
-// Goal: messages in their frames are cut at their ends, however they arrive (T2). Method: every cut of a short reply, and
-// random pieces of a long one, against a walk over the whole.
+// Goal: messages in their frames are cut at their ends, however they arrive (T2). Method: every cut of a short reply,
+// and random pieces of a long one, against a walk over the whole.
 import { array, assert, integer, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FrameCutter } from '../../../../src/transport/grpc/relay-frames.ts';

@@ -1,5 +1,5 @@
-// Goal: what has arrived is begun by connection in turn, a few calls in each turn of the event loop (T10). Method: turns that
-// come when the test says so.
+// Goal: what has arrived is begun by connection in turn, a few calls in each turn of the event loop (T10). Method:
+// turns that come when the test says so.
 import { beforeEach, expect, it } from 'vitest';
 import { Rounds, type Waiting } from '../../../../src/transport/grpc/wire/rounds.ts';
 import { Line } from '../../../../src/transport/turns-by-line.ts';

@@ -1,5 +1,5 @@
-// Goal: places are shared by connections such that another one always gets its share (T9). Method: examples, and crowds in
-// any order against the least that a connection among n others gets.
+// Goal: places are shared by connections such that another one always gets its share (T9). Method: examples, and crowds
+// in any order against the least that a connection among n others gets.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Place, Shares } from '../../../../src/transport/grpc/wire/shares.ts';

@@ -1,5 +1,5 @@
-// Goal: readers that take a slice now and then, each in good time, do not hold up one that reads (TM4). Method: hundreds
-// of raw HTTP/2 streams over three connections against the gRPC server, all in one process, at the real time.
+// Goal: readers that take a slice now and then, each in good time, do not hold up one that reads (TM4). Method:
+// hundreds of raw HTTP/2 streams over three connections against the gRPC server, all in one process, at the real time.
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ByteWriter, writeBytesField } from '#base';

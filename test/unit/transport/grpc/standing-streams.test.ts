@@ -1,6 +1,6 @@
-// Goal: streams hold no more by standing open than the node allows, with the first bytes of their requests, and leave room
-// for the streams of others (TM1, TM4). Method: a server with room for a few streams, and clients that take no reply or
-// end no request.
+// Goal: streams hold no more by standing open than the node allows, with the first bytes of their requests, and leave
+// room for the streams of others (TM1, TM4). Method: a server with room for a few streams, and clients that take no
+// reply or end no request.
 
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';

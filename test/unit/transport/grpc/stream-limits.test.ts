@@ -1,5 +1,5 @@
-// Goal: connections may send more at once only while the node keeps up, or for calls that last (T11). Method: connections
-// that note what they were told, and one real client.
+// Goal: connections may send more at once only while the node keeps up, or for calls that last (T11). Method:
+// connections that note what they were told, and one real client.
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Session, StreamLimits } from '../../../../src/transport/grpc/wire/stream-limits.ts';

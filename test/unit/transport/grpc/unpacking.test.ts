@@ -1,5 +1,5 @@
-// Goal: compressed messages that unpack to much more than they are hold no more than a few of the longest message, whoever
-// sends how many (TM1). Method: senders that count, and messages that are unpacked for real.
+// Goal: compressed messages that unpack to much more than they are hold no more than a few of the longest message,
+// whoever sends how many (TM1). Method: senders that count, and messages that are unpacked for real.
 import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Room } from '../../../../src/transport/grpc/wire/peer-streams.ts';

@@ -1,5 +1,5 @@
-// Goal: the calls of the service that wait count to those that wait, and leave all others their places (T9). Method: a server
-// over a service in one thread, with one place for them.
+// Goal: the calls of the service that wait count to those that wait, and leave all others their places (T9). Method: a
+// server over a service in one thread, with one place for them.
 import { expect, it } from 'vitest';
 import { silentLogger } from '#observability';
 import { createByteBudgets } from '../../../../src/transport/byte-budgets.ts';

@@ -1,4 +1,5 @@
-// Goal: what fastify raises becomes an error of ours by its code, and nothing of its words gets out (TH1). Method: a table.
+// Goal: what fastify raises becomes an error of ours by its code, and nothing of its words gets out (TH1). Method: a
+// table.
 import { describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
 import { toDatabaseError } from '../../../../src/transport/http/framework-errors.ts';

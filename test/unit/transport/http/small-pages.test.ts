@@ -1,5 +1,6 @@
-// Goal: small answers of HTTP do not wait for large ones that nobody reads, however many (TM4). Method: hundreds of sockets
-// that ask for a large page and do not read, over a node in one thread, at a time that stands still: none is cut off.
+// Goal: small answers of HTTP do not wait for large ones that nobody reads, however many (TM4). Method: hundreds of
+// sockets that ask for a large page and do not read, over a node in one thread, at a time that stands still: none is
+// cut off.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

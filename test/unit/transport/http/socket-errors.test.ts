@@ -1,5 +1,5 @@
-// Goal: failures of a connection that only time or a vanished client brings about are answered too, or not at all (TH1).
-// Method: the handler on the server's end of a real connection.
+// Goal: failures of a connection that only time or a vanished client brings about are answered too, or not at all
+// (TH1). Method: the handler on the server's end of a real connection.
 import { createServer, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { assert } from '#base';

@@ -1,5 +1,5 @@
-// Goal: long work leaves the event loop to everybody else every few milliseconds (TH11). Method: pieces under a clock that
-// they move themselves; then pages of a server, with the longest turn that was taken while they were made.
+// Goal: long work leaves the event loop to everybody else every few milliseconds (TH11). Method: pieces under a clock
+// that they move themselves; then pages of a server, with the longest turn that was taken while they were made.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';

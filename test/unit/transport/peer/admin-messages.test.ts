@@ -1,5 +1,6 @@
 // Goal: what operators ask and hear arrives as it was said, in the words of proto/cairn/admin/v1/admin.proto; any other
-// bytes are refused. Method: every kind there and back, against a reader of that file; bytes flipped, cut and at random.
+// bytes are refused. Method: every kind there and back, against a reader of that file; bytes flipped, cut and at
+// random.
 import { join } from 'node:path';
 import { loadSync } from '@grpc/proto-loader';
 import * as fc from 'fast-check';

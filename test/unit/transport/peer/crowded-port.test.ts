@@ -1,4 +1,5 @@
-// Goal: however many connect to the port of peers, it takes no more descriptors than are left for it. Method: plain sockets.
+// Goal: however many connect to the port of peers, it takes no more descriptors than are left for it. Method: plain
+// sockets.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, it, vi } from 'vitest';

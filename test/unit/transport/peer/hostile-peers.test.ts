@@ -1,6 +1,6 @@
 // Goal: TP3 and TP4 against those who break the rules: streams without a greeting, frames that are none or for others,
-// messages beyond the bound, more streams than there may be; and a process that is killed. Method: clients of grpc-js that
-// write any bytes, and a child process.
+// messages beyond the bound, more streams than there may be; and a process that is killed. Method: clients of grpc-js
+// that write any bytes, and a child process.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,6 @@
-// Goal: what the groups of one node say arrives at those of another, over real connections: beats that repeat, votes and
-// appends; nodes that are lost and come back; and what links count and note becomes metrics and lines of the log. Method:
-// two nodes without cores, each a PeerMail over the links of grpc-js.
+// Goal: what the groups of one node say arrives at those of another, over real connections: beats that repeat, votes
+// and appends; nodes that are lost and come back; and what links count and note becomes metrics and lines of the log.
+// Method: two nodes without cores, each a PeerMail over the links of grpc-js.
 
 import { afterEach, describe, expect, it } from 'vitest';
 import { replicaOf, toGroupId, toLogIndex, toTerm } from '#base';
