@@ -13,8 +13,9 @@
  * ```
  *
  * Of the common part quick and slow ones get every other grant. Among the quick and among the slow the connections take
- * turns; a connection with 500 streams counts as one. A taker is quick until it was seen to be slow, so what a
- * connection can have of the reserve by takers that are new is bounded.
+ * turns; a connection with 500 streams counts as one. A taker of which nothing is known yet is what the last of its
+ * connection was seen to be, and quick if none was; so what a connection can have of the reserve by takers that are new
+ * is bounded, and ends when they are seen to be slow.
  *
  * Not here: connections that are opened by the hundred; they count as so many clients.
  */
@@ -72,6 +73,8 @@ class Connection {
   readonly quick: Line<Waiter> = new Line<Waiter>();
   readonly slow: Line<Waiter> = new Line<Waiter>();
   reservedBytes = 0;
+  /** What the last of its takers has shown: those of which nothing is known yet count as the same. */
+  isSlow = false;
 }
 
 export class FairBudget {
@@ -200,7 +203,7 @@ export class FairBudget {
 
   /** No more than eight connections, those that have used up their share, are looked at in vain. */
   #firstForReserve(): Waiter | undefined {
-    return this.#quick.first(({ taker }) => this.#hasShare(taker));
+    return this.#quick.first(({ taker }) => taker.isQuick && this.#hasShare(taker));
   }
 
   #seat({ taker, link }: Waiter): void {
@@ -266,7 +269,8 @@ export class Taker implements HoldKeeper {
   #holdCount = 0;
   /** What it has of the reserve: one hold at most, because it got that when it had none. */
   #reserved: Hold | undefined;
-  #isSlow = false;
+  /** Undefined until it has let go once. */
+  #isSlow: boolean | undefined;
 
   /** For the budget alone. */
   constructor(budget: FairBudget, connection: Connection) {
@@ -275,7 +279,7 @@ export class Taker implements HoldKeeper {
   }
 
   get isQuick(): boolean {
-    return this.#holdCount === 0 && !this.#isSlow;
+    return this.#holdCount === 0 && !(this.#isSlow ?? this.connection.isSlow);
   }
 
   /** The bytes, or undefined when there is no room for them now. */
@@ -323,7 +327,10 @@ export class Taker implements HoldKeeper {
       this.#reserved = undefined;
       this.connection.reservedBytes -= hold.bytes;
     }
-    if (hold.isRenewed) this.#isSlow = this.#budget.nowMs() - hold.sinceMs > QUICK_MS;
+    if (hold.isRenewed) {
+      this.#isSlow = this.#budget.nowMs() - hold.sinceMs > QUICK_MS;
+      this.connection.isSlow = this.#isSlow;
+    }
     if (this.waiter !== undefined) this.#budget.reseat(this.waiter);
   }
 }

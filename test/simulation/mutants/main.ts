@@ -45,7 +45,7 @@ function chosen(): readonly Mutant[] {
   const stranger = [...(only ?? []), ...(values.since === undefined ? [] : [values.since])].find((name) =>
     ALL.every((mutant) => mutant.name !== name),
   );
-  if (stranger !== undefined) refuse(`${JSON.stringify(stranger)} is no mutant of test/simulation/mutants`);
+  if (stranger !== undefined) refuse(`--only ${JSON.stringify(stranger)} is no mutant of test/simulation/mutants`);
   const since = ALL.findIndex(({ name }) => name === values.since);
   return ALL.slice(Math.max(0, since)).filter(({ name }) => only === undefined || only.includes(name));
 }

@@ -59,6 +59,19 @@ class Grants {
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+describe('one of whom nothing is known yet', () => {
+  it('is what the last of its connection was seen to be', () => {
+    const { time, taker, slow, fill } = benchOf();
+    fill();
+    const connection = {};
+    slow(connection);
+    expect(taker(connection).tryTake(1, nothing)).toBeUndefined();
+    expect(taker().tryTake(1, nothing)).toBeDefined();
+    sent(taker(connection).takeAnyway(1, nothing), time, 0);
+    expect(taker(connection).tryTake(1, nothing)).toBeDefined();
+  });
+});
+
 describe('those who wait', () => {
   it('are served in order: a small one does not overtake a large one of its connection', async () => {
     const { budget, slow, fill } = benchOf();
