@@ -276,9 +276,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'drain-drops',
-    file: 'src/cluster/core-runtime.ts',
-    find: '    await this.#turns.until(() => this.#isIdle());\n    const handOverMs',
-    replace: '    const handOverMs',
+    file: 'src/cluster/drain.ts',
+    find: '  await turns.until(() => isIdle(parts));\n  const handOverMs',
+    replace: '  const handOverMs',
     breaks: 'a draining node leaves what it took in without an answer',
     aimed: true,
     first: [19],
