@@ -12,7 +12,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { openLevelStore, verifyStore } from '#storage';
+import { openLevelStore, verifyStore, verifyStoredRows } from '#storage';
 
 const { values } = parseArgs({
   options: {
@@ -32,8 +32,8 @@ try {
   if (values.store === undefined) await build(root);
   for (let turn = 0; turn < TURNS; turn++) {
     console.log(`load ${loadavg()[0]?.toFixed(2)}`);
-    measure('before a start', () => verifyStore(store, false));
-    measure('with all rows', () => verifyStore(store, true));
+    await measure('before a start', () => verifyStore(store));
+    await measure('all rows', () => verifyStoredRows(store));
   }
 } finally {
   rmSync(root, { recursive: true });
@@ -58,10 +58,10 @@ async function build(directory: string): Promise<void> {
   await store.close();
 }
 
-function measure(what: string, work: () => void): void {
+async function measure(what: string, work: () => unknown): Promise<void> {
   const cpu = process.cpuUsage();
   const startMs = performance.now();
-  work();
+  await work();
   const wall = (performance.now() - startMs) / 1000;
   const { user, system } = process.cpuUsage(cpu);
   console.log(`${what}: ${((user + system) / 1e6).toFixed(3)} s of processor, ${wall.toFixed(3)} s`);

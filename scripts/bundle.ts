@@ -11,6 +11,8 @@
  * Nothing is minified, and no name is changed: what a node logs names functions and classes as the sources do. The maps
  * beside the bundles lead from a place in them to the source (src/observability/source-places.ts).
  */
+import { spawnSync } from 'node:child_process';
+import { realpathSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type OutputChunk, rolldown } from 'rolldown';
 
@@ -35,6 +37,19 @@ for (const [thread, source] of Object.entries(THREADS)) chunks.push(...(await bu
 const started = chunks.flatMap(({ code }) => [...code.matchAll(STARTED)].map(([, name = '']) => name));
 const missing = started.filter((name) => !(name in THREADS));
 if (missing.length > 0) throw new Error(`Threads are started that are not built: ${[...new Set(missing)].join(', ')}`);
+writeFileSync(join(resolve(folder), 'commit'), `${commit()}\n`);
+
+/** What git says of the sources, for the label of a metric; `unknown` where they are no checkout of their own. */
+function commit(): string {
+  if (git('rev-parse', '--show-toplevel') !== realpathSync(root)) return 'unknown';
+  const isChanged = git('status', '--porcelain', '--', 'src', 'package-lock.json') !== '';
+  return `${git('rev-parse', '--short=12', 'HEAD')}${isChanged ? '+changes' : ''}`;
+}
+
+function git(...words: readonly string[]): string | undefined {
+  const { status, stdout } = spawnSync('git', words, { cwd: root, encoding: 'utf8' });
+  return status === 0 ? stdout.trim() : undefined;
+}
 
 async function bundle(thread: string, source: string, dir: string): Promise<readonly OutputChunk[]> {
   await using bundled = await rolldown({

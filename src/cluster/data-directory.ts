@@ -23,6 +23,7 @@ import {
   openLevelStore,
   StorageFailure,
   verifyStore,
+  verifyStoredRows,
 } from '#storage';
 import { clearDamageNote, hasDamageNote } from './damage-note.ts';
 import { logDirectoryOf, settleLog } from './next-log.ts';
@@ -49,6 +50,8 @@ export interface DataDirectoryOptions {
   readonly random: Random;
   /** Asks a cluster to take in a new store; without it, a new store begins a cluster of its own. */
   readonly join?: ((storeId: string) => Promise<Joined>) | undefined;
+  /** Told whether damage was noted that a look at every row has not ruled out. */
+  readonly onSuspicion?: (isSuspect: boolean) => void;
 }
 
 interface Places {
@@ -68,6 +71,7 @@ export async function openDataDirectory(directory: string, options: DataDirector
   await makeWritableDirectory(directory);
   await makeWritableDirectory(logDirectory);
   const isSuspect = hasDamageNote(directory);
+  options.onSuspicion?.(isSuspect);
   const places = { directory, storeDirectory, logDirectory, isSuspect };
   // First of all: on a full disk its ballast is what lets the store open.
   const guard = DiskGuard.open(directory, options.disk);
@@ -78,6 +82,7 @@ export async function openDataDirectory(directory: string, options: DataDirector
     });
     try {
       if (isSuspect) clearDamageNote(directory);
+      options.onSuspicion?.(false);
       const checkNew = (): Promise<void> => checkLogIsNew(logDirectory);
       const identity = await ownIdentity(store, { place: directory, checkNew, ...options });
       settleLog(directory, identity.storeId);
@@ -120,7 +125,9 @@ async function openUnlessLocked(places: Places, options: LevelStoreOptions): Pro
 /** False when there is no store yet. */
 async function isVerified({ directory, storeDirectory, isSuspect }: Places): Promise<boolean> {
   try {
-    return verifyStore(storeDirectory, isSuspect);
+    const isThere = verifyStore(storeDirectory);
+    if (isThere && isSuspect) await verifyStoredRows(storeDirectory);
+    return isThere;
   } catch (failure) {
     // What another process is writing may look damaged.
     throw (await isLevelStoreInUse(storeDirectory)) ? inUse(directory, failure) : failure;

@@ -3,7 +3,7 @@
  * Whoever runs the node calls it a few times a second.
  */
 import type { Logger, Metrics } from '#observability';
-import type { DiskGuard, DiskLevel, DiskReport } from '#storage';
+import type { DiskGuard, DiskLevel, DiskReport, DiskThresholds } from '#storage';
 import type { CoreLink } from './link.ts';
 
 const LEVEL_NUMBERS: Readonly<Record<DiskLevel, number>> = { open: 0, 'refusing-writes': 1, 'read-only': 2 };
@@ -21,7 +21,7 @@ export interface DiskWatchPorts {
  */
 export function watchDisk(ports: DiskWatchPorts): () => void {
   const { guard, link, logger } = ports;
-  const show = diskGauges(ports.metrics);
+  const show = diskGauges(ports.metrics, guard.thresholds);
   let level: DiskLevel = 'open';
   const tell = (report: DiskReport): void => {
     show(report);
@@ -39,11 +39,13 @@ export function watchDisk(ports: DiskWatchPorts): () => void {
   return () => tell(guard.check());
 }
 
-function diskGauges(metrics: Metrics): (report: DiskReport) => void {
+function diskGauges(metrics: Metrics, { softBytes, hardBytes }: DiskThresholds): (report: DiskReport) => void {
   const available = metrics.gauge('cairn_disk_available_bytes', {});
   const capacity = metrics.gauge('cairn_disk_capacity_bytes', {});
   const level = metrics.gauge('cairn_disk_level', {});
   const ballast = metrics.gauge('cairn_store_size_bytes', { kind: 'ballast' });
+  metrics.gauge('cairn_disk_threshold_bytes', { level: 'soft' }).set(softBytes);
+  metrics.gauge('cairn_disk_threshold_bytes', { level: 'hard' }).set(hardBytes);
   return (report) => {
     available.set(report.availableBytes);
     capacity.set(report.capacityBytes);

@@ -1,14 +1,18 @@
-/** Measures what log and store take on the disk of a running node. */
+/** Measures what log and store take on the disk of a running node, and what the store makes of it. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger, Metrics } from '#observability';
+import type { LevelStore } from '#storage';
+import { storeLevels } from './store-levels.ts';
 
 const MEASURE_EVERY_MS = 10_000;
 
 export interface SizeWatchPorts {
   readonly logDirectory: string;
   readonly storeDirectory: string;
+  /** Open for as long as the watch is. */
+  readonly store: Pick<LevelStore, 'levels'>;
   readonly logger: Logger;
   readonly metrics: Metrics;
 }
@@ -19,7 +23,8 @@ export interface SizeWatch {
 }
 
 /** Measures at once, and again 10 s after it has. What cannot be read is logged, and the last sizes stay. */
-export function watchSizes({ logDirectory, storeDirectory, logger, metrics }: SizeWatchPorts): SizeWatch {
+export function watchSizes({ logDirectory, storeDirectory, store, logger, metrics }: SizeWatchPorts): SizeWatch {
+  const showLevels = storeLevels(store, metrics);
   const places = [
     { directory: logDirectory, gauge: metrics.gauge('cairn_store_size_bytes', { kind: 'wal' }) },
     { directory: storeDirectory, gauge: metrics.gauge('cairn_store_size_bytes', { kind: 'leveldb' }) },
@@ -29,6 +34,7 @@ export function watchSizes({ logDirectory, storeDirectory, logger, metrics }: Si
   const watch = async (): Promise<void> => {
     while (!signal.aborted) {
       try {
+        showLevels();
         for (const { directory, gauge } of places) gauge.set(await bytesIn(directory, signal));
       } catch (error) {
         if (!signal.aborted) logger.warn('sizes-unknown', { error });

@@ -106,7 +106,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     }
   }, DISK_CHECK_MS);
   const scrub = watchTables({ dataDirectory, storeDirectory: places.storeDirectory, logger, metrics });
-  const sizes = watchSizes({ ...places, logger, metrics });
+  const sizes = watchSizes({ ...places, store, logger, metrics });
   const front = new FrontNode({
     link: core,
     reader: store,
@@ -154,6 +154,7 @@ function peerPortMissing(): DatabaseError {
 }
 
 async function openDirectory(options: NodeOptions, segmentBytes: number, joining: Joining): Promise<DataDirectory> {
+  const alarm = options.metrics.gauge('cairn_corruption_alarm', {});
   const opened = await openDataDirectory(options.dataDirectory, {
     store: options.store ?? {},
     disk: {
@@ -162,6 +163,7 @@ async function openDirectory(options: NodeOptions, segmentBytes: number, joining
     },
     nowMs: wallClock.nowMs(),
     random: nativeRandom,
+    onSuspicion: (isSuspect) => alarm.set(isSuspect ? 1 : 0),
     ...(options.join && { join: (storeId: string) => joining.join(storeId) }),
   });
   await joining.check(opened.identity.clusterId).catch(async (failure: unknown) => {

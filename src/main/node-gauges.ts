@@ -6,11 +6,13 @@ import type { ByteBudgets } from '#transport';
 export function showNode(node: Node, metrics: Metrics): void {
   const databases = metrics.gauge('cairn_databases', {});
   const recovered = metrics.gauge('cairn_databases_recovered', {});
+  const version = metrics.gauge('cairn_cluster_version', {});
   const pending = metrics.gauge('cairn_raft_proposals_pending', {});
   metrics.beforeScrape(() => {
     const bindings = node.catalog.list();
     databases.set(bindings.length);
     recovered.set(bindings.filter(({ recovery }) => recovery !== undefined).length);
+    version.set(node.catalog.level);
     pending.set(node.health().pendingProposals);
     metrics.setSeries('cairn_database_revision', revisions(node));
   });

@@ -1,4 +1,7 @@
-/** Which release this is, and where its files are, found from this file: the same in `src` and in `dist`. */
+/**
+ * Which release this is, from which commit it was built, and where its files are, found from this file: the same in
+ * `src` and in `dist`.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { assert } from '#base';
@@ -6,6 +9,8 @@ import { assert } from '#base';
 /** The directory of package.json. */
 export const PACKAGE_DIR: string = packageDirOf(import.meta.dirname);
 export const RELEASE: string = readRelease();
+/** As scripts/bundle.ts found it; `unknown` when the sources run, or were no checkout. */
+export const COMMIT: string = readCommit();
 
 function packageDirOf(dir: string): string {
   if (existsSync(join(dir, 'package.json'))) return dir;
@@ -18,4 +23,9 @@ function readRelease(): string {
   const hasVersion = typeof manifest === 'object' && manifest !== null && 'version' in manifest;
   assert(hasVersion && typeof manifest.version === 'string', 'package.json names the release', PACKAGE_DIR);
   return manifest.version;
+}
+
+function readCommit(): string {
+  const file = join(import.meta.dirname, 'commit');
+  return existsSync(file) ? readFileSync(file, 'utf8').trim() : 'unknown';
 }

@@ -7,7 +7,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { formatAddress } from '#base';
 import { type Node, nativeCrc32, nativeRandom, nativeSha256, startNode, stopProcess, wallClock } from '#cluster';
-import { createMetrics, type Logger, type Metrics, startMetricsServer } from '#observability';
+import { createMetrics, type Logger, type Metrics, type MetricsServer, startMetricsServer } from '#observability';
 import { createService } from '#service';
 import type { HttpServerOptions } from '#transport';
 import { closedConnections } from './closed-connections.ts';
@@ -15,8 +15,9 @@ import { ConnectionBound, type ConnectionShares, connectionShares, openFilesMax 
 import { CORE_WORKER } from './core-worker-url.ts';
 import { untilFree } from './free-port.ts';
 import { showBudgets, showNode } from './node-gauges.ts';
-import { PACKAGE_DIR, RELEASE } from './release.ts';
+import { COMMIT, PACKAGE_DIR, RELEASE } from './release.ts';
 import type { Config } from './settings.ts';
+import { showThrottledTime } from './throttled-time.ts';
 
 /** Where a running node is found; part of the ready line. */
 export interface Addresses {
@@ -45,12 +46,17 @@ export interface RunningNode {
  */
 export async function startServers(config: Config, logger: Logger): Promise<RunningNode> {
   const metrics = createMetrics({ runtime: true });
-  metrics.gauge('cairn_build_info', { version: RELEASE, node: process.version }).set(1);
+  metrics.gauge('cairn_build_info', { version: RELEASE, node: process.version, commit: COMMIT }).set(1);
+  showThrottledTime(metrics);
   await using starting = new AsyncDisposableStack();
   const filesMax = openFilesMax();
   const shares =
     filesMax === undefined ? undefined : connectionShares(filesMax, { hasPeers: config.peerPort !== 'off' });
   const bound = shares && starting.use(new ConnectionBound(shares, closedConnections(logger, metrics)));
+  // A node that takes long to start, or never does, is seen by its metrics; what keeps it from starting comes first.
+  const scraping = openScrape(config, logger, metrics, shares);
+  const given = scraping.catch(() => undefined);
+  starting.defer(async () => (await given)?.close());
   const node = await openNode(config, logger, metrics, shares);
   const transport = await import('#transport');
   showNode(node, metrics);
@@ -79,9 +85,7 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const http = await transport.startHttpServer({ ...shared, ...httpOptions(config), service, clock: wallClock });
   starting.defer(() => http.close(config.shutdownGraceMs));
   bound?.name(portOf(http.address), 'http');
-  await untilMine(config.metricsPort);
-  const scraped = { host: config.host, logger, metrics, port: config.metricsPort };
-  const scrape = await startMetricsServer({ ...scraped, connectionsMax: shares?.metrics });
+  const scrape = await scraping;
   bound?.name(scrape.address.port, 'metrics');
   node.advertise({ grpc: advertised(config, grpc.address), http: `http://${advertised(config, http.address)}` });
   starting.move();
@@ -102,6 +106,16 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
       await scrape.close();
     },
   };
+}
+
+async function openScrape(
+  { host, metricsPort: port }: Config,
+  logger: Logger,
+  metrics: Metrics,
+  shares: ConnectionShares | undefined,
+): Promise<MetricsServer> {
+  await untilFree({ host, port }, logger);
+  return startMetricsServer({ host, port, logger, metrics, connectionsMax: shares?.metrics });
 }
 
 const AUTO = 'auto';

@@ -26,6 +26,8 @@ type Table<T> = { readonly [N in keyof T]: MetricDefinition<T[N]> };
 
 const NONE = {};
 const PEER = { peer: 64 };
+/** Of LevelDB. */
+const LEVEL = { level: ['0', '1', '2', '3', '4', '5', '6'] } as const;
 const WAY = { way: ['sent', 'received'] } as const;
 const GRPC_METHOD = { grpc_type: ['unary', 'server_stream'], grpc_service: 8, grpc_method: 64 };
 
@@ -66,6 +68,18 @@ export const COUNTERS: Table<CounterLabels> = {
   cairn_raft_snapshot_failures_total: { help: 'Transfers of state that did not come to their end.', labels: WAY },
   cairn_wal_write_bytes_total: { help: 'Bytes written to the log.', labels: NONE },
   cairn_store_scrub_bytes_total: { help: 'Bytes of LevelDB tables read again and verified.', labels: NONE },
+  cairn_store_compaction_seconds_total: {
+    help: 'Time of compactions of LevelDB into a level, as it tells it: in whole seconds; read every 10 s.',
+    labels: LEVEL,
+  },
+  cairn_store_compaction_read_bytes_total: {
+    help: 'Bytes that compactions of LevelDB into a level have read, as it tells it: in whole MiB.',
+    labels: LEVEL,
+  },
+  cairn_store_compaction_written_bytes_total: {
+    help: 'Bytes that compactions of LevelDB into a level have written, and tables made of memory; in whole MiB.',
+    labels: LEVEL,
+  },
   cairn_transactions_total: {
     help: 'Transactions by origin and result.',
     labels: {
@@ -78,6 +92,10 @@ export const COUNTERS: Table<CounterLabels> = {
     labels: { kind: ['min_revision', 'max_revision', 'revision_range'], result: ['held', 'violated'] },
   },
   cairn_query_events_returned_total: { help: 'Events returned by reads.', labels: NONE },
+  cairn_cpu_throttled_seconds_total: {
+    help: 'Time that a limit on processor time has kept the container of the node from running.',
+    labels: NONE,
+  },
   cairn_peer_sent_bytes_total: { help: 'Bytes of frames sent to another node.', labels: PEER },
   cairn_peer_received_bytes_total: { help: 'Bytes of frames received from another node.', labels: PEER },
   cairn_peer_sent_failures_total: {
@@ -119,9 +137,21 @@ export const GAUGES: Table<GaugeLabels> = {
     help: 'When every table of LevelDB had last been verified, as Unix time; 0 before the first time.',
     labels: NONE,
   },
+  cairn_store_tables: {
+    help: 'Tables of LevelDB by level, every 10 s. With 8 at level 0 it slows writers down, with 12 it stops them.',
+    labels: LEVEL,
+  },
   cairn_disk_available_bytes: { help: 'Bytes that the file system of the data directory can take.', labels: NONE },
   cairn_disk_capacity_bytes: { help: 'Size of the file system of the data directory in bytes.', labels: NONE },
   cairn_disk_level: { help: '0 plenty, 1 soft (user writes refused), 2 hard (no appends).', labels: NONE },
+  cairn_disk_threshold_bytes: {
+    help: 'What must be available, or else user writes (soft) or all appends (hard) are refused.',
+    labels: { level: ['soft', 'hard'] },
+  },
+  cairn_corruption_alarm: {
+    help: '1 while a node that came across damage in its store, and ended by it, verifies every row at its next start; 0 when all are whole.',
+    labels: NONE,
+  },
   cairn_databases: { help: 'Databases in the catalog.', labels: NONE },
   cairn_databases_recovered: {
     help: 'Databases in the catalog that go on with one copy of an instance that has lost its quorum.',
@@ -133,7 +163,14 @@ export const GAUGES: Table<GaugeLabels> = {
     labels: { op: ['query', 'scan', 'scan_batches', 'subscribe'] },
   },
   cairn_peer_active: { help: 'Whether another node is reached: 1 or 0.', labels: PEER },
-  cairn_build_info: { help: 'Always 1; the release is in the labels.', labels: { version: 2, node: 2 } },
+  cairn_cluster_version: {
+    help: 'Feature level of the cluster, which every node must know; `cairn cluster finalize` raises it.',
+    labels: NONE,
+  },
+  cairn_build_info: {
+    help: 'Always 1; the labels say what runs: the release, the Node.js under it, and the commit it was built from.',
+    labels: { version: 2, node: 2, commit: 2 },
+  },
 };
 
 /** 1 ms to 8 s, as etcd buckets its syncs and commits. */

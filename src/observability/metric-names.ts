@@ -15,6 +15,9 @@ export type GrpcMethodLabels = {
 /** Another node, by its number; `unknown` for whoever does not say who it is. */
 type PeerLabels = { readonly peer: string };
 
+/** A level of LevelDB. */
+type LevelLabels = { readonly level: '0' | '1' | '2' | '3' | '4' | '5' | '6' };
+
 /** Sent to a member of a group, or received from its leader. */
 type SnapshotWay = 'sent' | 'received';
 
@@ -43,12 +46,16 @@ export interface CounterLabels {
   readonly cairn_raft_snapshot_failures_total: { readonly way: SnapshotWay };
   readonly cairn_wal_write_bytes_total: NoLabels;
   readonly cairn_store_scrub_bytes_total: NoLabels;
+  readonly cairn_store_compaction_seconds_total: LevelLabels;
+  readonly cairn_store_compaction_read_bytes_total: LevelLabels;
+  readonly cairn_store_compaction_written_bytes_total: LevelLabels;
   readonly cairn_transactions_total: { readonly origin: 'http' | 'grpc'; readonly result: TransactionResult };
   readonly cairn_constraint_checks_total: {
     readonly kind: 'min_revision' | 'max_revision' | 'revision_range';
     readonly result: 'held' | 'violated';
   };
   readonly cairn_query_events_returned_total: NoLabels;
+  readonly cairn_cpu_throttled_seconds_total: NoLabels;
   readonly cairn_peer_sent_bytes_total: PeerLabels;
   readonly cairn_peer_received_bytes_total: PeerLabels;
   readonly cairn_peer_sent_failures_total: PeerLabels;
@@ -69,15 +76,19 @@ export interface GaugeLabels {
   readonly cairn_raft_members_behind: NoLabels;
   readonly cairn_store_size_bytes: { readonly kind: 'wal' | 'leveldb' | 'ballast' };
   readonly cairn_store_scrub_round_timestamp_seconds: NoLabels;
+  readonly cairn_store_tables: LevelLabels;
   readonly cairn_disk_available_bytes: NoLabels;
   readonly cairn_disk_capacity_bytes: NoLabels;
   readonly cairn_disk_level: NoLabels;
+  readonly cairn_disk_threshold_bytes: { readonly level: 'soft' | 'hard' };
+  readonly cairn_corruption_alarm: NoLabels;
   readonly cairn_databases: NoLabels;
   readonly cairn_databases_recovered: NoLabels;
   readonly cairn_database_revision: { readonly database: string };
   readonly cairn_streams_open: { readonly op: 'query' | 'scan' | 'scan_batches' | 'subscribe' };
   readonly cairn_peer_active: PeerLabels;
-  readonly cairn_build_info: { readonly version: string; readonly node: string };
+  readonly cairn_cluster_version: NoLabels;
+  readonly cairn_build_info: { readonly version: string; readonly node: string; readonly commit: string };
 }
 
 export interface HistogramLabels {

@@ -12,6 +12,7 @@
 export { DirectLog, type DirectLogPorts } from './direct-log.ts';
 export { DiskGuard, type DiskGuardOptions, type DiskReport } from './disk-guard.ts';
 export { type DiskLevel, type DiskSpace, type DiskThresholds, defaultThresholds } from './disk-level.ts';
+export type { LevelStats } from './level-stats.ts';
 export {
   compactionBytesMax,
   isLevelLocked,
@@ -33,6 +34,6 @@ export { LogThread } from './log-thread.ts';
 export type { BatchId, LogWriter, PersistedFacts, RecoveredGroup, RecoveredLog } from './log-writer.ts';
 export { ScrubThread } from './scrub-thread.ts';
 export { StorageFailure, type StorageFailureKind } from './storage-failure.ts';
-export { verifyStore } from './store-check.ts';
+export { verifyStore, verifyStoredRows } from './store-check.ts';
 export { type AppendFacts, SEGMENT_BYTES_DEFAULT, Wal, type WalOptions } from './wal.ts';
 export type { WalIdentity } from './wal-format.ts';

@@ -23,6 +23,7 @@ import {
   type KvWriteOptions,
 } from '#kv';
 import { patientlyAwait } from './descriptors.ts';
+import { type LevelStats, readLevelStats } from './level-stats.ts';
 
 /** Sizes of the one LevelDB behind all handles of a directory: the first handle decides. Measured in DESIGN.md. */
 export interface LevelStoreOptions {
@@ -46,13 +47,15 @@ export interface LevelStoreOptions {
   readonly compression?: boolean;
 }
 
-/** A `KvStore` that can say when its unsynced writes have become durable. */
+/** A `KvStore` that can say when its unsynced writes have become durable, and what its levels are like. */
 export interface LevelStore extends KvStore {
   /**
    * When the promise resolves, every write that had resolved before the call is on stable storage. Call it after a
    * write with `sync: true`, and only then forget what those writes could be repeated from.
    */
   checkpointFiles(): Promise<void>;
+  /** Of the one LevelDB behind all handles of the directory. Levels without anything are left out. */
+  levels(): readonly LevelStats[];
 }
 
 type Database = ClassicLevel<Uint8Array, Uint8Array>;
@@ -79,6 +82,7 @@ const OTHER_OPEN_FILES = 10;
 /** Up to so many bytes of rows stay with a closed iterator until it is collected, which V8 is in no hurry to do. */
 const ROWS_LEFT_BYTES_MAX = 32 * 1024;
 const NO_BYTES: Uint8Array = new Uint8Array(0);
+const STATS = 'leveldb.stats';
 /** LevelDB's write-ahead logs, such as 000123.log; not its diary, which is called LOG. */
 const LOG_FILE = /^\d+\.log$/;
 
@@ -211,6 +215,10 @@ class LevelKv implements LevelStore {
       for (const name of names.filter((each) => LOG_FILE.test(each))) await syncLogFile(join(this.#directory, name));
       await syncFile(this.#directory);
     });
+  }
+
+  levels(): readonly LevelStats[] {
+    return readLevelStats(this.#database.getProperty(STATS));
   }
 
   async close(): Promise<void> {

@@ -2,7 +2,7 @@
 // that tries to open the first one's.
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -57,6 +57,33 @@ describe('the directory', () => {
       message: expect.stringMatching(/damage must be a file.* move it away/),
       details: { reason: 'DataDirectoryUnusable' },
     });
+  });
+});
+
+describe('the alarm', () => {
+  const seen: boolean[] = [];
+  const options = { ...OPTIONS, onSuspicion: (isSuspect: boolean) => seen.push(isSuspect) };
+
+  it('stands from the note of damage until every row was verified, and stays when one is damaged', async () => {
+    const { store, storeDirectory } = await openDataDirectory(directory, options);
+    const batch = store.batch();
+    for (let i = 0; i < 4000; i++) batch.put(Uint8Array.of(200, i >> 8, i), new Uint8Array(400).fill(i));
+    await store.write(batch);
+    await store.compact(new Uint8Array(0), Uint8Array.of(0xff));
+    await store.close();
+    expect(seen.splice(0)).toEqual([false, false]);
+
+    writeFileSync(join(directory, 'damage'), 'a table\n');
+    await (await openDataDirectory(directory, options)).store.close();
+    expect(seen.splice(0)).toEqual([true, false]);
+
+    const name = readdirSync(storeDirectory).find((each) => each.endsWith('.ldb')) ?? '';
+    const bytes = readFileSync(join(storeDirectory, name));
+    writeFileSync(join(storeDirectory, name), bytes.fill((bytes[20] ?? 0) ^ 1, 20, 21));
+    writeFileSync(join(directory, 'damage'), 'a table\n');
+    await expect(openDataDirectory(directory, options)).rejects.toThrow(`${name} is damaged at offset`);
+    expect(seen).toEqual([true]);
+    expect(existsSync(join(directory, 'damage'))).toBe(true);
   });
 });
 

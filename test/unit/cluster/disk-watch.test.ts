@@ -48,6 +48,8 @@ describe('the watch of the disk', () => {
     expect(body).toContain('cairn_disk_available_bytes 9000');
     expect(body).toContain('cairn_disk_capacity_bytes 10000');
     expect(body).toContain('cairn_disk_level 0');
+    expect(body).toContain('cairn_disk_threshold_bytes{level="soft"} 1000');
+    expect(body).toContain('cairn_disk_threshold_bytes{level="hard"} 100');
     await guard.close();
   });
 

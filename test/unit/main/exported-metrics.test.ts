@@ -2,6 +2,7 @@
 // every value of a closed label (O1). Method: a real node, asked over HTTP and scraped.
 import { once } from 'node:events';
 import { expect, test, vi } from 'vitest';
+import { LEVELS } from '#base';
 import { COUNTERS, GAUGES, HISTOGRAMS, type LabelBound } from '#observability';
 import { JSON_VALUES_MAX } from '../../../src/model/limits.ts';
 import {
@@ -61,6 +62,15 @@ test('what log and LevelDB take on disk is shown', async () => {
   });
 });
 
+test('the cluster says at which level it is, the store that nothing in it is damaged, the release what it is of', async () => {
+  expect(await valueOf('cairn_cluster_version')).toBe(LEVELS.max);
+  expect(await valueOf('cairn_corruption_alarm')).toBe(0);
+  const commit = '(?:[0-9a-f]{12}(?:\\+changes)?|unknown)';
+  expect(await scrape()).toMatch(
+    new RegExp(`cairn_build_info\\{version="[\\d.]+",node="v24[^"]*",commit="${commit}"\\} 1`),
+  );
+});
+
 test('whatever is refused because it is too large is counted', async () => {
   const series = 'cairn_rejected_total{reason="too_large"}';
   await api.create('large');
@@ -102,6 +112,10 @@ const RARE = new Map([
   ['cairn_transactions_total result', ['failed']],
   ['cairn_relayed_requests_total protocol', ['grpc', 'http']],
   ['cairn_relayed_requests_total result', ['answered', 'broken', 'unreached', 'lost', 'abandoned']],
+  // Compactions come with tens of MiB; see store-levels.test.ts.
+  ['cairn_store_compaction_seconds_total level', ['0', '1', '2', '3', '4', '5', '6']],
+  ['cairn_store_compaction_read_bytes_total level', ['0', '1', '2', '3', '4', '5', '6']],
+  ['cairn_store_compaction_written_bytes_total level', ['0', '1', '2', '3', '4', '5', '6']],
   ['cairn_raft_snapshot_bytes_total way', ['sent', 'received']],
   ['cairn_raft_snapshot_failures_total way', ['sent', 'received']],
   ['cairn_raft_snapshot_duration_seconds way', ['sent', 'received']],

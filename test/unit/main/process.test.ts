@@ -61,6 +61,23 @@ test('a command that waits for an answer ends with the first signal', async () =
   deaf.close();
 });
 
+test('the metrics of a node that waits before it can start are there', async () => {
+  const [deaf, held] = [createServer().listen(0, '127.0.0.1'), createServer().listen(0, '127.0.0.1')];
+  await Promise.all([once(deaf, 'listening'), once(held, 'listening')]);
+  const [{ port: seed }, { port }] = [deaf.address() as AddressInfo, held.address() as AddressInfo];
+  await new Promise((resolve) => held.close(resolve));
+  const ports = ['--grpc-port=0', '--http-port=0', '--peer-port=0', `--metrics-port=${port}`];
+  const args = [...productArgs(), `--data-dir=${testDir()}`, ...ports, `--join=127.0.0.1:${seed}`];
+  endWithTest(spawn(process.execPath, args, { env: ENV, stdio: 'ignore' }));
+  await once(deaf, 'connection');
+  await vi.waitFor(async () => {
+    const body = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    expect(body).toMatch(/^cairn_build_info\{.*\} 1$/m);
+    expect(body).toMatch(/^cairn_corruption_alarm 0$/m);
+  });
+  deaf.close();
+});
+
 test('the permission model of Node, under which nothing can be synced, is refused in one line', () => {
   const dir = testDir();
   const rights = ['--permission', '--allow-fs-read=*', '--allow-fs-write=*'];

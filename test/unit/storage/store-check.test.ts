@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { openLevelStore, StorageFailure, verifyStore } from '#storage';
+import { openLevelStore, StorageFailure, verifyStore, verifyStoredRows } from '#storage';
 import { type TempDir, tempDir } from '../../support/temp-dir.ts';
 import { testDir } from '../../support/test-scope.ts';
 
@@ -40,7 +40,7 @@ function copy(pattern: RegExp): { readonly dir: string; readonly name: string; r
 
 function isRefused(dir: string): boolean {
   try {
-    verifyStore(dir, false);
+    verifyStore(dir);
     return false;
   } catch (failure) {
     if (failure instanceof StorageFailure) return true;
@@ -58,16 +58,25 @@ function digest(dir: string): readonly string[] {
   );
 }
 
-test('a whole store passes, with or without suspicion, and so does one that is not there yet', () => {
+test('a whole store passes, with or without suspicion, and so does one that is not there yet', async () => {
   expect(readdirSync(whole.path).filter((name) => name.endsWith('.ldb')).length).toBeGreaterThan(2);
-  verifyStore(whole.path, false);
-  verifyStore(whole.path, true);
-  verifyStore(join(whole.path, 'nowhere'), false);
+  verifyStore(whole.path);
+  let turns = 0;
+  const count = (): void => {
+    turns += 1;
+    counting = setImmediate(count);
+  };
+  let counting = setImmediate(count);
+  await verifyStoredRows(whole.path);
+  clearImmediate(counting);
+  // In between the thread does other work, such as to say what it is doing.
+  expect(turns).toBeGreaterThan(2);
+  verifyStore(join(whole.path, 'nowhere'));
   using empty = tempDir();
-  verifyStore(empty.path, false);
+  verifyStore(empty.path);
   // As a process leaves it that dies while it makes the store.
   writeFileSync(join(empty.path, 'MANIFEST-000001'), '');
-  verifyStore(empty.path, false);
+  verifyStore(empty.path);
 });
 
 describe('a store is refused, and left alone, when', () => {
@@ -89,8 +98,8 @@ describe('a store is refused, and left alone, when', () => {
     const { dir, path } = copy(pattern);
     damage(path);
     const before = digest(dir);
-    expect(() => verifyStore(dir, false)).toThrow(StorageFailure);
-    expect(() => verifyStore(dir, false)).toThrow(says);
+    expect(() => verifyStore(dir)).toThrow(StorageFailure);
+    expect(() => verifyStore(dir)).toThrow(says);
     expect(digest(dir)).toEqual(before);
   });
 
@@ -118,11 +127,11 @@ describe('a store is refused, and left alone, when', () => {
     expect(missed).toEqual([]);
   });
 
-  test('a row of a table was damaged and the store is suspect (W19)', () => {
+  test('a row of a table was damaged and the store is suspect (W19)', async () => {
     const { dir, path, name } = copy(/\.ldb$/);
     const bytes = readFileSync(path);
     writeFileSync(path, bytes.fill((bytes[20] ?? 0) ^ 1, 20, 21));
-    verifyStore(dir, false);
-    expect(() => verifyStore(dir, true)).toThrow(`${name} is damaged at offset`);
+    verifyStore(dir);
+    await expect(verifyStoredRows(dir)).rejects.toThrow(`${name} is damaged at offset`);
   });
 });
