@@ -1,12 +1,6 @@
 // Goal: a list in the docs and its twin in the code cannot differ unseen. Method: pages and code of a few lines.
 import { describe, expect, it } from 'vitest';
-import {
-  clausesAreTested,
-  errorCodesAreTested,
-  errorPageIsComplete,
-  metricPageIsComplete,
-  metricsAreFed,
-} from './lists.ts';
+import { errorCodesAreTested, errorPageIsComplete, metricPageIsComplete, metricsAreFed } from './lists.ts';
 import { treeOf } from './tree.ts';
 
 describe('errorPageIsComplete', () => {
@@ -60,20 +54,5 @@ describe('metricsAreFed', () => {
       'src/main/main.ts': '/** Main. */',
     });
     expect(metricsAreFed(tree, ['cairn_a_total', 'cairn_b_total'])).toEqual(['cairn_b_total: nothing feeds it']);
-  });
-});
-
-describe('clausesAreTested', () => {
-  it('passes clauses that stand on both sides', () => {
-    const tree = treeOf({
-      'docs/spec/http.md': '| SPEC-HTTP-R6 |',
-      'test/spec/a.test.ts': "it('SPEC-HTTP-R6: redirects')",
-    });
-    expect(clausesAreTested(tree)).toEqual([]);
-  });
-
-  it('finds a clause without a test, and a test without a clause', () => {
-    const tree = treeOf({ 'docs/spec/http.md': 'SPEC-HTTP-R6', 'test/spec/a.test.ts': 'SPEC-HTTP-R61' });
-    expect(clausesAreTested(tree)).toHaveLength(2);
   });
 });

@@ -1,5 +1,5 @@
 /** Rules that hold a list in the docs against the list in the code, both ways. */
-import { type Fault, sources, type Tree, tests, under } from './tree.ts';
+import { type Fault, sources, type Tree, tests } from './tree.ts';
 
 const ERRORS_PAGE = 'docs/errors.md';
 const METRICS_PAGE = 'docs/metrics.md';
@@ -34,21 +34,6 @@ export function metricsAreFed(tree: Tree, metrics: readonly string[]): readonly 
   const texts = [...sources(tree)].filter(([path]) => !path.startsWith('src/observability/')).map(([, text]) => text);
   const isFed = (metric: string): boolean => texts.some((text) => text.includes(`'${metric}'`));
   return metrics.flatMap((metric) => (isFed(metric) ? [] : [`${metric}: nothing feeds it`]));
-}
-
-/** Where docs/spec lists clauses, each of them stands in a test, and each clause of a test in the list. */
-export function clausesAreTested(tree: Tree): readonly Fault[] {
-  const listed = clauseIds(under(tree, /^docs\/spec\/.*\.md$/));
-  if (listed.size === 0) return [];
-  const cited = clauseIds(new Map([...tests(tree)].filter(([path]) => !path.startsWith('test/tidy/'))));
-  return [
-    ...[...listed].filter((id) => !cited.has(id)).map((id) => `docs/spec: no test cites ${id}`),
-    ...[...cited].filter((id) => !listed.has(id)).map((id) => `docs/spec: ${id} is missing, and a test cites it`),
-  ];
-}
-
-function clauseIds(tree: Tree): ReadonlySet<string> {
-  return new Set([...tree.values()].flatMap((text) => text.match(/\bSPEC(?:-[A-Z0-9]+)+\b/g) ?? []));
 }
 
 function differences(page: string, listed: readonly string[], real: readonly string[]): readonly Fault[] {

@@ -1,0 +1,9 @@
+// Goal: where a node is found unless told otherwise. Method: the settings of a command line without any.
+import { expect, it } from 'vitest';
+import { readInvocation } from '../../src/main/config.ts';
+
+it('SPEC-ADDRESS-DEFAULTS: HTTP is on port 3000, gRPC on 50051', () => {
+  expect(readInvocation([], {})).toMatchObject({
+    value: { kind: 'run', config: { httpPort: 3000, grpcPort: 50051 } },
+  });
+});

@@ -1,0 +1,155 @@
+// Goal: a database is what the specification says, whichever interface looks at it: its fields, its name, its instance.
+// Method: a real node, asked over gRPC and over HTTP; both must say the same.
+import { describe, expect, it } from 'vitest';
+import { type Database, SubscribeEventsRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
+import { Timestamp } from '../../src/transport/grpc/gen/google/protobuf/timestamp.ts';
+import { failureOf } from '../support/grpc-client.ts';
+import { event, transaction } from '../support/grpc-requests.ts';
+import { cloudEvent, errorOf, INVALID_ARGUMENT, jsonOf, q, uniqueName } from '../support/http-client.ts';
+import { startHttpNode } from '../support/http-node.ts';
+
+const { api, server } = await startHttpNode();
+const { client } = server;
+
+/** The database at a revision, by gRPC in the words of HTTP. */
+async function overGrpc(databaseName: string, revision: number): Promise<object> {
+  return inJson((await client.send('fetchDatabaseAtRevision', { databaseName, revision })).database);
+}
+
+function inJson(database: Database | undefined): object {
+  return {
+    database: database?.name,
+    database_id: database?.databaseId,
+    created_at: instantOf(database?.createdAt),
+    basis: database?.basis,
+    revision: database?.revision,
+    revision_timestamp: instantOf(database?.revisionTimestamp),
+    event_count: database?.eventCount,
+  };
+}
+
+function instantOf(time: Timestamp | undefined): number {
+  const { seconds, nanos } = time ?? Timestamp.fromPartial({});
+  return seconds * 1000 + nanos / 1e6;
+}
+
+async function overHttp(name: string, revision: number): Promise<object> {
+  const { chain_hash: _, ...metadata } = jsonOf(await api.get(`/db/${name}/${revision}`)) as Record<string, unknown>;
+  const instant = (key: string): number => Date.parse(String(metadata[key]));
+  return { ...metadata, created_at: instant('created_at'), revision_timestamp: instant('revision_timestamp') };
+}
+
+describe('SPEC-DATABASE-FIELDS', () => {
+  it('are the same over both interfaces, at every revision', async () => {
+    const name = uniqueName();
+    const databaseId = await api.create(name);
+    await api.commit(name, cloudEvent('a'), cloudEvent('b'));
+    await client.send('transact', transaction(name, [event({ id: 'c' })]));
+    const seen = await Promise.all([0, 1, 2].map((revision) => overHttp(name, revision)));
+    expect(await Promise.all([0, 1, 2].map((revision) => overGrpc(name, revision)))).toEqual(seen);
+    expect(seen).toMatchObject([
+      { database: name, database_id: databaseId, revision: 0, basis: 0, event_count: 0 },
+      { database: name, database_id: databaseId, revision: 1, basis: 0, event_count: 2 },
+      { database: name, database_id: databaseId, revision: 2, basis: 1, event_count: 3 },
+    ]);
+  });
+
+  it('have the time of creation from the id, and as the time of revision 0', async () => {
+    const name = uniqueName();
+    const databaseId = await api.create(name);
+    const createdMs = Number.parseInt(databaseId.replaceAll('-', '').slice(0, 12), 16);
+    expect(databaseId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+    const atCreation = { created_at: createdMs, revision_timestamp: createdMs };
+    expect([await overHttp(name, 0), await overGrpc(name, 0)]).toMatchObject([atCreation, atCreation]);
+  });
+
+  it('have the recorded time of a revision as its time, which never goes back', async () => {
+    const name = uniqueName();
+    await api.create(name);
+    await api.commit(name, cloudEvent('a'));
+    await api.commit(name, cloudEvent('b'));
+    const { events } = jsonOf(await api.get(`/db/${name}/2/events`)) as {
+      readonly events: readonly { readonly recordedtime: string }[];
+    };
+    const recorded = events.map(({ recordedtime }) => Date.parse(recordedtime));
+    expect(await Promise.all([1, 2].map((revision) => overHttp(name, revision)))).toMatchObject(
+      recorded.map((revision_timestamp) => ({ revision_timestamp })),
+    );
+    expect(recorded.toSorted((one, other) => one - other)).toEqual(recorded);
+  });
+});
+
+describe('SPEC-DATABASE-NAME', () => {
+  const NAMES = ['a', '7', 'a-b', 'a--b', '0-0', 'a'.repeat(63)];
+  const NOT_NAMES = ['A', 'shöp', '-a', 'a-', 'a_b', 'a.b', 'a b', 'a'.repeat(64), '٣'];
+
+  it.each(NAMES)('may be %j', async (name) => {
+    await api.create(name);
+    expect((await client.send('fetchLatestDatabase', { databaseName: name })).database?.name).toBe(name);
+    expect((await api.delete(`/databases/${name}`)).status).toBe(204);
+  });
+
+  it.each(NOT_NAMES)('is refused as %j by every operation, with what it must be', async (name) => {
+    const path = encodeURIComponent(name);
+    const refused = [
+      await api.post('/api/v1/db', { database_name: name }),
+      await api.post('/databases', { name }),
+      await api.post(`/api/v1/databases/${path}`, {}),
+      await api.post(`/api/v1/db/${path}`, { events: [cloudEvent('a')] }),
+      await api.post(`/api/v1/db/${path}/async`, { events: [cloudEvent('a')] }),
+      await api.post(`/databases/${path}/events`, { events: [cloudEvent('a')] }),
+      await api.post(`/databases/${path}/query`, {}),
+      await api.delete(`/api/v1/db/${path}`),
+      await api.delete(`/databases/${path}`),
+      ...(await Promise.all(readsOf(path).map((read) => api.get(read)))),
+    ];
+    for (const answer of refused) {
+      expect(errorOf(answer, INVALID_ARGUMENT).message).toMatch(/lowercase alphanumeric, with hyphens/);
+    }
+    const databaseName = name;
+    const calls: readonly (() => Promise<unknown>)[] = [
+      () => client.call('createDatabase', { databaseName }),
+      () => client.call('deleteDatabase', { databaseName }),
+      () => client.call('transact', transaction(name, [event()])),
+      () => client.call('fetchLatestDatabase', { databaseName }),
+      () => client.call('fetchDatabaseAtRevision', { databaseName, revision: 0 }),
+      () => client.call('databaseEffectiveAtTimestamp', { databaseName, atTimestamp: { seconds: 0, nanos: 0 } }),
+      () => client.call('awaitDatabase', { databaseName, atRevision: 0 }),
+      () => client.call('fetchTransaction', { databaseName, transactionId: '0193a1b2-c3d4-7e5f-8a9b-100000000000' }),
+      () => client.collect('queryEvents', { databaseName, query: undefined }),
+      () => client.collect('queryEventBatches', { databaseName, query: undefined }),
+      () => client.collect('scanDatabaseLog', { databaseName, startRevision: 0, direction: 0, limit: 0 }),
+      () => client.collect('scanLogBatches', { databaseName, startRevision: 0, direction: 0, limit: 0 }),
+      () => client.collect('subscribeEvents', SubscribeEventsRequest.fromPartial({ databaseName })),
+    ];
+    for (const call of calls) {
+      const { code, message, fields } = await failureOf(call());
+      expect([code, fields]).toEqual(['INVALID_ARGUMENT', ['database_name']]);
+      expect(message).toMatch(/lowercase alphanumeric, with hyphens/);
+    }
+  });
+
+  function readsOf(path: string): readonly string[] {
+    const below = ['/events', `/events?q=${q({})}`, '/events/1', '/streams', '/streams/a', '/subjects', '/event-types'];
+    return [
+      ...['', ...below].map((end) => `/db/${path}/0${end}`),
+      ...['/latest', '/cached', '/latest/streams'].map((end) => `/db/${path}${end}`),
+      ...['', '/events', '/events/1'].map((end) => `/databases/${path}${end}`),
+      `/api/v1/db/${path}/transaction/0193a1b2-c3d4-7e5f-8a9b-100000000000`,
+    ];
+  }
+});
+
+describe('SPEC-DATABASE-INSTANCE', () => {
+  it('is another one when a name is created anew, with nothing of the one before', async () => {
+    const name = uniqueName();
+    const first = await api.create(name);
+    await api.commit(name, cloudEvent('a'));
+    await client.send('deleteDatabase', { databaseName: name });
+    const second = await api.create(name);
+    expect(second).not.toBe(first);
+    expect(await overHttp(name, 0)).toMatchObject({ database_id: second, revision: 0, event_count: 0 });
+    expect(await overGrpc(name, 0)).toMatchObject({ database_id: second, revision: 0, event_count: 0 });
+    expect(jsonOf(await api.get(`/databases/${name}/events`))).toMatchObject({ events: [] });
+  });
+});

@@ -1,0 +1,73 @@
+/**
+ * The clauses of the specification are a closed table: docs/spec/README.md leads from its parts to their clauses, the
+ * other pages of docs/spec say what each clause promises, and tests of test/spec show it through the real servers.
+ */
+import { type Fault, type Tree, under } from './tree.ts';
+
+const TABLE = 'docs/spec/README.md';
+const PAGES = /^docs\/spec\/(?!README)[a-z]+\.md$/;
+const TESTS = /^test\/spec\/.*\.ts$/;
+const CLAUSE = /\bSPEC(?:-[A-Z0-9]+)+\b/g;
+/** What a part says that has no clause in this release. */
+const LATER = 'later';
+/** A row of the table: section, or nothing when it is that of the row above; part; clauses. */
+const ROW = /^\|([^|]*)\|([^|]+)\|([^|]*)\|$/;
+/** Heading and rule. */
+const HEAD_ROWS = 2;
+
+/** Every clause stands in the table, in one page and in the title of a test, and no test names another. */
+export function clausesAreClosed(tree: Tree): readonly Fault[] {
+  const defined = definedClauses(tree);
+  if (defined.length === 0) return [];
+  const table = tree.get(TABLE) ?? '';
+  const [named, shown] = [new Set(idsIn(table)), titledClauses(tree)];
+  const twice = defined.filter((id, at) => defined.indexOf(id) !== at);
+  return [
+    ...defined.filter((id) => !named.has(id)).map((id) => `${TABLE}: no part leads to ${id}`),
+    ...defined.filter((id) => !shown.has(id)).map((id) => `docs/spec: no title of a test in test/spec names ${id}`),
+    ...twice.map((id) => `docs/spec: ${id} is defined twice`),
+    ...[...named].filter((id) => !defined.includes(id)).map((id) => `${TABLE}: no page says what ${id} promises`),
+    ...[...citedClauses(tree)].filter((id) => !defined.includes(id)).map((id) => `docs/spec: a test names ${id}`),
+    ...partsWithout(table).map((part) => `${TABLE}: "${part}" has neither a clause nor "${LATER}"`),
+  ];
+}
+
+/** A clause is defined by the row that begins with it. */
+function definedClauses(tree: Tree): readonly string[] {
+  return [...under(tree, PAGES).values()].flatMap((text) =>
+    [...text.matchAll(/^\| (SPEC[A-Z0-9-]+) \|/gm)].flatMap(([, id]) => id ?? []),
+  );
+}
+
+/** Named in strings of tests, which are their titles; a comment shows nothing. */
+function titledClauses(tree: Tree): ReadonlySet<string> {
+  return new Set([...under(tree, TESTS).values()].flatMap((text) => idsIn(withoutComments(text))));
+}
+
+/** Named anywhere in a test, but for those of this rule. */
+function citedClauses(tree: Tree): ReadonlySet<string> {
+  const texts = [...under(tree, /^test\/(?!tidy\/).*\.ts$/).values()];
+  return new Set(texts.flatMap(idsIn));
+}
+
+function partsWithout(table: string): readonly string[] {
+  const rows = table.split('\n').flatMap((line) => {
+    const [, , part = '', clauses = ''] = ROW.exec(line) ?? [];
+    return part === '' ? [] : [{ part: part.trim(), clauses }];
+  });
+  return rows
+    .slice(HEAD_ROWS)
+    .filter(({ clauses }) => !clauses.includes(LATER) && idsIn(clauses).length === 0)
+    .map(({ part }) => part);
+}
+
+function withoutComments(text: string): string {
+  return text
+    .split('\n')
+    .filter((line) => !/^\s*(?:\/\/|\*|\/\*)/.test(line))
+    .join('\n');
+}
+
+function idsIn(text: string): readonly string[] {
+  return text.match(CLAUSE) ?? [];
+}
