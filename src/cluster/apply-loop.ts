@@ -61,7 +61,8 @@ export class ApplyLoop {
   readonly #ports: ApplyPorts;
   readonly #ready = new Fifo<Group>();
   #turn: ApplyTurn;
-  #isWriting = false;
+  /** Whose batch is being written. */
+  #writing: ApplyTurn | undefined;
   /** What is applied is written, however little it is. */
   #isUrgent = false;
   /** Groups that are held up, in neither queue: some of what they have applied is not written. */
@@ -76,7 +77,12 @@ export class ApplyLoop {
 
   get isIdle(): boolean {
     const heldUp = this.#blocked.length + this.#answeringCount;
-    return !this.#isWriting && this.#turn.entryCount + this.#ready.length + heldUp === 0;
+    return this.#writing === undefined && this.#turn.entryCount + this.#ready.length + heldUp === 0;
+  }
+
+  /** Whether an outcome of this node's clients waits for its rows. */
+  get owesAnswers(): boolean {
+    return this.#turn.settlements.length + (this.#writing?.settlements.length ?? 0) > 0;
   }
 
   /** Whether some machine is looking into the store. */
@@ -109,7 +115,7 @@ export class ApplyLoop {
 
   /** Starts the next write if one is due and none is under way. */
   write(): void {
-    if (!this.#isWriting) {
+    if (this.#writing === undefined) {
       if (this.#turn.entryCount === 0) this.#answerBlocked();
       else if (this.#isDue()) this.#ports.keep(this.#write());
     }
@@ -185,7 +191,7 @@ export class ApplyLoop {
   async #write(): Promise<void> {
     const turn = this.#turn;
     this.#turn = this.#newTurn();
-    this.#isWriting = true;
+    this.#writing = turn;
     this.#isUrgent = false;
     const heldUp = this.#blocked;
     this.#blocked = [];
@@ -193,7 +199,7 @@ export class ApplyLoop {
     const startedMs = this.#ports.monotonicMs();
     const sync = [...turn.groups].some((group) => group.id === CATALOG_GROUP);
     await this.#ports.kv.write(turn.batch, { sync });
-    this.#isWriting = false;
+    this.#writing = undefined;
     for (const [group, mark] of turn.marks) {
       if (!group.isOpen) continue;
       group.machine.flushed();

@@ -111,7 +111,7 @@ export class CoreRuntime implements CoreLink {
       for (const group of timers.due(nowMs)) steps.step(group, { kind: 'tick' });
       cluster.tick(nowMs);
       snapshots.tick(nowMs);
-      leadership.expire(nowMs);
+      leadership.tick(nowMs);
       intake.takeAgain(forwards.expire(nowMs));
       if (checkpointer.isDue(nowMs)) this.#turns.keep(this.#checkpoint());
       this.#clearTrash(nowMs);

@@ -13,18 +13,17 @@ export interface DrainPorts extends Pick<CorePorts, 'monotonicMs' | 'limits'> {
 }
 
 /**
- * Takes nothing more, answers what it has, hands over the lead of groups with other members, and makes everything
- * durable. Log and store stay open, and nothing is written to them afterwards.
+ * Takes nothing more, hands over the lead of groups with other members, answers what it has taken in, and makes
+ * everything durable. Log and store stay open, and nothing is written to them afterwards.
+ *
+ * Others may go on writing for as long as they like: what they have replicated to here is awaited by nobody, and is
+ * heard only for as long as this node owes somebody an answer or leads something.
  */
-export async function drainCore({
-  parts,
-  turns,
-  monotonicMs,
-  limits,
-  checkpoint,
-  clearing,
-}: DrainPorts): Promise<void> {
-  const { apply, checkpointer, cluster, leadership, snapshots, warmer } = parts;
+export async function drainCore(ports: DrainPorts): Promise<void> {
+  const { parts, turns, monotonicMs, limits, checkpoint, clearing } = ports;
+  const { apply, checkpointer, cluster, forwards, leadership, snapshots, warmer } = parts;
+  const beganMs = monotonicMs();
+  const isAfter = (ms: number): boolean => monotonicMs() >= beganMs + ms;
   turns.run(() => {
     // The front asks for nothing any more: what is applied is written, and told, at once.
     parts.reporter.follow(true);
@@ -34,11 +33,17 @@ export async function drainCore({
     warmer.close();
     snapshots.close();
     cluster.close();
+    // First of all: until another node leads, the requests of all others wait. What is in flight passes to it.
+    leadership.leave();
   });
-  await turns.until(() => isIdle(parts));
-  const handOverMs = monotonicMs() + limits.handOverMs;
-  turns.run(() => leadership.handOver());
-  await turns.until(() => !leadership.leadsOthers || monotonicMs() >= handOverMs);
+  await turns.until(() => !owesAnswers(parts) || isAfter(limits.outcomeWaitMs));
+  turns.run(() => {
+    forwards.expire(Number.POSITIVE_INFINITY);
+    leadership.giveUp();
+  });
+  // What is left waits for disks of this node, for a read index or for a lease, none of which takes for ever.
+  await turns.until(() => !owesAnswers(parts));
+  await turns.until(() => !leadership.leadsOthers || isAfter(limits.handOverMs));
   turns.closeEars();
   await Promise.all([clearing(), warmer.running, snapshots.settled(), cluster.settled()]);
   while (checkpointer.isDirty || !apply.isIdle) {
@@ -47,7 +52,9 @@ export async function drainCore({
   turns.close();
 }
 
-function isIdle({ apply, forwards, cluster, lifecycle }: CoreParts): boolean {
-  if (!apply.isIdle || forwards.count + cluster.fence.count > 0) return false;
-  return ![...lifecycle.openGroups].some(({ isBusy }) => isBusy);
+/** Whether somebody has asked this node for something, and has no answer. */
+function owesAnswers({ apply, forwards, cluster, lifecycle }: CoreParts): boolean {
+  if (apply.owesAnswers || forwards.count + cluster.fence.count > 0) return true;
+  for (const group of lifecycle.openGroups) if (group.isBusy) return true;
+  return false;
 }

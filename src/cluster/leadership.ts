@@ -11,7 +11,7 @@
  *   C12  Who does not lead a group adds no entries to it, and tells other nodes who does.
  */
 import { nodeOf, type ReplicaId } from '#base';
-import { type Fact, type Input, isVoter } from '#raft';
+import { type Fact, type Input, isVoter, type Peer, type RaftState } from '#raft';
 import type { Group } from './group.ts';
 import type { GroupTimers } from './group-timers.ts';
 import type { CoreLimits } from './limits.ts';
@@ -33,6 +33,12 @@ export interface LeadershipPorts {
   readonly step: (group: Group, input: Input) => void;
 }
 
+/** Who has waited since then, or longer, waits no more: for a leader, and for what became of an entry. */
+interface Late {
+  readonly waitingSinceMs: number;
+  readonly inDoubtSinceMs: number;
+}
+
 export class Leadership {
   readonly #ports: LeadershipPorts;
   readonly #leading = new Set<Group>();
@@ -40,6 +46,7 @@ export class Leadership {
   /** Groups that have a new leader since the last turn. */
   #led = new Set<Group>();
   #expireMs = 0;
+  #isLeaving = false;
 
   constructor(ports: LeadershipPorts) {
     this.#ports = ports;
@@ -57,15 +64,22 @@ export class Leadership {
 
   /** Whether this node leads a group that others could lead. */
   get leadsOthers(): boolean {
-    for (const group of this.#leading) if (successorOf(group) !== undefined) return true;
+    for (const group of this.#leading) if (othersIn(group.raft, group.self).length > 0) return true;
     return false;
   }
 
-  /** Asks others to take the lead of whatever this node leads: it is about to end. */
-  handOver(): void {
-    const led = Array.from(this.#leading, (group) => ({ group, to: successorOf(group) }));
-    for (const { group, to } of led) {
-      if (to !== undefined) this.#ports.step(group, { kind: 'transfer-leadership', to });
+  /** Asks others to take the lead of whatever this node leads, from here on: it is about to end. */
+  leave(): void {
+    this.#isLeaving = true;
+    this.#handOver();
+  }
+
+  /** Answers whoever waits for other nodes: what they say from here on is not heard any more. */
+  giveUp(): void {
+    for (const group of this.#shared()) {
+      // What is in flight is in doubt, too.
+      group.proposals.doubt(this.#ports.monotonicMs());
+      this.#refuse(group, { waitingSinceMs: Number.POSITIVE_INFINITY, inDoubtSinceMs: Number.POSITIVE_INFINITY });
     }
   }
 
@@ -98,22 +112,47 @@ export class Leadership {
     }
   }
 
-  /** Gives up what has waited for too long. */
-  expire(nowMs: number): void {
+  /** Gives up what has waited for too long; and hands over what this node leads still, or again, when it is to end. */
+  tick(nowMs: number): void {
+    if (this.#isLeaving) this.#handOver();
     if (nowMs < this.#expireMs) return;
     this.#expireMs = nowMs + EXPIRE_MS;
+    const { leaderWaitMs, outcomeWaitMs } = this.#ports.limits;
+    const late = { waitingSinceMs: nowMs - leaderWaitMs, inDoubtSinceMs: nowMs - outcomeWaitMs };
+    for (const group of this.#shared()) this.#refuse(group, late);
+  }
+
+  /** Groups with other members for which somebody waits. */
+  *#shared(): Iterable<Group> {
     for (const group of this.#ports.timers.groups) {
-      if (group.proposals.count + group.reads.count > 0 && !group.isAlone) this.#giveUp(group, nowMs);
+      if (group.proposals.count + group.reads.count > 0 && !group.isAlone) yield group;
     }
   }
 
-  #giveUp(group: Group, nowMs: number): void {
-    const { limits, reporter } = this.#ports;
-    const lateMs = nowMs - limits.leaderWaitMs;
-    const late = [...group.proposals.takeLate(lateMs), ...group.reads.takeLate(lateMs)];
+  #refuse(group: Group, { waitingSinceMs, inDoubtSinceMs }: Late): void {
+    const { reporter } = this.#ports;
+    const late = [...group.proposals.takeLate(waitingSinceMs), ...group.reads.takeLate(waitingSinceMs)];
     if (late.length > 0) reporter.refuse(late, noLeader(group.title));
-    const unknown = group.proposals.takeUnknown(nowMs - limits.outcomeWaitMs);
+    const unknown = group.proposals.takeUnknown(inDoubtSinceMs);
     if (unknown.length > 0) reporter.refuse(unknown, outcomeUnknown(group.title));
+  }
+
+  #handOver(): void {
+    const led = Array.from(this.#leading, (group) => ({ group, to: this.#heirOf(group) }));
+    for (const { group, to } of led) {
+      if (to !== undefined) this.#ports.step(group, { kind: 'transfer-leadership', to });
+    }
+  }
+
+  /** Who is to lead it next; undefined when nobody answers, or somebody was asked to already. */
+  #heirOf({ raft, self }: Group): ReplicaId | undefined {
+    const { role } = raft;
+    if (role.kind !== 'leader' || role.transfer !== undefined) return undefined;
+    const { limits, monotonicMs } = this.#ports;
+    // Two beats: whoever ended a moment ago is not asked, for then nobody would lead until that is given up.
+    const sinceMs = monotonicMs() - limits.electionWindowMs / 2;
+    const there = othersIn(raft, self).filter(([, { hasAnswered, heardMs }]) => hasAnswered && heardMs > sinceMs);
+    return there.toSorted(([, one], [, other]) => other.progress.match - one.progress.match)[0]?.[0];
   }
 
   #lead(group: Group): void {
@@ -137,10 +176,8 @@ export class Leadership {
   }
 }
 
-/** The other voter that lacks the least; undefined when there is none. */
-function successorOf({ raft, self }: Group): ReplicaId | undefined {
-  const { role, membership } = raft;
-  if (role.kind !== 'leader') return undefined;
-  const voters = [...role.peers].filter(([id]) => id !== self && isVoter(membership.voters, id));
-  return voters.toSorted(([, one], [, other]) => other.progress.match - one.progress.match)[0]?.[0];
+/** The other voters of a group that this node leads. */
+function othersIn({ role, membership }: RaftState, self: ReplicaId): readonly (readonly [ReplicaId, Peer])[] {
+  if (role.kind !== 'leader') return [];
+  return [...role.peers].filter(([id]) => id !== self && isVoter(membership.voters, id));
 }
