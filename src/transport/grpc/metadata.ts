@@ -1,10 +1,10 @@
 /** The metadata of Cairn's calls: what a client may ask for, and what every reply says. */
-import { Metadata } from '@grpc/grpc-js';
 import { type AskedRevision, DatabaseError, type LeaderAddress } from '#base';
 import { Faults, parseRevisionText, REVISION_RULE } from '#model';
 import type { RevisionFloor, Service } from '#service';
 import { RELAYED } from '../relay.ts';
 import type { Call } from './wire/call.ts';
+import type { Fields } from './wire/status.ts';
 
 /** Where a reply was read: which instance, and at which revision. */
 export interface RepliedScope {
@@ -13,42 +13,33 @@ export interface RepliedScope {
   readonly revision?: number;
 }
 
-/** For the replies of one turn after the other: grpc-js has copied it by the time `sendMetadata` returns. */
-const scopeMetadata = new Metadata();
-
-/** Valid until the next call of this function: hand it to the call at once. */
-export function scopeHeaders(scope: RepliedScope): Metadata {
-  scopeMetadata.set('x-database-id', scope.databaseId);
-  if (scope.revision === undefined) scopeMetadata.remove('x-revision');
-  else scopeMetadata.set('x-revision', String(scope.revision));
-  return scopeMetadata;
+export function scopeHeaders({ databaseId, revision }: RepliedScope): Fields {
+  if (revision === undefined) return { 'x-database-id': databaseId };
+  return { 'x-database-id': databaseId, 'x-revision': String(revision) };
 }
 
 /** Keeps the trailers of writes until the leader changes. */
 export class LeaderTrailers {
   readonly #service: Service;
   #leader: LeaderAddress = { node: '', address: '' };
-  #trailers = new Metadata();
+  #trailers: Fields = {};
 
   constructor(service: Service) {
     this.#service = service;
   }
 
   /** Of a write to this database; of one that creates or deletes some, without. Nothing when nobody leads. */
-  of(databaseName?: string): Metadata {
+  of(databaseName?: string): Fields | undefined {
     const leader = this.#service.leader(databaseName);
-    if (leader === undefined) return NO_TRAILERS;
+    if (leader === undefined) return undefined;
     const { node, address } = leader;
     if (node === this.#leader.node && address === this.#leader.address) return this.#trailers;
     this.#leader = leader;
-    this.#trailers = new Metadata();
-    this.#trailers.set('x-leader-node', node);
-    this.#trailers.set('x-leader-address', address);
+    this.#trailers = { 'x-leader-node': node, 'x-leader-address': address };
     return this.#trailers;
   }
 }
 
-const NO_TRAILERS = new Metadata();
 const NO_MIN_REVISION = {};
 
 /** What `x-min-revision` asks for, as members of a read request. */

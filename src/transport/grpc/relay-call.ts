@@ -15,7 +15,7 @@ import { FrameCutter } from './relay-frames.ts';
 import { SliceWriter } from './slice-writer.ts';
 import type { Call } from './wire/call.ts';
 import { FRAME_HEADER_BYTES, writeFrameHeader } from './wire/framing.ts';
-import { type CallStatus, statusName } from './wire/status.ts';
+import { type CallStatus, type Fields, statusName } from './wire/status.ts';
 
 export interface RelayedCall {
   readonly call: Call;
@@ -135,7 +135,7 @@ async function unary(call: Call, reply: Reply): Promise<Attempt> {
   if (status === undefined || (status.code === 'OK' && framed === undefined)) return UNANSWERED;
   const { headers = {}, trailers = {} } = reply;
   if (status.code !== 'OK' || framed === undefined) call.finish(status);
-  else call.reply(framed, { headers: metadataOf(headers), trailers: metadataOf(trailers) });
+  else call.reply(framed, { headers: passedOn(headers), trailers: passedOn(trailers) });
   return reply.answered();
 }
 
@@ -143,7 +143,7 @@ async function streamed(call: Call, reply: Reply): Promise<Attempt> {
   await reply.begun();
   if (reply.isUntried()) return { kind: 'untried' };
   if (reply.headers === undefined) return UNANSWERED;
-  if (reply.trailers === undefined) call.begin(metadataOf(reply.headers));
+  if (reply.trailers === undefined) call.begin(passedOn(reply.headers));
   await passOn(call, reply);
   if (call.ended) return { kind: 'abandoned' };
   const status = reply.status();
@@ -227,6 +227,11 @@ function messageIn(text: string): string {
   } catch {
     return text;
   }
+}
+
+function passedOn(headers: IncomingHttpHeaders): Fields {
+  const passed = Object.entries(headers).filter(([name]) => !name.startsWith(':') && !NOT_PASSED.has(name));
+  return Object.fromEntries(passed);
 }
 
 function metadataOf(headers: IncomingHttpHeaders): Metadata {

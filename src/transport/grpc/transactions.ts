@@ -45,7 +45,7 @@ async function transact({ service, leaderTrailers }: GrpcContext, call: Call, by
       // Under contention refusals are the common answer: none is thrown.
       call.finish(withLeader(statusOfError(refusalError(reply)), service.leader(databaseName)));
     }
-    // Events are views of the request, and the reply is written: nobody looks at it again. grpc-js has it in its frame.
+    // Events are views of the request, and the reply is written: nobody looks at it again. It is in its frame.
     giveBack(bytes, FRAME_HEADER_BYTES);
   } catch (failure) {
     const leader = service.leader(databaseName);

@@ -1,18 +1,18 @@
 /** Unary methods whose messages the generated code reads and writes. */
 
-import type { Metadata } from '@grpc/grpc-js';
 import type { ReadScope } from '#service';
 import { EVENT_STORE } from './context.ts';
 import { decodeRequest, frameReply, type MessageType } from './messages.ts';
 import { type RepliedScope, scopeHeaders } from './metadata.ts';
 import type { Call } from './wire/call.ts';
 import type { UnaryMethod } from './wire/method.ts';
+import type { Fields } from './wire/status.ts';
 
 /** What a handler answers with. */
 export interface Answer<Reply> {
   readonly message: Reply;
   readonly scope?: RepliedScope | ReadScope;
-  readonly trailers?: Metadata;
+  readonly trailers?: Fields | undefined;
 }
 
 export interface UnaryShape<Request, Reply> {

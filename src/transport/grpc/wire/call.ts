@@ -3,13 +3,13 @@
  *
  * ```
  *   open ── reply / finish ──────> ended      (a status was sent)
- *     └──── deadline, peer gone ──> ended      (grpc-js has ended it; nothing can be sent)
+ *     └──── deadline, peer gone ──> ended      (nothing can be sent)
  * ```
  *
  * It ends exactly once (T1); whatever is sent afterwards is dropped. The signal of the call aborts at the end, however
  * it comes, so that work below stops. A writer that waits for `drained` keeps at most one chunk of its own unsent (T4).
  */
-import { Metadata, type ServerUnaryCall, type ServerWritableStream, type sendUnaryData } from '@grpc/grpc-js';
+import { Metadata, type ServerWritableStream } from '@grpc/grpc-js';
 import { assert, DatabaseError } from '#base';
 import type { Allowance } from '../../allowance.ts';
 import type { Hold } from '../../byte-budget.ts';
@@ -19,15 +19,12 @@ import type { MethodMeter, MethodTraits } from './method-traits.ts';
 import type { PeerStream, Room } from './peer-streams.ts';
 import type { Waiting } from './rounds.ts';
 import type { Place } from './shares.ts';
-import { type CallStatus, GRPC_STATUS, type GrpcStatusName } from './status.ts';
+import { type CallStatus, type Fields, GRPC_STATUS, type GrpcStatusName } from './status.ts';
+import type { UnaryStream } from './unary-stream.ts';
 
-/** The call as grpc-js sees it: requests are bytes, replies are bytes in their frames. */
+/** What is underneath, of a stream the call of grpc-js. Requests are bytes, replies are bytes in their frames. */
 export type Surface =
-  | {
-      readonly kind: 'unary';
-      readonly call: ServerUnaryCall<Uint8Array, Uint8Array>;
-      readonly respond: sendUnaryData<Uint8Array>;
-    }
+  | { readonly kind: 'unary'; readonly call: UnaryStream }
   | { readonly kind: 'server_stream'; readonly call: ServerWritableStream<Uint8Array, OutgoingFrames> };
 
 export interface CallParts {
@@ -36,6 +33,11 @@ export interface CallParts {
   readonly meter: MethodMeter;
   /** Absent when the peer was gone before its call began. */
   readonly peer: PeerStream | undefined;
+  readonly shared: SharedParts;
+}
+
+/** What all calls of a server have. */
+export interface SharedParts {
   /** Bytes of replies that have not left yet. */
   readonly unsent: FairBudget;
   readonly smallReplies: Allowance;
@@ -47,12 +49,12 @@ export interface CallParts {
 /** A reply of a unary call up to this size is small: it takes room among its like, as long as there is some. */
 const SMALL_REPLY_BYTES = 64 * 1024;
 
-/** A reply in its frame, and the copy of it that grpc-js makes. */
+/** A reply in its frame, and the pieces that it came in when another node has sent it. */
 const COPIES = 2;
 
 export interface ReplyParts {
-  readonly headers?: Metadata | undefined;
-  readonly trailers?: Metadata | undefined;
+  readonly headers?: Fields | undefined;
+  readonly trailers?: Fields | undefined;
   /** It says what was committed before this call: that need not be said now, whoever wants to know asks again. */
   readonly isRepeat?: boolean;
 }
@@ -78,8 +80,7 @@ export class Call {
   readonly #surface: Surface;
   readonly #meter: MethodMeter;
   readonly #peer: PeerStream | undefined;
-  readonly #parts: CallParts;
-  readonly #onEnded: (call: Call) => void;
+  readonly #shared: SharedParts;
   readonly #startedAt = performance.now();
   #begun = false;
   #ended = false;
@@ -97,11 +98,12 @@ export class Call {
     this.#surface = parts.surface;
     this.#meter = parts.meter;
     this.#peer = parts.peer;
-    this.#parts = parts;
-    this.#onEnded = parts.onEnded;
+    this.#shared = parts.shared;
     this.#meter.started();
     this.#meter.received();
-    parts.surface.call.on('cancelled', () => this.#cancelled());
+    const { surface } = parts;
+    if (surface.kind === 'unary') surface.call.listener = this;
+    else surface.call.on('cancelled', () => this.cancelled());
   }
 
   get ended(): boolean {
@@ -128,7 +130,7 @@ export class Call {
     return Number.isFinite(deadlineMs) ? deadlineMs - Date.now() : undefined;
   }
 
-  /** Whether its deadline has passed, of which grpc-js may not have heard yet. */
+  /** Whether its deadline has passed, of which its timer may not have told yet. */
   get isLate(): boolean {
     return this.#deadlineMs <= Date.now();
   }
@@ -144,7 +146,9 @@ export class Call {
 
   /** The first value of a text header; names are lowercase. */
   header(name: string): string | undefined {
-    const [value] = this.#surface.call.metadata.get(name);
+    const surface = this.#surface;
+    if (surface.kind === 'unary') return surface.call.header(name);
+    const [value] = surface.call.metadata.get(name);
     return typeof value === 'string' ? value : undefined;
   }
 
@@ -167,8 +171,7 @@ export class Call {
     if (this.#ended) return;
     assert(this.#surface.kind === 'unary', 'Only a unary call is answered with one message', this.method.name);
     if (!this.reserve(framed.length, { isRepeat })) return;
-    if (headers !== undefined) this.#surface.call.sendMetadata(headers);
-    this.#surface.respond(null, framed, trailers);
+    this.#surface.call.reply(framed, headers, trailers);
     this.#meter.sent(1);
     this.#end('OK');
   }
@@ -183,7 +186,7 @@ export class Call {
     const room = this.#roomFor(bytes - this.#roomBytes, this.method.mustAnswer === true && isRepeat !== true);
     if (room === undefined) {
       if (this.method.mustAnswer === true) this.cut();
-      else this.finish(this.#parts.noRoom);
+      else this.finish(this.#shared.noRoom);
       return false;
     }
     this.keep(room);
@@ -192,10 +195,11 @@ export class Call {
   }
 
   /** Sends the headers of a stream of messages. */
-  begin(headers: Metadata = new Metadata()): void {
+  begin(headers: Fields = {}): void {
     if (this.#ended) return;
+    assert(this.#surface.kind === 'server_stream', 'Only a stream begins before its messages', this.method.name);
     this.#begun = true;
-    this.#surface.call.sendMetadata(headers);
+    this.#surface.call.sendMetadata(Metadata.fromHttp2Headers(headers));
   }
 
   /**
@@ -221,7 +225,7 @@ export class Call {
 
   /** What takes the room for its replies. */
   taker(): Taker {
-    return this.#parts.unsent.taker(this.#connection);
+    return this.#shared.unsent.taker(this.#connection);
   }
 
   /** Keeps room until everything that was sent has left, or the peer has gone. */
@@ -251,11 +255,12 @@ export class Call {
   finish(status: CallStatus): void {
     if (this.#ended) return;
     const surface = this.#surface;
-    const details = status.message.toWellFormed();
-    const ending = { code: GRPC_STATUS[status.code], details, metadata: trailersOf(status) };
-    if (surface.kind === 'unary') surface.respond(ending);
-    else if (status.code === 'OK') surface.call.end(ending.metadata);
-    else surface.call.emit('error', ending);
+    if (surface.kind === 'unary') surface.call.finish(status);
+    else if (status.code === 'OK') surface.call.end(trailersOf(status));
+    else {
+      const details = status.message.toWellFormed();
+      surface.call.emit('error', { code: GRPC_STATUS[status.code], details, metadata: trailersOf(status) });
+    }
     this.#end(status.code);
   }
 
@@ -273,7 +278,7 @@ export class Call {
 
   /** Room among the small replies. */
   #share(bytes: number): Room | undefined {
-    return this.#parts.smallReplies.of(this.#connection).tryTake(bytes);
+    return this.#shared.smallReplies.of(this.#connection).tryTake(bytes);
   }
 
   get #connection(): object {
@@ -293,26 +298,28 @@ export class Call {
     if (this.#unsent === 0) this.#onDrained?.();
   }
 
-  // grpc-js says so at the end of every call; only a call that we have not ended was cut off.
-  #cancelled(): void {
+  /** For what is underneath. grpc-js says so at the end of every call; only one that we have not ended was cut off. */
+  cancelled(): void {
     if (!this.#ended) this.#end(this.isLate ? 'DEADLINE_EXCEEDED' : 'CANCELLED');
   }
 
   get #deadlineMs(): number {
-    const deadline = this.#surface.call.getDeadline();
+    const surface = this.#surface;
+    if (surface.kind === 'unary') return surface.call.deadlineMs;
+    const deadline = surface.call.getDeadline();
     return typeof deadline === 'number' ? deadline : deadline.getTime();
   }
 
   #end(code: GrpcStatusName): void {
     this.#ended = true;
-    // grpc-js keeps the call as long as its stream, and with the call its request.
+    // The call is kept as long as its stream, and with the call its request.
     this.#surface.call.request = NO_MESSAGE;
     this.#expected?.release();
     this.#abort?.abort(callEnded(code));
     this.#onDrained?.();
     this.#peer?.ended();
     this.#meter.ended(code, (performance.now() - this.#startedAt) / 1000);
-    this.#onEnded(this);
+    this.#shared.onEnded(this);
   }
 }
 

@@ -42,16 +42,16 @@ const ASKING: readonly string[] = ['x-min-revision', 'x-require-leader'];
 const PRINTABLE = /^[\x20-\x7e]*$/;
 
 const TIMEOUT = /^\d{1,8}[HMSmun]$/;
-/** grpc-js counts the milliseconds of a timeout in 32 bits. A longer one is as good as this one, of three weeks. */
+/** The milliseconds of a timer are counted in 32 bits. A longer one is as good as this one, of three weeks. */
 const SECONDS_MAX = 2_000_000;
-const SECONDS_OF_UNIT: Readonly<Record<string, number>> = { H: 3600, M: 60, S: 1, m: 1e-3, u: 1e-6, n: 1e-9 };
+const MS_OF_UNIT: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 
 /**
  * Of all headers, names and values; a few bytes of what arrives may stand for as much as the connection's table has.
  */
 const HEADER_BYTES_MAX = 16 * 1024;
 
-/** What is wrong with the headers. A timeout that is longer than grpc-js can wait is cut short in them. */
+/** What is wrong with the headers. A timeout that is longer than a timer can wait is cut short in them. */
 export function headFault(headers: IncomingHttpHeaders): FrameFault | undefined {
   const method = headers[':method'];
   if (method !== 'POST') return { kind: 'method', value: method ?? '' };
@@ -80,7 +80,16 @@ function timeoutFault(headers: IncomingHttpHeaders): FrameFault | undefined {
   if (timeout === undefined) return undefined;
   // A header that is given twice is one with a comma.
   if (typeof timeout !== 'string' || !TIMEOUT.test(timeout)) return { kind: 'timeout', value: String(timeout) };
-  const seconds = Number(timeout.slice(0, -1)) * (SECONDS_OF_UNIT[timeout.slice(-1)] ?? 1);
-  if (seconds > SECONDS_MAX) headers['grpc-timeout'] = `${SECONDS_MAX}S`;
+  if (msOf(timeout) > 1000 * SECONDS_MAX) headers['grpc-timeout'] = `${SECONDS_MAX}S`;
   return undefined;
+}
+
+/** What a call may take, of whose headers nothing is wrong: whole milliseconds; undefined: as long as it takes. */
+export function timeoutMs(headers: IncomingHttpHeaders): number | undefined {
+  const timeout = headers['grpc-timeout'];
+  return typeof timeout === 'string' && TIMEOUT.test(timeout) ? Math.trunc(msOf(timeout)) : undefined;
+}
+
+function msOf(timeout: string): number {
+  return Number(timeout.slice(0, -1)) * (MS_OF_UNIT[timeout.slice(-1)] ?? 1);
 }

@@ -33,14 +33,9 @@ export function frame(message: Uint8Array): Uint8Array {
 }
 
 /**
- * What a serialiser of grpc-js returns for bytes that are framed already, and that nobody looks at afterwards. grpc-js
- * reserves five bytes for a header, then asks the message to copy itself behind them; this one copies all its frames
- * over the header as well, and gives them back.
+ * What a serialiser of grpc-js returns for bytes that are framed already. grpc-js reserves five bytes for a header,
+ * then asks the message to copy itself behind them; this one copies all its frames over the header as well.
  */
-export function asSerialised(frames: Uint8Array): Buffer {
-  return serialised(frames, () => giveBackFrames(frames));
-}
-
 function serialised(frames: Uint8Array, onCopied: (target: Uint8Array) => void): Buffer {
   const bytes = Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength);
   const message = bytes.subarray(FRAME_HEADER_BYTES);

@@ -1,6 +1,7 @@
 /**
- * The HTTP/2 streams underneath the calls, for what grpc-js does not say: how much of a message has arrived, when the
- * last byte of a reply has left, and how to end a stream whose reader never takes it.
+ * The HTTP/2 streams underneath the calls. Those of unary methods are read here, and grpc-js does not get them (ADR
+ * 0056); of the others it is seen here what grpc-js does not say: how much of a message has arrived, when the last byte
+ * of a reply has left, and how to end a stream whose reader never takes it.
  *
  * ```
  *   receiving ── the handler has the message ──> handled ── the call has ended ──> ended ── the peer has it all ──> gone
@@ -8,20 +9,21 @@
  *      └── malformed ──> answered
  * ```
  *
- * They come by Node's diagnostics channel of created streams (ADR 0015). Each is marked with a header of its own, which
- * its call finds in its metadata (T8).
+ * They come by Node's diagnostics channel of created streams (ADR 0015). Each is marked with a header of its own,
+ * by which it is kept from grpc-js, or found by its call in its metadata (T8).
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { constants, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { Slots } from '#base';
+import { assert, Slots } from '#base';
 import type { Allowance, Claim } from '../../allowance.ts';
 import type { ByteBudget, Hold } from '../../byte-budget.ts';
 import { type FrameFault, headFault, isPacking, type Packing } from './frame-faults.ts';
 import { type FrameRules, FrameWalk } from './frame-walk.ts';
 import { type CallStatus, headersOf } from './status.ts';
 import type { StreamLimits } from './stream-limits.ts';
+import { UnaryStream } from './unary-stream.ts';
 
 export interface PeerStreamsOptions {
   /** What requests may hold while they arrive and are worked on. */
@@ -34,8 +36,10 @@ export interface PeerStreamsOptions {
   readonly receiveMs: number;
   /** A reply that has not been taken so long after its end is given up. */
   readonly lingerMs: number;
-  /** The methods that are served, and how many messages each of them takes. */
-  readonly methods: ReadonlyMap<string, 'one' | 'many'>;
+  /** The methods that are served: unary ones, and how many messages each of the others takes, which are grpc-js's. */
+  readonly methods: ReadonlyMap<string, 'unary' | 'one' | 'many'>;
+  /** The request for a unary method has arrived. */
+  readonly onRequest: (request: UnaryStream, peer: PeerStream) => void;
   /** Whether a path asks how the node is, which must be found out also while it is full. */
   readonly isProbe: (path: string) => boolean;
   /** Longest message, as it is sent. */
@@ -50,6 +54,8 @@ export interface PeerStreamsOptions {
 
 /** The header that carries the mark; whatever a client sends under this name is written over. */
 const MARK = 'x-cairn-stream';
+/** The mark of streams that grpc-js does not get. */
+const KEPT = '';
 
 const CREATED = 'http2.server.stream.created';
 const ACCEPTED = 'net.server.socket';
@@ -73,6 +79,7 @@ export class PeerStreams {
   readonly #streams = new Slots<PeerStream>();
   /** All that are open, those without a stream among them. */
   readonly #connections = new Set<Socket>();
+  readonly #sessions = new WeakSet<Http2Session>();
   readonly #onCreated = (message: unknown): void => this.#created(message);
   readonly #onAccepted = (message: unknown): void => this.#accepted(message);
   readonly #sweeping: NodeJS.Timeout;
@@ -122,16 +129,15 @@ export class PeerStreams {
     if (!isCreation(message)) return;
     const { stream, headers } = message;
     const { session } = stream;
-    if (session === undefined || session.socket.localPort !== this.#port) return;
+    if (session === undefined || !this.#isOurs(session)) return;
     const path = headers[':path'] ?? '';
     const isFree = this.#freeProbes < FREE_PROBES_MAX && this.#options.isProbe(path);
     const claim = isFree ? undefined : this.#options.standing.of(session);
     if (this.#streams.size >= this.#options.streamsMax || claim?.tryAdd(STREAM_BYTES) === false) {
       this.#options.onRefused();
-      // Not the mark of somebody else's stream.
-      delete headers[MARK];
-      // That it was refused is told as its error, before grpc-js listens.
-      stream.once('error', () => undefined);
+      headers[MARK] = KEPT;
+      // That it was refused is told as its error.
+      stream.on('error', IGNORE);
       stream.close(constants.NGHTTP2_REFUSED_STREAM);
       // What node:http2 holds for it would else be there until V8 collects its heap.
       stream.destroy();
@@ -140,10 +146,10 @@ export class PeerStreams {
     if (isFree) this.#freeProbes += 1;
     const peer = this.#peerOf(stream, headers, claim);
     const mark = this.#streams.add(peer);
-    headers[MARK] = String(mark);
+    headers[MARK] = peer.isOwn ? KEPT : String(mark);
     const { perConnection } = this.#options;
     perConnection.opened(session);
-    stream.once('close', () => {
+    stream.on('close', () => {
       perConnection.closed(session);
       this.#streams.remove(mark);
       if (isFree) this.#freeProbes -= 1;
@@ -151,9 +157,29 @@ export class PeerStreams {
     });
   }
 
-  /** What is wrong with the headers is answered now; grpc-js then finds a call of its own that has ended. */
+  /** Whether it is of a connection to our port. */
+  #isOurs(session: Http2Session): boolean {
+    if (this.#sessions.has(session)) return true;
+    if (session.socket.localPort !== this.#port) return false;
+    this.#sessions.add(session);
+    this.#divert(session);
+    return true;
+  }
+
+  /** Of what node:http2 hands on, grpc-js gets the streams that are not kept from it. */
+  #divert(session: Http2Session): void {
+    const [handOn, ...others] = session.listeners('stream');
+    assert(handOn !== undefined && others.length === 0, 'Streams are handed on by one listener', others.length);
+    session.removeAllListeners('stream');
+    session.on('stream', (stream: unknown, headers: IncomingHttpHeaders, flags: unknown, raw: unknown) => {
+      if (headers[MARK] === KEPT) delete headers[MARK];
+      else Reflect.apply(handOn, session, [stream, headers, flags, raw]);
+    });
+  }
+
+  /** What is wrong with the headers is answered now. */
   #peerOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, claim: Claim | undefined): PeerStream {
-    const { methods } = this.#options;
+    const { methods, messageBytesMax: bytesMax } = this.#options;
     const path = headers[':path'] ?? '';
     const messages = methods.get(path);
     const fault = headFault(headers) ?? (messages === undefined ? { kind: 'path', value: path } : undefined);
@@ -161,16 +187,13 @@ export class PeerStreams {
     const rules = {
       isStream: messages === 'many',
       encoding: typeof encoding === 'string' ? encoding : undefined,
-      bytesMax: this.#options.messageBytesMax,
+      bytesMax,
     };
-    const peer = new PeerStream(stream, this.#options, rules, claim);
+    const own = messages === 'unary' || fault !== undefined ? new UnaryStream(stream, headers) : undefined;
+    const peer = new PeerStream(stream, this.#options, { rules, claim, own });
     // Of the others grpc-js unpacks the messages.
     if (messages === 'one') delete headers['grpc-encoding'];
-    if (fault === undefined) return peer;
-    const [known] = methods.keys();
-    headers[':path'] = known ?? path;
-    headers['content-type'] = 'application/grpc';
-    peer.refuse(fault);
+    if (fault !== undefined) peer.refuse(fault);
     return peer;
   }
 
@@ -201,13 +224,22 @@ function isCreation(message: unknown): message is Creation {
 }
 
 /**
- * For `push` of a stream: grpc-js keeps what came of a request as long as the stream, and a piece of it keeps the
- * buffer that it was read from the socket into, of 64 KiB and with the requests of many others in it. What is less than
- * half of its buffer is copied.
+ * For `push` of a stream: what came of a request is kept until there is all of it, by grpc-js as long as the stream. A
+ * piece of it keeps the buffer that it was read from the socket into, of 64 KiB and with the requests of many others in
+ * it. What is less than half of its buffer is copied.
  */
 function pushSlim(this: Readable, chunk: unknown, encoding?: BufferEncoding): boolean {
   const isSmallPart = chunk instanceof Uint8Array && 2 * chunk.length < chunk.buffer.byteLength;
   return Readable.prototype.push.call(this, isSmallPart ? Buffer.from(chunk) : chunk, encoding);
+}
+
+const IGNORE = (): void => undefined;
+
+interface PeerStreamParts {
+  readonly rules: FrameRules;
+  readonly claim: Claim | undefined;
+  /** Absent: grpc-js has the stream, too. */
+  readonly own: UnaryStream | undefined;
 }
 
 /** One stream. */
@@ -222,30 +254,29 @@ export class PeerStream {
   readonly #claim: Claim | undefined;
   /** What it has of the claim. */
   #claimed: number;
+  readonly #own: UnaryStream | undefined;
   #request: Hold | undefined;
   #received = 0;
   /** When it must be over; Infinity while a handler works. */
   #dueMs: number;
 
-  constructor(stream: ServerHttp2Stream, options: PeerStreamsOptions, rules: FrameRules, claim: Claim | undefined) {
+  constructor(stream: ServerHttp2Stream, options: PeerStreamsOptions, { rules, claim, own }: PeerStreamParts) {
     this.#stream = stream;
     this.#options = options;
     this.#frames = new FrameWalk(rules);
     this.#encoding = rules.encoding;
     this.#claim = claim;
     this.#claimed = claim === undefined ? 0 : STREAM_BYTES;
+    this.#own = own;
     this.#dueMs = performance.now() + options.receiveMs;
     stream.push = pushSlim;
-    // Not `on`, which would make the stream flow: what comes before grpc-js listens, grpc-js would not get.
-    stream.prependListener('data', (piece: Uint8Array) => {
-      if (stream.closed) return;
-      this.#received += piece.length;
-      if (!this.#count(this.#received)) this.#giveUp();
-      else this.#refuseIf(this.#frames.take(piece));
-    });
-    stream.prependListener('end', () => {
-      if (!stream.closed) this.#refuseIf(this.#frames.end());
-    });
+    if (own === undefined) this.#watch();
+    else this.#read(own);
+  }
+
+  /** Whether grpc-js does not have it. */
+  get isOwn(): boolean {
+    return this.#own !== undefined;
   }
 
   /** What its message must be unpacked from; undefined: it is as it was sent. */
@@ -254,7 +285,7 @@ export class PeerStream {
   }
 
   /**
-   * Answers and closes the stream, so that grpc-js, whose turn is after this one, takes it for a call that was
+   * Answers and closes the stream. If grpc-js has it, whose turn is after this one, it takes it for a call that was
    * cancelled. Nothing more is read; a client that still sends is told to stop without an error (RFC 9113, 8.1).
    */
   refuse(fault: FrameFault): void {
@@ -268,8 +299,8 @@ export class PeerStream {
   }
 
   /**
-   * The handler is to have the message, which may be longer than what came. grpc-js puts it together in memory of its
-   * own, and keeps what came until the stream is gone. False: there is no room for it.
+   * The handler is to have the message, which may be longer than what came. It is put together in memory of its own,
+   * and grpc-js keeps what came until the stream is gone. False: there is no room for it.
    */
   deliver(messageBytes: number): boolean {
     this.#dueMs = Number.POSITIVE_INFINITY;
@@ -322,11 +353,52 @@ export class PeerStream {
     this.#release();
     this.#claim?.giveBack(this.#claimed);
     this.#claimed = 0;
+    this.#own?.closed();
   }
 
   /** For the registry. */
   endIfLate(nowMs: number): void {
     if (nowMs > this.#dueMs) this.#end(constants.NGHTTP2_CANCEL);
+  }
+
+  /** Looks at what grpc-js reads. */
+  #watch(): void {
+    const stream = this.#stream;
+    // Not `on`, which would make the stream flow: what comes before grpc-js listens, grpc-js would not get.
+    stream.prependListener('data', (piece: Uint8Array) => this.#isFine(piece));
+    stream.prependListener('end', () => this.#isWhole());
+  }
+
+  #read(own: UnaryStream): void {
+    const stream = this.#stream;
+    // Whatever is wrong with it, it closes.
+    stream.on('error', IGNORE);
+    stream.on('data', (piece: Buffer) => {
+      if (this.#isFine(piece) && !own.isAnswered) own.take(piece);
+    });
+    stream.on('end', () => {
+      if (!this.#isWhole() || own.isAnswered) return;
+      own.whole();
+      this.#options.onRequest(own, this);
+    });
+  }
+
+  /** Whether there is room for the next piece of the request, and nothing wrong with it. */
+  #isFine(piece: Uint8Array): boolean {
+    if (this.#stream.closed) return false;
+    this.#received += piece.length;
+    if (this.#count(this.#received)) return this.#isNone(this.#frames.take(piece));
+    this.#giveUp();
+    return false;
+  }
+
+  #isWhole(): boolean {
+    return !this.#stream.closed && this.#isNone(this.#frames.end());
+  }
+
+  #isNone(fault: FrameFault | undefined): boolean {
+    if (fault !== undefined) this.refuse(fault);
+    return fault === undefined;
   }
 
   /**
@@ -356,10 +428,6 @@ export class PeerStream {
     if (this.#claim?.tryAdd(bytes - this.#claimed) === false) return false;
     this.#claimed = bytes;
     return true;
-  }
-
-  #refuseIf(fault: FrameFault | undefined): void {
-    if (fault !== undefined) this.refuse(fault);
   }
 
   #giveUp(): void {

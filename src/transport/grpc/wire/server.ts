@@ -1,35 +1,31 @@
 /**
- * A gRPC server on grpc-js whose handlers see bytes.
+ * A gRPC server whose handlers see bytes.
  *
  * For: calls by path, deadlines, cancellation, bounds on what a client can hold. Handlers see the bytes of a message,
  * so that they may walk them instead of decoding them, and replies leave as the bytes that the handler framed, many
  * messages in one write.
  *
- * Not here: what any message means. The protocol itself (frames, flow control, timeouts, keepalive) is grpc-js's.
- * Requests that break it are found before it sees them, and answered in words of ours (frame-faults.ts).
+ * Not here: what any message means. Connections and streams of messages are grpc-js's, unary calls are read and
+ * answered without it (unary-stream.ts, ADR 0056). Requests that break the protocol are found before anybody else sees
+ * them, and answered in words of ours (frame-faults.ts).
  */
-import {
-  type handleServerStreamingCall,
-  type handleUnaryCall,
-  Server,
-  ServerCredentials,
-  type ServerOptions,
-} from '@grpc/grpc-js';
-import { DatabaseError, Slots } from '#base';
+import { type handleServerStreamingCall, Server, ServerCredentials, type ServerOptions } from '@grpc/grpc-js';
+import { assert, DatabaseError, Slots } from '#base';
 import type { Allowance } from '../../allowance.ts';
 import type { ByteBudget } from '../../byte-budget.ts';
 import type { FairBudget } from '../../fair-budget.ts';
 import { Line } from '../../turns-by-line.ts';
-import { Call, type Seat, type Surface } from './call.ts';
+import { Call, type Seat, type SharedParts, type Surface } from './call.ts';
 import type { FrameFault, Packing } from './frame-faults.ts';
-import { asSerialised, type OutgoingFrames } from './framing.ts';
-import type { Method } from './method.ts';
+import type { OutgoingFrames } from './framing.ts';
+import type { Method, UnaryMethod } from './method.ts';
 import { type CallKind, callKind, type MethodMeter, type MethodTraits } from './method-traits.ts';
 import { type PeerStream, PeerStreams } from './peer-streams.ts';
 import { Rounds, type Waiting } from './rounds.ts';
 import { type Place, Shares } from './shares.ts';
 import { type CallStatus, OK } from './status.ts';
 import { StreamLimits } from './stream-limits.ts';
+import type { UnaryStream } from './unary-stream.ts';
 import { Unpacker } from './unpacking.ts';
 
 export interface WireLimits {
@@ -134,6 +130,8 @@ export class WireServer {
   readonly #parts: WireServerParts;
   readonly #server: Server;
   readonly #calls = new Slots<Call>();
+  readonly #unary = new Map<string, { readonly method: UnaryMethod; readonly meter: MethodMeter }>();
+  readonly #shared: SharedParts;
   readonly #peers: PeerStreams;
   readonly #shares: Readonly<Record<CallKind, Shares>>;
   readonly #rounds = new Rounds();
@@ -146,10 +144,12 @@ export class WireServer {
   constructor(parts: WireServerParts) {
     this.#parts = parts;
     this.#server = new Server(optionsOf(parts.limits));
+    const { unsent, smallReplies, refusals } = parts;
+    this.#shared = { unsent, smallReplies, noRoom: refusals.noRoom, onEnded: (ended) => this.#ended(ended) };
     const { waiting, reading, working } = parts.limits.callsMax;
     this.#shares = { waiting: new Shares(waiting), reading: new Shares(reading), working: new Shares(working) };
-    const methods = new Map<string, 'one' | 'many'>();
-    for (const method of parts.methods) methods.set(pathOf(method), 'one');
+    const methods = new Map<string, 'unary' | 'one' | 'many'>();
+    for (const method of parts.methods) methods.set(pathOf(method), method.kind === 'unary' ? 'unary' : 'one');
     for (const path of parts.extension?.paths ?? []) methods.set(path, 'many');
     const probes = new Set(parts.methods.filter(({ isProbe = false }) => isProbe).map(pathOf));
     this.#unpacker = new Unpacker(parts.limits.requestBytesMax);
@@ -166,6 +166,7 @@ export class WireServer {
       receiveMs: parts.limits.receiveMs,
       lingerMs: parts.limits.lingerMs,
       methods,
+      onRequest: (request, peer) => this.#arrived(request, peer),
       isProbe: (path) => probes.has(path),
       messageBytesMax: parts.limits.requestBytesMax,
       onRefused: () => parts.onRefused('overload'),
@@ -245,28 +246,33 @@ export class WireServer {
     const path = pathOf(method);
     const meter = this.#parts.meterOf(method);
     if (method.kind === 'unary') {
-      const handler: handleUnaryCall<Uint8Array, Uint8Array> = (call, respond) =>
-        this.#whole(call, (arrived) => {
-          const accepted = this.#accept({ kind: 'unary', call, respond }, { method, meter, ...arrived });
-          if (accepted !== undefined) this.#begin(accepted, () => method.handle(accepted.call, call.request));
-        });
-      this.#server.register(path, handler, asSerialised, asItIs, 'unary');
-    } else {
-      const handler: handleServerStreamingCall<Uint8Array, OutgoingFrames> = (call) =>
-        this.#whole(call, (arrived) => {
-          const accepted = this.#accept({ kind: 'server_stream', call }, { method, meter, ...arrived });
-          if (accepted === undefined) return;
-          const { call: ours } = accepted;
-          this.#begin(accepted, () => method.handle(ours, call.request).then(() => ours.finish(OK)));
-        });
-      const serialise = (frames: OutgoingFrames): Buffer => frames.serialised();
-      this.#server.register(path, handler, serialise, asItIs, 'serverStream');
+      this.#unary.set(path, { method, meter });
+      return;
     }
+    const handler: handleServerStreamingCall<Uint8Array, OutgoingFrames> = (call) =>
+      this.#whole(call, this.#peers.of(call.metadata), (arrived) => {
+        const accepted = this.#accept({ kind: 'server_stream', call }, { method, meter, ...arrived });
+        if (accepted === undefined) return;
+        const { call: ours } = accepted;
+        this.#begin(accepted, () => method.handle(ours, call.request).then(() => ours.finish(OK)));
+      });
+    const serialise = (frames: OutgoingFrames): Buffer => frames.serialised();
+    this.#server.register(path, handler, serialise, asItIs, 'serverStream');
+  }
+
+  /** A request for a unary method, which grpc-js has not seen. */
+  #arrived(request: UnaryStream, stream: PeerStream): void {
+    const known = this.#unary.get(request.path);
+    assert(known !== undefined, 'What arrives is for a method that is served', request.path);
+    const { method, meter } = known;
+    this.#whole(request, stream, (arrived) => {
+      const accepted = this.#accept({ kind: 'unary', call: request }, { method, meter, ...arrived });
+      if (accepted !== undefined) this.#begin(accepted, () => method.handle(accepted.call, request.request));
+    });
   }
 
   /** Goes on when the message is as it was before it was compressed: at once, nearly always. */
-  #whole(call: Surface['call'], goOn: GoOn): void {
-    const peer = this.#peers.of(call.metadata);
+  #whole(call: Surface['call'], peer: PeerStream | undefined, goOn: GoOn): void {
     const packing = peer?.packing;
     if (peer === undefined || packing === undefined) goOn({ peer, hasRoom: true });
     else void this.#unpack(call, packing, peer, goOn);
@@ -274,7 +280,7 @@ export class WireServer {
 
   async #unpack(call: Surface['call'], packing: Packing, peer: PeerStream, goOn: GoOn): Promise<void> {
     const unpacked = await this.#unpacker.unpack(call.request, packing, peer);
-    if (call.cancelled || unpacked.kind === 'gone') return;
+    if (peer.isGone || unpacked.kind === 'gone') return;
     if (unpacked.kind === 'fault') {
       peer.refuse(unpacked.fault);
       return;
@@ -285,9 +291,7 @@ export class WireServer {
 
   /** The call, unless it is refused at once, or its peer has gone (T10). */
   #accept(surface: Surface, { method, meter, peer, ...arrived }: Accepting): Accepted | undefined {
-    const { unsent, smallReplies, refusals } = this.#parts;
-    const shared = { unsent, smallReplies, noRoom: refusals.noRoom, onEnded: (ended: Call) => this.#ended(ended) };
-    const call = new Call({ surface, method, meter, peer, ...shared });
+    const call = new Call({ surface, method, meter, peer, shared: this.#shared });
     if (peer === undefined || peer.isGone) {
       call.finish(GONE);
       return undefined;

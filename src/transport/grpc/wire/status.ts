@@ -23,6 +23,9 @@ export const GRPC_STATUS = {
 
 export type GrpcStatusName = keyof typeof GRPC_STATUS;
 
+/** Of a header or a trailer: values by lowercase names, as node:http2 takes them. */
+export type Fields = Readonly<NodeJS.Dict<string | string[]>>;
+
 /** How a call ended. */
 export interface CallStatus {
   readonly code: GrpcStatusName;

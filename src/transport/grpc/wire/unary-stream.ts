@@ -1,0 +1,176 @@
+/**
+ * A unary call on its stream of HTTP/2: the message that came, and the one reply or status that goes.
+ *
+ * ```
+ *   receiving ── the request has ended ──> begun ── reply / finish ──> answered
+ *       └──────────── its time is over ──────┴──> answered: DEADLINE_EXCEEDED
+ *       └──────────── the stream has closed ─┴──> gone
+ * ```
+ *
+ * grpc-js does the same for the calls that it is left (ADR 0056). What is sent is what it sends.
+ */
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import { Metadata } from '@grpc/grpc-js';
+import { giveBack } from '#base';
+import { timeoutMs } from './frame-faults.ts';
+import { FRAME_HEADER_BYTES } from './framing.ts';
+import { type CallStatus, type Fields, headersOf } from './status.ts';
+
+/** Who works on the message. */
+export interface UnaryListener {
+  /** The call has ended without its doing. */
+  cancelled(): void;
+}
+
+/** As grpc-js begins every reply. */
+const REPLY_HEADERS: OutgoingHttpHeaders = {
+  ':status': 200,
+  'content-type': 'application/grpc+proto',
+  'grpc-accept-encoding': 'identity,deflate,gzip',
+  'grpc-encoding': 'identity',
+};
+const OK_TRAILERS: OutgoingHttpHeaders = { 'grpc-status': 0, 'grpc-message': 'OK' };
+const WAIT_FOR_TRAILERS = { waitForTrailers: true };
+
+const LATE: CallStatus = { code: 'DEADLINE_EXCEEDED', message: 'Deadline exceeded' };
+
+/** What gRPC asks of the server, and not of whoever answers the call. */
+const NOT_METADATA: readonly string[] = [
+  'grpc-timeout',
+  'grpc-encoding',
+  'grpc-accept-encoding',
+  'accept-encoding',
+  'te',
+  'content-type',
+];
+
+/** Buffers up to this size are parts of Node's pool. */
+const SMALL_BYTES = 4096;
+const PRINTABLE = /^[\x20-\x7e]*$/;
+const NO_MESSAGE = new Uint8Array(0);
+
+export class UnaryStream {
+  /** The message; empty until it is there. */
+  request: Uint8Array = NO_MESSAGE;
+  /** Told once, unless the call has been answered. */
+  listener: UnaryListener | undefined;
+  readonly #stream: ServerHttp2Stream;
+  readonly #headers: IncomingHttpHeaders;
+  #metadata: Metadata | undefined;
+  #deadlineMs = Number.POSITIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+  #pieces: Buffer[] = [];
+  #isAnswered = false;
+
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders) {
+    this.#stream = stream;
+    this.#headers = headers;
+    const leftMs = timeoutMs(headers);
+    if (leftMs === undefined) return;
+    this.#deadlineMs = Date.now() + leftMs;
+    this.#timer = setTimeout(() => this.#expire(), leftMs);
+  }
+
+  get path(): string {
+    return this.#headers[':path'] ?? '';
+  }
+
+  /** Infinity: it has none. */
+  get deadlineMs(): number {
+    return this.#deadlineMs;
+  }
+
+  /** Whether an answer was given. */
+  get isAnswered(): boolean {
+    return this.#isAnswered;
+  }
+
+  /** Everything that the client sent with it. */
+  get metadata(): Metadata {
+    if (this.#metadata === undefined) {
+      this.#metadata = Metadata.fromHttp2Headers(this.#headers);
+      for (const name of NOT_METADATA) this.#metadata.remove(name);
+    }
+    return this.#metadata;
+  }
+
+  /** A text header, by its lowercase name. */
+  header(name: string): string | undefined {
+    const value = this.#headers[name];
+    return typeof value === 'string' && PRINTABLE.test(value) ? value : undefined;
+  }
+
+  /** The next bytes of the request. */
+  take(piece: Buffer): void {
+    this.#pieces.push(piece);
+  }
+
+  /** The request has ended, and is one message. */
+  whole(): void {
+    const [only, ...more] = this.#pieces;
+    const frame = only !== undefined && more.length === 0 && isAlone(only) ? only : Buffer.concat(this.#pieces);
+    this.#pieces = [];
+    this.request = frame.subarray(FRAME_HEADER_BYTES);
+  }
+
+  /** Sends the one message, in its frame, and OK. Nobody looks at it afterwards: what is large is given back. */
+  reply(framed: Uint8Array, headers: Fields | undefined, trailers: Fields | undefined): void {
+    if (!this.#answer()) return;
+    const stream = this.#stream;
+    stream.respond({ ...REPLY_HEADERS, ...headers }, WAIT_FOR_TRAILERS);
+    stream.on('wantTrailers', () => stream.sendTrailers({ ...OK_TRAILERS, ...trailers }));
+    if (framed.length < SMALL_BYTES || Buffer.isBuffer(framed)) {
+      stream.end(framed);
+      return;
+    }
+    // A write that failed may still be looked at by the connection.
+    stream.write(framed, (error) => {
+      if (error === null || error === undefined) giveBack(framed);
+    });
+    stream.end();
+  }
+
+  /** Sends a status alone. */
+  finish(status: CallStatus): void {
+    if (this.#answer()) this.#stream.respond(headersOf(status), { endStream: true });
+  }
+
+  /** The stream has closed. */
+  closed(): void {
+    this.#pieces = [];
+    this.#cancel();
+  }
+
+  /** Whether an answer can still be sent, which is then the only one. */
+  #answer(): boolean {
+    this.#stop();
+    if (this.#isAnswered || this.#stream.destroyed || this.#stream.closed) return false;
+    this.#isAnswered = true;
+    return true;
+  }
+
+  #expire(): void {
+    // Timers and the clock are not the same.
+    this.#deadlineMs = Math.min(this.#deadlineMs, Date.now());
+    this.finish(LATE);
+    this.#pieces = [];
+    this.#cancel();
+  }
+
+  #cancel(): void {
+    this.#stop();
+    const { listener } = this;
+    this.listener = undefined;
+    listener?.cancelled();
+  }
+
+  #stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+/** Whether it keeps little beside itself. What is large has a buffer of its own, to be given back (ADR 0040). */
+function isAlone({ length, buffer }: Buffer): boolean {
+  return length < SMALL_BYTES || length === buffer.byteLength;
+}

@@ -1,0 +1,156 @@
+// Goal: unary calls, which grpc-js does not see, go as it would let them go (ADR 0056). Method: a server with a method
+// of each kind, so that what grpc-js sends for the one can be held against what is sent for the other.
+import { type ClientHttp2Stream, constants } from 'node:http2';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { narrowBufferPool } from '../../../../src/main/buffer-pool.ts';
+import { createByteBudgets } from '../../../../src/transport/byte-budgets.ts';
+import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
+import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
+import type { Method } from '../../../../src/transport/grpc/wire/method.ts';
+import { WireServer } from '../../../../src/transport/grpc/wire/server.ts';
+import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
+import { until } from '../../../support/budget-time.ts';
+import { RawGrpc } from '../../../support/raw-grpc.ts';
+
+const MUCH = 2 ** 30;
+const HELLO = frame(Buffer.from('hello'));
+const SCOPE = { 'x-database-id': 'some-id', 'x-revision': '7' };
+const { DEADLINE_EXCEEDED, NOT_FOUND, OK } = GRPC_STATUS;
+
+let server: WireServer;
+let raw: RawGrpc;
+let calls: Call[];
+let ended: string[];
+
+function methods(): readonly Method[] {
+  const service = 'test.Service';
+  const failing = async (): Promise<void> => {
+    await Promise.resolve();
+    throw new Error('there is nothing');
+  };
+  return [
+    { kind: 'unary', service, name: 'One', handle: (call) => call.reply(HELLO, { headers: SCOPE }) },
+    { kind: 'unary', service, name: 'Wait', handle: (call) => void calls.push(call) },
+    { kind: 'unary', service, name: 'Fail', handle: failing },
+    { kind: 'server_stream', service, name: 'FailMany', handle: failing },
+    {
+      kind: 'server_stream',
+      service,
+      name: 'Many',
+      handle: async (call) => {
+        call.begin(SCOPE);
+        call.write(HELLO, 1);
+        await call.drained();
+      },
+    },
+  ];
+}
+
+beforeEach(async () => {
+  calls = [];
+  ended = [];
+  const nothing = (): void => undefined;
+  server = new WireServer({
+    methods: methods(),
+    meterOf: () => ({ started: nothing, received: nothing, sent: nothing, ended: (code) => ended.push(code) }),
+    onRefused: nothing,
+    statusOf: () => ({ code: 'NOT_FOUND', message: 'Nothing is called "ü%"', trailers: { 'x-leader-node': 'one' } }),
+    ...createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH }),
+    refusals: {
+      draining: { code: 'UNAVAILABLE', message: 'draining' },
+      tooManyCalls: () => ({ code: 'RESOURCE_EXHAUSTED', message: 'too many' }),
+      displaced: () => ({ code: 'RESOURCE_EXHAUSTED', message: 'displaced' }),
+      noRoom: { code: 'UNAVAILABLE', message: 'no room' },
+      malformed: ({ kind }) => ({ code: 'INVALID_ARGUMENT', message: kind }),
+    },
+    limits: {
+      requestBytesMax: 100_000,
+      streamsPerConnectionMax: 100,
+      streamsAtFirst: 100,
+      callsMax: { waiting: 100, reading: 100, working: 100 },
+      pingEveryMs: 60_000,
+      pingTimeoutMs: 20_000,
+      receiveMs: 60_000,
+      lingerMs: 60_000,
+    },
+  });
+  raw = new RawGrpc(await server.listen({ host: '127.0.0.1', port: 0 }));
+});
+
+afterEach(async () => {
+  raw.session.destroy();
+  await server.drain(0);
+});
+
+const call = (name: string, headers: Record<string, string> = {}): ReturnType<RawGrpc['call']> =>
+  raw.call({ path: `/test.Service/${name}`, pieces: [HELLO], headers });
+
+function begin(name: string, headers: Record<string, string> = {}): ClientHttp2Stream {
+  return raw.session
+    .request({ ':method': 'POST', ':path': `/test.Service/${name}`, 'content-type': 'application/grpc', ...headers })
+    .on('error', () => undefined);
+}
+
+it.each([
+  ['One', 'Many', OK],
+  ['Fail', 'FailMany', NOT_FOUND],
+])('%s is answered with the headers and trailers of %s', async (unary, streamed, status) => {
+  const [one, many] = [await call(unary), await call(streamed)];
+  const timeless = ({ date: _date, ...headers }: Record<string, unknown>): Record<string, unknown> => headers;
+  expect(timeless(one.headers)).toEqual(timeless(many.headers));
+  expect({ ...one.trailers }).toEqual({ ...many.trailers });
+  expect(one.body).toEqual(many.body);
+  expect(one.status).toBe(status);
+});
+
+it('a call whose request is not all there at its deadline is over, and is not begun when the rest comes', async () => {
+  const stream = begin('Wait', { 'grpc-timeout': '50m' });
+  stream.write(HELLO.subarray(0, 7));
+  const [headers] = await new Promise<[Record<string, unknown>]>((resolve) => {
+    stream.once('response', (received) => resolve([received]));
+  });
+  expect(headers['grpc-status']).toBe(String(DEADLINE_EXCEEDED));
+  stream.resume();
+  stream.end(HELLO.subarray(7));
+  await new Promise((resolve) => stream.once('close', resolve));
+  expect((await call('One')).status).toBe(OK);
+  expect(calls).toEqual([]);
+});
+
+it('an answer after the deadline, or to a client that has gone, is dropped', async () => {
+  const late = await call('Wait', { 'grpc-timeout': '50m' });
+  expect(late.status).toBe(DEADLINE_EXCEEDED);
+  const gone = begin('Wait').end(HELLO);
+  await until(() => calls.length === 2);
+  gone.close(constants.NGHTTP2_CANCEL);
+  await until(() => ended.length === 2);
+  for (const each of calls) each.reply(HELLO);
+  expect(ended).toEqual(['DEADLINE_EXCEEDED', 'CANCELLED']);
+});
+
+it('what the client sends is asked for by name; what only gRPC asks for is no metadata', async () => {
+  const headers = { 'grpc-timeout': '10S', 'x-min-revision': '7', 'trace-bin': 'AQI=', 'x-cairn-stream': '1' };
+  const answer = call('Wait', headers);
+  await until(() => calls.length === 1);
+  const [one] = calls;
+  expect([one?.header('x-min-revision'), one?.header('x-none')]).toEqual(['7', undefined]);
+  expect(one?.metadata.getMap()).toEqual({ 'x-min-revision': '7', 'trace-bin': Buffer.of(1, 2) });
+  expect(one?.leftMs).toBeGreaterThan(5_000);
+  one?.reply(HELLO);
+  expect((await answer).status).toBe(OK);
+});
+
+it('a large reply is given back when it has left, and a large request is in memory of its own', async () => {
+  // As in a node.
+  narrowBufferPool();
+  const large = new Uint8Array(20_000);
+  large.set(frame(new Uint8Array(large.length - 5).fill(1)));
+  const answer = raw.call({ path: '/test.Service/Wait', pieces: [large.slice()] });
+  await until(() => calls.length === 1);
+  const message = calls[0]?.message;
+  expect([message?.length, message?.buffer.byteLength]).toEqual([large.length - 5, large.length]);
+  const framed = large.slice();
+  calls[0]?.reply(framed);
+  expect((await answer).body.equals(large)).toBe(true);
+  expect(framed.length).toBe(0);
+});
