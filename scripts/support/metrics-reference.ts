@@ -28,6 +28,18 @@ ${table(GAUGES)}
 
 ${table(HISTOGRAMS)}
 
+## What is not measured
+
+- LevelDB tells of its compactions what it has added up since it was opened, in whole seconds and MiB. Whether one runs now,
+  how many wait, and for how long it has held writers back, it does not tell: \`cairn_store_tables{level="0"}\` comes nearest.
+- The store has no quota. What must stay free on the disk is \`cairn_disk_threshold_bytes\`.
+- A node that lacks more than a log holds gets pages, which it installs as they come: there are no files of snapshots, and
+  the time and failures of installing are those of \`way="received"\`.
+- A node that comes across damage ends at once, so no scrape shows the damage itself: watch its exit code 70, and
+  \`cairn_corruption_alarm\` while it verifies its store at the next start, which it does before it serves.
+- Levels of Raft are of all groups of the node together, for a node may have thousands. What is one database's is in
+  \`cairn_database_revision\`, and in \`cairn cluster status\`.
+
 This page is generated from \`src/observability/metric-catalogue.ts\` by \`npm run docs\`.
 `;
 }

@@ -8,6 +8,7 @@ import { CATALOG_GROUP, type DatabaseError, type GroupId } from '#base';
 import type { Input } from '#raft';
 import type { DiskLevel, RecoveredLog } from '#storage';
 import { ApplyLoop } from './apply-loop.ts';
+import { Campaigns } from './campaigns.ts';
 import { Checkpointer } from './checkpoint.ts';
 import { ClusterWork } from './cluster-work.ts';
 import type { CorePorts } from './core-ports.ts';
@@ -60,6 +61,7 @@ export class CoreParts {
   readonly intake: Intake;
   readonly reads: ReadBarrier;
   readonly leadership: Leadership;
+  readonly campaigns: Campaigns;
   readonly cluster: ClusterWork;
   readonly steps: GroupSteps;
   readonly written: WrittenRows;
@@ -93,6 +95,7 @@ export class CoreParts {
     const { reads, intake } = this;
     const passOn = (group: Group): void => intake.passOn(group);
     this.leadership = new Leadership({ limits, reporter, monotonicMs, timers, reads, passOn, step });
+    this.campaigns = new Campaigns((result) => ports.observer.campaignFailed(result));
     this.cluster = this.#clusterWork(step);
     this.steps = new GroupSteps(ports, this);
     this.written = new WrittenRows(ports, this);
@@ -175,6 +178,7 @@ export class CoreParts {
 
   #closed(closed: Group): void {
     this.leadership.forget(closed);
+    this.campaigns.forget(closed);
     this.cluster.forget(closed);
     this.replication.closed(closed);
     this.totals.closed(closed.raft);

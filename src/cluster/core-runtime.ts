@@ -9,7 +9,7 @@
  * Every way in ends its turn the same way: what is to be persisted goes to the log as one append, what is ready is
  * applied, the front gets one report, and the next batch of the store is written.
  */
-import type { GroupId, NodeId } from '#base';
+import { CATALOG_GROUP, type GroupId, type NodeId } from '#base';
 import type { Membership } from '#raft';
 import type { DiskLevel, RecoveredLog } from '#storage';
 import type { CatalogState } from './catalog-mirror.ts';
@@ -28,6 +28,7 @@ import type { Envelope } from './peer/envelope.ts';
 import type { ForwardItem } from './peer/forward.ts';
 import type { SnapshotLetter } from './peer/snapshot-letter.ts';
 import type { Registration } from './registrar.ts';
+import { type CoreStanding, countMembers, lagOf } from './standing.ts';
 import { startUp } from './startup.ts';
 import { Turns } from './turns.ts';
 
@@ -71,6 +72,18 @@ export class CoreRuntime implements CoreLink {
     const { lifecycle, leadership, totals } = this.#parts;
     const { ledCount: ledGroups, followedCount: followedGroups } = leadership;
     return { openGroups: lifecycle.openCount, ledGroups, followedGroups, ...totals.levels };
+  }
+
+  /** As it is now; looks at every group that is led here. */
+  get standing(): CoreStanding {
+    const { leadership, feed, totals } = this.#parts;
+    const { committedIndex, appliedIndex } = totals.levels;
+    return {
+      ...countMembers(this.membershipOf(CATALOG_GROUP)),
+      lag: lagOf(leadership.led),
+      logQueue: feed.inFlightCount,
+      storeQueue: committedIndex - appliedIndex,
+    };
   }
 
   /** Whether this node leads the group and can take writes. */

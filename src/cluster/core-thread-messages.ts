@@ -13,6 +13,7 @@ import type { Joined, JoinRequest } from './peer/join.ts';
 import type { Peer } from './peer/links.ts';
 import type { PeerMeasures } from './peer/peer-measures.ts';
 import type { ReportMessage } from './report-message.ts';
+import type { StandingMessage } from './standing.ts';
 
 /** Everything that the thread needs to open the node. */
 export interface CoreOrder {
@@ -81,6 +82,7 @@ export type FromCore =
   | Prepared
   | { readonly kind: 'opened'; readonly catalog: CatalogState; readonly peerPort: number | undefined }
   | { readonly kind: 'peers'; readonly measures: PeerMeasures }
+  | { readonly kind: 'standing'; readonly standing: StandingMessage }
   | ReportMessage
   | { readonly kind: 'drained' }
   | { readonly kind: 'failed'; readonly failure: SentFailure };

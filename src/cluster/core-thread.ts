@@ -21,12 +21,15 @@ import type { NodeRegistration } from './outcome.ts';
 import type { Joined } from './peer/join.ts';
 import type { PeerMeasures } from './peer/peer-measures.ts';
 import { type ReportMessage, unpackReport } from './report-message.ts';
+import type { StandingMessage } from './standing.ts';
 
 export interface CoreThreadListeners {
   /** The core, or its log, can go on no more; called once, after `open` has resolved. */
   readonly onFatal: (failure: Error) => void;
   readonly onMeasures: (measures: Measures) => void;
   readonly onPeers: (measures: PeerMeasures) => void;
+  /** How the core is, every second, and how many messages it was sent by then. */
+  readonly onStanding: (standing: StandingMessage, messagesSent: number) => void;
 }
 
 /** What a core that has recovered says first. */
@@ -50,6 +53,8 @@ export class CoreThread implements CoreLink {
   #drained: (() => void) | undefined;
   /** Who waits for what comes before `open`. */
   #preparing: Preparing | undefined;
+  /** Messages to the core since it was asked to open. */
+  #sentCount = 0;
   #isOpen = false;
   #isEnded = false;
 
@@ -145,6 +150,9 @@ export class CoreThread implements CoreLink {
       case 'peers':
         this.#listeners.onPeers(message.measures);
         break;
+      case 'standing':
+        this.#listeners.onStanding(message.standing, this.#sentCount);
+        break;
       case 'drained':
         this.#isEnded = true;
         this.#drained?.();
@@ -165,6 +173,7 @@ export class CoreThread implements CoreLink {
   }
 
   #post(message: ToCore, transfers: readonly ArrayBuffer[] = []): void {
+    this.#sentCount += 1;
     this.#worker.postMessage(message, transfers);
   }
 

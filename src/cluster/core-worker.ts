@@ -35,12 +35,16 @@ import { FOUNDERS } from './placement.ts';
 import { packReport } from './report-message.ts';
 import { unobservedSnapshots } from './snapshot-observer.ts';
 import { spreadOver } from './spread.ts';
+import type { CoreCounts } from './standing.ts';
 
 /** How late a deadline of the core may be noticed. */
 const TICK_MS = 50;
 
 /** How often what links have counted goes to the front. */
 const PEERS_TOLD_MS = 1_000;
+
+/** How often the front is told how the core is. */
+const STANDING_TOLD_MS = 1_000;
 
 /** What #cluster does not know how to make. */
 export interface CoreParts {
@@ -115,8 +119,13 @@ async function start(
   core.onReport((report) => {
     post(port, packReport(report, gatherer.take(core.levels)));
   });
-  const ticking = setInterval(() => core.tick(), TICK_MS);
+  const teller = new Teller(port, core, gatherer);
+  const ticking = setInterval(() => {
+    teller.ticks();
+    core.tick();
+  }, TICK_MS);
   port.on('message', (message: ToCore) => {
+    teller.takes();
     if (message instanceof ArrayBuffer || message.kind === 'commands') core.send(unpackCommands(message));
     else if (message.kind === 'disk') core.reportDisk(message.level);
     else if (message.kind === 'announce') announce(message.registration);
@@ -132,11 +141,48 @@ async function start(
     reach?.announcer.close();
     await core.drain();
     clearInterval(ticking);
+    teller.close();
     await reach?.close();
     await log.close();
     await store.close();
     post(port, { kind: 'drained' });
     port.close();
+  }
+}
+
+/** Counts what is seen here alone, and tells the front how the core is. */
+class Teller {
+  readonly #telling: NodeJS.Timeout;
+  #tickDelaysMs: number[] = [];
+  #tickedMs: number | undefined;
+  #messagesTaken = 0;
+
+  constructor(port: MessagePort, core: CoreRuntime, gatherer: MeasureGatherer) {
+    this.#telling = setInterval(() => {
+      const standing = { ...core.standing, ...this.#counts(), lostCampaigns: gatherer.takeLostCampaigns() };
+      post(port, { kind: 'standing', standing });
+    }, STANDING_TOLD_MS);
+  }
+
+  /** A tick begins: it follows the one before after its time, or when the thread is free again. */
+  ticks(): void {
+    const nowMs = performance.now();
+    if (this.#tickedMs !== undefined) this.#tickDelaysMs.push(Math.max(0, nowMs - this.#tickedMs - TICK_MS));
+    this.#tickedMs = nowMs;
+  }
+
+  takes(): void {
+    this.#messagesTaken += 1;
+  }
+
+  close(): void {
+    clearInterval(this.#telling);
+  }
+
+  #counts(): Omit<CoreCounts, 'lostCampaigns'> {
+    const tickDelaysMs = this.#tickDelaysMs;
+    this.#tickDelaysMs = [];
+    return { tickDelaysMs, messagesTaken: this.#messagesTaken };
   }
 }
 

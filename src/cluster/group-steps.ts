@@ -4,6 +4,7 @@
 import type { Fact, Input } from '#raft';
 import type { BatchId, PersistedFacts } from '#storage';
 import type { ApplyLoop } from './apply-loop.ts';
+import type { Campaigns } from './campaigns.ts';
 import type { ClusterWork } from './cluster-work.ts';
 import type { CorePorts } from './core-ports.ts';
 import { carryOut, type EffectHandlers } from './effects.ts';
@@ -29,6 +30,7 @@ export interface SteppedParts {
   readonly intake: Intake;
   readonly reads: ReadBarrier;
   readonly leadership: Leadership;
+  readonly campaigns: Campaigns;
   readonly cluster: ClusterWork;
 }
 
@@ -94,6 +96,7 @@ export class GroupSteps {
     const { observer } = this.#ports;
     if (fact.kind === 'became-leader') observer.elected();
     if (fact.kind === 'became-follower' && fact.leader !== undefined) observer.followed();
+    this.#parts.campaigns.note(group, fact);
     this.#parts.leadership.note(group, fact);
     this.#parts.cluster.note(group, fact);
   }

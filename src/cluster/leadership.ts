@@ -52,9 +52,13 @@ export class Leadership {
     this.#ports = ports;
   }
 
-  /** Groups that this node leads. */
+  /** How many groups this node leads. */
   get ledCount(): number {
     return this.#leading.size;
+  }
+
+  get led(): Iterable<Group> {
+    return this.#leading;
   }
 
   /** Groups that other nodes lead. */

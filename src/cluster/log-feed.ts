@@ -75,6 +75,11 @@ export class LogFeed {
     this.#ended.push(ended);
   }
 
+  /** Appends that the log has and that are not durable. */
+  get inFlightCount(): number {
+    return this.#inFlight.length;
+  }
+
   /** Whether everything that was handed in is durable. */
   get isIdle(): boolean {
     return this.#writer.byteLength === 0 && this.#inFlight.length === 0;

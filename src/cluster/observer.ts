@@ -7,6 +7,7 @@ import type { DatabaseError } from '#base';
 import type { Metrics } from '#observability';
 import type { Input, RaftState, Step } from '#raft';
 import type { PersistedFacts } from '#storage';
+import type { LostCampaign } from './campaigns.ts';
 import type { RaftLevels } from './raft-totals.ts';
 
 /** What the core counts and times. None of it may throw. */
@@ -14,6 +15,8 @@ export interface CoreObserver {
   /** A group of this node got a leader: this node, or another one. */
   elected(): void;
   followed(): void;
+  /** An attempt of this node to lead a group failed. */
+  campaignFailed(result: LostCampaign): void;
   committed(entryCount: number): void;
   synced(facts: PersistedFacts): void;
   written(facts: WrittenFacts): void;
@@ -72,6 +75,7 @@ const REJECTIONS = {
 export class MeasureGatherer implements CoreObserver {
   #elections = 0;
   #followings = 0;
+  #lostCampaigns = noCampaigns();
   #committed = 0;
   #syncs: PersistedFacts[] = [];
   #writes: WrittenFacts[] = [];
@@ -82,6 +86,10 @@ export class MeasureGatherer implements CoreObserver {
 
   followed(): void {
     this.#followings += 1;
+  }
+
+  campaignFailed(result: LostCampaign): void {
+    this.#lostCampaigns[result] += 1;
   }
 
   committed(entryCount: number): void {
@@ -96,7 +104,14 @@ export class MeasureGatherer implements CoreObserver {
     this.#writes.push(facts);
   }
 
-  /** Everything gathered since the last call. */
+  /** The attempts that failed since the last call; they are too rare to go with every report. */
+  takeLostCampaigns(): Readonly<Record<LostCampaign, number>> {
+    const lost = this.#lostCampaigns;
+    this.#lostCampaigns = noCampaigns();
+    return lost;
+  }
+
+  /** Everything else gathered since the last call. */
   take(levels: CoreLevels): Measures {
     const measures: Measures = {
       elections: this.#elections,
@@ -113,6 +128,10 @@ export class MeasureGatherer implements CoreObserver {
     this.#writes = [];
     return measures;
   }
+}
+
+function noCampaigns(): Record<LostCampaign, number> {
+  return { lost: 0, timed_out: 0, not_held: 0 };
 }
 
 /** Counts what the front sees itself. */

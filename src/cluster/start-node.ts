@@ -23,6 +23,7 @@ import { type PeerMeasures, PeerMetrics } from './peer/peer-measures.ts';
 import { logRecoveries } from './recovery-log.ts';
 import { nodeRemoved } from './refusals.ts';
 import { watchSizes } from './size-watch.ts';
+import { observeStanding } from './standing.ts';
 import { watchTables } from './table-watch.ts';
 
 const DISK_CHECK_MS = 250;
@@ -67,7 +68,8 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const onFatal = (failure: unknown): void => stopProcess({ logger, dataDirectory }, 'core', failure);
   const peers = new PeerMetrics(metrics, logger);
   const onPeers = (measures: PeerMeasures): void => peers.show(measures);
-  const listeners = { onFatal, onMeasures: observeMeasures(metrics), onPeers };
+  const onStanding = observeStanding(metrics);
+  const listeners = { onFatal, onMeasures: observeMeasures(metrics), onPeers, onStanding };
   // It loads its modules while the directory is looked at here.
   const core = CoreThread.start(options.coreWorker, listeners);
   const joining = new Joining(options, core);

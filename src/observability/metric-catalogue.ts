@@ -55,7 +55,14 @@ export const COUNTERS: Table<CounterLabels> = {
     help: 'Requests for databases of which this node holds no copy, passed on to nodes that do.',
     labels: { protocol: ['grpc', 'http'], result: ['answered', 'broken', 'unreached', 'lost', 'abandoned'] },
   },
-  cairn_raft_election_total: { help: 'Elections that this node won.', labels: { result: ['won'] } },
+  cairn_raft_election_total: {
+    help: 'Elections in which this node wanted to lead a group. lost: most voted otherwise, or another one leads; timed_out: too few voted; not_held: too few said beforehand that they would vote for it.',
+    labels: { result: ['won', 'lost', 'timed_out', 'not_held'] },
+  },
+  cairn_raft_heartbeat_send_failures_total: {
+    help: 'Frames with heartbeats, or answers to them, that were refused or lost; each has those of many groups.',
+    labels: NONE,
+  },
   cairn_raft_leader_changes_total: { help: 'Leaders that groups on this node got.', labels: NONE },
   cairn_raft_slow_apply_total: { help: 'Batches of applied entries that took over 100 ms to write.', labels: NONE },
   cairn_raft_proposals_committed_total: { help: 'Log entries committed.', labels: NONE },
@@ -123,6 +130,18 @@ export const GAUGES: Table<GaugeLabels> = {
   cairn_raft_applied_index: {
     help: 'Applied log index with its rows in the store, summed over the groups that are open.',
     labels: NONE,
+  },
+  cairn_raft_members: {
+    help: 'Members of the group of the catalog, which is every node of the cluster, by what they are in it.',
+    labels: { role: ['voter', 'learner'] },
+  },
+  cairn_raft_follower_lag_entries: {
+    help: 'Log entries that a node is not known to hold of a group that this one leads: of the group of which it lacks most.',
+    labels: PEER,
+  },
+  cairn_worker_queue_depth: {
+    help: 'What waits for work done beside the clients: messages to the core, appends to the log that are not durable, committed entries whose rows are not in the store.',
+    labels: { worker: ['core', 'log', 'store'] },
   },
   cairn_raft_members_behind: {
     help: 'Members of groups led here that lack more than the log still has.',
@@ -203,6 +222,11 @@ export const HISTOGRAMS: Table<HistogramLabels> = {
     help: 'Time of a transfer of state from its first message to its last.',
     labels: WAY,
     buckets: exponential({ from: 0.1, factor: 2, count: 10 }),
+  },
+  cairn_core_tick_delay_seconds: {
+    help: 'How late the thread of the core was with a tick, one every 50 ms. What it stands still, elections and beats do; nodejs_eventloop_lag is that of the thread that serves clients.',
+    labels: NONE,
+    buckets: DISK_SECONDS,
   },
   cairn_wal_fsync_duration_seconds: {
     help: 'Time of one write and fdatasync of the log.',

@@ -36,7 +36,8 @@ export interface CounterLabels {
   readonly cairn_connections_closed_total: NoLabels;
   readonly cairn_rejected_total: { readonly reason: 'overload' | 'draining' | 'too_large' | 'disk_full' | 'malformed' };
   readonly cairn_relayed_requests_total: { readonly protocol: RelayProtocol; readonly result: RelayResult };
-  readonly cairn_raft_election_total: { readonly result: 'won' };
+  readonly cairn_raft_election_total: { readonly result: 'won' | 'lost' | 'timed_out' | 'not_held' };
+  readonly cairn_raft_heartbeat_send_failures_total: NoLabels;
   readonly cairn_raft_leader_changes_total: NoLabels;
   readonly cairn_raft_slow_apply_total: NoLabels;
   readonly cairn_raft_proposals_committed_total: NoLabels;
@@ -73,7 +74,10 @@ export interface GaugeLabels {
   readonly cairn_raft_committed_index: NoLabels;
   readonly cairn_raft_applied_index: NoLabels;
   readonly cairn_raft_proposals_pending: NoLabels;
+  readonly cairn_raft_members: { readonly role: 'voter' | 'learner' };
   readonly cairn_raft_members_behind: NoLabels;
+  readonly cairn_raft_follower_lag_entries: PeerLabels;
+  readonly cairn_worker_queue_depth: { readonly worker: 'core' | 'log' | 'store' };
   readonly cairn_store_size_bytes: { readonly kind: 'wal' | 'leveldb' | 'ballast' };
   readonly cairn_store_scrub_round_timestamp_seconds: NoLabels;
   readonly cairn_store_tables: LevelLabels;
@@ -101,6 +105,7 @@ export interface HistogramLabels {
   readonly cairn_raft_proposal_duration_seconds: NoLabels;
   readonly cairn_raft_read_index_duration_seconds: NoLabels;
   readonly cairn_raft_snapshot_duration_seconds: { readonly way: SnapshotWay };
+  readonly cairn_core_tick_delay_seconds: NoLabels;
   readonly cairn_wal_fsync_duration_seconds: NoLabels;
   readonly cairn_store_commit_duration_seconds: NoLabels;
   readonly cairn_transaction_events: NoLabels;

@@ -6,8 +6,8 @@ import type { NodeId } from './place.ts';
 export interface PeerObserver {
   /** A frame has left this process. */
   sent(node: NodeId, bytes: number): void;
-  /** A frame was refused, or lost with its connection. */
-  sendFailed(node: NodeId): void;
+  /** A frame was refused, or lost with its connection. Whether it was of the lane of beats. */
+  sendFailed(node: NodeId, hadBeats: boolean): void;
   received(node: NodeId, bytes: number): void;
   /**
    * A frame or a stream was refused: its sender, as far as that is known, is not who it should be, or takes us for

@@ -80,7 +80,7 @@ export class PeerMail implements Peers {
     const { links, observer } = this.#parts;
     const place = this.#places.get(to) ?? this.#strangers.get(to);
     if (place === undefined) {
-      observer.sendFailed(to);
+      observer.sendFailed(to, false);
       return;
     }
     for (const { lane, frame } of encode(place)) links.send(to, lane, frame);

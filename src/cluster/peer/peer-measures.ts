@@ -29,6 +29,8 @@ export interface PeerMeasures {
   readonly begun: readonly SnapshotFacts[];
   readonly endings: readonly SnapshotEnding[];
   readonly membersBehind: number;
+  /** Frames of the lane of beats that failed. */
+  readonly beatFailures: number;
 }
 
 /** Strangers may name any node. */
@@ -44,14 +46,16 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
   #begun: SnapshotFacts[] = [];
   #endings: SnapshotEnding[] = [];
   #membersBehind = 0;
+  #beatFailures = 0;
   #hasNews = false;
 
   sent(node: NodeId, bytes: number): void {
     this.#of(node).sentBytes += bytes;
   }
 
-  sendFailed(node: NodeId): void {
+  sendFailed(node: NodeId, hadBeats: boolean): void {
     this.#of(node).sentFailures += 1;
+    if (hadBeats) this.#beatFailures += 1;
   }
 
   received(node: NodeId, bytes: number): void {
@@ -101,11 +105,13 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
       begun: this.#begun,
       endings: this.#endings,
       membersBehind: this.#membersBehind,
+      beatFailures: this.#beatFailures,
     };
     this.#nodes = new Map();
     this.#notes = [];
     this.#begun = [];
     this.#endings = [];
+    this.#beatFailures = 0;
     this.#hasNews = false;
     return measures;
   }
@@ -147,9 +153,10 @@ export class PeerMetrics {
     this.#metrics.forgetPeer(String(node));
   }
 
-  show({ nodes, notes, begun, endings, membersBehind }: PeerMeasures): void {
+  show({ nodes, notes, begun, endings, membersBehind, beatFailures }: PeerMeasures): void {
     const [metrics, logger] = [this.#metrics, this.#logger];
     metrics.gauge('cairn_raft_members_behind', {}).set(membersBehind);
+    metrics.counter('cairn_raft_heartbeat_send_failures_total', {}).add(beatFailures);
     for (const { way, group, node } of begun) logger.info('snapshot-begins', { way, group, peer: node });
     for (const ending of endings) showEnding(metrics, logger, ending);
     for (const [node, measures] of nodes) {

@@ -61,7 +61,7 @@ class LazyPeerLinks implements OpenPeerLinks {
 
   send(to: NodeId, lane: Lane, frame: Uint8Array): boolean {
     if (this.#links !== undefined) return this.#links.send(to, lane, frame);
-    this.#options.observer.sendFailed(to);
+    this.#options.observer.sendFailed(to, lane === 'beats');
     return false;
   }
 

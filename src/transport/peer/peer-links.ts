@@ -97,7 +97,7 @@ export class GrpcPeerLinks implements PeerLinks {
 
   send(to: NodeId, lane: Lane, frame: Uint8Array): boolean {
     const isTaken = this.#links.get(to)?.lanes[lane].send(frame) ?? false;
-    if (!isTaken) this.#options.observer.sendFailed(to);
+    if (!isTaken) this.#options.observer.sendFailed(to, lane === 'beats');
     return isTaken;
   }
 
@@ -169,7 +169,7 @@ export class GrpcPeerLinks implements PeerLinks {
           refused: (reason) =>
             this.#note({ event: 'peer-refuses', node, reason: `${formatAddress(address)}: ${reason}` }),
           sent: (bytes) => observer.sent(node, bytes),
-          dropped: () => observer.sendFailed(node),
+          dropped: () => observer.sendFailed(node, lane === 'beats'),
         },
       });
     const lanes = { beats: open('beats'), appends: open('appends'), bulk: open('bulk') };

@@ -77,7 +77,14 @@ export class CoreWorld {
       monotonicMs: () => this.nowMs,
       random: { bytes: (count) => this.#bytes(count) },
       snapshotObserver: unobservedSnapshots,
-      observer: { elected: noted, followed: noted, committed: noted, synced: noted, written: noted },
+      observer: {
+        elected: noted,
+        followed: noted,
+        campaignFailed: noted,
+        committed: noted,
+        synced: noted,
+        written: noted,
+      },
       later: setImmediate,
     };
     const core = await CoreRuntime.open(ports, log.recover());

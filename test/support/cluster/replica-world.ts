@@ -18,6 +18,7 @@ import {
 } from '#cluster';
 import type { Target } from '#raft';
 import type { DiskLevel } from '#storage';
+import type { LostCampaign } from '../../../src/cluster/campaigns.ts';
 import type { Commands, CoreLink, Report } from '../../../src/cluster/link.ts';
 import { type Draw, seededDraw } from '../log-model.ts';
 import { LossyKv } from './lossy-kv.ts';
@@ -211,6 +212,8 @@ export class WorldNode {
   kv: LossyKv = new LossyKv();
   /** What the next process runs, unless it is what all of them do. */
   release: Release | undefined;
+  /** How its attempts to lead a group failed, one after the other. */
+  readonly lostCampaigns: LostCampaign[] = [];
   readonly #world: ReplicaWorld;
   #process: Process | undefined;
 
@@ -251,7 +254,14 @@ export class WorldNode {
       monotonicMs: () => this.#world.nowMs,
       random: { bytes: (count) => Uint8Array.from({ length: count }, () => draw(256)) },
       snapshotObserver: unobservedSnapshots,
-      observer: { elected: noted, followed: noted, committed: noted, synced: noted, written: noted },
+      observer: {
+        elected: noted,
+        followed: noted,
+        campaignFailed: (result) => this.lostCampaigns.push(result),
+        committed: noted,
+        synced: noted,
+        written: noted,
+      },
       later: setImmediate,
     };
     const core = await CoreRuntime.open(ports, log.recover());

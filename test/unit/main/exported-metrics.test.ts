@@ -62,9 +62,17 @@ test('what log and LevelDB take on disk is shown', async () => {
   });
 });
 
-test('the cluster says at which level it is, the store that nothing in it is damaged, the release what it is of', async () => {
+test('a node that has nothing to do says who it is, and that nothing waits or is damaged', async () => {
   expect(await valueOf('cairn_cluster_version')).toBe(LEVELS.max);
   expect(await valueOf('cairn_corruption_alarm')).toBe(0);
+  await soon(async () => {
+    expect(await valueOf('cairn_raft_members{role="voter"}')).toBe(1);
+    expect(await valueOf('cairn_raft_members{role="learner"}')).toBe(0);
+    expect(await valueOf('cairn_core_tick_delay_seconds_count')).toBeGreaterThan(10);
+    for (const worker of ['core', 'log', 'store']) {
+      expect(await valueOf(`cairn_worker_queue_depth{worker="${worker}"}`)).toBe(0);
+    }
+  });
   const commit = '(?:[0-9a-f]{12}(?:\\+changes)?|unknown)';
   expect(await scrape()).toMatch(
     new RegExp(`cairn_build_info\\{version="[\\d.]+",node="v24[^"]*",commit="${commit}"\\} 1`),
@@ -112,6 +120,7 @@ const RARE = new Map([
   ['cairn_transactions_total result', ['failed']],
   ['cairn_relayed_requests_total protocol', ['grpc', 'http']],
   ['cairn_relayed_requests_total result', ['answered', 'broken', 'unreached', 'lost', 'abandoned']],
+  ['cairn_raft_election_total result', ['lost', 'timed_out', 'not_held']],
   // Compactions come with tens of MiB; see store-levels.test.ts.
   ['cairn_store_compaction_seconds_total level', ['0', '1', '2', '3', '4', '5', '6']],
   ['cairn_store_compaction_read_bytes_total level', ['0', '1', '2', '3', '4', '5', '6']],

@@ -159,6 +159,11 @@ describe('the messages of two nodes', () => {
     await north.mail.close();
     const gone = numbered({ clusterId: CLUSTER, from: SOUTH, to: NORTH }, 0);
     await eventually(() => expect(south.links.send(NORTH.node, 'beats', gone)).toBe(false));
+    south.gatherer.take();
+    expect(south.links.send(NORTH.node, 'appends', gone)).toBe(false);
+    expect(south.gatherer.take()?.beatFailures).toBe(0);
+    expect(south.links.send(NORTH.node, 'beats', gone)).toBe(false);
+    expect(south.gatherer.take()?.beatFailures).toBe(1);
   });
 
   it('to nobody who is known are counted as lost', async () => {
@@ -220,10 +225,11 @@ describe('what links tell', () => {
     expect((await read())('cairn_peer_received_failures_total{peer="unknown"}')).toBe(failures + 1);
   });
 
-  it('tells of snapshots: their bytes, how long they took, and lines at begin and end', async () => {
+  it('tells of beats that were not sent, and of snapshots: their bytes, how long they took, and lines at begin and end', async () => {
     const gatherer = new PeerMeasureGatherer();
     const facts = { way: 'sent', group: toGroupId(7), node: SOUTH.node } as const;
     gatherer.membersBehind(2);
+    for (const hadBeats of [true, false, true]) gatherer.sendFailed(SOUTH.node, hadBeats);
     gatherer.snapshotBegan(facts);
     gatherer.snapshotMoved('sent', SOUTH.node, 1000);
     gatherer.snapshotEnded({ ...facts, fault: undefined, bytes: 1000, elapsedMs: 250 });
@@ -238,6 +244,8 @@ describe('what links tell', () => {
     expect(body).toContain('cairn_raft_snapshot_bytes_total{peer="2",way="sent"} 1000');
     expect(body).toContain('cairn_raft_snapshot_failures_total{way="sent"} 1');
     expect(body).toContain('cairn_raft_members_behind 2');
+    expect(body).toContain('cairn_raft_heartbeat_send_failures_total 2');
+    expect(body).toContain('cairn_peer_sent_failures_total{peer="2"} 3');
     expect(lines.map(([event]) => event)).toEqual(['snapshot-begins', 'snapshot-ends', 'snapshot-fails']);
     expect(lines[2]?.[1]).toMatchObject({ group: 7, peer: 2, reason: 'it has not answered' });
   });
