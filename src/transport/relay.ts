@@ -11,6 +11,8 @@
  *                                     └── a write that may not ────> OutcomeUnknown
  * ```
  *
+ * Whether a holder is there at all is asked before anything is sent to it, and again while its answer is awaited.
+ *
  * Here is what both protocols share: the order of the holders, what was learnt of them, the counting. How a request and
  * its answer are carried is theirs.
  *
@@ -28,8 +30,9 @@ export const RELAYED = 'x-cairn-relayed';
 /** Of a reply to a write, over gRPC. */
 const LEADER_NODE = 'x-leader-node';
 
-/** How long a node that was not reached is asked after all others. */
+/** How long a node that was not reached is asked after all others, and at most when that happens again and again. */
 const SUSPECT_MS = 2_000;
+const SUSPECT_MS_MAX = 60_000;
 
 /** Databases of which is known who has answered last. */
 const KNOWN_MAX = 10_000;
@@ -84,6 +87,12 @@ export interface RelayParts {
   readonly nowMs?: () => number;
 }
 
+/** Of a node that has not answered since: until when it is asked after all others, and for how long that is. */
+interface Suspicion {
+  readonly untilMs: number;
+  readonly forMs: number;
+}
+
 interface Known {
   /** Who answers reads, for as long as it is reached: what it shows does not go back. */
   chosen?: NodeId;
@@ -101,8 +110,7 @@ export class Relay {
   readonly #logger: Logger;
   readonly #nowMs: () => number;
   readonly #known = new Map<GroupId, Known>();
-  /** Until when a node is asked after all others. */
-  readonly #suspects = new Map<NodeId, number>();
+  readonly #suspects = new Map<NodeId, Suspicion>();
   readonly #counts = new Map<string, Count>();
 
   constructor({ service, name, metrics, logger, nowMs = () => performance.now() }: RelayParts) {
@@ -177,7 +185,7 @@ export class Relay {
     const start = holders.length === 0 ? 0 : group % holders.length;
     const nowMs = this.#nowMs();
     const rank = ({ node, name, isNear }: Holder): number => {
-      if ((this.#suspects.get(node) ?? 0) > nowMs) return 4;
+      if (this.#isSuspect(node, nowMs)) return 4;
       if (isWrite && name === known.leader) return 0;
       if (node === known.chosen) return 1;
       return isNear ? 2 : 3;
@@ -199,9 +207,15 @@ export class Relay {
 
   #suspect({ node, name }: Holder): void {
     const nowMs = this.#nowMs();
-    const isNews = (this.#suspects.get(node) ?? 0) <= nowMs;
-    this.#suspects.set(node, nowMs + SUSPECT_MS);
-    if (isNews) this.#logger.warn('relay-fails', { nodeId: node, name });
+    if (this.#isSuspect(node, nowMs)) return;
+    // Finding out that one is silent takes time of whoever asks: that is done ever more rarely.
+    const forMs = Math.min(2 * (this.#suspects.get(node)?.forMs ?? SUSPECT_MS / 2), SUSPECT_MS_MAX);
+    this.#suspects.set(node, { untilMs: nowMs + forMs, forMs });
+    this.#logger.warn('relay-fails', { nodeId: node, name });
+  }
+
+  #isSuspect(node: NodeId, nowMs: number): boolean {
+    return (this.#suspects.get(node)?.untilMs ?? 0) > nowMs;
   }
 
   #count({ protocol }: Asked, result: RelayResult): void {

@@ -1,7 +1,7 @@
 /** Nodes that fail in every way that a node can, as one sees it that relays calls and requests to them. */
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { constants, createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { toNodeId } from '#base';
 import type { Holder } from '#service';
@@ -46,6 +46,8 @@ function serversOf(failing: Failing, asked: unknown[], ended: (number | string)[
     failing.call(stream);
   });
   const requests = createHttpServer((request, response) => {
+    // Whatever it makes of requests, it is there.
+    if (request.url === '/health') return void response.end('OK');
     asked.push(request);
     response.once('close', () => ended.push(response.writableFinished ? 'answered' : 'aborted'));
     failing.request(request, response);
@@ -123,4 +125,35 @@ export function breaksAfter(message: Uint8Array): Failing {
       response.write(message, () => setImmediate(() => request.socket.destroy()));
     },
   };
+}
+
+export interface StoppingHolder extends Holder {
+  /** From here on it reads nothing and writes nothing, like a process that is stopped; the kernel goes on accepting. */
+  stop(): void;
+}
+
+/** In front of one that answers. */
+export async function stoppingHolder(behind: Holder): Promise<StoppingHolder> {
+  let isStopped = false;
+  const sockets = new Set<Socket>();
+  const ports = [behind.grpc, new URL(behind.http).host].map((address) => Number(address.split(':').at(-1)));
+  const relays = ports.map((port) =>
+    createServer((client) => {
+      sockets.add(client);
+      if (isStopped) return void client.pause();
+      const server = connect(port, '127.0.0.1').on('error', () => client.destroy());
+      sockets.add(server);
+      client.on('close', () => server.destroy()).pipe(server);
+      server.on('close', () => client.destroy()).pipe(client);
+    }),
+  );
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  const [grpc, http] = await Promise.all(relays.map(listening));
+  const stop = (): void => {
+    isStopped = true;
+    for (const socket of sockets) socket.unpipe().pause();
+  };
+  return { ...behind, grpc: `127.0.0.1:${grpc}`, http: `http://127.0.0.1:${http}`, stop };
 }

@@ -6,6 +6,9 @@
  *      └── too slow, refused ──> gone      └── silent, going away, idle for long ──> gone
  * ```
  *
+ * Whoever was not heard of lately is asked whether it is there before a stream is begun, for what was not begun may be
+ * asked of somebody else (TM6); and again and again for as long as a stream waits for it.
+ *
  * They are plain HTTP/2, not channels of grpc-js: the frames of a reply then pass as they come, many in one piece, and
  * a stream that the other node has refused to begin can be told from one that broke (ADR 0044). The settings of the
  * other side are awaited because its kernel accepts connections also when its process does not run.
@@ -17,12 +20,15 @@ import {
   constants,
   type OutgoingHttpHeaders,
 } from 'node:http2';
+import { afterSilence } from '../silence.ts';
 
 /** Fewer than a node takes on one connection (GRPC_LIMITS). */
 const STREAMS_MAX = 900;
 const DIAL_MS = 1_000;
-const PING_EVERY_MS = 10_000;
-const PING_TIMEOUT_MS = 5_000;
+/** Whoever was heard of so lately is taken to be there, and is asked again after that. */
+const FRESH_MS = 1_000;
+/** Whoever does not say for so long that it is there, while streams wait for it, is silent. */
+const SILENT_MS = 2_000;
 const IDLE_MS = 300_000;
 
 /** What a stream may send that is not read; all of them together are bounded by their number. */
@@ -48,11 +54,11 @@ export class RelayConnections {
     const line = this.#lines.get(address) ?? new Line(address);
     this.#lines.set(address, line);
     while (!this.#isClosed) {
-      const stream = line.request(headers);
-      if (stream !== undefined) return stream;
-      const isDialled = await line.dialled();
+      const connection = line.withRoom();
+      const isThere = await (connection?.isThere() ?? line.dialled());
       signal.throwIfAborted();
-      if (!isDialled) break;
+      if (connection?.hasRoom === true) return connection.request(headers);
+      if (connection === undefined && !isThere) break;
     }
     if (line.isEmpty) this.#lines.delete(address);
     return undefined;
@@ -80,9 +86,9 @@ class Line {
     return this.#connections.size === 0 && this.#dialling === undefined;
   }
 
-  /** Undefined when there is no connection that takes one more. */
-  request(headers: OutgoingHttpHeaders): ClientHttp2Stream | undefined {
-    for (const connection of this.#connections) if (connection.hasRoom) return connection.request(headers);
+  /** Undefined when there is no connection that takes one stream more. */
+  withRoom(): Connection | undefined {
+    for (const connection of this.#connections) if (connection.hasRoom) return connection;
     return undefined;
   }
 
@@ -110,6 +116,8 @@ class Connection {
   readonly #session: ClientHttp2Session;
   #isOpen = false;
   #streamCount = 0;
+  #heardMs = Number.NEGATIVE_INFINITY;
+  #asking: Promise<boolean> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(address: string, onGone: () => void) {
@@ -124,6 +132,7 @@ class Connection {
       clearTimeout(tooSlow);
       this.#session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
       this.#isOpen = true;
+      this.#heard();
       resolve(true);
     });
     // What it says is of no use: whoever waits for a stream hears of it there.
@@ -140,10 +149,16 @@ class Connection {
     return this.#isOpen && !this.#session.closed && !this.#session.destroyed && this.#streamCount < STREAMS_MAX;
   }
 
+  /** Whether the other side answers, by what it has said lately or says now; otherwise the connection is gone. */
+  async isThere(): Promise<boolean> {
+    return performance.now() < this.#heardMs + FRESH_MS || this.#ask(DIAL_MS);
+  }
+
   request(headers: OutgoingHttpHeaders): ClientHttp2Stream {
     const stream = this.#session.request(headers, { endStream: false });
     this.#streamCount += 1;
     if (this.#streamCount === 1) this.#watch();
+    stream.once('response', () => this.#heard());
     stream.once('close', () => {
       this.#streamCount -= 1;
       if (this.#streamCount === 0) this.#rest();
@@ -158,15 +173,35 @@ class Connection {
   /** Asks again and again whether the other side is there, while somebody waits for it. */
   #watch(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      this.#timer = setTimeout(() => this.destroy(), PING_TIMEOUT_MS);
-      const isSent = !this.#session.destroyed && this.#session.ping(() => this.#heard());
-      if (!isSent) this.destroy();
-    }, PING_EVERY_MS);
+    this.#timer = setTimeout(() => void this.#look(), FRESH_MS);
+  }
+
+  async #look(): Promise<void> {
+    const isThere = await this.#ask(SILENT_MS);
+    if (isThere && this.#streamCount > 0) this.#watch();
+  }
+
+  #ask(silentMs: number): Promise<boolean> {
+    this.#asking ??= this.#askOnce(silentMs);
+    return this.#asking;
+  }
+
+  async #askOnce(silentMs: number): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const stop = afterSilence(silentMs, () => resolve(false));
+    // Of a connection that ends meanwhile the callback comes with an error.
+    const isSent = !this.#session.destroyed && this.#session.ping((error) => resolve(error === null));
+    if (!isSent) resolve(false);
+    const isThere = await promise;
+    stop();
+    this.#asking = undefined;
+    if (isThere) this.#heard();
+    else this.destroy();
+    return isThere;
   }
 
   #heard(): void {
-    if (this.#streamCount > 0) this.#watch();
+    this.#heardMs = performance.now();
   }
 
   /** Nobody waits; before long nobody is asked any more. */

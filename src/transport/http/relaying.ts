@@ -8,13 +8,14 @@
 import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Asking, type Attempt, isUntried, RELAYED, type Relay } from '../relay.ts';
+import { HolderPulse, type Place } from './holder-pulse.ts';
 import type { HttpReply } from './reply.ts';
 
 // An import of it would also load what it offers lazily: a client for the web.
 const { Agent, request: send } = process.getBuiltinModule('node:http');
 
 const DIAL_MS = 1_000;
-/** To the headers of an answer: longer than a node waits for room and a leader and an outcome, one after the other. */
+/** To the headers of an answer of a node that is there: longer than one waits for room, a leader and an outcome. */
 const ANSWER_MS = 30_000;
 /** Connections to a node that are kept for the next request. */
 const FREE_SOCKETS_MAX = 32;
@@ -56,6 +57,7 @@ export interface RelayedRequest {
 export class HttpRelaying {
   readonly #relay: Relay;
   readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: FREE_SOCKETS_MAX });
+  readonly #pulses = new Map<string, HolderPulse>();
 
   constructor(relay: Relay) {
     this.#relay = relay;
@@ -80,26 +82,41 @@ export class HttpRelaying {
     if (signal.aborted) return { kind: 'abandoned' };
     const url = URL.parse(asking.holder.http);
     if (url?.protocol !== 'http:') return { kind: 'unreached' };
+    const pulse = this.#pulseOf(url);
+    const isThere = await pulse.isThere();
+    if (signal.aborted) return { kind: 'abandoned' };
+    if (!isThere) return { kind: 'unreached' };
     const outgoing = this.#begin(url, relayed, asking);
     const sending = new Sending(outgoing);
     const abandon = (): void => void outgoing.destroy();
     signal.addEventListener('abort', abandon);
+    const unwatch = pulse.watch(abandon);
     try {
       const answer = await sending.answer();
       if (signal.aborted) return { kind: 'abandoned' };
       if (answer === undefined) return { kind: sending.isSent ? 'lost' : 'unreached' };
+      pulse.heard();
       return await passOn(relayed, answer);
     } finally {
+      unwatch();
       signal.removeEventListener('abort', abandon);
     }
   }
 
-  #begin({ hostname, port }: URL, { request }: RelayedRequest, asking: Asking): ClientRequest {
+  #pulseOf(url: URL): HolderPulse {
+    const pulse = this.#pulses.get(url.host) ?? new HolderPulse(this.#placeOf(url));
+    this.#pulses.set(url.host, pulse);
+    return pulse;
+  }
+
+  #placeOf({ hostname, port }: URL): Place {
+    return { agent: this.#agent, host: hostname.replace(/^\[|\]$/g, ''), port };
+  }
+
+  #begin(url: URL, { request }: RelayedRequest, asking: Asking): ClientRequest {
     const body: unknown = request.body;
     const outgoing = send({
-      agent: this.#agent,
-      host: hostname.replace(/^\[|\]$/g, ''),
-      port,
+      ...this.#placeOf(url),
       method: request.method,
       path: request.raw.url,
       headers: headersFor(request, asking, this.#relay.name),

@@ -18,6 +18,7 @@ import {
   HANGS,
   REFUSES,
   refusesWith,
+  stoppingHolder,
 } from '../../support/failing-holders.ts';
 import { failureOf, GrpcFailure, iterate, TestClient } from '../../support/grpc-client.ts';
 import { event, transaction } from '../../support/grpc-requests.ts';
@@ -132,8 +133,7 @@ const ALL = [...READS, ...WRITES, ...WRITES_WITH_ID];
 
 describe.each<readonly [string, Failing, readonly Asked[]]>([
   ['is dead', { kind: 'dead' }, ALL],
-  // Over HTTP nobody can tell whether a server that accepts has read anything.
-  ['accepts connections, and says nothing', { kind: 'silent' }, ALL.filter(({ name }) => name.endsWith('gRPC'))],
+  ['accepts connections, and says nothing', { kind: 'silent' }, ALL],
   ['refuses before it has tried', REFUSES, ALL],
   ['drains', refusesWith(DRAINING), ALL],
 ])('a holder that %s', (_what, failing, asks) => {
@@ -144,7 +144,8 @@ describe.each<readonly [string, Failing, readonly Asked[]]>([
 
   it('is told of when there is no other', async () => {
     const front = await frontOf(await failingHolder(failing));
-    for (const { ask } of asks) expect(await ask(front)).toBe('NoHolderReached');
+    const answers = await Promise.all(asks.map(({ ask }) => ask(front)));
+    expect(new Set(answers)).toEqual(new Set(['NoHolderReached']));
   });
 
   it('is counted once, whoever answers in the end', async () => {
@@ -194,6 +195,45 @@ describe('a holder that breaks in the middle of its answer', () => {
     const { api, counted } = await frontOf(await failingHolder(breaksAfter(message)), await answeringHolder());
     await expect(api.get('/databases/shop')).rejects.toThrow('terminated');
     await eventually(async () => expect(await counted()).toEqual(['http broken']));
+  });
+});
+
+describe('a holder that stops after it has answered', () => {
+  /** To find that out: far less than the half minute after which nobody's answer is awaited any more. */
+  const SOON_MS = 6_000;
+  /** What was heard before that is no sign of life. */
+  const LATELY_MS = 1_000;
+
+  async function stopped(): Promise<Front> {
+    const stopping = await stoppingHolder(await answeringHolder());
+    const front = await frontOf(stopping, await answeringHolder());
+    for (const read of READS) expect(await read.ask(front)).toBe('answered');
+    stopping.stop();
+    return front;
+  }
+
+  async function askAll(front: Front): Promise<readonly (readonly [string, string | undefined])[]> {
+    const askedMs = performance.now();
+    const answers = await Promise.all(ALL.map(async ({ name, ask }) => [name, await ask(front)] as const));
+    expect(performance.now() - askedMs).toBeLessThan(SOON_MS);
+    return answers;
+  }
+
+  it('is passed over when it was not heard of lately', async () => {
+    const front = await stopped();
+    const heardMs = performance.now();
+    await eventually(() => expect(performance.now() - heardMs).toBeGreaterThan(LATELY_MS));
+    expect(await askAll(front)).toEqual(ALL.map(({ name }) => [name, 'answered']));
+  });
+
+  it('is given up by whoever has asked it, and asked after all others from then on', async () => {
+    const front = await stopped();
+    const isUnknown = (asked: Asked): boolean => WRITES.includes(asked);
+    const expected = ALL.map((asked) => [asked.name, isUnknown(asked) ? 'OutcomeUnknown' : 'answered']);
+    expect(await askAll(front)).toEqual(expected);
+    const againMs = performance.now();
+    for (const read of READS) expect(await read.ask(front)).toBe('answered');
+    expect(performance.now() - againMs).toBeLessThan(1_000);
   });
 });
 

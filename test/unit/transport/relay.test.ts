@@ -83,6 +83,29 @@ describe('who is asked', () => {
     expect(world.warned).toEqual([{ nodeId: 1, name: 'node-1' }]);
   });
 
+  it('is asked last for twice as long each time that it is not reached again, until it answers', async () => {
+    const world = new World();
+    // Every third database begins with the first of them.
+    const isFirst = async (group: number): Promise<boolean> =>
+      (await world.ask(READ, { ...SHOP, group: toGroupId(group) }))[0] === '1';
+    world.failing.set(1, 'unreached');
+    let group = 0;
+    for (const forMs of [2, 4, 8, 16, 32, 60, 60].map((seconds) => seconds * 1000)) {
+      group += 3;
+      expect(await isFirst(group)).toBe(true);
+      world.nowMs += forMs - 1;
+      group += 3;
+      expect(await isFirst(group)).toBe(false);
+      world.nowMs += 1;
+    }
+    world.failing.clear();
+    expect(await isFirst(group + 3)).toBe(true);
+    world.failing.set(1, 'unreached');
+    expect(await isFirst(group + 6)).toBe(true);
+    world.nowMs += SUSPECT_MS;
+    expect(await isFirst(group + 9)).toBe(true);
+  });
+
   it('must have what another one has shown', async () => {
     const world = new World();
     world.headers.set('x-revision', '7');
