@@ -18,7 +18,7 @@ declare const TextDecoder: new (
 const ENCODER = new TextEncoder();
 const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** Up to here a loop over the characters costs less than the call of the platform. */
-const SHORT = 24;
+const SHORT = 40;
 
 export function encodeUtf8(text: string): Uint8Array {
   if (text.length > SHORT) return ENCODER.encode(text);

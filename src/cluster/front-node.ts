@@ -264,8 +264,9 @@ export class FrontNode implements Node {
 
   /** Nobody else can lead a database that one node holds, whether its group is open or not. */
   #soleHolder(group: GroupId): NodeId | undefined {
-    const [only, ...others] = this.#catalog.bindingOf(group)?.replicas ?? [];
-    return only === undefined || others.length > 0 || this.#leaders.has(group) ? undefined : nodeOf(only);
+    const replicas = this.#catalog.bindingOf(group)?.replicas;
+    const only = replicas?.length === 1 ? replicas[0] : undefined;
+    return only === undefined || this.#leaders.has(group) ? undefined : nodeOf(only);
   }
 
   /** Has the core report rows at once, if somebody waits for them; the next message of any kind ends that. */

@@ -51,7 +51,7 @@ export function encodeTransactPayload(payload: TransactPayload): Uint8Array {
   }
   writer.endLength(constraints);
   writeTransactionBody(writer, payload);
-  return writer.take();
+  return writer.cut();
 }
 
 /** Writes the leader's time into a payload, in place. */

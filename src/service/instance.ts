@@ -1,7 +1,7 @@
 /** From a name to the database instance that it means now (V1, V11), and whether it still does (V6). */
 import { CATALOG_GROUP, DatabaseError, type LeaderAddress, type Revision } from '#base';
 import type { Binding, Node } from '#cluster';
-import { Faults, parseDatabaseName } from '#model';
+import { Faults, isDatabaseName, parseDatabaseName } from '#model';
 import { copyBegunAnew, DATABASE_NOT_FOUND, databaseDeleted, databaseNotFound } from './errors.ts';
 import type { ReadScope } from './operations.ts';
 
@@ -21,13 +21,23 @@ export interface Finder extends Pick<Node, 'currentCatalog' | 'latest'> {
  * @throws DatabaseError invalid_argument; not_found; unavailable when this node does not reach the catalog's leader
  */
 export async function find(node: Finder, name: string, signal?: AbortSignal): Promise<Binding> {
+  return findNow(node, name, signal);
+}
+
+/** The same; at once where it is known at once. */
+function findNow(node: Finder, name: string, signal: AbortSignal | undefined): Binding | Promise<Binding> {
   checkName(name);
   const waiting = node.currentCatalog();
-  if (waiting !== undefined) await unlessAborted(waiting, signal);
+  if (waiting !== undefined) return unlessAborted(waiting, signal).then(() => findShown(node, name, signal));
+  return findShown(node, name, signal);
+}
+
+function findShown(node: Finder, name: string, signal: AbortSignal | undefined): Binding | Promise<Binding> {
   return node.catalog.lookup(name) ?? findAnywhere(node, name, signal);
 }
 
 function checkName(name: string): void {
+  if (isDatabaseName(name)) return;
   const faults = new Faults();
   parseDatabaseName(name, 'database_name', faults);
   faults.throwIfAny('The database name is malformed');
@@ -67,7 +77,8 @@ export async function onInstance<Result>(
   name: string,
   { run, isBound, signal }: InstanceWork<Result>,
 ): Promise<Result> {
-  const binding = await find(node, name, signal);
+  const found = findNow(node, name, signal);
+  const binding = found instanceof Promise ? await found : found;
   try {
     return await run(binding);
   } catch (failure) {

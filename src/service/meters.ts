@@ -37,8 +37,8 @@ export class ServiceMeters {
     this.#constraints = remembered((kind, result) =>
       metrics.counter('cairn_constraint_checks_total', { kind, result }),
     );
-    this.#queries = remembered((op) => metrics.histogram('cairn_query_duration_seconds', { op }));
-    this.#streams = remembered((op) => metrics.gauge('cairn_streams_open', { op }));
+    this.#queries = rememberedOne((op) => metrics.histogram('cairn_query_duration_seconds', { op }));
+    this.#streams = rememberedOne((op) => metrics.gauge('cairn_streams_open', { op }));
   }
 
   transaction(origin: MeteredOrigin, result: TransactionResult): void {
@@ -59,16 +59,21 @@ export class ServiceMeters {
 }
 
 /** Makes a child at its first use and keeps it: label handling is what costs. */
-function remembered<Labels extends readonly string[], Child>(
-  make: (...labels: Labels) => Child,
-): (...labels: Labels) => Child {
-  const made = new Map<string, Child>();
-  return (...labels) => {
-    const key = labels.join(' ');
-    const known = made.get(key);
+function rememberedOne<Label, Child>(make: (label: Label) => Child): (label: Label) => Child {
+  const made = new Map<Label, Child>();
+  return (label) => {
+    const known = made.get(label);
     if (known !== undefined) return known;
-    const child = make(...labels);
-    made.set(key, child);
+    const child = make(label);
+    made.set(label, child);
     return child;
   };
+}
+
+/** The same of two labels. */
+function remembered<First, Second, Child>(
+  make: (first: First, second: Second) => Child,
+): (first: First, second: Second) => Child {
+  const byFirst = rememberedOne((first: First) => rememberedOne((second: Second) => make(first, second)));
+  return (first, second) => byFirst(first)(second);
 }

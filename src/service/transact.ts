@@ -230,9 +230,11 @@ function count(context: ServiceContext, request: TransactRequest, outcome: Trans
     meters.transactionBytes.observe(request.eventBytes);
   }
   if (outcome.kind === 'replayed' || outcome.kind === 'too-broad' || request.constraints.length === 0) return;
-  const violated = new Set(outcome.kind === 'violated' ? outcome.violations.map(({ index }) => index) : []);
-  for (const [index, { kind }] of request.constraints.entries()) {
-    meters.constraint(kind, violated.has(index) ? 'violated' : 'held');
+  const violated = outcome.kind === 'violated' ? new Set(outcome.violations.map(({ index }) => index)) : undefined;
+  let index = 0;
+  for (const { kind } of request.constraints) {
+    meters.constraint(kind, violated?.has(index) === true ? 'violated' : 'held');
+    index++;
   }
 }
 

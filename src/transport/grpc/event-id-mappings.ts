@@ -14,7 +14,9 @@ const ID_LENGTH_AT = 1;
 /** Writes one message for each event, in order, as elements of a repeated field. */
 export function writeEventIdMappings(writer: ByteWriter, field: number, { events, storedIds }: MappedEvents): void {
   let renamedCount = 0;
-  for (const [index, event] of events.entries()) {
+  let index = -1;
+  for (const event of events) {
+    index++;
     const mapping = beginMessage(writer, field);
     const idEnd = endOfId(event);
     // client_event_id is field 1 of the mapping as the id is of the event: the bytes are the same.

@@ -37,7 +37,7 @@ export function encodeTransactReply(transaction: RecordedTransaction): Uint8Arra
   if (transaction.replayed) writeVarintField(writer, FIELD.REPLAYED, 1);
   writeTextField(writer, FIELD.DATABASE_ID, transaction.databaseId);
   if (transaction.basis > 0) writeVarintField(writer, FIELD.BASIS, transaction.basis);
-  const framed = writer.take();
+  const framed = writer.cut();
   writeFrameHeader(framed, 0, framed.length - FRAME_HEADER_BYTES);
   return framed;
 }

@@ -324,7 +324,7 @@ export class WireServer {
       onRefused('overload');
       call.finish(refusals.displaced(kind, count));
     };
-    const place = shares.tryTake(connection, kind === 'working' ? undefined : displace);
+    const place = kind === 'working' ? shares.tryTake(connection) : shares.tryTake(connection, displace);
     if (place !== undefined) return place;
     onRefused('overload');
     call.finish(refusals.tooManyCalls(kind, shares.heldBy(connection)));

@@ -1,0 +1,31 @@
+// Goal: what a writer has given away nobody writes any more. Method: random lengths on both sides of the bound to which
+// bytes are cut from a shared buffer, held against what was written.
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { ByteWriter } from '#base';
+
+it('what was cut stays as it was written, whatever is written behind it', () => {
+  const lengths = fc.array(fc.oneof(fc.nat(40), fc.nat(3_000)), { minLength: 1, maxLength: 60 });
+  fc.assert(
+    fc.property(lengths, (all) => {
+      const writer = new ByteWriter(1);
+      const cuts = all.map((length, index) => {
+        const wanted = new Uint8Array(length).fill(1 + index);
+        writer.bytes(wanted);
+        return { wanted, cut: writer.cut() };
+      });
+      for (const { wanted, cut } of cuts) expect(cut).toEqual(wanted);
+      expect(writer.length).toBe(0);
+    }),
+  );
+});
+
+it('short cuts share a buffer, long ones have one of their own', () => {
+  const writer = new ByteWriter();
+  const cut = (length: number): Uint8Array => {
+    writer.bytes(new Uint8Array(length));
+    return writer.cut();
+  };
+  expect(cut(10).buffer).toBe(cut(1_024).buffer);
+  expect(cut(1_025).buffer.byteLength).toBe(1_025);
+});
