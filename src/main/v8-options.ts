@@ -1,9 +1,11 @@
 /**
- * The options of V8 that a node runs with. V8 takes them on its command line only, before the first line of a program,
- * so a process that was started without them becomes one that was: same process id, same arguments, same output.
+ * The options of V8, and one of Node, that a node runs with. They are taken on the command line only, before the first
+ * line of a program, so a process that was started without them becomes one that was: same process id, same arguments,
+ * same output.
  *
  * None of them is a limit at which anything ends. They say how V8 collects what nobody holds any more; what is held
- * grows as it must. Why these, and what they cost: docs/adr/0017-memory-is-bounded.md, 0029-what-dies-young.md.
+ * grows as it must. Why these, and what they cost: docs/adr/0017-memory-is-bounded.md, 0029-what-dies-young.md,
+ * 0058-no-asynchronous-context.md.
  */
 import { availableParallelism } from 'node:os';
 
@@ -24,6 +26,8 @@ const OPTIONS: ReadonlyMap<string, string> = new Map([
   ['--heap-growing-percent', '=50'],
   // What a place in the code allocates is young, however long the first of it lived.
   ['--no-allocation-site-pretenuring', ''],
+  // Nobody here asks in whose context work is done. Node carries it along with every callback all the same.
+  ['--no-async-context-frame', ''],
   // Threads that collect and compile beside those that work: as many as there are processors left.
   ['--v8-pool-size', `=${Math.min(Math.max(availableParallelism() - 1, 1), POOL_THREADS_MAX)}`],
 ]);

@@ -7,9 +7,9 @@ import { lackingV8Options } from '../../../src/main/v8-options.ts';
 import { endWithTest, testDir } from '../../support/test-scope.ts';
 
 test('options that were given stay as they are', () => {
-  expect(lackingV8Options(['--conditions=source'])).toHaveLength(5);
+  expect(lackingV8Options(['--conditions=source'])).toHaveLength(6);
   const given = ['--max_semi_space_size=64', '--heap-growing-percent=10', '--allocation-site-pretenuring'];
-  expect(lackingV8Options([...given, '--v8-pool-size=3'])).toEqual([
+  expect(lackingV8Options([...given, '--async-context-frame', '--v8-pool-size=3'])).toEqual([
     expect.stringMatching(/^--initial-old-space-size=\d+$/),
   ]);
   expect(lackingV8Options(lackingV8Options([]))).toEqual([]);
