@@ -62,9 +62,12 @@ export function describeFault({ description, value }: FieldViolation): string {
   return value === undefined ? description : `${description}; found ${shown(value)}`;
 }
 
-/** A number, a text that has its quotes and the kind of a JSON value stand as they are; any other text is quoted. */
+/**
+ * A number or count, a text that has its quotes and the kind of a JSON value stand as they are; any other text is
+ * quoted.
+ */
 function shown(value: string): string {
   return SPOKEN.test(value) || isQuoted(value) ? value : quote(value, Number.POSITIVE_INFINITY);
 }
 
-const SPOKEN = /^(?:-?\d+(?:\.\d+)?|an array|an object|a payload|true|false|null)$/;
+const SPOKEN = /^(?:-?\d+(?:\.\d+)?|\d+ or more|an array|an object|a payload|true|false|null)$/;

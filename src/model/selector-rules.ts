@@ -30,9 +30,9 @@ export class SelectorReading {
   enter(depth: number): boolean {
     this.#nodeCount++;
     if (this.#tooBig) return false;
-    if (depth > SELECTOR_DEPTH_MAX) this.#refuse(`must nest at most ${SELECTOR_DEPTH_MAX} deep`);
+    if (depth > SELECTOR_DEPTH_MAX) this.#refuse(`must nest at most ${SELECTOR_DEPTH_MAX} deep`, depth);
     else if (this.#nodeCount > SELECTOR_NODES_MAX)
-      this.#refuse(`must consist of at most ${SELECTOR_NODES_MAX} selectors`);
+      this.#refuse(`must consist of at most ${SELECTOR_NODES_MAX} selectors`, this.#nodeCount);
     return !this.#tooBig;
   }
 
@@ -44,13 +44,16 @@ export class SelectorReading {
 
   /** The finished selector, unless its disjunctive form is too large. */
   finish(selector: Selector | undefined): Selector | undefined {
-    if (selector === undefined || conjunctionCount(selector) <= SELECTOR_CONJUNCTIONS_MAX) return selector;
-    return this.#refuse(`must come to at most ${SELECTOR_CONJUNCTIONS_MAX} alternatives when And is spread over Or`);
+    const count = selector === undefined ? 0 : conjunctionCount(selector);
+    if (count <= SELECTOR_CONJUNCTIONS_MAX) return selector;
+    const rule = `must come to at most ${SELECTOR_CONJUNCTIONS_MAX} alternatives when And is spread over Or`;
+    return this.#refuse(rule, SELECTOR_CONJUNCTIONS_MAX + 1);
   }
 
-  #refuse(rule: string): undefined {
+  /** Nothing is counted beyond its limit. */
+  #refuse(rule: string, found: number): undefined {
     this.#tooBig = true;
-    return this.faults.add(this.#root, rule);
+    return this.faults.add(this.#root, rule, `${found} or more`);
   }
 }
 

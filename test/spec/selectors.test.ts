@@ -191,6 +191,39 @@ describe('SPEC-SELECTOR-MALFORMED', () => {
   });
 });
 
+describe('SPEC-SELECTOR-MALFORMED: its size', () => {
+  const nested = (depth: number): Parts =>
+    depth === 1 ? { stream: 's' } : { kind: { $case: 'and', value: { selectors: [nested(depth - 1)] } } };
+  const either = (count: number, attribute: 'stream' | 'subject' = 'stream'): Parts => {
+    const selectors = Array.from({ length: count }, (_, n) => ({ [attribute]: `s${n}` }));
+    return { kind: { $case: 'or', value: { selectors } } };
+  };
+  const nestedJson = (depth: number): object => (depth === 1 ? { stream: 's' } : { and: [nestedJson(depth - 1)] });
+  const eitherJson = (count: number, attribute: 'stream' | 'subject' = 'stream'): object => ({
+    or: Array.from({ length: count }, (_, n) => ({ [attribute]: `s${n}` })),
+  });
+
+  it.each<readonly [string, Parts, object, string]>([
+    ['depth', nested(17), nestedJson(17), 'must nest at most 16 deep; found 17 or more'],
+    ['count', either(256), eitherJson(256), 'must consist of at most 256 selectors; found 257 or more'],
+    [
+      'alternatives',
+      { kind: { $case: 'and', value: { selectors: [either(20), either(20, 'subject')] } } },
+      { and: [eitherJson(20), eitherJson(20, 'subject')] },
+      'must come to at most 256 alternatives when And is spread over Or; found 257 or more',
+    ],
+  ])('too great by %s is refused with what was found', async (_what, parts, selector, words) => {
+    const query = EventQuery.fromPartial({ eventSelection: { selectors: [parts] } });
+    const refused = await failureOf(client.collect('queryEvents', { databaseName: name, query }));
+    expect([refused.code, refused.message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(words)]);
+    const answers = [
+      await api.get(`/db/${name}/4/events?q=${q({ selector })}`),
+      await api.post(`/databases/${name}/query`, { selectors: [selector] }),
+    ];
+    for (const answer of answers) expect(errorOf(answer, INVALID_ARGUMENT).message).toContain(words);
+  });
+});
+
 describe('SPEC-QUERY-BOUNDS', () => {
   it('revision range with both ends, direction and limit mean the same in every query', async () => {
     const range = { revisionRange: { start: 2, end: 3 } };

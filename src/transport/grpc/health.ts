@@ -4,9 +4,11 @@
  *
  * The names are a fixed set. Nothing is kept of another one but by the call that watches it, until its end.
  */
+import { isUtf8 } from 'node:buffer';
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { DatabaseError, quote } from '#base';
+import { Faults } from '#model';
 import {
-  HealthCheckRequest,
   HealthCheckResponse,
   HealthListResponse,
   HealthCheckResponse_ServingStatus as Serving,
@@ -32,6 +34,10 @@ export interface HealthService {
 const SERVICE = 'grpc.health.v1.Health';
 const REFRESH_EVERY_MS = 1000;
 const NAME_BYTES_MAX = 255;
+/** Of a grpc.health.v1.HealthCheckRequest. */
+const SERVICE_FIELD = 1;
+const WHAT = 'The message is not a grpc.health.v1.HealthCheckRequest';
+
 export function createHealthService(source: HealthSource): HealthService {
   const board = new StatusBoard(source);
   const timer = setInterval(() => board.refresh(), REFRESH_EVERY_MS).unref();
@@ -99,20 +105,31 @@ function watch(board: StatusBoard, call: Call, name: string): Promise<void> {
 }
 
 function nameOf(bytes: Uint8Array): string {
-  const { service } = decoded(bytes);
-  const byteLength = Buffer.byteLength(service);
-  if (byteLength <= NAME_BYTES_MAX) return service;
-  const most = `The name of a service has ${NAME_BYTES_MAX} bytes at most; found ${byteLength}`;
-  throw new DatabaseError('invalid_argument', most);
+  const name = nameBytesOf(bytes);
+  const service = Buffer.from(name).toString();
+  const faults = new Faults();
+  if (!isUtf8(name)) faults.add('service', 'must be well-formed UTF-8', service);
+  const most = `must have at most ${NAME_BYTES_MAX} bytes; found ${name.length}`;
+  if (name.length > NAME_BYTES_MAX) faults.add('service', most);
+  faults.throwIfAny(WHAT);
+  return service;
 }
 
-function decoded(bytes: Uint8Array): HealthCheckRequest {
+/** The name as it was sent; the decoder refuses what is no UTF-8, and says neither where it is nor what. */
+function nameBytesOf(bytes: Uint8Array): Uint8Array {
+  const reader = new BinaryReader(bytes);
+  let name: Uint8Array = new Uint8Array(0);
   try {
-    return HealthCheckRequest.decode(bytes);
+    while (reader.pos < reader.len) {
+      const [field, type] = reader.tag();
+      if (field === SERVICE_FIELD && type === WireType.LengthDelimited) name = reader.bytes();
+      else reader.skip(type, field);
+    }
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new DatabaseError('invalid_argument', `The message is not a grpc.health.v1.HealthCheckRequest: ${why}`);
+    throw new DatabaseError('invalid_argument', `${WHAT} at byte ${reader.pos}: ${why}`);
   }
+  return name;
 }
 
 /** The status of each name as it was looked up last, and who is told of changes. */

@@ -8,7 +8,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { DatabaseError } from '#base';
+import { DatabaseError, quote } from '#base';
 import { type AllowedOrigins, corsHeaders } from './cors.ts';
 import { errorReply, invalidField } from './errors.ts';
 import { HEADER_BYTES_MAX, HEADERS_MAX, REQUEST_TIMEOUT_MS } from './limits.ts';
@@ -16,6 +16,10 @@ import type { RequestLines } from './request-line.ts';
 
 // An import of it would also load what it offers lazily: a client for the web.
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
+
+const NOTHING = Buffer.alloc(0);
+/** As the line of a header begins. */
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+(?=:)/;
 
 export interface SocketErrorOptions {
   readonly allowedOrigins: AllowedOrigins;
@@ -61,12 +65,21 @@ function toClientError(error: Error): DatabaseError {
   const code = errorCode(error);
   if (code === 'HPE_HEADER_OVERFLOW') {
     const limits = `must be at most ${HEADERS_MAX}, and at most ${HEADER_BYTES_MAX} bytes, request line included`;
-    return invalidField('headers', limits);
+    const name = lastHeaderOf(error);
+    return invalidField('headers', name === undefined ? limits : `${limits}; there are more, from ${quote(name)} on`);
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return invalidField('request', `must arrive whole within ${REQUEST_TIMEOUT_MS} ms`);
   }
   return invalidField('request', 'must be well-formed HTTP/1.1', error.message);
+}
+
+/** The header at which the parser of Node gave up, as far as it stands in the bytes that came last. */
+function lastHeaderOf(error: Error): string | undefined {
+  const packet = 'rawPacket' in error && Buffer.isBuffer(error.rawPacket) ? error.rawPacket : NOTHING;
+  const parsed = 'bytesParsed' in error && typeof error.bytesParsed === 'number' ? error.bytesParsed : 0;
+  const last = packet.toString('latin1', 0, parsed).trimEnd().split('\n').at(-1) ?? '';
+  return HEADER_NAME.exec(last)?.[0];
 }
 
 function rawReply(error: DatabaseError, allowedOrigins: AllowedOrigins): string {
