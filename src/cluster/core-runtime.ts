@@ -160,6 +160,11 @@ export class CoreRuntime implements CoreLink {
     });
   }
 
+  /** A node can be reached that could not be: there may be a quorum again. */
+  reachable(node: NodeId): void {
+    this.#turns.hear(() => this.#parts.replication.reachable(node, this.#ports.monotonicMs()));
+  }
+
   /** Another membership may be wanted for the group than before. */
   reviewMembership(id: GroupId): void {
     this.#turns.run(() => this.#parts.cluster.review(id));

@@ -39,7 +39,7 @@ export class Replication {
   readonly #tails: LogTails;
   /** What storage answers to the steps of this turn. */
   readonly #answers = new Fifo<{ readonly group: Group; readonly input: Input }>();
-  /** Groups that were just created, or whose leader has ended, and which ask for their lead. */
+  /** Groups that ask for their lead: just created, their leader has ended, or without one and with a voter back. */
   readonly #campaigns = new Map<Group, Campaign>();
 
   constructor(ports: ReplicationPorts) {
@@ -111,6 +111,27 @@ export class Replication {
     }
   }
 
+  /**
+   * A node is there again. A group without a leader may have lacked its vote, and asks for the lead without waiting
+   * for the next election deadline; where another one leads, those who hear of it keep this one from it.
+   */
+  reachable(node: NodeId, nowMs: number): void {
+    for (const group of this.#ports.timers.groups) {
+      if (group.leader !== undefined) continue;
+      const voters = members(group.raft.membership.voters);
+      const isVoter = (each: NodeId): boolean => voters.some((voter) => nodeOf(voter) === each);
+      if (isVoter(node) && voters.includes(group.self)) this.#ask(group, voters, nowMs);
+    }
+  }
+
+  /** Has the group ask for the lead, unless one of these does before; another one is the first in every group. */
+  #ask(group: Group, voters: readonly ReplicaId[], nowMs: number): void {
+    const { firstCampaignMs } = this.#ports.limits;
+    const count = voters.length;
+    const rank = (voters.indexOf(group.self) + count - (group.id % count)) % count;
+    this.#campaigns.set(group, { atMs: nowMs + (1 + rank) * firstCampaignMs, againMs: count * firstCampaignMs });
+  }
+
   #forget(group: Group, leader: ReplicaId, nowMs: number): void {
     this.#ports.step(group, { kind: 'forget-leader' });
     const others = members(group.raft.membership.voters).filter((voter) => voter !== leader);
@@ -127,10 +148,7 @@ export class Replication {
   begin({ group: id, replicas, placement }: Binding, nowMs: number): void {
     const group = replicas.length > 1 || placement > 0 ? this.#ports.touch(id) : undefined;
     if (group === undefined || placement > 0) return;
-    const { firstCampaignMs } = this.#ports.limits;
-    const count = replicas.length;
-    const rank = (replicas.indexOf(group.self) + count - (id % count)) % count;
-    this.#campaigns.set(group, { atMs: nowMs + (1 + rank) * firstCampaignMs, againMs: count * firstCampaignMs });
+    this.#ask(group, replicas, nowMs);
   }
 
   /**

@@ -108,6 +108,7 @@ export class LinkedNode {
   readonly observed: Observed;
   readonly arrived: Arrival[] = [];
   readonly unreachable: NodeId[] = [];
+  readonly reachable: NodeId[] = [];
   /** What is done with each frame, beside remembering it. */
   onFrame: (frame: Uint8Array, lane: Lane) => void | Promise<void> = () => undefined;
 
@@ -128,6 +129,7 @@ export class LinkedNode {
       return this.onFrame(frame, lane);
     });
     links.onUnreachable((node) => this.unreachable.push(node));
+    links.onReachable((node) => this.reachable.push(node));
   }
 
   get peer(): Peer {

@@ -36,6 +36,8 @@ export interface PeerLinks {
    * and it may have ended. Called once for each such loss, in a turn of its own.
    */
   onUnreachable(listener: (node: NodeId) => void): void;
+  /** One listener. A way leads to a node to which none did. Called once each time, in a turn of its own. */
+  onReachable(listener: (node: NodeId) => void): void;
   /** Gives what was taken a moment to leave, then closes everything. Nothing is taken or heard afterwards. */
   close(): Promise<void>;
 }

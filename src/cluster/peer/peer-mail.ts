@@ -3,7 +3,7 @@
  *
  * ```
  *   core ── send ──> PeerMail ── PeerCodec ── frames ──> PeerLinks ──> other nodes
- *   core <── receive, unreachable ── PeerMail <── frames ── PeerLinks
+ *   core <── receive, unreachable, reachable ── PeerMail <── frames ── PeerLinks
  * ```
  * What cannot be sent is lost, as on any network; Raft finds out by the next beat.
  */
@@ -23,6 +23,8 @@ export interface PeerReceiver {
   receiveLetter(from: NodeId, letter: SnapshotLetter): void;
   /** No way leads to the node any more; what it was sent last may be lost. */
   unreachable(node: NodeId): void;
+  /** A way leads to the node, where none did. */
+  reachable(node: NodeId): void;
 }
 
 export interface PeerMailParts {
@@ -52,6 +54,7 @@ export class PeerMail implements Peers {
       codec.forget(node);
       receiver.unreachable(node);
     });
+    links.onReachable((node) => receiver.reachable(node));
   }
 
   setPeers(peers: readonly Peer[]): void {

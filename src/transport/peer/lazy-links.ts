@@ -31,6 +31,7 @@ class LazyPeerLinks implements OpenPeerLinks {
   #isClosed = false;
   #onFrame: OnFrame = () => undefined;
   #onUnreachable: (node: NodeId) => void = () => undefined;
+  #onReachable: (node: NodeId) => void = () => undefined;
   #onJoin: (request: JoinRequest) => Promise<JoinReply> = async () => NOT_YET;
   #onAdmin: (request: AdminRequest) => Promise<AdminReply> = async () => NOT_YET;
 
@@ -79,6 +80,10 @@ class LazyPeerLinks implements OpenPeerLinks {
     this.#onUnreachable = listener;
   }
 
+  onReachable(listener: (node: NodeId) => void): void {
+    this.#onReachable = listener;
+  }
+
   onJoin(listener: (request: JoinRequest) => Promise<JoinReply>): void {
     this.#onJoin = listener;
   }
@@ -91,6 +96,7 @@ class LazyPeerLinks implements OpenPeerLinks {
     this.#isClosed = true;
     this.#onFrame = () => undefined;
     this.#onUnreachable = () => undefined;
+    this.#onReachable = () => undefined;
     this.#server.close();
     for (const socket of this.#waiting) socket.destroy();
     await this.#loading;
@@ -121,6 +127,7 @@ class LazyPeerLinks implements OpenPeerLinks {
     });
     links.onFrame((frame, lane) => this.#onFrame(frame, lane));
     links.onUnreachable((node) => this.#onUnreachable(node));
+    links.onReachable((node) => this.#onReachable(node));
     this.#links = links;
     links.setPeers(this.#peers);
     for (const socket of this.#waiting) links.serve(socket);

@@ -63,6 +63,7 @@ export class GrpcPeerLinks implements PeerLinks {
   readonly #silent: SilentConnections;
   #onFrame: (frame: Uint8Array, lane: Lane) => void | Promise<void> = () => undefined;
   #onUnreachable: (node: NodeId) => void = () => undefined;
+  #onReachable: (node: NodeId) => void = () => undefined;
 
   constructor(options: BoundLinksOptions) {
     const { clusterId, self, observer } = options;
@@ -122,10 +123,15 @@ export class GrpcPeerLinks implements PeerLinks {
     this.#onUnreachable = listener;
   }
 
+  onReachable(listener: (node: NodeId) => void): void {
+    this.#onReachable = listener;
+  }
+
   async close(): Promise<void> {
     clearInterval(this.#pinging);
     this.#onFrame = () => undefined;
     this.#onUnreachable = () => undefined;
+    this.#onReachable = () => undefined;
     for (const link of this.#links.values()) this.#drop(link);
     await Promise.all(this.#closing);
     this.#silent[Symbol.dispose]();
@@ -210,6 +216,7 @@ export class GrpcPeerLinks implements PeerLinks {
     const { node, host, port } = link.peer;
     this.#options.observer.active(node, true);
     this.#note({ event: 'peer-reached', node, reason: `${host}:${port}` });
+    this.#onReachable(node);
   }
 
   #lost(link: Link, reason: string): void {

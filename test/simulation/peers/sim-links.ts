@@ -53,6 +53,7 @@ export class SimLinks implements OpenPeerLinks, Station {
   #refused = 0;
   #onFrame: (frame: Uint8Array, lane: Lane) => void | Promise<void> = () => undefined;
   #onUnreachable: (node: NodeId) => void = () => undefined;
+  #onReachable: (node: NodeId) => void = () => undefined;
   #onJoin: ((request: JoinRequest) => Promise<JoinReply>) | undefined;
 
   constructor(parts: SimLinksParts) {
@@ -111,6 +112,10 @@ export class SimLinks implements OpenPeerLinks, Station {
     this.#onUnreachable = listener;
   }
 
+  onReachable(listener: (node: NodeId) => void): void {
+    this.#onReachable = listener;
+  }
+
   onJoin(listener: (request: JoinRequest) => Promise<JoinReply>): void {
     this.#onJoin = listener;
   }
@@ -162,6 +167,7 @@ export class SimLinks implements OpenPeerLinks, Station {
         link.attempts = 0;
         link.lanes.clear();
         link.end = exchange.at(link.peer.host);
+        thread.turn('reachable', () => this.#onReachable(link.peer.node));
         return;
       }
       link.attempts += 1;

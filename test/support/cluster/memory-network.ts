@@ -23,6 +23,7 @@ export interface Receiver {
   forwarded(from: NodeId, items: readonly ForwardItem[]): void;
   receiveLetter(from: NodeId, letter: SnapshotLetter): void;
   unreachable(node: NodeId): void;
+  reachable(node: NodeId): void;
 }
 
 interface Station {
@@ -33,6 +34,7 @@ interface Station {
 
 const CLUSTER = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';
 const PERCENT = 100;
+const CONNECTS_MS = 5;
 
 export class MemoryNetwork {
   lossPercent = 0;
@@ -57,7 +59,19 @@ export class MemoryNetwork {
     const { draw, crc32 } = this.#ports;
     const random = { bytes: (count: number) => Uint8Array.from({ length: count }, () => draw(256)) };
     const codec = new PeerCodec({ clusterId: CLUSTER, self: place, crc32, random });
+    const others = [...this.#stations].filter(([other]) => other !== node);
     this.#stations.set(node, { place, codec, receiver });
+    for (const [other, station] of others) {
+      this.#tell(node, { reaches: other, before: receiver });
+      this.#tell(other, { reaches: node, before: station.receiver });
+    }
+  }
+
+  /** A process finds that another node is there, unless it has ended itself by then. */
+  #tell(node: NodeId, { reaches, before }: { readonly reaches: NodeId; readonly before: Receiver }): void {
+    this.#ports.after(CONNECTS_MS, () => {
+      if (this.#stations.get(node)?.receiver === before && this.#stations.has(reaches)) before.reachable(reaches);
+    });
   }
 
   /** The process of that node has ended: whoever has a connection to it notices. */

@@ -221,6 +221,7 @@ describe('what no node of the cluster would forward', () => {
       receive: nothing,
       receiveLetter: nothing,
       unreachable: nothing,
+      reachable: nothing,
     });
     const before = core.catalog;
     core.forwarded(isStranger ? STRANGER : asker.node, [{ session: 1, id: 1, ...asked }]);

@@ -109,6 +109,32 @@ describe('three nodes', () => {
     expect(world.failures).toEqual([]);
   });
 
+  it('do not wait for an election deadline when there is a majority again', async () => {
+    const world = await ReplicaWorld.started(3);
+    const { group, leader, others } = await withDatabase(world);
+    const [first = leader, second = leader] = others;
+    await leader.crash();
+    await first.crash();
+    await world.pass(6000);
+    expect(second.leads(group)).toBe(false);
+    await first.start();
+    await world.until(() => [CATALOG_GROUP, group].every((each) => world.leaderOf(each) !== undefined), 'leaders', 700);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('stay with the leader, and in its term, when one of them comes back', async () => {
+    const world = await ReplicaWorld.started(3);
+    const { group, leader, others } = await withDatabase(world);
+    const [other = leader] = others;
+    await other.crash();
+    await world.pass(1000);
+    const { term } = leader.core.levels;
+    await other.start();
+    await world.pass(3000);
+    expect([leader.leads(group), leader.core.levels.term]).toEqual([true, term]);
+    expect(world.failures).toEqual([]);
+  });
+
   it.each([0, 1])(
     'ask for the lead again, if whoever lacks entries hears last that the leader has ended: %i',
     async (at) => {

@@ -143,6 +143,7 @@ describe('a node', () => {
       forwarded: () => undefined,
       receiveLetter: () => undefined,
       unreachable: () => undefined,
+      reachable: () => undefined,
     });
     mail.setPeers([{ ...self, host: '127.0.0.1', port }]);
     const [from, to] = [replicaOf(other.place.node), replicaOf(number)];

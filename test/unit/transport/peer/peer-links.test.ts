@@ -139,6 +139,7 @@ describe('a connection that breaks', () => {
     expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
     expect(new Set(numbers).size).toBe(numbers.length);
     expect(north.unreachable).toEqual(Array.from({ length: 5 }, () => SOUTH.node));
+    expect(north.reachable).toEqual(Array.from({ length: 6 }, () => SOUTH.node));
   });
 
   it('without a word is noticed by pings', async () => {

@@ -38,6 +38,7 @@ class PostedNode {
   readonly heard: Envelope[] = [];
   readonly letters: SnapshotLetter[] = [];
   readonly lost: NodeId[] = [];
+  readonly found: NodeId[] = [];
 
   static async open(self: NodePlace): Promise<PostedNode> {
     const gatherer = new PeerMeasureGatherer();
@@ -58,6 +59,7 @@ class PostedNode {
       forwarded: () => undefined,
       receiveLetter: (_from, letter) => this.letters.push(letter),
       unreachable: (node) => this.lost.push(node),
+      reachable: (node) => this.found.push(node),
     });
   }
 }
