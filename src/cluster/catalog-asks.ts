@@ -5,7 +5,7 @@
  * Nobody is answered by what became of an entry, but by the catalog as it is applied: when it is as was asked for, that
  * is the answer, whoever proposed it and whenever. So asking is safe to repeat, to lose and to overtake.
  */
-import { type Address, CATALOG_GROUP, type GroupId, nodeOf } from '#base';
+import { type Address, CATALOG_GROUP, type GroupId, type NodeId, nodeOf } from '#base';
 import type { Input } from '#raft';
 import type { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
@@ -34,6 +34,8 @@ export interface AskKind<Ask, Answer> {
   /** Why it is not to be proposed, by what the leader sees before it does so for the first time. */
   readonly fault: (ask: Ask, group: Group) => Answer | Passed | undefined;
   readonly encode: (ask: Ask) => Uint8Array;
+  /** Whether it waits for a leader, as long as for an answer; whoever asks otherwise goes on to the next node. */
+  readonly isPatient?: true;
   /** Why there is no answer yet, if it is something else than usual. */
   readonly late?: (ask: Ask) => string | undefined;
 }
@@ -83,11 +85,14 @@ export class CatalogAsks<Ask, Answer> {
     const said = this.#kind.answer(waiting.ask, group?.isReady === true);
     if (said !== undefined) return said;
     const isLate = monotonicMs() >= waiting.endMs;
+    if (group !== undefined && group.leader === undefined) {
+      return this.#kind.isPatient === true && !isLate ? undefined : later('the catalog has no leader');
+    }
     if (group === undefined || isLate) {
       return later(this.#kind.late?.(waiting.ask) ?? 'the catalog has not taken it in yet');
     }
     if (group.isOpening) return undefined;
-    if (!group.isReady) return leaderOf(group, catalog());
+    if (!group.isReady) return elsewhere(nodeOf(group.leader ?? group.self), catalog());
     const fault = waiting.term < 0 ? this.#kind.fault(waiting.ask, group) : undefined;
     if (fault === undefined) this.#propose(group, waiting);
     return fault;
@@ -109,10 +114,9 @@ export function later(reason: string): Passed {
 }
 
 /** Who is to be asked instead. */
-function leaderOf({ leader }: Group, catalog: CatalogMachine): Passed {
-  if (leader === undefined) return later('the catalog has no leader');
-  const { peer } = catalog.nodes().find(({ node }) => node === nodeOf(leader)) ?? {};
+function elsewhere(leader: NodeId, catalog: CatalogMachine): Passed {
+  const { peer } = catalog.nodes().find(({ node }) => node === leader) ?? {};
   if (peer === undefined || peer.port === 0)
-    return later(`node ${nodeOf(leader)} leads the catalog, and has not said where it is`);
+    return later(`node ${leader} leads the catalog, and has not said where it is`);
   return { kind: 'elsewhere', leader: peer };
 }

@@ -86,6 +86,7 @@ export function finalizing(ports: FinalizingPorts): Finalizing {
       return isLatest && level >= goal() ? { kind: 'finalized', level } : undefined;
     },
     fault: () => faultInRaise(goal(), catalog(), { node: ports.node, levels }),
+    isPatient: true,
     encode: () => machines.encodeRaise({ level: goal() }),
   });
 }

@@ -30,6 +30,7 @@ export function nodeOrders(ports: NodeOrdersPorts): NodeOrders {
       const fault = faultInOrder(order, { ...view, copies, membership: group.raft.membership });
       return fault && { kind: 'faulty', ...fault };
     },
+    isPatient: true,
     encode: (order) => machines.encodeMark({ node: order.node, state: goalOf(order) }),
   });
 }
