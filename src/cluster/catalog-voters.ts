@@ -4,12 +4,13 @@
  * lost gives his vote to one that answers.
  *
  *   C18  Nobody gets a vote in the catalog who does not answer; whoever leaves has none before he is removed; and a
- *        change is wanted only if most of those who are to vote answer.
+ *        change is wanted only if most of those who are to vote answer. Whoever leaves keeps his as long as somebody is
+ *        expected who could have it.
  */
 import { type NodeId, nodeOf, type ReplicaId, replicaOf } from '#base';
 import type { Membership, Target } from '#raft';
 import type { NodeView } from './placement.ts';
-import { answers, canTake, choose, countFor } from './spread.ts';
+import { answers, canTake, choose, comes, countFor } from './spread.ts';
 
 /** Voters of the catalog at most. */
 const VOTERS_MAX = 5;
@@ -24,7 +25,10 @@ export function catalogTarget(nodes: readonly NodeView[], membership: Membership
   const lost = voters.filter((each) => !kept.includes(each));
   const count = countFor(VOTERS_MAX, { kept: kept.length, free: free.length + lost.length });
   const added = choose(free, kept, count - kept.length, NO_LOADS);
-  const chosen = [...kept, ...added, ...lost].slice(0, count);
+  const staying = [...kept, ...added, ...lost].slice(0, count);
+  const leaving = nodes.filter(({ node, state }) => state === 'leaving' && voting.includes(node));
+  const isAwaited = active.some((each) => comes(each) && !voters.includes(each));
+  const chosen = isAwaited ? [...staying, ...leaving].slice(0, Math.max(count, voting.length)) : staying;
   if (2 * chosen.filter(answers).length <= chosen.length) return undefined;
   return { voters: replicasOf(chosen), learners: replicasOf(nodes.filter((each) => learns(each, chosen))) };
 }

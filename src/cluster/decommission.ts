@@ -81,7 +81,11 @@ function faultInLeaving(node: NodeView, { membership, copies, ...view }: Cluster
   if (others.length === 0) return failed(`node ${node.node} is the only one that is active`);
   const up = others.filter(answers).map((each) => each.node);
   if (up.length === 0) return failed(`none of the other nodes answers (${others.map((each) => each.node).join(', ')})`);
-  const nodes = view.nodes.map((each) => (each === node ? { ...each, state: 'leaving' as const } : each));
+  // Whether it is possible now, with nobody to wait for.
+  const nodes = view.nodes.map((each) => {
+    const now = { ...each, isExpected: false };
+    return each === node ? { ...now, state: 'leaving' as const } : now;
+  });
   if (catalogTarget(nodes, membership) === undefined) {
     return failed(`the catalog would have no quorum without node ${node.node}: of the others answer ${up.join(', ')}`);
   }

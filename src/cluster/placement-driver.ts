@@ -106,6 +106,6 @@ export class PlacementDriver {
 
 /** The same as long as there is nothing new to decide by. */
 function signatureOf({ nodes }: PlacementView, { raft }: Group): string {
-  const parts = nodes.map(({ node, state, liveness }) => `${node} ${state} ${liveness}`);
+  const parts = nodes.map((each) => `${each.node} ${each.state} ${each.liveness} ${each.isExpected}`);
   return `${raft.hardState.term} ${JSON.stringify(raft.membership)} ${parts.join()}`;
 }

@@ -11,13 +11,14 @@
  *
  *   C19  A database is placed anew only while most of those who held it answer, and so that most of those who are to
  *        hold it do; copies are added only on active nodes that answer, and no copy on a node that stays and is not
- *        lost is given up unless another one takes its place. At most so many databases move at a time, and none is
+ *        lost is given up unless another one takes its place. One on a node that leaves is not, either, as long as
+ *        somebody is expected who could take it, and there would be fewer copies than wanted. At most so many databases move at a time, and none is
  *        placed anew before the last placement is settled, unless that waits for a node that leaves or is lost.
  */
 import { copyOf, type GroupId, type NodeId, nodeOf } from '#base';
 import type { Binding } from './outcome.ts';
 import type { NodeView, PlacementView } from './placement.ts';
-import { answers, canTake, choose, countFor, loadsOf } from './spread.ts';
+import { answers, canTake, choose, comes, countFor, loadsOf } from './spread.ts';
 
 export interface PlanOptions {
   /** Of each database, if there are so many nodes. */
@@ -54,6 +55,7 @@ class Plan {
   readonly placings: Placing[] = [];
   readonly #options: PlanOptions;
   readonly #takers: readonly NodeView[];
+  readonly #comers: readonly NodeView[];
   readonly #loads: Map<NodeId, number>;
   readonly #planned = new Set<GroupId>();
   #room: number;
@@ -62,6 +64,7 @@ class Plan {
     const byNode = new Map(nodes.map((view) => [view.node, view]));
     this.#options = options;
     this.#takers = nodes.filter(canTake);
+    this.#comers = nodes.filter(comes);
     this.#loads = loadsOf(bindings);
     this.#room = options.movesMax - bindings.filter(({ isSettled }) => !isSettled).length;
     this.held = bindings.flatMap((binding) => {
@@ -87,7 +90,10 @@ class Plan {
     // Only one that waits for somebody who will not come is not left alone until it is settled.
     if (!binding.isSettled && kept.length === holders.length) return;
     const added = choose(free, kept, count - kept.length, this.#loads);
-    this.#place(binding, holders, [...kept, ...added, ...lost].slice(0, count));
+    const next = [...kept, ...added, ...lost].slice(0, count);
+    const isShort = next.length < Math.min(this.#options.copies, holders.length);
+    if (isShort && this.#comers.some((each) => !active.includes(each))) return;
+    this.#place(binding, holders, next);
   }
 
   spreadZones({ binding, holders }: Held): void {

@@ -15,6 +15,8 @@ export interface NodeView extends Pick<RegisteredNode, 'node' | 'zone' | 'state'
   readonly liveness: Liveness;
   /** Of the catalog: it had all of it when it became one (C13). */
   readonly isVoter: boolean;
+  /** It was heard of so lately, or whoever asks leads for so short a time, that it may be ready in a moment. */
+  readonly isExpected: boolean;
 }
 
 /** What whoever leads the catalog knows when it places databases. */

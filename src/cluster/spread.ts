@@ -28,9 +28,20 @@ export function spreadOver(copies: number, self: NodeId): Placement {
   };
 }
 
+/** A node of which nothing was heard for so long is not expected to be ready in a moment. */
+const EXPECTED_MS = 30_000;
+
 /** Whether the node may get what it does not hold yet: it must have been heard of, not only be registered. */
 export function canTake({ state, liveness }: NodeView): boolean {
   return state === 'active' && liveness === 'ready';
+}
+
+/**
+ * Whether the node may get something soon. Nobody goes down to fewer copies or votes because it is restarting, or
+ * because a new leader has not heard of it yet.
+ */
+export function comes(node: NodeView): boolean {
+  return node.state === 'active' && node.isExpected && !canTake(node);
 }
 
 /** Whether the node is to be waited for: it has been heard of, and had all of the catalog, before it voted there. */
@@ -104,7 +115,9 @@ export function placementView(
 ): PlacementView {
   const voters = new Set(group?.raft.membership.voters.incoming.map(nodeOf));
   const nodes = catalog.nodes().map(({ node, zone, state }) => {
-    return { node, zone, state, liveness: livenessOf(node, group, time), isVoter: voters.has(node) };
+    const liveness = livenessOf(node, group, time);
+    const isExpected = liveness !== 'lost' && time.nowMs < heardOf(node, group, time.nowMs) + EXPECTED_MS;
+    return { node, zone, state, liveness, isVoter: voters.has(node), isExpected };
   });
   return { nodes, bindings: catalog.list() };
 }
@@ -117,7 +130,12 @@ function livenessOf(
 ): Liveness {
   if (group === undefined || group.raft.role.kind !== 'leader') return 'silent';
   const standing = standingOf(group.raft, replicaOf(node), nowMs);
-  const heardMs = group.raft.role.peers.get(replicaOf(node))?.heardMs;
-  const isLost = replaceAfterMs !== undefined && heardMs !== undefined && nowMs >= heardMs + replaceAfterMs;
+  const isLost = replaceAfterMs !== undefined && nowMs >= heardOf(node, group, nowMs) + replaceAfterMs;
   return standing === 'silent' && isLost ? 'lost' : standing;
+}
+
+/** When a leader last heard of the node; it counts from its own beginning, and has just met who is no member yet. */
+function heardOf(node: RegisteredNode['node'], group: Group | undefined, nowMs: number): number {
+  if (group?.raft.role.kind !== 'leader') return nowMs;
+  return group.raft.role.peers.get(replicaOf(node))?.heardMs ?? nowMs;
 }

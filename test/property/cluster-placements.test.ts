@@ -17,6 +17,7 @@ const change = fc.record({
   liveness: fc.constantFrom(...LIVENESS),
   state: fc.constantFrom('active' as const, 'active' as const, 'leaving' as const),
   isVoter: fc.boolean(),
+  isExpected: fc.boolean(),
   creates: fc.boolean(),
   settles: fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }),
 });
@@ -114,6 +115,9 @@ class World {
     const isStaying = ({ state, liveness }: NodeView): boolean => state === 'active' && liveness !== 'lost';
     const stayers = before.filter((node) => this.nodes.some((each) => each.node === node && isStaying(each)));
     if (nodes.length < stayers.length) fault('who stays is sent away');
+    const late = this.nodes.filter((each) => each.state === 'active' && each.isExpected && each.liveness !== 'ready');
+    const isShort = nodes.length < Math.min(this.copies, before.length);
+    if (isShort && late.some(({ node }) => !before.includes(node))) fault('somebody was to be waited for');
   }
 
   /** Whoever held it before its last placement, those who leave among them. */
@@ -141,9 +145,10 @@ describe('a cluster whose nodes come and go', () => {
     let created = 0;
     const property = fc.property(cluster, (drawn) => {
       const world = new World(drawn);
-      for (const { node, liveness, state, isVoter, creates, settles } of drawn.changes) {
+      for (const { node, creates, settles, ...now } of drawn.changes) {
         const at = (node % world.nodes.length) + 1;
-        world.nodes = world.nodes.map((each) => (each.node === at ? { ...each, liveness, state, isVoter } : each));
+        const isExpected = now.isExpected && now.liveness !== 'lost';
+        world.nodes = world.nodes.map((each) => (each.node === at ? { ...each, ...now, isExpected } : each));
         if (creates) {
           world.create();
           created += 1;

@@ -12,6 +12,8 @@ export interface Layout {
   readonly lost?: readonly number[];
   readonly leaving?: readonly number[];
   readonly removed?: readonly number[];
+  /** Who was heard of lately, or may have been. */
+  readonly expected?: readonly number[];
   /** Who does not vote in the catalog. */
   readonly learners?: readonly number[];
 }
@@ -29,7 +31,9 @@ export function nodesOf({ zones, ...sets }: Layout): readonly NodeView[] {
     const liveness = (['behind', 'silent', 'lost'] as const).find((each) => sets[each]?.includes(node));
     const state = (['leaving', 'removed'] as const).find((each) => sets[each]?.includes(node));
     const isVoter = sets.learners?.includes(node) !== true;
-    return { node, zone, state: state ?? 'active', liveness: liveness ?? 'ready', isVoter } satisfies NodeView;
+    const isExpected = sets.expected?.includes(node) === true;
+    const known = { node, zone, state: state ?? 'active', liveness: liveness ?? 'ready' } as const;
+    return { ...known, isVoter, isExpected } satisfies NodeView;
   });
 }
 

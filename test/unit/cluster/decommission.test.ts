@@ -234,6 +234,35 @@ describe('a node that is decommissioned (C20, D17)', () => {
     expect(statesOf(world)).toBe('active active active removed');
   });
 
+  it('is not left with fewer copies of what it held because the node that takes them is away for a moment', async () => {
+    const { world, group } = await fourNodes();
+    const leader = await world.leader(CATALOG_GROUP);
+    const away = world.at(toNodeId(4));
+    await away.crash();
+    await world.pass(4_000);
+    const leaves = leader.node === 3 ? 2 : 3;
+    expect(await ask(world, decommission(leaves))).toMatchObject({ kind: 'done', node: { state: 'leaving' } });
+    await world.pass(5_000);
+    expect(isAt(world, group, [1, 2, 3])).toBe(true);
+    expect(leader.core.membershipOf(CATALOG_GROUP)?.voters.incoming.map(nodeOf).toSorted(byNumber)).toEqual([1, 2, 3]);
+    await away.start();
+    const staying = [1, 2, 3, 4].filter((node) => node !== leaves);
+    await world.until(() => isAt(world, group, staying), 'a database on the others');
+    await world.until(() => statesOf(world).includes('removed'), 'a node that is removed');
+  });
+
+  it('waits for a leader, where the one before has just ended', async () => {
+    const { world } = await fourNodes();
+    const leader = await world.leader(CATALOG_GROUP);
+    const other = world.up.find((each) => each !== leader && each.node !== 4);
+    if (other === undefined) throw new Error('There are four');
+    await leader.crash();
+    const answer = await world.answer(other.core.order(decommission(4)));
+    const next = await world.leader(CATALOG_GROUP);
+    const there = { kind: 'elsewhere', leader: registrationOf(next.node).peer };
+    expect(answer).toMatchObject(next === other ? { kind: 'done', node: { state: 'leaving' } } : there);
+  });
+
   it('is told who leads by whoever does not, and later when nobody does', async () => {
     const { world } = await fourNodes();
     const leader = await world.leader(CATALOG_GROUP);

@@ -31,6 +31,21 @@ describe('databases are placed anew (C19)', () => {
       { zones: 'aaa', held: [[1, 2, 3]], leaving: [1] },
       { 1: [2, 3] },
     ],
+    [
+      'not on fewer nodes when one leaves and another is to be ready in a moment',
+      { zones: 'aaaa', held: [[1, 2, 3]], leaving: [1], silent: [4], expected: [4] },
+      {},
+    ],
+    [
+      'on fewer nodes when one leaves and the other was not heard of for long',
+      { zones: 'aaaa', held: [[1, 2, 3]], leaving: [1], silent: [4] },
+      { 1: [2, 3] },
+    ],
+    [
+      'with no copy more than wanted to wait for',
+      { zones: 'aaaaaa', held: [[1, 2, 3, 4]], leaving: [1], silent: [5], expected: [5] },
+      { 1: [2, 3, 4] },
+    ],
     ['away from the only node that has it', { zones: 'ab', held: [[1]], leaving: [1] }, { 1: [2] }],
     ['not from a node that leaves to nowhere', { zones: 'ab', held: [[1]], leaving: [1], silent: [2] }, {}],
     [

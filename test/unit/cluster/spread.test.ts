@@ -102,6 +102,21 @@ describe('the catalog', () => {
     ['a voter that is lost keeps it if nobody else is free', { zones: 'aaa', lost: [2] }, [1, 2, 3], [[1, 2, 3], []]],
     ['whoever leaves gives it to another', { zones: 'aaaa', leaving: [1] }, [1, 2, 3], [[2, 3, 4], [1]]],
     ['whoever leaves gives it up', { zones: 'aaa', leaving: [1] }, [1, 2, 3], [[2, 3], [1]]],
+    [
+      'whoever leaves keeps it for a moment if another is to be ready in one',
+      { zones: 'aaaa', leaving: [1], silent: [4], expected: [4] },
+      [1, 2, 3],
+      [[1, 2, 3], [4]],
+    ],
+    [
+      'whoever leaves gives it to one that is ready, whoever else is to be',
+      { zones: 'aaaaa', leaving: [1], silent: [5], expected: [5] },
+      [1, 2, 3],
+      [
+        [2, 3, 4],
+        [1, 5],
+      ],
+    ],
     ['who is removed stays until it ends', { zones: 'aab', removed: [2] }, [1], [[1], [2, 3]]],
     ['who is removed and has ended is forgotten', { zones: 'aab', removed: [2], silent: [2] }, [1], [[1], [3]]],
     [
