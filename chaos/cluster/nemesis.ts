@@ -31,6 +31,7 @@ export interface NemesisOptions {
   readonly hasClocks: boolean;
   readonly leader: () => string | undefined;
   readonly onDone: (done: Done) => void;
+  readonly say: (line: string) => void;
 }
 
 const SETTLED_MS = 2500;
@@ -168,7 +169,8 @@ export class Nemesis {
 
   async #replace(member: Member, isDead: boolean): Promise<void> {
     this.#replaced = member;
-    await replace(this.#options.fleet, member, isDead);
+    const { fleet, say } = this.#options;
+    await replace(fleet, { old: member, isDead, say: (line) => say(`replace: ${line}`) });
     this.#replaced = undefined;
   }
 

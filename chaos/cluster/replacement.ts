@@ -4,6 +4,7 @@
  * command, such as other faults, it is repeated until it is done.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ClusterDescription } from '#cluster';
 import { clusterCommandAt, describedAt } from '../../test/support/cluster-command.ts';
 import type { Fleet } from './fleet.ts';
 import type { Member } from './member.ts';
@@ -14,8 +15,11 @@ const RETRY_MS = 1000;
 /** A node that is removed ends when it hears of it, which a cut network may keep from it. */
 const HEARS_WITHIN_MS = 15_000;
 
-/** Has the waiting host take the place of a node. `isDead`: that node has nothing left. */
-export async function replace(fleet: Fleet, old: Member, isDead: boolean): Promise<void> {
+/** Has the waiting host take the place of a node. `isDead`: that node has nothing left. `say` hears how it goes. */
+export async function replace(
+  fleet: Fleet,
+  { old, isDead, say }: { readonly old: Member; readonly isDead: boolean; readonly say: (line: string) => void },
+): Promise<void> {
   const { spare } = fleet;
   if (spare === undefined) throw new Error('There is no host for another node');
   if (isDead) {
@@ -24,14 +28,19 @@ export async function replace(fleet: Fleet, old: Member, isDead: boolean): Promi
   } else old.allowRemoval();
   await spare.startAnew(fleet.active.filter((member) => member !== old).map(({ peer }) => peer));
   fleet.join(spare);
-  const words = isDead ? ['replace', '--by'] : ['decommission'];
-  await untilDone(fleet, async (peer) => {
-    const number = await numberOf(peer, old);
+  say(`${spare.name} has joined, and takes the place of ${old.name}${isDead ? ', which has nothing left' : ''}`);
+  // An operator knows that a dead node does not answer.
+  const asked = fleet.active.filter((member) => !isDead || member !== old);
+  await untilDone(asked, say, async (peer) => {
+    const cluster = await describedAt(peer);
+    if (cluster === undefined) throw new Error('it does not say who is there');
+    const number = numberOf(cluster, old);
     // It was removed by a command whose answer was lost.
     if (number === undefined) return;
-    const [command = '', ...rest] = words;
-    const by = rest.length === 0 ? [] : [...rest, String(await numberOf(peer, spare))];
-    await clusterCommandAt(peer, command, String(number), ...by, '--wait');
+    const words = isDead
+      ? ['replace', `${number}`, '--by', `${numberOf(cluster, spare)}`]
+      : ['decommission', `${number}`];
+    await clusterCommandAt(peer, ...words, '--wait');
   });
   fleet.leave(old);
   if (!isDead && !(await old.endsWithin(HEARS_WITHIN_MS))) await old.end('SIGKILL');
@@ -39,23 +48,42 @@ export async function replace(fleet: Fleet, old: Member, isDead: boolean): Promi
 }
 
 /** Asks one node after the other until the work is done at one. */
-async function untilDone(fleet: Fleet, work: (peer: string) => Promise<void>): Promise<void> {
+async function untilDone(
+  members: readonly Member[],
+  say: (line: string) => void,
+  work: (peer: string) => Promise<void>,
+): Promise<void> {
   const endMs = performance.now() + REPLACED_WITHIN_MS;
-  for (let asked = 0; ; asked += 1) {
-    const { peer } = fleet.active[asked % fleet.active.length] ?? fleet.active[0];
-    try {
-      await work(peer);
-      return;
-    } catch (failure) {
-      if (performance.now() > endMs) throw failure;
+  for (;;) {
+    for (const { peer } of members) {
+      try {
+        await work(peer);
+        return;
+      } catch (failure) {
+        say(`not done yet, says ${peer}: ${reasonOf(failure)}`);
+        if (performance.now() <= endMs) await delay(RETRY_MS);
+        else throw new Error(`${reasonOf(failure)}\n${await stateOf(members)}`, { cause: failure });
+      }
     }
-    await delay(RETRY_MS);
   }
 }
 
+/** What a command said, without the command line. */
+function reasonOf(failure: unknown): string {
+  const text = failure instanceof Error ? failure.message : String(failure);
+  return text.replace(/^Command failed: .*\n/, '').trim();
+}
+
+/** What the first that answers says of the cluster. */
+async function stateOf(members: readonly Member[]): Promise<string> {
+  for (const { peer } of members) {
+    const status = await clusterCommandAt(peer, 'status').catch(() => undefined);
+    if (status !== undefined) return `${peer} says:\n${status}`;
+  }
+  return 'no node says who is there';
+}
+
 /** The number of the node on this host; undefined: it is removed, or was never there. */
-async function numberOf(peer: string, { name }: Member): Promise<number | undefined> {
-  const cluster = await describedAt(peer);
-  if (cluster === undefined) throw new Error(`${peer} does not say who is there`);
-  return cluster.nodes.find((each) => each.name === name && each.state !== 'removed')?.node;
+function numberOf({ nodes }: ClusterDescription, { name }: Member): number | undefined {
+  return nodes.find((each) => each.name === name && each.state !== 'removed')?.node;
 }

@@ -90,6 +90,7 @@ class Run {
       hasClocks: fakeTime !== undefined,
       leader: () => prober.leader,
       onDone: (done) => this.#say(`${done.fault.kind} ${JSON.stringify(done.fault)} ${done.nodes.join(' ')}`),
+      say: (line) => this.#say(line),
     });
     this.#done = nemesis.done;
     const faults = hasFaults ? nemesis.run() : Promise.resolve();
