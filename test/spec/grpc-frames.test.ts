@@ -2,12 +2,10 @@
 // right. Method: a real node, a client that sends any bytes, and a table of frames and headers (docs/errors.md, ADR
 // 0051).
 import { deflateSync, gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ErrorInfo } from '../../src/transport/grpc/gen/google/rpc/error_details.ts';
-import { Status } from '../../src/transport/grpc/gen/google/rpc/status.ts';
+import { describe, expect, it } from 'vitest';
 import { GRPC_STATUS, type GrpcStatusName } from '../../src/transport/grpc/wire/status.ts';
-import { RawGrpc, type RawReply } from '../support/raw-grpc.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startGrpcNode } from '../support/grpc-node.ts';
+import { framed, prefix, richStatusOf } from '../support/raw-grpc.ts';
 
 const PATH = '/cairn.v1.EventStore/FetchCatalog';
 const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
@@ -25,30 +23,9 @@ interface Malformed {
   readonly message: string;
 }
 
-let server: TestServer;
-let raw: RawGrpc;
+const { raw } = await startGrpcNode();
 
-beforeAll(async () => {
-  server = await startTestServer();
-  raw = new RawGrpc(server.port);
-});
-
-afterAll(async () => {
-  await raw.close();
-  await server[Symbol.asyncDispose]();
-});
-
-function frame(message: Uint8Array, flag = 0): Buffer {
-  return Buffer.concat([prefix(message.length, flag), message]);
-}
-
-function prefix(length: number, flag = 0): Buffer {
-  const header = Buffer.from([flag, 0, 0, 0, 0]);
-  header.writeUInt32BE(length, 1);
-  return header;
-}
-
-const EMPTY = frame(new Uint8Array(0));
+const EMPTY = framed(new Uint8Array(0));
 const GZIP = { 'grpc-encoding': 'gzip' };
 const TIMEOUT = 'must be 1 to 8 digits and a unit of H, M, S, m, u or n, such as 500m';
 
@@ -100,7 +77,7 @@ const FRAMES: readonly Malformed[] = [
   ...[2, 7, 255].map(
     (flag): Malformed => ({
       what: `a first byte of ${flag}`,
-      pieces: [frame(new Uint8Array(3), flag)],
+      pieces: [framed(new Uint8Array(3), flag)],
       status: 'INVALID_ARGUMENT',
       message: `The first byte of a message must be 0, or 1 when it is compressed; found ${flag}`,
     }),
@@ -108,13 +85,13 @@ const FRAMES: readonly Malformed[] = [
   {
     what: 'a first byte of 7 on a stream of messages',
     path: REFLECTION,
-    pieces: [frame(new Uint8Array(3), 7)],
+    pieces: [framed(new Uint8Array(3), 7)],
     status: 'INVALID_ARGUMENT',
     message: 'The first byte of a message must be 0, or 1 when it is compressed; found 7',
   },
   {
     what: 'a compressed message without grpc-encoding',
-    pieces: [frame(gzipSync(''), 1)],
+    pieces: [framed(gzipSync(''), 1)],
     status: 'INTERNAL',
     message:
       'The first byte of the message is 1, for compressed, and grpc-encoding is absent; it must be gzip or deflate, or the first byte 0',
@@ -122,7 +99,7 @@ const FRAMES: readonly Malformed[] = [
   {
     what: 'a compressed message that grpc-encoding says is none',
     headers: { 'grpc-encoding': 'identity' },
-    pieces: [frame(gzipSync(''), 1)],
+    pieces: [framed(gzipSync(''), 1)],
     status: 'INTERNAL',
     message:
       'The first byte of the message is 1, for compressed, and grpc-encoding is "identity"; it must be gzip or deflate, or the first byte 0',
@@ -130,14 +107,14 @@ const FRAMES: readonly Malformed[] = [
   {
     what: 'an encoding that is not known',
     headers: { 'grpc-encoding': 'snappy' },
-    pieces: [frame(Uint8Array.of(1, 2, 3), 1)],
+    pieces: [framed(Uint8Array.of(1, 2, 3), 1)],
     status: 'UNIMPLEMENTED',
     message: 'The headers are malformed: grpc-encoding must be identity, deflate or gzip; found "snappy"',
   },
   {
     what: 'what is no gzip',
     headers: GZIP,
-    pieces: [frame(Buffer.from('garbage'), 1)],
+    pieces: [framed(Buffer.from('garbage'), 1)],
     status: 'INTERNAL',
     message:
       'The message is not what grpc-encoding says, gzip: incorrect header check; send it so compressed, or with a first byte of 0',
@@ -145,7 +122,7 @@ const FRAMES: readonly Malformed[] = [
   {
     what: 'half of a gzip',
     headers: GZIP,
-    pieces: [frame(gzipSync(Buffer.alloc(100)).subarray(0, 15), 1)],
+    pieces: [framed(gzipSync(Buffer.alloc(100)).subarray(0, 15), 1)],
     status: 'INTERNAL',
     message:
       'The message is not what grpc-encoding says, gzip: unexpected end of file; send it so compressed, or with a first byte of 0',
@@ -153,7 +130,7 @@ const FRAMES: readonly Malformed[] = [
   {
     what: 'gzip where deflate is announced',
     headers: { 'grpc-encoding': 'deflate' },
-    pieces: [frame(gzipSync(''), 1)],
+    pieces: [framed(gzipSync(''), 1)],
     status: 'INTERNAL',
     message:
       'The message is not what grpc-encoding says, deflate: incorrect header check; send it so compressed, or with a first byte of 0',
@@ -161,7 +138,7 @@ const FRAMES: readonly Malformed[] = [
   {
     what: 'a message that is too long when it is unpacked',
     headers: GZIP,
-    pieces: [frame(gzipSync(Buffer.alloc(BYTES_MAX + 1)), 1)],
+    pieces: [framed(gzipSync(Buffer.alloc(BYTES_MAX + 1)), 1)],
     status: 'RESOURCE_EXHAUSTED',
     code: 'too_large',
     message: `The message has more than ${BYTES_MAX} bytes, the most it may have, behind its gzip`,
@@ -195,7 +172,7 @@ const FRAMES: readonly Malformed[] = [
   },
   {
     what: 'a second message',
-    pieces: [frame(Uint8Array.of(0x08, 1)), EMPTY],
+    pieces: [framed(Uint8Array.of(0x08, 1)), EMPTY],
     status: 'UNIMPLEMENTED',
     message:
       'The method takes one message, and a second one begins behind the first of 2 bytes; send one, and end the request',
@@ -228,13 +205,6 @@ const FRAMES: readonly Malformed[] = [
   },
 ];
 
-function infoOf({ headers, trailers }: RawReply): readonly ErrorInfo[] {
-  const packed = { ...headers, ...trailers }['grpc-status-details-bin'];
-  return Status.decode(Buffer.from(String(packed), 'base64')).details.flatMap(({ typeUrl, value }) =>
-    typeUrl.endsWith('ErrorInfo') ? [ErrorInfo.decode(value)] : [],
-  );
-}
-
 describe('SPEC-GRPC-FRAMES', () => {
   it.each([...HEADERS, ...FRAMES])(
     '$what is refused',
@@ -242,7 +212,7 @@ describe('SPEC-GRPC-FRAMES', () => {
       const reply = await raw.call({ path, headers, pieces });
       expect([reply.status, reply.message]).toEqual([GRPC_STATUS[wanted.status], wanted.message]);
       const isNoMethod = wanted.code === 'unimplemented';
-      expect(infoOf(reply)).toMatchObject([
+      expect(richStatusOf(reply)?.infos).toMatchObject([
         {
           reason: wanted.code ?? 'invalid_argument',
           metadata: isNoMethod ? {} : { reason: 'MalformedFrame' },
@@ -256,7 +226,7 @@ describe('SPEC-GRPC-FRAMES', () => {
 
   it('names the encodings that are known where one is not', async () => {
     const headers = { 'grpc-encoding': 'br' };
-    const reply = await raw.call({ path: PATH, headers, pieces: [frame(Uint8Array.of(1), 1)] });
+    const reply = await raw.call({ path: PATH, headers, pieces: [framed(Uint8Array.of(1), 1)] });
     expect(reply.headers['grpc-accept-encoding']).toBe('identity,deflate,gzip');
     // Whatever is announced: a message that is not compressed is read.
     expect((await raw.call({ path: PATH, headers, pieces: [EMPTY] })).status).toBe(0);
@@ -281,7 +251,7 @@ describe('SPEC-GRPC-FRAMES', () => {
     ['gzip', gzipSync(new Uint8Array(0))],
     ['deflate', deflateSync(new Uint8Array(0))],
   ])('reads what %s has packed', async (encoding, packed) => {
-    const reply = await raw.call({ path: PATH, headers: { 'grpc-encoding': encoding }, pieces: [frame(packed, 1)] });
+    const reply = await raw.call({ path: PATH, headers: { 'grpc-encoding': encoding }, pieces: [framed(packed, 1)] });
     expect(reply.status).toBe(0);
   });
 

@@ -5,11 +5,9 @@
 import { gzipSync } from 'node:zlib';
 import { Client, compressionAlgorithms, credentials } from '@grpc/grpc-js';
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { AwaitDatabaseRequest, CreateDatabaseRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
 import { EventStoreService } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
-import { ErrorInfo } from '../../src/transport/grpc/gen/google/rpc/error_details.ts';
-import { Status } from '../../src/transport/grpc/gen/google/rpc/status.ts';
 import {
   HealthClient,
   HealthCheckResponse_ServingStatus as Serving,
@@ -20,9 +18,9 @@ import {
   ServerReflectionResponse,
 } from '../../src/transport/grpc/gen/grpc/reflection/v1/reflection.ts';
 import { failureOf } from '../support/grpc-client.ts';
+import { startGrpcNode } from '../support/grpc-node.ts';
 import { event, minRevision, transaction, uniqueName } from '../support/grpc-requests.ts';
-import { RawGrpc } from '../support/raw-grpc.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { framed, prefix, richStatusOf } from '../support/raw-grpc.ts';
 
 type Asked = Readonly<Record<string, string>>;
 
@@ -44,26 +42,7 @@ const UNIMPLEMENTED = [
 
 const LIST_SERVICES: ServerReflectionRequest = { host: '', messageRequest: { $case: 'listServices', value: '' } };
 
-const FRAME_HEADER_BYTES = 5;
-
-let server: TestServer;
-let raw: RawGrpc;
-
-beforeAll(async () => {
-  server = await startTestServer();
-  raw = new RawGrpc(server.port);
-});
-
-afterAll(async () => {
-  await raw.close();
-  await server[Symbol.asyncDispose]();
-});
-
-function framed(message: Uint8Array, flag: 0 | 1 = 0): Buffer {
-  const header = Buffer.from([flag, 0, 0, 0, 0]);
-  header.writeUInt32BE(message.length, 1);
-  return Buffer.concat([header, message]);
-}
+const { server, raw } = await startGrpcNode();
 
 /** The value of a metric, by its name and labels as Prometheus reads them. */
 async function metric(line: string): Promise<string | undefined> {
@@ -89,13 +68,9 @@ describe('SPEC-GRPC-METHODS', () => {
 describe('SPEC-GRPC-ERROR-DETAILS', () => {
   it('of a method of a later release name our code', async () => {
     for (const path of UNIMPLEMENTED) {
-      const { headers, trailers } = await raw.call({ path, pieces: [framed(new Uint8Array(0))] });
-      const packed = { ...headers, ...trailers }['grpc-status-details-bin'];
-      const { code, details } = Status.decode(Buffer.from(String(packed), 'base64'));
-      expect(code).toBe(12);
-      expect(details.map(({ value }) => ErrorInfo.decode(value))).toMatchObject([
-        { reason: 'unimplemented', domain: 'cairn.dev' },
-      ]);
+      const reply = await raw.call({ path, pieces: [framed(new Uint8Array(0))] });
+      const infos = [{ reason: 'unimplemented', domain: 'cairn.dev' }];
+      expect(richStatusOf(reply)).toMatchObject({ code: 12, infos });
     }
   });
 
@@ -104,10 +79,7 @@ describe('SPEC-GRPC-ERROR-DETAILS', () => {
     const path = '/cairn.v1.EventStore/Transact';
     const huge = await raw.call({ path, pieces: [Uint8Array.of(0, 255, 255, 255, 255)] });
     expect([unknown.status, huge.status]).toEqual([12, 8]);
-    const reasons = [unknown, huge].map(({ headers }) => {
-      const { details } = Status.decode(Buffer.from(String(headers['grpc-status-details-bin']), 'base64'));
-      return details.map(({ value }) => ErrorInfo.decode(value).reason);
-    });
+    const reasons = [unknown, huge].map((reply) => richStatusOf(reply)?.infos.map(({ reason }) => reason));
     expect(reasons).toEqual([['unimplemented'], ['too_large']]);
   });
 });
@@ -160,7 +132,7 @@ describe('SPEC-GRPC-REFLECTION', () => {
     expect(answered.status).toBe(0);
     const half = answered.body.length / 2;
     expect(answered.body.subarray(half)).toEqual(answered.body.subarray(0, half));
-    const { messageResponse } = ServerReflectionResponse.decode(answered.body.subarray(FRAME_HEADER_BYTES, half));
+    const { messageResponse } = ServerReflectionResponse.decode(answered.body.subarray(prefix(0).length, half));
     expect(messageResponse?.$case).toBe('listServicesResponse');
     const refused = await raw.call({ path, pieces: [framed(Buffer.from([0xff, 0xff]))] });
     expect(refused.status).toBe(3);

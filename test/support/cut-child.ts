@@ -3,20 +3,17 @@
 // them, cuts all, says how many connections it has, and drains.
 import { subscribe } from 'node:diagnostics_channel';
 import { Socket } from 'node:net';
-import { createByteBudgets } from '../../src/transport/byte-budgets.ts';
 import type { Call } from '../../src/transport/grpc/wire/call.ts';
 import { frame } from '../../src/transport/grpc/wire/framing.ts';
-import { WireServer } from '../../src/transport/grpc/wire/server.ts';
+import { startWireServer } from './wire-server.ts';
 
 /** What is answered in one turn leaves as one piece, however large. */
 const AT_A_TIME = 50;
 const MUCH = 2 ** 30;
 const REPLY = frame(new Uint8Array(58_000));
-const NOT_OK = { code: 'UNAVAILABLE', message: 'refused' } as const;
 
 const calls: Call[] = [];
-const nothing = (): void => undefined;
-const server = new WireServer({
+const { server, port } = await startWireServer({
   methods: [
     {
       kind: 'unary',
@@ -27,27 +24,7 @@ const server = new WireServer({
       },
     },
   ],
-  meterOf: () => ({ started: nothing, received: nothing, sent: nothing, ended: nothing }),
-  onRefused: nothing,
-  statusOf: () => NOT_OK,
-  ...createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH }),
-  refusals: {
-    draining: NOT_OK,
-    tooManyCalls: () => NOT_OK,
-    displaced: () => NOT_OK,
-    noRoom: NOT_OK,
-    malformed: () => NOT_OK,
-  },
-  limits: {
-    requestBytesMax: MUCH,
-    streamsPerConnectionMax: 1000,
-    streamsAtFirst: 1000,
-    callsMax: { waiting: 1000, reading: 1000, working: 1000 },
-    pingEveryMs: 60_000,
-    pingTimeoutMs: 20_000,
-    receiveMs: 60_000,
-    lingerMs: 60_000,
-  },
+  limits: { requestBytesMax: MUCH, streamsPerConnectionMax: 1000, streamsAtFirst: 1000 },
 });
 let connections = 0;
 subscribe('net.server.socket', (accepted) => {
@@ -73,4 +50,4 @@ process.on('message', (asked) => {
   }
   if (asked === 'drain') void server.drain(0).then(() => process.send?.('drained'));
 });
-process.send?.(await server.listen({ host: '127.0.0.1', port: 0 }));
+process.send?.(port);

@@ -2,6 +2,8 @@
  * A gRPC client that sends exactly the bytes it is told to, also wrong ones, and shows exactly what came back.
  */
 import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2';
+import { ErrorInfo } from '../../src/transport/grpc/gen/google/rpc/error_details.ts';
+import { Status } from '../../src/transport/grpc/gen/google/rpc/status.ts';
 
 export interface RawReply {
   readonly headers: IncomingHttpHeaders;
@@ -68,4 +70,28 @@ export class RawGrpc {
   async close(): Promise<void> {
     await new Promise<void>((resolve) => this.session.close(resolve));
   }
+}
+
+/** The five bytes in front of a message of this length; the flag says whether it is compressed. */
+export function prefix(length: number, flag: number = 0): Buffer {
+  const header = Buffer.from([flag, 0, 0, 0, 0]);
+  header.writeUInt32BE(length, 1);
+  return header;
+}
+
+/** A message in its frame. */
+export function framed(message: Uint8Array, flag: number = 0): Buffer {
+  return Buffer.concat([prefix(message.length, flag), message]);
+}
+
+/** The rich form of a status, and its infos; undefined when there is none. */
+export function richStatusOf({
+  headers,
+  trailers,
+}: RawReply): { readonly code: number; readonly infos: readonly ErrorInfo[] } | undefined {
+  const details = { ...headers, ...trailers }['grpc-status-details-bin'];
+  if (typeof details !== 'string') return undefined;
+  const status = Status.decode(Buffer.from(details, 'base64'));
+  const infos = status.details.filter(({ typeUrl }) => typeUrl.endsWith('ErrorInfo'));
+  return { code: status.code, infos: infos.map(({ value }) => ErrorInfo.decode(value)) };
 }

@@ -2,17 +2,15 @@
 // or before the few calls of others (T10). Method: a server of few places with methods that end when the test says so.
 import type { ClientHttp2Stream, Settings } from 'node:http2';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createByteBudgets } from '../../../../src/transport/byte-budgets.ts';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import type { Method } from '../../../../src/transport/grpc/wire/method.ts';
 import { type CallKind } from '../../../../src/transport/grpc/wire/method-traits.ts';
-import { WireServer } from '../../../../src/transport/grpc/wire/server.ts';
 import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
 import { until } from '../../../support/budget-time.ts';
 import { RawGrpc, type RawReply } from '../../../support/raw-grpc.ts';
+import { startWireServer, type WireFixture } from '../../../support/wire-server.ts';
 
-const MUCH = 2 ** 30;
 const PLACES = 12;
 const WORKING = 1_600;
 const BURST = 700;
@@ -21,12 +19,10 @@ const STREAMS_AT_FIRST = 800;
 const REQUEST = frame(Buffer.from('hello'));
 const { OK, RESOURCE_EXHAUSTED } = GRPC_STATUS;
 
-let server: WireServer;
-let port: number;
+let fixture: WireFixture;
 let clients: RawGrpc[];
 /** What handlers were called with, by method. */
 let begun: Record<string, Call[]>;
-let refused: number;
 /** Calls that had ended when their handlers were called. */
 let endedBefore: number;
 
@@ -65,46 +61,26 @@ function methods(): readonly Method[] {
 
 beforeEach(async () => {
   begun = {};
-  refused = 0;
   endedBefore = 0;
   clients = [];
-  const nothing = (): void => undefined;
-  server = new WireServer({
+  fixture = await startWireServer({
     methods: methods(),
-    meterOf: () => ({ started: nothing, received: nothing, sent: nothing, ended: nothing }),
-    onRefused: () => {
-      refused += 1;
-    },
-    statusOf: () => ({ code: 'INTERNAL', message: 'a bug' }),
-    ...createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH }),
-    refusals: {
-      draining: { code: 'UNAVAILABLE', message: 'draining' },
-      tooManyCalls: status('too many'),
-      displaced: status('displaced'),
-      noRoom: { code: 'UNAVAILABLE', message: 'no room' },
-      malformed: ({ kind }) => ({ code: 'INVALID_ARGUMENT', message: kind }),
-    },
+    refusals: { tooManyCalls: status('too many'), displaced: status('displaced') },
     limits: {
-      requestBytesMax: 10_000,
       streamsPerConnectionMax: 1_000,
       streamsAtFirst: STREAMS_AT_FIRST,
       callsMax: { waiting: PLACES, reading: PLACES, working: WORKING },
-      pingEveryMs: 60_000,
-      pingTimeoutMs: 20_000,
-      receiveMs: 60_000,
-      lingerMs: 60_000,
     },
   });
-  port = await server.listen({ host: '127.0.0.1', port: 0 });
 });
 
 afterEach(async () => {
   for (const { session } of clients) session.destroy();
-  await server.drain(0);
+  await fixture[Symbol.asyncDispose]();
 });
 
 function connect(): RawGrpc {
-  const client = new RawGrpc(port);
+  const client = new RawGrpc(fixture.port);
   clients.push(client);
   return client;
 }
@@ -127,10 +103,10 @@ function crowd(client: RawGrpc, name: string, count: number): RawReply[] {
 describe('calls that wait (T9)', () => {
   it.each(['Await', 'Watch'])('leave other calls their places: %s', async (name) => {
     const replies = [connect(), connect(), connect()].map((client) => crowd(client, name, 3 * PLACES));
-    await until(() => replies.flat().length + server.callCount === 9 * PLACES);
-    expect(server.callCount).toBeLessThan(PLACES);
+    await until(() => replies.flat().length + fixture.server.callCount === 9 * PLACES);
+    expect(fixture.server.callCount).toBeLessThan(PLACES);
     expect(replies.flat().every((reply) => reply.status === RESOURCE_EXHAUSTED)).toBe(true);
-    expect(refused).toBe(replies.flat().length);
+    expect(fixture.refused.length).toBe(replies.flat().length);
     const other = connect();
     expect((await ask(other, 'Echo')).status).toBe(OK);
     expect((await ask(replies.length > 0 ? other : connect(), 'Probe')).status).toBe(OK);
@@ -143,7 +119,7 @@ describe('calls that wait (T9)', () => {
     expect(ofFirst.at(-1)?.message).toBe(`too many waiting ${PLACES / 2}`);
     const ofOthers = [connect(), connect()].map((client) => crowd(client, 'Await', PLACES));
     await until(() => ofFirst.some(({ message }) => message.startsWith('displaced waiting')));
-    await until(() => ofOthers.flat().length + ofFirst.length + server.callCount === 4 * PLACES);
+    await until(() => ofOthers.flat().length + ofFirst.length + fixture.server.callCount === 4 * PLACES);
     // Three that take what they get have a fourth each, and the last one is free.
     for (const replies of ofOthers) expect(PLACES - replies.length).toBeGreaterThanOrEqual(3);
     expect(2 * PLACES - ofFirst.length).toBeLessThanOrEqual(PLACES / 2);
@@ -199,7 +175,7 @@ describe('calls that have arrived (T10)', () => {
     const [many, few] = [connect(), connect()];
     await Promise.all([ask(many, 'Echo'), ask(few, 'Echo')]);
     burst(many, 'Work', BURST);
-    await until(() => server.callCount > 0);
+    await until(() => fixture.server.callCount > 0);
     await ask(few, 'Echo');
     expect((begun['Work'] ?? []).length).toBeLessThan(BURST);
     await until(() => begun['Work']?.length === BURST);
@@ -209,9 +185,9 @@ describe('calls that have arrived (T10)', () => {
     const client = connect();
     await ask(client, 'Echo');
     burst(client, 'Work', BURST);
-    await until(() => server.callCount > 0);
+    await until(() => fixture.server.callCount > 0);
     client.session.destroy();
-    await until(() => server.callCount === 0);
+    await until(() => fixture.server.callCount === 0);
     const calls = begun['Work'] ?? [];
     expect(calls.length).toBeLessThan(BURST);
     expect(calls.every(({ ended, signal }) => ended && signal.aborted)).toBe(true);
@@ -221,9 +197,9 @@ describe('calls that have arrived (T10)', () => {
     const client = connect();
     await ask(client, 'Echo');
     burst(client, 'Await', BURST);
-    await until(() => refused > 0);
-    expect(refused).toBeLessThan(BURST / 2);
-    await until(() => refused === BURST - PLACES / 2);
+    await until(() => fixture.refused.length > 0);
+    expect(fixture.refused.length).toBeLessThan(BURST / 2);
+    await until(() => fixture.refused.length === BURST - PLACES / 2);
   });
 
   it('are not begun when they have ended while they waited', async () => {

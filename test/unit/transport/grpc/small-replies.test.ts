@@ -2,28 +2,25 @@
 // committed (TM1). Method: a server of three small methods, and clients that take no byte of any reply.
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type ByteBudgets, createByteBudgets } from '../../../../src/transport/byte-budgets.ts';
+import type { ByteBudgets } from '../../../../src/transport/byte-budgets.ts';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import type { MethodTraits } from '../../../../src/transport/grpc/wire/method-traits.ts';
-import { WireServer } from '../../../../src/transport/grpc/wire/server.ts';
 import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
-import { ManualTime, until } from '../../../support/budget-time.ts';
+import { type ManualTime, until } from '../../../support/budget-time.ts';
 import { RawGrpc } from '../../../support/raw-grpc.ts';
+import { PATIENCE_MS, startWireServer, type WireFixture } from '../../../support/wire-server.ts';
 
-const MUCH = 2 ** 30;
 const UNSENT_BYTES = 80_000;
 /** An eighth on top. */
 const ROOM_BYTES = 90_000;
 const REPLY = frame(new Uint8Array(2_000));
 const COPIES = 2;
 const CALLS = 60;
-const PATIENCE_MS = 50;
 const REQUEST = frame(Buffer.from('hello'));
 const NO_ROOM = { status: GRPC_STATUS.UNAVAILABLE, message: 'no room' };
 
-let server: WireServer;
-let port: number;
+let fixture: WireFixture;
 let budgets: ByteBudgets;
 let time: ManualTime;
 let reader: RawGrpc;
@@ -33,10 +30,6 @@ let ended: string[];
 
 beforeEach(async () => {
   calls = [];
-  ended = [];
-  time = new ManualTime();
-  budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: UNSENT_BYTES, patienceMs: PATIENCE_MS, time });
-  const nothing = (): void => undefined;
   const method = (name: string, habits: Pick<MethodTraits, 'mustAnswer' | 'isProbe'> = {}) => ({
     kind: 'unary' as const,
     service: 'test.Service',
@@ -44,40 +37,19 @@ beforeEach(async () => {
     ...habits,
     handle: (call: Call): void => void calls.push(call),
   });
-  server = new WireServer({
-    methods: [method('Read'), method('Write', { mustAnswer: true }), method('Probe', { isProbe: true })],
-    meterOf: () => ({ started: nothing, received: nothing, sent: nothing, ended: (code) => ended.push(code) }),
-    onRefused: nothing,
-    statusOf: () => ({ code: 'INTERNAL', message: 'a bug' }),
-    ...budgets,
-    refusals: {
-      draining: { code: 'UNAVAILABLE', message: 'draining' },
-      tooManyCalls: () => ({ code: 'RESOURCE_EXHAUSTED', message: 'too many calls' }),
-      displaced: () => ({ code: 'RESOURCE_EXHAUSTED', message: 'displaced' }),
-      noRoom: { code: 'UNAVAILABLE', message: 'no room' },
-      malformed: ({ kind }) => ({ code: 'INVALID_ARGUMENT', message: kind }),
-    },
-    limits: {
-      requestBytesMax: 10_000,
-      streamsPerConnectionMax: 100,
-      streamsAtFirst: 100,
-      callsMax: { waiting: 1_000, reading: 1_000, working: 1_000 },
-      pingEveryMs: 60_000,
-      pingTimeoutMs: 20_000,
-      receiveMs: 60_000,
-      lingerMs: 60_000,
-    },
-  });
-  port = await server.listen({ host: '127.0.0.1', port: 0 });
+  const methods = [method('Read'), method('Write', { mustAnswer: true }), method('Probe', { isProbe: true })];
+  fixture = await startWireServer({ methods, unsent: UNSENT_BYTES });
+  const { port } = fixture;
+  ({ budgets, time, ended } = fixture);
   reader = new RawGrpc(port);
   unread = connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 0 } });
-  unread.on('error', nothing);
+  unread.on('error', () => undefined);
 });
 
 afterEach(async () => {
   unread.destroy();
   await reader.close();
-  await server.drain(0);
+  await fixture[Symbol.asyncDispose]();
 });
 
 /** A call of which no byte is taken. */

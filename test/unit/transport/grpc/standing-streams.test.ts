@@ -9,27 +9,25 @@ import { connect as dial } from 'node:net';
 import { Duplex } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { narrowBufferPool } from '../../../../src/main/buffer-pool.ts';
-import { type ByteBudgets, createByteBudgets } from '../../../../src/transport/byte-budgets.ts';
+import type { ByteBudgets } from '../../../../src/transport/byte-budgets.ts';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
-import { WireServer } from '../../../../src/transport/grpc/wire/server.ts';
 import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
-import { ManualTime, until } from '../../../support/budget-time.ts';
+import { type ManualTime, until } from '../../../support/budget-time.ts';
 import { RawGrpc } from '../../../support/raw-grpc.ts';
+import { PATIENCE_MS, startWireServer, type WireFixture } from '../../../support/wire-server.ts';
 
-const MUCH = 2 ** 30;
 const STREAM_BYTES_MAX = 600_000;
 /** Of node:http2 and grpc-js for one stream: not less than this, or nothing would be bounded. */
 const STREAM_BYTES_MIN = 10_000;
 const REQUEST_BYTES_MAX = 500_000;
-const PATIENCE_MS = 50;
 const STREAMS = 100;
 const REQUEST = frame(Buffer.from('hello'));
 const REPLY = frame(new Uint8Array(500));
 /** The first 10,000 bytes of a message of a million. */
 const HALF = Buffer.concat([Uint8Array.of(0, 0, 15, 66, 64), new Uint8Array(10_000)]);
 
-let server: WireServer;
+let fixture: WireFixture;
 let budgets: ByteBudgets;
 let time: ManualTime;
 let port: number;
@@ -41,44 +39,18 @@ const nothing = (): void => undefined;
 
 beforeEach(async () => {
   calls = [];
-  time = new ManualTime();
-  budgets = createByteBudgets({
-    requestBytesMax: REQUEST_BYTES_MAX,
-    streamBytesMax: STREAM_BYTES_MAX,
-    unsentBytesMax: MUCH,
-    patienceMs: PATIENCE_MS,
-    time,
-  });
   const service = 'test.Service';
-  server = new WireServer({
+  fixture = await startWireServer({
     methods: [
       { kind: 'unary', service, name: 'Read', handle: (call) => call.reply(REPLY) },
       { kind: 'unary', service, name: 'Wait', handle: (call) => void calls.push(call) },
       { kind: 'unary', service, name: 'Probe', isProbe: true, handle: (call) => call.reply(REPLY) },
     ],
-    meterOf: () => ({ started: nothing, received: nothing, sent: nothing, ended: nothing }),
-    onRefused: nothing,
-    statusOf: () => ({ code: 'INTERNAL', message: 'a bug' }),
-    ...budgets,
-    refusals: {
-      draining: { code: 'UNAVAILABLE', message: 'draining' },
-      tooManyCalls: () => ({ code: 'RESOURCE_EXHAUSTED', message: 'too many calls' }),
-      displaced: () => ({ code: 'RESOURCE_EXHAUSTED', message: 'displaced' }),
-      noRoom: { code: 'UNAVAILABLE', message: 'no room' },
-      malformed: ({ kind }) => ({ code: 'INVALID_ARGUMENT', message: kind }),
-    },
-    limits: {
-      requestBytesMax: 1_000_000,
-      streamsAtFirst: 1_000,
-      streamsPerConnectionMax: 1_000,
-      callsMax: { waiting: 1_000, reading: 1_000, working: 1_000 },
-      pingEveryMs: 60_000,
-      pingTimeoutMs: 20_000,
-      receiveMs: 60_000,
-      lingerMs: 60_000,
-    },
+    requests: REQUEST_BYTES_MAX,
+    streams: STREAM_BYTES_MAX,
+    limits: { requestBytesMax: 1_000_000, streamsAtFirst: 1_000, streamsPerConnectionMax: 1_000 },
   });
-  port = await server.listen({ host: '127.0.0.1', port: 0 });
+  ({ budgets, time, port } = fixture);
   unread = connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 0 } });
   unread.on('error', nothing);
   other = new RawGrpc(port);
@@ -87,7 +59,7 @@ beforeEach(async () => {
 afterEach(async () => {
   unread.destroy();
   await other.close();
-  await server.drain(0);
+  await fixture[Symbol.asyncDispose]();
 });
 
 function ask(name: string): ClientHttp2Stream {

@@ -3,21 +3,19 @@
 import { type ClientHttp2Stream, constants } from 'node:http2';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { narrowBufferPool } from '../../../../src/main/buffer-pool.ts';
-import { createByteBudgets } from '../../../../src/transport/byte-budgets.ts';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import type { Method } from '../../../../src/transport/grpc/wire/method.ts';
-import { WireServer } from '../../../../src/transport/grpc/wire/server.ts';
 import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
 import { until } from '../../../support/budget-time.ts';
 import { RawGrpc } from '../../../support/raw-grpc.ts';
+import { startWireServer, type WireFixture } from '../../../support/wire-server.ts';
 
-const MUCH = 2 ** 30;
 const HELLO = frame(Buffer.from('hello'));
 const SCOPE = { 'x-database-id': 'some-id', 'x-revision': '7' };
 const { DEADLINE_EXCEEDED, NOT_FOUND, OK } = GRPC_STATUS;
 
-let server: WireServer;
+let fixture: WireFixture;
 let raw: RawGrpc;
 let calls: Call[];
 let ended: string[];
@@ -48,38 +46,18 @@ function methods(): readonly Method[] {
 
 beforeEach(async () => {
   calls = [];
-  ended = [];
-  const nothing = (): void => undefined;
-  server = new WireServer({
+  fixture = await startWireServer({
     methods: methods(),
-    meterOf: () => ({ started: nothing, received: nothing, sent: nothing, ended: (code) => ended.push(code) }),
-    onRefused: nothing,
     statusOf: () => ({ code: 'NOT_FOUND', message: 'Nothing is called "ü%"', trailers: { 'x-leader-node': 'one' } }),
-    ...createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH }),
-    refusals: {
-      draining: { code: 'UNAVAILABLE', message: 'draining' },
-      tooManyCalls: () => ({ code: 'RESOURCE_EXHAUSTED', message: 'too many' }),
-      displaced: () => ({ code: 'RESOURCE_EXHAUSTED', message: 'displaced' }),
-      noRoom: { code: 'UNAVAILABLE', message: 'no room' },
-      malformed: ({ kind }) => ({ code: 'INVALID_ARGUMENT', message: kind }),
-    },
-    limits: {
-      requestBytesMax: 100_000,
-      streamsPerConnectionMax: 100,
-      streamsAtFirst: 100,
-      callsMax: { waiting: 100, reading: 100, working: 100 },
-      pingEveryMs: 60_000,
-      pingTimeoutMs: 20_000,
-      receiveMs: 60_000,
-      lingerMs: 60_000,
-    },
+    limits: { requestBytesMax: 100_000 },
   });
-  raw = new RawGrpc(await server.listen({ host: '127.0.0.1', port: 0 }));
+  ({ ended } = fixture);
+  raw = new RawGrpc(fixture.port);
 });
 
 afterEach(async () => {
   raw.session.destroy();
-  await server.drain(0);
+  await fixture[Symbol.asyncDispose]();
 });
 
 const call = (name: string, headers: Record<string, string> = {}): ReturnType<RawGrpc['call']> =>

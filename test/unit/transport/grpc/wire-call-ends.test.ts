@@ -1,0 +1,141 @@
+// Goal: every call ends exactly once, whoever ends it: the server, the client, a deadline, a drain (T1).
+// Method: a server of a few small methods, driven by a client that sends any bytes.
+import { once } from 'node:events';
+import { constants } from 'node:http2';
+import { connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
+import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
+import { until } from '../../../support/budget-time.ts';
+import { RawGrpc } from '../../../support/raw-grpc.ts';
+import { MESSAGE, type SmallService, startSmallService } from '../../../support/small-service.ts';
+
+let at: SmallService;
+
+beforeEach(async () => {
+  at = await startSmallService();
+});
+
+afterEach(async () => at[Symbol.asyncDispose]());
+
+describe('the end of a call (T1)', () => {
+  it.each(['0n', '1n', '0S'])('comes before the call is begun when no time is left: %s', async (timeout) => {
+    const headers = { 'grpc-timeout': timeout };
+    const reply = await at.raw.call({ path: '/test.Service/Wait', pieces: [frame(MESSAGE)], headers });
+    expect(reply.status).toBe(GRPC_STATUS.DEADLINE_EXCEEDED);
+    expect(at.waiting).toEqual([]);
+  });
+
+  it('comes at the deadline', async () => {
+    const reply = await at.raw.call({
+      path: '/test.Service/Wait',
+      pieces: [frame(MESSAGE)],
+      headers: { 'grpc-timeout': '200m' },
+    });
+    expect(reply.status).toBe(GRPC_STATUS.DEADLINE_EXCEEDED);
+    expect(at.waiting[0]?.signal.aborted).toBe(true);
+    at.waiting[0]?.reply(frame(MESSAGE));
+    expect(at.ended).toEqual(['DEADLINE_EXCEEDED']);
+  });
+
+  it('comes when the client resets the stream, and aborts the signal', async () => {
+    const stream = at.raw.session.request({
+      ':method': 'POST',
+      ':path': '/test.Service/Wait',
+      'content-type': 'application/grpc',
+    });
+    stream.on('error', () => undefined);
+    stream.end(frame(MESSAGE));
+    await until(() => at.waiting.length === 1);
+    const signals = at.waiting.map((call) => call.signal);
+    expect(signals.map((signal) => signal.aborted)).toEqual([false]);
+    stream.close(8);
+    await until(() => signals.every((signal) => signal.aborted));
+    expect(at.ended).toEqual(['CANCELLED']);
+    expect(at.server.callCount).toBe(0);
+  });
+
+  it('comes with UNAVAILABLE for streams, and with their answer for unary calls, when the server drains', async () => {
+    const answer = at.raw.call({ path: '/test.Service/Wait', pieces: [frame(MESSAGE)] });
+    await until(() => at.waiting.length === 1);
+    const drained = at.server.drain(10_000);
+    at.waiting[0]?.reply(frame(MESSAGE));
+    expect((await answer).status).toBe(GRPC_STATUS.OK);
+    await drained;
+    at = await startSmallService();
+  });
+
+  it('comes with UNAVAILABLE for calls that wait, too, when the server drains', async () => {
+    const answer = at.raw.call({ path: '/test.Service/Await', pieces: [frame(MESSAGE)] });
+    await until(() => at.waiting.length === 1);
+    const beganMs = performance.now();
+    await at.server.drain(60_000);
+    expect(performance.now() - beganMs).toBeLessThan(10_000);
+    expect(await answer).toMatchObject({ status: GRPC_STATUS.UNAVAILABLE, message: 'draining' });
+    at = await startSmallService();
+  });
+
+  it('does not keep a server from closing whose clients do nothing any more', async () => {
+    // It asks for nothing, and will not close what it is asked to close.
+    const frozen = connect({ host: '127.0.0.1', port: at.port });
+    frozen.on('error', () => undefined);
+    frozen.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1');
+    await once(frozen, 'readable');
+    await at.raw.close();
+    const beganMs = performance.now();
+    await at.server.drain(100);
+    expect(performance.now() - beganMs).toBeLessThan(10_000);
+    frozen.destroy();
+    at = await startSmallService();
+  });
+
+  it('comes with the end of the connection for whatever a drained server cannot end in time', async () => {
+    const unread = at.raw.session.request({
+      ':method': 'POST',
+      ':path': '/test.Service/Fill',
+      'content-type': 'application/grpc',
+    });
+    unread.on('error', () => undefined);
+    unread.pause();
+    unread.end(frame(MESSAGE));
+    const unanswered = at.raw.call({ path: '/test.Service/Wait', pieces: [frame(MESSAGE)] }).catch(() => 'lost');
+    await until(() => at.written.chunks > 0 && at.waiting.length === 1);
+    const lost = new Promise((resolve) => at.raw.session.on('close', resolve));
+    await at.server.drain(200);
+    await Promise.all([lost, unanswered]);
+    expect(at.server.callCount).toBe(0);
+    at = await startSmallService();
+  });
+
+  it('comes with the end of the connection on which a thousand calls were cancelled in a burst', async () => {
+    const { session } = new RawGrpc(at.port);
+    let goAway = 0;
+    session.on('goaway', (code) => {
+      goAway = code;
+    });
+    await new Promise((resolve) => session.once('connect', resolve));
+    const headers = { ':method': 'POST', ':path': '/test.Service/Wait', 'content-type': 'application/grpc' };
+    let cancelled = 0;
+    for (; cancelled < 3_000 && !session.destroyed; cancelled += 50) {
+      const streams = Array.from({ length: 50 }, () => session.request(headers).on('error', () => undefined));
+      for (const stream of streams) stream.end(frame(MESSAGE));
+      await until(() => session.destroyed || at.waiting.length === cancelled + 50);
+      for (const stream of streams) stream.close(constants.NGHTTP2_CANCEL);
+    }
+    expect([cancelled > 1_000, cancelled < 3_000, goAway]).toEqual([true, true, constants.NGHTTP2_INTERNAL_ERROR]);
+    const other = await at.raw.call({ path: '/test.Service/Echo', pieces: [frame(MESSAGE)] });
+    expect(other.status).toBe(0);
+  });
+
+  it('comes at once when too many calls are in flight', async () => {
+    await at[Symbol.asyncDispose]();
+    at = await startSmallService({ limits: { callsMax: { waiting: 2, reading: 2, working: 2 } } });
+    const first = at.raw.call({ path: '/test.Service/Wait', pieces: [frame(MESSAGE)] });
+    await until(() => at.waiting.length === 1);
+    const second = await at.raw.call({ path: '/test.Service/Wait', pieces: [frame(MESSAGE)] });
+    expect(second.status).toBe(GRPC_STATUS.RESOURCE_EXHAUSTED);
+    expect([at.refused, at.ended]).toEqual([['overload'], ['RESOURCE_EXHAUSTED']]);
+    at.waiting[0]?.reply(frame(MESSAGE));
+    expect((await first).status).toBe(GRPC_STATUS.OK);
+  });
+});
