@@ -2,8 +2,6 @@
 // and the corners of tables that chance seldom finds. Method: the hexadecimal digits of the page, tables of wrong
 // frames, and scripts of two codecs.
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { concatBytes, type ReplicaId, replicaOf, toHex, toLogIndex, toReplicaId, toTerm } from '#base';
 import { nativeCrc32 } from '#cluster';
@@ -14,8 +12,8 @@ import type { PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
 import { isNodeId, isStoreId, type NodePlace, toNodeId } from '../../../src/cluster/peer/place.ts';
 import { TABLE_ROWS_MAX } from '../../../src/cluster/peer/repeat-table.ts';
 import { CLUSTER, codecOf, NORTH, reply, SOUTH, say } from '../../support/cluster/peer-pair.ts';
+import { examplesOf } from '../../support/format-pages.ts';
 
-const PAGE = join(import.meta.dirname, '../../../docs/formats/peer-frames.md');
 const MEBIBYTE = 2 ** 20;
 
 function beat(commit: number, round = 0): Message {
@@ -57,15 +55,6 @@ function reasonOf(codec: PeerCodec, frame: Uint8Array): string {
 
 describe('docs/formats/peer-frames.md', () => {
   it('shows the bytes of its example', () => {
-    const blocks = readFileSync(PAGE, 'utf8').split('## Example')[1]?.split('```') ?? [];
-    const shown = blocks
-      .filter((_, at) => at % 2 === 1)
-      .map((block) =>
-        block
-          .split('\n')
-          .map((line) => (/^((?:[0-9a-f]{2} ?)+)/.exec(line)?.[1] ?? '').replaceAll(' ', ''))
-          .join(''),
-      );
     const codec = codecOf(NORTH, CLUSTER, 0xc0ffee);
     const membership = membershipOf([replicaOf(NORTH.node), replicaOf(SOUTH.node)]);
     const entries = [
@@ -74,7 +63,7 @@ describe('docs/formats/peer-frames.md', () => {
     ];
     const message = { ...append(new Uint8Array(0)), entries };
     const turn = [say(7, beat(6)), say(300, beat(41, 2)), say(7, message)];
-    expect(codec.encode(SOUTH, turn).map(({ frame }) => toHex(frame))).toEqual(shown);
+    expect(codec.encode(SOUTH, turn).map(({ frame }) => toHex(frame))).toEqual(examplesOf('peer-frames.md'));
   });
 });
 

@@ -1,25 +1,13 @@
 // Goal: the worked examples of docs/formats are the bytes that the code writes. Method: the hexadecimal digits of each
 // example block are read from the page and compared.
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { encodeUtf8, parseHex, replicaOf, toGroupId, toHex, toNodeId } from '#base';
 import { encodeCatalogEntry, HEAD_KIND, RowKeys } from '#database';
 import { DATA_KIND, encodeTransactPayload, ORIGIN, stampPayload, term } from '#model';
 import { DATABASE_ID, DatabaseHost } from '../../support/database-host.ts';
 import { eventBytes } from '../../support/events.ts';
-
-/** The digits that begin the lines of the block under "Example". */
-function exampleOf(page: string): string {
-  const text = readFileSync(join(import.meta.dirname, '../../../docs/formats', page), 'utf8');
-  const block = text.split('## Example')[1]?.split('```')[1] ?? '';
-  return block
-    .split('\n')
-    .map((line) => /^(?:[0-9a-f]{2} ?)*/.exec(line)?.[0] ?? '')
-    .join('')
-    .replaceAll(' ', '');
-}
+import { exampleOf } from '../../support/format-pages.ts';
 
 /** The database of the examples: the transaction of docs/formats/transaction.md and nothing else. */
 async function exampleHost(): Promise<DatabaseHost> {

@@ -1,23 +1,11 @@
 // Goal: the worked examples of docs/formats are the bytes that the code writes. Method: the hexadecimal digits of each
 // example block are read from the page and compared.
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { encodeUtf8, parseHex, toHex } from '#base';
 import { DATA_KIND, encodeTransactPayload, ORIGIN, stampPayload, term } from '#model';
 import { eventBytes } from '../../support/events.ts';
-
-/** The digits that begin the lines of the block under "Example". */
-function exampleOf(page: string): string {
-  const text = readFileSync(join(import.meta.dirname, '../../../docs/formats', page), 'utf8');
-  const block = text.split('## Example')[1]?.split('```')[1] ?? '';
-  return block
-    .split('\n')
-    .map((line) => /^(?:[0-9a-f]{2} ?)*/.exec(line)?.[0] ?? '')
-    .join('')
-    .replaceAll(' ', '');
-}
+import { exampleOf } from '../../support/format-pages.ts';
 
 const event = eventBytes({
   source: '/streams/orders',
