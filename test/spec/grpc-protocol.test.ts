@@ -181,6 +181,16 @@ describe('SPEC-GRPC-DEADLINES', () => {
       pieces: [framed(request)],
     });
     expect(reply.status).toBe(4);
+    expect(reply.message).toContain('the call had a grpc-timeout of 50m');
+    const infos = [{ reason: 'unavailable', metadata: { reason: 'DeadlineExceeded' } }];
+    expect(richStatusOf(reply)).toMatchObject({ code: 4, infos });
+  });
+
+  it('is kept before a call is begun, too', async () => {
+    for (const path of [EventStoreService.fetchCatalog.path, EventStoreService.scanDatabaseLog.path]) {
+      const reply = await raw.call({ path, headers: { 'grpc-timeout': '1n' }, pieces: [framed(new Uint8Array(0))] });
+      expect(reply.status).toBe(4);
+    }
   });
 });
 

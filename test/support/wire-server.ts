@@ -44,6 +44,8 @@ const REFUSALS: Refusals = {
   displaced: () => ({ code: 'RESOURCE_EXHAUSTED', message: 'displaced' }),
   noRoom: { code: 'UNAVAILABLE', message: 'no room' },
   malformed: statusOfFrame,
+  late: { code: 'DEADLINE_EXCEEDED', message: 'too late' },
+  expired: (timeout) => ({ code: 'DEADLINE_EXCEEDED', message: `${timeout} are over` }),
 };
 
 const LIMITS: WireLimits = {

@@ -19,15 +19,26 @@ import { shareRefusals } from './share-refusals.ts';
 import { transactionMethods } from './transactions.ts';
 import { unimplementedMethods } from './unimplemented.ts';
 import { type Refusals, type WireLimits, WireServer } from './wire/server.ts';
+import type { CallStatus } from './wire/status.ts';
 
 /** What the server refuses by itself, before an operation is asked. */
-const REFUSALS: Pick<Refusals, 'draining' | 'noRoom' | 'malformed'> = {
+const REFUSALS: Omit<Refusals, 'tooManyCalls' | 'displaced'> = {
   draining: statusOfError(
     new DatabaseError('unavailable', 'The node is shutting down; try another one', { details: { reason: 'Draining' } }),
   ),
   noRoom: statusOfError(noRoom()),
   malformed: statusOfFrame,
+  late: statusOfLate('The deadline had passed before the call was begun; nothing was done. Give it more time'),
+  expired: (timeout) =>
+    statusOfLate(
+      `The deadline has passed: the call had a grpc-timeout of ${timeout}. Give it more time; whether a write was done is not known, so repeat a transaction with the same transaction_id`,
+    ),
 };
+
+function statusOfLate(message: string): CallStatus {
+  const error = new DatabaseError('unavailable', message, { details: { reason: 'DeadlineExceeded' } });
+  return statusOfError(error, 'DEADLINE_EXCEEDED');
+}
 
 /** Their replies and their errors say where the leader is. */
 const WRITES: ReadonlySet<string> = new Set(['CreateDatabase', 'DeleteDatabase', 'Transact']);

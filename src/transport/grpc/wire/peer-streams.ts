@@ -48,6 +48,8 @@ export interface PeerStreamsOptions {
   readonly perConnection: StreamLimits;
   /** Told of every stream that is reset for want of room. */
   readonly onRefused: () => void;
+  /** For a unary call whose time is over, by its `grpc-timeout`. */
+  readonly expired: (timeout: string) => CallStatus;
   /** The answer to a request that is malformed before its message is looked at. */
   readonly answerTo: (fault: FrameFault) => CallStatus;
 }
@@ -179,7 +181,7 @@ export class PeerStreams {
 
   /** What is wrong with the headers is answered now. */
   #peerOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, claim: Claim | undefined): PeerStream {
-    const { methods, messageBytesMax: bytesMax } = this.#options;
+    const { methods, messageBytesMax: bytesMax, expired } = this.#options;
     const path = headers[':path'] ?? '';
     const messages = methods.get(path);
     const fault = headFault(headers) ?? (messages === undefined ? { kind: 'path', value: path } : undefined);
@@ -189,7 +191,7 @@ export class PeerStreams {
       encoding: typeof encoding === 'string' ? encoding : undefined,
       bytesMax,
     };
-    const own = messages === 'unary' || fault !== undefined ? new UnaryStream(stream, headers) : undefined;
+    const own = messages === 'unary' || fault !== undefined ? new UnaryStream(stream, headers, expired) : undefined;
     const peer = new PeerStream(stream, this.#options, { rules, claim, own });
     // Of the others grpc-js unpacks the messages.
     if (messages === 'one') delete headers['grpc-encoding'];

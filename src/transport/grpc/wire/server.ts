@@ -54,6 +54,10 @@ export interface Refusals {
   /** For a request or a reply that there is no room for. */
   readonly noRoom: CallStatus;
   readonly malformed: (fault: FrameFault) => CallStatus;
+  /** For a call whose time was over before it was begun. */
+  readonly late: CallStatus;
+  /** For a unary call whose time is over, by what it had; of streams grpc-js tells it by itself. */
+  readonly expired: (timeout: string) => CallStatus;
 }
 
 /** Services with their own handlers, such as reflection. */
@@ -102,11 +106,6 @@ const FLUSH_MS = 500;
 
 /** For a call whose peer has gone: nobody reads it. */
 const GONE: CallStatus = { code: 'CANCELLED', message: 'The connection of the call has gone' };
-/** For a call whose time was over before it was begun. */
-const LATE: CallStatus = {
-  code: 'DEADLINE_EXCEEDED',
-  message: 'The deadline had passed before the call was begun; nothing was done. Give it more time',
-};
 
 /** A call whose message is there. */
 interface Arrived {
@@ -170,6 +169,7 @@ export class WireServer {
       isProbe: (path) => probes.has(path),
       messageBytesMax: parts.limits.requestBytesMax,
       onRefused: () => parts.onRefused('overload'),
+      expired: parts.refusals.expired,
       answerTo: (fault) => {
         parts.onRefused(fault.kind.endsWith('too-long') ? 'too_large' : 'malformed');
         return parts.refusals.malformed(fault);
@@ -341,7 +341,7 @@ export class WireServer {
         return;
       }
       if (call.isLate) {
-        call.finish(LATE);
+        call.finish(this.#parts.refusals.late);
         return;
       }
       // In its turn, too: refusals would otherwise bring as many new calls at once.

@@ -32,8 +32,6 @@ const REPLY_HEADERS: readonly string[] = Object.entries({
 const OK_TRAILERS: OutgoingHttpHeaders = { 'grpc-status': 0, 'grpc-message': 'OK' };
 const WAIT_FOR_TRAILERS = { waitForTrailers: true };
 
-const LATE: CallStatus = { code: 'DEADLINE_EXCEEDED', message: 'Deadline exceeded' };
-
 /** What gRPC asks of the server, and not of whoever answers the call. */
 const NOT_METADATA: readonly string[] = [
   'grpc-timeout',
@@ -56,15 +54,18 @@ export class UnaryStream {
   listener: UnaryListener | undefined;
   readonly #stream: ServerHttp2Stream;
   readonly #headers: IncomingHttpHeaders;
+  readonly #expired: (timeout: string) => CallStatus;
   #metadata: Metadata | undefined;
   #deadlineMs = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #pieces: Buffer[] = [];
   #isAnswered = false;
 
-  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders) {
+  /** `expired` is the answer when its time is over, which was this `grpc-timeout`. */
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, expired: (timeout: string) => CallStatus) {
     this.#stream = stream;
     this.#headers = headers;
+    this.#expired = expired;
     const leftMs = timeoutMs(headers);
     if (leftMs === undefined) return;
     this.#deadlineMs = Date.now() + leftMs;
@@ -153,7 +154,7 @@ export class UnaryStream {
   #expire(): void {
     // Timers and the clock are not the same.
     this.#deadlineMs = Math.min(this.#deadlineMs, Date.now());
-    this.finish(LATE);
+    this.finish(this.#expired(String(this.#headers['grpc-timeout'])));
     this.#pieces = [];
     this.#cancel();
   }
