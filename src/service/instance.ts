@@ -64,7 +64,7 @@ export interface InstanceWork<Result> {
   /** Whether somebody was told of the instance already, so that no other will do. Default: nobody was. */
   readonly isBound?: () => boolean;
   /** Ends every wait for the catalog. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**

@@ -43,7 +43,7 @@ interface Judged {
   readonly refusal: DatabaseError | undefined;
 }
 
-export async function transact(context: ServiceContext, request: TransactRequest): Promise<TransactReply> {
+export function transact(context: ServiceContext, request: TransactRequest): Promise<TransactReply> {
   const transactionId = transactionIdOf(context, request);
   const judged = { request, transactionId, refusal: refusalOf(request) };
   // Who was told of the admission was told of the instance.
@@ -54,31 +54,45 @@ export async function transact(context: ServiceContext, request: TransactRequest
   return onInstance(context.node, request.databaseName, {
     run: (binding) => transactIn(context, binding, judged, bind),
     isBound: () => isBound,
-    ...(request.floor === undefined ? {} : { signal: request.floor.signal }),
+    signal: request.floor?.signal,
   });
 }
 
-async function transactIn(
+function transactIn(
+  context: ServiceContext,
+  binding: Binding,
+  judged: Judged,
+  bind: () => void,
+): Promise<TransactReply> {
+  const { floor } = judged.request;
+  assertHeld(context.node, binding);
+  if (floor === undefined) return decide(context, binding, judged, bind);
+  const shown = untilAnswered(context, floor.signal, binding, floor.minRevision);
+  return shown.then(() => decide(context, binding, judged, bind));
+}
+
+function decide(
   context: ServiceContext,
   binding: Binding,
   { request, transactionId, refusal }: Judged,
   bind: () => void,
 ): Promise<TransactReply> {
-  const { floor, options, constraints, events, requireLeader } = request;
-  assertHeld(context.node, binding);
+  const { options, constraints, events, requireLeader } = request;
   const origin = meteredOrigin(request.origin);
-  if (floor !== undefined) await untilAnswered(context, floor.signal, binding, floor.minRevision);
   if (refusal !== undefined) return recordedOrRefused(context, { binding, transactionId, refusal, origin });
   assert(transactionId !== undefined, 'A malformed transaction_id is a fault of the transaction');
   const payload = encodeTransactPayload({ transactionId, origin: request.origin, options, constraints, events });
   const onAdmitted = admissionOf(binding, transactionId, request, bind);
-  const deciding = context.node.transact(binding.group, payload, { onAdmitted, requireLeader });
-  const outcome = await deciding.catch((failure: unknown) => {
-    context.meters.transaction(origin, 'failed');
-    throw refusalBy(binding, failure);
-  });
-  count(context, request, outcome);
-  return replyOf(context, { binding, transactionId, request, outcome });
+  return context.node.transact(binding.group, payload, { onAdmitted, requireLeader }).then(
+    (outcome) => {
+      count(context, request, outcome);
+      return replyOf(context, { binding, transactionId, request, outcome });
+    },
+    (failure: unknown) => {
+      context.meters.transaction(origin, 'failed');
+      throw refusalBy(binding, failure);
+    },
+  );
 }
 
 /** The 16 bytes of the id that was given, or of a new one; undefined, and a fault more, when it is malformed. */

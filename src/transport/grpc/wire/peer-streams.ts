@@ -231,8 +231,11 @@ function isCreation(message: unknown): message is Creation {
  * it. What is less than half of its buffer is copied.
  */
 function pushSlim(this: Readable, chunk: unknown, encoding?: BufferEncoding): boolean {
-  const isSmallPart = chunk instanceof Uint8Array && 2 * chunk.length < chunk.buffer.byteLength;
-  return Readable.prototype.push.call(this, isSmallPart ? Buffer.from(chunk) : chunk, encoding);
+  return Readable.prototype.push.call(this, Buffer.isBuffer(chunk) ? slim(chunk) : chunk, encoding);
+}
+
+function slim(piece: Buffer): Buffer {
+  return 2 * piece.length < piece.buffer.byteLength ? Buffer.from(piece) : piece;
 }
 
 const IGNORE = (): void => undefined;
@@ -259,6 +262,7 @@ export class PeerStream {
   readonly #own: UnaryStream | undefined;
   #request: Hold | undefined;
   #received = 0;
+  #hasEnded = false;
   /** When it must be over; Infinity while a handler works. */
   #dueMs: number;
 
@@ -271,7 +275,6 @@ export class PeerStream {
     this.#claimed = claim === undefined ? 0 : STREAM_BYTES;
     this.#own = own;
     this.#dueMs = performance.now() + options.receiveMs;
-    stream.push = pushSlim;
     if (own === undefined) this.#watch();
     else this.#read(own);
   }
@@ -366,23 +369,40 @@ export class PeerStream {
   /** Looks at what grpc-js reads. */
   #watch(): void {
     const stream = this.#stream;
+    stream.push = pushSlim;
     // Not `on`, which would make the stream flow: what comes before grpc-js listens, grpc-js would not get.
     stream.prependListener('data', (piece: Uint8Array) => this.#isFine(piece));
     stream.prependListener('end', () => this.#isWhole());
   }
 
+  /**
+   * What node:http2 pushes is taken at once, and goes through the stream only if somebody else listens to that: its
+   * buffer, its ticks and its events cost as much as the rest of reading.
+   */
   #read(own: UnaryStream): void {
     const stream = this.#stream;
     // Whatever is wrong with it, it closes.
     stream.on('error', IGNORE);
-    stream.on('data', (piece: Buffer) => {
+    stream.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
+      if (!Buffer.isBuffer(chunk)) {
+        if (chunk === null) this.#endOf(own);
+        return Readable.prototype.push.call(stream, chunk, encoding);
+      }
+      const piece = slim(chunk);
       if (this.#isFine(piece) && !own.isAnswered) own.take(piece);
-    });
-    stream.on('end', () => {
-      if (!this.#isWhole() || own.isAnswered) return;
-      own.whole();
-      this.#options.onRequest(own, this);
-    });
+      return stream.listenerCount('data') === 0 || Readable.prototype.push.call(stream, piece);
+    };
+    // From now on node:http2 reads it.
+    stream.read(0);
+  }
+
+  /** Nothing more comes; when the stream is closed, for another reason. */
+  #endOf(own: UnaryStream): void {
+    if (this.#hasEnded || !this.#isWhole()) return;
+    this.#hasEnded = true;
+    if (own.isAnswered) return;
+    own.whole();
+    this.#options.onRequest(own, this);
   }
 
   /** Whether there is room for the next piece of the request, and nothing wrong with it. */

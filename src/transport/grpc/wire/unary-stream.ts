@@ -120,7 +120,8 @@ export class UnaryStream {
     if (!this.#answer()) return;
     const stream = this.#stream;
     stream.respond(listOf(headers), WAIT_FOR_TRAILERS);
-    stream.on('wantTrailers', () => stream.sendTrailers({ ...OK_TRAILERS, ...trailers }));
+    const all = trailers === undefined ? OK_TRAILERS : { ...OK_TRAILERS, ...trailers };
+    stream.on('wantTrailers', () => stream.sendTrailers(all));
     if (framed.length < SMALL_BYTES || Buffer.isBuffer(framed)) {
       stream.end(framed);
       return;
