@@ -1,0 +1,109 @@
+// Goal: each code of the specification answers what it stands for, with the same cause over gRPC and over HTTP.
+// Method: a real node; the same fault over both interfaces; and a node that is shut down while a call waits.
+import { describe, expect, it } from 'vitest';
+import { AwaitDatabaseRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
+import { EventStoreService } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
+import { failureOf } from '../support/grpc-client.ts';
+import { event, maxRevision, transaction } from '../support/grpc-requests.ts';
+import { type Answer, cloudEvent, errorOf, uniqueName } from '../support/http-client.ts';
+import { startHttpNode } from '../support/http-node.ts';
+import { framed, RawGrpc, richStatusOf } from '../support/raw-grpc.ts';
+import { startTestServer } from '../support/server.ts';
+
+const { api, server } = await startHttpNode();
+const { client } = server;
+const taken = uniqueName();
+await api.create(taken);
+await api.commit(taken, cloudEvent('a'));
+const tooMany = Array.from({ length: 1001 }, (_, n) => `e-${n}`);
+
+interface Fault {
+  readonly what: string;
+  readonly code: string;
+  readonly status: number;
+  /** The finer code that gRPC gives beside it. */
+  readonly reason: string;
+  readonly overGrpc: () => Promise<unknown>;
+  readonly overHttp: () => Promise<Answer>;
+}
+
+const FAULTS: readonly Fault[] = [
+  {
+    what: 'a malformed name',
+    code: 'INVALID_ARGUMENT',
+    status: 400,
+    reason: 'invalid_argument',
+    overGrpc: () => client.call('createDatabase', { databaseName: 'No' }),
+    overHttp: () => api.post('/databases', { name: 'No' }),
+  },
+  {
+    what: 'a database that does not exist',
+    code: 'NOT_FOUND',
+    status: 404,
+    reason: 'not_found',
+    overGrpc: () => client.call('fetchLatestDatabase', { databaseName: 'nothing' }),
+    overHttp: () => api.get('/databases/nothing'),
+  },
+  {
+    what: 'a name that is taken',
+    code: 'ALREADY_EXISTS',
+    status: 409,
+    reason: 'already_exists',
+    overGrpc: () => client.call('createDatabase', { databaseName: taken }),
+    overHttp: () => api.post('/databases', { name: taken }),
+  },
+  {
+    what: 'a constraint that does not hold',
+    code: 'FAILED_PRECONDITION',
+    status: 409,
+    reason: 'constraint_violated',
+    overGrpc: () => client.call('transact', transaction(taken, [event()], { constraints: [maxRevision(0)] })),
+    overHttp: () =>
+      api.post(`/databases/${taken}/events`, {
+        events: [cloudEvent('b')],
+        constraints: [{ max_revision: { revision: 0 } }],
+      }),
+  },
+  {
+    what: 'a transaction that is too large',
+    code: 'RESOURCE_EXHAUSTED',
+    status: 413,
+    reason: 'too_large',
+    overGrpc: () =>
+      client.call(
+        'transact',
+        transaction(
+          taken,
+          tooMany.map((id) => event({ id })),
+        ),
+      ),
+    overHttp: () => api.post(`/databases/${taken}/events`, { events: tooMany.map((id) => cloudEvent(id)) }),
+  },
+];
+
+describe('SPEC-ERRORS-CODES', () => {
+  it.each(FAULTS)('$code answers $what over both interfaces', async ({ code, status, reason, overGrpc, overHttp }) => {
+    const failure = await failureOf(overGrpc());
+    expect([failure.code, failure.info?.reason]).toEqual([code, reason]);
+    const answer = errorOf(await overHttp(), { status, code });
+    // Each names the field as it was sent.
+    expect(answer.message).toBe(failure.message.replace(/transaction\.|database_(?=name must)/, ''));
+    expect(await api.latestRevision(taken)).toBe(1);
+  });
+
+  it('UNAVAILABLE answers whoever waits at a node that shuts down, and says so', async () => {
+    const other = await startTestServer();
+    const databaseName = uniqueName();
+    await other.client.send('createDatabase', { databaseName });
+    const raw = new RawGrpc(other.port);
+    const request = AwaitDatabaseRequest.encode({ databaseName, atRevision: 1 }).finish();
+    const waiting = raw.call({ path: EventStoreService.awaitDatabase.path, pieces: [framed(request)] });
+    // It is there before the node is told to stop.
+    await raw.call({ path: EventStoreService.fetchCatalog.path, pieces: [framed(new Uint8Array(0))] });
+    await other[Symbol.asyncDispose]();
+    const reply = await waiting;
+    expect(reply.message).toContain('shutting down');
+    const infos = [{ reason: 'unavailable', metadata: { reason: 'Draining' } }];
+    expect(richStatusOf(reply)).toMatchObject({ code: 14, infos });
+  });
+});
