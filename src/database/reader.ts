@@ -108,6 +108,11 @@ export class DatabaseReader {
     return page;
   }
 
+  /** A row that was read by a walk is not looked at. */
+  passOver({ value }: KvRow): void {
+    if (this.#lent !== undefined) this.source.kv.release(value);
+  }
+
   /** The page of a row that was read by a walk. Keeps both arrays. */
   openPage({ key, value }: KvRow): Page {
     this.#lent?.push(value);

@@ -6,6 +6,7 @@
  * two slices nothing of the store is held: no range stays open, however long the reader thinks. (Q5, Q8)
  */
 import type { StoredEvent } from '#database';
+import type { SlicePace } from './slice-pace.ts';
 
 export interface EventChunks {
   /**
@@ -15,8 +16,6 @@ export interface EventChunks {
   next(left: number): Promise<readonly StoredEvent[] | undefined>;
 }
 
-/** Default size of a slice. */
-export const SLICE_BYTES: number = 256 * 1024;
 /** Events of a slice that are found one by one, each of which may keep a page of its own in memory. */
 const SLICE_EVENTS = 256;
 /** Candidates that are tested for one slice. */
@@ -26,24 +25,31 @@ const SLICE_TESTS = 1024;
 export class Slice {
   readonly events: StoredEvent[] = [];
   readonly #countMax: number;
-  readonly #bytesMax: number;
+  readonly #pace: SlicePace;
   #bytes = 0;
   #tests = 0;
 
-  constructor(countMax: number, bytesMax: number) {
+  constructor(countMax: number, pace: SlicePace) {
     this.#countMax = Math.min(countMax, SLICE_EVENTS);
-    this.#bytesMax = bytesMax;
+    this.#pace = pace;
   }
 
   get full(): boolean {
-    return this.events.length >= this.#countMax || this.#bytes >= this.#bytesMax || this.#tests >= SLICE_TESTS;
+    return this.events.length >= this.#countMax || this.#bytes >= this.#pace.bytes || this.#tests >= SLICE_TESTS;
   }
 
-  /** A candidate was looked at; `event` unless it was not selected. */
-  take(event: StoredEvent | undefined): void {
+  /** A candidate was looked at, which was not selected. */
+  pass(): void {
     this.#tests++;
-    if (event === undefined) return;
+  }
+
+  /** False: the slice ends before this one, with which the next slice begins. */
+  add(event: StoredEvent): boolean {
+    const bytes = this.#bytes + event.bytes.length;
+    if (bytes > 2 * this.#pace.bytes && (this.events.length > 0 || !this.#pace.admits(bytes))) return false;
     this.events.push(event);
-    this.#bytes += event.bytes.length;
+    this.#bytes = bytes;
+    this.#tests++;
+    return true;
   }
 }

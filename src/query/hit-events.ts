@@ -7,25 +7,27 @@ import { Slice } from './event-chunks.ts';
 import type { EventTest } from './event-test.ts';
 import { type Hits, settled } from './hits.ts';
 import { END_RANK } from './rank.ts';
+import type { SlicePace } from './slice-pace.ts';
 
 export interface HitEventsOptions {
   readonly hits: Hits;
   /** Of each event that the index names; absent when the index is sure. */
   readonly test: EventTest | undefined;
-  readonly sliceBytes: number;
+  readonly pace: SlicePace;
 }
 
 export function hitEvents(reader: DatabaseReader, options: HitEventsOptions): EventChunks {
-  const { hits, test, sliceBytes } = options;
+  const { hits, test, pace } = options;
   return {
     next: async (left: number): Promise<readonly StoredEvent[] | undefined> => {
-      const slice = new Slice(left, sliceBytes);
+      const slice = new Slice(left, pace);
       let rank = hits.rank;
       while (!slice.full) {
         rank = hits.ready ? hits.rank : await settled(hits);
         if (rank === END_RANK) break;
         const event = reader.eventOf(hits.entry());
-        slice.take(test === undefined || test(event) ? event : undefined);
+        if (test !== undefined && !test(event)) slice.pass();
+        else if (!slice.add(event)) break;
         hits.seek(rank + 1);
       }
       await hits.release();

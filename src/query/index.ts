@@ -18,7 +18,8 @@
  *   Q5  Between two slices nothing of the store is held: a slow reader hinders nobody.
  *   Q6  A walk over the log reads each page once, and a page that is missing is an error, never a shorter answer.
  *   Q7  A tail delivers every selected event once, in the order of position, wherever it was left and taken up again.
- *   Q8  A slice is bounded in bytes, in events and in the work behind it.
+ *   Q8  A slice is bounded in bytes, in events and in the work behind it. An event or page that alone is more waits,
+ *       and is not held meanwhile, until its reader has room for it.
  *   Q9  A framed event decodes to the stored one and the server's fields; its stored bytes are copied, never decoded.
  */
 export {
@@ -29,6 +30,7 @@ export {
   type StoredEvent,
   type StoredTransaction,
 } from '#database';
+export { Slice } from './event-chunks.ts';
 export { EventFrames, type FrameOptions, type Framing } from './frame.ts';
 export { type ListedName, type Listing, listEventTypes, listStreams, listSubjects } from './listings.ts';
 export {
@@ -41,4 +43,5 @@ export {
 } from './lookups.ts';
 export { type Cancellation, type EventRead, queryEvents } from './query-events.ts';
 export { type LogScan, type LogSlice, scanLogBatches, scanLogEvents } from './scan-log.ts';
+export { pulled, type SlicePace } from './slice-pace.ts';
 export { EventTail, type TailOptions } from './tail.ts';

@@ -12,11 +12,12 @@ import { type EventTest, testOf } from './event-test.ts';
 import { nextMatch } from './next-match.ts';
 import { PageScan } from './page-scan.ts';
 import { rankOf } from './rank.ts';
+import type { SlicePace } from './slice-pace.ts';
 
 export interface PageEventsOptions {
   readonly selector: Selector;
   readonly bounds: Bounds;
-  readonly sliceBytes: number;
+  readonly pace: SlicePace;
   /** Events that are tested in vain before the heads are asked. Default TESTS_IN_VAIN_MIN. */
   readonly testsInVain?: number;
 }
@@ -41,7 +42,7 @@ class PageEvents implements EventChunks {
   constructor(reader: DatabaseReader, options: PageEventsOptions) {
     this.#reader = reader;
     this.#options = options;
-    this.#scan = new PageScan(reader, { ...options.bounds, sliceBytes: options.sliceBytes });
+    this.#scan = new PageScan(reader, { ...options.bounds, pace: options.pace });
     this.#test = testOf(options.selector);
     this.#patience = options.testsInVain ?? TESTS_IN_VAIN_MIN;
   }
@@ -49,7 +50,7 @@ class PageEvents implements EventChunks {
   async next(left: number): Promise<readonly StoredEvent[] | undefined> {
     if (this.#testsInVain >= this.#patience && !(await this.#leap())) return undefined;
     const pages = await this.#scan.next();
-    if (pages.length === 0) return undefined;
+    if (pages === undefined) return undefined;
     const selected: StoredEvent[] = [];
     for (const page of pages) {
       const events = eventsOfPage(this.#reader, page, this.#options.bounds);

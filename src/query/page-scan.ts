@@ -5,15 +5,17 @@
  * lie without a gap is checked on the way: a missing page is corruption, never a shorter answer. (Q6)
  */
 import type { DatabaseReader, Page } from '#database';
+import type { KvRow } from '#kv';
 import type { Direction } from '#model';
+import type { SlicePace } from './slice-pace.ts';
 
 export interface PageScanOptions {
   readonly direction: Direction;
   /** Revisions, both inclusive. */
   readonly first: number;
   readonly last: number;
-  /** About how many bytes of pages one slice holds, once the walk has gone on for a while. */
-  readonly sliceBytes: number;
+  /** How many bytes of pages one slice may hold, once the walk has gone on for a while. */
+  readonly pace: SlicePace;
 }
 
 /** The first slice: somebody may want one event only. */
@@ -24,7 +26,7 @@ const PAGES_PER_SLICE = 1024;
 export class PageScan {
   readonly #reader: DatabaseReader;
   readonly #options: PageScanOptions;
-  #sliceBytes = SLICE_BYTES_FIRST;
+  #sliceBytes = SLICE_BYTES_FIRST / SLICE_GROWTH;
   /** What is still to be read: revisions, both inclusive. */
   #first: number;
   #last: number;
@@ -36,9 +38,13 @@ export class PageScan {
     this.#last = options.last;
   }
 
-  /** The next pages that hold a revision of the range, in its direction; none at the end. */
-  async next(): Promise<readonly Page[]> {
-    if (this.#first > this.#last) return [];
+  /**
+   * The next pages that hold a revision of the range, in its direction; none when the next one must wait for room;
+   * undefined at the end.
+   */
+  async next(): Promise<readonly Page[] | undefined> {
+    if (this.#first > this.#last) return undefined;
+    this.#sliceBytes = Math.min(this.#sliceBytes * SLICE_GROWTH, this.#options.pace.bytes);
     const isForward = this.#options.direction === 'forward';
     const start = isForward && this.#first !== this.#options.first ? this.#first : this.#reader.pageStart(this.#first);
     const range = this.#reader.source.kv.range({
@@ -49,11 +55,23 @@ export class PageScan {
     });
     const rows = await range.next(PAGES_PER_SLICE);
     await range.close();
-    this.#sliceBytes = Math.min(this.#sliceBytes * SLICE_GROWTH, Math.max(this.#options.sliceBytes, 1));
-    const pages = rows.map((row) => this.#reader.openPage(row));
+    if (rows.length === 0) throw this.#reader.page(start).corrupt('the walk over the pages does not show it');
+    const pages = this.#admitted(rows).map((row) => this.#reader.openPage(row));
     for (const page of pages) this.#pass(page);
-    if (pages.length === 0) throw this.#reader.page(start).corrupt('the walk over the pages does not show it');
     return pages;
+  }
+
+  /** As many of the rows as there is room for. */
+  #admitted(rows: readonly KvRow[]): readonly KvRow[] {
+    const { pace } = this.#options;
+    let bytes = 0;
+    const end = rows.findIndex(({ value }, place) => {
+      bytes += value.length;
+      return bytes > 2 * pace.bytes && (place > 0 || !pace.admits(bytes));
+    });
+    if (end < 0) return rows;
+    for (const row of rows.slice(end)) this.#reader.passOver(row);
+    return rows.slice(0, end);
   }
 
   /** What is still to be read: revisions, both inclusive. */

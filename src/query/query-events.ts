@@ -4,11 +4,12 @@
 import { DatabaseReader, type DatabaseSource, type StoredEvent } from '#database';
 import type { EventQuery } from '#model';
 import { boundsOf, isEmpty } from './bounds.ts';
-import { type EventChunks, SLICE_BYTES } from './event-chunks.ts';
+import type { EventChunks } from './event-chunks.ts';
 import { testOf } from './event-test.ts';
 import { hitEvents } from './hit-events.ts';
 import { pageEvents } from './page-events.ts';
 import { planSelector } from './plan.ts';
+import { pulled, type SlicePace } from './slice-pace.ts';
 import { timeEvents } from './time-events.ts';
 
 /** What an `AbortSignal` says; the pure layers do not know the type. */
@@ -22,8 +23,8 @@ export interface EventRead {
   readonly query: EventQuery;
   /** Asked between two slices: whoever aborts gets no more, and no error. */
   readonly signal?: Cancellation | undefined;
-  /** About how many bytes of events come in one slice. Default 256 KiB. */
-  readonly sliceBytes?: number | undefined;
+  /** When the next slice may be read, and how large it may be. Default: when it is pulled, 256 KiB. */
+  readonly pace?: SlicePace | undefined;
   /**
    * True: a slice is lent. Its events may be looked at until the next slice is asked for, and then their memory is
    * given back. Default false: they stay as long as somebody holds them.
@@ -36,11 +37,13 @@ export interface EventRead {
  * turn of the event loop after each slice keeps the process responsive. Leaving the loop early leaves nothing behind.
  */
 export async function* queryEvents(source: DatabaseSource, read: EventRead): AsyncGenerator<readonly StoredEvent[]> {
+  const { pace = pulled() } = read;
   const reader = new DatabaseReader(source, { lends: read.lent });
   try {
-    const chunks = await chunksOf(reader, read);
+    const chunks = await chunksOf(reader, read, pace);
     let left = read.query.limit ?? Number.POSITIVE_INFINITY;
     while (left > 0 && read.signal?.aborted !== true) {
+      await pace.ready();
       const events = await chunks.next(left);
       if (events === undefined) return;
       left -= events.length;
@@ -49,23 +52,24 @@ export async function* queryEvents(source: DatabaseSource, read: EventRead): Asy
     }
   } finally {
     reader.releasePages();
+    pace.rest();
   }
 }
 
-async function chunksOf(reader: DatabaseReader, read: EventRead): Promise<EventChunks> {
-  const { at, query, sliceBytes = SLICE_BYTES } = read;
+async function chunksOf(reader: DatabaseReader, read: EventRead, pace: SlicePace): Promise<EventChunks> {
+  const { at, query } = read;
   const { selector, revisions, effectiveTime, direction, after } = query;
   if (effectiveTime !== undefined) {
     const bounds = boundsOf({ at, revisions, direction: 'forward' });
     if (isEmpty(bounds)) return NOTHING;
-    return timeEvents(reader, { at, selector, bounds, times: effectiveTime, direction, after, sliceBytes });
+    return timeEvents(reader, { at, selector, bounds, times: effectiveTime, direction, after, pace });
   }
   const bounds = boundsOf({ at, revisions, direction, after });
   if (isEmpty(bounds)) return NOTHING;
   const plan = await planSelector(reader, selector, bounds);
   if (plan.kind === 'nothing') return NOTHING;
-  if (plan.kind === 'pages') return pageEvents(reader, { selector, bounds, sliceBytes });
-  return hitEvents(reader, { hits: plan.hits, test: plan.exact ? undefined : testOf(selector), sliceBytes });
+  if (plan.kind === 'pages') return pageEvents(reader, { selector, bounds, pace });
+  return hitEvents(reader, { hits: plan.hits, test: plan.exact ? undefined : testOf(selector), pace });
 }
 
 const NOTHING: EventChunks = { next: () => Promise.resolve(undefined) };

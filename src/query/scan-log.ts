@@ -8,9 +8,9 @@ import { DatabaseReader, type DatabaseSource, type Page, type PageRecord, type S
 import type { Direction } from '#model';
 import { ALL } from '#model';
 import { boundsOf, isEmpty } from './bounds.ts';
-import { SLICE_BYTES } from './event-chunks.ts';
 import { PageScan } from './page-scan.ts';
 import { type Cancellation, queryEvents } from './query-events.ts';
+import { pulled, type SlicePace } from './slice-pace.ts';
 
 export interface LogScan {
   /** The revision to read at. It is applied before the scan begins. */
@@ -21,8 +21,8 @@ export interface LogScan {
   /** Transactions at most for `scanLogBatches`, events for `scanLogEvents`; absent: all. */
   readonly limit?: number | undefined;
   readonly signal?: Cancellation | undefined;
-  /** About how many bytes are read in one go. Default 256 KiB. */
-  readonly sliceBytes?: number | undefined;
+  /** When the next slice may be read, and how large it may be. Default: when it is pulled, 256 KiB. */
+  readonly pace?: SlicePace | undefined;
   /** True: a slice may be looked at until the next one is asked for; then its memory is given back. Default false. */
   readonly lent?: boolean | undefined;
 }
@@ -38,25 +38,32 @@ export interface LogSlice {
 
 /** Transactions, a page at a time. */
 export async function* scanLogBatches(source: DatabaseSource, scan: LogScan): AsyncGenerator<readonly LogSlice[]> {
+  const { pace = pulled() } = scan;
   const reader = new DatabaseReader(source, { lends: scan.lent });
   try {
-    yield* slicesOfPages(reader, scan);
+    yield* slicesOfPages(reader, scan, pace);
   } finally {
     reader.releasePages();
+    pace.rest();
   }
 }
 
-async function* slicesOfPages(reader: DatabaseReader, scan: LogScan): AsyncGenerator<readonly LogSlice[]> {
+async function* slicesOfPages(
+  reader: DatabaseReader,
+  scan: LogScan,
+  pace: SlicePace,
+): AsyncGenerator<readonly LogSlice[]> {
   const { direction } = scan;
   const bounds = boundsOf({ at: scan.at, revisions: revisionsOf(scan), direction });
   if (isEmpty(bounds)) return;
   const { first, last } = bounds;
-  const pages = new PageScan(reader, { direction, first, last, sliceBytes: scan.sliceBytes ?? SLICE_BYTES });
+  const pages = new PageScan(reader, { direction, first, last, pace });
   let left = scan.limit ?? Number.POSITIVE_INFINITY;
   while (left > 0 && scan.signal?.aborted !== true) {
+    await pace.ready();
     const slices: LogSlice[] = [];
     const some = await pages.next();
-    if (some.length === 0) return;
+    if (some === undefined) return;
     for (const page of some) {
       const from = Math.max(first, page.firstRevision);
       const to = Math.min(last, page.lastRevision);
@@ -74,9 +81,9 @@ async function* slicesOfPages(reader: DatabaseReader, scan: LogScan): AsyncGener
 
 /** Events, a slice at a time. */
 export function scanLogEvents(source: DatabaseSource, scan: LogScan): AsyncGenerator<readonly StoredEvent[]> {
-  const { at, direction, limit, signal, sliceBytes = SLICE_BYTES, lent } = scan;
+  const { at, direction, limit, signal, pace, lent } = scan;
   const query = { selector: ALL, revisions: revisionsOf(scan), direction, limit };
-  return queryEvents(source, { at, query, signal, sliceBytes, lent });
+  return queryEvents(source, { at, query, signal, pace, lent });
 }
 
 function revisionsOf({ start = 0, direction }: LogScan): { readonly start?: number; readonly end?: number } {

@@ -8,12 +8,16 @@
 import type { DatabaseSource, StoredEvent } from '#database';
 import { type Position, type Selector, TRANSACTION_EVENTS_MAX } from '#model';
 import { type Cancellation, queryEvents } from './query-events.ts';
+import type { SlicePace } from './slice-pace.ts';
 
 export interface TailOptions {
   readonly selector: Selector;
   /** Where to go on behind; absent: before the first event. */
   readonly after?: Position | undefined;
-  readonly sliceBytes?: number | undefined;
+  /** When the next slice may be read, and how large it may be. Default: when it is pulled, 256 KiB. */
+  readonly pace?: SlicePace | undefined;
+  /** True: a slice may be looked at until the next one is asked for; then its memory is given back. Default false. */
+  readonly lent?: boolean | undefined;
 }
 
 export class EventTail {
@@ -41,9 +45,9 @@ export class EventTail {
   async *advance(at: number, signal?: Cancellation): AsyncGenerator<readonly StoredEvent[]> {
     const after = this.#position;
     if (at < after.revision || (at === after.revision && after.index >= endOf(at).index)) return;
-    const { selector, sliceBytes } = this.#options;
+    const { selector, pace, lent } = this.#options;
     const query = { selector, revisions: {}, direction: 'forward', after } as const;
-    for await (const events of queryEvents(this.#source, { at, query, signal, sliceBytes })) {
+    for await (const events of queryEvents(this.#source, { at, query, signal, pace, lent })) {
       this.#position = events.at(-1)?.position ?? this.#position;
       yield events;
     }

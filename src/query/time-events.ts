@@ -15,6 +15,7 @@ import type { Bounds } from './bounds.ts';
 import { type EventChunks, Slice } from './event-chunks.ts';
 import { type EventTest, effectiveTimeOf, testOf } from './event-test.ts';
 import { type Plan, planSelector } from './plan.ts';
+import type { SlicePace } from './slice-pace.ts';
 import { SortedHits } from './sorted-hits.ts';
 import type { TimePlace } from './time-place.ts';
 import { SELECTED_MAX, TimeScan } from './time-scan.ts';
@@ -28,7 +29,7 @@ export interface TimeEventsOptions {
   readonly times: EffectiveTimeBounds;
   readonly direction: Direction;
   readonly after: Position | undefined;
-  readonly sliceBytes: number;
+  readonly pace: SlicePace;
 }
 
 /** Testing an event costs about as much as walking so many entries of a list. */
@@ -81,12 +82,14 @@ class TimeEvents implements EventChunks {
 
   async next(left: number): Promise<readonly StoredEvent[] | undefined> {
     if (this.#plan.kind === 'nothing') return undefined;
-    const slice = new Slice(left, this.#options.sliceBytes);
+    const slice = new Slice(left, this.#options.pace);
     while (!slice.full) {
-      const entry = this.#entries[this.#next++];
+      const entry = this.#entries[this.#next];
       if (entry !== undefined) {
         const event = this.#reader.eventOf(entry);
-        slice.take(this.#test === undefined || this.#test(event) ? event : undefined);
+        if (this.#test !== undefined && !this.#test(event)) slice.pass();
+        else if (!slice.add(event)) break;
+        this.#next++;
       } else if (!(await this.#refill())) return slice.events.length === 0 ? undefined : slice.events;
     }
     return slice.events;

@@ -4,7 +4,7 @@
  */
 import type { Binding } from '#cluster';
 import { type Matcher, matcherOf, type Position } from '#model';
-import { type DatabaseSource, EventTail, type StoredEvent } from '#query';
+import { type DatabaseSource, EventTail, pulled, Slice, type StoredEvent } from '#query';
 import type { ServiceContext } from './context.ts';
 import type { SubscribeRequest } from './operations.ts';
 import type { Reads } from './reads.ts';
@@ -16,6 +16,8 @@ export interface FollowRequest extends Omit<SubscribeRequest, 'after' | 'heartbe
   readonly after?: Position;
   readonly heartbeatMs: number;
 }
+
+const PULLED = pulled();
 
 export class Follower implements Disposable {
   readonly #reads: Reads;
@@ -46,21 +48,27 @@ export class Follower implements Disposable {
   /** What is selected behind the position, up to a revision that is applied; slices may be empty. */
   async *upTo(applied: number): AsyncGenerator<readonly StoredEvent[]> {
     const { feed } = this.#followed;
-    while (this.#position.revision < applied || this.#position.index < endOf(applied).index) {
-      if (feed.covers(this.#position)) await this.#reads.read(this.#binding, () => feed.advance(applied));
-      // Asked again: what the feed has just read may have been so much that it forgot what this one has not seen.
-      if (feed.covers(this.#position)) {
-        const step = feed.take(this.#position, this.#matches, this.#countMax);
-        this.#position = step.position;
-        yield step.events;
-      } else yield* this.#fromStore(applied);
+    const { pace = PULLED } = this.#request;
+    try {
+      while (this.#position.revision < applied || this.#position.index < endOf(applied).index) {
+        if (feed.covers(this.#position)) await this.#reads.read(this.#binding, () => feed.advance(applied));
+        await pace.ready();
+        // Asked again: what the feed has read meanwhile may have been so much that it forgot what this one lacks.
+        if (feed.covers(this.#position)) {
+          const step = feed.take(this.#position, this.#matches, new Slice(this.#countMax, pace));
+          this.#position = step.position;
+          yield step.events;
+        } else yield* this.#fromStore(applied);
+      }
+    } finally {
+      pace.rest();
     }
   }
 
   async *#fromStore(applied: number): AsyncGenerator<readonly StoredEvent[]> {
-    const { selector, signal, pace } = this.#request;
-    const tail = new EventTail(this.#source, { selector, after: this.#position });
-    for await (const events of this.#reads.stream(this.#binding, tail.advance(applied, signal), { signal, pace })) {
+    const { selector, signal, pace, lent } = this.#request;
+    const tail = new EventTail(this.#source, { selector, after: this.#position, pace, lent });
+    for await (const events of this.#reads.stream(this.#binding, tail.advance(applied, signal), signal)) {
       this.#position = tail.position;
       yield events;
     }

@@ -26,7 +26,7 @@
  *   V11 A name is looked up, and every slice of a stream is handed on, while the catalog here may be answered from
  *       (C21): a node that does not hear of deletions any more answers nothing of any instance, and a stream ends.
  */
-export { EventFrames, type FrameOptions, type ListedName, type StoredEvent } from '#query';
+export { EventFrames, type FrameOptions, type ListedName, type SlicePace, type StoredEvent } from '#query';
 export { isFatal } from './fatal.ts';
 export { SERVICE_LIMITS, type ServiceLimits } from './limits.ts';
 export type {
@@ -50,7 +50,6 @@ export type {
   QueryEventsReply,
   QueryEventsRequest,
   ReadAt,
-  ReadPace,
   ReadRequest,
   ReadScope,
   RecordedTransaction,

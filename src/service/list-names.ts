@@ -28,7 +28,7 @@ async function listNames(context: ServiceContext, request: ListNamesRequest, wal
   // One more than the page, to know whether there are more.
   const slices = walk(source, { at: view.revision, prefix, after, limit: limit + 1, signal });
   const names: ListedName[] = [];
-  for await (const slice of context.reads.stream(view.binding, slices, { signal })) names.push(...slice);
+  for await (const slice of context.reads.stream(view.binding, slices, signal)) names.push(...slice);
   signal.throwIfAborted();
   return { ...scopeOf(view), names: names.slice(0, limit), hasMore: names.length > limit };
 }

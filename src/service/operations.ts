@@ -28,7 +28,7 @@ import type {
   Selector,
   TransactionOptions,
 } from '#model';
-import type { ListedName, StoredEvent } from '#query';
+import type { ListedName, SlicePace, StoredEvent } from '#query';
 
 /** Which revision a read runs at: a number, the latest committed (read index), or whatever this node has applied. */
 export type ReadAt = AskedRevision | 'latest' | 'cached';
@@ -198,18 +198,10 @@ export interface FetchTransactionReply extends ReadScope {
   readonly transaction: TransactionDescription;
 }
 
-/** How a stream of slices asks its reader for leave before it takes memory. */
-export interface ReadPace {
-  /** Nothing, or a promise of the moment when the next slice may be read. It rejects when the reader has gone. */
-  ready(): Promise<void> | undefined;
-  /** No slice is being read now, until `ready` is called again. */
-  rest(): void;
-}
-
 /** A read whose reply is a stream of slices. */
 export interface PacedRequest extends ReadRequest {
   /** Absent: slices are read as they are pulled. */
-  readonly pace?: ReadPace;
+  readonly pace?: SlicePace;
   /**
    * True: a slice is lent. It may be looked at until the next one is asked for, and then its memory is given back,
    * which saves the garbage collector most of its work. Default false: it stays as long as somebody holds it.

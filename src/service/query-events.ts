@@ -10,7 +10,7 @@ export async function queryEvents(context: ServiceContext, request: QueryEventsR
   const { signal, query, pace, lent } = request;
   const view = await openView(context, request, request.at);
   const source = context.reads.source(view.binding);
-  const slices = queryOfSource(source, { at: view.revision, query, signal, lent });
-  const chunks = meteredSlices(context, { view, op: 'query', signal, pace, slices, eventCountOf: countOfEvents });
+  const slices = queryOfSource(source, { at: view.revision, query, signal, pace, lent });
+  const chunks = meteredSlices(context, { view, op: 'query', signal, slices, eventCountOf: countOfEvents });
   return { ...scopeOf(view), chunks };
 }

@@ -11,21 +11,13 @@ import { type DatabaseSource, databaseAtRevision, PageCache } from '#query';
 import { databaseDeleted } from './errors.ts';
 import { isFatal } from './fatal.ts';
 import { untilCurrent } from './instance.ts';
-import type { DatabaseDescription, ReadPace } from './operations.ts';
+import type { DatabaseDescription } from './operations.ts';
 
 /** The two digests, by native code. */
 export interface Digests {
   readonly crc32: Crc32;
   readonly sha256: Sha256;
 }
-
-/** How a stream of slices goes on, and what ends its waits. */
-export interface StreamTerms {
-  readonly signal: AbortSignal;
-  readonly pace?: ReadPace | undefined;
-}
-
-const UNPACED: ReadPace = { ready: () => undefined, rest: () => undefined };
 
 export class Reads {
   readonly #node: Node;
@@ -79,25 +71,17 @@ export class Reads {
   }
 
   /**
-   * Passes the slices of a read of an instance on, each read when the pace allows it, and ends with not_found as soon
-   * as the instance is gone, and with unavailable when this node cannot know whether it is (V11).
+   * Passes the slices of a read of an instance on, and ends with not_found as soon as the instance is gone, and with
+   * unavailable when this node cannot know whether it is (V11).
    */
-  async *stream<Slice>(
-    binding: Binding,
-    slices: AsyncIterable<Slice>,
-    { signal, pace = UNPACED }: StreamTerms,
-  ): AsyncGenerator<Slice> {
-    await pace.ready();
+  async *stream<Slice>(binding: Binding, slices: AsyncIterable<Slice>, signal: AbortSignal): AsyncGenerator<Slice> {
     try {
       for await (const slice of slices) {
         await untilCurrent(this.#node, binding, signal);
         yield slice;
-        await pace.ready();
       }
     } catch (failure) {
       throw await this.#judge(binding, failure);
-    } finally {
-      pace.rest();
     }
   }
 

@@ -8,23 +8,22 @@ import { countOfEvents, meteredSlices } from './streams.ts';
 
 /** The log as events, up to the latest revision when the scan began. */
 export async function scanLog(context: ServiceContext, request: ScanLogRequest): Promise<QueryEventsReply> {
-  const { signal, pace } = request;
+  const { signal } = request;
   const view = await openView(context, request, 'latest');
   const slices = scanLogEvents(context.reads.source(view.binding), scanOf(view, request));
-  const chunks = meteredSlices(context, { view, op: 'scan', signal, pace, slices, eventCountOf: countOfEvents });
+  const chunks = meteredSlices(context, { view, op: 'scan', signal, slices, eventCountOf: countOfEvents });
   return { ...scopeOf(view), chunks };
 }
 
 /** The log as whole transactions in their stored form, up to the latest revision when the scan began. */
 export async function scanLogBatches(context: ServiceContext, request: ScanLogRequest): Promise<ScanLogBatchesReply> {
-  const { signal, pace } = request;
+  const { signal } = request;
   const view = await openView(context, request, 'latest');
   const slices = batchesOfSource(context.reads.source(view.binding), scanOf(view, request));
   const metered = meteredSlices(context, {
     view,
     op: 'scan_batches',
     signal,
-    pace,
     slices,
     eventCountOf: countOfRevisions,
   });
@@ -32,8 +31,16 @@ export async function scanLogBatches(context: ServiceContext, request: ScanLogRe
 }
 
 function scanOf(view: ReadView, request: ScanLogRequest): LogScan {
-  const { startRevision, direction, limit, signal, lent } = request;
-  return { at: view.revision, start: startRevision, direction, limit: limit === 0 ? undefined : limit, signal, lent };
+  const { startRevision, direction, limit, signal, pace, lent } = request;
+  return {
+    at: view.revision,
+    start: startRevision,
+    direction,
+    limit: limit === 0 ? undefined : limit,
+    signal,
+    pace,
+    lent,
+  };
 }
 
 async function* bytesOf(slices: AsyncIterable<readonly LogSlice[]>): AsyncGenerator<readonly Uint8Array[]> {

@@ -5,13 +5,11 @@ import type { StoredEvent } from '#query';
 import type { ServiceContext } from './context.ts';
 import type { ReadView } from './instance.ts';
 import type { StreamOperation } from './meters.ts';
-import type { ReadPace } from './operations.ts';
 
 export interface MeteredRead<Slice> {
   readonly view: ReadView;
   readonly op: StreamOperation;
   readonly signal: AbortSignal;
-  readonly pace: ReadPace | undefined;
   readonly slices: AsyncIterable<Slice>;
   readonly eventCountOf: (slice: Slice) => number;
 }
@@ -24,7 +22,7 @@ export async function* meteredSlices<Slice>(context: ServiceContext, read: Meter
   meters.streams(read.op, 1);
   try {
     let isFirst = true;
-    for await (const slice of reads.stream(read.view.binding, read.slices, read)) {
+    for await (const slice of reads.stream(read.view.binding, read.slices, read.signal)) {
       read.signal.throwIfAborted();
       const eventCount = read.eventCountOf(slice);
       if (eventCount > 0) {

@@ -10,7 +10,7 @@
  * reads for the others. What is kept has a bound in bytes; a follower that is behind it reads the store itself (V7).
  */
 import { type EventFacts, eventFacts, type Matcher, type Position, TRANSACTION_EVENTS_MAX } from '#model';
-import { type DatabaseSource, type StoredEvent, scanLogEvents } from '#query';
+import { type DatabaseSource, type Slice, type StoredEvent, scanLogEvents } from '#query';
 
 export interface TailFeedLimits {
   /** Bytes of events that are kept. */
@@ -70,14 +70,13 @@ export class TailFeed {
     return this.#reading;
   }
 
-  /** The kept events behind a covered position that match, `countMax` at most. */
-  take(position: Position, matches: Matcher, countMax: number): TailStep {
-    const events: StoredEvent[] = [];
+  /** Of the kept events behind a covered position those that match, as far as the slice takes them. */
+  take(position: Position, matches: Matcher, slice: Slice): TailStep {
+    const { events } = slice;
     for (let place = this.#placeBehind(position); place < this.#kept.length; place++) {
       const kept = this.#kept[place];
       if (kept === undefined || !matches(kept.event.bytes, kept.facts)) continue;
-      events.push(kept.event);
-      if (events.length === countMax) return { events, position: kept.event.position };
+      if (slice.full || !slice.add(kept.event)) return { events, position: events.at(-1)?.position ?? position };
     }
     return { events, position: position.revision > this.#last ? position : endOf(this.#last) };
   }

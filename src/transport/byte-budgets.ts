@@ -5,7 +5,7 @@
  *   setting             for                                                        as a part of it
  *   request-memory      bytes of requests that arrive or are worked on             1
  *                       streams of gRPC that stand open, and their first bytes     1, on top
- *   unsent-memory       replies and slices that have not left                      1
+ *   unsent-memory       replies and slices that have not left                      1, and a small slice each stream
  *                       small replies of gRPC                                      1/8, on top
  *                       small pages of HTTP                                        1/8, on top
  * ```

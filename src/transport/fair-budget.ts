@@ -72,6 +72,7 @@ class Waiter {
 class Connection {
   readonly quick: Line<Waiter> = new Line<Waiter>();
   readonly slow: Line<Waiter> = new Line<Waiter>();
+  commonBytes = 0;
   reservedBytes = 0;
   /** What the last of its takers has shown: those of which nothing is known yet count as the same. */
   isSlow = false;
@@ -130,6 +131,13 @@ export class FairBudget {
     if (this.#waiting === 0 && this.#common.hasRoom(bytes)) return taker.hold(this.#common, { bytes, evict });
     const isNext = taker.isQuick && this.#hasShare(taker) && this.#firstForReserve() === undefined;
     return isNext && this.#reserve.hasRoom(reserveBytes) ? taker.hold(this.#reserve, { bytes, evict }) : undefined;
+  }
+
+  /** For the takers alone. */
+  tryLend(taker: Taker, { bytes, evict }: Bytes): Hold | undefined {
+    const freeBytes = this.#common.bytesMax - this.#common.used;
+    const isLent = this.#waiting === 0 && taker.connection.commonBytes + bytes <= freeBytes;
+    return isLent ? taker.hold(this.#common, { bytes, evict }) : undefined;
   }
 
   /** For the takers alone. */
@@ -287,7 +295,15 @@ export class Taker implements HoldKeeper {
     return this.#budget.tryTake(this, { bytes, evict });
   }
 
-  /** The bytes in any case: of what cannot be refused any more. */
+  /**
+   * Bytes of the common part that nobody waits for, or undefined: as long as there is more than the connection has. n
+   * connections that borrow what they can have an (n + 1)th each, and as much is free.
+   */
+  tryBorrow(bytes: number, evict: Evict): Hold | undefined {
+    return this.#budget.tryLend(this, { bytes, evict });
+  }
+
+  /** The bytes in any case: of what cannot be refused any more, or is bounded otherwise. */
   takeAnyway(bytes: number, evict: Evict): Hold {
     return this.#budget.takeAnyway(this, { bytes, evict });
   }
@@ -308,25 +324,22 @@ export class Taker implements HoldKeeper {
   hold(budget: ByteBudget, { bytes, evict }: Bytes): Hold {
     const hold = budget.takeAnyway(bytes, evict, this);
     this.#holdCount += 1;
-    if (this.#budget.isReserve(budget)) {
-      this.#reserved = hold;
-      this.connection.reservedBytes += bytes;
-    }
+    if (this.#budget.isReserve(budget)) this.#reserved = hold;
+    this.resized(hold, bytes);
     return hold;
   }
 
   /** For the holds alone. */
   resized(hold: Hold, addedBytes: number): void {
     if (hold === this.#reserved) this.connection.reservedBytes += addedBytes;
+    else this.connection.commonBytes += addedBytes;
   }
 
   /** For the holds alone. */
   released(hold: Hold): void {
     this.#holdCount -= 1;
-    if (hold === this.#reserved) {
-      this.#reserved = undefined;
-      this.connection.reservedBytes -= hold.bytes;
-    }
+    this.resized(hold, -hold.bytes);
+    if (hold === this.#reserved) this.#reserved = undefined;
     if (hold.isRenewed) {
       this.#isSlow = this.#budget.nowMs() - hold.sinceMs > QUICK_MS;
       this.connection.isSlow = this.#isSlow;

@@ -3,7 +3,6 @@
  *
  * For: turning calls and requests into operations of #service and back, each transport in the words of its protocol,
  * with the errors of Cairn as its statuses, and the bounds that keep a client from costing more than its share.
- *
  * Not here: what an operation does. They share what clients may hold (byte-budgets.ts), and whom to ask (relay.ts).
  *
  * Invariants of all transports (TM5 and TM6 stand in relay.ts):
@@ -12,16 +11,17 @@
  *   TM2  A client is cut off for holding bytes only while others wait for them, and not before it had its time; except
  *        a body over HTTP that has stopped arriving.
  *   TM3  What a request announces is not counted: it holds what has arrived of it.
- *   TM4  Readers that keep what they took of the unsent bytes, however many, do not hold up one that lets go soon, nor
- *        what is small: a quarter is for the former, an eighth of that for a connection, and lines take turns.
+ *   TM4  Readers that keep what they took of the unsent bytes, however many, do not hold up small slices, which need no
+ *        room, small pages, which have their own, nor one that lets go soon: for such a quarter is kept, an eighth of
+ *        that for a connection, and lines take turns.
  *
  * Invariants of gRPC (T9 stands in grpc/wire/shares.ts, T10 and T11 in rounds.ts and stream-limits.ts there):
  *   T1  A call ends exactly once, with one status; what is sent afterwards is dropped, and its signal is aborted.
  *   T2  However a request is cut into frames, a handler sees whole messages; however many messages a reply has, each
  *       leaves in a frame of its own.
  *   T3  A message is bounded by the limit after it is unpacked, not only before.
- *   T4  A reader that does not read holds two slices of its stream at most, and holds up nobody else: of the budget, no
- *       longer than the patience. A stream of reflection holds one reply and 64 KiB of requests.
+ *   T4  A reader that does not read holds a small slice, or two larger ones for which there was room, no longer than the
+ *       patience while others wait. A stream of reflection holds one reply and 64 KiB of requests.
  *   T5  Every error code has one status, and the details of an error fit into trailers.
  *   T6  What is wrong inside a transaction is collected for the service, which judges it in its turn; only bytes that
  *       are no request, or two at once, are refused before.

@@ -1,9 +1,8 @@
 /**
  * The streaming reads: events, batches of events, the log, and live tails.
  *
- * Each slice of a read becomes one write of many framed messages, put together from stored bytes. The next slice is
- * read while the last one leaves, and not written before it has left: two slices are what a reader of any speed costs,
- * and less when many readers share what the node may hold (T4).
+ * Each slice of a read becomes one write of many framed messages, put together from stored bytes. How
+ * large a slice is, and when the next one is read, the writer decides (slice-writer.ts, T4).
  */
 import { EventFrames, type FrameOptions, type ReadScope, type StoredEvent } from '#service';
 import { EVENT_STORE, type GrpcContext } from './context.ts';
@@ -63,7 +62,8 @@ const scanLogBatches: Handler = async ({ service }, call, bytes, writer) => {
 };
 
 const subscribeEvents: Handler = async ({ service }, call, bytes, writer) => {
-  const read = { ...parseSubscriptionRequest(bytes), signal: call.signal, ...minRevisionOf(call), pace: writer };
+  const request = parseSubscriptionRequest(bytes);
+  const read = { ...request, signal: call.signal, ...minRevisionOf(call), pace: writer, lent: true };
   const reply = await service.subscribe(read);
   writer.begin(reply);
   for await (const item of reply.items) {

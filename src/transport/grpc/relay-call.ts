@@ -157,8 +157,9 @@ async function passOn(call: Call, reply: Reply): Promise<void> {
   for await (const piece of reply.pieces()) {
     const cut = cutter.add(piece);
     // The rest of a long message is read when there is room for it (TM1).
-    if (cut === undefined) await writer.ready();
-    else await writer.write(cut.frames, cut.count);
+    if (cut === undefined) {
+      if (!writer.admits(cutter.neededBytes)) await writer.ready();
+    } else await writer.write(cut.frames, cut.count);
   }
   await writer.flushed();
 }

@@ -1,33 +1,54 @@
 /**
  * Sends the slices of a read: the headers, then slice after slice, each when the one before has left.
  *
- * What a slice takes is counted before it is read: no slice is read while the node holds as much unsent as it may, and
- * a reader that keeps others waiting is cut off (T4), or waits for those that do not (TM4).
+ * ```
+ *   small ── left soon ──> lent ── left soon ──> lent, four times as large ...
+ *     ^                      │
+ *     └─ left late, or ──────┴── one event has more ──> waits for room ── left soon ──> lent
+ *        nothing is lent
+ * ```
+ *
+ * A small slice is read as soon as the one before has left, whatever others hold: the places of reads bound how many
+ * there are (TM4). More is lent, as long as there is some; then the next slice is read while the last one leaves. Only
+ * what cannot be small waits for room; and whoever keeps others waiting so is cut off (T4).
  */
-import type { ReadPace, ReadScope } from '#service';
+import type { ReadScope, SlicePace } from '#service';
 import type { Hold } from '../byte-budget.ts';
-import type { Taker } from '../fair-budget.ts';
+import { QUICK_MS, type Taker } from '../fair-budget.ts';
 import { scopeHeaders } from './metadata.ts';
 import type { Call } from './wire/call.ts';
 
-/** What is taken for the first slice: about two of the query layer, as stored and as framed. */
-const SLICE_BYTES_EXPECTED = 512 * 1024;
+/** A page of the log, or some ten events. */
+const SMALL_SLICE_BYTES = 16 * 1024;
+
+/** Beyond it slices get no quicker by becoming larger. */
+const LENT_SLICE_BYTES = 256 * 1024;
+
+const GROWTH = 4;
 
 /** A slice in its frames, and the copy of it that grpc-js makes. */
 const COPIES = 2;
 
-export class SliceWriter implements ReadPace, Disposable {
+export class SliceWriter implements SlicePace, Disposable {
   readonly #call: Call;
   readonly #taker: Taker;
   readonly #cut = (): void => this.#call.cut();
-  /** For the slice that is being read. */
-  #next: Hold | undefined;
-  #expected = SLICE_BYTES_EXPECTED;
-  #leaving: Promise<void> = Promise.resolve();
+  #bytes = SMALL_SLICE_BYTES;
+  /** What the next slice is to have, if so much is lent. */
+  #wanted = SMALL_SLICE_BYTES;
+  /** By one event or page that did not fit into a small slice, and probably by the next one: so much. */
+  #needed = 0;
+  /** For the slice that is being read; absent: it is small. */
+  #room: Hold | undefined;
+  #leaving: Promise<void> | undefined;
 
   constructor(call: Call) {
     this.#call = call;
     this.#taker = call.taker();
+  }
+
+  get bytes(): number {
+    return this.#bytes;
   }
 
   begin(scope: ReadScope): void {
@@ -35,43 +56,68 @@ export class SliceWriter implements ReadPace, Disposable {
   }
 
   ready(): Promise<void> | undefined {
-    if (this.#next !== undefined) return undefined;
-    this.#next = this.#taker.tryTake(this.#expected, this.#cut);
-    return this.#next === undefined ? this.#wait(this.#expected) : undefined;
+    if (this.#room !== undefined) return undefined;
+    const room = this.#takeRoom();
+    return room === undefined ? this.#call.turn(this.#bytes) : room.then(() => this.#call.turn(this.#bytes));
+  }
+
+  #takeRoom(): Promise<void> | undefined {
+    const wanted = this.#wanted;
+    const most = COPIES * Math.max(wanted, this.#needed);
+    if (wanted > SMALL_SLICE_BYTES) this.#room = this.#taker.tryBorrow(most, this.#cut);
+    this.#bytes = this.#room === undefined ? SMALL_SLICE_BYTES : wanted;
+    if (this.#room !== undefined) return undefined;
+    return this.#needed > 0 ? this.#wait() : this.#leaving;
+  }
+
+  admits(bytes: number): boolean {
+    if (bytes <= 2 * this.#bytes) return true;
+    this.rest();
+    this.#needed = bytes;
+    this.#wanted = Math.ceil(bytes / 2);
+    return false;
   }
 
   rest(): void {
-    this.#next?.release();
-    this.#next = undefined;
+    this.#room?.release();
+    this.#room = undefined;
   }
 
   async write(frames: Uint8Array, count: number): Promise<void> {
     await this.#leaving;
-    const { signal } = this.#call;
-    signal.throwIfAborted();
+    this.#call.signal.throwIfAborted();
     const bytes = COPIES * frames.length;
-    if (this.#next === undefined) await this.#wait(bytes);
-    const hold = this.#next;
-    this.#next = undefined;
-    this.#expected = Math.max(bytes, SLICE_BYTES_EXPECTED);
-    hold?.resize(bytes);
-    hold?.renew();
+    const hold = this.#room ?? this.#taker.takeAnyway(bytes, this.#cut);
+    this.#room = undefined;
+    hold.resize(bytes);
+    hold.renew();
     this.#call.write(frames, count, hold);
-    this.#leaving = this.#call.drained();
+    if (frames.length <= SMALL_SLICE_BYTES) this.#needed = 0;
+    const sliceBytes = this.#bytes;
+    this.#bytes = SMALL_SLICE_BYTES;
+    const sinceMs = performance.now();
+    this.#leaving = this.#call.drained().then(() => this.#left(sliceBytes, performance.now() - sinceMs));
   }
 
   /** Resolves when everything has left. */
-  flushed(): Promise<void> {
-    return this.#leaving;
+  async flushed(): Promise<void> {
+    await this.#leaving;
   }
 
   [Symbol.dispose](): void {
     this.rest();
   }
 
-  async #wait(bytes: number): Promise<void> {
-    const hold = await this.#taker.take(bytes, this.#cut, this.#call.signal);
+  #left(sliceBytes: number, tookMs: number): void {
+    this.#leaving = undefined;
+    const most = Math.max(LENT_SLICE_BYTES, Math.ceil(this.#needed / 2));
+    this.#wanted = tookMs > QUICK_MS ? SMALL_SLICE_BYTES : Math.min(sliceBytes * GROWTH, most);
+  }
+
+  async #wait(): Promise<void> {
+    const hold = await this.#taker.take(COPIES * this.#needed, this.#cut, this.#call.signal);
+    this.#bytes = Math.ceil(this.#needed / 2);
     if (this.#call.ended) hold.release();
-    else this.#next = hold;
+    else this.#room = hold;
   }
 }

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseReader, type StoredEvent } from '#database';
 import { memoryKv } from '#kv';
 import { and, type Direction, NO_SUBJECT, or, type Selector, term } from '#model';
-import { queryEvents } from '#query';
+import { pulled, queryEvents } from '#query';
 import { boundsOf } from '../../../src/query/bounds.ts';
 import { pageEvents } from '../../../src/query/page-events.ts';
 import { CountingReader } from '../../support/counting-reader.ts';
@@ -43,7 +43,7 @@ interface Walk {
 
 async function walk({ selector, direction, testsInVain }: Walk, at: number): Promise<readonly StoredEvent[]> {
   const bounds = boundsOf({ at, revisions: {}, direction });
-  const chunks = pageEvents(new DatabaseReader(database.source), { selector, bounds, sliceBytes: 1, testsInVain });
+  const chunks = pageEvents(new DatabaseReader(database.source), { selector, bounds, pace: pulled(1), testsInVain });
   const events: StoredEvent[] = [];
   for (let some = await chunks.next(Infinity); some !== undefined; some = await chunks.next(Infinity)) {
     events.push(...some);

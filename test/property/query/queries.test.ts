@@ -9,12 +9,13 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type KvStore, memoryKv } from '#kv';
 import { ALL, type EventQuery, term } from '#model';
-import { queryEvents, type StoredEvent } from '#query';
+import { pulled, queryEvents, type StoredEvent } from '#query';
 import { openLevelStore } from '#storage';
 import { CountingReader } from '../../support/counting-reader.ts';
 import { arbHistory, arbQuery, grow, type History } from '../../support/histories.ts';
 import { CREATED_AT_MS, type EventSketch, KnownDatabase, naiveAnswer } from '../../support/known-database.ts';
 import { LendingReader } from '../../support/lending-reader.ts';
+import { TightPace } from '../../support/tight-pace.ts';
 
 type Places = readonly (readonly [number, number])[];
 
@@ -108,7 +109,7 @@ describe('a query', () => {
         const found: StoredEvent[] = [];
         const wanted = places(naiveAnswer(database.events, at, query));
         const steps = [...after.steps];
-        for await (const slice of queryEvents(database.source, { at, query, sliceBytes: 1 })) {
+        for await (const slice of queryEvents(database.source, { at, query, pace: pulled(1) })) {
           found.push(...slice);
           expect(counted.openRanges).toBe(0);
           await grow(database, { ...after, steps: steps.splice(0, 2) });
@@ -128,7 +129,7 @@ describe('a query', () => {
         const database = new KnownDatabase(store, lending);
         await grow(database, history);
         const found: StoredEvent[] = [];
-        const read = { at: database.revision, query, sliceBytes, lent: true };
+        const read = { at: database.revision, query, pace: pulled(sliceBytes), lent: true };
         for await (const slice of queryEvents(database.source, read)) {
           found.push(...slice.map((event) => ({ ...event, bytes: event.bytes.slice() })));
         }
@@ -138,6 +139,28 @@ describe('a query', () => {
       { numRuns: 100 },
     );
     expect(releases).toBeGreaterThan(0);
+  });
+
+  it('gives the same to a reader with little room, in slices that fit (Q1, Q8)', async () => {
+    let waits = 0;
+    await fc.assert(
+      fc.asyncProperty(arbHistory, arbQuery, fc.constantFrom(20, 200, 2000), async (history, { query }, bytes) => {
+        const store = memoryKv();
+        const database = new KnownDatabase(store, new LendingReader(store));
+        await grow(database, history);
+        const pace = new TightPace(bytes);
+        const found: StoredEvent[] = [];
+        for await (const slice of queryEvents(database.source, { at: database.revision, query, pace, lent: true })) {
+          pace.took(slice);
+          found.push(...slice.map((event) => ({ ...event, bytes: event.bytes.slice() })));
+        }
+        expect(found).toEqual(naiveAnswer(database.events, database.revision, query));
+        expect(pace.faults).toEqual([]);
+        waits += pace.waits;
+      }),
+      { numRuns: 100 },
+    );
+    expect(waits).toBeGreaterThan(0);
   });
 
   it('gives nothing more once it is aborted', async () => {

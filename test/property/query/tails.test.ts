@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { memoryKv } from '#kv';
 import { ALL, and, NO_SUBJECT, type Position, term } from '#model';
-import { EventTail, type StoredEvent } from '#query';
+import { EventTail, pulled, type StoredEvent } from '#query';
 import { CountingReader } from '../../support/counting-reader.ts';
 import { arbHistory, grow } from '../../support/histories.ts';
 import { CREATED_AT_MS, KnownDatabase, naiveAnswer } from '../../support/known-database.ts';
@@ -43,12 +43,12 @@ describe('a tail', () => {
         fc.array(fc.tuple(arbHistory, arbAdvance), { maxLength: 6 }),
         async (selector, rounds) => {
           const database = new KnownDatabase(memoryKv());
-          let tail = new EventTail(database.source, { selector, sliceBytes: 1 });
+          let tail = new EventTail(database.source, { selector, pace: pulled(1) });
           const found: StoredEvent[] = [];
           for (const [history, { slices, leaves }] of rounds) {
             await grow(database, history);
             found.push(...(await take(tail, database.revision, slices)));
-            if (leaves) tail = new EventTail(database.source, { selector, after: tail.position, sliceBytes: 1 });
+            if (leaves) tail = new EventTail(database.source, { selector, after: tail.position, pace: pulled(1) });
           }
           found.push(...(await take(tail, database.revision, undefined)));
           const query = { selector, revisions: {}, direction: 'forward' } as const;

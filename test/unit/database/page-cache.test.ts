@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseReader, PageCache } from '#database';
 import { memoryKv } from '#kv';
 import { ALL, term } from '#model';
-import { queryEvents, type StoredEvent } from '#query';
+import { pulled, queryEvents, type StoredEvent } from '#query';
 import { CountingReader } from '../../support/counting-reader.ts';
 import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
 import { LendingReader } from '../../support/lending-reader.ts';
@@ -107,7 +107,7 @@ it('gives readers that run side by side the same answers as one that is alone', 
       direction: 'reverse',
     } as const;
     const found: string[] = [];
-    const read = { at: TRANSACTIONS, query, lent: true, sliceBytes: 500 };
+    const read = { at: TRANSACTIONS, query, lent: true, pace: pulled(500) };
     for await (const slice of queryEvents(source, read)) found.push(...slice.map(textOf));
     return found;
   };

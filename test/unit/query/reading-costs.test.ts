@@ -4,7 +4,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { memoryKv } from '#kv';
 import { ALL, and, type EventQuery, or, type Selector, term } from '#model';
-import { queryEvents, type StoredEvent, scanLogBatches } from '#query';
+import { pulled, queryEvents, type StoredEvent, scanLogBatches } from '#query';
 import { CountingReader } from '../../support/counting-reader.ts';
 import { CREATED_AT_MS, type EventSketch, KnownDatabase } from '../../support/known-database.ts';
 
@@ -128,7 +128,7 @@ describe('a scan', () => {
     for await (const slices of scanLogBatches(database.source, {
       at: TRANSACTIONS,
       direction: 'forward',
-      sliceBytes: 100_000,
+      pace: pulled(100_000),
     })) {
       sizes.push(slices.reduce((sum, { bytes }) => sum + bytes.length, 0));
     }
@@ -142,7 +142,7 @@ describe('a slice of a query', () => {
     const query = { revisions: {}, direction: 'forward' } as const;
     const sizes = async (selector: Selector, sliceBytes?: number): Promise<readonly number[]> => {
       const found: number[] = [];
-      const limited = { at: TRANSACTIONS, query: { ...query, selector, limit: 2_000 }, sliceBytes };
+      const limited = { at: TRANSACTIONS, query: { ...query, selector, limit: 2_000 }, pace: pulled(sliceBytes) };
       for await (const slice of queryEvents(database.source, limited)) found.push(slice.length);
       return found;
     };

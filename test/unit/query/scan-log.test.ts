@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseReader } from '#database';
 import { type KvStore, memoryKv } from '#kv';
 import type { Direction } from '#model';
-import { type LogScan, scanLogBatches, scanLogEvents } from '#query';
+import { type LogScan, pulled, scanLogBatches, scanLogEvents } from '#query';
 import { LogBatch } from '../../../src/transport/grpc/gen/cairn/v1/transaction.ts';
 import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
 import { LendingReader } from '../../support/lending-reader.ts';
@@ -42,7 +42,7 @@ function wantedRevisions({ at, direction, start = 0, limit }: LogScan): readonly
 
 const SCANS: readonly LogScan[] = (['forward', 'reverse'] as const).flatMap((direction: Direction) => [
   { at: TRANSACTIONS, direction },
-  { at: TRANSACTIONS, direction, sliceBytes: 1 },
+  { at: TRANSACTIONS, direction, pace: pulled(1) },
   { at: 0, direction },
   { at: 1, direction },
   { at: 77, direction },

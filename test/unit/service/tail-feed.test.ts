@@ -6,6 +6,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { memoryKv } from '#kv';
 import { matcherOf, type Position, type Selector } from '#model';
+import { pulled, Slice } from '#query';
 import { endOf, TailFeed } from '../../../src/service/tail-feed.ts';
 import { TailFeeds } from '../../../src/service/tail-feeds.ts';
 import { CREATED_AT_MS, KnownDatabase, naiveAnswer } from '../../support/known-database.ts';
@@ -55,7 +56,11 @@ async function follow(feed: TailFeed, database: KnownDatabase, follower: Followe
   }
   await feed.advance(database.revision);
   if (!feed.covers(follower.position)) return;
-  const { events, position } = feed.take(follower.position, matcherOf(follower.selector), countMax);
+  const { events, position } = feed.take(
+    follower.position,
+    matcherOf(follower.selector),
+    new Slice(countMax, pulled()),
+  );
   expect(events.length).toBeLessThanOrEqual(countMax);
   follower.seen.push(...events.map((event) => placeOf(event.position)));
   follower.position = position;
@@ -107,7 +112,7 @@ describe('TailFeed (V7)', () => {
       feed.covers(endOf(revision)),
     );
     expect(first).toBeLessThan(count);
-    const { events } = feed.take(endOf(first), () => true, 1000);
+    const { events } = feed.take(endOf(first), () => true, new Slice(1000, pulled()));
     expect(events.map((event) => placeOf(event.position))).toEqual(
       Array.from({ length: 2 * (count - first) }, (_, n) => `${first + 1 + (n >> 1)}.${n % 2}`),
     );

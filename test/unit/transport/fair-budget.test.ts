@@ -170,6 +170,40 @@ describe('those who wait', () => {
   });
 });
 
+describe('a taker that borrows', () => {
+  it('gets as long as more is free than its connection has, of the common part', () => {
+    const { budget, taker } = benchOf();
+    const [first, second] = [{}, {}];
+    const borrow = (connection: object): boolean => taker(connection).tryBorrow(4, nothing) !== undefined;
+    expect(Array.from({ length: 4 }, () => borrow(first))).toEqual([true, true, true, false]);
+    expect(Array.from({ length: 3 }, () => borrow(second))).toEqual([true, true, false]);
+    expect(budget.used).toBe(20);
+  });
+
+  it('gets what its connection has given back', () => {
+    const { taker } = benchOf();
+    const connection = {};
+    const hold = taker(connection).tryBorrow(12, nothing);
+    expect(taker(connection).tryBorrow(4, nothing)).toBeUndefined();
+    hold?.resize(8);
+    expect(taker(connection).tryBorrow(4, nothing)?.bytes).toBe(4);
+    hold?.release();
+    expect(taker(connection).tryBorrow(12, nothing)?.bytes).toBe(8 + 4);
+  });
+
+  it('gets nothing that somebody waits for', async () => {
+    const { taker, slow, fill } = benchOf();
+    const grants = new Grants();
+    const held = fill();
+    void grants.ask('waits', slow(), COMMON);
+    held.resize(4);
+    expect(taker().tryBorrow(4, nothing)).toBeUndefined();
+    held.release();
+    await settled();
+    expect(grants.names).toEqual(['waits']);
+  });
+});
+
 describe('a quick taker', () => {
   it('has room where slow ones have none (TM4)', () => {
     const { time, taker, slow, fill } = benchOf();

@@ -19,6 +19,7 @@ import type { MethodMeter, MethodTraits } from './method-traits.ts';
 import type { PeerStream, Room } from './peer-streams.ts';
 import type { Waiting } from './rounds.ts';
 import type { Place } from './shares.ts';
+import type { SliceTurns } from './slice-turns.ts';
 import { type CallStatus, type Fields, GRPC_STATUS, type GrpcStatusName } from './status.ts';
 import type { UnaryStream } from './unary-stream.ts';
 
@@ -41,6 +42,7 @@ export interface SharedParts {
   /** Bytes of replies that have not left yet. */
   readonly unsent: FairBudget;
   readonly smallReplies: Allowance;
+  readonly sliceTurns: SliceTurns;
   /** The status for a reply that there is no room for. */
   readonly noRoom: CallStatus;
   readonly onEnded: (call: Call) => void;
@@ -226,6 +228,11 @@ export class Call {
   /** What takes the room for its replies. */
   taker(): Taker {
     return this.#shared.unsent.taker(this.#connection);
+  }
+
+  /** Nothing, or a promise of the turn of its connection to read a slice of so many bytes. */
+  turn(bytes: number): Promise<void> | undefined {
+    return this.#shared.sliceTurns.take(this.#connection, bytes, this.signal);
   }
 
   /** Keeps room until everything that was sent has left, or the peer has gone. */

@@ -1,9 +1,10 @@
 /**
- * The calls that have arrived, begun a few in each turn of the event loop and by connection in turn.
+ * What connections want of the node, such as calls that have arrived, begun a little in each turn of the event loop and
+ * by connection in turn.
  *
  * Invariant:
  *   T10  A connection with few calls does not wait for all calls of another one: what has arrived is begun by
- *        connection in turn, and not at all when its connection has gone.
+ *        connection in turn, and not at all when its connection has gone. So are slices of streams read.
  *
  * A read of a socket brings hundreds of calls, and every connection is read in each turn of the loop. Begun at once,
  * the calls of a client with many of them would keep everybody else waiting for seconds, for each of the turns that a
@@ -29,13 +30,15 @@ export class Waiting {
   readonly link: Link<Waiting> = new Link<Waiting>(this);
   readonly line: Line<Waiting>;
   readonly work: () => void;
+  readonly cost: number;
   readonly #rounds: Rounds;
 
   /** For the rounds alone. */
-  constructor(rounds: Rounds, line: Line<Waiting>, work: () => void) {
+  constructor(rounds: Rounds, { line, work, cost }: Pick<Waiting, 'line' | 'work' | 'cost'>) {
     this.#rounds = rounds;
     this.line = line;
     this.work = work;
+    this.cost = cost;
   }
 
   /** It need not be begun any more; nothing when it was. */
@@ -52,18 +55,28 @@ export interface RoundsTime {
 
 const REAL_TIME: RoundsTime = { nowMs: () => performance.now(), later: setImmediate };
 
+export interface RoundsOptions {
+  /** What those cost that are begun in one turn of the event loop; the last of them overshoots. */
+  readonly perTurn?: number;
+  /** Real time unless a test decides. */
+  readonly time?: RoundsTime;
+}
+
 export class Rounds {
   readonly #waiting = new TurnsByLine<Waiting>();
   readonly #time: RoundsTime;
+  readonly #perTurn: number;
   #waitingCount = 0;
   /** What is left of the turn. */
-  #leftCalls = CALLS_PER_TURN;
+  #left: number;
   #leftMs = MS_PER_TURN;
   /** Whether the next turn is awaited, which begins with room anew. */
   #isTurning = false;
 
-  constructor(time: RoundsTime = REAL_TIME) {
+  constructor({ perTurn = CALLS_PER_TURN, time = REAL_TIME }: RoundsOptions = {}) {
     this.#time = time;
+    this.#perTurn = perTurn;
+    this.#left = perTurn;
   }
 
   /** Calls that were not begun yet. */
@@ -72,13 +85,13 @@ export class Rounds {
   }
 
   /** Does the work now, or when it is the turn of its line. */
-  begin(line: Line<Waiting>, work: () => void): Waiting | undefined {
+  begin(line: Line<Waiting>, work: () => void, cost = 1): Waiting | undefined {
     this.#awaitTurn();
     if (this.#waitingCount === 0 && this.#hasRoom) {
-      this.#do(work);
+      this.#do(work, cost);
       return undefined;
     }
-    const waiting = new Waiting(this, line, work);
+    const waiting = new Waiting(this, { line, work, cost });
     this.#waiting.add(line, waiting.link);
     this.#waitingCount += 1;
     return waiting;
@@ -90,7 +103,7 @@ export class Rounds {
   }
 
   get #hasRoom(): boolean {
-    return this.#leftCalls > 0 && this.#leftMs > 0;
+    return this.#left > 0 && this.#leftMs > 0;
   }
 
   #awaitTurn(): void {
@@ -101,7 +114,7 @@ export class Rounds {
 
   #turn(): void {
     this.#isTurning = false;
-    this.#leftCalls = CALLS_PER_TURN;
+    this.#left = this.#perTurn;
     this.#leftMs = MS_PER_TURN;
     while (this.#hasRoom) {
       const next = this.#waiting.first();
@@ -109,14 +122,14 @@ export class Rounds {
       this.#waiting.serve(next.line, next.link);
       this.#waitingCount -= 1;
       this.#awaitTurn();
-      this.#do(next.work);
+      this.#do(next.work, next.cost);
     }
   }
 
-  #do(work: () => void): void {
+  #do(work: () => void, cost: number): void {
     const beganMs = this.#time.nowMs();
     work();
-    this.#leftCalls -= 1;
+    this.#left -= cost;
     this.#leftMs -= this.#time.nowMs() - beganMs;
   }
 }

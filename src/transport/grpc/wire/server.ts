@@ -23,6 +23,7 @@ import { type CallKind, callKind, type MethodMeter, type MethodTraits } from './
 import { type PeerStream, PeerStreams } from './peer-streams.ts';
 import { Rounds, type Waiting } from './rounds.ts';
 import { type Place, Shares } from './shares.ts';
+import { SliceTurns } from './slice-turns.ts';
 import { type CallStatus, OK } from './status.ts';
 import { StreamLimits } from './stream-limits.ts';
 import type { UnaryStream } from './unary-stream.ts';
@@ -144,7 +145,13 @@ export class WireServer {
     this.#parts = parts;
     this.#server = new Server(optionsOf(parts.limits));
     const { unsent, smallReplies, refusals } = parts;
-    this.#shared = { unsent, smallReplies, noRoom: refusals.noRoom, onEnded: (ended) => this.#ended(ended) };
+    this.#shared = {
+      unsent,
+      smallReplies,
+      sliceTurns: new SliceTurns(),
+      noRoom: refusals.noRoom,
+      onEnded: (ended) => this.#ended(ended),
+    };
     const { waiting, reading, working } = parts.limits.callsMax;
     this.#shares = { waiting: new Shares(waiting), reading: new Shares(reading), working: new Shares(working) };
     const methods = new Map<string, 'unary' | 'one' | 'many'>();

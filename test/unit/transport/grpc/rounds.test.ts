@@ -13,7 +13,7 @@ beforeEach(() => {
   nowMs = 0;
   turns = [];
   begun = [];
-  rounds = new Rounds({ nowMs: () => nowMs, later: (work) => turns.push(work) });
+  rounds = new Rounds({ time: { nowMs: () => nowMs, later: (work) => turns.push(work) } });
 });
 
 function turn(): void {

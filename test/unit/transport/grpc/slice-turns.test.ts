@@ -1,0 +1,42 @@
+// Goal: slices are read by connection in turn, a few in each turn of the event loop (T10). Method: readers in one
+// process, in real turns of its loop.
+import { expect, it } from 'vitest';
+import { SliceTurns } from '../../../../src/transport/grpc/wire/slice-turns.ts';
+
+const NEVER = new AbortController().signal;
+const LARGE = 256 * 1024;
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+it('gives one who reads alone a turn at once', () => {
+  expect(new SliceTurns().take({}, LARGE, NEVER)).toBeUndefined();
+});
+
+it('lets a connection with one reader go before the hundreds of another', async () => {
+  const turns = new SliceTurns();
+  const [crowd, alone] = [{}, {}];
+  const order: string[] = [];
+  const take = (connection: object, name: string): void => {
+    const wait = turns.take(connection, LARGE, NEVER) ?? Promise.resolve();
+    void wait.then(() => order.push(name));
+  };
+  for (let n = 0; n < 200; n++) take(crowd, 'crowd');
+  take(alone, 'alone');
+  await turn();
+  await turn();
+  expect(order).toContain('alone');
+  expect(order.length).toBeLessThan(10);
+  while (order.length < 201) await turn();
+});
+
+it('forgets a reader that has gone, with its reason', async () => {
+  const turns = new SliceTurns();
+  const connection = {};
+  const gone = new AbortController();
+  while (turns.take(connection, LARGE, NEVER) === undefined);
+  const waiting = turns.take(connection, LARGE, gone.signal);
+  gone.abort(new Error('the reader has gone'));
+  await expect(waiting).rejects.toThrow('the reader has gone');
+  await turn();
+  expect(turns.take(connection, LARGE, NEVER)).toBeUndefined();
+});
