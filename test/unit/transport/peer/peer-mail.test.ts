@@ -151,7 +151,8 @@ describe('the messages of two nodes', () => {
       north.mail.send(SOUTH.node, beats(1));
       expect(south.heard.length).toBeGreaterThan(0);
       south.mail.send(NORTH.node, answer);
-      expect(north.heard).toEqual(answer);
+      // It is said again until it is heard, and may then arrive more than once.
+      expect(north.heard.slice(0, 1)).toEqual(answer);
     });
     // Whoever is named knows no more of it than before.
     south.mail.setPeers([{ ...placeOf(3), host: '127.0.0.1', port: 1 }]);
