@@ -97,6 +97,7 @@ export class GroupSteps {
     if (fact.kind === 'became-leader') observer.elected();
     if (fact.kind === 'became-follower' && fact.leader !== undefined) observer.followed();
     this.#parts.campaigns.note(group, fact);
+    this.#parts.replication.note(group, fact, this.#ports.monotonicMs());
     this.#parts.leadership.note(group, fact);
     this.#parts.cluster.note(group, fact);
   }

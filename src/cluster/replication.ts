@@ -7,7 +7,7 @@
  *        this thread stood still, what has arrived is heard before time counts.
  */
 import { CATALOG_GROUP, type NodeId, nodeOf, type ReplicaId } from '#base';
-import { type Entry, everybody, type Input, type LoadEntries, type Message, members } from '#raft';
+import { type Entry, everybody, type Fact, type Input, type LoadEntries, type Message, members } from '#raft';
 import { Fifo } from './fifo.ts';
 import type { Group } from './group.ts';
 import type { AppliedTail } from './group-lifecycle.ts';
@@ -122,6 +122,15 @@ export class Replication {
       const isVoter = (each: NodeId): boolean => voters.some((voter) => nodeOf(voter) === each);
       if (isVoter(node) && voters.includes(group.self)) this.#ask(group, voters, nowMs);
     }
+  }
+
+  /**
+   * Whoever has lost its quorum, or has asked for the lead, asks again before the next election deadline: those who did
+   * not answer may have stood still, or behind a cut that was too short for any connection to break.
+   */
+  note(group: Group, fact: Fact, nowMs: number): void {
+    if (fact.kind !== 'quorum-lost' && fact.kind !== 'became-pre-candidate') return;
+    if (!this.#campaigns.has(group)) this.#ask(group, members(group.raft.membership.voters), nowMs);
   }
 
   /** Has the group ask for the lead, unless one of these does before; another one is the first in every group. */

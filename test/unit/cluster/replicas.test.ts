@@ -122,6 +122,26 @@ describe('three nodes', () => {
     expect(world.failures).toEqual([]);
   });
 
+  it('do not wait for an election deadline when a majority stood still, and no connection broke', async () => {
+    const waits: number[] = [];
+    for (let seed = 1; seed <= 16; seed += 1) {
+      const world = await ReplicaWorld.started(3, { seed });
+      const { group, leader, others } = await withDatabase(world);
+      const [first = leader, second = leader] = others;
+      await first.crash();
+      world.network.cut(leader.node, second.node);
+      await world.pass(5000 + 300 * seed);
+      expect([leader, second].some((each) => each.leads(group))).toBe(false);
+      world.network.heal();
+      const healedMs = world.nowMs;
+      await world.until(() => world.leaderOf(group) !== undefined, 'a leader');
+      waits.push(world.nowMs - healedMs);
+      expect(world.failures).toEqual([]);
+    }
+    // Half of the time between two questions; with the deadlines of elections alone it is 1800 ms.
+    expect(waits.reduce((sum, each) => sum + each, 0) / waits.length).toBeLessThan(1200);
+  });
+
   it('stay with the leader, and in its term, when one of them comes back', async () => {
     const world = await ReplicaWorld.started(3);
     const { group, leader, others } = await withDatabase(world);
