@@ -20,6 +20,8 @@ const TIMEOUT_MS = 15_000;
 const LOOK_MS = 1_000;
 const NO_CATALOG =
   'Databases are recovered by the catalog, which takes most of the nodes that vote there: docs/operations/recovery.md';
+/** A node that was just started may not know yet that another one leaves: whoever waits asks so often before. */
+const KEPT_LOOKS = 5;
 /** Whoever waits gives up after so many questions in a row that nobody has answered. */
 const ASKED_IN_VAIN_MAX = 60;
 
@@ -104,6 +106,7 @@ async function carryOut({ at, order, isJson, waits }: Asked, ports: ClusterPorts
 async function awaitRemoval(at: Address, node: NodeId, ports: ClusterPorts): Promise<number> {
   const { ask, out, err, pause = sleep } = ports;
   let said = -1;
+  let kept = 0;
   let places: readonly Address[] = [at];
   for (let inVain = 0; inVain < ASKED_IN_VAIN_MAX; ) {
     await pause(LOOK_MS);
@@ -121,7 +124,8 @@ async function awaitRemoval(at: Address, node: NodeId, ports: ClusterPorts): Pro
       out(renderDone(found));
       return 0;
     }
-    if (found?.state === 'active') {
+    kept = found?.state === 'active' ? kept + 1 : 0;
+    if (kept === KEPT_LOOKS) {
       err(`cairn cluster: node ${node} does not leave any more; somebody has recommissioned it\n`);
       return EXIT_REFUSED;
     }
