@@ -13,16 +13,21 @@ import type { Liveness, NodeView, Placement, PlacementView } from './placement.t
  * Places new databases on so many nodes, or on fewer; on this one as long as nobody is registered. Where too few can
  * take one, those who will come back are given one beside them.
  *
- *   C22  Most of the nodes that a new database is placed on can take it at that moment; the others are active, vote in
- *        the catalog, and are not lost.
+ *   C22  Most of the nodes that a new database is placed on can take it at that moment, or they are all who vote in the
+ *        catalog: then most of them have its entry before anybody knows of it. The others are active, vote in the
+ *        catalog, and are not lost.
  */
 export function spreadOver(copies: number, self: NodeId): Placement {
   return {
     replicas: ({ nodes, bindings }) => {
       const takers = nodes.filter(canTake);
       const late = nodes.filter((each) => willTake(each) && !takers.includes(each));
-      const free = takers.length + Math.min(late.length, Math.max(0, takers.length - 1));
-      const chosen = choose([...takers, ...late], [], countFor(copies, { kept: 0, free }), loadsOf(bindings));
+      const willing = [...takers, ...late];
+      const voters = nodes.filter(({ isVoter }) => isVoter);
+      const areAll = willing.length === voters.length && willing.every(({ isVoter }) => isVoter);
+      const isCatalog = takers.length > 0 && areAll && voters.length <= copies;
+      const free = isCatalog ? willing.length : takers.length + Math.min(late.length, Math.max(0, takers.length - 1));
+      const chosen = choose(willing, [], countFor(copies, { kept: 0, free }), loadsOf(bindings));
       return chosen.length === 0 ? [replicaOf(self)] : chosen.map(({ node }) => replicaOf(node));
     },
   };
