@@ -192,9 +192,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'applied-before-written',
     file: 'src/cluster/apply-loop.ts',
-    find: '    await this.#ports.kv.write(turn.batch, { sync });\n    this.#isWriting = false;',
+    find: '    await this.#ports.kv.write(turn.batch, { sync });\n    this.#writing = undefined;',
     replace:
-      '    this.#ports.kv.write(turn.batch, { sync }).catch(() => undefined);\n    await Promise.resolve();\n    this.#isWriting = false;',
+      '    this.#ports.kv.write(turn.batch, { sync }).catch(() => undefined);\n    await Promise.resolve();\n    this.#writing = undefined;',
     breaks: 'rows are said to be there that are still on their way',
   },
   {
