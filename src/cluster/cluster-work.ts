@@ -45,6 +45,8 @@ export interface ClusterWorkPorts extends CorePorts {
   readonly post: (to: NodeId, item: FenceItem) => void;
   /** Tells the front outcomes. */
   readonly settled: (settlements: readonly Settlement[]) => void;
+  /** As LeaderBalance has it. */
+  readonly leadsVersion: () => number;
   /** A group was closed; it is stepped no more. */
   readonly closed: (group: Group) => void;
   /** The rows of a copy are in the store. */

@@ -74,6 +74,7 @@ export class CoreParts {
     const seed = (): number => random.bytes(SEED_BYTES).reduce((value, byte) => (value << 8) | byte, 0);
     const absence = (id: GroupId): DatabaseError => this.lifecycle.absence(id);
     const opened = (group: Group, tail: AppliedTail): void => this.#opened(group, tail);
+    const waits = (group: Group): void => this.leadership.waits(group);
     this.#ports = ports;
     this.feed = new LogFeed(ports.log, knownLevel(ports));
     this.replication = new Replication({ peers: ports.peers, limits, timers, touch, step });
@@ -83,7 +84,7 @@ export class CoreParts {
     this.checkpointer = new Checkpointer({ limits, syncStore, record });
     this.trash = new Trash({ ...ports, cleared: (group) => this.#cleared(group) });
     this.lifecycle = new Lifecycle(
-      { node, kv, machines, limits, reporter, monotonicMs, seed, step, opened },
+      { node, kv, machines, limits, reporter, monotonicMs, seed, step, waits, opened },
       recovered.groups,
     );
     const requests = { reporter, touch, absence, monotonicMs, step };
@@ -147,6 +148,7 @@ export class CoreParts {
       tell: (to, group, payload) => this.forwards.tell(to, group, payload),
       post: (to, item) => this.forwards.post(to, item),
       settled: (settlements) => this.reporter.settle(settlements),
+      leadsVersion: () => this.leadership.version,
       closed: (group) => this.#closed(group),
       begun: (binding) => this.replication.begin(binding, this.#ports.monotonicMs()),
     });

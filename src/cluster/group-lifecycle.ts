@@ -53,6 +53,8 @@ export interface LifecyclePorts {
   readonly monotonicMs: () => number;
   readonly seed: () => number;
   readonly step: (group: Group, input: Input) => void;
+  /** Somebody begins to wait for other nodes, or for a leader of the group. */
+  readonly waits: (group: Group) => void;
   /** A group was opened, and has no leader yet. Its log held these entries that are applied, behind this one. */
   readonly opened: (group: Group, applied: AppliedTail) => void;
 }
@@ -210,8 +212,9 @@ export class Lifecycle {
   /** The group, opened if it was dormant; undefined when it is not on this node. */
   touch(id: GroupId): Group | undefined {
     const open = this.#open.get(id);
+    if (open !== undefined) return open;
     const own = this.#dormant.get(id);
-    if (open !== undefined || own === undefined) return open;
+    if (own === undefined) return undefined;
     const machine = this.#ports.machines.openDatabase(this.#ports.kv, id);
     assert(machine !== undefined, 'A database of the catalog has its applied row', id);
     this.#dormant.delete(id);
@@ -255,7 +258,7 @@ export class Lifecycle {
     const clock = { nowMs: monotonicMs(), seed: seed() };
     const { membership, index: membershipIndex } = machine.members;
     const raft = openReplica(config, membership, { hardState, base, entries, membershipIndex }, clock);
-    const group = new Group({ id, title: this.titleOf(id) }, raft, machine);
+    const group = new Group({ id, title: this.titleOf(id), waits: this.#ports.waits }, raft, machine);
     this.#open.set(id, group);
     opened(group, tail);
     // Nobody else can lead: no need to wait for the election deadline.

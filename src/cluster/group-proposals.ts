@@ -47,6 +47,12 @@ export class GroupProposals {
   readonly #awaited = new AwaitedEntries();
   #superseded: readonly Token[] = NOBODY;
   #unknown: readonly Token[] = NOBODY;
+  readonly #waits: () => void;
+
+  /** `waits` is called when somebody begins to wait for other nodes, or for a leader. */
+  constructor(waits: () => void = () => undefined) {
+    this.#waits = waits;
+  }
 
   get count(): number {
     return this.#waiting.length + this.#inFlight.length + this.#awaited.count + this.#unknown.length;
@@ -59,6 +65,7 @@ export class GroupProposals {
   wait(proposal: Proposal, sinceMs: number): void {
     this.#waiting.push({ proposal, sinceMs });
     this.#waitingBytes += proposal.payload.length;
+    this.#waits();
   }
 
   takeWaiting(): readonly Waiting[] {
@@ -102,6 +109,7 @@ export class GroupProposals {
   /** Another node's log has it as this entry, which is not applied here yet. */
   expect(entry: InFlight, nowMs: number): void {
     this.#awaited.add({ ...entry, sinceMs: nowMs });
+    this.#waits();
   }
 
   /** The lead is lost: what is in flight may be committed by the next leader, or not. */

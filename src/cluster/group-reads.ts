@@ -25,6 +25,12 @@ export class GroupReads {
   readonly #asked = new Map<number, readonly Token[]>();
   #parked: readonly ParkedRead[] = [];
   #lastId = 0;
+  readonly #waits: () => void;
+
+  /** `waits` is called when somebody begins to wait for other nodes, or for a leader. */
+  constructor(waits: () => void = () => undefined) {
+    this.#waits = waits;
+  }
 
   get count(): number {
     return this.#waiting.length + this.#asked.size + this.#parked.length;
@@ -32,6 +38,7 @@ export class GroupReads {
 
   wait(tokens: readonly Token[], nowMs: number): void {
     this.#waiting = [...this.#waiting, { tokens, sinceMs: nowMs }];
+    this.#waits();
   }
 
   takeWaiting(): readonly Token[] {
@@ -56,6 +63,7 @@ export class GroupReads {
 
   park(read: ParkedRead): void {
     this.#parked = [...this.#parked, read];
+    this.#waits();
   }
 
   /** Takes out the reads whose index is applied. */

@@ -48,9 +48,16 @@ export class GroupSteps {
   /** A closed group has no state that could change any more (C4). */
   step(group: Group, input: Input): void {
     if (!group.isOpen) return;
-    const { timers, totals } = this.#parts;
+    const { timers, totals, replication } = this.#parts;
+    const nowMs = this.#ports.monotonicMs();
+    const repeated = group.repeat(input, nowMs);
+    if (repeated !== undefined) {
+      for (const envelope of repeated) replication.postAgain(envelope);
+      if (group.hasNewDeadline) timers.stepped(group);
+      return;
+    }
     const before = group.raft;
-    const effects = group.step(input, this.#ports.monotonicMs());
+    const effects = group.step(input, nowMs);
     timers.stepped(group);
     this.#ports.observer.stepped?.(before, input, { state: group.raft, effects });
     totals.moved(before, group.raft);

@@ -6,7 +6,6 @@
  * groups, and nothing is done when a deadline is moved on. A group waits in a slot of time that is not after its
  * deadline; when the slot comes, its deadline is read, and it is due, or waits in a later one.
  */
-import { nextDeadline, type RaftState } from '#raft';
 import type { Group } from './group.ts';
 
 /** After such a gap between two looks, what has arrived meanwhile is heard before time counts (C10). */
@@ -20,7 +19,8 @@ export interface TimedGroup {
   readonly isOpen: boolean;
   readonly isAlone: boolean;
   readonly leads: boolean;
-  readonly raft: Pick<RaftState, 'timers'>;
+  /** When it is to be stepped, or somewhat sooner; undefined: it waits for no time to come. */
+  readonly deadlineMs: number | undefined;
 }
 
 export class GroupTimers<Timed extends TimedGroup = Group> {
@@ -40,7 +40,7 @@ export class GroupTimers<Timed extends TimedGroup = Group> {
   get deadlineMs(): number | undefined {
     let first: number | undefined;
     for (const group of this.#groups.keys()) {
-      const deadlineMs = nextDeadline(group.raft.timers);
+      const { deadlineMs } = group;
       if (deadlineMs !== undefined && (first === undefined || deadlineMs < first)) first = deadlineMs;
     }
     return first;
@@ -59,7 +59,7 @@ export class GroupTimers<Timed extends TimedGroup = Group> {
   stepped(group: Timed): void {
     const slot = this.#groups.get(group);
     if (slot === undefined) return;
-    const deadlineMs = nextDeadline(group.raft.timers);
+    const { deadlineMs } = group;
     if (deadlineMs !== undefined && slotOf(deadlineMs) < slot) this.#wait(group, slotOf(deadlineMs));
   }
 
@@ -78,9 +78,9 @@ export class GroupTimers<Timed extends TimedGroup = Group> {
     this.#hasWaited = mustWait;
     const due: Timed[] = [];
     for (const group of this.#takeUntil(slotOf(nowMs))) {
-      const deadlineMs = nextDeadline(group.raft.timers);
+      const { deadlineMs } = group;
       if (deadlineMs === undefined) continue;
-      if (deadlineMs <= nowMs && (group.isAlone || !mustWait)) due.push(group);
+      if (deadlineMs <= nowMs && (!mustWait || group.isAlone)) due.push(group);
       else this.#wait(group, slotOf(deadlineMs));
     }
     return due;

@@ -7,27 +7,42 @@ import { type Effect, everybody, type Input, type RaftState, step } from '#raft'
 import { Backlog } from './backlog.ts';
 import { GroupProposals } from './group-proposals.ts';
 import { GroupReads } from './group-reads.ts';
+import { GroupRest } from './group-rest.ts';
 import type { AppliedMark, Machine } from './machine.ts';
+import type { Envelope } from './peer/envelope.ts';
 import type { Title } from './refusals.ts';
+
+export interface GroupParts {
+  readonly id: GroupId;
+  readonly title: Title;
+  /** Somebody begins to wait for other nodes, or for a leader. */
+  readonly waits: (group: Group) => void;
+}
 
 export class Group {
   readonly id: GroupId;
   /** What it is called towards clients. */
   readonly title: Title;
   readonly machine: Machine;
-  readonly proposals: GroupProposals = new GroupProposals();
-  readonly reads: GroupReads = new GroupReads();
+  readonly proposals: GroupProposals;
+  readonly reads: GroupReads;
   readonly backlog: Backlog = new Backlog();
+  readonly #rest: GroupRest;
+  /** Its times may not be set yet; everything else is as it is. */
   #raft: RaftState;
   #written: AppliedMark;
   #stampedMs: number;
   #isOpen = true;
   #logStart: LogIndex;
 
-  constructor({ id, title }: { readonly id: GroupId; readonly title: Title }, raft: RaftState, machine: Machine) {
+  constructor({ id, title, waits }: GroupParts, raft: RaftState, machine: Machine) {
+    const begins = (): void => waits(this);
+    this.proposals = new GroupProposals(begins);
+    this.reads = new GroupReads(begins);
     this.id = id;
     this.title = title;
     this.machine = machine;
+    this.#rest = new GroupRest(id, raft.config.self);
     this.#raft = raft;
     this.#written = machine.applied;
     this.#stampedMs = machine.recordedTimeMs;
@@ -35,7 +50,18 @@ export class Group {
   }
 
   get raft(): RaftState {
+    this.#raft = this.#rest.settle(this.#raft);
     return this.#raft;
+  }
+
+  /** What is told of all groups at once, and says nothing of times: those need not be set for it. */
+  get timeless(): Pick<RaftState, 'role' | 'log' | 'membership'> {
+    return this.#raft;
+  }
+
+  /** When it is to be stepped, or somewhat sooner; undefined when it waits for no time to come. */
+  get deadlineMs(): number | undefined {
+    return this.#rest.deadlineMs(this.#raft);
   }
 
   /** What the store holds and readers may see; the machine itself may be further, up to the batch being written. */
@@ -113,8 +139,18 @@ export class Group {
     return !this.isSettled || this.proposals.count > 0 || this.reads.count > 0;
   }
 
+  /** What is said in place of a step that would do nothing but that, and set times; undefined when it would do more. */
+  repeat(input: Input, nowMs: number): readonly Envelope[] | undefined {
+    return this.#rest.repeat(this.#raft, input, nowMs);
+  }
+
+  /** Whether what was repeated may have brought its deadline nearer: of more and more beats it only moves away. */
+  get hasNewDeadline(): boolean {
+    return this.#rest.hasNewDeadline;
+  }
+
   step(input: Input, nowMs: number): readonly Effect[] {
-    const { state, effects } = step(this.#raft, input, nowMs);
+    const { state, effects } = step(this.raft, input, nowMs);
     this.#raft = state;
     return effects;
   }

@@ -20,9 +20,16 @@ export function preferredLeader(binding: Binding, active: ReadonlySet<NodeId>): 
   return staying.toSorted((one, other) => one - other)[binding.group % Math.max(1, staying.length)];
 }
 
+interface Misplaced {
+  readonly group: Group;
+  readonly to: ReplicaId;
+}
+
 export interface LeaderBalancePorts {
   readonly catalog: () => CatalogMachine;
   readonly groups: () => Iterable<Group>;
+  /** Another number whenever somebody leads, follows or has other members than before. */
+  readonly leadsVersion: () => number;
   readonly limits: CoreLimits;
   readonly step: (group: Group, input: Input) => void;
 }
@@ -32,6 +39,9 @@ export class LeaderBalance {
   /** Since when others have been ready to lead what this node leads. */
   #ready: ReadonlyMap<Group, number> = new Map();
   #lookMs = 0;
+  /** What this node leads and another one should, and as of when. */
+  #misplaced: readonly Misplaced[] = [];
+  #seen = { leads: -1, catalog: -1 };
 
   constructor(ports: LeaderBalancePorts) {
     this.#ports = ports;
@@ -44,7 +54,9 @@ export class LeaderBalance {
     this.#lookMs = nowMs + leaderLookMs;
     const ready = new Map<Group, number>();
     let next: { readonly group: Group; readonly to: ReplicaId } | undefined;
-    for (const { group, to } of this.#misplaced(nowMs)) {
+    this.#look();
+    for (const { group, to } of this.#misplaced) {
+      if (!isReady(group, to, nowMs)) continue;
       const sinceMs = this.#ready.get(group) ?? nowMs;
       const isDue = next === undefined && nowMs >= sinceMs + leaderRestMs;
       if (isDue) next = { group, to };
@@ -55,8 +67,15 @@ export class LeaderBalance {
     if (next !== undefined) this.#ports.step(next.group, { kind: 'transfer-leadership', to: next.to });
   }
 
-  /** What this node leads and another one should, which is ready to. */
-  #misplaced(nowMs: number): readonly { readonly group: Group; readonly to: ReplicaId }[] {
+  /** There may be thousands of groups, and mostly nothing has changed for any of them. */
+  #look(): void {
+    const seen = { leads: this.#ports.leadsVersion(), catalog: this.#ports.catalog().applied.index };
+    if (seen.leads === this.#seen.leads && seen.catalog === this.#seen.catalog) return;
+    this.#seen = seen;
+    this.#misplaced = this.#findMisplaced();
+  }
+
+  #findMisplaced(): readonly Misplaced[] {
     const { catalog, groups } = this.#ports;
     const led = [...groups()].filter(({ id, leads, isAlone }) => leads && !isAlone && id !== CATALOG_GROUP);
     if (led.length === 0) return [];
@@ -70,7 +89,7 @@ export class LeaderBalance {
     return led.flatMap((group) => {
       const binding = bindings.get(group.id);
       const to = binding && preferredLeader(binding, active);
-      return to === undefined || to === group.self || !isReady(group, to, nowMs) ? [] : [{ group, to }];
+      return to === undefined || to === group.self ? [] : [{ group, to }];
     });
   }
 }

@@ -19,7 +19,7 @@ import type { ReadBarrier } from './read-barrier.ts';
 import { noLeader, outcomeUnknown } from './refusals.ts';
 import type { Reporter } from './reporter.ts';
 
-/** How often it is looked whether anything has waited for too long: there may be thousands of groups. */
+/** How often it is looked whether anything has waited for too long. */
 const EXPIRE_MS = 500;
 
 export interface LeadershipPorts {
@@ -43,10 +43,13 @@ export class Leadership {
   readonly #ports: LeadershipPorts;
   readonly #leading = new Set<Group>();
   readonly #following = new Set<Group>();
+  /** Groups for which somebody has waited: there may be thousands for which nobody does. */
+  readonly #waiting = new Set<Group>();
   /** Groups that have a new leader since the last turn. */
   #led = new Set<Group>();
   #expireMs = 0;
   #isLeaving = false;
+  #version = 0;
 
   constructor(ports: LeadershipPorts) {
     this.#ports = ports;
@@ -59,6 +62,11 @@ export class Leadership {
 
   get led(): Iterable<Group> {
     return this.#leading;
+  }
+
+  /** Another number whenever a group has another leader or other members, as far as is known here. */
+  get version(): number {
+    return this.#version;
   }
 
   /** Groups that other nodes lead. */
@@ -78,9 +86,15 @@ export class Leadership {
     this.#handOver();
   }
 
+  /** Somebody begins to wait for other nodes, or for a leader of the group. */
+  waits(group: Group): void {
+    this.#waiting.add(group);
+  }
+
   /** Answers whoever waits for other nodes: what they say from here on is not heard any more. */
   giveUp(): void {
-    for (const group of this.#shared()) {
+    for (const group of this.#ports.timers.groups) {
+      if (group.isAlone) continue;
       // What is in flight is in doubt, too.
       group.proposals.doubt(this.#ports.monotonicMs());
       this.#refuse(group, { waitingSinceMs: Number.POSITIVE_INFINITY, inDoubtSinceMs: Number.POSITIVE_INFINITY });
@@ -93,6 +107,7 @@ export class Leadership {
     else if (fact.kind === 'became-candidate' || fact.kind === 'became-pre-candidate') this.#lose(group);
     else if (fact.kind === 'became-follower') this.#follow(group, fact.leader);
     else if (fact.kind !== 'membership-changed') return;
+    this.#version += 1;
     this.#ports.timers.review(group);
   }
 
@@ -100,6 +115,8 @@ export class Leadership {
     this.#leading.delete(group);
     this.#following.delete(group);
     this.#led.delete(group);
+    this.#waiting.delete(group);
+    this.#version += 1;
     this.#ports.timers.forget(group);
   }
 
@@ -123,13 +140,9 @@ export class Leadership {
     this.#expireMs = nowMs + EXPIRE_MS;
     const { leaderWaitMs, outcomeWaitMs } = this.#ports.limits;
     const late = { waitingSinceMs: nowMs - leaderWaitMs, inDoubtSinceMs: nowMs - outcomeWaitMs };
-    for (const group of this.#shared()) this.#refuse(group, late);
-  }
-
-  /** Groups with other members for which somebody waits. */
-  *#shared(): Iterable<Group> {
-    for (const group of this.#ports.timers.groups) {
-      if (group.proposals.count + group.reads.count > 0 && !group.isAlone) yield group;
+    for (const group of this.#waiting) {
+      if (group.proposals.count + group.reads.count === 0) this.#waiting.delete(group);
+      else if (!group.isAlone) this.#refuse(group, late);
     }
   }
 

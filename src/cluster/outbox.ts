@@ -18,8 +18,12 @@ export class Outbox {
 
   /** Carries out a `send` effect. */
   post(group: Group, to: ReplicaId, message: Message): void {
-    const envelope = { group: group.id, from: group.self, to, message };
-    const node = nodeOf(to);
+    this.postAgain({ group: group.id, from: group.self, to, message });
+  }
+
+  /** What was said before. */
+  postAgain(envelope: Envelope): void {
+    const node = nodeOf(envelope.to);
     const letters = this.#letters.get(node);
     if (letters === undefined) this.#letters.set(node, [envelope]);
     else letters.push(envelope);

@@ -53,6 +53,11 @@ export class Replication {
     this.#outbox.post(group, to, message);
   }
 
+  /** What is said once more is the very same message. */
+  postAgain(envelope: Envelope): void {
+    this.#outbox.postAgain(envelope);
+  }
+
   /** Carries out a `load-entries` effect; the answer is stepped when no other step is under way. */
   loadEntries(group: Group, effect: LoadEntries): void {
     this.#answers.push({ group, input: this.#tails.load(group, effect) });

@@ -45,7 +45,7 @@ export function countMembers(membership: Membership | undefined): Pick<CoreStand
 /** By node, the most that it lacks of any of these groups, which are led here: a pass over all of their members. */
 export function lagOf(led: Iterable<Group>): ReadonlyMap<NodeId, number> {
   const lag = new Map<NodeId, number>();
-  for (const { raft } of led) {
+  for (const { timeless: raft } of led) {
     if (raft.role.kind !== 'leader') continue;
     const last = lastId(raft.log).index;
     for (const [replica, { progress }] of raft.role.peers) {

@@ -18,9 +18,14 @@ import { arm, disarm } from './timers.ts';
 
 /** Sets the next beat; a leader without others has nobody to beat for. */
 export function armBeat(state: RaftState, nowMs: number): RaftState {
-  const { beatMs } = state.config.replication;
   if (leaderOf(state).peers.size === 0) return { ...state, timers: disarm(state.timers, 'beat') };
-  return { ...state, timers: arm(state.timers, 'beat', (Math.floor(nowMs / beatMs) + 1) * beatMs) };
+  return { ...state, timers: arm(state.timers, 'beat', nextBeat(state, nowMs)) };
+}
+
+/** When whoever beats at that time beats next. */
+export function nextBeat({ config }: RaftState, nowMs: number): number {
+  const { beatMs } = config.replication;
+  return (Math.floor(nowMs / beatMs) + 1) * beatMs;
 }
 
 /** Beats, unless too few have answered for a whole window: then somebody else may lead, and this one gives way. */

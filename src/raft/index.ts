@@ -16,8 +16,7 @@
  *   R2  Persisted and committed entries exist in the log.
  *   R3  The log has no gaps and its terms never fall, nor exceed the current term.
  *   R4  A leader only appends, and commits only what a quorum reports durable, by an entry of its own term.
- *   R5  A read is answered by a leader that has committed in its term and whose leadership a quorum confirmed after
- *       the read arrived.
+ *   R5  A read is answered by a leader that has committed in its term and was confirmed by a quorum after it arrived.
  *   R6  A disk completion counts only in the term in which its write was issued.
  *   R7  A term never goes back, a replica votes once in a term, and its own vote counts once it is on disk.
  *   R8  Whatever changes term, vote or log asks for it to be persisted in the same step.
@@ -27,7 +26,10 @@
  *       and it was appended by a leader that had committed in its own term.
  *   R12 A leader's knowledge of a member only grows, and what is in flight to it keeps within the window.
  *   R13 A term has one leader.
+ *   R14 Beats of a replica in which nothing happens may be noted, and its times set later: the state is the same.
  */
+
+export { nextBeat } from './beats.ts';
 export { type Config, REPLICATION, type ReplicationConfig } from './config.ts';
 export type {
   Effect,
@@ -62,6 +64,17 @@ export {
   voterSet,
 } from './quorum.ts';
 export { step } from './raft.ts';
+export {
+  type AnswersHeard,
+  answerTo,
+  type BeatsHeard,
+  hearsEverybody,
+  leadsAtRest,
+  repeatsAnswer,
+  repeatsBeat,
+  withAnswersHeard,
+  withBeatsHeard,
+} from './rest.ts';
 export type { Candidate, Follower, Leader, Peer, PreCandidate, Role } from './role.ts';
 export { openReplica, type RaftState, type Recovered, type Step } from './state.ts';
 export { checkStep } from './step-invariants.ts';

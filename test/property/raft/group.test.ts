@@ -37,7 +37,7 @@ const JOINT_LEARNED_BEFORE_IT_IS_HELD: Schedule = {
 const RUNS = Number(process.env['RAFT_RUNS'] ?? '150');
 
 describe('a group of several replicas', () => {
-  it('keeps R1 to R13 and G1 to G8 under any schedule, and recovers from it', () => {
+  it('keeps R1 to R14 and G1 to G8 under any schedule, and recovers from it', () => {
     fc.assert(
       fc.property(schedule, ({ members, actions }) => {
         const group = new RandomGroup(members);

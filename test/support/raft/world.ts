@@ -27,6 +27,7 @@ import {
   type Step,
   step,
 } from '#raft';
+import { checkRest } from './rest.ts';
 
 export type SendSnapshot = Extract<Effect, { readonly kind: 'send-snapshot' }>;
 type Write = Persist | Extract<Effect, { readonly kind: 'install-snapshot' }>;
@@ -145,6 +146,7 @@ export function give(world: World, id: ReplicaId, input: Input): Turn {
   if (replica.state === undefined) return { world, events: [] };
   const result = world.core(replica.state, input, world.nowMs);
   checkStep(replica.state, input, result);
+  checkRest(replica.state, input, result, world.nowMs);
   const next = taken({ ...replica, state: result.state }, result.effects);
   const envelopes = result.effects.flatMap((effect): readonly Envelope[] =>
     effect.kind === 'send' ? [{ from: id, to: effect.to, message: effect.message }] : [],

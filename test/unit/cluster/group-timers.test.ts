@@ -3,25 +3,24 @@
 // every group.
 import { array, assert, constant, integer, nat, oneof, option, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { RaftState } from '#raft';
 import { GroupTimers, type TimedGroup } from '../../../src/cluster/group-timers.ts';
 
 class FakeGroup implements TimedGroup {
   isOpen = true;
   isAlone = false;
   leads = false;
-  raft: Pick<RaftState, 'timers'> = { timers: {} };
+  deadlineMs: number | undefined;
 
   constructor(electionMs: number | undefined) {
     this.setDeadline(electionMs);
   }
 
   setDeadline(election: number | undefined): void {
-    this.raft = { timers: election === undefined ? {} : { election } };
+    this.deadlineMs = election;
   }
 
   isDue(nowMs: number): boolean {
-    return (this.raft.timers.election ?? Infinity) <= nowMs;
+    return (this.deadlineMs ?? Infinity) <= nowMs;
   }
 }
 

@@ -18,7 +18,11 @@ function groupOf(id: number): Group {
   const founders = membershipOf([toReplicaId(1), replica]);
   const machine = toyKit.machines.openCatalog(new LossyKv(), founders);
   const recovered = { hardState: { term: toTerm(0), vote: undefined }, base: ORIGIN, entries: [] };
-  return new Group({ id: toGroupId(id), title: 'database' }, openFirstReplica(founders, recovered), machine);
+  return new Group(
+    { id: toGroupId(id), title: 'database', waits: () => undefined },
+    openFirstReplica(founders, recovered),
+    machine,
+  );
 }
 
 const apply = fc.record({ at: fc.nat(2), bytes: fc.nat(300), count: fc.integer({ min: 1, max: 4 }) });
