@@ -21,7 +21,9 @@ const SLAB_BYTES = 8 * 1024;
 const NO_BYTES = new Uint8Array(0);
 
 export class ByteWriter {
-  #bytes: Uint8Array;
+  /** None before the first write: a node has thousands of writers that are hardly used. */
+  #bytes: Uint8Array = NO_BYTES;
+  readonly #startBytes: number;
   #length = 0;
   /** What `view()` gave last: rows of one kind mostly have one length, and a view costs more than writing the row. */
   #lent: Uint8Array | undefined;
@@ -30,7 +32,7 @@ export class ByteWriter {
   #slabAt = 0;
 
   constructor(startBytes: number = START_BYTES) {
-    this.#bytes = new Uint8Array(startBytes);
+    this.#startBytes = startBytes;
   }
 
   get length(): number {
@@ -196,7 +198,7 @@ export class ByteWriter {
   /** Makes room for `count` more bytes, so that the writes up to there do not grow the buffer. */
   reserve(count: number): void {
     if (this.#length + count <= this.#bytes.length) return;
-    const grown = new Uint8Array(Math.max(2 * this.#bytes.length, this.#length + count));
+    const grown = new Uint8Array(Math.max(this.#startBytes, 2 * this.#bytes.length, this.#length + count));
     grown.set(this.#bytes.subarray(0, this.#length));
     this.#bytes = grown;
     this.#lent = undefined;

@@ -7,7 +7,7 @@
 import { HEAD_KIND } from './keys.ts';
 import { LiveHead } from './live-head.ts';
 
-/** A node may have thousands of databases in memory that are hardly used. */
+/** A node may have thousands of databases in memory that are hardly used: nothing is there before the first head. */
 const START_SLOTS = 64;
 const START_BYTES = 1024;
 /** Objects and slots that stay for the flushes to come; a flush may have more of them. */
@@ -20,10 +20,10 @@ export class FreshHeads {
   readonly #heads: LiveHead[] = [];
   #count = 0;
   /** Open addressing; a slot holds a place in `#heads` + 1, 0 is free. */
-  #slots = new Int32Array(START_SLOTS);
+  #slots = new Int32Array(0);
   /** The hash of each head. */
-  #hashes = new Int32Array(START_SLOTS / 2);
-  #terms = new Uint8Array(START_BYTES);
+  #hashes = new Int32Array(0);
+  #terms = new Uint8Array(0);
   #termsEnd = 0;
 
   find(hash: number, bytes: Uint8Array, from: number, to: number): LiveHead | undefined {
@@ -72,7 +72,7 @@ export class FreshHeads {
   /** Where so many bytes find room. Heads with terms in the bytes before keep those. */
   #reserve(count: number): number {
     if (this.#termsEnd + count <= this.#terms.length) return this.#termsEnd;
-    this.#terms = new Uint8Array(Math.max(2 * this.#terms.length, count));
+    this.#terms = new Uint8Array(Math.max(START_BYTES, 2 * this.#terms.length, count));
     return 0;
   }
 
@@ -84,7 +84,7 @@ export class FreshHeads {
   }
 
   #grow(): void {
-    this.#slots = new Int32Array(2 * this.#slots.length);
+    this.#slots = new Int32Array(Math.max(START_SLOTS, 2 * this.#slots.length));
     const hashes = new Int32Array(this.#slots.length / 2);
     hashes.set(this.#hashes);
     this.#hashes = hashes;

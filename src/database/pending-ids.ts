@@ -32,7 +32,7 @@ export class PendingIds {
   readonly #ids: PendingId[] = [];
   #count = 0;
   /** Open addressing; a slot holds a place in `#ids` + 1, 0 is free. */
-  #slots = new Int32Array(START_SLOTS);
+  #slots = new Int32Array(0);
 
   get count(): number {
     return this.#count;
@@ -108,7 +108,7 @@ export class PendingIds {
   }
 
   #grow(): void {
-    this.#slots = new Int32Array(2 * this.#slots.length);
+    this.#slots = new Int32Array(Math.max(START_SLOTS, 2 * this.#slots.length));
     for (let at = 0; at < this.#count; at++) {
       const id = this.#ids[at];
       if (id !== undefined) this.#place(id, at + 1);
