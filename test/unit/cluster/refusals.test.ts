@@ -30,13 +30,13 @@ interface Started {
   readonly other: WorldNode;
 }
 
-/** Three nodes that hold a database. */
+/** Three nodes that hold a database, and one of them that leads nothing. */
 async function started(): Promise<Started> {
   const world = await ReplicaWorld.started(3);
   const { binding } = await world.answer((await world.leader(CATALOG_GROUP)).front.createDatabase('shop'));
   const leader = await world.leader(binding.group);
   await world.pass(500);
-  const other = world.up.find((each) => each !== leader);
+  const other = world.up.find((each) => each !== leader && !each.leads(CATALOG_GROUP));
   if (other === undefined) throw new Error('There are three nodes');
   return { world, group: binding.group, leader, other };
 }
