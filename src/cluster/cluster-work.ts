@@ -30,6 +30,7 @@ import { peersOf } from './peers.ts';
 import { PlacementDriver } from './placement-driver.ts';
 import { nodeRemoved } from './refusals.ts';
 import { type Registrar, type Registration, registrar } from './registrar.ts';
+import { StalledLog } from './stalled-log.ts';
 import type { Trash } from './trash.ts';
 import type { Turns } from './turns.ts';
 
@@ -61,6 +62,7 @@ export class ClusterWork {
   readonly #registrar: Registrar;
   readonly #placements: PlacementDriver;
   readonly #balance: LeaderBalance;
+  readonly #stall: StalledLog;
   readonly #orders: NodeOrders;
   readonly #finalizing: Finalizing;
   /** Nodes to which nobody listens. */
@@ -80,7 +82,9 @@ export class ClusterWork {
     this.#orders = nodeOrders({ ...ports, find });
     this.#finalizing = finalizing({ ...ports, find });
     this.recoveries = new DatabaseRecoveries({ ...ports, find, isPast: (name) => this.fence.isPast(name) });
-    this.#balance = new LeaderBalance({ ...ports, groups: () => ports.lifecycle.openGroups });
+    const groups = (): Iterable<Group> => ports.lifecycle.openGroups;
+    this.#balance = new LeaderBalance({ ...ports, groups });
+    this.#stall = new StalledLog({ ...ports, groups, waitsSinceMs: () => ports.feed.waitsSinceMs });
     this.hosting = new Hosting({ ...ports, moves: this.#moves });
     const sight = new FenceSight(() => find(CATALOG_GROUP), ports.monotonicMs);
     const { limits, post, settled: tell } = ports;
@@ -103,6 +107,7 @@ export class ClusterWork {
     this.#placements.drive(nowMs);
     this.#moves.driver.drive(nowMs);
     if (this.#ports.upkeep !== undefined && this.#isOpen) this.#balance.drive(nowMs);
+    if (this.#isOpen) this.#stall.drive(nowMs);
     this.hosting.recoveries.advance();
   }
 

@@ -76,7 +76,7 @@ export class CoreParts {
     const opened = (group: Group, tail: AppliedTail): void => this.#opened(group, tail);
     const waits = (group: Group): void => this.leadership.waits(group);
     this.#ports = ports;
-    this.feed = new LogFeed(ports.log, knownLevel(ports));
+    this.feed = new LogFeed(ports.log, knownLevel(ports), monotonicMs);
     this.replication = new Replication({ peers: ports.peers, limits, timers, touch, step });
     this.apply = this.#applyLoop(step);
     this.snapshots = this.#snapshotTransfers(step, touch);

@@ -14,6 +14,7 @@ import type { DurableMark } from './machine.ts';
 
 interface InFlight {
   readonly batch: BatchId;
+  readonly sinceMs: number;
   /** The last write of each group in the batch: its completion implies that of the earlier ones. */
   readonly completions: ReadonlyMap<Group, Persisted>;
   /** The snapshots that logs begin behind. */
@@ -25,6 +26,7 @@ interface InFlight {
 export class LogFeed {
   readonly #log: LogWriter;
   readonly #levelOf: (group: GroupId, entry: Entry) => number;
+  readonly #monotonicMs: () => number;
   readonly #writer = new RecordWriter();
   #gathered = new Map<Group, Persisted>();
   #starts = new Map<Group, Snapshot>();
@@ -32,9 +34,10 @@ export class LogFeed {
   readonly #inFlight = new Fifo<InFlight>();
 
   /** `levelOf` throws for an entry that must not be written here. */
-  constructor(log: LogWriter, levelOf: (group: GroupId, entry: Entry) => number) {
+  constructor(log: LogWriter, levelOf: (group: GroupId, entry: Entry) => number, monotonicMs: () => number) {
     this.#log = log;
     this.#levelOf = levelOf;
+    this.#monotonicMs = monotonicMs;
   }
 
   persist(group: Group, { hardState, truncateFrom, entries, term, vote, index, logTerm }: Persist): void {
@@ -85,11 +88,17 @@ export class LogFeed {
     return this.#writer.byteLength === 0 && this.#inFlight.length === 0;
   }
 
+  /** When the oldest batch was handed in that is not durable yet; undefined when all are. */
+  get waitsSinceMs(): number | undefined {
+    return this.#inFlight.peek()?.sinceMs;
+  }
+
   /** Sends what was gathered, if anything. */
   flush(): void {
     if (this.#writer.byteLength === 0) return;
     const batch = this.#log.append(this.#writer.take());
-    this.#inFlight.push({ batch, completions: this.#gathered, starts: this.#starts, ended: this.#ended });
+    const sinceMs = this.#monotonicMs();
+    this.#inFlight.push({ batch, sinceMs, completions: this.#gathered, starts: this.#starts, ended: this.#ended });
     this.#gathered = new Map();
     this.#starts = new Map();
     if (this.#ended.length > 0) this.#ended = [];
