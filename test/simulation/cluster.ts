@@ -3,6 +3,7 @@ import { nodeOf } from '#base';
 import type { Simulator } from './engine/simulator.ts';
 import { Overhear } from './faults/overhear.ts';
 import type { Swarm } from './faults/swarm.ts';
+import { DurabilityWatch } from './invariants/durability-watch.ts';
 import { RaftWatch } from './invariants/raft-watch.ts';
 import { THIS_RELEASE } from './node/releases.ts';
 import { SimNode } from './node/sim-node.ts';
@@ -25,8 +26,9 @@ export class SimCluster {
     this.#swarm = swarm;
     this.exchange = new PeerExchange(simulator);
     const watch = new RaftWatch((fault) => listener.onMisbehaviour(fault));
+    const durability = new DurabilityWatch((fault) => listener.onMisbehaviour(fault));
     const names = Array.from({ length: swarm.nodeCount }, (_, place) => `node-${place + 1}`);
-    const made = names.map((name, place) => this.#make({ names, place, name, watch }, listener));
+    const made = names.map((name, place) => this.#make({ names, place, name, watch, durability }, listener));
     const [first, ...others] = made;
     if (first === undefined) throw new Error('A cluster has a node');
     this.nodes = [first, ...others];
@@ -81,10 +83,16 @@ export class SimCluster {
   }
 
   #make(
-    of: { readonly names: readonly string[]; readonly place: number; readonly name: string; readonly watch: RaftWatch },
+    of: {
+      readonly names: readonly string[];
+      readonly place: number;
+      readonly name: string;
+      readonly watch: RaftWatch;
+      readonly durability: DurabilityWatch;
+    },
     listener: ClusterListener,
   ): SimNode {
-    const { names, place, name, watch } = of;
+    const { names, place, name, watch, durability } = of;
     const simulator = this.#simulator;
     const { cluster, node: settings } = this.#swarm;
     const node: SimNode = new SimNode(
@@ -98,6 +106,7 @@ export class SimCluster {
           copies: cluster.copies,
           replaceAfterMs: cluster.replaceAfterMs,
           watch,
+          durability,
           overhear: this.overhear,
           release: THIS_RELEASE,
         },

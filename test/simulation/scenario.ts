@@ -9,10 +9,11 @@ import { Rng } from './engine/random.ts';
 import { Simulator } from './engine/simulator.ts';
 import { Nemesis } from './faults/nemesis.ts';
 import { drawFaults, drawOperatorFaults, drawRecoveries, drawTraps, type Fault } from './faults/plan.ts';
-import { asAimed, asCluster, asRestless, drawSwarm, type Swarm } from './faults/swarm.ts';
+import { asAimed, asCluster, asLate, asRestless, drawSwarm, type Swarm } from './faults/swarm.ts';
 import { History } from './history.ts';
 import { Network } from './network.ts';
 import { describe } from './node/sim-node.ts';
+import { othersGoOn } from './standstill.ts';
 import { Truth } from './truth.ts';
 import { Client, type Commons } from './workload/client.ts';
 import { Connection } from './workload/connection.ts';
@@ -60,6 +61,8 @@ const SECOND_US = 1_000_000;
  * thousand times slower, and then the next process starts.
  */
 const SERVING_US_MAX = 60 * SECOND_US;
+/** Of the seeds with traps alone, those whose traps close on what takes longer than an election. */
+const LATE_SHARE = 0.3;
 const SETTLE_US_MAX = 30 * SECOND_US;
 /** Each node is restarted in seconds, or with force after ten. */
 const UPGRADED_US_MAX = 180 * SECOND_US;
@@ -102,7 +105,9 @@ class Run {
     const mood = this.#simulator.random('mood');
     const isRestless = mood.chance(this.#isAimed ? 0.35 : 0.15);
     const restless = isRestless ? asRestless(drawn) : drawn;
-    const world = this.#isAimed ? asAimed(restless, mood) : restless;
+    const isLate = this.#isAimed && this.#simulator.random('late').chance(LATE_SHARE);
+    const aimedAt = this.#isAimed ? asAimed(restless, mood) : restless;
+    const world = isLate ? asLate(aimedAt) : aimedAt;
     this.#swarm = steps === true ? { ...world, node: { ...world.node, checksSteps: true } } : world;
     const planned = this.#plan(swarm.split('faults'));
     this.#faults = faults === undefined ? planned : planned.filter(({ number }) => faults.includes(number));
@@ -131,12 +136,12 @@ class Run {
   }
 
   #plan(random: Rng): readonly Fault[] {
-    const { cluster, safetyUs, isRestless } = this.#swarm;
+    const { cluster, safetyUs, traps: mood } = this.#swarm;
     const faults = drawFaults(random, this.#swarm);
     if (cluster === undefined) return faults;
     const { trapUsMean } = cluster;
     const traps = this.#simulator.random('traps');
-    const aimed = [...faults, ...drawTraps(traps, { trapUsMean, safetyUs, isRestless, first: faults.length })];
+    const aimed = [...faults, ...drawTraps(traps, { trapUsMean, safetyUs, mood, first: faults.length })];
     if (this.#isAimed) return aimed;
     const ranges = { safetyUs, nodeCount: this.#swarm.nodeCount, first: aimed.length };
     const operated = [...aimed, ...drawOperatorFaults(this.#simulator.random('operator'), ranges)];
@@ -175,6 +180,7 @@ class Run {
     if ((await this.#within(SETTLE_US_MAX, () => clients)) === undefined) {
       return this.#problem('calls of clients do not come to an end');
     }
+    await this.#within(2 * SETTLE_US_MAX, () => this.#standStill());
     const truth = new Truth({
       simulator: this.#simulator,
       cluster: this.#cluster,
@@ -190,6 +196,15 @@ class Run {
     if (finals === undefined) return this.#problem('the truth cannot be read');
     this.#evidence = new Evidence(this.#history, finals);
     for (const fault of checkAll(this.#evidence)) this.#problem(fault);
+  }
+
+  #standStill(): Promise<boolean> {
+    return othersGoOn({
+      simulator: this.#simulator,
+      cluster: this.#cluster,
+      writer: this.#connect('standstill'),
+      onProblem: (what) => this.#problem(what),
+    });
   }
 
   #startClients(): Promise<unknown> {

@@ -1,6 +1,7 @@
 /** Faults that aim hit whom they mean, in the moment that they wait for, and let go again. */
 import { describe, expect, it } from 'vitest';
 import { replicaOf, toNodeId } from '#base';
+import { Isolate } from './engine/isolate.ts';
 import { Rng } from './engine/random.ts';
 import { Simulator } from './engine/simulator.ts';
 import { Overhear } from './faults/overhear.ts';
@@ -22,6 +23,7 @@ const TRAP: Trap = {
   turn: 0,
   restarts: false,
   slowness: 1,
+  slows: 'followers',
   latencyUs: 0,
   speaker: NONE,
   hearer: NONE,
@@ -49,7 +51,7 @@ class Stage {
     (name) =>
       ({
         name,
-        disk: { slowness: 1 },
+        disk: { slowness: 1, isStalled: false },
         store: { slowness: 1 },
         running: { core: { pause: (us: number) => this.crashes.push(`${name} sleeps ${us}`) } },
         crash: ({ kind }: { readonly kind: string }) => this.crashes.push(`${name} ${kind}`),
@@ -137,6 +139,76 @@ describe('Trapper', () => {
     });
     await stage.pass(3_000_000);
     expect(stage.cuts).toEqual([]);
+  });
+
+  it('has a leader find the answers to its last question when it wakes, and nothing of what came after them', async () => {
+    const stage = new Stage();
+    const arrivals: string[] = [];
+    const stations = NAMES.map((host) => {
+      const thread = new Isolate(stage.simulator, host, new Rng(1, host), () => undefined);
+      const take = (from: string, frame: Uint8Array): void => {
+        arrivals.push(`${frame[0]} of ${from} at ${Math.round(thread.nowUs / 100_000)}`);
+      };
+      return { host, thread, take, lost: () => undefined };
+    });
+    for (const station of stations) stage.exchange.enter(station);
+    const [, second] = stations;
+    const send = (word: number): void => {
+      const letter = { frame: Uint8Array.of(word), mayStray: false };
+      if (second !== undefined) stage.exchange.carry(second, 'node-1', letter, stage.simulator.nowUs);
+    };
+    const held: Blow = { kind: 'held', delayUs: 0 };
+    stage.trapper.set({ ...TRAP, word: 'round', speaker: held, durationUs: 3_000_000, waitUs: 1_000_000 });
+    stage.say(1, 2, { kind: 'beat', round: 4 });
+    stage.say(1, 3, { kind: 'beat', round: 4 });
+    expect(stage.crashes).toEqual([]);
+    stage.say(1, 2, { kind: 'beat', round: 5 });
+    send(1);
+    await stage.pass(20_000);
+    expect(stage.cuts).toEqual(['12', '13']);
+    send(2);
+    await stage.pass(2_990_000);
+    send(3);
+    await stage.pass(10_000);
+    expect(stage.crashes).toEqual(['node-1 sleeps 2900000']);
+    expect(arrivals).toEqual(['1 of node-2 at 29', '3 of node-2 at 30']);
+  });
+
+  it('has the disk stand still of who hears the first entries, and not of who is kept apart', async () => {
+    const stage = new Stage();
+    const stall: Blow = { kind: 'stall', delayUs: 0 };
+    const disks = (): readonly unknown[] => stage.nodes.map(({ disk }) => [disk.isStalled, disk.slowness]);
+    const entries = [{ index: 1, term: 2, digest: 0 }];
+    stage.trapper.set({
+      ...TRAP,
+      word: 'entries',
+      apart: 'followers',
+      slowness: 300,
+      slows: 'all',
+      speaker: POWER,
+      hearer: stall,
+      durationUs: 900,
+    });
+    expect({ cuts: stage.cuts, disks: disks() }).toEqual({
+      cuts: ['12', '23'],
+      disks: [
+        [false, 300],
+        [false, 300],
+        [false, 300],
+      ],
+    });
+    stage.say(1, 2, { kind: 'append', entries });
+    expect(stage.crashes).toEqual([]);
+    stage.say(1, 3, { kind: 'append', entries });
+    await stage.pass(899);
+    expect({ crashes: stage.crashes, cuts: stage.cuts }).toEqual({ crashes: ['node-1 power'], cuts: [] });
+    expect(stage.nodes.map(({ disk }) => disk.isStalled)).toEqual([false, false, true]);
+    await stage.pass(2_000_001);
+    expect(disks()).toEqual([
+      [false, 1],
+      [false, 1],
+      [false, 1],
+    ]);
   });
 
   it('does nothing once everything is to heal', async () => {

@@ -10,6 +10,7 @@
 import type { Disk, DiskFile } from '../../../src/storage/disk.ts';
 import { FileNames, fileError } from '../../support/file-names.ts';
 import type { Rng } from '../engine/random.ts';
+import { DiskLog } from '../invariants/disk-log.ts';
 import { Inode, SECTOR_BYTES } from './inode.ts';
 
 export type StepKind = 'create' | 'remove' | 'rename' | 'write' | 'sync' | 'sync-directory';
@@ -47,10 +48,15 @@ export class SimDisk implements Disk {
   #armed: { readonly plan: Armed; left: number; hasBegun: boolean } | undefined;
   /** How much slower than usual the disk is. */
   slowness = 1;
+  /** No write of the log comes to an end. */
+  isStalled = false;
   /** Bytes that fit on the disk beside what is in use by others. */
   capacityBytes: number = Number.POSITIVE_INFINITY;
   /** Bytes of the store, which shares the disk. */
   storeBytes = 0;
+  /** What it holds durably of a log. */
+  readonly held: DiskLog = new DiskLog();
+  #hasLied = false;
   #hasLost = false;
   /** Calls that failed since somebody last asked. */
   #errors = 0;
@@ -69,6 +75,11 @@ export class SimDisk implements Disk {
 
   get isDamaged(): boolean {
     return [...this.#names.inodes()].some((inode) => inode.isDamaged);
+  }
+
+  /** Whether it has ever had something else than what was written, or said to be. */
+  get hasLied(): boolean {
+    return this.#hasLied;
   }
 
   /** Failed calls since the last question. */
@@ -112,6 +123,7 @@ export class SimDisk implements Disk {
     const sectors = writtenSectors(inode);
     const sector = this.#random.pickFrom(isLate ? sectors.slice(-LATE_SECTORS) : sectors) ?? 0;
     const at = sector + this.#random.between(0, SECTOR_BYTES - 1);
+    this.#hasLied = true;
     inode.flip(at, 1 << this.#random.between(0, 7));
     return `${path} at ${at}`;
   }
@@ -175,6 +187,7 @@ export class SimDisk implements Disk {
       inode.write(bytes.subarray(0, Math.max(0, end - (end % SECTOR_BYTES) - at)), at);
       throw fileError('ENOSPC', path);
     }
+    this.#hasLied ||= mishap === 'misdirect' || mishap === 'lose';
     if (mishap === 'misdirect') inode.misdirect(bytes, at, this.#elsewhere(inode, bytes.length, at));
     else if (mishap === 'lose') {
       inode.lose(bytes, at);
@@ -194,6 +207,7 @@ export class SimDisk implements Disk {
       throw failure;
     }
     inode.sync();
+    if (path.endsWith('.wal')) this.held.synced(inode, inode.bytes);
   }
 
   /** For the files of this disk. */

@@ -80,6 +80,7 @@ export class Nemesis {
       node.store.strikeAfter(0, undefined);
       node.limitDisk(undefined);
       slow(node, 1);
+      node.disk.isStalled = false;
       if (node.disk.isDamaged || node.store.isDamaged) this.#repair(node);
     }
   }

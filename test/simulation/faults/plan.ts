@@ -9,7 +9,7 @@ import type { Ending } from '../node/sim-node.ts';
 import type { PeerConditions } from '../peers/exchange.ts';
 import { drawOperatorAction, type OperatorAction } from './operator.ts';
 import { drawRecovery, type Recovery } from './recovery.ts';
-import { drawTrap, type Trap } from './traps.ts';
+import { drawTrap, type Trap, type TrapMood } from './traps.ts';
 
 export const FAULT_KINDS = [
   'crash',
@@ -119,17 +119,16 @@ export function drawFaults(random: Rng, ranges: FaultRanges): readonly Fault[] {
 
 interface TrapRanges extends Pick<FaultRanges, 'safetyUs'> {
   readonly trapUsMean: number;
-  /** Names come and go: traps close on the catalog. */
-  readonly isRestless: boolean;
+  readonly mood: TrapMood;
   /** The number of the first. */
   readonly first: number;
 }
 
 /** Traps have a stream and numbers of their own: they follow the other faults, so that these stay what they were. */
-export function drawTraps(random: Rng, { trapUsMean, safetyUs, isRestless, first }: TrapRanges): readonly Fault[] {
+export function drawTraps(random: Rng, { trapUsMean, safetyUs, mood, first }: TrapRanges): readonly Fault[] {
   const faults: Fault[] = [];
   for (let atUs = random.exponential(trapUsMean); atUs < safetyUs; atUs += random.exponential(trapUsMean)) {
-    const action = drawTrap(random.split(`trap ${faults.length}`), isRestless);
+    const action = drawTrap(random.split(`trap ${faults.length}`), mood);
     faults.push({ number: first + faults.length, atUs: Math.round(atUs), node: 0, action });
   }
   return faults;

@@ -7,14 +7,15 @@ import type { Rng } from '../engine/random.ts';
 import type { NodeSettings } from '../node/sim-node.ts';
 import type { ClientHabits, Deed } from '../workload/client.ts';
 import { AIMED_FAULT_KINDS, CLUSTER_FAULT_KINDS, FAULT_KINDS, type FaultKind, type FaultRanges } from './plan.ts';
+import type { TrapMood } from './traps.ts';
 
 export interface Swarm extends FaultRanges {
   readonly clientCount: number;
   readonly followerCount: number;
   readonly habits: ClientHabits;
   readonly node: NodeSettings;
-  /** Whether names come and go all the time. */
-  readonly isRestless: boolean;
+  /** What traps close on, mostly; when on names, they come and go all the time. */
+  readonly traps: TrapMood;
   /** What is special about a cluster of several nodes. */
   readonly cluster: ClusterSwarm | undefined;
   /** Operations of clients, at most. */
@@ -22,6 +23,8 @@ export interface Swarm extends FaultRanges {
 }
 
 const SECOND_US = 1_000_000;
+/** So many that some ask whoever is cut off. */
+const LATE_CLIENTS = 5;
 const KIBIBYTE = 1024;
 const USUAL: Readonly<Record<Deed, number>> = {
   transact: 50,
@@ -67,7 +70,7 @@ export function drawSwarm(random: Rng): Swarm {
     faultKinds: FAULT_KINDS.filter((kind) => random.chance(kind === 'rot' ? 0.2 : 0.5)),
     durationMsMax: 1500,
     nodeCount: 1,
-    isRestless: false,
+    traps: 'any',
     cluster: undefined,
   };
 }
@@ -131,7 +134,25 @@ export function asAimed(swarm: Swarm, random: Rng): Swarm {
 
 /** The same world with clients that create and delete more than they write, and then ask who is there. */
 export function asRestless(swarm: Swarm): Swarm {
-  return { ...swarm, isRestless: true, habits: { ...swarm.habits, weights: RESTLESS } };
+  return { ...swarm, traps: 'names', habits: { ...swarm.habits, weights: RESTLESS } };
+}
+
+/** The same cluster with time between two traps for what comes late, and clients that ask for the latest. */
+export function asLate(swarm: Swarm): Swarm {
+  const { cluster, habits, node, clientCount } = swarm;
+  if (cluster === undefined) return swarm;
+  const { leaseMs: _, leaseRenewMs: _renew, fenceMs: _fence, fenceAskMs: _ask, ...limits } = node.limits;
+  return {
+    ...swarm,
+    traps: 'late',
+    clientCount: Math.max(clientCount, LATE_CLIENTS),
+    safetyUs: 60 * SECOND_US,
+    operations: 1500,
+    habits: { ...habits, thinkUsMean: 150_000, weights: { ...USUAL, describe: 60 } },
+    // Whoever is cut off goes on answering for longer than an election.
+    node: { ...node, limits },
+    cluster: { ...cluster, trapUsMean: 5 * SECOND_US },
+  };
 }
 
 export interface ClusterSwarm {

@@ -9,15 +9,16 @@ import type { SimNode } from '../node/sim-node.ts';
 import type { PeerExchange } from '../peers/exchange.ts';
 import type { Heard, Overhear } from './overhear.ts';
 
-/** A vote, an acknowledgement of entries, a commit index, entries, the first of a term. */
-export type Word = 'vote' | 'ack' | 'commit' | 'entries' | 'lead';
+/** A vote, an acknowledgement of entries, a commit index, entries, the first of a term, a new round of confirmation. */
+export type Word = 'vote' | 'ack' | 'commit' | 'entries' | 'lead' | 'round';
 
 /**
  * What becomes of a node: nothing; it loses its power and whatever is not synced; no other node hears it, nor it them;
- * the same, and its core stands still until shortly before the end of that.
+ * the same, and its core stands still until shortly before the end of that; the same, and what was answered to its last
+ * words reaches it when it goes on; or the disk of its log stands still, and is slow for a while after that.
  */
 export interface Blow {
-  readonly kind: 'none' | 'power' | 'alone' | 'asleep';
+  readonly kind: 'none' | 'power' | 'alone' | 'asleep' | 'held' | 'stall';
   /** After the word; alone with 0, it is cut off before the word gets out. */
   readonly delayUs: number;
 }
@@ -35,8 +36,9 @@ export interface Trap {
   readonly turn: number;
   /** Whether their processes are other ones when they come back. */
   readonly restarts: boolean;
-  /** How much slower the disks of followers are meanwhile, and how long messages take, on average. */
+  /** How much slower the disks of followers, or of all, are meanwhile, and how long messages take, on average. */
   readonly slowness: number;
+  readonly slows: 'followers' | 'all';
   readonly latencyUs: number;
   readonly speaker: Blow;
   readonly hearer: Blow;
@@ -53,10 +55,16 @@ interface TrapperParts {
 }
 
 type Aim = Pick<Trap, 'word' | 'apart' | 'restarts' | 'speaker' | 'hearer' | 'slowness'> &
-  Partial<Pick<Trap, 'group' | 'latencyUs'>>;
+  Partial<Pick<Trap, 'group' | 'latencyUs' | 'slows'>>;
 
 const MILLISECOND_US = 1000;
 const WAKE_US = 100 * MILLISECOND_US;
+/** Whoever is asked has answered by then; and the answer comes so long after the waking, at most. */
+const ANSWERED_US = 10 * MILLISECOND_US;
+const HEARD_US = 20 * MILLISECOND_US;
+/** A disk that stood still is slow for so long, and so slow. */
+const WEAK_US = 2000 * MILLISECOND_US;
+const WEAKNESS = 100;
 /** Several of these take as long as an election window. */
 const CROSSING_US = 300 * MILLISECOND_US;
 const NONE: Blow = { kind: 'none', delayUs: 0 };
@@ -91,19 +99,56 @@ const NAME_AIMS: readonly [Aim, ...Aim[]] = [
   { group: 0, word: 'entries', apart: 'nobody', restarts: false, speaker: ALONE_AFTER, hearer: NONE, slowness: 1 },
 ];
 
-/** `isOfNames`: mostly one that closes on the catalog. */
-export function drawTrap(random: Rng, isOfNames = false): Trap {
-  const aims = isOfNames ? NAME_AIMS : AIMS;
+/** What takes longer than an election, and then counts for what came meanwhile. */
+const LATE_AIMS: readonly [Aim, ...Aim[]] = [
+  // The answer to a question of before reaches a leader of the past together with reads that came since.
+  { word: 'round', apart: 'nobody', restarts: false, speaker: { kind: 'held', delayUs: 0 }, hearer: NONE, slowness: 1 },
+  // The disk writes entries that nobody else has any more, while others take their place.
+  {
+    word: 'entries',
+    apart: 'followers',
+    restarts: false,
+    speaker: { kind: 'power', delayUs: 2 * MILLISECOND_US },
+    hearer: { kind: 'stall', delayUs: 0 },
+    slowness: 300,
+    slows: 'all',
+  },
+];
+
+/** What a seed's traps close on, mostly: anything, the catalog, or what takes longer than an election. */
+export type TrapMood = 'any' | 'names' | 'late';
+
+const AIMS_OF = { any: AIMS, names: NAME_AIMS } as const;
+
+export function drawTrap(random: Rng, mood: TrapMood = 'any'): Trap {
+  if (mood === 'late') return drawLate(random);
+  const aims = AIMS_OF[mood];
   const aim = random.chance(0.7) ? random.pick(aims) : drawAim(random);
   return {
     kind: 'trap',
     group: random.between(0, 5),
     latencyUs: 0,
+    slows: 'followers',
     ...aim,
     skip: random.chance(0.5) ? 0 : random.between(1, 12),
     turn: random.between(0, 4),
     waitUs: random.between(500, 8000) * MILLISECOND_US,
     durationUs: random.between(1000, 9000) * MILLISECOND_US,
+  };
+}
+
+/** Long enough for somebody else to be elected. */
+function drawLate(random: Rng): Trap {
+  return {
+    kind: 'trap',
+    group: random.between(0, 3),
+    latencyUs: 0,
+    slows: 'followers',
+    ...random.pick(LATE_AIMS),
+    skip: 0,
+    turn: random.between(0, 4),
+    waitUs: 8000 * MILLISECOND_US,
+    durationUs: random.between(4000, 9000) * MILLISECOND_US,
   };
 }
 
@@ -146,7 +191,7 @@ export class Trapper {
     const apart = trap.apart === 'leader' ? [leader] : trap.apart === 'followers' ? followers.slice(0, spared) : [];
     const opens = apart.map((host) => this.#isolate(host));
     const restarted = nodes.filter(({ name }) => trap.restarts && apart.includes(name));
-    const slowed = nodes.filter(({ name }) => name !== leader && trap.slowness > 1);
+    const slowed = nodes.filter(({ name }) => trap.slowness > 1 && (trap.slows === 'all' || name !== leader));
     for (const node of slowed) slow(node, trap.slowness);
     exchange.delayUs += trap.latencyUs;
     const release = (): void => {
@@ -155,11 +200,16 @@ export class Trapper {
       exchange.delayUs = Math.max(0, exchange.delayUs - trap.latencyUs);
       for (const node of restarted) node.crash({ kind: 'process' });
     };
-    this.#wait(trap, group, release);
+    this.#wait(trap, { group, apart }, release);
   }
 
-  #wait(trap: Trap, group: number, release: () => void): void {
+  #wait(
+    trap: Trap,
+    { group, apart }: { readonly group: number; readonly apart: readonly string[] },
+    release: () => void,
+  ): void {
     const { overhear, simulator } = this.#parts;
+    const isNewRound = newRounds();
     let left = trap.skip;
     let isDone = false;
     const end = (): void => {
@@ -167,7 +217,10 @@ export class Trapper {
       stop();
     };
     const stop = overhear.listen((heard) => {
-      if (isDone || heard.message.group !== group || !isWord(trap.word, heard)) return;
+      if (isDone || heard.message.group !== group) return;
+      if (trap.word === 'round' ? !isNewRound(heard.message) : !isWord(trap.word, heard)) return;
+      // Whoever does not hear it has nothing on its disk because of it.
+      if (trap.hearer.kind === 'stall' && apart.includes(heard.hearer)) return;
       left -= 1;
       if (left >= 0) return;
       end();
@@ -195,12 +248,35 @@ export class Trapper {
     if (kind === 'power') {
       return this.#later(delayUs, 'trap cuts power', () => node?.crash({ kind: 'power', share: 0 }));
     }
+    if (kind === 'stall') return this.#later(delayUs, 'trap stalls', () => node && this.#stall(node, durationUs));
+    if (kind === 'held') return this.#holdAnswers(host, node, durationUs);
     const alone = (): void => {
       if (kind === 'asleep') node?.running?.core.pause(durationUs - WAKE_US);
       this.#later(durationUs, 'trap reopens', this.#isolate(host));
     };
     if (delayUs === 0) alone();
     else this.#later(delayUs, 'trap isolates', alone);
+  }
+
+  #stall(node: SimNode, durationUs: number): void {
+    node.disk.isStalled = true;
+    slow(node, WEAKNESS);
+    this.#later(durationUs, 'trap lets the disk go on', () => {
+      node.disk.isStalled = false;
+    });
+    this.#later(durationUs + WEAK_US, 'trap lets the disk be', () => slow(node, 1));
+  }
+
+  /** It sleeps at once, is cut off when others have answered it, and finds the answers when it wakes. */
+  #holdAnswers(host: string, node: SimNode | undefined, durationUs: number): void {
+    const { exchange, simulator } = this.#parts;
+    const sleepUs = durationUs - WAKE_US;
+    node?.running?.core.pause(sleepUs);
+    const letGo = exchange.hold(host, simulator.nowUs + sleepUs + exchange.random.between(1, HEARD_US));
+    this.#later(ANSWERED_US, 'trap isolates', () => {
+      letGo();
+      this.#later(durationUs - ANSWERED_US, 'trap reopens', this.#isolate(host));
+    });
   }
 
   /** No other node hears it, nor it them, until the function that is returned is called. */
@@ -220,7 +296,18 @@ export class Trapper {
   }
 }
 
-function isWord(word: Word, { message }: Heard): boolean {
+/** Whether a leader begins a round, as told from what it said before. */
+function newRounds(): (message: Heard['message']) => boolean {
+  const known = new Map<number, number>();
+  return ({ kind, term, round }) => {
+    if (kind !== 'beat' || round === undefined) return false;
+    const before = known.get(term);
+    known.set(term, Math.max(round, before ?? 0));
+    return before !== undefined && round > before;
+  };
+}
+
+function isWord(word: Exclude<Word, 'round'>, { message }: Heard): boolean {
   const { kind, isGranted, entries, previous, term } = message;
   const [first] = entries;
   switch (word) {

@@ -19,6 +19,10 @@ export interface SaidMessage {
   readonly isGranted: boolean;
   readonly previous: Place | undefined;
   readonly entries: readonly SaidEntry[];
+  /** Of an acknowledgement: up to where. */
+  readonly match?: number | undefined;
+  /** Of a beat and its answer. */
+  readonly round?: number | undefined;
 }
 
 export interface Place {
@@ -29,6 +33,14 @@ export interface Place {
 export interface SaidEntry extends Place {
   /** Of its content. */
   readonly digest: number;
+  /** Who votes from it on, once it is committed; undefined when it changes nothing of that. */
+  readonly voters?: SaidVoters | undefined;
+}
+
+/** Replicas, of both halves of a change. */
+export interface SaidVoters {
+  readonly incoming: readonly number[];
+  readonly outgoing: readonly number[];
 }
 
 /** Only a leader says these. */

@@ -284,10 +284,11 @@ export class NodeProcess {
   }
 
   #takeSeat(place: ClusterPlace): Seat {
-    const { name, clock, random, onMisbehaviour } = this.#parts;
+    const { name, clock, disk, random, onMisbehaviour } = this.#parts;
     return new Seat({
       ...place,
       name,
+      disk,
       clock,
       thread: this.core,
       random: random.split('seat'),

@@ -20,6 +20,7 @@ import {
   spreadOver,
 } from '#cluster';
 import type { KvStore } from '#kv';
+import type { Membership } from '#raft';
 import { ownIdentity } from '../../../src/cluster/own-identity.ts';
 import { openReach, type Reach } from '../../../src/cluster/peer/reach.ts';
 import { FOUNDERS } from '../../../src/cluster/placement.ts';
@@ -27,7 +28,8 @@ import type { Release } from '../../support/cluster/replica-world.ts';
 import type { Isolate } from '../engine/isolate.ts';
 import type { Rng } from '../engine/random.ts';
 import type { Overhear } from '../faults/overhear.ts';
-import type { RaftWatch, SaidEntry, SaidMessage } from '../invariants/raft-watch.ts';
+import type { DurabilityWatch, WatchedDisk } from '../invariants/durability-watch.ts';
+import type { Place, RaftWatch, SaidEntry, SaidMessage } from '../invariants/raft-watch.ts';
 import type { PeerExchange } from '../peers/exchange.ts';
 import { askOver, PEER_PORT, SimLinks } from '../peers/sim-links.ts';
 import type { SimClock } from './sim-clock.ts';
@@ -43,6 +45,7 @@ export interface ClusterPlace {
   /** What was on a node that is silent for so long is put elsewhere; undefined: never. */
   readonly replaceAfterMs: number | undefined;
   readonly watch: RaftWatch;
+  readonly durability: DurabilityWatch;
   readonly overhear: Overhear;
   /** What the next process runs. */
   readonly release: Release;
@@ -50,6 +53,7 @@ export interface ClusterPlace {
 
 export interface SeatParts extends ClusterPlace {
   readonly name: string;
+  readonly disk: WatchedDisk;
   /** The thread of the core. */
   readonly thread: Isolate;
   readonly clock: SimClock;
@@ -90,7 +94,10 @@ export class Seat {
   ): Promise<
     Pick<CorePorts, 'node' | 'founders' | 'placement' | 'levels' | 'upkeep' | 'wanted' | 'peers' | 'machines'>
   > {
-    const { name, thread, random, exchange, copies, replaceAfterMs, watch, overhear, release } = this.#parts;
+    const { name, thread, random, exchange, copies, replaceAfterMs, overhear, release } = this.#parts;
+    const { watch, durability, disk } = this.#parts;
+    const { node } = identity;
+    durability.isOn(node, disk);
     const reach = await openReach(
       {
         openLinks: (options) => {
@@ -108,17 +115,21 @@ export class Seat {
     );
     this.#reach = reach;
     return {
-      node: identity.node,
+      node,
       founders: FOUNDERS,
-      placement: spreadOver(copies, identity.node),
+      placement: spreadOver(copies, node),
       upkeep: { copies, replaceAfterMs },
       wanted: () => undefined,
       peers: watchedPeers(reach.mail, (message) => {
         watch.said(message);
+        durability.said(message);
         overhear.said(message, name);
       }),
       levels: release.levels,
-      machines: watchedMachines(watch, name, release.machines),
+      machines: watchedMachines(release.machines, (group, entry) => {
+        watch.applied(group, entry, name);
+        durability.applied(group, entry, node);
+      }),
     };
   }
 
@@ -184,6 +195,11 @@ export class Seat {
   }
 }
 
+interface AnyEntry extends Place {
+  readonly payload: Uint8Array | undefined;
+  readonly membership?: Membership | undefined;
+}
+
 function watchedPeers(mail: Peers, said: (message: SaidMessage) => void): Peers {
   return {
     send: (to, messages) => {
@@ -199,22 +215,23 @@ function watchedPeers(mail: Peers, said: (message: SaidMessage) => void): Peers 
 function saidOf({ group, from, to, message }: Envelope): SaidMessage {
   const { kind, term } = message;
   const isGranted = kind === 'vote-reply' && message.isGranted;
-  const said = { group, from, to, kind, term, isGranted };
+  const match = kind === 'append-ack' ? message.match : undefined;
+  const round = kind === 'beat' || kind === 'beat-ack' ? message.round : undefined;
+  const said = { group, from, to, kind, term, isGranted, match, round };
   if (kind !== 'append') return { ...said, previous: undefined, entries: [] };
-  const entries = message.entries.map((entry): SaidEntry => entryOf(entry.index, entry.term, entry.payload));
-  return { ...said, previous: message.previous, entries };
+  return { ...said, previous: message.previous, entries: message.entries.map(entryOf) };
 }
 
-function entryOf(index: number, term: number, payload: Uint8Array | undefined): SaidEntry {
-  return { index, term, digest: nativeCrc32(payload ?? NO_BYTES) };
+function entryOf({ index, term, payload, membership }: AnyEntry): SaidEntry {
+  return { index, term, digest: nativeCrc32(payload ?? NO_BYTES), voters: membership?.voters };
 }
 
 /** The real machines, and somebody who sees what they are given. */
-function watchedMachines(watch: RaftWatch, name: string, machines: Machines): Machines {
+function watchedMachines(machines: Machines, applied: (group: number, entry: SaidEntry) => void): Machines {
   const watched = <Watched extends Machine>(group: number, machine: Watched): Watched => {
     const apply = machine.apply.bind(machine);
     const seen: Machine['apply'] = (entry) => {
-      watch.applied(group, entryOf(entry.index, entry.term, entry.payload), name);
+      applied(group, entryOf(entry));
       return apply(entry);
     };
     return Object.assign(machine, { apply: seen });

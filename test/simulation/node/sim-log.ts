@@ -29,6 +29,9 @@ export interface SimLogParts {
   readonly latencyUs: () => number;
 }
 
+/** How often a log looks whether a disk that stands still has gone on. */
+const STALL_LOOK_US = 20_000;
+
 export class SimLog implements LogWriter {
   readonly #wal: Wal;
   readonly #commit: GroupCommit;
@@ -107,6 +110,8 @@ export class SimLog implements LogWriter {
   }
 
   #flush(): void {
+    const { thread, disk } = this.#parts;
+    if (disk.isStalled) return thread.after(STALL_LOOK_US, 'log stalls', () => this.#flush());
     try {
       this.#commit.flush((through, facts) => this.#toUser('persisted', () => this.#onPersisted(through, facts)));
     } catch (error) {

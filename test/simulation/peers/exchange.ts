@@ -46,6 +46,8 @@ export class PeerExchange {
   readonly #random: Rng;
   readonly #stations = new Map<string, Station>();
   readonly #closed = new Set<string>();
+  /** Hosts that hear nothing before a time of what is sent to them now. */
+  readonly #held = new Map<string, number>();
   /** Ways that somebody has cut, and how often. */
   readonly #cuts = new Map<string, number>();
 
@@ -105,8 +107,15 @@ export class PeerExchange {
     };
   }
 
+  /** What is sent to the host until the function that is returned is called arrives at that time, or later. */
+  hold(to: string, untilUs: number): () => void {
+    this.#held.set(to, untilUs);
+    return () => this.#held.delete(to);
+  }
+
   heal(): void {
     this.open();
+    this.#held.clear();
     this.#cuts.clear();
     this.conditions = CALM_PEERS;
     this.delayUs = 0;
@@ -127,7 +136,7 @@ export class PeerExchange {
     let lastUs = notBeforeUs;
     for (let copy = 0; copy < copies; copy += 1) {
       const isStray = letter.mayStray && random.chance(reorderShare);
-      const drawnUs = nowUs + this.latencyUs();
+      const drawnUs = Math.max(nowUs + this.latencyUs(), this.#held.get(to) ?? 0);
       const atUs = isStray ? drawnUs : Math.max(lastUs, drawnUs);
       if (!isStray) lastUs = atUs;
       const isFlipped = random.chance(flipShare);

@@ -1,0 +1,87 @@
+/**
+ * A disk stands still when everything is whole again: the log of a node that leads a database takes nothing more. The
+ * others are well, so in bounded time they take writes, and one of them leads.
+ */
+import { nodeOf } from '#base';
+import type { SimCluster } from './cluster.ts';
+import type { Simulator } from './engine/simulator.ts';
+import type { SimNode } from './node/sim-node.ts';
+import type { Connection } from './workload/connection.ts';
+import { Sketches } from './workload/sketches.ts';
+
+export interface StandstillParts {
+  readonly simulator: Simulator;
+  readonly cluster: SimCluster;
+  readonly writer: Connection;
+  readonly onProblem: (what: string) => void;
+}
+
+/** A database that goes on without the node that leads it. */
+interface Led {
+  readonly name: string;
+  readonly group: Parameters<NonNullable<SimNode['process']>['leads']>[0];
+  readonly leader: SimNode;
+  readonly others: readonly SimNode[];
+}
+
+/** In one of so many seeds. */
+const SHARE = 0.4;
+/** Of whoever votes for a database. */
+const VOTERS_MIN = 3;
+/** Time to notice, an election, and a hand-over in vain before. */
+const TAKEN_OVER_US_MAX = 20_000_000;
+const LOOK_US = 200_000;
+
+/** Says whether it came to that: not in every seed, nor without a database that others could lead. */
+export async function othersGoOn(parts: StandstillParts): Promise<boolean> {
+  const { simulator, cluster, onProblem } = parts;
+  const led = simulator.random('standstill').chance(SHARE) ? ledIn(cluster) : undefined;
+  if (led === undefined) return false;
+  const { name, leader } = led;
+  simulator.note(`the disk of ${leader.name} stands still, which leads ${name}`);
+  leader.disk.isStalled = true;
+  const limitUs = simulator.nowUs + TAKEN_OVER_US_MAX;
+  const isWritten = await isWrittenTo(led, parts, limitUs);
+  const isLed = (): boolean => led.others.some(({ process }) => process?.leads(led.group) === true);
+  while (!isLed() && simulator.nowUs < limitUs) await simulator.sleep(LOOK_US, 'standstill');
+  if (!isWritten) onProblem(`nobody takes writes of ${name} while the disk of ${leader.name} stands still`);
+  if (!isLed()) onProblem(`${leader.name} goes on leading ${name} while its disk stands still`);
+  leader.disk.isStalled = false;
+  simulator.note(`the disk of ${leader.name} goes on`);
+  return true;
+}
+
+/** Whether one of the others takes a write by then. */
+async function isWrittenTo(
+  { name, others }: Led,
+  { simulator, writer }: StandstillParts,
+  limitUs: number,
+): Promise<boolean> {
+  const sketches = new Sketches(simulator.random('standstill writes'));
+  for (let attempt = 0; simulator.nowUs < limitUs; attempt += 1) {
+    const other = others[attempt % others.length];
+    if (other !== undefined) writer.turnTo(other);
+    const transactionId = sketches.transactionId();
+    const events = sketches.events('standstill');
+    const { outcome } = await writer.call('transact', { name, transactionId, constraints: [], events });
+    if (outcome.kind === 'ok') return true;
+    await writer.sleep(LOOK_US);
+  }
+  return false;
+}
+
+function ledIn({ nodes }: SimCluster): Led | undefined {
+  for (const { name, group, replicas, isSettled, leaving } of nodes[0].process?.node?.catalog.list() ?? []) {
+    const holders = nodes.filter(({ process }) => {
+      const self = process?.node?.identity.node;
+      return replicas.some((replica) => nodeOf(replica) === self) && process?.membershipOf(group) !== undefined;
+    });
+    const leader = holders.find(({ process }) => process?.leads(group) === true);
+    const voters = leader?.process?.membershipOf(group)?.voters;
+    const isWhole = isSettled && leaving.length === 0 && voters?.outgoing.length === 0;
+    if (leader === undefined || !isWhole || voters.incoming.length < VOTERS_MIN) continue;
+    const others = holders.filter((node) => node !== leader);
+    if (others.length + 1 >= voters.incoming.length) return { name, group, leader, others };
+  }
+  return undefined;
+}
