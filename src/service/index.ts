@@ -25,6 +25,8 @@
  *   V10 A node that holds no copy of a database answers no request for it, and proposes none; it says who does.
  *   V11 A name is looked up, and every slice of a stream is handed on, while the catalog here may be answered from
  *       (C21): a node that does not hear of deletions any more answers nothing of any instance, and a stream ends.
+ *   V12 A database may be denied as soon as its deletion is decided. Until that is acknowledged, and no longer than
+ *       leases of the catalog last (C26), others may be answered from it; then nobody is: it does not come back.
  */
 export { EventFrames, type FrameOptions, type ListedName, type SlicePace, type StoredEvent } from '#query';
 export { isFatal } from './fatal.ts';

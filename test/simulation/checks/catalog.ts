@@ -3,9 +3,11 @@
  * and every answer that a name means nothing, fit one order; so a delete by the id of another instance deletes nothing.
  *
  * Other reads go by what the node has: a delete that is decided and not yet acknowledged may be ahead of them, and who
- * is told meanwhile that the name means nothing may be ahead of those who are still answered from the instance. But
- * after an acknowledged delete, the answer that nothing was there to delete, or the acknowledged creation of the next
- * instance, nobody is answered from the old one, whichever node he asks; and what he has subscribed to ends.
+ * is told meanwhile that the name means nothing may be ahead of those who are still answered from the instance (V12 of
+ * #service). But after an acknowledged delete, the answer that nothing was there to delete, or the acknowledged
+ * creation of the next instance, nobody is answered from the old one, whichever node he asks; and what he has
+ * subscribed to ends. So it is, a while later, after the first word that the name means nothing: what was denied does
+ * not come back.
  */
 import type { AnyOperation, Calls, History, Scope } from '../history.ts';
 import type { Check } from './check.ts';
@@ -41,21 +43,30 @@ export const catalogIsLinearizable: Check = ({ history, finals }) => {
 const PAST_US = 20_000_000;
 
 /**
- * Whether a deletion of the name, or perhaps several, had begun when the operation ended, and had not ended when it
- * began.
+ * Whether a deletion of the name that may have found something, or several, had begun when the operation ended, and had
+ * not ended when it began.
  */
 function deletionsOf(history: History, name: string): (operation: AnyOperation) => boolean {
   const spans = history
     .of('delete')
-    .filter(({ request }) => request.name === name)
+    .filter(({ request, outcome }) => request.name === name && mayDelete(outcome))
     .map(({ invokedUs, returnedUs }) => ({ fromUs: invokedUs, toUs: Math.min(returnedUs, invokedUs + PAST_US) }));
   return ({ invokedUs, returnedUs }) => spans.some(({ fromUs, toUs }) => fromUs < returnedUs && toUs > invokedUs);
+}
+
+function mayDelete(outcome: DeleteOutcome): boolean {
+  if (outcome.kind === 'ok') return outcome.value.databaseId !== undefined;
+  return outcome.kind !== 'error' || !outcome.isDefinite;
 }
 
 function isReading({ kind }: AnyOperation): boolean {
   return kind !== 'create' && kind !== 'delete';
 }
 
+/**
+ * After a deletion is decided, every lease from before it is over so long after, on clocks that run differently, too.
+ */
+const DENIED_US = 11_000_000;
 /** What is on its way to a subscriber may still arrive, from a process that stood still, too. */
 const ON_ITS_WAY_US = 10_000_000;
 
@@ -98,7 +109,22 @@ function endsOf(history: History): ReadonlyMap<string, number> {
   for (const { request, outcome, invokedUs, returnedUs } of creates) {
     if (outcome.kind === 'ok') endAll(request.name, invokedUs, returnedUs);
   }
+  for (const operation of history.operations) {
+    for (const name of deniedBy(operation, history)) {
+      endAll(name, operation.invokedUs, operation.returnedUs + DENIED_US);
+    }
+  }
   return endedUs;
+}
+
+/** The names of which a reader was told that they mean nothing. */
+function deniedBy(operation: AnyOperation, history: History): readonly string[] {
+  const { kind, outcome } = operation;
+  if (kind === 'list' && outcome.kind === 'ok') {
+    const listed = new Set(outcome.value.map(({ name }) => name));
+    return history.of('create').flatMap(({ request }) => (listed.has(request.name) ? [] : [request.name]));
+  }
+  return isReading(operation) && isAbsent(outcome) ? nameOf(operation) : [];
 }
 
 function nameOf({ request }: AnyOperation): readonly string[] {
@@ -142,6 +168,7 @@ function applyOf(operation: AnyOperation, name: string, known: ReadonlySet<strin
   return isAbsent(outcome) ? observes(undefined, known) : undefined;
 }
 
+type DeleteOutcome = Extract<AnyOperation, { readonly kind: 'delete' }>['outcome'];
 type CreateOutcome = Extract<AnyOperation, { readonly kind: 'create' }>['outcome'];
 
 function applyCreate(outcome: CreateOutcome): Apply | undefined {
