@@ -44,10 +44,16 @@ interface Held {
 
 export function planPlacements({ nodes, bindings }: PlacementView, options: PlanOptions): readonly Placing[] {
   const plan = new Plan(nodes, bindings, options);
-  for (const each of plan.held) plan.repair(each);
+  // Few may move at a time: what has the fewest copies that stay is the next to be lost.
+  const byCopies = plan.held.toSorted((one, other) => stayers(one).length - stayers(other).length);
+  for (const each of byCopies) plan.repair(each);
   for (const each of plan.held) plan.spreadZones(each);
   for (const each of plan.held) plan.evenLoad(each);
   return plan.placings;
+}
+
+function stayers({ holders }: Pick<Held, 'holders'>): readonly NodeView[] {
+  return holders.filter(({ state, liveness }) => state === 'active' && liveness !== 'lost');
 }
 
 class Plan {
@@ -83,7 +89,7 @@ class Plan {
 
   repair({ binding, holders }: Held): void {
     const active = holders.filter(({ state }) => state === 'active');
-    const kept = active.filter(({ liveness }) => liveness !== 'lost');
+    const kept = stayers({ holders });
     const free = this.#takers.filter((each) => !active.includes(each));
     const lost = active.filter((each) => !kept.includes(each));
     const count = countFor(this.#options.copies, { kept: kept.length, free: free.length + lost.length });

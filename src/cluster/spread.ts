@@ -14,23 +14,29 @@ import type { Liveness, NodeView, Placement, PlacementView } from './placement.t
  * take one, those who will come back are given one beside them.
  *
  *   C22  Most of the nodes that a new database is placed on can take it at that moment, or they are all who vote in the
- *        catalog: then most of them have its entry before anybody knows of it. The others are active, vote in the
- *        catalog, and are not lost.
+ *        catalog, those who leave among them: then most of them have its entry before anybody knows of it. The others
+ *        are active, vote in the catalog, and are not lost.
  */
 export function spreadOver(copies: number, self: NodeId): Placement {
   return {
     replicas: ({ nodes, bindings }) => {
       const takers = nodes.filter(canTake);
       const late = nodes.filter((each) => willTake(each) && !takers.includes(each));
-      const willing = [...takers, ...late];
-      const voters = nodes.filter(({ isVoter }) => isVoter);
-      const areAll = willing.length === voters.length && willing.every(({ isVoter }) => isVoter);
-      const isCatalog = takers.length > 0 && areAll && voters.length <= copies;
-      const free = isCatalog ? willing.length : takers.length + Math.min(late.length, Math.max(0, takers.length - 1));
-      const chosen = choose(willing, [], countFor(copies, { kept: 0, free }), loadsOf(bindings));
-      return chosen.length === 0 ? [replicaOf(self)] : chosen.map(({ node }) => replicaOf(node));
+      const free = takers.length + Math.min(late.length, Math.max(0, takers.length - 1));
+      const chosen = choose([...takers, ...late], [], countFor(copies, { kept: 0, free }), loadsOf(bindings));
+      const voters = votersToHold(nodes, copies);
+      const holders = voters.length > chosen.length ? voters : chosen;
+      return holders.length === 0 ? [replicaOf(self)] : holders.map(({ node }) => replicaOf(node));
     },
   };
+}
+
+/** All who vote in the catalog, if they are as many as a database may be on, and none of them is given up. */
+function votersToHold(nodes: readonly NodeView[], copies: number): readonly NodeView[] {
+  const voters = nodes.filter(({ isVoter }) => isVoter);
+  const isFit = voters.length === copies || (voters.length < copies && voters.length % 2 === 1);
+  const isSure = voters.every(({ state, liveness }) => state !== 'removed' && liveness !== 'lost');
+  return isFit && isSure ? voters : [];
 }
 
 /** A node of which nothing was heard for so long is not expected to be ready in a moment. */

@@ -71,16 +71,19 @@ class World {
     const active = this.nodes.filter(({ state }) => state === 'active');
     const ready = active.filter(({ liveness }) => liveness === 'ready').map(({ node }): number => node);
     const fault = (what: string): unknown => this.faults.push(`new on ${nodes.join()}: ${what}`);
+    const voters = this.nodes.filter(({ isVoter }) => isVoter).map(({ node }): number => node);
+    if (new Set(nodes).size !== nodes.length) fault('a node has two copies');
+    if (nodes.length > this.copies) fault('it has more copies than wanted');
+    if (nodes.length === voters.length && nodes.every((node) => voters.includes(node))) {
+      if (nodes.some((node) => this.#at(node)?.liveness === 'lost')) fault('a voter is lost');
+      return;
+    }
     if (ready.length === 0) {
       if (nodes.join() !== '1') fault('nobody can take it, and it is not here');
       return;
     }
     const taking = nodes.filter((node) => ready.includes(node));
-    if (new Set(nodes).size !== nodes.length) fault('a node has two copies');
-    const voters = this.nodes.filter(({ isVoter }) => isVoter).map(({ node }): number => node);
-    // Of an even number of voters all but one hold it: a majority of those is in every majority of these.
-    const areVoters = nodes.every((node) => voters.includes(node)) && nodes.length >= voters.length - 1;
-    if (2 * taking.length <= nodes.length && !areVoters) fault('too few of them can take it');
+    if (2 * taking.length <= nodes.length) fault('too few of them can take it');
     if (taking.length < Math.min(ready.length, nodes.length)) fault('one that could take it is left out');
     for (const { node, liveness, isVoter } of this.nodes.filter((each) => nodes.includes(each.node))) {
       if (!active.some((each) => each.node === node)) fault(`node ${node} leaves`);
@@ -89,7 +92,6 @@ class World {
     const late = active.filter(({ liveness, isVoter }) => liveness !== 'ready' && liveness !== 'lost' && isVoter);
     const isEnough = ready.length + late.length >= this.copies && 2 * ready.length > this.copies;
     if (isEnough && nodes.length !== this.copies) fault('it has not as many copies as wanted');
-    if (nodes.length > this.copies) fault('it has more copies than wanted');
   }
 
   /** A group may settle when whoever is to hold it answers, and enough of those who held it. */

@@ -104,6 +104,9 @@ describe('databases are placed anew (C19)', () => {
     const view = viewOf({ zones: 'aaaa', held, leaving: [4] });
     expect(Object.keys(plan(view, { movesMax: 1 }))).toEqual(['3']);
     expect(Object.keys(plan(view))).toEqual(['3', '4']);
+    // A node that leaves still has its copy; a database with one copy has no other.
+    const alone = viewOf({ zones: 'aaaaa', held: [[1, 2, 4], [2, 3, 4], [1], [5, 2, 3]], leaving: [4] });
+    expect(Object.keys(plan(alone, { movesMax: 1 }))).toEqual(['3']);
   });
 
   it('waits for what is under way, and not for a node that will not come', () => {

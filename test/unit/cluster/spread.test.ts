@@ -37,7 +37,15 @@ describe('a new database', () => {
     ['on one node when the others do not all vote (C22)', 3, { zones: 'abc', silent: [2, 3], learners: [3] }, [1]],
     ['on a silent node beside two that answer (C22)', 3, { zones: 'abc', silent: [2] }, [1, 3, 2]],
     ['on two silent nodes beside three that answer (C22)', 5, { zones: 'aaaaa', silent: [1, 4] }, [2, 3, 5, 1, 4]],
-    ['on all five though two of them answer (C22)', 5, { zones: 'aaaaa', silent: [1, 4, 5] }, [2, 3, 1, 4, 5]],
+    ['on all five though two of them answer (C22)', 5, { zones: 'aaaaa', silent: [1, 4, 5] }, [1, 2, 3, 4, 5]],
+    [
+      'on all who vote, though one leaves and one is silent (C22)',
+      3,
+      { zones: 'aaaa', silent: [3, 4], leaving: [2], learners: [4] },
+      [1, 2, 3],
+    ],
+    ['on nodes that stay if they are enough', 3, { zones: 'aaaa', leaving: [2], learners: [4] }, [1, 3, 4]],
+    ['on one node when a voter is lost (C22)', 3, { zones: 'abc', silent: [2], lost: [3] }, [1]],
     ['on three of six when two of them answer (C22)', 5, { zones: 'aaaaaa', silent: [1, 4, 5, 6] }, [2, 3, 1]],
     [
       'on a node that is behind rather than on a silent one (C22)',
