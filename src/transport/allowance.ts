@@ -4,40 +4,23 @@
  * A hold of a budget waits in queues and may be evicted; what is gone in a moment, as nearly everything is, need not
  * pay for that. What finds no room here is refused, or takes it from a budget. (TM1)
  *
- * ```
- *   |<────────── common, three quarters ──────────>|<──── reserve, a quarter ────>|
- *    anybody                                         a little for each connection
- * ```
- * Connections that keep what they have, however much they ask for, leave some of the reserve to one that lets go (TM4).
+ * A connection gets more as long as as much is free as it then has. n connections that take what they can, and keep it,
+ * have an (n + 1)th each, and as much is left for another one (TM4). Places of calls are shared in the same way (T9).
  */
 import { assert } from '#base';
 
-export interface AllowanceOptions {
-  readonly bytesMax: number;
-  /** What a connection may have of the reserve. */
-  readonly reservedBytesMax: number;
-}
-
-const RESERVE_PER_ALLOWANCE = 1 / 4;
-
 export class Allowance {
   readonly bytesMax: number;
-  /** For the claims alone, and so are the next four. */
-  readonly reservedBytesMax: number;
   readonly #claims = new WeakMap<object, Claim>();
-  readonly #reserveBytes: number;
-  #common = 0;
-  #reserved = 0;
+  #used = 0;
 
-  constructor({ bytesMax, reservedBytesMax }: AllowanceOptions) {
+  constructor(bytesMax: number) {
     this.bytesMax = bytesMax;
-    this.reservedBytesMax = reservedBytesMax;
-    this.#reserveBytes = Math.floor(bytesMax * RESERVE_PER_ALLOWANCE);
   }
 
   /** Bytes that are had now. */
   get used(): number {
-    return this.#common + this.#reserved;
+    return this.#used;
   }
 
   /** What a connection has of it. */
@@ -49,30 +32,17 @@ export class Allowance {
     return claim;
   }
 
-  tryAddCommon(bytes: number): boolean {
-    if (this.#common + bytes > this.bytesMax - this.#reserveBytes) return false;
-    this.#common += bytes;
-    return true;
-  }
-
-  tryAddReserved(bytes: number): boolean {
-    if (this.#reserved + bytes > this.#reserveBytes) return false;
-    this.#reserved += bytes;
-    return true;
-  }
-
-  /** So many bytes, of which so many were of the reserve. */
-  giveBack(bytes: number, reserved: number): void {
-    this.#common -= bytes - reserved;
-    this.#reserved -= reserved;
-    assert(this.#common >= 0 && this.#reserved >= 0, 'An allowance is not given back more than was taken', this.used);
+  /** For the claims alone: so many more, or fewer, bytes. */
+  add(bytes: number): void {
+    this.#used += bytes;
+    assert(this.#used >= 0, 'An allowance is not given back more than was taken', this.#used);
   }
 }
 
 /** What one connection has of an allowance. */
 export class Claim {
   readonly #allowance: Allowance;
-  #reserved = 0;
+  #bytes = 0;
 
   /** For the allowance alone. */
   constructor(allowance: Allowance) {
@@ -81,17 +51,17 @@ export class Claim {
 
   /** False: there is no room for so much. Whoever adds gives back as much, once. */
   tryAdd(bytes: number): boolean {
-    if (this.#allowance.tryAddCommon(bytes)) return true;
-    if (this.#reserved + bytes > this.#allowance.reservedBytesMax || !this.#allowance.tryAddReserved(bytes))
-      return false;
-    this.#reserved += bytes;
+    const { bytesMax, used } = this.#allowance;
+    if (this.#bytes + bytes > bytesMax - used) return false;
+    this.#bytes += bytes;
+    this.#allowance.add(bytes);
     return true;
   }
 
   giveBack(bytes: number): void {
-    const reserved = Math.min(bytes, this.#reserved);
-    this.#reserved -= reserved;
-    this.#allowance.giveBack(bytes, reserved);
+    this.#bytes -= bytes;
+    assert(this.#bytes >= 0, 'A connection does not give back more than it has', this.#bytes);
+    this.#allowance.add(-bytes);
   }
 
   /** The bytes, or undefined when there is no room for them. */

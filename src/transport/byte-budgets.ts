@@ -55,10 +55,6 @@ const WAIT_MS: number = PATIENCE_MS + 5_000;
 const SMALL_REPLIES_PER_BUDGET = 1 / 8;
 const SMALL_PAGES_PER_BUDGET = 1 / 8;
 
-/** Of connections that others have left no more: three streams that stand open, and a reply of 4 KiB. */
-const RESERVED_STREAM_BYTES = 48 * 1024;
-const RESERVED_REPLY_BYTES = 8 * 1024;
-
 /** When to come again: most of what is held is given back sooner. */
 export const RETRY_AFTER_MS = 1_000;
 
@@ -68,12 +64,9 @@ export function createByteBudgets(sizes: ByteBudgetSizes): ByteBudgets {
   const shared = { patienceMs, time };
   return {
     requests: new ByteBudget({ bytesMax: requestBytesMax, ...shared }),
-    streams: new Allowance({ bytesMax: streamBytesMax, reservedBytesMax: RESERVED_STREAM_BYTES }),
+    streams: new Allowance(streamBytesMax),
     unsent: new FairBudget({ bytesMax: unsentBytesMax, ...shared }),
-    smallReplies: new Allowance({
-      bytesMax: unsentBytesMax * SMALL_REPLIES_PER_BUDGET,
-      reservedBytesMax: RESERVED_REPLY_BYTES,
-    }),
+    smallReplies: new Allowance(unsentBytesMax * SMALL_REPLIES_PER_BUDGET),
     smallPages: new FairBudget({ bytesMax: unsentBytesMax * SMALL_PAGES_PER_BUDGET, ...shared }),
     waitMs,
     time,

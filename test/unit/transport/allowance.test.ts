@@ -1,62 +1,74 @@
-// Goal: an allowance gives what it has and no more, gets back once what it gave (TM1), and keeps a little for each
-// connection (TM4). Method: examples.
+// Goal: an allowance gives what it has and no more, gets back once what it gave (TM1), and keeps for other connections
+// as much as one has (TM4). Method: examples, and connections that take at random.
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Allowance } from '../../../src/transport/allowance.ts';
+import { Allowance, type Claim } from '../../../src/transport/allowance.ts';
 
-/** 75 for all, and of 25 a connection has 10. */
-const allowanceOf = (): Allowance => new Allowance({ bytesMax: 100, reservedBytesMax: 10 });
+/** Takes by single bytes what it can get. */
+function fill(claim: Claim): number {
+  let bytes = 0;
+  while (claim.tryAdd(1)) bytes++;
+  return bytes;
+}
 
 describe('an allowance', () => {
-  it('gives the common part to anybody, and a little more to each', () => {
-    const allowance = allowanceOf();
-    const [greedy, other, third] = [allowance.of({}), allowance.of({}), allowance.of({})];
-    expect([greedy.tryAdd(75), greedy.tryAdd(11), greedy.tryAdd(10), greedy.tryAdd(1)]).toEqual([
-      true,
-      false,
-      true,
-      false,
-    ]);
-    expect([other.tryAdd(10), other.tryAdd(1)]).toEqual([true, false]);
-    expect([third.tryAdd(6), third.tryAdd(5)]).toEqual([false, true]);
-    expect(allowance.used).toBe(100);
+  it('gives a connection that is alone the half of it', () => {
+    const allowance = new Allowance(100);
+    expect([fill(allowance.of({})), allowance.used]).toEqual([50, 50]);
   });
 
-  it('serves again and again a connection that lets go, while others keep all they get', () => {
-    const allowance = allowanceOf();
-    const greedy = allowance.of({});
-    while (greedy.tryAdd(1));
+  it('gives nothing that would leave less than the connection then has', () => {
+    const claim = new Allowance(100).of({});
+    expect([claim.tryAdd(40), claim.tryAdd(21), claim.tryAdd(10)]).toEqual([true, false, true]);
+  });
+
+  it.each([1, 2, 8, 30])('leaves enough for another when %i connections keep what they can get', (count) => {
+    const allowance = new Allowance(1_000);
+    const greedy = Array.from({ length: count }, () => allowance.of({}));
+    // In turn, as they would in time.
+    while (greedy.map((claim) => claim.tryAdd(1)).includes(true));
+    const even = Math.floor(1_000 / (count + 1));
+    expect(1_000 - allowance.used).toBeGreaterThanOrEqual(even);
     const quick = allowance.of({});
     for (let n = 0; n < 100; n++) {
-      expect(quick.tryAdd(8)).toBe(true);
-      quick.giveBack(8);
+      expect(quick.tryAdd(Math.floor(even / 2))).toBe(true);
+      quick.giveBack(Math.floor(even / 2));
     }
   });
 
-  it('gets the reserve back first', () => {
-    const allowance = allowanceOf();
-    const [one, other] = [allowance.of({}), allowance.of({})];
-    expect([one.tryAdd(70), one.tryAdd(10)]).toEqual([true, true]);
-    one.giveBack(5);
-    expect([one.tryAdd(10), one.tryAdd(5)]).toEqual([false, true]);
-    one.giveBack(80);
-    expect([allowance.used, other.tryAdd(75)]).toEqual([0, true]);
+  it('is never overdrawn, and gets everything back', () => {
+    const arbSteps = fc.array(fc.tuple(fc.nat({ max: 3 }), fc.integer({ min: 1, max: 60 }), fc.boolean()));
+    fc.assert(
+      fc.property(arbSteps, (steps) => {
+        const allowance = new Allowance(100);
+        const taken: (() => void)[] = [];
+        const connections = [{}, {}, {}, {}];
+        for (const [who, bytes, letsGo] of steps) {
+          const share = allowance.of(connections[who] ?? {}).tryTake(bytes);
+          if (share !== undefined) taken.push(() => share.release());
+          if (letsGo) taken.shift()?.();
+          expect(allowance.used).toBeLessThanOrEqual(100);
+        }
+        for (const release of taken) release();
+        expect(allowance.used).toBe(0);
+      }),
+    );
   });
 
   it('knows a connection again', () => {
-    const allowance = allowanceOf();
+    const allowance = new Allowance(100);
     const connection = {};
-    expect([allowance.of({}).tryAdd(75), allowance.of(connection).tryAdd(10)]).toEqual([true, true]);
-    expect(allowance.of(connection).tryAdd(1)).toBe(false);
+    expect([allowance.of(connection).tryAdd(50), allowance.of(connection).tryAdd(1)]).toEqual([true, false]);
   });
 
   it('takes a share back once', () => {
-    const allowance = allowanceOf();
+    const allowance = new Allowance(100);
     const claim = allowance.of({});
     const share = claim.tryTake(30);
     claim.tryTake(10);
     share?.release();
     share?.release();
     expect(allowance.used).toBe(10);
-    expect(claim.tryTake(76)).toBeUndefined();
+    expect(claim.tryTake(81)).toBeUndefined();
   });
 });

@@ -69,9 +69,14 @@ async function fill(): Promise<readonly ClientHttp2Stream[]> {
   return streams;
 }
 
+/** Of the room for small replies. */
+function takeTheSmallRest(): void {
+  for (const bytes of [1_000, 1]) while (budgets.smallReplies.of({}).tryAdd(bytes));
+}
+
 /** Not even a reply of a few bytes has room any more, nor one that would be quickly taken. */
 function takeTheRest(): void {
-  for (const bytes of [1_000, 1]) while (budgets.smallReplies.of({}).tryAdd(bytes));
+  takeTheSmallRest();
   while (budgets.unsent.taker({}).tryTake(REQUEST.length, () => undefined) !== undefined);
 }
 
@@ -93,6 +98,7 @@ describe('small replies that nobody takes', () => {
 
   it('make way for one that is taken, once they have had their time', async () => {
     const streams = await fill();
+    takeTheSmallRest();
     time.advance(PATIENCE_MS + 1);
     for (let n = 0; n < CALLS; n++) {
       const answer = reader.call({ path: '/test.Service/Read', pieces: [REQUEST] });

@@ -142,7 +142,7 @@ function headerBlock(path: string): Buffer {
 }
 
 it('a request does not keep what came on its connection with it (TM1)', async () => {
-  const streams = 20;
+  const streams = 15;
   // As in a node; what is left of the pool before is used up.
   narrowBufferPool();
   for (let n = 0; n < 20; n++) Buffer.allocUnsafe(4_000);
