@@ -74,14 +74,13 @@ class World {
     const voters = this.nodes.filter(({ isVoter }) => isVoter).map(({ node }): number => node);
     if (new Set(nodes).size !== nodes.length) fault('a node has two copies');
     if (nodes.length > this.copies) fault('it has more copies than wanted');
+    // Nobody can take it, and it is here.
+    if (ready.length === 0 && nodes.join() === '1') return;
     if (nodes.length === voters.length && nodes.every((node) => voters.includes(node))) {
       if (nodes.some((node) => this.#at(node)?.liveness === 'lost')) fault('a voter is lost');
       return;
     }
-    if (ready.length === 0) {
-      if (nodes.join() !== '1') fault('nobody can take it, and it is not here');
-      return;
-    }
+    if (ready.length === 0) fault('nobody can take it, and it is not here');
     const taking = nodes.filter((node) => ready.includes(node));
     if (2 * taking.length <= nodes.length) fault('too few of them can take it');
     if (taking.length < Math.min(ready.length, nodes.length)) fault('one that could take it is left out');
