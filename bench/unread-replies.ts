@@ -2,15 +2,17 @@
  * What a node holds for clients that take nothing of their replies, and what an honest client notices.
  *
  *   npm run build && node --conditions=source bench/unread-replies.ts
- *     [--kind small|large|streams|half] [--connections 40] [--streams 1000] [--seconds 20] [--after 20] [--settings
- *     ...]
+ *     [--kind small|large|streams|half|pages] [--connections 40] [--streams 1000] [--seconds 20] [--after 20]
+ *     [--settings ...]
  *
  * One node in a process of its own. The clients grant the server not a byte on any stream, keep so many calls open on
  * each connection, and call again where they are refused or cut off: `small` are replies of some hundred bytes, `large`
- * of 60 KB, `streams` reads of all events, and `half` are requests of which 16 KB come and then nothing. Meanwhile an
- * honest client makes one small call after the other. At last all of the others go.
+ * of 60 KB, `streams` reads of all events, and `half` are requests of which 16 KB come and then nothing; `pages` are of
+ * 6 MB over HTTP, ten asked for on each connection. Meanwhile an honest client makes one small call after the other. At
+ * last all of the others go.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -37,6 +39,7 @@ const LOOK_MS = 100;
 const REST_MS = 3_000;
 const TRANSACTIONS = 100;
 const DATA_BYTES = 60_000;
+const PAGES = 10;
 
 interface Attack {
   readonly headers: Buffer;
@@ -67,7 +70,10 @@ const defaults = {
   root: '',
 };
 const values = readOptions(defaults);
-const attack = ATTACKS[values.kind ?? ''] ?? refuse(`--kind takes ${Object.keys(ATTACKS).join(', ')}`);
+const attack = ATTACKS[values.kind ?? ''];
+if (attack === undefined && values.kind !== 'pages') {
+  refuse(`--kind takes ${Object.keys(ATTACKS).join(', ')}, pages`);
+}
 const connections = readNumber('connections', values.connections, { min: 1, isWhole: true });
 const streams = readNumber('streams', values.streams, { min: 1, isWhole: true });
 const seconds = readNumber('seconds', values.seconds, { min: 1, isWhole: false });
@@ -75,13 +81,24 @@ const after = readNumber('after', values.after, { min: 1, isWhole: false });
 const settings = (values.settings ?? '').split(' ').filter(Boolean);
 
 /** A connection that is kept full. */
-class Unread {
+interface Unread {
+  readonly open: number;
+  /** Or cut off. */
+  readonly refused: number;
+  readonly failed: boolean;
+  fill(): void;
+  close(): void;
+}
+
+class UnreadCalls implements Unread {
   readonly #connection: Http2Connection;
+  readonly #attack: Attack;
   open = 0;
   refused = 0;
 
-  constructor(connection: Http2Connection) {
+  constructor(connection: Http2Connection, calls: Attack) {
     this.#connection = connection;
+    this.#attack = calls;
   }
 
   fill(): void {
@@ -92,9 +109,9 @@ class Unread {
         this.open -= 1;
         this.refused += 1;
       };
-      const request = attack.request(this.open);
-      if (attack.isHalf === true) this.#connection.callWithoutEnd(attack.headers, request, { onEnd });
-      else this.#connection.call(attack.headers, request, { onEnd });
+      const request = this.#attack.request(this.open);
+      if (this.#attack.isHalf === true) this.#connection.callWithoutEnd(this.#attack.headers, request, { onEnd });
+      else this.#connection.call(this.#attack.headers, request, { onEnd });
     }
   }
 
@@ -104,6 +121,37 @@ class Unread {
 
   close(): void {
     this.#connection.close();
+  }
+}
+
+class UnreadPages implements Unread {
+  readonly #url: URL;
+  #socket: Socket | undefined;
+  readonly failed = false;
+  open = 0;
+  refused = 0;
+
+  constructor(address: string) {
+    this.#url = new URL(address);
+  }
+
+  fill(): void {
+    if (this.#socket !== undefined) return;
+    const socket = connect(Number(this.#url.port), this.#url.hostname);
+    this.#socket = socket;
+    socket.pause();
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      this.#socket = undefined;
+      this.refused += this.open;
+      this.open = 0;
+    });
+    this.open = PAGES;
+    socket.write(`GET /databases/${DATABASE}/events?limit=1000 HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(PAGES));
+  }
+
+  close(): void {
+    this.#socket?.destroy();
   }
 }
 
@@ -153,7 +201,7 @@ async function parts(): Promise<string> {
   return `${heap}; counted: requests ${of('cairn_request_memory_bytes')}, replies ${of('cairn_unsent_memory_bytes')}`;
 }
 
-async function measure({ pid, address }: CairnNode): Promise<string> {
+async function measure({ pid, address, http }: CairnNode): Promise<string> {
   const rss = (): number => residentMemory(pid).total / MEBIBYTE;
   const idle = rss();
   let peak = 0;
@@ -162,7 +210,8 @@ async function measure({ pid, address }: CairnNode): Promise<string> {
   }, LOOK_MS);
   const unread: Unread[] = [];
   for (let n = 0; n < connections; n++) {
-    unread.push(new Unread(await Http2Connection.open(address, { windowBytes: 0 })));
+    if (attack === undefined) unread.push(new UnreadPages(http));
+    else unread.push(new UnreadCalls(await Http2Connection.open(address, { windowBytes: 0 }), attack));
   }
   const fill = (): void => {
     for (const each of unread) each.fill();

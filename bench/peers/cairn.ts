@@ -13,6 +13,8 @@ import { stopProcess } from '../support/server-process.ts';
 export interface CairnNode {
   readonly pid: number;
   readonly address: { readonly host: string; readonly port: number };
+  /** The URL of its HTTP. */
+  readonly http: string;
   /** host:port by which other nodes reach it; undefined when they do not. */
   readonly peer: string | undefined;
   /** The URL of its metrics. */
@@ -27,6 +29,7 @@ export interface CairnNode {
 interface Ready {
   readonly event: string;
   readonly grpc: string;
+  readonly http: string;
   readonly metrics: string;
   readonly peer?: string;
 }
@@ -88,6 +91,7 @@ export async function startCairn(
   return {
     pid: child.pid ?? 0,
     address: { host, port: Number(port) },
+    http: ready.http,
     peer: ready.peer,
     metrics: ready.metrics,
     readyMs: performance.now() - began,

@@ -12,8 +12,9 @@
  *   C19  A database is placed anew only while most of those who held it answer, and so that most of those who are to
  *        hold it do; copies are added only on active nodes that answer, and no copy on a node that stays and is not
  *        lost is given up unless another one takes its place. One on a node that leaves is not, either, as long as
- *        somebody is expected who could take it, and there would be fewer copies than wanted. At most so many databases move at a time, and none is
- *        placed anew before the last placement is settled, unless that waits for a node that leaves or is lost.
+ *        somebody is expected who could take it, and there would be fewer copies than wanted. At most so many databases
+ *        move at a time, and none is placed anew before the last placement is settled, unless that waits for a node
+ *        that leaves or is lost.
  */
 import { copyOf, type GroupId, type NodeId, nodeOf } from '#base';
 import type { Binding } from './outcome.ts';

@@ -20,8 +20,8 @@
  *   T2  However a request is cut into frames, a handler sees whole messages; however many messages a reply has, each
  *       leaves in a frame of its own.
  *   T3  A message is bounded by the limit after it is unpacked, not only before.
- *   T4  A reader that does not read holds a small slice, or two larger ones for which there was room, no longer than the
- *       patience while others wait. A stream of reflection holds one reply and 64 KiB of requests.
+ *   T4  A reader that does not read holds a small slice, or two larger ones for which there was room, no longer than
+ *       the patience while others wait. A stream of reflection holds one reply and 64 KiB of requests.
  *   T5  Every error code has one status, and the details of an error fit into trailers.
  *   T6  What is wrong inside a transaction is collected for the service, which judges it in its turn; only bytes that
  *       are no request, or two at once, are refused before.

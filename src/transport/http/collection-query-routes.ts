@@ -8,7 +8,7 @@ import { formatInstant, nearestRevision } from '#base';
 import { ALL, collectionQueryFromJson, type EventQuery, Faults, type JsonNode, type JsonObject } from '#model';
 import { readJsonBody } from './body.ts';
 import { type Cursor, cursorBehind, cursorFrom } from './cursor.ts';
-import { jsonObject, jsonStringIfPresent } from './json-text.ts';
+import { jsonStringIfPresent } from './json-text.ts';
 import { boundedQuery, type EventPage, type PageQuery, pageLimit, readPage } from './page.ts';
 import { parseRevision } from './query-string.ts';
 import { type HttpReply, jsonReply, nextLink, scopeHeaders } from './reply.ts';
@@ -87,10 +87,7 @@ function cutHeader({ effectiveTime }: EventQuery): Readonly<Record<string, strin
 }
 
 function pageReply(page: EventPage, headers: Readonly<Record<string, string>>): HttpReply {
-  const body = jsonObject({
-    events: page.events,
-    has_more: String(page.more !== undefined),
-    next_cursor: jsonStringIfPresent(cursorOf(page)),
-  });
+  const more = { has_more: String(page.more !== undefined), next_cursor: jsonStringIfPresent(cursorOf(page)) };
+  const body = page.events.inObject({}, 'events', more);
   return jsonReply(200, body, { ...scopeHeaders(page.scope), ...headers });
 }

@@ -6,7 +6,7 @@
  */
 import { type DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
 import { Faults } from '#model';
-import { type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
+import { jsonReply, scopeHeaders, type TextReply } from './reply.ts';
 
 export type WireCode =
   | 'NOT_FOUND'
@@ -46,7 +46,7 @@ export const WIRE_ERRORS: Readonly<Record<ErrorCode, WireError>> = {
 const MS_PER_SECOND = 1000;
 
 /** The reply to a failed operation. Never carries caching headers (TH3). */
-export function errorReply(error: DatabaseError): HttpReply {
+export function errorReply(error: DatabaseError): TextReply {
   const { status, code } = WIRE_ERRORS[error.code];
   const { retryAfterMs, scope } = error.details;
   const wait = retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfterMs / MS_PER_SECOND)) };

@@ -21,14 +21,22 @@ export function jsonInteger(value: number): JsonText {
   return String(value);
 }
 
-/** An object with the members in the given order; a member without a value is left out. */
-export function jsonObject(members: Readonly<Record<string, JsonText | undefined>>): JsonText {
-  let text = '{';
+/** By name; a member without a value is left out. */
+export type JsonMembers = Readonly<Record<string, JsonText | undefined>>;
+
+/** An object with the members in the given order. */
+export function jsonObject(members: JsonMembers): JsonText {
+  return `{${jsonMembers(members)}}`;
+}
+
+/** The inside of an object. */
+export function jsonMembers(members: JsonMembers): string {
+  let text = '';
   for (const name in members) {
     const value = members[name];
-    if (value !== undefined) text += `${text.length === 1 ? '' : ','}${JSON.stringify(name)}:${value}`;
+    if (value !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(name)}:${value}`;
   }
-  return `${text}}`;
+  return text;
 }
 
 export function jsonArray(elements: readonly JsonText[]): JsonText {

@@ -4,6 +4,7 @@
 import { assert, DatabaseError, type DatabaseId, type ErrorScope, quote } from '#base';
 import { type EventQuery, eventToJson } from '#model';
 import type { QueryEventsRequest, ReadScope, Service, StoredEvent } from '#service';
+import { JsonElements } from './json-elements.ts';
 import { type JsonText, jsonArray } from './json-text.ts';
 import {
   ITEM_ANSWER_BYTES,
@@ -30,9 +31,7 @@ export interface PageRequest extends Pick<QueryEventsRequest, 'at'> {
 
 export interface EventPage {
   readonly scope: ReadScope;
-  readonly eventCount: number;
-  /** An array. */
-  readonly events: JsonText;
+  readonly events: JsonElements;
   /** The last event of the page, when there are more behind it. */
   readonly more: StoredEvent | undefined;
 }
@@ -69,15 +68,15 @@ async function readPageUpTo(
   });
   assertOfWalk(databaseId, scope.databaseName, scope);
   const page = new Page(limit);
+  const events = new JsonElements();
   for await (const chunk of chunks) {
-    const events = page.takeAll(chunk);
+    const taken = page.takeAll(chunk);
     if (page.takenBytes > bytesMax) return undefined;
-    for (const piece of piecesOf(events)) page.add(await request.inTurn(() => piece.map(eventJson)));
-    if (page.textLength > bytesMax) return undefined;
+    for (const piece of piecesOf(taken)) await request.inTurn(() => events.add(piece.map(eventJson)));
+    if (events.length > bytesMax) return undefined;
     if (page.isFull) break;
   }
-  const { last, texts, isFull } = page;
-  return { scope, eventCount: texts.length, events: jsonArray(texts), more: isFull ? last : undefined };
+  return { scope, events, more: page.isFull ? page.last : undefined };
 }
 
 /** Each has one event at least. */
@@ -96,16 +95,13 @@ function* piecesOf(events: readonly StoredEvent[]): Generator<readonly StoredEve
 
 /** Fills up to the limit of events or, with one event at least, the limit of bytes. */
 class Page {
-  /** The events as they have become JSON. */
-  readonly texts: JsonText[] = [];
   /** The last event that was taken. */
   last: StoredEvent | undefined;
   readonly #limit: number;
   #eventCount = 0;
   #byteCount = 0;
-  /** Of its events as they are stored, and of their texts. */
+  /** Of its events as they are stored. */
   takenBytes = 0;
-  textLength = 0;
   /** Whether an event was left out. */
   isFull = false;
 
@@ -117,13 +113,6 @@ class Page {
   takeAll(chunk: readonly StoredEvent[]): readonly StoredEvent[] {
     const end = chunk.findIndex((event) => !this.#take(event));
     return end < 0 ? chunk : chunk.slice(0, end);
-  }
-
-  add(texts: readonly JsonText[]): void {
-    for (const text of texts) {
-      this.texts.push(text);
-      this.textLength += text.length;
-    }
   }
 
   #take(event: StoredEvent): boolean {

@@ -8,9 +8,13 @@ export interface HttpReply {
   /** Lowercase names. Cross-origin headers are added when the reply is sent. */
   readonly headers: Readonly<Record<string, string>>;
   readonly contentType?: string;
-  readonly body?: string;
+  readonly body?: string | Buffer;
   /** What a redirect resolved, for the metrics. */
   readonly redirect?: RedirectReason;
+}
+
+export interface TextReply extends HttpReply {
+  readonly body?: string;
 }
 
 export type RedirectReason = 'latest' | 'cached' | 'effective_time';
@@ -25,11 +29,11 @@ const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 
-export function jsonReply(
+export function jsonReply<Body extends JsonText | Buffer>(
   status: number,
-  body: JsonText,
+  body: Body,
   headers: Readonly<Record<string, string>> = NO_HEADERS,
-): HttpReply {
+): HttpReply & { readonly body: Body } {
   return { status, headers, contentType: JSON_CONTENT_TYPE, body };
 }
 

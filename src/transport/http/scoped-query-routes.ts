@@ -22,7 +22,7 @@ import {
 import type { ReadScope } from '#service';
 import { cursorBehind, cursorFrom } from './cursor.ts';
 import { invalidField } from './errors.ts';
-import { type JsonText, jsonInteger, jsonObject, jsonString, jsonStringIfPresent } from './json-text.ts';
+import { type JsonText, jsonInteger, jsonString, jsonStringIfPresent } from './json-text.ts';
 import { boundedQuery, type EventPage, pageLimit, readPage } from './page.ts';
 import type { QueryParameters } from './query-string.ts';
 import { type HttpReply, jsonReply, nextLink, redirectReply, scopeHeaders } from './reply.ts';
@@ -122,7 +122,7 @@ function eventsOf({ name, kind, parse }: Attribute): RevisionHandler {
       after: cursor?.after,
     };
     const page = await readPage(service, request, { at, query, databaseId: cursor?.databaseId });
-    if (page.eventCount === 0 && cursor === undefined) throw nothingFound(page.scope, name, value);
+    if (page.events.count === 0 && cursor === undefined) throw nothingFound(page.scope, name, value);
     const after = page.more === undefined ? undefined : cursorBehind(page.scope, page.more);
     return pageReply(page, {
       members: { [name]: jsonString(value) },
@@ -157,13 +157,8 @@ interface PageParts {
 }
 
 function pageReply({ scope, events }: EventPage, { members, headers, next }: PageParts): HttpReply {
-  const body = jsonObject({
-    database: jsonString(scope.databaseName),
-    revision: jsonInteger(scope.revision),
-    ...members,
-    events,
-    has_more: String(next !== undefined),
-    next: jsonStringIfPresent(next),
-  });
+  const where = { database: jsonString(scope.databaseName), revision: jsonInteger(scope.revision) };
+  const more = { has_more: String(next !== undefined), next: jsonStringIfPresent(next) };
+  const body = events.inObject({ ...where, ...members }, 'events', more);
   return jsonReply(200, body, { ...scopeHeaders(scope), ...headers, ...nextLink(next) });
 }

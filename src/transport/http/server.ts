@@ -7,7 +7,7 @@
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import { assert, type Clock, cut, DatabaseError, escapeUnseen, formatAddress } from '#base';
+import { assert, type Clock, cut, DatabaseError, escapeUnseen, formatAddress, giveBack } from '#base';
 import type { Logger, Metrics } from '#observability';
 import { isFatal, type Service } from '#service';
 import type { ByteBudgets } from '../byte-budgets.ts';
@@ -283,7 +283,10 @@ class HttpFront {
     if (answer.redirect !== undefined) this.#metrics.redirected(answer.redirect);
     reply.headers(this.#ending());
     if (answer.contentType !== undefined) reply.header('content-type', answer.contentType);
-    return reply.send(answer.body);
+    const { body } = answer;
+    // Then nobody sends it any more, and V8 would let it lie until it has much to collect.
+    if (Buffer.isBuffer(body)) reply.raw.once('close', () => giveBack(body));
+    return reply.send(body);
   }
 
   #ending(): HttpReply['headers'] {

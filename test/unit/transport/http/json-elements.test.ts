@@ -1,0 +1,53 @@
+// Goal: an array of any length is in its object what JSON says, as text when it is short and as bytes when it is not.
+// Method: random elements, against JSON.stringify.
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { JsonElements } from '../../../../src/transport/http/json-elements.ts';
+import type { JsonMembers } from '../../../../src/transport/http/json-text.ts';
+import { PIECE_BYTES } from '../../../../src/transport/http/limits.ts';
+
+const LONG = 'ä€😀"'.repeat(PIECE_BYTES / 4);
+
+function elementsOf(pieces: readonly (readonly unknown[])[]): JsonElements {
+  const elements = new JsonElements();
+  for (const piece of pieces) elements.add(piece.map((value) => JSON.stringify(value)));
+  return elements;
+}
+
+function inside(members: JsonMembers): readonly string[] {
+  return Object.entries(members).flatMap(([name, value]) => (value === undefined ? [] : [`"${name}":${value}`]));
+}
+
+describe('elements in an object', () => {
+  it.each([
+    ['alone', {}, {}],
+    ['with members before', { a: '1' }, {}],
+    ['with members behind', {}, { z: '"x"', none: undefined }],
+    ['with both', { a: '1', none: undefined }, { z: '"x"' }],
+  ])('are written %s', (_, first, last) => {
+    for (const values of [[], ['x'], [1, null, { x: ['y'] }], [LONG], ['x', LONG, 'y', LONG]]) {
+      const text = String(elementsOf([values]).inObject(first, 'events', last));
+      const members = [...inside(first), `"events":${JSON.stringify(values)}`, ...inside(last)];
+      expect(text).toBe(`{${members.join(',')}}`);
+    }
+  });
+
+  it('are the same however they are added', () => {
+    const arbPieces = fc.array(fc.array(fc.oneof(fc.jsonValue(), fc.constant(LONG)), { maxLength: 4 }), {
+      maxLength: 5,
+    });
+    fc.assert(
+      fc.property(arbPieces, (pieces) => {
+        const elements = elementsOf(pieces);
+        expect(elements.count).toBe(pieces.flat().length);
+        const body = elements.inObject({}, 'events', {});
+        expect(body.toString()).toBe(JSON.stringify({ events: pieces.flat() }));
+      }),
+    );
+  });
+
+  it('are text as long as they are short', () => {
+    expect(elementsOf([['x']]).inObject({}, 'events', {})).toBeTypeOf('string');
+    expect(elementsOf([[LONG]]).inObject({}, 'events', {})).toBeInstanceOf(Buffer);
+  });
+});
