@@ -30,8 +30,10 @@ export class SliceTurns {
   }
 
   async #wait(waiting: Waiting, turn: PromiseWithResolvers<void>, signal: AbortSignal): Promise<void> {
-    signal.addEventListener('abort', () => turn.resolve(), { once: true });
+    const giveUp = (): void => turn.resolve();
+    signal.addEventListener('abort', giveUp);
     await turn.promise;
+    signal.removeEventListener('abort', giveUp);
     waiting.forget();
     signal.throwIfAborted();
   }

@@ -1,5 +1,6 @@
 // Goal: slices are read by connection in turn, a few in each turn of the event loop (T10). Method: readers in one
 // process, in real turns of its loop.
+import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import { SliceTurns } from '../../../../src/transport/grpc/wire/slice-turns.ts';
 
@@ -27,6 +28,19 @@ it('lets a connection with one reader go before the hundreds of another', async 
   expect(order).toContain('alone');
   expect(order.length).toBeLessThan(10);
   while (order.length < 201) await turn();
+});
+
+it('leaves nothing on the signal of a stream, however long that lasts', async () => {
+  const turns = new SliceTurns();
+  const [connection, stream] = [{}, new AbortController()];
+  let waits = 0;
+  for (let n = 0; n < 100; n++) {
+    const wait = turns.take(connection, LARGE, stream.signal);
+    if (wait !== undefined) waits++;
+    await wait;
+  }
+  expect(waits).toBeGreaterThan(0);
+  expect(getEventListeners(stream.signal, 'abort')).toEqual([]);
 });
 
 it('forgets a reader that has gone, with its reason', async () => {
