@@ -143,7 +143,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   unsentMemoryBytes: {
     type: byteSize({ min: 32 * MIB, max: 64 * GIB }),
     default: 128 * MIB,
-    help: 'What replies of all clients may hold until they have been read, and a quarter more for small ones. Beyond it reads wait, and clients that have not taken a reply or a slice of a stream for 10 s are cut off.',
+    help: 'What replies of all clients may hold until they have been read, and a quarter more for small ones. Beyond it reads go on in small slices, of which each stream may have one more, and what is large waits; clients that have not taken a reply or a slice of a stream for 10 s while others wait are cut off.',
   },
   walSegmentBytes: {
     type: byteSize({ min: 4 * MIB, max: GIB }),
