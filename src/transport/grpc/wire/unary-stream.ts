@@ -9,7 +9,7 @@
  *
  * grpc-js does the same for the calls that it is left (ADR 0056). What is sent is what it sends.
  */
-import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { Metadata } from '@grpc/grpc-js';
 import { giveBack } from '#base';
 import { timeoutMs } from './frame-faults.ts';
@@ -59,6 +59,7 @@ export class UnaryStream {
   #deadlineMs = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #pieces: Buffer[] = [];
+  #isWhole = false;
   #isAnswered = false;
 
   /** `expired` is the answer when its time is over, which was this `grpc-timeout`. */
@@ -112,6 +113,7 @@ export class UnaryStream {
     const only = pieces.length === 1 ? pieces[0] : undefined;
     const frame = only !== undefined && isAlone(only) ? only : Buffer.concat(pieces);
     this.#pieces = [];
+    this.#isWhole = true;
     this.request = frame.subarray(FRAME_HEADER_BYTES);
   }
 
@@ -157,6 +159,8 @@ export class UnaryStream {
     this.#deadlineMs = Math.min(this.#deadlineMs, Date.now());
     this.finish(this.#expired(String(this.#headers['grpc-timeout'])));
     this.#pieces = [];
+    // The rest of a request is not read: it would be counted, and thrown away (RFC 9113, 8.1).
+    if (!this.#isWhole) this.#stream.close(constants.NGHTTP2_NO_ERROR);
     this.#cancel();
   }
 

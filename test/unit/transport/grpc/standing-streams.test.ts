@@ -107,6 +107,27 @@ describe('streams that stand open', () => {
     expect(answer.status).toBe(GRPC_STATUS.OK);
   });
 
+  it('hold nothing when their time is over before their request has ended (TM1)', async () => {
+    const headers = { ':method': 'POST', ':path': '/test.Service/Wait', 'content-type': 'application/grpc' };
+    const late = connect(`http://127.0.0.1:${port}`);
+    late.on('error', nothing);
+    const stream = late.request({ ...headers, 'grpc-timeout': '50m' });
+    stream.on('error', nothing);
+    let status: unknown;
+    stream.on('response', (answer) => {
+      status = answer['grpc-status'];
+    });
+    stream.write(HALF);
+    await until(() => budgets.streams.used > 0);
+    await until(() => status !== undefined);
+    expect(status).toBe(String(GRPC_STATUS.DEADLINE_EXCEEDED));
+    stream.resume();
+    stream.write(new Uint8Array(50_000));
+    await until(() => budgets.streams.used + budgets.requests.used === 0);
+    expect(calls).toEqual([]);
+    late.destroy();
+  });
+
   it('are counted with the first bytes of requests that do not end (TM1)', async () => {
     const whole = await fill();
     unread.destroy();
