@@ -57,7 +57,7 @@ export interface Asked {
 /** How a holder is asked. */
 export interface Asking {
   readonly holder: Holder;
-  /** What it must have applied, for another one has shown as much; absent: whatever the client says. */
+  /** What it must have applied, for a client was shown as much; absent: whatever the client says. */
   readonly minRevision: number | undefined;
 }
 
@@ -98,9 +98,8 @@ interface Known {
   chosen?: NodeId;
   /** The name of the node that leads. */
   leader?: string;
-  /** The highest revision that a client was told of here, and by whom. */
+  /** The highest revision that a client was told of here. */
   shown: number;
-  shownBy?: NodeId;
 }
 
 export class Relay {
@@ -136,7 +135,7 @@ export class Relay {
     const known = this.#knownOf(group);
     let lostBy: Holder | undefined;
     for (const holder of this.#inOrder(group, holders, known, asked)) {
-      const attempt = await ask({ holder, minRevision: floorOf(known, holder, asked) });
+      const attempt = await ask({ holder, minRevision: floorOf(known, asked) });
       switch (attempt.kind) {
         case 'answered':
           this.#learn(known, holder, attempt.header);
@@ -202,7 +201,6 @@ export class Relay {
     const revision = Number(header('x-revision') ?? 0);
     if (!(revision > known.shown)) return;
     known.shown = revision;
-    known.shownBy = node;
   }
 
   #suspect({ node, name }: Holder): void {
@@ -227,10 +225,11 @@ export class Relay {
 }
 
 /**
- * What a holder must have applied that has not itself shown what others have: `cached` never goes back (decisions 6.2).
+ * What a holder must have applied, for a client was shown as much: `cached` never goes back (decisions 6.2). Also the
+ * one that has shown it: it may have been restarted, and have to apply it again.
  */
-function floorOf({ shown, shownBy }: Known, { node }: Holder, { isWrite }: Asked): number | undefined {
-  return isWrite || shownBy === undefined || shownBy === node ? undefined : shown;
+function floorOf({ shown }: Known, { isWrite }: Asked): number | undefined {
+  return isWrite || shown === 0 ? undefined : shown;
 }
 
 function outcomeUnknown({ name }: Holder, isRepeatable: boolean): DatabaseError {
