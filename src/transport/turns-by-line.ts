@@ -10,6 +10,19 @@ export class Line<Waiter> {
   readonly link: Link<Line<Waiter>> = new Link<Line<Waiter>>(this);
 }
 
+/** The line of each connection, for as long as there is one. */
+export class Lines<Waiter> {
+  readonly #lines = new WeakMap<object, Line<Waiter>>();
+
+  of(connection: object): Line<Waiter> {
+    const known = this.#lines.get(connection);
+    if (known !== undefined) return known;
+    const line = new Line<Waiter>();
+    this.#lines.set(connection, line);
+    return line;
+  }
+}
+
 export class TurnsByLine<Waiter> {
   /** Those in which somebody waits; whose turn it is comes first. */
   readonly #lines = new LinkedList<Line<Waiter>>();

@@ -14,7 +14,7 @@ import { assert, DatabaseError, Slots } from '#base';
 import type { Allowance } from '../../allowance.ts';
 import type { ByteBudget } from '../../byte-budget.ts';
 import type { FairBudget } from '../../fair-budget.ts';
-import { Line } from '../../turns-by-line.ts';
+import { Lines } from '../../turns-by-line.ts';
 import { Call, type Seat, type SharedParts, type Surface } from './call.ts';
 import type { FrameFault, Packing } from './frame-faults.ts';
 import type { OutgoingFrames } from './framing.ts';
@@ -137,7 +137,7 @@ export class WireServer {
   readonly #rounds = new Rounds();
   readonly #unpacker: Unpacker;
   /** The calls of a connection that wait to be begun. */
-  readonly #lines = new WeakMap<object, Line<Waiting>>();
+  readonly #lines = new Lines<Waiting>();
   #draining = false;
   #onIdle: (() => void) | undefined;
 
@@ -341,7 +341,7 @@ export class WireServer {
   /** Runs a handler when it is the turn of its connection; a probe at once. */
   #begin({ call, seat, peer }: Accepted, work: () => void | Promise<void>): void {
     if (call.method.isProbe === true) return this.#run(call, work);
-    seat.waiting = this.#rounds.begin(this.#lineOf(peer.connection), () => {
+    seat.waiting = this.#rounds.begin(this.#lines.of(peer.connection), () => {
       seat.waiting = undefined;
       if (peer.isGone) {
         call.finish(GONE);
@@ -357,14 +357,6 @@ export class WireServer {
       seat.place = place;
       this.#run(call, work);
     });
-  }
-
-  #lineOf(connection: object): Line<Waiting> {
-    const known = this.#lines.get(connection);
-    if (known !== undefined) return known;
-    const line = new Line<Waiting>();
-    this.#lines.set(connection, line);
-    return line;
   }
 
   /** Runs a handler; whatever it throws ends its call. */

@@ -4,7 +4,7 @@
  * Hundreds of readers that are all ready for their next slice would otherwise make a turn of the loop as long as all of
  * these slices take, and one who reads alone would get one slice in each such turn.
  */
-import { Line } from '../../turns-by-line.ts';
+import { Lines } from '../../turns-by-line.ts';
 import { Rounds, type Waiting } from './rounds.ts';
 
 /** Reading, framing and sending as many takes some milliseconds. */
@@ -16,7 +16,7 @@ const AROUND_SLICE_BYTES = 16 * 1024;
 export class SliceTurns {
   readonly #rounds = new Rounds({ perTurn: BYTES_PER_TURN });
   /** The reads of a connection that wait for their turn. */
-  readonly #lines = new WeakMap<object, Line<Waiting>>();
+  readonly #lines = new Lines<Waiting>();
 
   /**
    * Nothing, or a promise of the turn of the connection, for a slice of so many bytes. It rejects when the signal comes
@@ -25,7 +25,7 @@ export class SliceTurns {
   take(connection: object, bytes: number, signal: AbortSignal): Promise<void> | undefined {
     const turn = Promise.withResolvers<void>();
     const cost = AROUND_SLICE_BYTES + bytes;
-    const waiting = this.#rounds.begin(this.#lineOf(connection), turn.resolve, cost);
+    const waiting = this.#rounds.begin(this.#lines.of(connection), turn.resolve, cost);
     return waiting === undefined ? undefined : this.#wait(waiting, turn, signal);
   }
 
@@ -36,13 +36,5 @@ export class SliceTurns {
     signal.removeEventListener('abort', giveUp);
     waiting.forget();
     signal.throwIfAborted();
-  }
-
-  #lineOf(connection: object): Line<Waiting> {
-    const known = this.#lines.get(connection);
-    if (known !== undefined) return known;
-    const line = new Line<Waiting>();
-    this.#lines.set(connection, line);
-    return line;
   }
 }

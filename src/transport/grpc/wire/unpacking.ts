@@ -8,7 +8,7 @@
  */
 import { gunzip, inflate } from 'node:zlib';
 import { Link } from '#base';
-import { Line, TurnsByLine } from '../../turns-by-line.ts';
+import { type Line, Lines, TurnsByLine } from '../../turns-by-line.ts';
 import type { FrameFault, Packing } from './frame-faults.ts';
 import type { Room } from './peer-streams.ts';
 
@@ -52,7 +52,7 @@ class Waiting {
 export class Unpacker {
   readonly #bytesMax: number;
   readonly #waiting = new TurnsByLine<Waiting>();
-  readonly #lines = new WeakMap<object, Line<Waiting>>();
+  readonly #lines = new Lines<Waiting>();
   #running = 0;
 
   /** `bytesMax`: longest message, unpacked. */
@@ -77,7 +77,7 @@ export class Unpacker {
   /** Whether there is room, once it is the turn of the connection; undefined: the stream has gone. */
   #turn(sender: Sender): Promise<boolean | undefined> {
     return new Promise((begin) => {
-      const waiting = new Waiting(this.#lineOf(sender.connection), sender, begin);
+      const waiting = new Waiting(this.#lines.of(sender.connection), sender, begin);
       this.#waiting.add(waiting.line, waiting.link);
       sender.keep({ release: () => this.#forget(waiting) });
       this.#next();
@@ -97,14 +97,6 @@ export class Unpacker {
       if (hasRoom === true) this.#running += 1;
       next.begin(hasRoom);
     }
-  }
-
-  #lineOf(connection: object): Line<Waiting> {
-    const known = this.#lines.get(connection);
-    if (known !== undefined) return known;
-    const line = new Line<Waiting>();
-    this.#lines.set(connection, line);
-    return line;
   }
 }
 
