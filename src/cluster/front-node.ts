@@ -137,9 +137,15 @@ export class FrontNode implements Node {
 
   absence(group: GroupId): DatabaseError | undefined {
     const binding = this.#catalog.bindingOf(group);
-    return binding === undefined || this.#own(binding) !== undefined
-      ? undefined
-      : notHere(titleOf(binding.name), { group, nodes: binding.replicas.map(nodeOf) });
+    if (binding === undefined) return undefined;
+    const ahead = this.#revisions.ahead(group);
+    if (this.#own(binding) !== undefined && ahead === undefined) return undefined;
+    const others = binding.replicas.map(nodeOf).filter((node) => node !== this.identity.node);
+    return notHere(
+      titleOf(binding.name),
+      { group, nodes: others },
+      this.#own(binding) === undefined ? undefined : ahead,
+    );
   }
 
   leaderOf(group: GroupId): LeaderAddress | undefined {
@@ -192,6 +198,10 @@ export class FrontNode implements Node {
 
   answered(group: GroupId): Revision {
     return this.#catalog.has(group) ? this.#revisions.answered(group) : toRevision(0);
+  }
+
+  show(group: GroupId, revision: Revision): void {
+    if (this.#catalog.has(group)) this.#revisions.show(group, revision);
   }
 
   async waitFor(group: GroupId, revision: Revision, signal: AbortSignal): Promise<WaitOutcome> {

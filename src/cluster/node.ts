@@ -78,7 +78,10 @@ export interface Node {
   currentCatalog(): Promise<void> | undefined;
   /** Applied state. Rows of revisions above `applied(group)` may already be visible in it and must be ignored. */
   readonly reader: KvReader;
-  /** Why this node cannot answer for a database of the catalog: it holds no copy of it. Undefined when it can. */
+  /**
+   * Why this node cannot answer for a database of the catalog: it holds no copy of it, or one that is behind what was
+   * shown here (C30). Undefined when it can.
+   */
   absence(group: GroupId): DatabaseError | undefined;
   /** Who leads the group, as far as is known here; undefined: nobody, as it seems. */
   leaderOf(group: GroupId): LeaderAddress | undefined;
@@ -105,6 +108,8 @@ export interface Node {
    * The highest revision that this node has told anybody, at or above `applied`; what comes after may not show less.
    */
   answered(group: GroupId): Revision;
+  /** Somebody is shown this revision of a copy of another node, which answers through this one. */
+  show(group: GroupId, revision: Revision): void;
   /** Waits until the revision is applied and its rows can be read. */
   waitFor(group: GroupId, revision: Revision, signal: AbortSignal): Promise<WaitOutcome>;
   /** Calls the listener after each applied batch of the group; with undefined, once, when the group is gone. */

@@ -13,6 +13,7 @@ import {
   type LevelRange,
   type LogIndex,
   type NodeId,
+  type Revision,
 } from '#base';
 import type { DiskLevel } from '#storage';
 
@@ -144,8 +145,9 @@ export function malformedForward(fault: string): DatabaseError {
 }
 
 /** This node holds no replica of the group. Whoever is told so has asked in vain: nothing was taken in. */
-export function notHere(title: Title, holders: GroupHolders): DatabaseError {
-  const message = `This node holds no copy of the ${title}; nodes ${holders.nodes.join(', ')} do, send there`;
+export function notHere(title: Title, holders: GroupHolders, shown?: Revision): DatabaseError {
+  const asNew = shown === undefined ? '' : ` that has revision ${shown}, which it has shown`;
+  const message = `This node holds no copy of the ${title}${asNew}; nodes ${holders.nodes.join(', ')} do, send there`;
   return new DatabaseError('not_leader', message, { details: { reason: 'NotReplica', holders } });
 }
 

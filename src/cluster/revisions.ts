@@ -2,6 +2,9 @@
  * How far each database is on this node, as the front knows it, and who waits for it to go further: the revision whose
  * rows can be read, and the one that somebody was told of, which is the same or a little ahead (C6).
  *
+ *   C30  What clients of this node were shown of a database does not go back. A copy here that is behind it, for it was
+ *        begun after another one had answered them, this node's own or another node's, counts as none.
+ *
  * A group is looked up in the store when somebody asks for it and it has not reported yet, or when something was
  * answered whose rows were not reported: they may be there by now. Otherwise a group costs the front nothing.
  */
@@ -19,6 +22,8 @@ export class Revisions {
   readonly #stored: (group: GroupId) => Revision;
   readonly #applied = new Map<GroupId, Revision>();
   readonly #answered = new Map<GroupId, Revision>();
+  /** What somebody was shown here of another copy than the one that this node holds now. */
+  readonly #shown = new Map<GroupId, Revision>();
   readonly #listeners = new Map<GroupId, Set<Listener>>();
   readonly #waiters = new Map<GroupId, Set<Waiter>>();
 
@@ -42,15 +47,25 @@ export class Revisions {
 
   /** The highest revision that can be read or that somebody was told of. */
   answered(group: GroupId): Revision {
-    const readable = this.of(group);
-    const answered = this.#answered.get(group);
-    return answered !== undefined && answered > readable ? answered : readable;
+    return highest(this.of(group), this.#answered.get(group), this.#shown.get(group));
   }
 
-  /** Somebody is told of this revision. */
+  /** Somebody is told of this revision of the copy here. */
   answer(group: GroupId, revision: Revision): void {
-    const known = this.#answered.get(group);
-    if (known === undefined || known < revision) this.#answered.set(group, revision);
+    this.#answered.set(group, highest(revision, this.#answered.get(group)));
+  }
+
+  /** The revision that somebody was shown of another copy, while the one of this node is behind it. */
+  ahead(group: GroupId): Revision | undefined {
+    const shown = this.#shown.get(group);
+    if (shown === undefined || this.of(group) < shown) return shown;
+    this.#shown.delete(group);
+    return undefined;
+  }
+
+  /** Somebody is told of this revision of another copy. */
+  show(group: GroupId, revision: Revision): void {
+    this.#shown.set(group, highest(revision, this.#shown.get(group)));
   }
 
   /** Moves a group forward; an older revision changes nothing. */
@@ -64,6 +79,7 @@ export class Revisions {
 
   /** Forgets a deleted group, and tells everybody who waits for it. */
   remove(group: GroupId): void {
+    this.#shown.delete(group);
     this.#applied.delete(group);
     this.#answered.delete(group);
     for (const waiter of this.#waiters.get(group) ?? []) waiter.resolve('gone');
@@ -72,10 +88,12 @@ export class Revisions {
     for (const listener of listeners ?? []) listener(undefined);
   }
 
-  /** This node holds another copy of the group, or none: what it knew is of one that is being cleared. */
+  /** This node holds another copy of the group, or none: what is in the store is of one that is being cleared. */
   restart(group: GroupId): void {
+    const answered = this.answered(group);
     this.remove(group);
     this.#applied.set(group, toRevision(0));
+    this.#shown.set(group, answered);
   }
 
   /** Calls the listener whenever the group goes further than it is now. */
@@ -99,6 +117,10 @@ export class Revisions {
     take(this.#waiters, group, waiter);
     return outcome;
   }
+}
+
+function highest(first: Revision, ...others: readonly (Revision | undefined)[]): Revision {
+  return others.reduce<Revision>((high, other) => (other !== undefined && other > high ? other : high), first);
 }
 
 function add<Item>(sets: Map<GroupId, Set<Item>>, group: GroupId, item: Item): void {

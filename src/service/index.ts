@@ -22,7 +22,7 @@
  *   V9  Nobody is told that a database does not exist, and none is missing in a list, by a catalog that lacks what was
  *       acknowledged before: a node that does not know a name, or only as an instance that is gone, asks
  *       the catalog's leader first.
- *   V10 A node that holds no copy of a database answers no request for it, and proposes none; it says who does.
+ *   V10 A node that holds no copy of a database (C30) answers no request for it, and proposes none; it says who does.
  *   V11 A name is looked up, and every slice of a stream is handed on, while the catalog here may be answered from
  *       (C21): a node that does not hear of deletions any more answers nothing of any instance, and a stream ends.
  *   V12 A database may be denied as soon as its deletion is decided. Until that is acknowledged, and no longer than

@@ -1,5 +1,5 @@
-import { CATALOG_GROUP, nodeOf } from '#base';
-import type { Binding, Node } from '#cluster';
+import { CATALOG_GROUP } from '#base';
+import type { Binding } from '#cluster';
 import type { ServiceContext } from './context.ts';
 import { describedElsewhere } from './list-elsewhere.ts';
 import type { DatabaseDescription, ListDatabasesRequest } from './operations.ts';
@@ -25,7 +25,7 @@ export async function listDatabases(
     request.signal.throwIfAborted();
     // One that was deleted meanwhile is no longer in the catalog.
     if (node.catalog.lookup(binding.name)?.databaseId !== binding.databaseId) continue;
-    if (!isHeld(node, binding)) {
+    if (node.absence(binding.group) !== undefined) {
       notHeld.push(binding);
       continue;
     }
@@ -35,8 +35,4 @@ export async function listDatabases(
   if (request.heldOnly === true || notHeld.length === 0) return described;
   const others = await describedElsewhere(context, notHeld, request.signal);
   return [...described, ...others].toSorted((one, other) => (one.databaseName < other.databaseName ? -1 : 1));
-}
-
-function isHeld({ identity }: Node, { replicas }: Binding): boolean {
-  return replicas.some((replica) => nodeOf(replica) === identity.node);
 }

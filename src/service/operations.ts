@@ -333,4 +333,8 @@ export interface Service {
   leader(databaseName?: string): LeaderAddress | undefined;
   /** Undefined: the failure is the answer. */
   elsewhere(failure: unknown): Elsewhere | undefined;
+  /** The highest revision of a database that clients of this node were shown, whoever answered them; 0: none. */
+  shown(group: GroupId): Revision;
+  /** Another node has shown a client of this one this revision. */
+  show(group: GroupId, revision: Revision): void;
 }

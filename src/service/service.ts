@@ -81,5 +81,7 @@ export function createService(parts: ServiceParts): Service {
     health: () => health(context),
     leader: (databaseName) => leaderOf(parts.node, databaseName),
     elsewhere: (failure) => elsewhere(parts.node, failure),
+    shown: (group) => parts.node.answered(group),
+    show: (group, revision) => parts.node.show(group, revision),
   };
 }

@@ -21,7 +21,7 @@
  *   TM6  It is passed on once: what was relayed is not relayed again, and another holder is asked only when the one
  *        before has not tried, or when twice is the same as once. Whoever has had a part of an answer gets no other.
  */
-import { DatabaseError, type GroupId, type NodeId, unreachable } from '#base';
+import { DatabaseError, type GroupId, isRevision, type NodeId, type Revision, unreachable } from '#base';
 import type { Count, Logger, Metrics, RelayProtocol, RelayResult } from '#observability';
 import type { Elsewhere, Holder, Service } from '#service';
 
@@ -98,8 +98,6 @@ interface Known {
   chosen?: NodeId;
   /** The name of the node that leads. */
   leader?: string;
-  /** The highest revision that a client was told of here. */
-  shown: number;
 }
 
 export class Relay {
@@ -135,10 +133,10 @@ export class Relay {
     const known = this.#knownOf(group);
     let lostBy: Holder | undefined;
     for (const holder of this.#inOrder(group, holders, known, asked)) {
-      const attempt = await ask({ holder, minRevision: floorOf(known, asked) });
+      const attempt = await ask({ holder, minRevision: this.#floorOf(group, asked) });
       switch (attempt.kind) {
         case 'answered':
-          this.#learn(known, holder, attempt.header);
+          this.#learn(group, holder, attempt.header);
           this.#count(asked, 'answered');
           return;
         case 'broken':
@@ -168,7 +166,7 @@ export class Relay {
   }
 
   #knownOf(group: GroupId): Known {
-    const known = this.#known.get(group) ?? { shown: 0 };
+    const known = this.#known.get(group) ?? {};
     // The last of all to be forgotten.
     this.#known.delete(group);
     this.#known.set(group, known);
@@ -193,14 +191,23 @@ export class Relay {
     return turned.toSorted((one, other) => rank(one) - rank(other));
   }
 
-  #learn(known: Known, { node }: Holder, header: (name: string) => string | undefined): void {
+  /**
+   * What a holder must have applied, for a client was shown as much: `cached` never goes back (decisions 6.2). Also the
+   * one that has shown it: it may have been restarted, and have to apply it again.
+   */
+  #floorOf(group: GroupId, { isWrite }: Asked): Revision | undefined {
+    const shown = this.#service.shown(group);
+    return isWrite || shown === 0 ? undefined : shown;
+  }
+
+  #learn(group: GroupId, { node }: Holder, header: (name: string) => string | undefined): void {
+    const known = this.#knownOf(group);
     this.#suspects.delete(node);
     const leader = header(LEADER_NODE);
     if (leader !== undefined) known.leader = leader;
     else known.chosen = node;
     const revision = Number(header('x-revision') ?? 0);
-    if (!(revision > known.shown)) return;
-    known.shown = revision;
+    if (isRevision(revision)) this.#service.show(group, revision);
   }
 
   #suspect({ node, name }: Holder): void {
@@ -222,14 +229,6 @@ export class Relay {
     this.#counts.set(key, count);
     count.add();
   }
-}
-
-/**
- * What a holder must have applied, for a client was shown as much: `cached` never goes back (decisions 6.2). Also the
- * one that has shown it: it may have been restarted, and have to apply it again.
- */
-function floorOf({ shown }: Known, { isWrite }: Asked): number | undefined {
-  return isWrite || shown === 0 ? undefined : shown;
 }
 
 function outcomeUnknown({ name }: Holder, isRepeatable: boolean): DatabaseError {

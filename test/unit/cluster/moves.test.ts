@@ -3,7 +3,7 @@
 // entries, and crashes at the moments between the steps.
 
 import { describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, type GroupId, nodeOf, replicaOf, toNodeId } from '#base';
+import { CATALOG_GROUP, type GroupId, nodeOf, replicaOf, toNodeId, toRevision } from '#base';
 import { type Binding, clusterOf } from '#cluster';
 import { trashKey } from '../../../src/cluster/node-rows.ts';
 import { databaseKit, type MachineKit, toyKit } from '../../support/cluster/machine-kit.ts';
@@ -88,6 +88,10 @@ async function leadElsewhere(world: ReplicaWorld, group: GroupId, node: WorldNod
   await world.pass(2000);
 }
 
+function four({ world }: Placed): WorldNode {
+  return world.at(toNodeId(4));
+}
+
 function sorted(nodes: readonly number[]): string {
   return [...nodes].toSorted((one, other) => one - other).join();
 }
@@ -131,6 +135,31 @@ describe.each([
     expect(await histories(database, 1, 2, 3)).toEqual(Array(3).fill('a,b,c,d'));
     const copies = (await bindingOf(world)).replicas.map((replica) => replica - replicaOf(nodeOf(replica)));
     expect(copies).toEqual([2, 3, 3]);
+  });
+
+  it.each<readonly [string, (database: Placed) => Promise<void>]>([
+    ['of another node', (database) => Promise.resolve(four(database).front.show(database.group, toRevision(3)))],
+    ['of the copy before', (database) => move(database, 2, 3, 4).then(() => move(database, 1, 2, 3))],
+  ])('counts as none while it is behind what was shown here %s (C30)', async (_what, show) => {
+    const database = await started(3, kit);
+    const { world, group } = database;
+    await write(database, 'a', 'b', 'c');
+    await show(database);
+    const { front } = four(database);
+    expect([front.applied(group), front.answered(group)]).toEqual([0, 3]);
+    world.network.isHeld = (_from, to, envelope) => to === toNodeId(4) && envelope.group === group;
+    await place(database, 2, 3, 4);
+    await world.pass(2000);
+    expect((await bindingOf(world)).replicas.map(nodeOf)).toContain(4);
+    expect(front.absence(group)).toMatchObject({
+      message: expect.stringContaining('no copy of the database "shop" that has revision 3, which it has shown'),
+      details: { reason: 'NotReplica', holders: { nodes: expect.not.arrayContaining([4]) } },
+    });
+    world.network.isHeld = () => false;
+    await placed(database, 2, 3, 4);
+    await write(database, 'd');
+    await world.pass(1500);
+    expect([front.absence(group), front.answered(group)]).toEqual([undefined, 4]);
   });
 
   it.each([0, 1, 2])(

@@ -1,6 +1,6 @@
 // Goal: which holder is asked, in which order, and how often (TM5, TM6). Method: holders that answer as the table says.
 import { describe, expect, it } from 'vitest';
-import { DatabaseError, toGroupId, toNodeId } from '#base';
+import { DatabaseError, type GroupId, type Revision, toGroupId, toNodeId, toRevision } from '#base';
 import { createMetrics, silentLogger } from '#observability';
 import type { Elsewhere, Holder, Service } from '#service';
 import { type Asked, type Asking, type Attempt, isUntried, Relay } from '../../../src/transport/relay.ts';
@@ -26,7 +26,7 @@ class World {
   readonly metrics = createMetrics({ runtime: false });
   readonly warned: unknown[] = [];
   readonly relay: Relay = new Relay({
-    service: { elsewhere: (failure) => (failure instanceof DatabaseError ? SHOP : undefined) } as Service,
+    service: this.#service(),
     name: 'self',
     metrics: this.metrics,
     logger: { ...silentLogger, warn: (_event, fields) => this.warned.push(fields) },
@@ -38,6 +38,16 @@ class World {
     this.asked.length = 0;
     await this.relay.relay(where, asked, (asking) => Promise.resolve(this.#answer(asking)));
     return this.asked;
+  }
+
+  #service(): Service {
+    const shown = new Map<GroupId, Revision>();
+    const service: Partial<Service> = {
+      elsewhere: (failure) => (failure instanceof DatabaseError ? SHOP : undefined),
+      shown: (group) => shown.get(group) ?? toRevision(0),
+      show: (group, revision) => void shown.set(group, toRevision(Math.max(revision, shown.get(group) ?? 0))),
+    };
+    return service as Service;
   }
 
   #answer({ holder: { node }, minRevision }: Asking): Attempt {
