@@ -4,7 +4,6 @@ import { adrRow } from '../../scripts/support/adr-index.ts';
 import { withBlock } from '../../scripts/support/generated-block.ts';
 import {
   commandsExist,
-  decisionNumbersAreUnique,
   generatedPageIsFresh,
   generatedPartIsFresh,
   linksLeadSomewhere,
@@ -108,12 +107,6 @@ describe('readmeIsShort', () => {
 });
 
 describe('decisions', () => {
-  it('have their own numbers', () => {
-    const two = { 'docs/adr/0001-a.md': '', 'docs/adr/0002-b.md': '' };
-    expect(decisionNumbersAreUnique(treeOf(two))).toEqual([]);
-    expect(decisionNumbersAreUnique(treeOf({ ...two, 'docs/adr/0002-c.md': '' }))).toHaveLength(1);
-  });
-
   it('need a title with their number, and a status', () => {
     expect(adrRow('0002-b.md', '# 0002. B\n\nStatus: accepted\n')).toBe('| 0002 | [B](0002-b.md) | accepted |');
     expect(() => adrRow('0002-b.md', '# 0003. B\n\nStatus: accepted\n')).toThrow('# 0002. Title');
