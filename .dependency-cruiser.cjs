@@ -50,8 +50,6 @@ const HOMES = {
   'prom-client': 'src/observability/',
   fastify: 'src/transport/http/',
   '@grpc/grpc-js': 'src/transport/(?:grpc|peer)/',
-  '@grpc/proto-loader': 'src/transport/grpc/',
-  '@grpc/reflection': 'src/transport/grpc/',
   '@bufbuild/protobuf': 'src/transport/grpc/',
 };
 

@@ -1,4 +1,4 @@
-// Goal: what surrounds the operations over gRPC: health, reflection, compression, deadlines, methods of later releases,
+// Goal: what surrounds the operations over gRPC: health, compression, deadlines, methods of later releases,
 // and hostile input at every method.
 // Method: a real node; the clients of the gRPC project, and a client that sends any bytes.
 
@@ -12,15 +12,10 @@ import {
   HealthClient,
   HealthCheckResponse_ServingStatus as Serving,
 } from '../../src/transport/grpc/gen/grpc/health/v1/health.ts';
-import {
-  ServerReflectionClient,
-  ServerReflectionRequest,
-  ServerReflectionResponse,
-} from '../../src/transport/grpc/gen/grpc/reflection/v1/reflection.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { startGrpcNode } from '../support/grpc-node.ts';
 import { event, minRevision, transaction, uniqueName } from '../support/grpc-requests.ts';
-import { framed, prefix, richStatusOf } from '../support/raw-grpc.ts';
+import { framed, richStatusOf } from '../support/raw-grpc.ts';
 
 type Asked = Readonly<Record<string, string>>;
 
@@ -39,8 +34,6 @@ const UNIMPLEMENTED = [
   'PublishPresenter',
   'ListComponentVersions',
 ].map((method) => `/cairn.v1.EventStore/${method}`);
-
-const LIST_SERVICES: ServerReflectionRequest = { host: '', messageRequest: { $case: 'listServices', value: '' } };
 
 const { server, raw } = await startGrpcNode();
 
@@ -98,44 +91,6 @@ describe('SPEC-GRPC-HEALTH', () => {
     );
     expect(unknown).toBe(5);
     client.close();
-  });
-});
-
-describe('SPEC-GRPC-REFLECTION', () => {
-  it('lists the services and describes them', async () => {
-    const client = new ServerReflectionClient(server.grpc, credentials.createInsecure());
-    const ask = (messageRequest: ServerReflectionRequest['messageRequest']): Promise<ServerReflectionResponse> =>
-      new Promise((resolve, reject) => {
-        const stream = client.serverReflectionInfo();
-        stream.on('data', resolve);
-        stream.on('error', reject);
-        stream.write({ host: '', messageRequest });
-        stream.end();
-      });
-    const listed = await ask({ $case: 'listServices', value: '' });
-    const { messageResponse } = listed;
-    const names = messageResponse?.$case === 'listServicesResponse' ? messageResponse.value.service : [];
-    expect(names.map(({ name }) => name)).toEqual(
-      expect.arrayContaining(['cairn.v1.EventStore', 'grpc.health.v1.Health']),
-    );
-    const found = await ask({ $case: 'fileContainingSymbol', value: 'cairn.v1.EventStore' });
-    const files =
-      found.messageResponse?.$case === 'fileDescriptorResponse' ? found.messageResponse.value.fileDescriptorProto : [];
-    expect(files.some((file) => Buffer.from(file).includes('TransactRequest'))).toBe(true);
-    client.close();
-  });
-
-  it.each(['v1', 'v1alpha'])('answers each request of a stream, and refuses what is none, over %s', async (version) => {
-    const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
-    const list = framed(ServerReflectionRequest.encode(LIST_SERVICES).finish());
-    const answered = await raw.call({ path, pieces: [list, list] });
-    expect(answered.status).toBe(0);
-    const half = answered.body.length / 2;
-    expect(answered.body.subarray(half)).toEqual(answered.body.subarray(0, half));
-    const { messageResponse } = ServerReflectionResponse.decode(answered.body.subarray(prefix(0).length, half));
-    expect(messageResponse?.$case).toBe('listServicesResponse');
-    const refused = await raw.call({ path, pieces: [framed(Buffer.from([0xff, 0xff]))] });
-    expect(refused.status).toBe(3);
   });
 });
 

@@ -1,62 +1,138 @@
 /**
- * What answers calls of server reflection (grpc.reflection.v1 and v1alpha): the package of the gRPC project, over the
- * descriptors of the services. To be loaded by the first such call, see reflection.ts.
+ * What answers a request of server reflection, out of the descriptors of the proto files: files by their names, by
+ * what they define and by what they extend, and the services. To be loaded by the first such request, see
+ * reflection.ts.
+ *
+ * A file comes as it is in the repository, and behind it all that it imports, each once. What is not found is an error
+ * in the reply, with the status that a call would have, and the stream goes on.
+ *
+ * Source: grpc/reflection/v1/reflection.proto of the gRPC project. Under v1alpha the messages are the same.
  */
-import { loadFileDescriptorSetFromBuffer } from '@grpc/proto-loader';
-import { ReflectionService } from '@grpc/reflection';
-import { assert, ByteWriter, writeBytesField } from '#base';
-import { FILE_DESCRIPTORS } from './gen/descriptors.ts';
+import { DatabaseError, quote } from '#base';
+import { FILE_DESCRIPTORS, type FileDescriptor } from './gen/descriptors.ts';
+import {
+  type ExtensionRequest,
+  ServerReflectionRequest,
+  ServerReflectionResponse,
+} from './gen/grpc/reflection/v1/reflection.ts';
+import { GRPC_STATUS } from './wire/status.ts';
 
 /** The reply to one request; undefined when the bytes are no request. */
-export type ReflectionAnswer = (request: Buffer) => Buffer | undefined;
+export type ReflectionAnswer = (request: Uint8Array) => Uint8Array | undefined;
 
-/** What answers, by path. It takes as long as reading all the descriptors does: tens of milliseconds. */
-export function createReflectionAnswers(): ReadonlyMap<string, ReflectionAnswer> {
-  // google.protobuf.FileDescriptorSet: field 1, one for each file.
-  const set = new ByteWriter();
-  for (const { base64 } of FILE_DESCRIPTORS) writeBytesField(set, 1, Buffer.from(base64, 'base64'));
-  const service = new ReflectionService(loadFileDescriptorSetFromBuffer(Buffer.from(set.take())));
-  const answers = new Map<string, ReflectionAnswer>();
-  service.addToServer({
-    addService: (definition, implementation) => {
-      for (const [name, { path, requestDeserialize, responseSerialize }] of Object.entries(definition)) {
-        const handle = implementation[name];
-        assert(handle !== undefined, 'The package has a handler for each method that it adds', name);
-        const exchange = exchangeOf(handle);
-        answers.set(path, (bytes) => {
-          const request = decoded(requestDeserialize, bytes);
-          return request === undefined ? undefined : responseSerialize(exchange(request));
-        });
+type Reply = NonNullable<ServerReflectionResponse['messageResponse']>;
+
+const ASKS = 'file_by_filename, file_containing_symbol, file_containing_extension, all_extension_numbers_of_type';
+
+/** Answers from these files, which import one another and nothing else. */
+export function createReflectionAnswer(files: readonly FileDescriptor[] = FILE_DESCRIPTORS): ReflectionAnswer {
+  const known = new KnownFiles(files);
+  return (bytes) => {
+    const request = decoded(bytes);
+    if (request === undefined) return undefined;
+    const messageResponse = known.replyTo(request);
+    const reply = { validHost: request.host, originalRequest: request, messageResponse };
+    return ServerReflectionResponse.encode(reply).finish();
+  };
+}
+
+class KnownFiles {
+  readonly #files: readonly FileDescriptor[];
+  readonly #byName: ReadonlyMap<string, FileDescriptor>;
+  readonly #bySymbol: ReadonlyMap<string, FileDescriptor>;
+  /** Of each type that is extended: by the numbers. */
+  readonly #extensions = new Map<string, Map<number, FileDescriptor>>();
+  readonly #messages: ReadonlySet<string>;
+
+  constructor(files: readonly FileDescriptor[]) {
+    this.#files = files;
+    this.#byName = new Map(files.map((file) => [file.name, file]));
+    this.#bySymbol = new Map(
+      files.flatMap((file) => [...file.services, ...file.messages, ...file.symbols].map((name) => [name, file])),
+    );
+    this.#messages = new Set(files.flatMap(({ messages }) => messages));
+    for (const file of files) for (const extension of file.extensions) this.#extend(extension, file);
+  }
+
+  replyTo({ messageRequest }: ServerReflectionRequest): Reply {
+    switch (messageRequest?.$case) {
+      case 'fileByFilename':
+        return this.#byFilename(messageRequest.value);
+      case 'fileContainingSymbol':
+        return this.#containingSymbol(messageRequest.value);
+      case 'fileContainingExtension':
+        return this.#containingExtension(messageRequest.value);
+      case 'allExtensionNumbersOfType':
+        return this.#extensionNumbersOf(messageRequest.value);
+      case 'listServices':
+        return this.#services();
+      case undefined:
+        return failure('UNIMPLEMENTED', `The request asks for nothing that is known here: ${ASKS} or list_services`);
+    }
+  }
+
+  #extend({ containingType, number }: FileDescriptor['extensions'][number], file: FileDescriptor): void {
+    const numbers = this.#extensions.get(containingType) ?? new Map<number, FileDescriptor>();
+    numbers.set(number, file);
+    this.#extensions.set(containingType, numbers);
+  }
+
+  #byFilename(name: string): Reply {
+    const file = this.#byName.get(name);
+    if (file !== undefined) return this.#withImports(file);
+    const known = [...this.#byName.keys()].toSorted().join(', ');
+    return failure('NOT_FOUND', `There is no file ${quote(name)}; those that there are: ${known}`);
+  }
+
+  #containingSymbol(symbol: string): Reply {
+    const file = this.#bySymbol.get(symbol);
+    if (file !== undefined) return this.#withImports(file);
+    const rule = 'a full name without a dot in front, such as cairn.v1.EventStore.Transact or cairn.v1.Event';
+    return failure('NOT_FOUND', `No file defines ${quote(symbol)}; a symbol is ${rule}`);
+  }
+
+  #containingExtension({ containingType, extensionNumber }: ExtensionRequest): Reply {
+    const file = this.#extensions.get(containingType)?.get(extensionNumber);
+    if (file !== undefined) return this.#withImports(file);
+    return failure('NOT_FOUND', `No file extends ${quote(containingType)} with a field ${extensionNumber}`);
+  }
+
+  #extensionNumbersOf(type: string): Reply {
+    const numbers = this.#extensions.get(type);
+    // One that the files extend, and others define, is known too.
+    if (numbers === undefined && !this.#messages.has(type))
+      return failure('NOT_FOUND', `There is no message type ${quote(type)}, and no file extends it`);
+    const extensionNumber = [...(numbers?.keys() ?? [])].toSorted((a, b) => a - b);
+    return { $case: 'allExtensionNumbersResponse', value: { baseTypeName: type, extensionNumber } };
+  }
+
+  #services(): Reply {
+    const names = this.#files.flatMap(({ services }) => services).toSorted();
+    return { $case: 'listServicesResponse', value: { service: names.map((name) => ({ name })) } };
+  }
+
+  /** The file, then each that it needs. */
+  #withImports(asked: FileDescriptor): Reply {
+    const found = new Set([asked]);
+    for (const { dependencies } of found) {
+      for (const name of dependencies) {
+        const file = this.#byName.get(name);
+        if (file === undefined) throw new DatabaseError('internal', `A proto file imports ${name}, which is not there`);
+        found.add(file);
       }
-    },
-  });
-  return answers;
+    }
+    const fileDescriptorProto = [...found].map(({ base64 }) => Buffer.from(base64, 'base64'));
+    return { $case: 'fileDescriptorResponse', value: { fileDescriptorProto } };
+  }
 }
 
-/** The handler of the package keeps nothing of a stream and writes one reply to each request, at once. */
-function exchangeOf(handle: (...parts: never[]) => unknown): (request: unknown) => unknown {
-  let onRequest: ((request: unknown) => void) | undefined;
-  let reply: unknown;
-  const stream = {
-    on: (event: string, listener: (request?: unknown) => void) => {
-      if (event === 'data') onRequest = listener;
-    },
-    write: (written: unknown) => {
-      reply = written;
-    },
-  };
-  Reflect.apply(handle, undefined, [stream]);
-  return (request) => {
-    reply = undefined;
-    onRequest?.(request);
-    assert(reply !== undefined, 'The package replies to each request at once');
-    return reply;
-  };
+function failure(code: 'NOT_FOUND' | 'UNIMPLEMENTED', errorMessage: string): Reply {
+  return { $case: 'errorResponse', value: { errorCode: GRPC_STATUS[code], errorMessage } };
 }
 
-function decoded(decode: (bytes: Buffer) => unknown, bytes: Buffer): unknown {
+function decoded(bytes: Uint8Array): ServerReflectionRequest | undefined {
   try {
-    return decode(bytes);
+    return ServerReflectionRequest.decode(bytes);
   } catch {
     return undefined;
   }

@@ -2,8 +2,8 @@
  * Server reflection (grpc.reflection.v1 and v1alpha), so that a tool can call the services without having their proto
  * files.
  *
- * Few nodes are ever asked for it, and what answers (reflection-service.ts) takes more time to load than the rest of
- * the interface together, and megabytes. So the first call loads it; until then a call is only held.
+ * Few nodes are ever asked for it, so the first call loads what answers (reflection-service.ts), with the descriptors;
+ * until then a call is only held. The messages of both versions are the same, and so are the answers.
  *
  * A reply is made when the one before has left, so that a stream holds one reply, and a bounded number of requests that
  * wait for theirs (T4). Requests are read all the time, because grpc-js would unpack and keep those that nobody reads.
@@ -31,21 +31,20 @@ const STREAM_BYTES_MAX = 64 * 1024;
 /** What a request takes beside its bytes, so that empty ones are bounded, too. */
 const AROUND_REQUEST_BYTES = 64;
 
-type ByteStream = ServerDuplexStream<Buffer, Buffer>;
+type ByteStream = ServerDuplexStream<Buffer, Uint8Array>;
 
 const asItIs = (bytes: Buffer): Buffer => bytes;
+const bufferOf = ({ buffer, byteOffset, length }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, length);
 
 /** Both versions. */
 export function createReflection(onBug: (error: unknown) => void): Extension {
-  let loading: Promise<ReadonlyMap<string, ReflectionAnswer>> | undefined;
+  let loading: Promise<ReflectionAnswer> | undefined;
   let openCount = 0;
-  const answer = async (path: string, call: ByteStream): Promise<void> => {
-    loading ??= import('./reflection-service.ts').then(({ createReflectionAnswers }) => createReflectionAnswers());
-    const method = (await loading).get(path);
-    if (method === undefined) throw new Error(`The reflection package has no method ${path}`);
-    serve(call, method);
+  const answer = async (call: ByteStream): Promise<void> => {
+    loading ??= import('./reflection-service.ts').then(({ createReflectionAnswer }) => createReflectionAnswer());
+    serve(call, await loading);
   };
-  const accept = (path: string, call: ByteStream): void => {
+  const accept = (call: ByteStream): void => {
     if (openCount >= REFLECTION_STREAMS_MAX) {
       const most = `${REFLECTION_STREAMS_MAX} streams of server reflection are open, which is the most at a time`;
       refuse(call, status.RESOURCE_EXHAUSTED, most);
@@ -56,14 +55,13 @@ export function createReflection(onBug: (error: unknown) => void): Extension {
     call.once('cancelled', () => {
       openCount -= 1;
     });
-    answer(path, call).catch((error: unknown) => {
+    answer(call).catch((error: unknown) => {
       onBug(error);
       refuse(call, status.INTERNAL, 'Server reflection cannot be loaded');
     });
   };
   const addTo = (server: Server): void => {
-    for (const path of REFLECTION_PATHS)
-      server.register(path, (call: ByteStream) => accept(path, call), asItIs, asItIs, 'bidi');
+    for (const path of REFLECTION_PATHS) server.register(path, accept, bufferOf, asItIs, 'bidi');
   };
   return { paths: REFLECTION_PATHS, addTo };
 }

@@ -1,0 +1,192 @@
+// Goal: tools that know none of our proto files learn all of them, by every request of server reflection.
+// Method: a real node, asked through the generated clients of both versions, and by raw bytes.
+
+import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+import { type Client, credentials, type ServiceError } from '@grpc/grpc-js';
+import { loadFileDescriptorSetFromBuffer } from '@grpc/proto-loader';
+import { afterAll, describe, expect, it } from 'vitest';
+import { FILE_DESCRIPTORS } from '../../src/transport/grpc/gen/descriptors.ts';
+import {
+  ServerReflectionClient,
+  ServerReflectionRequest,
+  ServerReflectionResponse,
+} from '../../src/transport/grpc/gen/grpc/reflection/v1/reflection.ts';
+import { ServerReflectionClient as AlphaClient } from '../../src/transport/grpc/gen/grpc/reflection/v1alpha/reflection.ts';
+import { startGrpcNode } from '../support/grpc-node.ts';
+import { framed, prefix } from '../support/raw-grpc.ts';
+
+type Asked = ServerReflectionRequest['messageRequest'];
+type Answered = NonNullable<ServerReflectionResponse['messageResponse']>;
+
+const NOT_FOUND = 5;
+const UNIMPLEMENTED = 12;
+const NAME = 1;
+const DEPENDENCY = 3;
+
+const { server, raw } = await startGrpcNode();
+
+/** The strings of a field of a FileDescriptorProto. */
+function strings(descriptor: Uint8Array, wanted: number): readonly string[] {
+  const reader = new BinaryReader(descriptor);
+  const found: string[] = [];
+  while (reader.pos < reader.len) {
+    const [number, type] = reader.tag();
+    if (number === wanted) found.push(reader.string());
+    else reader.skip(type, number);
+  }
+  return found;
+}
+
+/** What protobuf itself makes of the files; it throws when one of their imports is missing. */
+function loaded(files: readonly Uint8Array[]): Readonly<Record<string, unknown>> {
+  const set = new BinaryWriter();
+  for (const file of files) set.tag(1, WireType.LengthDelimited).bytes(file);
+  return loadFileDescriptorSetFromBuffer(Buffer.from(set.finish()));
+}
+
+function filesOf(answered: Answered): readonly Uint8Array[] {
+  return answered.$case === 'fileDescriptorResponse' ? answered.value.fileDescriptorProto : [];
+}
+
+describe.each([
+  { version: 'v1', client: new ServerReflectionClient(server.grpc, credentials.createInsecure()) },
+  { version: 'v1alpha', client: new AlphaClient(server.grpc, credentials.createInsecure()) },
+])('SPEC-GRPC-REFLECTION over $version', ({ version, client }) => {
+  const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
+  const closing: Client = client;
+  afterAll(() => closing.close());
+
+  const replyTo = (messageRequest: Asked): Promise<ServerReflectionResponse> =>
+    new Promise((resolve, reject) => {
+      const stream = client.serverReflectionInfo();
+      stream.on('data', resolve);
+      stream.on('error', (error: ServiceError) => reject(error));
+      stream.write({ host: 'here', messageRequest });
+      stream.end();
+    });
+  const ask = async (asked: Asked): Promise<Answered> => {
+    const { messageResponse } = await replyTo(asked);
+    if (messageResponse === undefined) throw new Error('The reply answers nothing');
+    return messageResponse;
+  };
+
+  it('lists every service, that of the other version as well', async () => {
+    const names = [
+      'cairn.v1.EventStore',
+      'grpc.health.v1.Health',
+      'grpc.reflection.v1.ServerReflection',
+      'grpc.reflection.v1alpha.ServerReflection',
+    ];
+    const service = names.map((name) => ({ name }));
+    for (const value of ['', '*'])
+      expect(await ask({ $case: 'listServices', value })).toEqual({
+        $case: 'listServicesResponse',
+        value: { service },
+      });
+  });
+
+  it.each(FILE_DESCRIPTORS.map(({ name }) => name))('gives %s by its name, with all that it imports', async (name) => {
+    const files = filesOf(await ask({ $case: 'fileByFilename', value: name }));
+    const names = files.map((file) => strings(file, NAME).join());
+    expect(names[0]).toBe(name);
+    expect(new Set(names).size).toBe(names.length);
+    for (const file of files) expect(names).toEqual(expect.arrayContaining([...strings(file, DEPENDENCY)]));
+    expect(() => loaded(files)).not.toThrow();
+  });
+
+  it.each([
+    ['a service', 'cairn.v1.EventStore', 'cairn/v1/event_store.proto'],
+    ['a method', 'cairn.v1.EventStore.Transact', 'cairn/v1/event_store.proto'],
+    ['a message', 'cairn.v1.TransactRequest', 'cairn/v1/transaction.proto'],
+    ['a field', 'cairn.v1.Event.ty', 'cairn/v1/event.proto'],
+    ['an enum', 'cairn.v1.Direction', 'cairn/v1/event.proto'],
+    ['a value of an enum', 'cairn.v1.DIRECTION_REVERSE', 'cairn/v1/event.proto'],
+    ['a message inside of another', 'grpc.health.v1.HealthCheckResponse.ServingStatus', 'grpc/health/v1/health.proto'],
+    ['a message that others import', 'google.protobuf.Timestamp', 'google/protobuf/timestamp.proto'],
+    ['this service', `grpc.reflection.${version}.ServerReflection`, `grpc/reflection/${version}/reflection.proto`],
+  ])('gives the file that defines %s', async (_what, symbol, name) => {
+    const [file = new Uint8Array(0)] = filesOf(await ask({ $case: 'fileContainingSymbol', value: symbol }));
+    expect(strings(file, NAME)).toEqual([name]);
+  });
+
+  it('describes the service such that every method can be called', async () => {
+    const files = filesOf(await ask({ $case: 'fileContainingSymbol', value: 'cairn.v1.EventStore' }));
+    const service = loaded(files)['cairn.v1.EventStore'];
+    const methods = FILE_DESCRIPTORS.flatMap(({ symbols }) => symbols)
+      .filter((symbol) => symbol.startsWith('cairn.v1.EventStore.'))
+      .map((symbol) => symbol.slice('cairn.v1.EventStore.'.length));
+    expect(methods.length).toBeGreaterThan(20);
+    expect(Object.keys(service ?? {}).toSorted()).toEqual(methods.toSorted());
+  });
+
+  it.each<[Asked, string]>([
+    [
+      { $case: 'fileByFilename', value: 'cairn/v2/event.proto' },
+      '"cairn/v2/event.proto"; those that there are: cairn/v1',
+    ],
+    [{ $case: 'fileByFilename', value: '' }, 'There is no file ""'],
+    [
+      { $case: 'fileContainingSymbol', value: 'cairn.v1.Nothing' },
+      'No file defines "cairn.v1.Nothing"; a symbol is a full',
+    ],
+    [{ $case: 'fileContainingSymbol', value: 'toString' }, 'No file defines "toString"'],
+    [{ $case: 'fileContainingSymbol', value: '.cairn.v1.Event' }, 'No file defines ".cairn.v1.Event"'],
+    [
+      { $case: 'fileContainingExtension', value: { containingType: 'cairn.v1.Event', extensionNumber: 7 } },
+      'No file extends "cairn.v1.Event" with a field 7',
+    ],
+    [
+      { $case: 'fileContainingExtension', value: { containingType: 'toString', extensionNumber: -1 } },
+      'No file extends "toString" with a field -1',
+    ],
+    [{ $case: 'allExtensionNumbersOfType', value: 'cairn.v1.Nothing' }, 'There is no message type "cairn.v1.Nothing"'],
+    [
+      { $case: 'allExtensionNumbersOfType', value: 'cairn.v1.Direction' },
+      'There is no message type "cairn.v1.Direction"',
+    ],
+    [{ $case: 'allExtensionNumbersOfType', value: 'toString' }, 'There is no message type "toString"'],
+  ])('says in its reply that %j is not found', async (asked, words) => {
+    const reply = await replyTo(asked);
+    const errorMessage: unknown = expect.stringContaining(words);
+    expect(reply).toEqual({
+      validHost: 'here',
+      originalRequest: { host: 'here', messageRequest: asked },
+      messageResponse: { $case: 'errorResponse', value: { errorCode: NOT_FOUND, errorMessage } },
+    });
+  });
+
+  it('knows that a message type is extended by nothing', async () => {
+    expect(await ask({ $case: 'allExtensionNumbersOfType', value: 'cairn.v1.Event' })).toEqual({
+      $case: 'allExtensionNumbersResponse',
+      value: { baseTypeName: 'cairn.v1.Event', extensionNumber: [] },
+    });
+  });
+
+  it('says what can be asked when nothing known is', async () => {
+    const errorMessage: unknown = expect.stringMatching(
+      /nothing that is known here: file_by_filename, .* list_services$/,
+    );
+    expect(await ask(undefined)).toEqual({
+      $case: 'errorResponse',
+      value: { errorCode: UNIMPLEMENTED, errorMessage },
+    });
+  });
+
+  it('answers each request of a stream, also behind one that is not found, and refuses what is none', async () => {
+    const request = (value: string): Buffer =>
+      framed(ServerReflectionRequest.encode({ host: '', messageRequest: { $case: 'fileByFilename', value } }).finish());
+    const known = request('google/protobuf/any.proto');
+    const answered = await raw.call({ path, pieces: [request('nothing.proto'), known, known] });
+    expect(answered.status).toBe(0);
+    const cases: (string | undefined)[] = [];
+    for (let rest = answered.body; rest.length > 0; ) {
+      const end = prefix(0).length + rest.readUInt32BE(1);
+      const { messageResponse } = ServerReflectionResponse.decode(rest.subarray(prefix(0).length, end));
+      cases.push(messageResponse?.$case);
+      rest = rest.subarray(end);
+    }
+    expect(cases).toEqual(['errorResponse', 'fileDescriptorResponse', 'fileDescriptorResponse']);
+    const refused = await raw.call({ path, pieces: [framed(Buffer.from([0xff, 0xff]))] });
+    expect(refused.status).toBe(3);
+  });
+});
