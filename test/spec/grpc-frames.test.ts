@@ -9,6 +9,7 @@ import { framed, prefix, richStatusOf } from '../support/raw-grpc.ts';
 
 const PATH = '/cairn.v1.EventStore/FetchCatalog';
 const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
+const STREAM = '/cairn.v1.EventStore/QueryEvents';
 /** `GRPC_LIMITS.requestBytesMax`. */
 const BYTES_MAX = 3_024_000;
 
@@ -26,7 +27,18 @@ interface Malformed {
 const { raw } = await startGrpcNode();
 
 const EMPTY = framed(new Uint8Array(0));
+/** A query of a database that does not exist. */
+const OF_NO_DATABASE = framed(Buffer.from('\n\x07nothing'));
 const GZIP = { 'grpc-encoding': 'gzip' };
+const MEDIA_RULE = 'must be application/grpc or application/grpc+proto';
+const NOT_GRPC = [
+  'application/grpc-web',
+  'application/grpc-web+proto',
+  'application/grpc-web-text',
+  'application/grpcx',
+  'application/grpc/proto',
+  'text/application/grpc',
+];
 const TIMEOUT = 'must be 1 to 8 digits and a unit of H, M, S, m, u or n, such as 500m';
 
 const HEADERS: readonly Malformed[] = [
@@ -55,12 +67,35 @@ const HEADERS: readonly Malformed[] = [
     status: 'INVALID_ARGUMENT',
     message: 'The headers are malformed: :method must be POST; found "PUT"',
   },
+  ...[PATH, STREAM, REFLECTION].flatMap((path) => [
+    ...['application/grpc+json', 'application/grpc+', 'application/GRPC+Thrift', 'application/grpc+json; v=1'].map(
+      (value): Malformed => ({
+        what: `the form ${value} of messages at ${path}`,
+        path,
+        headers: { 'content-type': value },
+        pieces: [EMPTY],
+        status: 'UNIMPLEMENTED',
+        message: `The headers are malformed: content-type ${MEDIA_RULE}, because messages are protobuf; found "${value}"`,
+      }),
+    ),
+    ...NOT_GRPC.map(
+      (value): Malformed => ({
+        what: `the media type ${value} at ${path}`,
+        path,
+        headers: { 'content-type': value },
+        pieces: [EMPTY],
+        status: 'INVALID_ARGUMENT',
+        message: `The headers are malformed: content-type ${MEDIA_RULE}; found "${value}"`,
+      }),
+    ),
+  ]),
   {
     what: 'another media type',
     headers: { 'content-type': 'application/json' },
     pieces: [EMPTY],
     status: 'INVALID_ARGUMENT',
-    message: 'The headers are malformed: content-type must begin with application/grpc; found "application/json"',
+    message:
+      'The headers are malformed: content-type must be application/grpc or application/grpc+proto; found "application/json"',
   },
   {
     what: 'a method that is not there',
@@ -232,9 +267,33 @@ describe('SPEC-GRPC-FRAMES', () => {
     expect((await raw.call({ path: PATH, headers, pieces: [EMPTY] })).status).toBe(0);
   });
 
-  it('answers what is not gRPC with 415 in HTTP, too', async () => {
-    const reply = await raw.call({ path: PATH, headers: { 'content-type': 'text/html' }, pieces: [EMPTY] });
-    expect([reply.headers[':status'], reply.status]).toEqual([415, GRPC_STATUS.INVALID_ARGUMENT]);
+  it.each([PATH, STREAM, REFLECTION].flatMap((path) => ['text/html', ...NOT_GRPC].map((type) => ({ path, type }))))(
+    'answers $type with 415 in HTTP, too, at $path',
+    async ({ path, type }) => {
+      const reply = await raw.call({ path, headers: { 'content-type': type }, pieces: [EMPTY] });
+      expect([reply.headers[':status'], reply.status]).toEqual([415, GRPC_STATUS.INVALID_ARGUMENT]);
+    },
+  );
+
+  it('answers messages in another form with 200 in HTTP, as all that is gRPC', async () => {
+    const headers = { 'content-type': 'application/grpc+json' };
+    const reply = await raw.call({ path: PATH, headers, pieces: [framed(Buffer.from('{}'))] });
+    expect([reply.headers[':status'], reply.headers['content-type']]).toEqual([200, 'application/grpc+proto']);
+  });
+
+  it.each(
+    [PATH, STREAM, REFLECTION].flatMap((path) =>
+      ['application/grpc+proto', 'Application/gRPC', 'application/grpc; v=1', 'application/grpc+PROTO ;v=1'].map(
+        (type) => ({ path, type }),
+      ),
+    ),
+  )('takes $type for what it is, at $path', async ({ path, type }) => {
+    const { status, headers } = await raw.call({
+      path,
+      headers: { 'content-type': type },
+      pieces: [path === STREAM ? OF_NO_DATABASE : EMPTY],
+    });
+    expect([headers[':status'], status]).toEqual([200, path === STREAM ? GRPC_STATUS.NOT_FOUND : GRPC_STATUS.OK]);
   });
 
   it('stops a client that goes on sending, without an error', async () => {

@@ -2,7 +2,8 @@
  * The status of a request that is refused before its message is looked at: what was found, and what would be right.
  *
  * Where gRPC's own documents name the status (statuscodes.md, compression.md) it is that one; whatever else is
- * malformed is INVALID_ARGUMENT, as everywhere (ADR 0051).
+ * malformed is INVALID_ARGUMENT, as everywhere (ADR 0051). Of messages in a form that is not known they say nothing:
+ * that is UNIMPLEMENTED, as for a compression that is not known (grpc-go's issue 1824 says the same of its server).
  */
 import { DatabaseError, type ErrorCode, quote } from '#base';
 import { Faults } from '#model';
@@ -13,12 +14,16 @@ import type { CallStatus, GrpcStatusName } from './wire/status.ts';
 /** The `reason` beside our code. */
 const REASON = 'MalformedFrame';
 
+const MEDIA_RULE = 'must be application/grpc or application/grpc+proto';
+
 export function statusOfFrame(fault: FrameFault): CallStatus {
   switch (fault.kind) {
     case 'method':
       return header(':method', 'must be POST', fault.value);
     case 'content-type':
-      return header('content-type', 'must begin with application/grpc', fault.value);
+      return header('content-type', MEDIA_RULE, fault.value);
+    case 'codec':
+      return header('content-type', `${MEDIA_RULE}, because messages are protobuf`, fault.value, 'UNIMPLEMENTED');
     case 'timeout':
       return header(
         'grpc-timeout',

@@ -8,7 +8,10 @@ import type { IncomingHttpHeaders } from 'node:http2';
 
 export type FrameFault =
   | { readonly kind: 'method'; readonly value: string }
+  /** It is not of gRPC. */
   | { readonly kind: 'content-type'; readonly value: string | undefined }
+  /** It is of gRPC, with messages in another form than that of protobuf. */
+  | { readonly kind: 'codec'; readonly value: string }
   | { readonly kind: 'path'; readonly value: string }
   /** All headers together. */
   | { readonly kind: 'headers-too-long'; readonly bytes: number; readonly bytesMax: number }
@@ -41,6 +44,9 @@ export function isPacking(encoding: string | undefined): encoding is Packing {
 const ASKING: readonly string[] = ['x-min-revision', 'x-require-leader'];
 const PRINTABLE = /^[\x20-\x7e]*$/;
 
+/** Media types are the same in capitals, and may have parameters (RFC 9110, 8.3.1). */
+const MEDIA_TYPE = /^application\/grpc(\+[^;\s]*)?(?:\s*;.*)?$/i;
+
 const TIMEOUT = /^\d{1,8}[HMSmun]$/;
 /** The milliseconds of a timer are counted in 32 bits. A longer one is as good as this one, of three weeks. */
 const SECONDS_MAX = 2_000_000;
@@ -51,19 +57,34 @@ const MS_OF_UNIT: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, 
  */
 const HEADER_BYTES_MAX = 16 * 1024;
 
-/** What is wrong with the headers. A timeout that is longer than a timer can wait is cut short in them. */
+/**
+ * What is wrong with the headers. A timeout that is longer than a timer can wait is cut short in them, and a media type
+ * is written as grpc-js knows it.
+ */
 export function headFault(headers: IncomingHttpHeaders): FrameFault | undefined {
   const method = headers[':method'];
   if (method !== 'POST') return { kind: 'method', value: method ?? '' };
   const bytes = bytesOf(headers);
   if (bytes > HEADER_BYTES_MAX) return { kind: 'headers-too-long', bytes, bytesMax: HEADER_BYTES_MAX };
-  const type = headers['content-type'];
-  if (type?.startsWith('application/grpc') !== true) return { kind: 'content-type', value: type };
+  const fault = mediaFault(headers);
+  if (fault !== undefined) return fault;
   for (const name of ASKING) {
     const value = headers[name];
     if (value !== undefined && !PRINTABLE.test(String(value))) return { kind: 'metadata', name, value: String(value) };
   }
   return timeoutFault(headers);
+}
+
+function mediaFault(headers: IncomingHttpHeaders): FrameFault | undefined {
+  const type = headers['content-type'];
+  // Nearly always.
+  if (type === 'application/grpc' || type === 'application/grpc+proto') return undefined;
+  const media = MEDIA_TYPE.exec(type ?? '');
+  if (media === null || type === undefined) return { kind: 'content-type', value: type };
+  const codec = media[1]?.toLowerCase() ?? '+proto';
+  if (codec !== '+proto') return { kind: 'codec', value: type };
+  headers['content-type'] = type.toLowerCase();
+  return undefined;
 }
 
 function bytesOf(headers: IncomingHttpHeaders): number {
