@@ -191,7 +191,7 @@ function unlessAuto<K extends string>(name: K, value: number | 'auto'): { readon
 }
 
 function httpOptions(config: Config): Pick<HttpServerOptions, 'port' | 'allowedOrigins'> {
-  return { port: config.httpPort, allowedOrigins: config.corsOrigins === '*' ? '*' : config.corsOrigins.split(',') };
+  return { port: config.httpPort, allowedOrigins: config.corsOrigins };
 }
 
 function hostInUrl(host: string): string {

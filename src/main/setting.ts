@@ -106,11 +106,15 @@ export function oneWord(what: string, max: number): SettingType<string> {
   };
 }
 
-/** `*`, or origins `scheme://host[:port]` as browsers send them, separated by commas. */
-export const origins: SettingType<string> = {
+/** `*`, or origins `scheme://host[:port]` as browsers send them, separated by commas, and blanks around them. */
+export const origins: SettingType<'*' | readonly string[]> = {
   expects: '*, or origins such as https://shop.example:8443 separated by commas',
-  read: (text) => (text === '*' || text.split(',').every((each) => isOrigin(each.trim())) ? text : undefined),
-  write: String,
+  read: (text) => {
+    if (text === '*') return text;
+    const list = text.split(',').map((each) => each.trim());
+    return list.every(isOrigin) ? list : undefined;
+  },
+  write: (list) => (list === '*' ? list : list.join(',')),
 };
 
 function isOrigin(text: string): boolean {

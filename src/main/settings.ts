@@ -38,7 +38,7 @@ export interface Config {
   readonly replaceAfterMs: number | 'off';
   readonly nodeName: string;
   readonly logLevel: LogLevel;
-  readonly corsOrigins: string;
+  readonly corsOrigins: '*' | readonly string[];
   readonly readWaitMs: number;
   readonly shutdownGraceMs: number;
   readonly requestMemoryBytes: number;

@@ -51,14 +51,19 @@ test.each([
   ['--host=300.1.2.3', 'an IP address or a host name'],
   ['--cors-origins=ftp:/x,,', 'origins such as https://shop.example:8443'],
   ['--cors-origins=https://shop.example/path', 'origins such as'],
+  ['--cors-origins=https://shop.example,', 'origins such as'],
+  ['--cors-origins=https://shop.example, ,http://localhost', 'origins such as'],
+  ['--cors-origins=*,https://shop.example', 'origins such as'],
+  ['--cors-origins= ', 'origins such as'],
   ['--peer-port=on', 'off, or a port'],
 ])('%s is refused', (flag, expected) => {
   expect(faultsOf([flag])).toEqual([expect.stringContaining(expected)]);
 });
 
 test('origins are what browsers send', () => {
-  const corsOrigins = 'https://shop.example:8443, http://localhost:3000';
-  expect(configOf([`--cors-origins=${corsOrigins}`])).toMatchObject({ corsOrigins });
+  const corsOrigins = ['https://shop.example:8443', 'http://localhost:3000'];
+  expect(configOf([`--cors-origins=${corsOrigins.join(', ')} `])).toMatchObject({ corsOrigins });
+  expect(configOf(['--cors-origins=*'])).toMatchObject({ corsOrigins: '*' });
 });
 
 test('the config is frozen', () => {
