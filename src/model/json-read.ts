@@ -14,7 +14,11 @@ export interface JsonPlace {
   readonly faults: Faults;
 }
 
+const WORD = /^[\w.-]+$/;
+
+/** A member, by the name that it has in the request: one that is empty, blank or not a word is shown in quotes. */
 export function inside({ field, faults }: JsonPlace, name: string): JsonPlace {
+  if (!WORD.test(name)) return { field: `${field}[${quote(name)}]`, faults };
   return { field: field === '' ? name : `${field}.${name}`, faults };
 }
 

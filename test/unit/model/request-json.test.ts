@@ -245,6 +245,9 @@ describe('a query of the collection-style family', () => {
   it.each([
     ['[]', 'body must be an object'],
     ['{"selector":{}}', 'selector is unknown; known are selectors,'],
+    ['{"":{}}', String.raw`[\"\"] is unknown; known are selectors`],
+    ['{" ":{}}', String.raw`[\" \"] is unknown`],
+    ['{"selectors":[{"stre\\nam":"s"}]}', 'selectors[0][\\"stre\\\\nam\\"]'],
     ['{"selectors":{}}', 'selectors must be an array'],
     ['{"selectors":[{"stream":""}]}', 'selectors[0].stream must not be empty'],
     ['{"revision_range":{"start":9,"end":1}}', 'revision_range must have its start at or before its end'],
