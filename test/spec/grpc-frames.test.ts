@@ -5,7 +5,8 @@ import { deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { GRPC_STATUS, type GrpcStatusName } from '../../src/transport/grpc/wire/status.ts';
 import { startGrpcNode } from '../support/grpc-node.ts';
-import { framed, prefix, richStatusOf } from '../support/raw-grpc.ts';
+import { connectWithHeader } from '../support/odd-headers.ts';
+import { framed, prefix, RawGrpc, richStatusOf } from '../support/raw-grpc.ts';
 
 const PATH = '/cairn.v1.EventStore/FetchCatalog';
 const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
@@ -24,7 +25,7 @@ interface Malformed {
   readonly message: string;
 }
 
-const { raw } = await startGrpcNode();
+const { server, raw } = await startGrpcNode();
 
 const EMPTY = framed(new Uint8Array(0));
 /** A query of a database that does not exist. */
@@ -240,6 +241,14 @@ const FRAMES: readonly Malformed[] = [
   },
 ];
 
+/** The status of a question about a database that does not exist, with a header that no client would send. */
+async function statusWith(name: string, value: string): Promise<number | undefined> {
+  const odd = new RawGrpc(connectWithHeader(server.port, name, value));
+  const { status } = await odd.call({ path: '/cairn.v1.EventStore/FetchLatestDatabase', pieces: [OF_NO_DATABASE] });
+  await odd.close();
+  return status;
+}
+
 describe('SPEC-GRPC-FRAMES', () => {
   it.each([...HEADERS, ...FRAMES])(
     '$what is refused',
@@ -305,6 +314,18 @@ describe('SPEC-GRPC-FRAMES', () => {
     await closed;
     expect([stream.rstCode, stream.sentHeaders[':path']]).toEqual([0, PATH]);
   });
+
+  it.each(['', ' ', 'x-min-revision ', 'x min', 'x\0', 'é'])('never sees a header named "%s"', async (name) => {
+    expect(await statusWith(name, 'no number')).toBe(GRPC_STATUS.NOT_FOUND);
+  });
+
+  it.each(['', ',', '5,5', '+5', 'five'])(
+    'refuses x-min-revision "%s", and sees none that is in blanks',
+    async (value) => {
+      expect(await statusWith('x-min-revision', value)).toBe(GRPC_STATUS.INVALID_ARGUMENT);
+      expect(await statusWith('x-min-revision', ` ${value} `)).toBe(GRPC_STATUS.NOT_FOUND);
+    },
+  );
 
   it.each([
     ['gzip', gzipSync(new Uint8Array(0))],

@@ -25,8 +25,9 @@ export interface RawRequest {
 export class RawGrpc {
   readonly session: ClientHttp2Session;
 
-  constructor(port: number) {
-    this.session = connect(`http://127.0.0.1:${port}`);
+  /** To a port, or over a session of its own making. */
+  constructor(to: number | ClientHttp2Session) {
+    this.session = typeof to === 'number' ? connect(`http://127.0.0.1:${to}`) : to;
     this.session.on('error', () => undefined);
   }
 
