@@ -2,14 +2,15 @@
  * What a node holds for clients that take nothing of their replies, and what an honest client notices.
  *
  *   npm run build && node --conditions=source bench/unread-replies.ts
- *     [--kind small|large|streams|half|pages] [--connections 40] [--streams 1000] [--seconds 20] [--after 20]
+ *     [--kind small|large|streams|events|half|pages] [--connections 40] [--streams 1000] [--seconds 20] [--after 20]
  *     [--settings ...]
  *
  * One node in a process of its own. The clients grant the server not a byte on any stream, keep so many calls open on
  * each connection, and call again where they are refused or cut off: `small` are replies of some hundred bytes, `large`
- * of 60 KB, `streams` reads of all events, and `half` are requests of which 16 KB come and then nothing; `pages` are of
- * 6 MB over HTTP, ten asked for on each connection. Meanwhile an honest client makes one small call after the other. At
- * last all of the others go.
+ * of 60 KB, `streams` reads of all events, of 60 KB each, and `events` the same of 990 KB; `half` are requests of which
+ * 16 KB come and then nothing; `pages` are of 6 MB over HTTP, ten asked for on each connection. Meanwhile an honest
+ * client makes one small call after the other; with `events` it reads one of them at a time. At last all of the others
+ * go.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -30,7 +31,7 @@ import {
 import { closedLoop } from './support/closed-loop.ts';
 import { grpcHeaders, grpcMessage, Http2Connection } from './support/http2-connection.ts';
 import { cpuSeconds, residentMemory } from './support/process-cpu.ts';
-import { bytesField, message } from './support/protobuf.ts';
+import { bytesField, message, varintField } from './support/protobuf.ts';
 
 const DATABASE = 'shop';
 const MEBIBYTE = 2 ** 20;
@@ -38,7 +39,6 @@ const REFILL_MS = 100;
 const LOOK_MS = 100;
 const REST_MS = 3_000;
 const TRANSACTIONS = 100;
-const DATA_BYTES = 60_000;
 const PAGES = 10;
 
 interface Attack {
@@ -47,6 +47,7 @@ interface Attack {
   readonly isHalf?: boolean;
 }
 
+const LIMIT_OF_QUERY = 5;
 const BY_NAME = grpcMessage(bytesField(1, DATABASE));
 const HALF = Buffer.concat([Buffer.from([0, 0, 15, 0, 0]), Buffer.alloc(16_000)]);
 
@@ -57,6 +58,7 @@ const ATTACKS: Readonly<Record<string, Attack>> = {
     request: (n) => grpcMessage(message(bytesField(1, DATABASE), bytesField(2, transactionId(n % (TRANSACTIONS - 1))))),
   },
   streams: { headers: grpcHeaders(QUERY_EVENTS), request: () => BY_NAME },
+  events: { headers: grpcHeaders(QUERY_EVENTS), request: () => BY_NAME },
   half: { headers: grpcHeaders(TRANSACT), request: () => HALF, isHalf: true },
 };
 
@@ -78,6 +80,7 @@ const connections = readNumber('connections', values.connections, { min: 1, isWh
 const streams = readNumber('streams', values.streams, { min: 1, isWhole: true });
 const seconds = readNumber('seconds', values.seconds, { min: 1, isWhole: false });
 const after = readNumber('after', values.after, { min: 1, isWhole: false });
+const dataBytes = values.kind === 'events' ? 990_000 : 60_000;
 const settings = (values.settings ?? '').split(' ').filter(Boolean);
 
 /** A connection that is kept full. */
@@ -181,7 +184,7 @@ async function prepare({ address }: CairnNode): Promise<void> {
       bytesField(4, 'https://example.com/streams/orders'),
       bytesField(5, `subject-${made}`),
       // The last one is small: what is asked about the latest revision reads it.
-      bytesField(7, JSON.stringify('x'.repeat(made < TRANSACTIONS - 1 ? DATA_BYTES : 1))),
+      bytesField(7, JSON.stringify('x'.repeat(made < TRANSACTIONS - 1 ? dataBytes : 1))),
     );
     const transaction = message(bytesField(1, event), bytesField(3, transactionId(made++)));
     return grpcMessage(message(bytesField(1, DATABASE), bytesField(2, transaction)));
@@ -199,6 +202,12 @@ async function parts(): Promise<string> {
     (Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN) / MEBIBYTE).toFixed(0);
   const heap = `V8 uses ${of('nodejs_heap_size_used_bytes')} of ${of('nodejs_heap_size_total_bytes')} and ${of('nodejs_external_memory_bytes')} outside its heap`;
   return `${heap}; counted: requests ${of('cairn_request_memory_bytes')}, replies ${of('cairn_unsent_memory_bytes')}`;
+}
+
+function honestCall(): { readonly headers: Buffer; readonly request: () => Buffer } {
+  if (values.kind !== 'events') return { headers: grpcHeaders(FETCH_LATEST), request: () => BY_NAME };
+  const request = grpcMessage(message(bytesField(1, DATABASE), bytesField(2, message(varintField(LIMIT_OF_QUERY, 1)))));
+  return { headers: grpcHeaders(QUERY_EVENTS), request: () => request };
 }
 
 async function measure({ pid, address, http }: CairnNode): Promise<string> {
@@ -219,8 +228,7 @@ async function measure({ pid, address, http }: CairnNode): Promise<string> {
   fill();
   const filling = setInterval(fill, REFILL_MS);
   const cpuBefore = cpuSeconds([pid]);
-  const headers = grpcHeaders(FETCH_LATEST);
-  const honest = await closedLoop({ address, headers, clients: 1, seconds, request: () => BY_NAME });
+  const honest = await closedLoop({ address, ...honestCall(), clients: 1, seconds });
   clearInterval(filling);
   const cpu = cpuSeconds([pid]) - cpuBefore;
   const atEnd = rss();
@@ -234,12 +242,14 @@ async function measure({ pid, address, http }: CairnNode): Promise<string> {
   const left = rss();
   const mib = (value: number): string => `${value.toFixed(0)} MiB`;
   const partsLeft = await parts();
+  const { p50, p99, max } = honest.latencies.percentiles();
+  const ms = (value: number): string => `${value.toFixed(0)} ms`;
   return [
     `kind ${values.kind}, ${connections} connections of ${streams}, ${seconds} s, settings ${settings.join(' ') || 'as they are'}`,
     `idle ${mib(idle)}, peak ${mib(peak)}, above idle ${mib(peak - idle)}, at the end ${mib(atEnd)}, ${after} s after they went ${mib(left)}`,
     `at the end: ${partsAtEnd} (MiB)`,
     `after they went: ${partsLeft} (MiB)`,
     `open at the end ${open}, refused or cut off ${refused}, connections lost ${lost}; ${cpu.toFixed(1)} s of processor`,
-    `an honest client: ${honest.calls} calls, ${honest.failed} failed, p99 ${honest.latencies.percentiles().p99.toFixed(0)} ms`,
+    `an honest client: ${honest.calls} calls, ${honest.failed} failed, p50 ${ms(p50)}, p99 ${ms(p99)}, the longest ${ms(max)}`,
   ].join('\n');
 }

@@ -4,6 +4,7 @@ export interface Percentiles {
   readonly p50: number;
   readonly p99: number;
   readonly p999: number;
+  readonly max: number;
 }
 
 export class Latencies {
@@ -28,6 +29,6 @@ export class Latencies {
     const sorted = this.#values.subarray(0, this.#count).toSorted();
     const at = (share: number): number =>
       sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-    return { p50: at(0.5), p99: at(0.99), p999: at(0.999) };
+    return { p50: at(0.5), p99: at(0.99), p999: at(0.999), max: at(1) };
   }
 }

@@ -123,14 +123,33 @@ export class ByteBudget {
     return this.#time.nowMs();
   }
 
+  /** How many bytes must be given back, beside those of holders that were told, before so much is free. */
+  missing(bytes: number): number {
+    return Math.max(0, this.#used - this.#leaving + bytes - this.bytesMax);
+  }
+
+  /** Those that may be told to go and of whose bytes nothing has left for so long, the longest first. */
+  *stalled(ms: number): Generator<Hold, void> {
+    const since = this.#time.nowMs() - ms;
+    for (const hold of this.#holds.values()) {
+      if (hold.movedMs > since) return;
+      yield hold;
+    }
+  }
+
+  /** Tells a holder that may be told to go. */
+  evict(hold: Hold): void {
+    if (!this.#holds.remove(hold.link)) return;
+    this.#leaving += hold.bytes;
+    hold.markEvicted();
+  }
+
   #evictStale(bytes: number): void {
     const oldEnough = this.#time.nowMs() - this.#patienceMs;
-    while (this.#used - this.#leaving + bytes > this.bytesMax) {
+    while (this.missing(bytes) > 0) {
       const hold = this.#holds.first;
-      if (hold === undefined || hold.sinceMs > oldEnough) return;
-      this.#holds.remove(hold.link);
-      this.#leaving += hold.bytes;
-      hold.markEvicted();
+      if (hold === undefined || hold.movedMs > oldEnough) return;
+      this.evict(hold);
     }
   }
 }
@@ -142,7 +161,14 @@ interface Taken {
   readonly sinceMs: number;
 }
 
-/** Bytes that one holder has. */
+/**
+ * Bytes that one holder has.
+ *
+ * ```
+ *   taken ── renew / watch: on their way ──> ── moved, moved ... ──> released
+ *     sinceMs                sinceMs               movedMs
+ * ```
+ */
 export class Hold {
   /** For the budget alone. */
   readonly link: Link<Hold> = new Link<Hold>(this);
@@ -151,7 +177,10 @@ export class Hold {
   readonly #keeper: HoldKeeper | undefined;
   #bytes: number;
   #sinceMs: number;
+  #movedMs: number;
   #isRenewed = false;
+  #isWatched = false;
+  #isTaken = false;
   #evicted = false;
   #released = false;
 
@@ -162,6 +191,11 @@ export class Hold {
     this.#evict = evict;
     this.#keeper = keeper;
     this.#sinceMs = sinceMs;
+    this.#movedMs = sinceMs;
+  }
+
+  get keeper(): HoldKeeper | undefined {
+    return this.#keeper;
   }
 
   get bytes(): number {
@@ -172,9 +206,24 @@ export class Hold {
     return this.#sinceMs;
   }
 
+  /** When the last part of the bytes has left, or else `sinceMs`. */
+  get movedMs(): number {
+    return this.#movedMs;
+  }
+
   /** Whether the bytes have been on their way to the client, since `sinceMs`. */
   get isRenewed(): boolean {
     return this.#isRenewed;
+  }
+
+  /** Whether the client has taken all of it, and not gone, or been cut off. */
+  get isTaken(): boolean {
+    return this.#isTaken;
+  }
+
+  /** Whether its owner says of each part of the bytes that it has left. */
+  get isWatched(): boolean {
+    return this.#isWatched;
   }
 
   get evicted(): boolean {
@@ -202,6 +251,18 @@ export class Hold {
     if (this.#released) return;
     this.#isRenewed = true;
     this.#sinceMs = this.#budget.renew(this);
+    this.#movedMs = this.#sinceMs;
+  }
+
+  /** The same, and from now on `moved` is called for each part that has left, of which no more is one at a time. */
+  watch(): void {
+    this.#isWatched = true;
+    this.renew();
+  }
+
+  /** A part of the bytes has left: whoever takes them is slow, perhaps, but has not stopped. */
+  moved(): void {
+    if (!this.#released) this.#movedMs = this.#budget.renew(this);
   }
 
   /** Is not evicted from now on: what holds the bytes is the node itself, which will let go. */
@@ -211,7 +272,14 @@ export class Hold {
 
   /** May be evicted again, and its time begins anew. */
   unpin(): void {
-    if (!this.#released) this.#sinceMs = this.#budget.unpin(this);
+    if (this.#released) return;
+    this.#sinceMs = this.#budget.unpin(this);
+    this.#movedMs = this.#sinceMs;
+  }
+
+  /** All of the bytes have left: they are given back at once, or soon. */
+  taken(): void {
+    this.#isTaken = true;
   }
 
   /** Gives the bytes back; once, however often it is called. */

@@ -4,8 +4,8 @@
  *
  * ```
  *   |<───────────── common, three quarters ──────────────>|<── reserve, a quarter ──>|
- *    anybody                                                quick takers that hold nothing,
- *                                                           an eighth of it a connection
+ *    anybody                                                quick takers that hold nothing, of a
+ *                                                           connection one, or several that are small
  *
  *                   ┌── quick: nothing held, and the last was let go of soon ──> reserve or common ──┐
  *   take ── full ───┤        │ ^                                                                     ├──> held
@@ -15,12 +15,16 @@
  * Of the common part quick and slow ones get every other grant. Among the quick and among the slow the connections take
  * turns; a connection with 500 streams counts as one. A taker of which nothing is known yet is what the last of its
  * connection was seen to be, and quick if none was; so what a connection can have of the reserve by takers that are new
- * is bounded, and ends when they are seen to be slow.
+ * is bounded, and ends when they are seen to be slow: when one of them has let go late, or has not yet.
+ *
+ * Whoever waits and has little takes from those that have much and stand still (displacement.ts), long before the
+ * patience with them is at its end.
  *
  * Not here: connections that are opened by the hundred; they count as so many clients.
  */
 import { assert, Link } from '#base';
 import { type BudgetTime, ByteBudget, type Evict, type Hold, type HoldKeeper, REAL_TIME } from './byte-budget.ts';
+import { displaced } from './displacement.ts';
 import { Line, TurnsByLine } from './turns-by-line.ts';
 
 export interface FairBudgetOptions {
@@ -39,11 +43,17 @@ export const QUICK_MS = 1_000;
 
 const RESERVE_PER_BUDGET = 1 / 4;
 
-/** A connection that has as much of the reserve gets no more of it. */
-const SHARE_PER_RESERVE = 1 / 8;
+/** What a connection may have of the reserve, if that is more than one hold. */
+const SHARE_PER_RESERVE = 1 / 32;
 
 /** How often a queue looks for bytes that were kept too long, as a part of the patience. */
-const LOOKS_PER_PATIENCE = 8;
+const LOOKS_PER_PATIENCE = 32;
+
+/** Of whose bytes nothing has left for so long, as a part of the patience, stands still. */
+const STALLED_PER_PATIENCE = 1 / 4;
+
+/** Each of them looks at all that stand still. */
+const DISPLACING_MAX = 32;
 
 interface Bytes {
   readonly bytes: number;
@@ -74,8 +84,15 @@ class Connection {
   readonly slow: Line<Waiter> = new Line<Waiter>();
   commonBytes = 0;
   reservedBytes = 0;
-  /** What the last of its takers has shown: those of which nothing is known yet count as the same. */
-  isSlow = false;
+  /**
+   * What the last of its takers has shown: those of which nothing is known yet count as the same. Undefined: none has
+   * shown anything.
+   */
+  isSlow: boolean | undefined;
+
+  get bytes(): number {
+    return this.commonBytes + this.reservedBytes;
+  }
 }
 
 export class FairBudget {
@@ -129,7 +146,7 @@ export class FairBudget {
   /** For the takers alone. Of the reserve, so much must be free. */
   tryTake(taker: Taker, { bytes, evict }: Bytes, reserveBytes: number = bytes): Hold | undefined {
     if (this.#waiting === 0 && this.#common.hasRoom(bytes)) return taker.hold(this.#common, { bytes, evict });
-    const isNext = taker.isQuick && this.#hasShare(taker) && this.#firstForReserve() === undefined;
+    const isNext = taker.isQuick && this.#hasShare(taker, reserveBytes) && this.#firstForReserve() === undefined;
     return isNext && this.#reserve.hasRoom(reserveBytes) ? taker.hold(this.#reserve, { bytes, evict }) : undefined;
   }
 
@@ -196,7 +213,7 @@ export class FairBudget {
       this.#seat(waiter);
       this.#waiting += 1;
       signal.addEventListener('abort', giveUp, { once: true });
-      this.#stopLooking ??= this.#time.every(this.#patienceMs / LOOKS_PER_PATIENCE, () => this.#serve());
+      this.#stopLooking ??= this.#time.every(this.#patienceMs / LOOKS_PER_PATIENCE, () => this.#look());
     });
   }
 
@@ -205,13 +222,13 @@ export class FairBudget {
     return Math.min(bytes, this.#reserve.bytesMax / 2);
   }
 
-  #hasShare({ connection }: Taker): boolean {
-    return connection.reservedBytes < this.#shareBytes;
+  /** Whether the connection may have so much of the reserve. */
+  #hasShare({ connection: { reservedBytes } }: Taker, bytes: number): boolean {
+    return reservedBytes === 0 || reservedBytes + bytes <= this.#shareBytes;
   }
 
-  /** No more than eight connections, those that have used up their share, are looked at in vain. */
   #firstForReserve(): Waiter | undefined {
-    return this.#quick.first(({ taker }) => taker.isQuick && this.#hasShare(taker));
+    return this.#quick.first(({ taker, wish }) => taker.isQuick && this.#hasShare(taker, this.#reserveFor(wish.bytes)));
   }
 
   #seat({ taker, link }: Waiter): void {
@@ -223,6 +240,52 @@ export class FairBudget {
   #leave({ taker, link }: Waiter): boolean {
     const { quick, slow } = taker.connection;
     return this.#quick.remove(quick, link) || this.#slow.remove(slow, link);
+  }
+
+  /** What is done again and again while somebody waits. */
+  #look(): void {
+    for (const budget of [this.#common, this.#reserve]) for (const hold of budget.stalled(QUICK_MS)) judgeHeld(hold);
+    this.#serve();
+    this.#displace();
+  }
+
+  /** Takes from those that have much and stand still, for the first of each line that has less. */
+  #displace(): void {
+    const waiters = [...this.#quick.firsts(), ...this.#slow.firsts()];
+    waiters.sort((a, b) => a.taker.connection.bytes - b.taker.connection.bytes);
+    for (const waiter of waiters.slice(0, DISPLACING_MAX)) {
+      const { bytes } = waiter.wish;
+      const needed = this.#reserveFor(bytes);
+      const isForReserve = waiter.taker.isQuick && this.#hasShare(waiter.taker, needed);
+      const isDone = isForReserve && this.#displaceFor(waiter, this.#reserve, needed);
+      if (!isDone) this.#displaceFor(waiter, this.#common, bytes);
+    }
+  }
+
+  #displaceFor(waiter: Waiter, budget: ByteBudget, freeBytes: number): boolean {
+    // One that was served meanwhile does not wait any more.
+    if (waiter.taker.waiter !== waiter) return true;
+    const missingBytes = budget.missing(freeBytes);
+    const told = displaced({
+      stalled: [...budget.stalled(this.#patienceMs * STALLED_PER_PATIENCE)].filter(({ isWatched }) => isWatched),
+      missingBytes,
+      lightBytes: waiter.taker.connection.bytes + waiter.wish.bytes,
+      heavyBytes,
+    });
+    if (told.length === 0) return false;
+    // What they give back is for this one, whosever turn it is.
+    this.#isServing = true;
+    for (const hold of told) budget.evict(hold);
+    this.#isServing = false;
+    const isGranted = this.#grant(waiter, budget, freeBytes);
+    this.#serve();
+    return isGranted;
+  }
+
+  /** For the takers alone: the waiters of a connection that has turned out to be slow. */
+  reseatNew({ quick }: Connection): void {
+    const misplaced = [...quick.waiters.values()].filter(({ taker }) => !taker.isQuick);
+    for (const waiter of misplaced) this.reseat(waiter);
   }
 
   /** Gives what has become free to those whose turn it is. */
@@ -287,7 +350,7 @@ export class Taker implements HoldKeeper {
   }
 
   get isQuick(): boolean {
-    return this.#holdCount === 0 && !(this.#isSlow ?? this.connection.isSlow);
+    return this.#holdCount === 0 && !(this.#isSlow ?? this.connection.isSlow ?? false);
   }
 
   /** The bytes, or undefined when there is no room for them now. */
@@ -340,10 +403,32 @@ export class Taker implements HoldKeeper {
     this.#holdCount -= 1;
     this.resized(hold, -hold.bytes);
     if (hold === this.#reserved) this.#reserved = undefined;
-    if (hold.isRenewed) {
-      this.#isSlow = this.#budget.nowMs() - hold.sinceMs > QUICK_MS;
+    // Whoever goes at once has not shown that it is quick.
+    if (hold.isRenewed && (hold.isTaken || this.#isLate(hold))) {
+      this.#isSlow = this.#isLate(hold);
       this.connection.isSlow = this.#isSlow;
+      if (this.#isSlow) this.#budget.reseatNew(this.connection);
     }
     if (this.waiter !== undefined) this.#budget.reseat(this.waiter);
   }
+
+  /** For the budget alone: what is still held may show that a connection is slow of which nothing else is known. */
+  judge(hold: Hold): void {
+    if (this.connection.isSlow !== undefined || !hold.isRenewed || !this.#isLate(hold)) return;
+    this.connection.isSlow = true;
+    this.#budget.reseatNew(this.connection);
+  }
+
+  #isLate({ sinceMs }: Hold): boolean {
+    return this.#budget.nowMs() - sinceMs > QUICK_MS;
+  }
+}
+
+function judgeHeld(hold: Hold): void {
+  if (hold.keeper instanceof Taker) hold.keeper.judge(hold);
+}
+
+function heavyBytes({ keeper }: Hold): { readonly connection: object; readonly bytes: number } {
+  assert(keeper instanceof Taker, 'What is held of a fair budget was taken by a taker');
+  return { connection: keeper.connection, bytes: keeper.connection.bytes };
 }

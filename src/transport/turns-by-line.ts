@@ -32,6 +32,11 @@ export class TurnsByLine<Waiter> {
     return this.#lines.find(({ waiters: { first } }) => first !== undefined && accepts(first))?.waiters.first;
   }
 
+  /** The first of each line, whose turn it is first. */
+  *firsts(): Generator<Waiter, void> {
+    for (const { waiters } of this.#lines.values()) if (waiters.first !== undefined) yield waiters.first;
+  }
+
   add(line: Line<Waiter>, waiter: Link<Waiter>): void {
     line.waiters.append(waiter);
     if (line.waiters.size === 1) this.#lines.append(line.link);

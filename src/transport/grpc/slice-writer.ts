@@ -16,7 +16,7 @@ import type { ReadScope, SlicePace } from '#service';
 import type { Hold } from '../byte-budget.ts';
 import { QUICK_MS, type Taker } from '../fair-budget.ts';
 import { scopeHeaders } from './metadata.ts';
-import type { Call } from './wire/call.ts';
+import { type Call, PIECE_BYTES } from './wire/call.ts';
 
 /** A page of the log, or some ten events. */
 const SMALL_SLICE_BYTES = 16 * 1024;
@@ -63,7 +63,7 @@ export class SliceWriter implements SlicePace, Disposable {
 
   #takeRoom(): Promise<void> | undefined {
     const wanted = this.#wanted;
-    const most = COPIES * Math.max(wanted, this.#needed);
+    const most = this.#roomFor(Math.max(wanted, this.#needed));
     if (wanted > SMALL_SLICE_BYTES) this.#room = this.#taker.tryBorrow(most, this.#cut);
     this.#bytes = this.#room === undefined ? SMALL_SLICE_BYTES : wanted;
     if (this.#room !== undefined) return undefined;
@@ -86,11 +86,12 @@ export class SliceWriter implements SlicePace, Disposable {
   async write(frames: Uint8Array, count: number): Promise<void> {
     await this.#leaving;
     this.#call.signal.throwIfAborted();
-    const bytes = COPIES * frames.length;
+    const bytes = this.#roomFor(frames.length);
     const hold = this.#room ?? this.#taker.takeAnyway(bytes, this.#cut);
     this.#room = undefined;
     hold.resize(bytes);
-    hold.renew();
+    if (this.#needed > 0) hold.watch();
+    else hold.renew();
     this.#call.write(frames, count, hold);
     if (frames.length <= SMALL_SLICE_BYTES) this.#needed = 0;
     const sliceBytes = this.#bytes;
@@ -108,6 +109,11 @@ export class SliceWriter implements SlicePace, Disposable {
     this.rest();
   }
 
+  /** For a slice of so many bytes: of a large one grpc-js copies a piece at a time. */
+  #roomFor(bytes: number): number {
+    return this.#needed > 0 ? bytes + PIECE_BYTES : COPIES * bytes;
+  }
+
   #left(sliceBytes: number, tookMs: number): void {
     this.#leaving = undefined;
     const most = Math.max(LENT_SLICE_BYTES, Math.ceil(this.#needed / 2));
@@ -115,7 +121,7 @@ export class SliceWriter implements SlicePace, Disposable {
   }
 
   async #wait(): Promise<void> {
-    const hold = await this.#taker.take(COPIES * this.#needed, this.#cut, this.#call.signal);
+    const hold = await this.#taker.take(this.#roomFor(this.#needed), this.#cut, this.#call.signal);
     this.#bytes = Math.ceil(this.#needed / 2);
     if (this.#call.ended) hold.release();
     else this.#room = hold;

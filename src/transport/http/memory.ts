@@ -158,7 +158,10 @@ export class HttpMemory {
     if (known !== undefined) return known;
     const held: Held = {};
     this.#held.set(reply.raw, held);
-    reply.raw.once('close', () => release(held));
+    reply.raw.once('close', () => {
+      if (reply.raw.writableFinished) held.answer?.taken();
+      release(held);
+    });
     return held;
   }
 

@@ -42,6 +42,7 @@ function benchOf(bytesMax = BYTES): Bench {
 function sent(hold: Hold | undefined, time: ManualTime, ms: number): void {
   hold?.renew();
   time.advance(ms);
+  hold?.taken();
   hold?.release();
 }
 
@@ -69,6 +70,26 @@ describe('one of whom nothing is known yet', () => {
     expect(taker().tryTake(1, nothing)).toBeDefined();
     sent(taker(connection).takeAnyway(1, nothing), time, 0);
     expect(taker(connection).tryTake(1, nothing)).toBeDefined();
+  });
+});
+
+describe('one that goes without having taken what was sent', () => {
+  it('has not shown that it is quick, and may show that it is slow', () => {
+    const { time, taker, slow, fill } = benchOf();
+    fill();
+    const connection = {};
+    slow(connection);
+    const gone = (afterMs: number, from: object): void => {
+      const hold = taker(from).takeAnyway(1, nothing);
+      hold.renew();
+      time.advance(afterMs);
+      hold.release();
+    };
+    gone(0, connection);
+    expect(taker(connection).tryTake(1, nothing)).toBeUndefined();
+    const other = {};
+    gone(SLOW_MS, other);
+    expect(taker(other).tryTake(1, nothing)).toBeUndefined();
   });
 });
 
@@ -293,19 +314,20 @@ describe('the reserve', () => {
   /** Of 320 bytes 80 are reserved, and a connection gets no more of them once it has 10. */
   const LARGE = 320;
 
-  it('gives an eighth to the new streams of one connection, and the rest to others', async () => {
+  it('gives the new streams of a connection one hold, or several small ones, and the rest to others', async () => {
     const { budget, taker } = benchOf(LARGE);
     taker().takeAnyway(240, nothing);
-    const [crowd, grants] = [{}, new Grants()];
+    const [crowd, small, grants] = [{}, {}, new Grants()];
     for (let n = 0; n < 100; n++) void grants.ask(`crowd ${n}`, taker(crowd), 5);
+    for (let n = 0; n < 3; n++) void grants.ask(`small ${n}`, taker(small), 1);
     await settled();
-    expect([grants.names, budget.waiting]).toEqual([['crowd 0', 'crowd 1'], 98]);
+    expect([grants.names, budget.waiting]).toEqual([['crowd 0', 'small 0', 'small 1'], 100]);
     const others = Array.from({ length: 14 }, () => taker().tryTake(5, nothing));
     expect(others.every((hold) => hold?.bytes === 5)).toBe(true);
     expect(taker().tryTake(5, nothing)).toBeUndefined();
     grants.holds.get('crowd 0')?.release();
     await settled();
-    expect(grants.names).toEqual(['crowd 0', 'crowd 1', 'crowd 2']);
+    expect(grants.names).toEqual(['crowd 0', 'small 0', 'small 1', 'crowd 1']);
   });
 
   it('counts for a connection what a slice has turned out to be', () => {
@@ -313,10 +335,10 @@ describe('the reserve', () => {
     taker().takeAnyway(240, nothing);
     const connection = {};
     const hold = taker(connection).tryTake(5, nothing);
-    hold?.resize(10);
-    expect(taker(connection).tryTake(5, nothing)).toBeUndefined();
-    hold?.resize(9);
-    expect(taker(connection).tryTake(5, nothing)?.bytes).toBe(5);
+    hold?.resize(2);
+    expect(taker(connection).tryTake(1, nothing)).toBeUndefined();
+    hold?.resize(1);
+    expect(taker(connection).tryTake(1, nothing)?.bytes).toBe(1);
   });
 
   it('is given back as a whole', async () => {
@@ -331,5 +353,149 @@ describe('the reserve', () => {
     expect([budget.used, budget.waiting, budget.bytesMax]).toEqual([0, 0, LARGE]);
     expect(taker().tryTake(240, nothing)?.bytes).toBe(240);
     expect(taker(connection).tryTake(80, nothing)?.bytes).toBe(80);
+  });
+});
+
+describe('a connection that has much, of which nothing leaves', () => {
+  const STALLED_MS = PATIENCE_MS / 4;
+
+  interface Crowd {
+    readonly connection: object;
+    /** Of the takers that were told to go. */
+    readonly told: number[];
+    readonly holds: Hold[];
+  }
+
+  /** So many takers of one connection hold as many bytes each, on their way to a client. */
+  function crowdOf({ taker }: Bench, count: number, bytes: number): Crowd {
+    const connection = {};
+    const told: number[] = [];
+    const holds: Hold[] = [];
+    for (let n = 0; n < count; n++) {
+      const hold = taker(connection).takeAnyway(bytes, () => {
+        told.push(n);
+        hold.release();
+      });
+      hold.watch();
+      holds.push(hold);
+    }
+    return { connection, told, holds };
+  }
+
+  it('gives back one hold to another that waits, which is served before its own (TM4)', async () => {
+    const bench = benchOf();
+    const light = bench.slow();
+    const crowd = crowdOf(bench, 4, 6);
+    const grants = new Grants();
+    expect(bench.taker().tryTake(8, nothing)?.bytes).toBe(8);
+    for (let n = 0; n < 5; n++) void grants.ask(`crowd ${n}`, bench.taker(crowd.connection), 6);
+    bench.time.advance(STALLED_MS - 1);
+    void grants.ask('light', light, 6);
+    await settled();
+    expect([crowd.told, grants.names]).toEqual([[], []]);
+    bench.time.advance(1);
+    await settled();
+    expect([crowd.told, grants.names]).toEqual([[0], ['light']]);
+  });
+
+  it('gives back the one that has stood still longest, and none of which parts leave (TM2)', async () => {
+    const bench = benchOf();
+    const crowd = crowdOf(bench, 4, 6);
+    const grants = new Grants();
+    void grants.ask('light', bench.slow(), 6);
+    for (let n = 0; n < 3 * 4; n++) {
+      for (const hold of crowd.holds) hold.moved();
+      bench.time.advance(STALLED_MS - 1);
+    }
+    await settled();
+    expect([crowd.told, grants.names]).toEqual([[], []]);
+    crowd.holds[0]?.moved();
+    bench.time.advance(1);
+    await settled();
+    expect([crowd.told, grants.names]).toEqual([[1], ['light']]);
+  });
+
+  it('gives back nothing of which nobody says when it leaves, before the patience is over', async () => {
+    const bench = benchOf();
+    const crowd = crowdOf(bench, 4, 6);
+    for (const hold of crowd.holds) hold.release();
+    const holds = Array.from({ length: 4 }, (_, n) => {
+      const hold = bench.taker(crowd.connection).takeAnyway(6, () => {
+        crowd.told.push(n);
+        hold.release();
+      });
+      hold.renew();
+      return hold;
+    });
+    const grants = new Grants();
+    const light = bench.slow();
+    void grants.ask('light', light, 6);
+    bench.time.advance(PATIENCE_MS - SLOW_MS - 1);
+    await settled();
+    expect([holds.length, crowd.told, grants.names]).toEqual([4, [], []]);
+    bench.time.advance(SLOW_MS + 1);
+    await settled();
+    expect([crowd.told, grants.names]).toEqual([[0], ['light']]);
+  });
+
+  it('keeps as much as the other one will have', async () => {
+    const bench = benchOf();
+    const [one, two] = [crowdOf(bench, 1, 12), crowdOf(bench, 2, 6)];
+    const grants = new Grants();
+    void grants.ask('large', bench.slow(), 7);
+    bench.time.advance(PATIENCE_MS - SLOW_MS - 1);
+    await settled();
+    expect([one.told, two.told, grants.names]).toEqual([[], [], []]);
+    void grants.ask('small', bench.taker(), 6);
+    bench.time.advance(0);
+    await settled();
+    expect([one.told, two.told]).toEqual([[], []]);
+    expect(grants.names).toEqual(['small']);
+  });
+
+  it('gives back to whoever has least, whosever turn it is', async () => {
+    const bench = benchOf();
+    const [crowd, some] = [crowdOf(bench, 3, 6), {}];
+    bench.taker(some).takeAnyway(6, nothing);
+    const [grants, light] = [new Grants(), bench.slow()];
+    void grants.ask('some', bench.slow(some), 6);
+    void grants.ask('light', light, 6);
+    bench.time.advance(STALLED_MS - 2 * SLOW_MS);
+    await settled();
+    expect([crowd.told, grants.names]).toEqual([[0], ['light']]);
+  });
+
+  it('is not disturbed when that would not be enough', async () => {
+    const bench = benchOf();
+    const crowd = crowdOf(bench, 2, 5);
+    crowdOf(bench, 1, 14);
+    const grants = new Grants();
+    void grants.ask('light', bench.slow(), 6);
+    bench.time.advance(PATIENCE_MS - SLOW_MS - 1);
+    await settled();
+    expect([crowd.told, grants.names]).toEqual([[], []]);
+  });
+
+  it('gives back several, of the heaviest first, until it is enough', async () => {
+    const bench = benchOf(64);
+    const [heavy, heavier] = [crowdOf(bench, 7, 3), crowdOf(bench, 9, 3)];
+    const grants = new Grants();
+    void grants.ask('light', bench.slow(), 6);
+    bench.time.advance(STALLED_MS);
+    await settled();
+    expect([heavy.told, heavier.told, grants.names]).toEqual([[], [0, 1], ['light']]);
+  });
+
+  it('is slow, and its new streams get nothing of the reserve, before anything of it was let go of', async () => {
+    const bench = benchOf();
+    const crowd = crowdOf(bench, 4, 6);
+    const reserved = bench.taker().tryTake(8, nothing);
+    const grants = new Grants();
+    for (let n = 0; n < 3; n++) void grants.ask(`crowd ${n}`, bench.taker(crowd.connection), 4);
+    void grants.ask('new', bench.taker(), 4);
+    bench.time.advance(QUICK_MS + 1);
+    reserved?.release();
+    await settled();
+    expect(grants.names).toEqual(['new']);
   });
 });

@@ -51,6 +51,9 @@ export interface SharedParts {
 /** A reply of a unary call up to this size is small: it takes room among its like, as long as there is some. */
 const SMALL_REPLY_BYTES = 64 * 1024;
 
+/** Of a slice that is large: less than streams are granted at first (RFC 9113, 6.9.2), and so taken at once. */
+export const PIECE_BYTES: number = 60 * 1024;
+
 /** A reply in its frame, and the pieces that it came in when another node has sent it. */
 const COPIES = 2;
 
@@ -205,8 +208,9 @@ export class Call {
   }
 
   /**
-   * Sends framed messages after `begin`. False: wait for `drained` before the next. The hold ends when they have left.
-   * An array that is no Buffer belongs to the call from now on, with everything that shares its memory.
+   * Sends framed messages after `begin`. False: wait for `drained` before the next. The hold ends when they have left;
+   * one that is watched is told of every piece of them. An array that is no Buffer belongs to the call from now on,
+   * with everything that shares its memory.
    */
   write(frames: Uint8Array, count: number, hold?: Hold): boolean {
     if (this.#ended) {
@@ -217,11 +221,15 @@ export class Call {
     this.#meter.sent(count);
     this.#unsent += 1;
     if (hold !== undefined) this.keep(hold);
-    const outgoing = new OutgoingFrames(frames);
-    this.#surface.call.write(outgoing, () => {
-      outgoing.left();
-      this.#sent(hold);
-    });
+    const pieces = OutgoingFrames.inPieces(frames, hold?.isWatched === true ? PIECE_BYTES : Number.POSITIVE_INFINITY);
+    const last = pieces.at(-1);
+    for (const piece of pieces) {
+      this.#surface.call.write(piece, () => {
+        piece.left();
+        if (piece === last) this.#sent(hold);
+        else hold?.moved();
+      });
+    }
     return this.#unsent === 0;
   }
 
@@ -300,7 +308,10 @@ export class Call {
   }
 
   #sent(hold: Hold | undefined): void {
-    if (hold !== undefined) this.#peer?.left(hold);
+    if (hold !== undefined) {
+      hold.taken();
+      this.#peer?.left(hold);
+    }
     this.#unsent -= 1;
     if (this.#unsent === 0) this.#onDrained?.();
   }

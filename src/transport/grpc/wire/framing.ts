@@ -15,6 +15,8 @@ import { giveBack } from '#base';
 
 export const FRAME_HEADER_BYTES = 5;
 
+const NOTHING = new Uint8Array(0);
+
 /** Writes the header of a frame whose message of `length` bytes follows it. */
 export function writeFrameHeader(into: Uint8Array, at: number, length: number): void {
   into[at] = 0;
@@ -48,29 +50,46 @@ function serialised(frames: Uint8Array, onCopied: (target: Uint8Array) => void):
 }
 
 /**
- * Frames that nobody looks at after they are sent, and what becomes of their memory.
+ * Frames that nobody looks at after they are sent, or a piece of them, and what becomes of their memory.
  *
  * ```
  *  frames ── serialised ──> copy of grpc-js ── left ──> the connection
  *         given back: frames          given back: the copy
  * ```
+ * Of pieces each is copied when the one before has left, and the frames are given back with the last of them.
+ *
  * It is given back at once and not with the next collection, because V8 collects everything whenever 64 MiB of buffers
  * have gone by, which a scan makes in an instant (ADR 0016). Only buffers that hold nothing else are: frames that are a
  * plain array, and a copy that is not a part of Node's pool.
  */
 export class OutgoingFrames {
   readonly #frames: Uint8Array;
+  /** Nobody looks at it any more once this is copied. */
+  readonly #done: Uint8Array;
   #copy: Uint8Array | undefined;
 
-  constructor(frames: Uint8Array) {
+  /** Of a piece that is not the last: nothing is done with. */
+  constructor(frames: Uint8Array, done: Uint8Array = frames) {
     this.#frames = frames;
+    this.#done = done;
+  }
+
+  /** The frames in pieces of about the same size, at most so many bytes each: cut wherever it comes. */
+  static inPieces(frames: Uint8Array, bytesMax: number): readonly OutgoingFrames[] {
+    const count = Math.ceil(frames.length / bytesMax);
+    if (count <= 1) return [new OutgoingFrames(frames)];
+    const bytes = Math.ceil(frames.length / count);
+    return Array.from({ length: count }, (_, n) => {
+      const piece = frames.subarray(n * bytes, (n + 1) * bytes);
+      return new OutgoingFrames(piece, n === count - 1 ? frames : NOTHING);
+    });
   }
 
   /** For grpc-js, once. */
   serialised(): Buffer {
     return serialised(this.#frames, (target) => {
       this.#copy = target;
-      giveBackFrames(this.#frames);
+      giveBackFrames(this.#done);
     });
   }
 

@@ -30,6 +30,29 @@ it('frames handed over as one message are written as they are (T2)', () => {
   );
 });
 
+it('frames are written as they are in pieces, too, wherever these are cut (T2)', () => {
+  const lengths = { length: fc.integer({ min: 1, max: 20_000 }), bytesMax: fc.integer({ min: 1_000, max: 9_000 }) };
+  fc.assert(
+    fc.property(fc.record(lengths), ({ length, bytesMax }) => {
+      const frames = frame(Uint8Array.from({ length }, (_, n) => n * 7));
+      const pieces = OutgoingFrames.inPieces(frames, bytesMax).map((piece) => written(piece.serialised()));
+      expect(Buffer.concat(pieces)).toEqual(frames);
+      for (const piece of pieces) expect(piece.length).toBeLessThanOrEqual(bytesMax);
+    }),
+  );
+});
+
+it('frames in pieces are given back when the last of them is copied, and each copy when it has left', () => {
+  const frames = Uint8Array.from(frame(new Uint8Array(20_000).fill(1)));
+  const [first, second, third, ...more] = OutgoingFrames.inPieces(frames, 8_000);
+  const copies = [first, second].map((piece) => written(piece?.serialised() ?? Buffer.alloc(0)));
+  expect([more.length, frames.length]).toEqual([0, 20_005]);
+  first?.left();
+  expect(copies.map(({ length }) => length)).toEqual([0, 6_669]);
+  expect(third?.serialised().copy(Buffer.alloc(7_000), FRAME_HEADER_BYTES)).toBe(6_667);
+  expect(frames.length).toBe(0);
+});
+
 it('outgoing frames give back what they took, and their copy when it has left, but nothing of a pool', () => {
   const pooled = frame(Uint8Array.of(1, 2, 3));
   const large = frame(new Uint8Array(5000).fill(1));

@@ -90,7 +90,9 @@ describe.each(['QueryEvents', 'QueryEventBatches', 'ScanDatabaseLog', 'ScanLogBa
 
     it('make way for a reader that reads, with a status that says why', async () => {
       await using at = await startGrpcWorld();
-      const streams = Array.from({ length: 20 }, () => unread(at.raw, method));
+      // So many that each of them has something of the reserve, and nothing is left of it.
+      const others = Array.from({ length: 4 }, () => new RawGrpc(at.port));
+      const streams = others.flatMap((raw) => Array.from({ length: 5 }, () => unread(raw, method)));
       await until(() => at.budgets.unsent.waiting > 0);
       const reading = new RawGrpc(at.port);
       const query = { path: '/cairn.v1.EventStore/QueryEvents', pieces: [request('QueryEvents')] };
@@ -108,6 +110,7 @@ describe.each(['QueryEvents', 'QueryEventBatches', 'ScanDatabaseLog', 'ScanLogBa
       const cut = streams.filter((stream) => stream.destroyed);
       expect(cut.length).toBeGreaterThan(0);
       for (const { rstCode } of cut) expect(rstCode).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      for (const { session } of others) session.destroy();
       await reading.close();
     });
   },
