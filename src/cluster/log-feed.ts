@@ -23,6 +23,8 @@ interface InFlight {
   readonly ended: readonly (() => void)[];
 }
 
+const NOTHING_ENDED: readonly (() => void)[] = [];
+
 export class LogFeed {
   readonly #log: LogWriter;
   readonly #levelOf: (group: GroupId, entry: Entry) => number;
@@ -98,10 +100,12 @@ export class LogFeed {
     if (this.#writer.byteLength === 0) return;
     const batch = this.#log.append(this.#writer.take());
     const sinceMs = this.#monotonicMs();
-    this.#inFlight.push({ batch, sinceMs, completions: this.#gathered, starts: this.#starts, ended: this.#ended });
+    const ended = this.#ended.length > 0 ? this.#ended : NOTHING_ENDED;
+    this.#inFlight.push({ batch, sinceMs, completions: this.#gathered, starts: this.#starts, ended });
     this.#gathered = new Map();
     this.#starts = new Map();
-    if (this.#ended.length > 0) this.#ended = [];
+    // What ends from now on is of the next batch, and of none that is on its way.
+    if (ended === this.#ended) this.#ended = [];
   }
 
   /** Calls `complete` for every group that has something durable now: with a start of its log, and its last write. */
