@@ -114,7 +114,8 @@ export const LIMITS: CoreLimits = {
   snapshotsMax: 2,
   // A frame costs more a byte beyond 64 KiB.
   snapshotPartBytes: 56 * KIBIBYTE,
-  snapshotWindowBytes: MEBIBYTE,
+  // What is installed at a time ends with syncs, in which nothing else is: with less there are too many of them.
+  snapshotWindowBytes: 4 * MEBIBYTE,
   snapshotAskMs: 1000,
   snapshotGiveUpMs: 10_000,
   leaderWaitMs: 5000,
