@@ -10,7 +10,7 @@
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { replicaOf, toDatabaseId, toGroupId, toLogIndex, toNodeId, toRevision, toTerm } from '#base';
+import { type NodeId, replicaOf, toDatabaseId, toGroupId, toLogIndex, toNodeId, toRevision, toTerm } from '#base';
 import {
   type AppliedMark,
   type CatalogMachine,
@@ -71,6 +71,12 @@ class CountingMachine implements CatalogMachine {
   lookup(): typeof BINDING {
     return BINDING;
   }
+
+  bindingOf(): typeof BINDING {
+    return BINDING;
+  }
+
+  readonly copies = new Map<NodeId, number>();
 
   nodes(): readonly never[] {
     return [];

@@ -34,6 +34,10 @@ export class LiveCatalog implements CatalogMirror {
     return this.#byName.get(name);
   }
 
+  get count(): number {
+    return this.#byName.size;
+  }
+
   list(): readonly Binding[] {
     this.#sorted ??= [...this.#byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
     return this.#sorted;

@@ -171,7 +171,8 @@ export class ClusterWork {
       else if (change.kind === 'registered') this.#placesChanged();
       else if (change.kind === 'raised') this.#raised(change.level);
     }
-    if (turn.changes.length > 0) this.#placements.review(this.#ports.monotonicMs());
+    if (turn.changes.some(({ kind }) => kind !== 'created')) this.#placements.review(this.#ports.monotonicMs());
+    else if (turn.changes.length > 0) this.#placements.created();
   }
 
   /** Another membership may be wanted for the group than before. */
@@ -182,10 +183,7 @@ export class ClusterWork {
 
   /** Asks the catalog to have these nodes hold the database; what becomes of it, the catalog will show. */
   place(id: GroupId, nodes: readonly NodeId[]): void {
-    const binding = this.#ports
-      .catalog()
-      .list()
-      .find(({ group }) => group === id);
+    const binding = this.#ports.catalog().bindingOf(id);
     if (binding !== undefined) this.#moves.place(binding, nodes);
   }
 

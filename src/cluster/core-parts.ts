@@ -22,14 +22,14 @@ import { knownLevel } from './levels.ts';
 import { LogFeed } from './log-feed.ts';
 import type { CatalogMachine, DurableMark } from './machine.ts';
 import { isOfCluster } from './peers.ts';
-import type { PlacementView } from './placement.ts';
+import type { SpreadView } from './placement.ts';
 import { Intake } from './proposals.ts';
 import { RaftTotals } from './raft-totals.ts';
 import { ReadBarrier } from './read-barrier.ts';
 import { Replication } from './replication.ts';
 import { Reporter } from './reporter.ts';
 import { Snapshots } from './snapshots.ts';
-import { placementView } from './spread.ts';
+import { spreadView } from './spread.ts';
 import type { CheckedPart } from './state-transfer.ts';
 import { Trash } from './trash.ts';
 import type { Turns } from './turns.ts';
@@ -164,11 +164,11 @@ export class CoreParts {
     };
   }
 
-  /** What databases are placed by. */
-  #view(): PlacementView {
+  /** What new databases are placed by. */
+  #view(): SpreadView {
     const { monotonicMs, upkeep } = this.#ports;
     const time = { nowMs: monotonicMs(), replaceAfterMs: upkeep?.replaceAfterMs };
-    return placementView(this.catalog, this.lifecycle.find(CATALOG_GROUP), time);
+    return spreadView(this.catalog, this.lifecycle.find(CATALOG_GROUP), time);
   }
 
   #opened(group: Group, tail: AppliedTail): void {

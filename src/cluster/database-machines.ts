@@ -1,7 +1,7 @@
 /**
  * The machines of #database in the form in which the runtime drives them (machine.ts).
  */
-import { assert, CATALOG_GROUP, type GroupId, LEVEL_FIRST, NO_BYTES } from '#base';
+import { assert, CATALOG_GROUP, type GroupId, LEVEL_FIRST, NO_BYTES, type NodeId } from '#base';
 import {
   type Applied,
   type CatalogDifference,
@@ -181,6 +181,14 @@ class CatalogAdapter implements CatalogPort {
 
   lookup(name: string): Binding | undefined {
     return this.#machine.lookup(name);
+  }
+
+  bindingOf(group: GroupId): Binding | undefined {
+    return this.#machine.bindingOf(group);
+  }
+
+  get copies(): ReadonlyMap<NodeId, number> {
+    return this.#machine.copies;
   }
 
   nodes(): readonly RegisteredNode[] {

@@ -228,7 +228,7 @@ export class FrontNode implements Node {
       accepting: this.#draining === undefined,
       disk: this.#ports.disk(),
       knowsCatalog: !this.#lease.isLost,
-      groupCount: this.#catalog.list().length + 1,
+      groupCount: this.#catalog.count + 1,
       pendingProposals: this.#pendingProposals,
     };
   }

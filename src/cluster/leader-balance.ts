@@ -6,7 +6,7 @@
  * Nothing hurries, for a transfer holds writers up for a moment: whoever leads a database hands it over when the other
  * has been ready for it for long, one database at a time.
  */
-import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf, type ReplicaId } from '#base';
+import { CATALOG_GROUP, type NodeId, nodeOf, type ReplicaId } from '#base';
 import { changeInTheWay, type Input, isVoter, standingOf } from '#raft';
 import type { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
@@ -81,13 +81,8 @@ export class LeaderBalance {
     if (led.length === 0) return [];
     const nodes = catalog().nodes();
     const active = new Set(nodes.filter(isActive).map(({ node }) => node));
-    const bindings = new Map<GroupId, Binding>(
-      catalog()
-        .list()
-        .map((binding) => [binding.group, binding]),
-    );
     return led.flatMap((group) => {
-      const binding = bindings.get(group.id);
+      const binding = catalog().bindingOf(group.id);
       const to = binding && preferredLeader(binding, active);
       return to === undefined || to === group.self ? [] : [{ group, to }];
     });

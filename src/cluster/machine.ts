@@ -67,8 +67,12 @@ export interface KeyRange {
 }
 
 export interface CatalogMachine extends Machine {
+  /** A pass over all of them. */
   list(): readonly Binding[];
   lookup(name: string): Binding | undefined;
+  bindingOf(group: GroupId): Binding | undefined;
+  /** Copies that each node holds; who holds none may be missing. */
+  readonly copies: ReadonlyMap<NodeId, number>;
   nodes(): readonly RegisteredNode[];
   /** Of the cluster: what may be written. */
   readonly level: number;

@@ -4,15 +4,15 @@
  *
  * A node that leaves, that no database names any more and that does not vote for the catalog is removed (D17).
  */
-import { CATALOG_GROUP, type GroupId, nodeOf } from '#base';
+import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf } from '#base';
 import { type Input, members, type Target } from '#raft';
 import { catalogTarget } from './catalog-voters.ts';
 import type { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
 import type { CatalogMachine, Machines } from './machine.ts';
-import type { PlacementView, Upkeep } from './placement.ts';
+import type { NodeView, Upkeep } from './placement.ts';
 import { planPlacements } from './placement-plan.ts';
-import { placementView } from './spread.ts';
+import { nodeViews } from './spread.ts';
 
 export interface PlacementDriverPorts {
   readonly upkeep?: Upkeep;
@@ -45,13 +45,18 @@ export class PlacementDriver {
   /** What the catalog's group should be; undefined when it should stay as it is, or nobody here knows. */
   get catalogTarget(): Target | undefined {
     const group = this.#group;
-    return group === undefined ? undefined : catalogTarget(this.#view().nodes, group.raft.membership);
+    return group === undefined ? undefined : catalogTarget(this.#nodes(), group.raft.membership);
   }
 
   /** The catalog has changed: there may be more to do. */
   review(nowMs: number): void {
     this.#settled = '';
     this.#lookMs = Math.min(this.#lookMs, nowMs + this.#ports.limits.membershipLookMs);
+  }
+
+  /** Databases were created, each where it should be as of that moment: a look at all of them hurries not. */
+  created(): void {
+    this.#settled = '';
   }
 
   /** The node drains: others go on. */
@@ -63,11 +68,11 @@ export class PlacementDriver {
     const group = this.#group;
     if (group === undefined || nowMs < this.#lookMs) return;
     this.#lookMs = nowMs + this.#ports.limits.placementLookMs;
-    const view = this.#view();
-    const seen = signatureOf(view, group);
+    const nodes = this.#nodes();
+    const seen = signatureOf(nodes, group);
     if (seen === this.#settled) return;
     this.#ports.reviewCatalog();
-    const payloads = this.#plan(view, group);
+    const payloads = this.#plan(nodes, group);
     this.#settled = payloads.length === 0 ? seen : '';
     if (payloads.length === 0) return;
     // Nobody waits for these entries themselves.
@@ -83,29 +88,30 @@ export class PlacementDriver {
     return group?.isReady === true && catalog().nodes().length > 0 ? group : undefined;
   }
 
-  #plan(view: PlacementView, { raft }: Group): Uint8Array[] {
-    const { upkeep, limits, machines } = this.#ports;
+  #plan(nodes: readonly NodeView[], { raft }: Group): Uint8Array[] {
+    const { upkeep, limits, machines, catalog } = this.#ports;
     const { copies = 1 } = upkeep ?? {};
-    const placings = planPlacements(view, { copies, movesMax: limits.movesMax });
-    const held = new Set(view.bindings.flatMap(({ replicas }) => replicas.map(nodeOf)));
+    const { copies: held } = catalog();
+    const placings = planPlacements({ nodes, bindings: catalog().list() }, { copies, movesMax: limits.movesMax });
     // Whoever still votes for the catalog would take its quorum along.
-    for (const voter of members(raft.membership.voters)) held.add(nodeOf(voter));
-    const left = view.nodes.filter(({ node, state }) => state === 'leaving' && !held.has(node));
+    const voting = new Set(members(raft.membership.voters).map(nodeOf));
+    const isFree = (node: NodeId): boolean => (held.get(node) ?? 0) === 0 && !voting.has(node);
+    const left = nodes.filter(({ node, state }) => state === 'leaving' && isFree(node));
     return [
       ...placings.map((placing) => machines.encodePlace(placing)),
       ...left.map(({ node }) => machines.encodeMark({ node, state: 'removed' })),
     ];
   }
 
-  #view(): PlacementView {
+  #nodes(): readonly NodeView[] {
     const { upkeep, catalog, find, monotonicMs } = this.#ports;
     const time = { nowMs: monotonicMs(), replaceAfterMs: upkeep?.replaceAfterMs };
-    return placementView(catalog(), find(CATALOG_GROUP), time);
+    return nodeViews(catalog(), find(CATALOG_GROUP), time);
   }
 }
 
 /** The same as long as there is nothing new to decide by. */
-function signatureOf({ nodes }: PlacementView, { raft }: Group): string {
+function signatureOf(nodes: readonly NodeView[], { raft }: Group): string {
   const parts = nodes.map((each) => `${each.node} ${each.state} ${each.liveness} ${each.isExpected}`);
   return `${raft.hardState.term} ${JSON.stringify(raft.membership)} ${parts.join()}`;
 }

@@ -36,25 +36,58 @@ export interface Placing {
   readonly nodes: readonly NodeId[];
 }
 
+/**
+ * What is known of all databases that the same copies hold in the same way: what is right for one of them is right for
+ * each, as long as nothing else was planned in between. There may be thousands of them.
+ */
+interface Alike {
+  /** Who is to hold them, as they were placed last. */
+  readonly holders: readonly NodeView[];
+  /** How many of those stay. */
+  readonly stayerCount: number;
+  /** By what is looked for: how much was planned when there was nothing to do for one of them. */
+  readonly quietAt: Map<Look, number>;
+}
+
 /** What is known of a database. */
 interface Held {
   readonly binding: Binding;
-  /** Who is to hold it, as it was placed last. */
-  readonly holders: readonly NodeView[];
+  readonly alike: Alike;
 }
+
+type Look = 'repair' | 'zones' | 'load';
 
 export function planPlacements({ nodes, bindings }: PlacementView, options: PlanOptions): readonly Placing[] {
   const plan = new Plan(nodes, bindings, options);
   // Few may move at a time: what has the fewest copies that stay is the next to be lost.
-  const byCopies = plan.held.toSorted((one, other) => stayers(one).length - stayers(other).length);
-  for (const each of byCopies) plan.repair(each);
-  for (const each of plan.held) plan.spreadZones(each);
-  for (const each of plan.held) plan.evenLoad(each);
+  const byCopies = plan.held.toSorted((one, other) => one.alike.stayerCount - other.alike.stayerCount);
+  for (const each of byCopies) plan.look('repair', each);
+  for (const each of plan.held) plan.look('zones', each);
+  for (const each of plan.held) plan.look('load', each);
   return plan.placings;
 }
 
-function stayers({ holders }: Pick<Held, 'holders'>): readonly NodeView[] {
+function stayersOf(holders: readonly NodeView[]): readonly NodeView[] {
   return holders.filter(({ state, liveness }) => state === 'active' && liveness !== 'lost');
+}
+
+/** The same for all that are held alike. */
+function keyOf({ replicas, leaving, isSettled, placement }: Binding): string {
+  return isSettled ? replicas.join() : `${replicas.join()} ${leaving.join()} ${placement}`;
+}
+
+/** Undefined when nothing may be planned for it: too few of its holders answer, or somebody is not known. */
+function alikeIn(binding: Binding, byNode: ReadonlyMap<NodeId, NodeView>): Alike | undefined {
+  const replicas = binding.replicas.map((replica) => ({ replica, view: byNode.get(nodeOf(replica)) }));
+  const known = replicas.flatMap(({ view }) => (view === undefined ? [] : [view]));
+  // Those who are only being added may not belong to the group yet. Whoever is not registered is not known to answer.
+  const { isSettled, placement } = binding;
+  const voting = replicas.filter(({ replica }) => isSettled || copyOf(replica) < placement);
+  const isUp = 2 * voting.filter(({ view }) => view && answers(view)).length > voting.length;
+  if (known.length < replicas.length || !isUp) return undefined;
+  const leaving = new Set(binding.leaving.map(nodeOf));
+  const holders = known.filter(({ node }) => !leaving.has(node));
+  return { holders, stayerCount: stayersOf(holders).length, quietAt: new Map() };
 }
 
 class Plan {
@@ -74,23 +107,31 @@ class Plan {
     this.#comers = nodes.filter(comes);
     this.#loads = loadsOf(bindings);
     this.#room = options.movesMax - bindings.filter(({ isSettled }) => !isSettled).length;
-    this.held = bindings.flatMap((binding) => {
-      const replicas = binding.replicas.map((replica) => ({ replica, view: byNode.get(nodeOf(replica)) }));
-      const known = replicas.flatMap(({ view }) => (view === undefined ? [] : [view]));
-      // Those who are only being added may not belong to the group yet. Whoever is not registered is not known to
-      // answer.
-      const { isSettled, placement } = binding;
-      const voting = replicas.filter(({ replica }) => isSettled || copyOf(replica) < placement);
-      const isUp = 2 * voting.filter(({ view }) => view && answers(view)).length > voting.length;
-      if (known.length < replicas.length || !isUp) return [];
-      const leaving = new Set(binding.leaving.map(nodeOf));
-      return [{ binding, holders: known.filter(({ node }) => !leaving.has(node)) }];
-    });
+    const seen = new Map<string, Alike | undefined>();
+    const held: Held[] = [];
+    for (const binding of bindings) {
+      const key = keyOf(binding);
+      if (!seen.has(key)) seen.set(key, alikeIn(binding, byNode));
+      const alike = seen.get(key);
+      if (alike !== undefined) held.push({ binding, alike });
+    }
+    this.held = held;
   }
 
-  repair({ binding, holders }: Held): void {
+  /** Plans what there is to do for a database; mostly nothing, and then nothing for those that are held alike. */
+  look(look: Look, { binding, alike }: Held): void {
+    const { placings } = this;
+    if (alike.quietAt.get(look) === placings.length || (look !== 'repair' && this.#planned.has(binding.group))) return;
+    const planned = placings.length;
+    if (look === 'repair') this.#repair(binding, alike.holders);
+    else if (look === 'zones') this.#spreadZones(binding, alike.holders);
+    else this.#evenLoad(binding, alike.holders);
+    if (placings.length === planned) alike.quietAt.set(look, planned);
+  }
+
+  #repair(binding: Binding, holders: readonly NodeView[]): void {
     const active = holders.filter(({ state }) => state === 'active');
-    const kept = stayers({ holders });
+    const kept = stayersOf(holders);
     const free = this.#takers.filter((each) => !active.includes(each));
     const lost = active.filter((each) => !kept.includes(each));
     const count = countFor(this.#options.copies, { kept: kept.length, free: free.length + lost.length });
@@ -103,7 +144,7 @@ class Plan {
     this.#place(binding, holders, next);
   }
 
-  spreadZones({ binding, holders }: Held): void {
+  #spreadZones(binding: Binding, holders: readonly NodeView[]): void {
     if (!this.#mayRearrange(binding, holders)) return;
     const crowded = holders.filter(({ zone }) => holders.filter((each) => each.zone === zone).length > 1);
     const elsewhere = this.#takers.filter(({ zone }) => holders.every((each) => each.zone !== zone));
@@ -113,7 +154,7 @@ class Plan {
     if (from !== undefined && to !== undefined) this.#place(binding, holders, [...staying, to]);
   }
 
-  evenLoad({ binding, holders }: Held): void {
+  #evenLoad(binding: Binding, holders: readonly NodeView[]): void {
     // Nothing hurries: one at a time, when everything else is done.
     const { movesMax, copies } = this.#options;
     if (this.#room < movesMax || holders.length < copies || !this.#mayRearrange(binding, holders)) return;
@@ -133,7 +174,7 @@ class Plan {
 
   /** Whether nothing is wrong with it: only then it is worth moving. */
   #mayRearrange(binding: Binding, holders: readonly NodeView[]): boolean {
-    if (this.#room <= 0 || !binding.isSettled || this.#planned.has(binding.group)) return false;
+    if (this.#room <= 0 || !binding.isSettled) return false;
     return holders.length === binding.replicas.length && holders.every(canTake);
   }
 

@@ -19,7 +19,14 @@ export interface NodeView extends Pick<RegisteredNode, 'node' | 'zone' | 'state'
   readonly isExpected: boolean;
 }
 
-/** What whoever leads the catalog knows when it places databases. */
+/** What whoever leads the catalog knows when it places a new database: nothing of any other one. */
+export interface SpreadView {
+  readonly nodes: readonly NodeView[];
+  /** Copies that each node holds; who holds none may be missing. */
+  readonly loads: ReadonlyMap<NodeId, number>;
+}
+
+/** What it knows when it looks whether databases are where they should be. */
 export interface PlacementView {
   readonly nodes: readonly NodeView[];
   readonly bindings: readonly Binding[];
@@ -27,7 +34,7 @@ export interface PlacementView {
 
 export interface Placement {
   /** The voters of a new group: at least one, each on a node of its own. */
-  replicas(view: PlacementView): readonly ReplicaId[];
+  replicas(view: SpreadView): readonly ReplicaId[];
 }
 
 /** What a cluster is kept at by whoever leads its catalog. */

@@ -30,7 +30,7 @@ import {
   type Proposal,
 } from './link.ts';
 import type { Machines } from './machine.ts';
-import type { Placement, PlacementView } from './placement.ts';
+import type { Placement, SpreadView } from './placement.ts';
 import {
   backlogFull,
   clockFault,
@@ -51,7 +51,7 @@ export interface IntakePorts {
   readonly random: Random;
   readonly placement: Placement;
   /** What a database is placed by. */
-  readonly view: () => PlacementView;
+  readonly view: () => SpreadView;
   readonly reporter: Reporter;
   readonly forwards: Forwards;
   readonly disk: () => DiskLevel;

@@ -7,7 +7,7 @@ import { standingOf } from '#raft';
 import type { Group } from './group.ts';
 import type { CatalogMachine } from './machine.ts';
 import type { Binding, RegisteredNode } from './outcome.ts';
-import type { Liveness, NodeView, Placement, PlacementView } from './placement.ts';
+import type { Liveness, NodeView, Placement, PlacementView, SpreadView } from './placement.ts';
 
 /**
  * Places new databases on so many nodes, or on fewer; on this one as long as nobody is registered. Where too few can
@@ -19,11 +19,11 @@ import type { Liveness, NodeView, Placement, PlacementView } from './placement.t
  */
 export function spreadOver(copies: number, self: NodeId): Placement {
   return {
-    replicas: ({ nodes, bindings }) => {
+    replicas: ({ nodes, loads }) => {
       const takers = nodes.filter(canTake);
       const late = nodes.filter((each) => willTake(each) && !takers.includes(each));
       const free = takers.length + Math.min(late.length, Math.max(0, takers.length - 1));
-      const chosen = choose([...takers, ...late], [], countFor(copies, { kept: 0, free }), loadsOf(bindings));
+      const chosen = choose([...takers, ...late], [], countFor(copies, { kept: 0, free }), loads);
       const voters = votersToHold(nodes, copies);
       const holders = voters.length > chosen.length ? voters : chosen;
       return holders.length === 0 ? [replicaOf(self)] : holders.map(({ node }) => replicaOf(node));
@@ -118,26 +118,36 @@ function compare(one: readonly number[], other: readonly number[]): number {
   return at < 0 ? 0 : (one[at] ?? 0) - (other[at] ?? 0);
 }
 
+/** When somebody looks, and after how much silence a node is lost. */
+export interface ViewTime {
+  readonly nowMs: number;
+  readonly replaceAfterMs?: number | undefined;
+}
+
 /** The view of a node; only one that leads the catalog knows who answers. */
-export function placementView(
-  catalog: CatalogMachine,
-  group: Group | undefined,
-  time: { readonly nowMs: number; readonly replaceAfterMs?: number | undefined },
-): PlacementView {
+export function placementView(catalog: CatalogMachine, group: Group | undefined, time: ViewTime): PlacementView {
+  return { nodes: nodeViews(catalog, group, time), bindings: catalog.list() };
+}
+
+/** The same for a new database: it costs the same however many there are. */
+export function spreadView(catalog: CatalogMachine, group: Group | undefined, time: ViewTime): SpreadView {
+  return { nodes: nodeViews(catalog, group, time), loads: catalog.copies };
+}
+
+export function nodeViews(catalog: CatalogMachine, group: Group | undefined, time: ViewTime): readonly NodeView[] {
   const voters = new Set(group?.raft.membership.voters.incoming.map(nodeOf));
-  const nodes = catalog.nodes().map(({ node, zone, state }) => {
+  return catalog.nodes().map(({ node, zone, state }) => {
     const liveness = livenessOf(node, group, time);
     const isExpected = liveness !== 'lost' && time.nowMs < heardOf(node, group, time.nowMs) + EXPECTED_MS;
     return { node, zone, state, liveness, isVoter: voters.has(node), isExpected };
   });
-  return { nodes, bindings: catalog.list() };
 }
 
 /** A leader that is new has heard of everybody just now: it waits before it takes anybody for lost. */
 function livenessOf(
   node: RegisteredNode['node'],
   group: Group | undefined,
-  { nowMs, replaceAfterMs }: { readonly nowMs: number; readonly replaceAfterMs?: number | undefined },
+  { nowMs, replaceAfterMs }: ViewTime,
 ): Liveness {
   if (group === undefined || group.raft.role.kind !== 'leader') return 'silent';
   const standing = standingOf(group.raft, replicaOf(node), nowMs);

@@ -22,6 +22,7 @@ import {
   unreachable,
 } from '#base';
 import type { KvBatch } from '#kv';
+import { CatalogBindings } from './catalog-bindings.ts';
 import { type CatalogDifference, diffCatalogs } from './catalog-diff.ts';
 import { type CatalogEntry, readCatalogEntry } from './catalog-entry.ts';
 import { readLevel, writeLevel } from './catalog-level.ts';
@@ -96,7 +97,7 @@ export class CatalogMachine {
   readonly #source: DatabaseSource;
   readonly #keys: RowKeys;
   readonly #row = new ByteWriter();
-  #byName = new Map<string, Binding>();
+  #bindings = new CatalogBindings();
   readonly #changedBlocks = new Set<number>();
   #nodes = new CatalogNodes();
   #haveNodesChanged = false;
@@ -129,12 +130,21 @@ export class CatalogMachine {
   }
 
   lookup(name: string): Binding | undefined {
-    return this.#byName.get(name);
+    return this.#bindings.lookup(name);
   }
 
   /** Every binding, by group. */
   list(): readonly Binding[] {
-    return [...this.#byName.values()].toSorted((left, right) => left.group - right.group);
+    return this.#bindings.list();
+  }
+
+  bindingOf(group: GroupId): Binding | undefined {
+    return this.#bindings.ofGroup(group);
+  }
+
+  /** Copies that each node holds, or is to hold; who holds none may be missing. */
+  get copies(): ReadonlyMap<NodeId, number> {
+    return this.#bindings.copies;
   }
 
   /** Every node, by number. */
@@ -173,7 +183,7 @@ export class CatalogMachine {
     const blocks = Math.max(blockOfGroup(this.#applied.nextGroup), blockOfGroup(snapshot.applied.nextGroup));
     for (let block = 0; block <= blocks; block++) this.#changedBlocks.add(block);
     this.#haveNodesChanged = true;
-    this.#byName = snapshot.#byName;
+    this.#bindings = snapshot.#bindings;
     this.#nodes = snapshot.#nodes;
     this.#hasLevelChanged ||= this.#level !== snapshot.#level;
     this.#level = snapshot.#level;
@@ -188,13 +198,13 @@ export class CatalogMachine {
   refound({ node, storeId, membership, successors }: Refounding): readonly Binding[] {
     const before = this.list();
     const { index, revision, chainHash } = this.#applied;
-    this.#byName.clear();
+    this.#bindings.clear();
     for (const binding of before) {
       this.#changedBlocks.add(blockOfGroup(binding.group));
       const successor = successors.get(binding.group);
       if (successor === undefined) continue;
       const next = successorOf(binding, { ...successor, node }, this.#takeGroup());
-      this.#byName.set(next.name, next);
+      this.#bindings.set(next);
       this.#changedBlocks.add(blockOfGroup(next.group));
     }
     this.#nodes.refound(node, storeId);
@@ -207,7 +217,7 @@ export class CatalogMachine {
   /** Puts everything that changed since the last call into the batch. */
   flushInto(batch: KvBatch): void {
     for (const block of this.#changedBlocks) {
-      const bindings = this.list().filter((binding) => blockOfGroup(binding.group) === block);
+      const bindings = this.#bindings.inBlock(block);
       this.#row.reset();
       writeBindings(this.#row, bindings);
       if (bindings.length === 0) batch.del(this.#keys.bindings(block));
@@ -254,32 +264,32 @@ export class CatalogMachine {
   }
 
   #create(entry: CatalogEntry & { readonly kind: 'create' }): CatalogOutcome {
-    const taken = this.#byName.get(entry.name);
+    const taken = this.#bindings.lookup(entry.name);
     if (taken !== undefined) return { kind: 'exists', binding: taken };
     const { name, databaseId, createdAtMs, replicas } = entry;
     const held = { replicas, leaving: [], founders: replicas, placement: 0, isSettled: true };
     const binding = { name, databaseId, createdAtMs, ...held, group: this.#takeGroup() };
-    this.#byName.set(name, binding);
+    this.#bindings.set(binding);
     return { kind: 'created', binding };
   }
 
   #delete(entry: CatalogEntry & { readonly kind: 'delete' }): CatalogOutcome {
-    const binding = this.#byName.get(entry.name);
+    const binding = this.#bindings.lookup(entry.name);
     const isWanted = entry.databaseId === undefined || entry.databaseId === binding?.databaseId;
     if (binding === undefined || !isWanted) return { kind: 'absent' };
-    this.#byName.delete(entry.name);
+    this.#bindings.delete(entry.name);
     return { kind: 'deleted', binding };
   }
 
   #move(entry: CatalogEntry & { readonly kind: 'place' | 'placed' }): CatalogOutcome {
     const { group, placement } = entry;
-    const before = this.list().find((each) => each.group === group);
+    const before = this.#bindings.ofGroup(group);
     if (before === undefined || (entry.kind === 'place' && !this.#mayHold(before, entry.nodes))) {
       return { kind: 'unmoved' };
     }
     const binding = entry.kind === 'place' ? place(before, placement, entry.nodes) : settle(before, placement);
     if (binding === undefined) return { kind: 'unmoved' };
-    this.#byName.set(binding.name, binding);
+    this.#bindings.set(binding);
     return { kind: 'moved', binding };
   }
 
@@ -292,16 +302,16 @@ export class CatalogMachine {
   }
 
   #recover(entry: RecoverEntry): CatalogOutcome {
-    const before = this.list().find((each) => each.group === entry.group);
+    const before = this.#bindings.ofGroup(entry.group);
     const binding = before && recover(before, entry, this.#applied.nextGroup);
     if (before === undefined || binding === undefined) return { kind: 'unmoved' };
     this.#takeGroup();
-    this.#byName.set(binding.name, binding);
+    this.#bindings.set(binding);
     return { kind: 'recovered', before, binding };
   }
 
   #mark({ node, state }: CatalogEntry & { readonly kind: 'mark' }): CatalogOutcome {
-    const holds = this.list().some(({ replicas }) => replicas.some((replica) => nodeOf(replica) === node));
+    const holds = (this.#bindings.copies.get(node) ?? 0) > 0;
     return state === 'removed' && holds ? { kind: 'unmoved' } : this.#nodes.mark(node, state);
   }
 
@@ -333,7 +343,7 @@ export class CatalogMachine {
     const key = this.#keys.bindings(block);
     const value = this.#source.kv.get(key);
     if (value === undefined) return;
-    for (const binding of readBindings(key, value)) this.#byName.set(binding.name, binding);
+    for (const binding of readBindings(key, value)) this.#bindings.set(binding);
   }
 }
 

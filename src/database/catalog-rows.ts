@@ -35,7 +35,7 @@ const APPLIED_FORMAT = 3;
 const BINDINGS_FORMAT = 5;
 const UUID_BYTES = 16;
 /** Groups of one bindings row. */
-const BLOCK_GROUPS = 64;
+export const BLOCK_GROUPS = 64;
 
 /** Which database a name means, and which group holds it. An instance keeps its id and its group for life. */
 export interface Binding {

@@ -6,6 +6,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nodeOf, toNodeId } from '#base';
 import { type Binding, type NodeView, type Placing, planPlacements, spreadOver } from '#cluster';
+import { loadsOf } from '../../src/cluster/spread.ts';
 import { place, settle } from '../../src/database/catalog-placements.ts';
 import { bindingOn, holdersOf, LIVENESS, nodesOf } from '../support/cluster/layouts.ts';
 
@@ -66,7 +67,9 @@ class World {
 
   /** Makes a database, as node 1 would. */
   create(): void {
-    const nodes = spreadOver(this.copies, toNodeId(1)).replicas(this).map(nodeOf);
+    const nodes = spreadOver(this.copies, toNodeId(1))
+      .replicas({ nodes: this.nodes, loads: loadsOf(this.bindings) })
+      .map(nodeOf);
     this.bindings = [...this.bindings, bindingOn(this.bindings.length + 1, nodes)];
     const active = this.nodes.filter(({ state }) => state === 'active');
     const ready = active.filter(({ liveness }) => liveness === 'ready').map(({ node }): number => node);

@@ -40,6 +40,7 @@ import type {
 } from '#cluster';
 import { KeyWriter, type KvBatch, type KvReader } from '#kv';
 import type { EntryId, Membership } from '#raft';
+import { loadsOf } from '../../../src/cluster/spread.ts';
 import { place, settle } from '../../../src/database/catalog-placements.ts';
 
 const HEADER_BYTES = 9;
@@ -340,6 +341,14 @@ class ToyCatalog implements CatalogMachine {
 
   lookup(name: string): Binding | undefined {
     return this.#row.bindings.find((binding) => binding.name === name);
+  }
+
+  bindingOf(group: GroupId): Binding | undefined {
+    return this.#row.bindings.find((binding) => binding.group === group);
+  }
+
+  get copies(): ReadonlyMap<NodeId, number> {
+    return loadsOf(this.#row.bindings);
   }
 
   nodes(): readonly RegisteredNode[] {

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, LEVELS, type NodeId, nodeOf, replicaOf, toNodeId } from '#base';
 import { type ClusterPorts, catalogTarget, type NodeRegistration, spreadOver } from '#cluster';
 import { everybody, membershipOf } from '#raft';
+import { loadsOf } from '../../../src/cluster/spread.ts';
 import { type Layout, nodesOf, viewOf } from '../../support/cluster/layouts.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
 import { ReplicaWorld } from '../../support/cluster/replica-world.ts';
@@ -17,7 +18,10 @@ function registrationOf(node: number): NodeRegistration {
 }
 
 function placed(copies: number, layout: Layout): readonly number[] {
-  return spreadOver(copies, toNodeId(1)).replicas(viewOf(layout)).map(nodeOf);
+  const { nodes, bindings } = viewOf(layout);
+  return spreadOver(copies, toNodeId(1))
+    .replicas({ nodes, loads: loadsOf(bindings) })
+    .map(nodeOf);
 }
 
 describe('a new database', () => {
