@@ -69,7 +69,8 @@ async function startCore(node: NodeId, directory: string, send: (sent: Sent) => 
   const codec = new PeerCodec({ clusterId: CLUSTER, self: place, crc32: nativeCrc32, random: nativeRandom });
   const post = (to: NodeId, frame: Uint8Array): boolean => send({ from: node, to, frame });
   const peers: Peers = {
-    send: (to, messages) => codec.encode(placeOf(to), messages).forEach(({ frame }) => void post(to, frame)),
+    send: (to, messages, refrains) =>
+      codec.encode(placeOf(to), messages, refrains).forEach(({ frame }) => void post(to, frame)),
     forward: (to, items) => codec.encodeForwards(placeOf(to), items).forEach(({ frame }) => void post(to, frame)),
     sendLetter: (to, letter) => post(to, codec.encodeLetter(placeOf(to), letter)),
     setPeers: () => undefined,
@@ -127,8 +128,8 @@ async function startCore(node: NodeId, directory: string, send: (sent: Sent) => 
     take: (frame) => {
       const decoded = codec.decode(frame);
       if (decoded.kind === 'failure') throw new Error(decoded.reason);
-      const { from, messages, forwards, letter } = decoded.value;
-      if (messages.length > 0) core.receive(from.node, messages);
+      const { from, tables, messages, forwards, letter } = decoded.value;
+      core.receive(from.node, messages, tables);
       if (forwards.length > 0) core.forwarded(from.node, forwards);
       if (letter !== undefined) core.receiveLetter(from.node, letter);
     },

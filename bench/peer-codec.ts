@@ -56,7 +56,8 @@ function send(from: PeerCodec, to: PeerCodec, messages: readonly Envelope[], cos
   const arrived = frames.flatMap(({ frame }) => {
     const result = to.decode(frame);
     if (result.kind === 'failure') throw new Error(result.reason);
-    return result.value.messages;
+    const { tables, messages: others } = result.value;
+    return [...(tables.beats?.rows.values() ?? []), ...(tables.answers?.rows.values() ?? []), ...others];
   });
   cost.encodeMs += encodedMs - startedMs;
   cost.decodeMs += cpuMs() - encodedMs;

@@ -28,6 +28,7 @@ import { RaftTotals } from './raft-totals.ts';
 import { ReadBarrier } from './read-barrier.ts';
 import { Replication } from './replication.ts';
 import { Reporter } from './reporter.ts';
+import { RestingGroups } from './resting-groups.ts';
 import { Snapshots } from './snapshots.ts';
 import { spreadView } from './spread.ts';
 import type { CheckedPart } from './state-transfer.ts';
@@ -64,6 +65,7 @@ export class CoreParts {
   readonly campaigns: Campaigns;
   readonly cluster: ClusterWork;
   readonly steps: GroupSteps;
+  readonly rest: RestingGroups;
   readonly written: WrittenRows;
 
   constructor(ports: CorePartsPorts, recovered: RecoveredLog) {
@@ -99,6 +101,7 @@ export class CoreParts {
     this.campaigns = new Campaigns((result) => ports.observer.campaignFailed(result));
     this.cluster = this.#clusterWork(step);
     this.steps = new GroupSteps(ports, this);
+    this.rest = this.#restingGroups(step);
     this.written = new WrittenRows(ports, this);
     this.catalog = machines.openCatalog(kv, ports.founders);
   }
@@ -134,6 +137,18 @@ export class CoreParts {
       turn: (work) => turns.run(work),
       install: (group, parts) => this.apply.onInstall(group, parts),
       begin: (group, mark, snapshot) => this.feed.begin(group, mark, snapshot),
+    });
+  }
+
+  #restingGroups(step: GroupSteps['step']): RestingGroups {
+    const { replication, timers, lifecycle } = this;
+    return new RestingGroups({
+      limits: this.#ports.limits,
+      timers,
+      step,
+      find: (id) => lifecycle.find(id),
+      deliver: (from, envelope) => replication.deliver(from, envelope),
+      recite: (to, refrains) => replication.recite(to, refrains),
     });
   }
 

@@ -26,6 +26,7 @@ import type { CoreLevels } from './observer.ts';
 import type { NodeRegistration } from './outcome.ts';
 import type { Envelope } from './peer/envelope.ts';
 import type { ForwardItem } from './peer/forward.ts';
+import type { HeardTables } from './peer/peer-codec.ts';
 import type { SnapshotLetter } from './peer/snapshot-letter.ts';
 import type { Registration } from './registrar.ts';
 import { type CoreStanding, countMembers, lagOf } from './standing.ts';
@@ -61,8 +62,8 @@ export class CoreRuntime implements CoreLink {
 
   /** When `tick` is next worth calling; undefined when nothing waits for time to pass. */
   get deadlineMs(): number | undefined {
-    const { checkpointer, timers, trash, cluster, snapshots } = this.#parts;
-    const waiting = [checkpointer, timers, trash, cluster, snapshots];
+    const { checkpointer, timers, rest, trash, cluster, snapshots } = this.#parts;
+    const waiting = [checkpointer, timers, rest, trash, cluster, snapshots];
     const first = Math.min(...waiting.map(({ deadlineMs }) => deadlineMs ?? Number.POSITIVE_INFINITY));
     return Number.isFinite(first) ? first : undefined;
   }
@@ -115,13 +116,14 @@ export class CoreRuntime implements CoreLink {
   }
 
   tick(): void {
-    const { apply, replication, timers, steps, cluster, snapshots, leadership, intake, forwards, checkpointer } =
+    const { apply, replication, timers, steps, rest, cluster, snapshots, leadership, intake, forwards, checkpointer } =
       this.#parts;
     this.#turns.run(() => {
       apply.hurry();
       const nowMs = this.#ports.monotonicMs();
       replication.campaign(nowMs);
       for (const group of timers.due(nowMs)) steps.step(group, { kind: 'tick' });
+      rest.tick(nowMs);
       cluster.tick(nowMs);
       snapshots.tick(nowMs);
       leadership.tick(nowMs);
@@ -133,9 +135,10 @@ export class CoreRuntime implements CoreLink {
   }
 
   /** Messages of another node have arrived, all that came together. What is for no replica of this node is dropped. */
-  receive(from: NodeId, messages: readonly Envelope[]): void {
+  receive(from: NodeId, messages: readonly Envelope[], tables: HeardTables = {}): void {
     if (this.#parts.cluster.isRemoved(from)) return;
     this.#turns.hear(() => {
+      this.#parts.rest.hear(from, tables, this.#ports.monotonicMs());
       for (const envelope of messages) this.#parts.replication.deliver(from, envelope);
     });
   }

@@ -17,6 +17,7 @@ import type { Intake } from './proposals.ts';
 import type { RaftTotals } from './raft-totals.ts';
 import type { ReadBarrier } from './read-barrier.ts';
 import type { Replication } from './replication.ts';
+import type { RestingGroups } from './resting-groups.ts';
 import type { Snapshots } from './snapshots.ts';
 
 /** Those who carry effects out, or take note of steps. */
@@ -32,6 +33,7 @@ export interface SteppedParts {
   readonly leadership: Leadership;
   readonly campaigns: Campaigns;
   readonly cluster: ClusterWork;
+  readonly rest: RestingGroups;
 }
 
 export class GroupSteps {
@@ -50,10 +52,14 @@ export class GroupSteps {
     if (!group.isOpen) return;
     const { timers, totals, replication } = this.#parts;
     const nowMs = this.#ports.monotonicMs();
+    const { isAtRest } = group;
+    // What reaches a group by itself wakes it (C31).
+    if (isAtRest) group.leaveRest();
     const repeated = group.repeat(input, nowMs);
     if (repeated !== undefined) {
       for (const envelope of repeated) replication.postAgain(envelope);
-      if (group.hasNewDeadline) timers.stepped(group);
+      if (isAtRest || group.hasNewDeadline) timers.stepped(group);
+      if (input.kind === 'tick' && repeated.length > 0) this.#parts.rest.join(group);
       return;
     }
     const before = group.raft;

@@ -46,6 +46,11 @@ export class GroupTimers<Timed extends TimedGroup = Group> {
     return first;
   }
 
+  /** Whether what has arrived is to be heard before time counts, as of the last look (C10). */
+  get isHeldUp(): boolean {
+    return this.#hasWaited;
+  }
+
   /** A group was opened, or its role or its members have changed. */
   review(group: Timed): void {
     if (!group.isOpen || (group.isAlone && group.leads)) this.forget(group);

@@ -2,12 +2,13 @@
  * One group on this node: its Raft state, its state machine, and the requests that wait for it. It has no loop of its
  * own; the runtime steps it and carries its effects out.
  */
-import type { GroupId, LogIndex, ReplicaId } from '#base';
+import type { GroupId, LogIndex, NodeId, ReplicaId } from '#base';
 import { type Effect, everybody, type Input, type RaftState, step } from '#raft';
 import { Backlog } from './backlog.ts';
 import { GroupProposals } from './group-proposals.ts';
 import { GroupReads } from './group-reads.ts';
-import { GroupRest } from './group-rest.ts';
+import { GroupRest, type RestPlace } from './group-rest.ts';
+import type { Recurrence } from './heard-rows.ts';
 import type { AppliedMark, Machine } from './machine.ts';
 import type { Envelope } from './peer/envelope.ts';
 import type { Title } from './refusals.ts';
@@ -114,8 +115,11 @@ export class Group {
 
   /** Whether nobody else belongs to the group: then nobody else can lead it. */
   get isAlone(): boolean {
-    const [first, ...others] = everybody(this.#raft.membership);
-    return first === this.self && others.length === 0 && this.#raft.changes.length === 0;
+    const { membership, changes } = this.#raft;
+    // Asked often, of thousands.
+    if (membership.voters.incoming.length > 1) return false;
+    const [first, ...others] = everybody(membership);
+    return first === this.self && others.length === 0 && changes.length === 0;
   }
 
   /** Whether it leads, and has not applied everything of earlier terms yet. */
@@ -149,7 +153,28 @@ export class Group {
     return this.#rest.hasNewDeadline;
   }
 
+  /** Whether it is at rest, so that others look after its deadline (C31). */
+  get isAtRest(): boolean {
+    return this.#rest.isShared;
+  }
+
+  /** Rests upon the row of a table that it has just repeated, if nothing else has happened. Whether it does. */
+  restUpon(row: Envelope, place: RestPlace): boolean {
+    return this.#isOpen && row.to === this.self && this.#rest.restUpon(this.#raft, row, place);
+  }
+
+  /** Has its node say the beats that it has just said again, if every member answers by tables that repeat. */
+  joinRefrains(saying: Recurrence, placeOf: (node: NodeId) => RestPlace): void {
+    this.#rest.join(this.#raft, saying, placeOf);
+  }
+
+  /** Looks after itself from here on. */
+  leaveRest(): void {
+    this.#rest.leave();
+  }
+
   step(input: Input, nowMs: number): readonly Effect[] {
+    this.#rest.leave();
     const { state, effects } = step(this.raft, input, nowMs);
     this.#raft = state;
     return effects;
@@ -167,6 +192,7 @@ export class Group {
   }
 
   close(): void {
+    this.#rest.leave();
     this.#isOpen = false;
   }
 }

@@ -6,11 +6,14 @@ import { type NodeId, nodeOf, type ReplicaId } from '#base';
 import type { Message } from '#raft';
 import type { Group } from './group.ts';
 import type { Envelope } from './peer/envelope.ts';
+import type { Refrains } from './peer/refrain.ts';
 import type { Peers } from './peers.ts';
 
 export class Outbox {
   readonly #peers: Peers;
   #letters = new Map<NodeId, Envelope[]>();
+  /** Of those to whom there is something to say. */
+  #refrains = new Map<NodeId, Refrains>();
 
   constructor(peers: Peers) {
     this.#peers = peers;
@@ -29,10 +32,18 @@ export class Outbox {
     else letters.push(envelope);
   }
 
+  /** It is the time for these. */
+  recite(to: NodeId, refrains: Refrains): void {
+    this.#refrains.set(to, { ...this.#refrains.get(to), ...refrains });
+    if (!this.#letters.has(to)) this.#letters.set(to, []);
+  }
+
   flush(): void {
     if (this.#letters.size === 0) return;
     const letters = this.#letters;
+    const refrains = this.#refrains;
     this.#letters = new Map();
-    for (const [node, messages] of letters) this.#peers.send(node, messages);
+    if (refrains.size > 0) this.#refrains = new Map();
+    for (const [node, messages] of letters) this.#peers.send(node, messages, refrains.get(node));
   }
 }

@@ -13,11 +13,15 @@ import type { Envelope } from './peer/envelope.ts';
 import type { ForwardItem } from './peer/forward.ts';
 import type { Peer } from './peer/links.ts';
 import { toStoreId } from './peer/place.ts';
+import type { Refrains } from './peer/refrain.ts';
 import type { SnapshotLetter } from './peer/snapshot-letter.ts';
 
 export interface Peers {
-  /** Takes what this node has to say to another, in order. Answers nothing: what was taken may still be lost. */
-  send(to: NodeId, messages: readonly Envelope[]): void;
+  /**
+   * Takes what this node has to say to another, in order, and the refrains that it is time for. Answers nothing: what
+   * was taken may still be lost.
+   */
+  send(to: NodeId, messages: readonly Envelope[], refrains?: Refrains): void;
   /**
    * The same for requests of clients and answers to them, with which no message overtakes another that was sent later.
    */

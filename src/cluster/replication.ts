@@ -17,6 +17,7 @@ import { LogTails } from './log-tails.ts';
 import { Outbox } from './outbox.ts';
 import type { Binding } from './outcome.ts';
 import type { Envelope } from './peer/envelope.ts';
+import type { Refrains } from './peer/refrain.ts';
 import type { Peers } from './peers.ts';
 
 export interface ReplicationPorts {
@@ -56,6 +57,11 @@ export class Replication {
   /** What is said once more is the very same message. */
   postAgain(envelope: Envelope): void {
     this.#outbox.postAgain(envelope);
+  }
+
+  /** It is the time for what is said to the node as long as nothing changes. */
+  recite(to: NodeId, refrains: Refrains): void {
+    this.#outbox.recite(to, refrains);
   }
 
   /** Carries out a `load-entries` effect; the answer is stepped when no other step is under way. */
@@ -108,7 +114,7 @@ export class Replication {
    */
   unreachable(node: NodeId, nowMs: number): void {
     for (const group of this.#ports.timers.groups) {
-      for (const replica of everybody(group.raft.membership)) {
+      for (const replica of everybody(group.timeless.membership)) {
         if (nodeOf(replica) !== node) continue;
         if (group.leader === replica) this.#forget(group, replica, nowMs);
         this.#ports.step(group, { kind: 'unreachable', replica });

@@ -24,7 +24,11 @@ export function armBeat(state: RaftState, nowMs: number): RaftState {
 
 /** When whoever beats at that time beats next. */
 export function nextBeat({ config }: RaftState, nowMs: number): number {
-  const { beatMs } = config.replication;
+  return nextBeatAt(nowMs, config.replication.beatMs);
+}
+
+/** The same of every leader that beats so often. */
+export function nextBeatAt(nowMs: number, beatMs: number): number {
   return (Math.floor(nowMs / beatMs) + 1) * beatMs;
 }
 

@@ -6,9 +6,10 @@
  * the answers to a replica that was started anew do not meet those of the one before.
  */
 import type { Effect } from './effect.ts';
+import { drawRandom } from './random.ts';
 import { refuseRead } from './refusals.ts';
 import type { Follower, ForwardedRead } from './role.ts';
-import { drawRandom, type RaftState, type Step, send } from './state.ts';
+import { type RaftState, type Step, send } from './state.ts';
 import { arm, disarm } from './timers.ts';
 
 // A draw has 32 bits; with these behind it a ticket stays a safe integer.

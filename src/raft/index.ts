@@ -29,7 +29,7 @@
  *   R14 Beats of a replica in which nothing happens may be noted, and its times set later: the state is the same.
  */
 
-export { nextBeat } from './beats.ts';
+export { nextBeat, nextBeatAt } from './beats.ts';
 export { type Config, REPLICATION, type ReplicationConfig } from './config.ts';
 export type {
   Effect,
@@ -49,7 +49,7 @@ export { entriesOf, lastId } from './log.ts';
 export { everybody, isAt, isJoint, type Membership, membershipOf, type Target } from './membership.ts';
 export { decodeMembership, encodeMembership } from './membership-bytes.ts';
 export { changeInTheWay, type Standing, standingOf } from './membership-change.ts';
-export type { Message } from './message.ts';
+export type { BeatAck, Message } from './message.ts';
 export type { Progress } from './progress.ts';
 export {
   isReplicaId,

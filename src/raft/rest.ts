@@ -9,9 +9,10 @@ import { isActive, nextBeat } from './beats.ts';
 import { lastId } from './log.ts';
 import type { BeatAck, Message } from './message.ts';
 import type { ReplicaId } from './quorum.ts';
+import { drawRandoms } from './random.ts';
 import { leaderOf } from './replication.ts';
 import type { Peer } from './role.ts';
-import { armElection, drawRandom, mayVote, type RaftState } from './state.ts';
+import { armElection, mayVote, type RaftState } from './state.ts';
 import { arm } from './timers.ts';
 
 /** Beats that a follower has heard since it was stepped: how many, and when the last of them came. */
@@ -74,9 +75,7 @@ export function withBeatsHeard(state: RaftState, { count, lastMs }: BeatsHeard):
   if (role.kind !== 'follower') return state;
   const heard: RaftState = { ...state, role: { ...role, heardMs: lastMs } };
   if (!mayVote(state)) return heard;
-  let { random } = state;
-  for (let at = 1; at < count; at += 1) random = drawRandom(random);
-  return armElection({ ...heard, random }, lastMs);
+  return armElection({ ...heard, random: drawRandoms(state.random, count - 1) }, lastMs);
 }
 
 /** The state of a leader at rest that was stepped with these answers, and beat last at `beatMs`, if it did. */

@@ -12,6 +12,7 @@ import { type Log, lastId, recoveredLog, termAt } from './log.ts';
 import type { Membership } from './membership.ts';
 import type { Message } from './message.ts';
 import { isVoter, members, type ReplicaId } from './quorum.ts';
+import { drawRandom } from './random.ts';
 import { followerOf, type Role } from './role.ts';
 import { arm, NO_TIMERS, type Timers } from './timers.ts';
 
@@ -184,13 +185,4 @@ export function nextEntries(state: RaftState, payloads: readonly Uint8Array[]): 
 /** Where the next entry will stand. */
 export function nextIndex(state: RaftState): LogIndex {
   return toLogIndex(lastId(state.log).index + 1);
-}
-
-/** The next state of the generator, which is also what it draws: Marsaglia's, 32 bits; its only fixed point is 0. */
-export function drawRandom(seed: number): number {
-  let next = seed;
-  next ^= next << 13;
-  next ^= next >>> 17;
-  next ^= next << 5;
-  return next;
 }

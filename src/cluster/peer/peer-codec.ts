@@ -19,7 +19,7 @@
  *       reconstructed so is dropped, and the next table is whole.
  */
 import { assert, type ByteReader, ByteWriter, type Crc32, failure, ok, type Random, type Result } from '#base';
-import type { Message } from '#raft';
+import type { BeatAck, Message } from '#raft';
 import type { Envelope } from './envelope.ts';
 import type { ForwardItem } from './forward.ts';
 import { FORWARDS_MAX, readForwards, writeForward } from './forward-bytes.ts';
@@ -45,7 +45,15 @@ import {
   writeRoute,
 } from './message-bytes.ts';
 import type { NodeId, NodePlace, StoreId } from './place.ts';
-import { type ReadTable, type RowShape, type TableName, TableReader, TableWriter } from './repeat-table.ts';
+import type { Beat, Refrains } from './refrain.ts';
+import {
+  type ReadTable,
+  type RowShape,
+  type TableName,
+  TableReader,
+  TableWriter,
+  type TakenTable,
+} from './repeat-table.ts';
 import type { SnapshotLetter } from './snapshot-letter.ts';
 
 export interface PeerCodecParts {
@@ -62,7 +70,9 @@ export interface OutgoingFrame {
 
 export interface IncomingFrame {
   readonly from: NodePlace;
-  /** Beats and their answers first, in any order; then the others, in the order in which they were encoded. */
+  /** Beats, and answers to beats, that came as tables; they come before the messages. */
+  readonly tables: HeardTables;
+  /** Everything else, in the order in which it was encoded. */
   readonly messages: readonly Envelope[];
   /** In the order in which they were encoded. A frame has either these or messages. */
   readonly forwards: readonly ForwardItem[];
@@ -70,6 +80,13 @@ export interface IncomingFrame {
   readonly letter: SnapshotLetter | undefined;
 }
 
+/** Undefined: no such table has come, or it could not be put together. */
+export interface HeardTables {
+  readonly beats?: TakenTable<Beat> | undefined;
+  readonly answers?: TakenTable<BeatAck> | undefined;
+}
+
+const NO_TABLES: HeardTables = {};
 const NO_MESSAGES: readonly Envelope[] = [];
 const NO_FORWARDS: readonly ForwardItem[] = [];
 
@@ -107,9 +124,6 @@ const ANSWER: RowShape<BeatAck> = {
   isSame: (one, other) => one.term === other.term && one.round === other.round,
 };
 
-type Beat = Extract<Message, { readonly kind: 'beat' }>;
-type BeatAck = Extract<Message, { readonly kind: 'beat-ack' }>;
-
 /** The tables that this node and another tell each other. */
 interface Correspondent {
   readonly store: StoreId;
@@ -145,9 +159,9 @@ export class PeerCodec {
 
   /**
    * What this node has to say to another in one turn. Messages of one lane stay in their order, but for beats and their
-   * answers. A frame that is not sent is a frame that was lost.
+   * answers. A frame that is not sent is a frame that was lost. `refrains` are those that it is time for.
    */
-  encode(to: NodePlace, messages: readonly Envelope[]): readonly OutgoingFrame[] {
+  encode(to: NodePlace, messages: readonly Envelope[], refrains: Refrains = {}): readonly OutgoingFrame[] {
     const { beats, answers, others } = sorted(messages);
     const header = { clusterId: this.#parts.clusterId, from: this.#parts.self, to };
     const frames: OutgoingFrame[] = [];
@@ -155,8 +169,8 @@ export class PeerCodec {
       this.#writer.reset();
       beginFrame(this.#writer, header);
       let rest: readonly Envelope[] = others[lane];
-      if (lane === 'beats' && beats.length + answers.length + rest.length > 0) {
-        rest = [...this.#writeTables(to, beats, answers), ...rest];
+      if (lane === 'beats' && beats.length + answers.length + rest.length + sizeOf(refrains) > 0) {
+        rest = [...this.#writeTables(to, { beats, answers }, refrains), ...rest];
       } else {
         if (rest.length === 0) continue;
         this.#writer.u8(0);
@@ -227,38 +241,43 @@ export class PeerCodec {
   #decodeContent(reader: ByteReader, { from, to, content }: ReceivedHeader): Result<IncomingFrame, string> {
     if (content === 'forwards') {
       const forwards = readForwards(reader);
-      return reader.failed ? failure(MALFORMED) : ok({ from, messages: NO_MESSAGES, forwards, letter: undefined });
+      return reader.failed
+        ? failure(MALFORMED)
+        : ok({ from, tables: NO_TABLES, messages: NO_MESSAGES, forwards, letter: undefined });
     }
     const ends = { from: from.node, to: to.node };
     if (content === 'letter') {
       const letter = readLetter(reader, ends);
       if (letter === undefined) return failure(MALFORMED);
-      return ok({ from, messages: NO_MESSAGES, forwards: NO_FORWARDS, letter });
+      return ok({ from, tables: NO_TABLES, messages: NO_MESSAGES, forwards: NO_FORWARDS, letter });
     }
     const peer = this.#correspondent(from);
     const read = readContent(reader, peer, ends);
     if (read === undefined) return failure(MALFORMED);
-    return ok({ from, messages: take(read, peer), forwards: NO_FORWARDS, letter: undefined });
+    const tables = take(read, peer);
+    return ok({ from, tables, messages: read.messages, forwards: NO_FORWARDS, letter: undefined });
   }
 
   /** Begins the content of a frame of the lane `beats`. Returns what has no place in a table. */
   #writeTables(
     to: NodePlace,
-    beats: readonly Envelope<Beat>[],
-    answers: readonly Envelope<BeatAck>[],
+    { beats, answers }: Pick<Sorted, 'beats' | 'answers'>,
+    refrains: Refrains,
   ): readonly Envelope[] {
     const writer = this.#writer;
     const peer = this.#correspondent(to);
     const ends = { from: this.#parts.self.node, to: to.node };
-    const hasBeats = peer.beats.takes(beats);
-    const hasAnswers = peer.answers.takes(answers);
+    const saidBeats = { envelopes: beats, refrain: refrains.beats };
+    const saidAnswers = { envelopes: answers, refrain: refrains.answers };
+    const hasBeats = peer.beats.takes(beats, refrains.beats);
+    const hasAnswers = peer.answers.takes(answers, refrains.answers);
     writer.u8(HELD + (hasBeats ? BEATS : 0) + (hasAnswers ? ANSWERS : 0));
     for (const { session, seq } of [peer.itsBeats.held, peer.itsAnswers.held]) {
       writer.u64le(session);
       writer.varint(seq);
     }
-    const otherBeats = hasBeats ? peer.beats.write(writer, beats, ends) : beats;
-    const otherAnswers = hasAnswers ? peer.answers.write(writer, answers, ends) : answers;
+    const otherBeats = hasBeats ? peer.beats.write(writer, saidBeats, ends) : beats;
+    const otherAnswers = hasAnswers ? peer.answers.write(writer, saidAnswers, ends) : answers;
     return [...otherBeats, ...otherAnswers];
   }
 
@@ -352,14 +371,17 @@ function readContent(reader: ByteReader, peer: Correspondent, ends: Ends): Conte
   return reader.failed ? undefined : { held, beats, answers, messages };
 }
 
-function take({ held, beats, answers, messages }: Content, peer: Correspondent): readonly Envelope[] {
+function take({ held, beats, answers }: Content, peer: Correspondent): HeardTables {
   if (held !== undefined) {
     peer.beats.confirm(held.beats);
     peer.answers.confirm(held.answers);
   }
-  const allBeats = beats === undefined ? undefined : peer.itsBeats.take(beats);
-  const allAnswers = answers === undefined ? undefined : peer.itsAnswers.take(answers);
-  return [...(allBeats ?? []), ...(allAnswers ?? []), ...messages];
+  if (beats === undefined && answers === undefined) return NO_TABLES;
+  return { beats: beats && peer.itsBeats.take(beats), answers: answers && peer.itsAnswers.take(answers) };
+}
+
+function sizeOf({ beats, answers }: Refrains): number {
+  return (beats?.rows.size ?? 0) + (answers?.rows.size ?? 0);
 }
 
 function readName(reader: ByteReader): TableName {

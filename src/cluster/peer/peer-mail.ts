@@ -12,13 +12,14 @@ import type { Envelope } from './envelope.ts';
 import type { ForwardItem } from './forward.ts';
 import type { Peer, PeerLinks } from './links.ts';
 import type { PeerObserver } from './observer.ts';
-import type { OutgoingFrame, PeerCodec } from './peer-codec.ts';
+import type { HeardTables, OutgoingFrame, PeerCodec } from './peer-codec.ts';
 import type { NodeId, NodePlace } from './place.ts';
+import type { Refrains } from './refrain.ts';
 import type { SnapshotLetter } from './snapshot-letter.ts';
 
 /** Who the messages are for: the core. */
 export interface PeerReceiver {
-  receive(from: NodeId, messages: readonly Envelope[]): void;
+  receive(from: NodeId, messages: readonly Envelope[], tables: HeardTables): void;
   forwarded(from: NodeId, items: readonly ForwardItem[]): void;
   receiveLetter(from: NodeId, letter: SnapshotLetter): void;
   /** No way leads to the node any more; what it was sent last may be lost. */
@@ -67,8 +68,8 @@ export class PeerMail implements Peers {
   }
 
   /** Takes what this node has to say to another in one turn, in order. What was taken may be lost. */
-  send(to: NodeId, messages: readonly Envelope[]): void {
-    this.#send(to, (place) => this.#parts.codec.encode(place, messages));
+  send(to: NodeId, messages: readonly Envelope[], refrains?: Refrains): void {
+    this.#send(to, (place) => this.#parts.codec.encode(place, messages, refrains));
   }
 
   forward(to: NodeId, items: readonly ForwardItem[]): void {
@@ -104,9 +105,10 @@ export class PeerMail implements Peers {
   #take(frame: Uint8Array, receiver: PeerReceiver): void {
     const decoded = this.#parts.codec.decode(frame);
     if (decoded.kind === 'ok') {
-      const { from, messages, forwards, letter } = decoded.value;
+      const { from, tables, messages, forwards, letter } = decoded.value;
       if (!this.#places.has(from.node)) this.#meet(from);
-      if (messages.length > 0) receiver.receive(from.node, messages);
+      const hasTables = tables.beats !== undefined || tables.answers !== undefined;
+      if (hasTables || messages.length > 0) receiver.receive(from.node, messages, tables);
       if (forwards.length > 0) receiver.forwarded(from.node, forwards);
       if (letter !== undefined) receiver.receiveLetter(from.node, letter);
     } else {

@@ -79,7 +79,7 @@ export async function openReach(ports: ReachPorts, identity: NodeIdentity, order
   });
   return {
     mail: {
-      send: (to, messages) => mail.send(to, messages),
+      send: (to, messages, refrains) => mail.send(to, messages, refrains),
       forward: (to, items) => mail.forward(to, items),
       sendLetter: (to, letter) => mail.sendLetter(to, letter),
       setPeers: (named) => {

@@ -1,11 +1,13 @@
 /**
  * Beats, or answers to beats, of many groups to one node, of which mostly nothing changes from one time to the next.
+ * What is said as a refrain (refrain.ts) is neither compared nor written again: a time at which nothing changes costs
+ * the same for one group and for thousands.
  *
  * ```
  *   writer                                         reader
  *   seq 7: all rows                 ── table 7 ──>  holds 7
  *                                  <── "I hold 7" ──
- *   seq 8: what differs from 7      ── 7 to 8 ────>  7 with the differences is 8: all rows of it are handed on
+ *   seq 8: what differs from 7      ── 7 to 8 ────>  7 with the differences is 8: all rows of it are heard
  *   seq 9: 8 is not confirmed
  *          (lost, late): all rows   ── table 9 ──>  holds 9
  * ```
@@ -25,11 +27,9 @@
  * ```
  */
 import type { ByteReader, ByteWriter, GroupId } from '#base';
-import type { Message } from '#raft';
 import type { Envelope } from './envelope.ts';
 import { type Ends, fail, readGroup, readRoute, writeRoute } from './message-bytes.ts';
-
-type Repeated = Extract<Message, { readonly kind: 'beat' | 'beat-ack' }>;
+import { type Refrain, type Repeated, TABLE_ROWS_MAX } from './refrain.ts';
 
 /** How the rows of a table look. */
 export interface RowShape<M extends Repeated> {
@@ -44,15 +44,19 @@ export interface TableName {
   readonly seq: number;
 }
 
-/** Rows of one table. Beats of more groups than these travel one by one, which is correct, and only larger. */
-export const TABLE_ROWS_MAX: number = 2 ** 14;
-
 const NO_TABLE: TableName = { session: 0, seq: 0 };
 
 interface Row<M extends Repeated> {
   envelope: Envelope<M>;
   /** The table that it was last in. */
   seq: number;
+}
+
+/** What a turn has to say: rows, and a refrain beside them. */
+export interface Said<M extends Repeated> {
+  readonly envelopes: readonly Envelope<M>[];
+  /** Undefined: it is not the time for it. */
+  readonly refrain?: Refrain<M> | undefined;
 }
 
 /** What a turn has to say, against what was said last. */
@@ -66,7 +70,10 @@ interface Comparison<M extends Repeated> {
 export class TableWriter<M extends Repeated> {
   readonly #shape: RowShape<M>;
   readonly #session: number;
+  /** The rows of the last table that are of no refrain. */
   readonly #rows = new Map<GroupId, Row<M>>();
+  /** What was said as a refrain in the last table that had one. */
+  #refrain: Refrain<M> | undefined;
   #seq = 0;
   #confirmed = 0;
 
@@ -89,9 +96,11 @@ export class TableWriter<M extends Repeated> {
   /**
    * Whether these are worth a table. Others travel one by one and leave the table what it is: beats of a few groups
    * between two regular times, which confirm reads, must not push all the rest out of it. They have another round than
-   * the last; where most are the same it is the regular time.
+   * the last; where most are the same it is the regular time. A refrain is said at that time and no other.
    */
-  takes(envelopes: readonly Envelope<M>[]): boolean {
+  takes(envelopes: readonly Envelope<M>[], refrain?: Refrain<M>): boolean {
+    if (refrain !== undefined && refrain.rows.size > 0) return true;
+    if (this.#refrain !== undefined && this.#refrain.rows.size > 0) return false;
     if (envelopes.length === 0 || 2 * envelopes.length >= this.#rows.size) return envelopes.length > 0;
     let same = 0;
     for (const envelope of envelopes) {
@@ -101,11 +110,13 @@ export class TableWriter<M extends Repeated> {
     return 2 * same >= envelopes.length;
   }
 
-  /** Makes these the next table and writes it. Returns what has no place in it. */
-  write(writer: ByteWriter, envelopes: readonly Envelope<M>[], ends: Ends): readonly Envelope<M>[] {
-    const isDifference = this.#seq > 0 && this.#confirmed === this.#seq;
+  /** Makes these, and the refrain, the next table and writes it. Returns what has no place in it. */
+  write(writer: ByteWriter, { envelopes, refrain = this.#refrain }: Said<M>, ends: Ends): readonly Envelope<M>[] {
+    // Of another refrain it is not known what has changed.
+    const isDifference = this.#seq > 0 && this.#confirmed === this.#seq && refrain === this.#refrain;
+    this.#refrain = refrain;
     this.#seq += 1;
-    const { differing, gone, rest } = this.#compare(envelopes);
+    const { differing, gone, rest } = this.#compare(envelopes, refrain);
     writer.u64le(this.#session);
     writer.varint(this.#seq);
     writer.u8(isDifference ? 1 : 0);
@@ -115,21 +126,25 @@ export class TableWriter<M extends Repeated> {
       writer.varint(differing.length);
       for (const envelope of differing) this.#writeRow(writer, envelope, ends);
     } else {
-      writer.varint(this.#rows.size);
+      writer.varint(this.#rows.size + (refrain?.rows.size ?? 0));
       for (const { envelope } of this.#rows.values()) this.#writeRow(writer, envelope, ends);
+      for (const envelope of refrain?.rows.values() ?? []) this.#writeRow(writer, envelope, ends);
     }
     return rest;
   }
 
-  #compare(envelopes: readonly Envelope<M>[]): Comparison<M> {
+  #compare(envelopes: readonly Envelope<M>[], refrain: Refrain<M> | undefined): Comparison<M> {
     const rows = this.#rows;
     const seq = this.#seq;
     const differing: Envelope<M>[] = [];
     const rest: Envelope<M>[] = [];
     let count = 0;
+    const countMax = TABLE_ROWS_MAX - (refrain?.rows.size ?? 0);
     for (const envelope of envelopes) {
+      const said = refrain?.rows.get(envelope.group);
+      if (said !== undefined && this.#isSame(said, envelope)) continue;
       const row = rows.get(envelope.group);
-      if (row?.seq === seq || count === TABLE_ROWS_MAX) {
+      if (said !== undefined || row?.seq === seq || count >= countMax) {
         rest.push(envelope);
         continue;
       }
@@ -140,10 +155,29 @@ export class TableWriter<M extends Repeated> {
       if (row !== undefined) row.envelope = envelope;
       differing.push(envelope);
     }
-    const gone: GroupId[] = [];
-    if (rows.size > count) for (const [group, row] of rows) if (row.seq !== seq) gone.push(group);
-    for (const group of gone) rows.delete(group);
+    const gone = refrain === undefined ? [] : this.#compareRefrain(refrain, differing);
+    if (rows.size > count) {
+      for (const [group, row] of rows) {
+        if (row.seq === seq) continue;
+        rows.delete(group);
+        gone.push(group);
+      }
+    }
     return { differing, gone, rest };
+  }
+
+  /** Adds what has changed of a refrain since the last table; returns the groups that are not in this one any more. */
+  #compareRefrain(refrain: Refrain<M>, differing: Envelope<M>[]): GroupId[] {
+    const gone: GroupId[] = [];
+    for (const group of refrain.takeChanged()) {
+      const said = refrain.rows.get(group);
+      const row = this.#rows.get(group);
+      if (said !== undefined) {
+        this.#rows.delete(group);
+        if (row === undefined || !this.#isSame(row.envelope, said)) differing.push(said);
+      } else if (row === undefined) gone.push(group);
+    }
+    return gone;
   }
 
   #isSame(one: Envelope<M>, other: Envelope<M>): boolean {
@@ -163,6 +197,18 @@ export interface ReadTable<M extends Repeated> extends TableName {
   readonly isDifference: boolean;
   readonly gone: readonly GroupId[];
   readonly rows: readonly Envelope<M>[];
+}
+
+/** A table that was taken, against the one before. */
+export interface TakenTable<M extends Repeated = Repeated> {
+  /** All rows of it; they change with the next one that is taken. */
+  readonly rows: ReadonlyMap<GroupId, Envelope<M>>;
+  /** Nothing is known of the one before: all rows are new. */
+  readonly isWhole: boolean;
+  /** The rows that are new or differ. */
+  readonly changed: readonly Envelope<M>[];
+  /** Groups that are not in it any more; if it is whole, others may be gone, too. */
+  readonly gone: readonly GroupId[];
 }
 
 export class TableReader<M extends Repeated> {
@@ -196,8 +242,8 @@ export class TableReader<M extends Repeated> {
     return { session, seq, isDifference: difference === 1, gone, rows };
   }
 
-  /** Takes what was read: all rows of the table, or undefined when it is a difference to one that is not held. */
-  take({ session, seq, isDifference, gone, rows }: ReadTable<M>): readonly Envelope<M>[] | undefined {
+  /** Takes what was read; undefined when it is a difference to a table that is not held. */
+  take({ session, seq, isDifference, gone, rows }: ReadTable<M>): TakenTable<M> | undefined {
     if (!isDifference) this.#rows.clear();
     else if (session !== this.#held.session || seq !== this.#held.seq + 1) return undefined;
     for (const group of gone) this.#rows.delete(group);
@@ -209,7 +255,7 @@ export class TableReader<M extends Repeated> {
       return undefined;
     }
     this.#held = { session, seq };
-    return [...this.#rows.values()];
+    return { rows: this.#rows, isWhole: !isDifference, changed: rows, gone };
   }
 }
 

@@ -7,14 +7,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toLogIndex, toTerm } from '#base';
+import { toGroupId, toLogIndex, toTerm } from '#base';
 import { nativeCrc32 } from '#cluster';
 import type { Envelope } from '../../../src/cluster/peer/envelope.ts';
 import { sealFrame } from '../../../src/cluster/peer/frame.ts';
 import { LANES, laneOf } from '../../../src/cluster/peer/links.ts';
 import type { PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
+import { type Beat, Refrain } from '../../../src/cluster/peer/refrain.ts';
 import { envelopeOf, envelopes, KINDS, letters } from '../../support/cluster/peer-messages.ts';
-import { codecOf, NORTH, reply, SOUTH, say } from '../../support/cluster/peer-pair.ts';
+import { codecOf, messagesIn, NORTH, reply, SOUTH, say } from '../../support/cluster/peer-pair.ts';
 
 const RUNS = Number(process.env['PEER_RUNS'] ?? '300');
 
@@ -22,7 +23,7 @@ function decoded(codec: PeerCodec, frame: Uint8Array): readonly Envelope[] {
   const result = codec.decode(frame);
   if (result.kind === 'failure') throw new Error(result.reason);
   expect(result.value.from).toEqual(NORTH);
-  return result.value.messages;
+  return messagesIn(result.value);
 }
 
 /** Beats and their answers may come in any order, and before the others. */
@@ -90,7 +91,7 @@ describe('what is no frame', () => {
           const bad = forged(frame, changes);
           const before = sender.encode(SOUTH, messages);
           const result = receiver.decode(bad);
-          if (result.kind === 'ok') expectSendable(result.value.messages);
+          if (result.kind === 'ok') expectSendable(messagesIn(result.value));
           // Decoded or not, the codec goes on: a whole table is understood whatever came before.
           sender.forget(SOUTH.node);
           const after = sender.encode(SOUTH, messages).flatMap((each) => decoded(receiver, each.frame));
@@ -108,7 +109,7 @@ describe('a letter of a snapshot', () => {
       fc.property(letters(NORTH.node, SOUTH.node), (letter) => {
         const result = codecOf(SOUTH).decode(codecOf(NORTH).encodeLetter(SOUTH, letter));
         if (result.kind === 'failure') throw new Error(result.reason);
-        expect(result.value).toEqual({ from: NORTH, messages: [], forwards: [], letter });
+        expect(result.value).toEqual({ from: NORTH, tables: {}, messages: [], forwards: [], letter });
       }),
       { numRuns: RUNS },
     );
@@ -258,7 +259,7 @@ class History {
   #arrive({ frame, toSouth, said }: Sent): void {
     const result = (toSouth ? this.#south : this.#north).decode(frame);
     if (result.kind === 'failure') throw new Error(result.reason);
-    const { messages } = result.value;
+    const messages = messagesIn(result.value);
     const isAsSaid = messages.length === 0 || isDeepStrictEqual(inOrder(messages), inOrder(said));
     if (!isAsSaid) throw new Error(`${JSON.stringify(messages)} arrived instead of ${JSON.stringify(said)}`);
     if (!toSouth || messages.length === 0) return;
@@ -288,6 +289,63 @@ describe('beats of which repeats are left out', () => {
         expect(history.arrived).toBe(GROUPS);
         const HEADER_AND_NAMES = 76 + 1 + 2 * 10 + 12;
         expect(history.lengths.at(-1)).toBeLessThanOrEqual(HEADER_AND_NAMES);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});
+
+const refrainAction = fc.record({
+  kind: fc.constantFrom('say', 'unsay', 'time', 'time', 'between', 'another'),
+  group: fc.nat(GROUPS),
+  commit: fc.nat(2),
+  posted: fc.uniqueArray(fc.nat(GROUPS), { maxLength: 4 }),
+  isLost: fc.boolean(),
+  isHeld: fc.boolean(),
+});
+
+describe('a refrain', () => {
+  it('is in each table of its time, with what is said beside it, and what differs from the table before is told', () => {
+    fc.assert(
+      fc.property(fc.array(refrainAction, { maxLength: 60 }), (actions) => {
+        const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
+        let refrain = new Refrain<Beat>();
+        const beatOf = (group: number, commit: number): Envelope<Beat> => {
+          const message = { kind: 'beat' as const, term: toTerm(1), commit: toLogIndex(commit), round: 0 };
+          return { ...say(group, message), message };
+        };
+        const compared: (readonly [readonly Envelope[], readonly Envelope[]])[] = [];
+        let known = new Map<number, Envelope>();
+        for (const { kind, group, commit, posted, isLost, isHeld } of actions) {
+          if (kind === 'say') refrain.say(beatOf(group, commit));
+          else if (kind === 'unsay') refrain.unsay(toGroupId(group));
+          else if (kind === 'another') refrain = new Refrain();
+          if (kind !== 'time' && kind !== 'between') continue;
+          const beside = posted
+            .filter((each) => !refrain.rows.has(toGroupId(each)))
+            .map((each) => beatOf(each, commit));
+          const said = kind === 'time' ? [...refrain.rows.values(), ...beside] : beside;
+          const frames = north.encode(SOUTH, beside, kind === 'time' ? { beats: refrain } : {});
+          for (const { frame } of isLost ? [] : frames) {
+            const result = south.decode(frame);
+            if (result.kind === 'failure') throw new Error(result.reason);
+            const { beats } = result.value.tables;
+            if (beats !== undefined) {
+              if (beats.isWhole) known = new Map();
+              for (const gone of beats.gone) known.delete(gone);
+              for (const row of beats.changed) known.set(row.group, row);
+              compared.push([[...known.values()], [...beats.rows.values()]]);
+            }
+            const heard = messagesIn(result.value);
+            // A difference to a table that was lost is dropped.
+            if (heard.length > 0 || said.length === 0) compared.push([heard, said]);
+            const answered = isHeld
+              ? south.encode(NORTH, [reply(1, { kind: 'beat-ack', term: toTerm(1), round: 0 })])
+              : [];
+            for (const answer of answered) north.decode(answer.frame);
+          }
+        }
+        for (const [found, wanted] of compared) expect(inOrder(found)).toEqual(inOrder(wanted));
       }),
       { numRuns: RUNS },
     );

@@ -231,8 +231,8 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     and: [
       {
         file: 'src/cluster/peer/repeat-table.ts',
-        find: '    const isDifference = this.#seq > 0 && this.#confirmed === this.#seq;',
-        replace: '    const isDifference = this.#seq > 0;',
+        find: '    const isDifference = this.#seq > 0 && this.#confirmed === this.#seq && refrain === this.#refrain;',
+        replace: '    const isDifference = this.#seq > 0 && refrain === this.#refrain;',
       },
     ],
     breaks: 'beats are put together from tables that were lost',

@@ -202,9 +202,11 @@ interface AnyEntry extends Place {
 
 function watchedPeers(mail: Peers, said: (message: SaidMessage) => void): Peers {
   return {
-    send: (to, messages) => {
-      for (const envelope of messages) said(saidOf(envelope));
-      mail.send(to, messages);
+    send: (to, messages, refrains = {}) => {
+      const { beats, answers } = refrains;
+      const again = [...(beats?.rows.values() ?? []), ...(answers?.rows.values() ?? [])];
+      for (const envelope of [...messages, ...again]) said(saidOf(envelope));
+      mail.send(to, messages, refrains);
     },
     forward: (to, items) => mail.forward(to, items),
     setPeers: (peers) => mail.setPeers(peers),

@@ -6,8 +6,9 @@
  */
 import type { Crc32, NodeId } from '#base';
 import type { Envelope, ForwardItem, OutgoingFrame, Peers, SnapshotLetter } from '#cluster';
-import { PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
+import { type HeardTables, PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
 import { type NodePlace, toStoreId } from '../../../src/cluster/peer/place.ts';
+import type { Refrains } from '../../../src/cluster/peer/refrain.ts';
 import type { Draw } from '../log-model.ts';
 
 export interface NetworkPorts {
@@ -19,7 +20,7 @@ export interface NetworkPorts {
 
 /** Who gets the messages: a core. */
 export interface Receiver {
-  receive(from: NodeId, messages: readonly Envelope[]): void;
+  receive(from: NodeId, messages: readonly Envelope[], tables: HeardTables): void;
   forwarded(from: NodeId, items: readonly ForwardItem[]): void;
   receiveLetter(from: NodeId, letter: SnapshotLetter): void;
   unreachable(node: NodeId): void;
@@ -42,8 +43,12 @@ export class MemoryNetwork {
   delayMsMax = 2;
   /** Messages that are lost, whatever else is. */
   isHeld: (from: NodeId, to: NodeId, envelope: Envelope) => boolean = () => false;
-  /** How many messages left in how many sends. */
-  readonly counts = { sends: 0, messages: 0, letters: 0, letterBytes: 0 };
+  /** Frames that are lost beside those that chance loses. */
+  isLost: (from: NodeId, to: NodeId) => boolean = () => false;
+  /** Whether every table that arrives counts as new, so that no group rests upon it. */
+  forgetsTables = false;
+  /** How many messages left in how many sends; how many of them as part of a refrain. */
+  readonly counts = { sends: 0, messages: 0, refrained: 0, frameBytes: 0, letters: 0, letterBytes: 0 };
   readonly #ports: NetworkPorts;
   readonly #stations = new Map<NodeId, Station>();
   readonly #cut = new Set<string>();
@@ -86,8 +91,8 @@ export class MemoryNetwork {
   /** What a node sends by, as long as `isAlive` says that its process runs. */
   portOf(node: NodeId, isAlive: () => boolean): Peers {
     return {
-      send: (to, messages) => {
-        if (isAlive()) this.#send(node, to, messages);
+      send: (to, messages, refrains = {}) => {
+        if (isAlive()) this.#send(node, to, messages, refrains);
       },
       forward: (to, items) => {
         if (isAlive()) this.#forward(node, to, items);
@@ -113,21 +118,28 @@ export class MemoryNetwork {
     this.#cut.clear();
   }
 
-  #send(from: NodeId, to: NodeId, messages: readonly Envelope[]): void {
+  #send(from: NodeId, to: NodeId, messages: readonly Envelope[], refrains: Refrains): void {
+    const said = rowsOf(refrains);
     this.counts.sends += 1;
-    this.counts.messages += messages.length;
-    const sent = messages.filter((envelope) => !this.isHeld(from, to, envelope));
-    if (sent.length === 0) return;
+    this.counts.messages += messages.length + said.length;
+    this.counts.refrained += said.length;
+    const isSent = (envelope: Envelope): boolean => !this.isHeld(from, to, envelope);
+    // Of a refrain of which something is held the rest goes by itself.
+    const isWhole = said.every(isSent);
+    const sent = isWhole ? messages.filter(isSent) : [...messages, ...said].filter(isSent);
+    if (sent.length + said.length === 0) return;
     this.#each(
       from,
       to,
-      (codec, place) => codec.encode(place, sent),
+      (codec, place) => codec.encode(place, sent, isWhole ? refrains : {}),
       (frame) => this.#carry(from, to, frame),
     );
   }
 
   /** Frames may be lost, doubled and overtaken. */
   #carry(from: NodeId, to: NodeId, frame: Uint8Array): void {
+    this.counts.frameBytes += frame.length;
+    if (this.isLost(from, to)) return;
     const times = this.#happens(this.lossPercent) ? 0 : this.#happens(this.doublePercent) ? 2 : 1;
     for (let time = 0; time < times; time += 1) {
       this.#ports.after(1 + this.#ports.draw(this.delayMsMax), () => this.#arrive(from, to, frame));
@@ -176,8 +188,10 @@ export class MemoryNetwork {
     const decoded = station.codec.decode(frame.slice());
     // The process that it was for has ended: the next one has another store in no case, but may know other tables.
     if (decoded.kind === 'failure') throw new Error(`A frame does not decode: ${decoded.reason}`);
-    const { messages, forwards, letter } = decoded.value;
-    if (messages.length > 0) station.receiver.receive(from, messages);
+    const { tables, messages, forwards, letter } = decoded.value;
+    const hasTables = tables.beats !== undefined || tables.answers !== undefined;
+    const heard = this.forgetsTables ? asNew(tables) : tables;
+    if (hasTables || messages.length > 0) station.receiver.receive(from, messages, heard);
     if (forwards.length > 0) station.receiver.forwarded(from, forwards);
     if (letter !== undefined) station.receiver.receiveLetter(from, letter);
   }
@@ -185,4 +199,15 @@ export class MemoryNetwork {
   #happens(percent: number): boolean {
     return this.#ports.draw(PERCENT) < percent;
   }
+}
+
+function rowsOf({ beats, answers }: Refrains): readonly Envelope[] {
+  return [...(beats?.rows.values() ?? []), ...(answers?.rows.values() ?? [])];
+}
+
+function asNew({ beats, answers }: HeardTables): HeardTables {
+  return {
+    beats: beats && { ...beats, isWhole: true, changed: [...beats.rows.values()] },
+    answers: answers && { ...answers, isWhole: true, changed: [...answers.rows.values()] },
+  };
 }

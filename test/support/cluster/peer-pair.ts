@@ -3,7 +3,7 @@ import { type Random, replicaOf, toGroupId } from '#base';
 import { nativeCrc32 } from '#cluster';
 import type { Message } from '#raft';
 import type { Envelope } from '../../../src/cluster/peer/envelope.ts';
-import { PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
+import { type IncomingFrame, PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
 import { type NodePlace, toNodeId, toStoreId } from '../../../src/cluster/peer/place.ts';
 
 export const CLUSTER = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';
@@ -40,4 +40,10 @@ export function say(group: number, message: Message): Envelope {
 export function reply(group: number, message: Message): Envelope {
   const { from: to, to: from } = say(group, message);
   return { group: toGroupId(group), from, to, message };
+}
+
+/** All messages of a frame: the rows of its tables first. */
+export function messagesIn({ tables, messages }: Pick<IncomingFrame, 'tables' | 'messages'>): readonly Envelope[] {
+  const { beats, answers } = tables;
+  return [...(beats?.rows.values() ?? []), ...(answers?.rows.values() ?? []), ...messages];
 }

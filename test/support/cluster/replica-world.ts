@@ -16,7 +16,7 @@ import {
   type TransactOutcome,
   unobservedSnapshots,
 } from '#cluster';
-import type { Target } from '#raft';
+import type { Input, Step, Target } from '#raft';
 import type { DiskLevel } from '#storage';
 import type { LostCampaign } from '../../../src/cluster/campaigns.ts';
 import type { Commands, CoreLink, Report } from '../../../src/cluster/link.ts';
@@ -30,6 +30,8 @@ export interface ReplicaWorldOptions {
   readonly kit?: MachineKit;
   readonly seed?: number;
   readonly limits?: Partial<CoreLimits>;
+  /** Is told of every step of every group. */
+  readonly stepped?: (node: NodeId, input: Input, after: Step) => void;
   /** What the cores are told of their cluster; every node holds everything unless it says otherwise. */
   readonly cluster?: (nodes: readonly NodeId[], node: NodeId) => ClusterPorts;
 }
@@ -157,6 +159,10 @@ export class ReplicaWorld {
     return leaders.length === 1 ? leaders[0] : undefined;
   }
 
+  stepped(node: NodeId, input: Input, after: Step): void {
+    this.#options.stepped?.(node, input, after);
+  }
+
   /** Lets time pass in small steps, each with what is due then. */
   async pass(ms: number): Promise<void> {
     const endMs = this.nowMs + ms;
@@ -261,6 +267,7 @@ export class WorldNode {
         committed: noted,
         synced: noted,
         written: noted,
+        stepped: (_before, input, after) => this.#world.stepped(node, input, after),
       },
       later: setImmediate,
     };

@@ -10,8 +10,8 @@ import type { Envelope } from '../../../src/cluster/peer/envelope.ts';
 import { FRAME_BYTES_MAX, readFrameHeader, sealFrame } from '../../../src/cluster/peer/frame.ts';
 import type { PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
 import { isNodeId, isStoreId, type NodePlace, toNodeId } from '../../../src/cluster/peer/place.ts';
-import { TABLE_ROWS_MAX } from '../../../src/cluster/peer/repeat-table.ts';
-import { CLUSTER, codecOf, NORTH, reply, SOUTH, say } from '../../support/cluster/peer-pair.ts';
+import { TABLE_ROWS_MAX } from '../../../src/cluster/peer/refrain.ts';
+import { CLUSTER, codecOf, messagesIn, NORTH, reply, SOUTH, say } from '../../support/cluster/peer-pair.ts';
 import { examplesOf } from '../../support/format-pages.ts';
 
 const MEBIBYTE = 2 ** 20;
@@ -45,7 +45,7 @@ function single(codec: PeerCodec, to: NodePlace, messages: readonly Envelope[]):
 function messagesOf(codec: PeerCodec, frame: Uint8Array): readonly Envelope[] {
   const result = codec.decode(frame);
   if (result.kind === 'failure') throw new Error(result.reason);
-  return result.value.messages;
+  return messagesIn(result.value);
 }
 
 function reasonOf(codec: PeerCodec, frame: Uint8Array): string {

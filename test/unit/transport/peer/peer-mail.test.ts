@@ -18,7 +18,7 @@ import {
 import { createMetrics, type LogFields, type Logger, silentLogger } from '#observability';
 import { openPeerLinks } from '#transport/peer';
 import { PeerMeasureGatherer, PeerMetrics } from '../../../../src/cluster/peer/peer-measures.ts';
-import { reply, say } from '../../../support/cluster/peer-pair.ts';
+import { messagesIn, reply, say } from '../../../support/cluster/peer-pair.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { CLUSTER, numbered, placeOf, QUICK } from '../../../support/peer-nodes.ts';
 
@@ -55,7 +55,7 @@ class PostedNode {
     const codec = new PeerCodec({ clusterId: CLUSTER, self, crc32: nativeCrc32, random: nativeRandom });
     this.mail = new PeerMail({ codec, links, observer: gatherer });
     this.mail.open({
-      receive: (_from, messages) => this.heard.push(...messages),
+      receive: (_from, messages, tables) => this.heard.push(...messagesIn({ messages, tables })),
       forwarded: () => undefined,
       receiveLetter: (_from, letter) => this.letters.push(letter),
       unreachable: (node) => this.lost.push(node),
