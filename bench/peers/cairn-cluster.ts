@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { ClusterDescription } from '#cluster';
-import { type CairnNode, createDatabase, entryOf, startCairn, THIS_BUILD } from './cairn.ts';
+import { type Build, type CairnNode, createDatabase, entryOf, startCairn, THIS_BUILD } from './cairn.ts';
 
 const run = promisify(execFile);
 const LOOK_MS = 200;
@@ -13,17 +13,24 @@ const SETTLED_WITHIN_MS = 120_000;
 export class CairnCluster {
   readonly #dir: string;
   readonly #settings: readonly string[];
+  readonly #build: Build;
   /** By name, in the order in which they were started first. */
   readonly #nodes = new Map<string, CairnNode>();
 
-  private constructor(dir: string, settings: readonly string[]) {
+  private constructor(dir: string, settings: readonly string[], build: Build) {
     this.#dir = dir;
+    this.#build = build;
     this.#settings = settings;
   }
 
   /** Nodes `node-1` and so on in directories of their own; resolves when all of them vote in the catalog. */
-  static async start(dir: string, count: number, settings: readonly string[] = []): Promise<CairnCluster> {
-    const cluster = new CairnCluster(dir, settings);
+  static async start(
+    dir: string,
+    count: number,
+    settings: readonly string[] = [],
+    build: Build = THIS_BUILD,
+  ): Promise<CairnCluster> {
+    const cluster = new CairnCluster(dir, settings, build);
     try {
       for (let number = 1; number <= count; number++) await cluster.startNode(`node-${number}`);
       await cluster.#until((seen) =>
@@ -54,7 +61,7 @@ export class CairnCluster {
   async startNode(name: string): Promise<CairnNode> {
     const seeds = [...this.#nodes.values()].flatMap(({ peer }) => peer ?? []);
     const place = [`--node-name=${name}`, '--peer-port=0', ...(seeds.length === 0 ? [] : [`--join=${seeds.join()}`])];
-    const node = await startCairn(join(this.#dir, name), THIS_BUILD, [...place, ...this.#settings]);
+    const node = await startCairn(join(this.#dir, name), this.#build, [...place, ...this.#settings]);
     this.#nodes.set(name, node);
     return node;
   }
@@ -95,7 +102,7 @@ export class CairnCluster {
   /** Undefined when the node does not answer. */
   async #describe(): Promise<ClusterDescription | undefined> {
     for (const { peer } of this.#nodes.values()) {
-      const args = [entryOf(THIS_BUILD.root), 'cluster', 'status', '--json', `--at=${peer}`];
+      const args = [entryOf(this.#build.root), 'cluster', 'status', '--json', `--at=${peer}`];
       const said = await run(process.execPath, args).catch(() => undefined);
       if (said === undefined) continue;
       const description: ClusterDescription = JSON.parse(said.stdout);

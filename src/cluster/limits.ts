@@ -51,8 +51,9 @@ export interface CoreLimits {
   /** How long a leader that lost the lead waits to learn what became of its entries. */
   readonly outcomeWaitMs: number;
   /**
-   * After a group was created on several nodes, one of them asks for its lead: the others should have it by then. When
-   * a leader has ended, the others ask for the lead so long one after the other.
+   * After a group was created on several nodes, one of them asks for its lead: the others should have it by then, and
+   * ask four times as long one after the other. When a leader has ended, the others ask for the lead so long one after
+   * the other.
    */
   readonly firstCampaignMs: number;
   /** How long a node that drains waits for others to take the lead of its groups. */

@@ -6,7 +6,7 @@
  *        only the replica that it names, on the node that holds it, from the node that its sender's id tells. After
  *        this thread stood still, what has arrived is heard before time counts.
  */
-import { CATALOG_GROUP, type NodeId, nodeOf, type ReplicaId } from '#base';
+import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf, type ReplicaId } from '#base';
 import { type Entry, everybody, type Fact, type Input, type LoadEntries, type Message, members } from '#raft';
 import { Fifo } from './fifo.ts';
 import type { Group } from './group.ts';
@@ -28,6 +28,9 @@ export interface ReplicationPorts {
   readonly step: (group: Group, input: Input) => void;
 }
 
+/** Replicas of a new group ask for its lead by so many times `firstCampaignMs` one after the other. */
+const FOUNDERS_APART = 4;
+
 /** When a group asks for its lead, and how long after that it asks again. */
 interface Campaign {
   readonly atMs: number;
@@ -42,6 +45,8 @@ export class Replication {
   readonly #answers = new Fifo<{ readonly group: Group; readonly input: Input }>();
   /** Groups that ask for their lead: just created, their leader has ended, or without one and with a voter back. */
   readonly #campaigns = new Map<Group, Campaign>();
+  /** Nodes that were lost and not found again. */
+  readonly #away = new Set<NodeId>();
 
   constructor(ports: ReplicationPorts) {
     this.#ports = ports;
@@ -113,6 +118,7 @@ export class Replication {
    * after the other; if the node is there after all, those who still hear of it keep them from it.
    */
   unreachable(node: NodeId, nowMs: number): void {
+    this.#away.add(node);
     for (const group of this.#ports.timers.groups) {
       for (const replica of everybody(group.timeless.membership)) {
         if (nodeOf(replica) !== node) continue;
@@ -127,6 +133,7 @@ export class Replication {
    * for the next election deadline; where another one leads, those who hear of it keep this one from it.
    */
   reachable(node: NodeId, nowMs: number): void {
+    this.#away.delete(node);
     for (const group of this.#ports.timers.groups) {
       if (group.leader !== undefined) continue;
       const voters = members(group.raft.membership.voters);
@@ -146,10 +153,13 @@ export class Replication {
 
   /** Has the group ask for the lead, unless one of these does before; another one is the first in every group. */
   #ask(group: Group, voters: readonly ReplicaId[], nowMs: number): void {
-    const { firstCampaignMs } = this.#ports.limits;
-    const count = voters.length;
-    const rank = (voters.indexOf(group.self) + count - (group.id % count)) % count;
-    this.#campaigns.set(group, { atMs: nowMs + (1 + rank) * firstCampaignMs, againMs: count * firstCampaignMs });
+    this.#askInTurn(group, inTurn(voters, group.id), nowMs, this.#ports.limits.firstCampaignMs);
+  }
+
+  #askInTurn(group: Group, ordered: readonly ReplicaId[], nowMs: number, apartMs: number): void {
+    const rank = Math.max(0, ordered.indexOf(group.self));
+    const atMs = nowMs + this.#ports.limits.firstCampaignMs + rank * apartMs;
+    this.#campaigns.set(group, { atMs, againMs: ordered.length * apartMs });
   }
 
   #forget(group: Group, leader: ReplicaId, nowMs: number): void {
@@ -163,12 +173,15 @@ export class Replication {
 
   /**
    * Opens a group that has members on other nodes, with a copy that has just begun. If the group is new, too, one of
-   * them is to lead it, another one for every group; if that one does not answer, the next.
+   * them is to lead it, another one for every group; if that one does not answer, the next. Where many are created at a
+   * time an election takes its time, and those who ask meanwhile only make it longer; but nobody waits for a node that
+   * cannot be reached.
    */
   begin({ group: id, replicas, placement }: Binding, nowMs: number): void {
     const group = replicas.length > 1 || placement > 0 ? this.#ports.touch(id) : undefined;
     if (group === undefined || placement > 0) return;
-    this.#ask(group, replicas, nowMs);
+    const ordered = inTurn(replicas, id).filter((replica) => !this.#away.has(nodeOf(replica)));
+    this.#askInTurn(group, ordered, nowMs, FOUNDERS_APART * this.#ports.limits.firstCampaignMs);
   }
 
   /**
@@ -185,6 +198,12 @@ export class Replication {
       if (group.leader === undefined) this.#ports.step(group, { kind: 'campaign' });
     }
   }
+}
+
+/** In the order in which they ask for the lead: another one is the first in every group. */
+function inTurn(voters: readonly ReplicaId[], group: GroupId): readonly ReplicaId[] {
+  const first = group % voters.length;
+  return [...voters.slice(first), ...voters.slice(0, first)];
 }
 
 /** Every node that joins needs the catalog, which has few entries: its log is kept while nobody else is there, too. */
