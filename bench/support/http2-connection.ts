@@ -9,7 +9,7 @@
  */
 import { connect, type Socket } from 'node:net';
 
-const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
+export const PREFACE: Buffer = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 const FRAME_HEADER_BYTES = 9;
 /** What a peer accepts until it says otherwise, RFC 9113 section 6.5.2. */
 const DEFAULT_WINDOW = 65_535;
@@ -95,7 +95,7 @@ export class Http2Connection {
     settings.writeUInt16BE(SETTING_INITIAL_WINDOW_SIZE, 6);
     settings.writeUInt32BE(windowBytes, 8);
     connection.#send(PREFACE);
-    connection.#send(frame({ type: SETTINGS, flags: 0, stream: 0, payload: settings }));
+    connection.#send(frameOf({ type: SETTINGS, flags: 0, stream: 0, payload: settings }));
     connection.#send(windowUpdate(0, RECEIVE_WINDOW));
     return connection;
   }
@@ -134,7 +134,7 @@ export class Http2Connection {
     this.#nextStream += 2;
     const call: Call = { handler, messageBytes: 0, sendWindow: this.#initialWindow, unsent: body, isWhole };
     this.#calls.set(stream, call);
-    this.#send(frame({ type: HEADERS, flags: END_HEADERS, stream, payload: headers }));
+    this.#send(frameOf({ type: HEADERS, flags: END_HEADERS, stream, payload: headers }));
     this.#sendBody(stream, call);
   }
 
@@ -153,7 +153,7 @@ export class Http2Connection {
       call.unsent = last ? undefined : call.unsent.subarray(room);
       call.sendWindow -= room;
       this.#sendWindow -= room;
-      this.#send(frame({ type: DATA, flags: last && call.isWhole ? END_STREAM : 0, stream, payload }));
+      this.#send(frameOf({ type: DATA, flags: last && call.isWhole ? END_STREAM : 0, stream, payload }));
     }
   }
 
@@ -199,7 +199,7 @@ export class Http2Connection {
         return;
       case PING:
         if ((flags & ACK) === 0)
-          this.#send(frame({ type: PING, flags: ACK, stream: 0, payload: Buffer.from(at.payload) }));
+          this.#send(frameOf({ type: PING, flags: ACK, stream: 0, payload: Buffer.from(at.payload) }));
         return;
       case WINDOW_UPDATE:
         this.#widen(at.stream, at.payload.readUInt32BE(0));
@@ -251,7 +251,7 @@ export class Http2Connection {
       for (const call of this.#calls.values()) call.sendWindow += window - this.#initialWindow;
       this.#initialWindow = window;
     }
-    this.#send(frame({ type: SETTINGS, flags: ACK, stream: 0, payload: Buffer.alloc(0) }));
+    this.#send(frameOf({ type: SETTINGS, flags: ACK, stream: 0, payload: Buffer.alloc(0) }));
     for (const [id, call] of this.#calls) this.#sendBody(id, call);
   }
 
@@ -285,7 +285,8 @@ export function grpcMessage(body: Uint8Array): Buffer {
   return framed;
 }
 
-function frame(parts: {
+/** One frame. */
+export function frameOf(parts: {
   readonly type: number;
   readonly flags: number;
   readonly stream: number;
@@ -304,5 +305,5 @@ function frame(parts: {
 function windowUpdate(stream: number, by: number): Buffer {
   const payload = Buffer.alloc(4);
   payload.writeUInt32BE(by, 0);
-  return frame({ type: WINDOW_UPDATE, flags: 0, stream, payload });
+  return frameOf({ type: WINDOW_UPDATE, flags: 0, stream, payload });
 }

@@ -15,6 +15,11 @@ export class Latencies {
     return this.#count;
   }
 
+  /** The longest of all. */
+  get largest(): number {
+    return this.#values.subarray(0, this.#count).reduce((most, value) => Math.max(most, value), 0);
+  }
+
   /** Milliseconds. */
   add(value: number): void {
     if (this.#count === this.#values.length) {

@@ -51,6 +51,10 @@ export const COUNTERS: Table<CounterLabels> = {
     help: 'Requests refused before they were tried; malformed: by headers or frames of gRPC.',
     labels: { reason: ['overload', 'draining', 'too_large', 'disk_full', 'malformed'] },
   },
+  cairn_grpc_connections_ended_total: {
+    help: 'Connections of gRPC ended because of what their clients sent. flood: far more calls in a turn of the event loop than they may begin; protocol: what HTTP/2 does not allow.',
+    labels: { reason: ['flood', 'protocol'] },
+  },
   cairn_relayed_requests_total: {
     help: 'Requests for databases of which this node holds no copy, passed on to nodes that do.',
     labels: { protocol: ['grpc', 'http'], result: ['answered', 'broken', 'unreached', 'lost', 'abandoned'] },

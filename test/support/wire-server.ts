@@ -20,6 +20,8 @@ export interface WireFixture extends AsyncDisposable {
   readonly ended: string[];
   /** Why calls were refused before their handlers saw them. */
   readonly refused: string[];
+  /** Why connections were ended. */
+  readonly endings: string[];
 }
 
 export interface WireOptions {
@@ -52,6 +54,7 @@ const LIMITS: WireLimits = {
   requestBytesMax: 10_000,
   streamsPerConnectionMax: 100,
   streamsAtFirst: 100,
+  openingMs: 20_000,
   callsMax: { waiting: 1_000, reading: 1_000, working: 1_000 },
   pingEveryMs: 60_000,
   pingTimeoutMs: 20_000,
@@ -62,7 +65,8 @@ const LIMITS: WireLimits = {
 /** Listens on a free port when it resolves; disposing of it ends whatever is under way. */
 export async function startWireServer(options: WireOptions): Promise<WireFixture> {
   const { requests = MUCH, streams = MUCH, unsent = MUCH } = options;
-  const [ended, refused, time]: [string[], string[], ManualTime] = [[], [], new ManualTime()];
+  const [ended, refused, endings]: [string[], string[], string[]] = [[], [], []];
+  const time = new ManualTime();
   const bytes = { requestBytesMax: requests, streamBytesMax: streams, unsentBytesMax: unsent };
   const budgets = createByteBudgets({ ...bytes, patienceMs: PATIENCE_MS, time });
   const nothing = (): void => undefined;
@@ -70,11 +74,12 @@ export async function startWireServer(options: WireOptions): Promise<WireFixture
     methods: options.methods,
     meterOf: () => ({ started: nothing, received: nothing, sent: nothing, ended: (code) => ended.push(code) }),
     onRefused: (why) => refused.push(why),
+    onConnectionEnded: (why) => endings.push(why),
     statusOf: options.statusOf ?? (() => ({ code: 'INTERNAL', message: 'a bug' })),
     ...budgets,
     refusals: { ...REFUSALS, ...options.refusals },
     limits: { ...LIMITS, ...options.limits },
   });
   const port = await server.listen({ host: '127.0.0.1', port: 0 });
-  return { server, port, budgets, time, ended, refused, [Symbol.asyncDispose]: () => server.drain(0) };
+  return { server, port, budgets, time, ended, refused, endings, [Symbol.asyncDispose]: () => server.drain(0) };
 }

@@ -9,8 +9,9 @@ const AROUND_EVENTS_BYTES = 1024 * TRANSACTION_EVENTS_MAX;
 export const GRPC_LIMITS: Omit<WireLimits, 'callsMax'> = {
   // Somewhat too large transactions are still read, so that they are refused with a reason; far too large ones are not.
   requestBytesMax: 2 * TRANSACTION_BYTES_MAX + AROUND_EVENTS_BYTES,
-  streamsPerConnectionMax: 1000,
+  streamsPerConnectionMax: 2000,
   streamsAtFirst: 128,
+  openingMs: 20_000,
   pingEveryMs: 60_000,
   pingTimeoutMs: 20_000,
   receiveMs: 60_000,

@@ -5,6 +5,7 @@ import type { Service } from '#service';
 import { type ByteBudgets, noRoom } from '../byte-budgets.ts';
 import type { Relay } from '../relay.ts';
 import { databaseMethods } from './databases.ts';
+import { endedConnections } from './ended-connections.ts';
 import { statusOfError, statusOfFailure, withLeader } from './error-status.ts';
 import { streamMethods } from './event-streams.ts';
 import { statusOfFrame } from './frame-status.ts';
@@ -92,6 +93,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     refusals: { ...REFUSALS, ...shareRefusals(limits.callsMax) },
     meterOf: methodMeters(metrics),
     onRefused: (reason) => metrics.counter('cairn_rejected_total', { reason }).add(),
+    onConnectionEnded: endedConnections(logger, metrics),
     statusOf: (failure, { name }) => {
       const status = statusOfFailure(failure, {
         onBug: (error) => logger.error('grpc-call-failed', { error }),

@@ -117,6 +117,7 @@ const CATALOGUE: Readonly<Record<string, { readonly labels: object }>> = { ...CO
 /** Each waits for something that a test of its own brings about, not for a lone node that has room. */
 const RARE = new Map([
   ['cairn_rejected_total reason', ['overload', 'draining', 'disk_full']],
+  ['cairn_grpc_connections_ended_total reason', ['flood', 'protocol']],
   ['cairn_transactions_total result', ['failed']],
   ['cairn_relayed_requests_total protocol', ['grpc', 'http']],
   ['cairn_relayed_requests_total result', ['answered', 'broken', 'unreached', 'lost', 'abandoned']],

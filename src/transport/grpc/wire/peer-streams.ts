@@ -14,7 +14,6 @@
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { constants, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
-import { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { assert, Slots } from '#base';
 import type { Allowance, Claim } from '../../allowance.ts';
@@ -46,13 +45,18 @@ export interface PeerStreamsOptions {
   readonly messageBytesMax: number;
   /** How many streams a connection may have. */
   readonly perConnection: StreamLimits;
-  /** Told of every stream that is reset for want of room. */
+  /** Told of every stream that is refused or reset for want of room. */
   readonly onRefused: () => void;
+  /** Told before a connection ends because of what its client sends. */
+  readonly onEnded: (why: EndReason, session: Http2Session) => void;
   /** For a unary call whose time is over, by its `grpc-timeout`. */
   readonly expired: (timeout: string) => CallStatus;
   /** The answer to a request that is malformed before its message is looked at. */
   readonly answerTo: (fault: FrameFault) => CallStatus;
 }
+
+/** `flood`: more streams than were allowed; `protocol`: what is no HTTP/2. */
+export type EndReason = 'flood' | 'protocol';
 
 /** The header that carries the mark; whatever a client sends under this name is written over. */
 const MARK = 'x-cairn-stream';
@@ -60,7 +64,6 @@ const MARK = 'x-cairn-stream';
 const KEPT = '';
 
 const CREATED = 'http2.server.stream.created';
-const ACCEPTED = 'net.server.socket';
 
 /**
  * What a stream holds from its beginning to its end, whatever it carries: the streams of node:http2 and nghttp2, the
@@ -79,11 +82,8 @@ const SWEEP_EVERY_MS = 1_000;
 export class PeerStreams {
   readonly #options: PeerStreamsOptions;
   readonly #streams = new Slots<PeerStream>();
-  /** All that are open, those without a stream among them. */
-  readonly #connections = new Set<Socket>();
   readonly #sessions = new WeakSet<Http2Session>();
   readonly #onCreated = (message: unknown): void => this.#created(message);
-  readonly #onAccepted = (message: unknown): void => this.#accepted(message);
   readonly #sweeping: NodeJS.Timeout;
   /** Streams of other servers of the process are none of this one's. */
   #port: number | undefined;
@@ -93,7 +93,6 @@ export class PeerStreams {
     this.#options = options;
     this.#sweeping = setInterval(() => this.#sweep(), SWEEP_EVERY_MS).unref();
     subscribe(CREATED, this.#onCreated);
-    subscribe(ACCEPTED, this.#onAccepted);
   }
 
   /** From now on the streams of connections to this port are kept. */
@@ -103,15 +102,13 @@ export class PeerStreams {
 
   close(): void {
     unsubscribe(CREATED, this.#onCreated);
-    unsubscribe(ACCEPTED, this.#onAccepted);
     clearInterval(this.#sweeping);
     this.#options.perConnection.close();
   }
 
-  /** Ends every connection, with all that is on it, also one whose peer is asked to close it and does not. */
+  /** Ends every connection that has a stream. */
   cutConnections(): void {
     for (const peer of this.#streams.values()) peer.cutConnection();
-    for (const connection of this.#connections) connection.destroy();
   }
 
   /** The stream of a call, by its metadata. */
@@ -120,43 +117,60 @@ export class PeerStreams {
     return typeof mark === 'string' ? this.#streams.get(Number(mark)) : undefined;
   }
 
-  #accepted(message: unknown): void {
-    if (!isAcceptance(message) || message.socket.localPort !== this.#port) return;
-    const { socket } = message;
-    this.#connections.add(socket);
-    socket.once('close', () => this.#connections.delete(socket));
-  }
-
   #created(message: unknown): void {
     if (!isCreation(message)) return;
     const { stream, headers } = message;
     const { session } = stream;
     if (session === undefined || !this.#isOurs(session)) return;
+    if (!this.#isAllowed(stream, session)) {
+      this.#refuse(stream, headers);
+      return;
+    }
     const path = headers[':path'] ?? '';
     const isFree = this.#freeProbes < FREE_PROBES_MAX && this.#options.isProbe(path);
     const claim = isFree ? undefined : this.#options.standing.of(session);
     if (this.#streams.size >= this.#options.streamsMax || claim?.tryAdd(STREAM_BYTES) === false) {
-      this.#options.onRefused();
-      headers[MARK] = KEPT;
-      // That it was refused is told as its error.
-      stream.on('error', IGNORE);
-      stream.close(constants.NGHTTP2_REFUSED_STREAM);
-      // What node:http2 holds for it would else be there until V8 collects its heap.
-      stream.destroy();
+      this.#refuse(stream, headers);
       return;
     }
     if (isFree) this.#freeProbes += 1;
     const peer = this.#peerOf(stream, headers, claim);
     const mark = this.#streams.add(peer);
     headers[MARK] = peer.isOwn ? KEPT : String(mark);
-    const { perConnection } = this.#options;
-    perConnection.opened(session);
     stream.on('close', () => {
-      perConnection.closed(session);
       this.#streams.remove(mark);
       if (isFree) this.#freeProbes -= 1;
       peer.closed();
     });
+  }
+
+  /** Whether its connection may have it; ends that of a client that does not stop to open what is refused. */
+  #isAllowed(stream: ServerHttp2Stream, session: Http2Session): boolean {
+    const { perConnection, onEnded } = this.#options;
+    const verdict = perConnection.opened(session);
+    if (verdict === 'taken') {
+      const begunIn = perConnection.turn;
+      stream.once('close', () => {
+        perConnection.closed(session, { begunIn, isCancelled: stream.rstCode !== constants.NGHTTP2_NO_ERROR });
+      });
+      return true;
+    }
+    if (verdict === 'flood' && !session.destroyed) {
+      onEnded('flood', session);
+      session.destroy(new Error('More streams than were allowed'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    }
+    return false;
+  }
+
+  /** It was not tried, and clients may try it again. */
+  #refuse(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+    this.#options.onRefused();
+    headers[MARK] = KEPT;
+    stream.on('error', IGNORE);
+    stream.close(constants.NGHTTP2_REFUSED_STREAM);
+    // What node:http2 holds for it would else be there until V8 collects its heap. It tells of what has happened by an
+    // error, of which the stack would cost as much as all the rest.
+    stream.destroy(REFUSED);
   }
 
   /** Whether it is of a connection to our port. */
@@ -164,6 +178,9 @@ export class PeerStreams {
     if (this.#sessions.has(session)) return true;
     if (session.socket.localPort !== this.#port) return false;
     this.#sessions.add(session);
+    session.once('error', (error: unknown) => {
+      if (isOfProtocol(error)) this.#options.onEnded('protocol', session);
+    });
     this.#divert(session);
     return true;
   }
@@ -202,7 +219,6 @@ export class PeerStreams {
   #sweep(): void {
     const nowMs = performance.now();
     for (const peer of this.#streams.values()) peer.endIfLate(nowMs);
-    this.#options.perConnection.sweep(nowMs);
   }
 }
 
@@ -212,8 +228,9 @@ export interface Room {
   release(): void;
 }
 
-function isAcceptance(message: unknown): message is { readonly socket: Socket } {
-  return typeof message === 'object' && message !== null && 'socket' in message && message.socket instanceof Socket;
+/** What nghttp2 has found wrong; other errors are the socket's, or those of our own cuts. */
+function isOfProtocol(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_HTTP2_ERROR';
 }
 
 interface Creation {
@@ -239,6 +256,8 @@ function slim(piece: Buffer): Buffer {
 }
 
 const IGNORE = (): void => undefined;
+
+const REFUSED = new Error('The stream was refused');
 
 interface PeerStreamParts {
   readonly rules: FrameRules;

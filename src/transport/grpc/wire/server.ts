@@ -5,10 +5,11 @@
  * so that they may walk them instead of decoding them, and replies leave as the bytes that the handler framed, many
  * messages in one write.
  *
- * Not here: what any message means. Connections and streams of messages are grpc-js's, unary calls are read and
- * answered without it (unary-stream.ts, ADR 0056). Requests that break the protocol are found before anybody else sees
- * them, and answered in words of ours (frame-faults.ts).
+ * Not here: what any message means. Connections that are open (opening.ts, ADR 0068) and streams of messages are
+ * grpc-js's, unary calls are read and answered without it (unary-stream.ts, ADR 0056). Requests that break the protocol
+ * are found before anybody else sees them, and answered in words of ours (frame-faults.ts).
  */
+import type { Http2Session } from 'node:http2';
 import { type handleServerStreamingCall, Server, ServerCredentials, type ServerOptions } from '@grpc/grpc-js';
 import { assert, DatabaseError, Slots } from '#base';
 import type { Allowance } from '../../allowance.ts';
@@ -16,11 +17,12 @@ import type { ByteBudget } from '../../byte-budget.ts';
 import type { FairBudget } from '../../fair-budget.ts';
 import { Lines } from '../../turns-by-line.ts';
 import { Call, type Seat, type SharedParts, type Surface } from './call.ts';
+import { Connections } from './connections.ts';
 import type { FrameFault, Packing } from './frame-faults.ts';
 import type { OutgoingFrames } from './framing.ts';
 import type { Method, UnaryMethod } from './method.ts';
 import { type CallKind, callKind, type MethodMeter, type MethodTraits } from './method-traits.ts';
-import { type PeerStream, PeerStreams } from './peer-streams.ts';
+import { type EndReason, type PeerStream, PeerStreams } from './peer-streams.ts';
 import { Rounds, type Waiting } from './rounds.ts';
 import { type Place, Shares } from './shares.ts';
 import { SliceTurns } from './slice-turns.ts';
@@ -35,6 +37,8 @@ export interface WireLimits {
   readonly streamsPerConnectionMax: number;
   /** What a connection may have before more is known of it (T11). */
   readonly streamsAtFirst: number;
+  /** A client that has not acknowledged that by then is gone. */
+  readonly openingMs: number;
   /** Calls of each kind in flight on all connections; a connection has its share of them (T9). */
   readonly callsMax: Readonly<Record<CallKind, number>>;
   /** Every connection is pinged this often. */
@@ -91,6 +95,8 @@ export interface WireServerParts {
   readonly statusOf: (failure: unknown, method: MethodTraits) => CallStatus;
   /** Told of every call that is refused before its handler sees it. */
   readonly onRefused: (why: 'overload' | 'draining' | 'malformed' | 'too_large') => void;
+  /** Told before a connection ends because of what its client sends. */
+  readonly onConnectionEnded: (why: EndReason, session: Http2Session) => void;
   /** The statuses of calls that the server itself refuses or ends. */
   readonly refusals: Refusals;
   readonly extension?: Extension;
@@ -98,6 +104,13 @@ export interface WireServerParts {
 
 /** node:http2 refuses streams of a connection beyond it; its own 10 MB would be a handful of large transactions. */
 const SESSION_MEMORY_MB = 256;
+
+/**
+ * For node:http2, past grpc-js, which has no words for them. How many streams a client may cancel is bounded by what it
+ * may open in a turn, and not by a rate that ends the calls beside them, too (T12).
+ */
+const NO_BOUND = 2 ** 31;
+const HTTP2_OPTIONS = { streamResetBurst: NO_BOUND, streamResetRate: NO_BOUND, maxSessionRejectedStreams: 10_000 };
 
 /** Streams that still carry a reply away are no calls any more. */
 const STREAMS_PER_CALL = 2;
@@ -133,6 +146,7 @@ export class WireServer {
   readonly #unary = new Map<string, { readonly method: UnaryMethod; readonly meter: MethodMeter }>();
   readonly #shared: SharedParts;
   readonly #peers: PeerStreams;
+  readonly #connections: Connections;
   readonly #shares: Readonly<Record<CallKind, Shares>>;
   readonly #rounds = new Rounds();
   readonly #unpacker: Unpacker;
@@ -144,6 +158,15 @@ export class WireServer {
   constructor(parts: WireServerParts) {
     this.#parts = parts;
     this.#server = new Server(optionsOf(parts.limits));
+    setHttp2Options(this.#server);
+    const injector = this.#server.createConnectionInjector(ServerCredentials.createInsecure());
+    const { streamsAtFirst, openingMs } = parts.limits;
+    this.#connections = new Connections({
+      streamsAtFirst,
+      openingMs,
+      requests: parts.requests,
+      onOpen: (socket) => injector.injectConnection(socket),
+    });
     const { unsent, smallReplies, refusals } = parts;
     this.#shared = {
       unsent,
@@ -176,6 +199,7 @@ export class WireServer {
       isProbe: (path) => probes.has(path),
       messageBytesMax: parts.limits.requestBytesMax,
       onRefused: () => parts.onRefused('overload'),
+      onEnded: parts.onConnectionEnded,
       expired: parts.refusals.expired,
       answerTo: (fault) => {
         parts.onRefused(fault.kind.endsWith('too-long') ? 'too_large' : 'malformed');
@@ -190,18 +214,17 @@ export class WireServer {
    * Binds and answers the port that it got.
    * @throws DatabaseError `unavailable` when the address cannot be had.
    */
-  listen(address: { readonly host: string; readonly port: number }): Promise<number> {
-    const host = address.host.includes(':') ? `[${address.host}]` : address.host;
-    const target = `${host}:${address.port}`;
-    return new Promise((resolve, reject) => {
-      this.#server.bindAsync(target, ServerCredentials.createInsecure(), (cause, port) => {
-        if (cause === null) {
-          this.#peers.listen(port);
-          resolve(port);
-        } else
-          reject(new DatabaseError('unavailable', `Cannot listen for gRPC on ${target}: ${cause.message}`, { cause }));
-      });
-    });
+  async listen(address: { readonly host: string; readonly port: number }): Promise<number> {
+    try {
+      const port = await this.#connections.listen(address);
+      this.#peers.listen(port);
+      return port;
+    } catch (cause) {
+      if (!(cause instanceof Error)) throw cause;
+      const host = address.host.includes(':') ? `[${address.host}]` : address.host;
+      const message = `Cannot listen for gRPC on ${host}:${address.port}: ${cause.message}`;
+      throw new DatabaseError('unavailable', message, { cause });
+    }
   }
 
   /** Calls in flight. */
@@ -215,14 +238,16 @@ export class WireServer {
    */
   async drain(graceMs: number): Promise<void> {
     this.#draining = true;
-    const closed = new Promise<void>((resolve) => {
+    const shutDown = new Promise<void>((resolve) => {
       this.#server.tryShutdown(() => resolve());
     });
+    const closed = Promise.all([shutDown, this.#connections.close()]);
     for (const call of this.#calls.values()) if (mayLast(call)) call.finish(this.#parts.refusals.draining);
     const force = (): void => {
       this.#server.forceShutdown();
       // Without channelz grpc-js does not know its connections, and would leave open what is still in use.
       this.#peers.cutConnections();
+      this.#connections.cut();
     };
     const timers = [setTimeout(force, graceMs)];
     // Calls of the services beside ours, such as reflection, would otherwise use up the time of grace.
@@ -392,11 +417,16 @@ function pathOf({ service, name }: MethodTraits): string {
   return `/${service}/${name}`;
 }
 
+function setHttp2Options(server: Server): void {
+  const options: unknown = Reflect.get(server, 'commonServerOptions');
+  assert(typeof options === 'object' && options !== null, 'grpc-js keeps options for node:http2');
+  Object.assign(options, HTTP2_OPTIONS);
+}
+
 function optionsOf(limits: WireLimits): ServerOptions {
   return {
     'grpc.max_receive_message_length': limits.requestBytesMax,
     'grpc.max_send_message_length': -1,
-    'grpc.max_concurrent_streams': limits.streamsAtFirst,
     'grpc.keepalive_time_ms': limits.pingEveryMs,
     'grpc.keepalive_timeout_ms': limits.pingTimeoutMs,
     'grpc-node.max_session_memory': SESSION_MEMORY_MB,

@@ -3,18 +3,25 @@
  * at the client: it costs the node nothing, and is gone with its connection.
  *
  * ```
- *   first ──┬── half are open, and no call waits to be begun ────────────────────> twice as many ───┐  up to the most
- *     ^     └── fewer than half of the first are left beside calls that may last ──> the first more ──┤
- *     └────────────────────────── none was open for a minute ──────────────────────────────────────┘
+ *   first ──┬── half are open, and no call waits to be begun ────────────────> most, for as long as it is connected
+ *           └── fewer than half are left beside calls that may last ──────────────^
  * ```
  *
- * A stream that has arrived costs a hundred microseconds before anybody can decide about it, in the turn of the event
+ * A stream that has arrived costs tens of microseconds before anybody can decide about it, in the turn of the event
  * loop in which it is read, and every connection is read in each turn. So what all of them may send at once grows
  * slowly, and not at all while the node is behind.
  *
- * Invariant:
- *   T11  What connections may have open beyond what they have at first grows by 256 streams a turn at most, and while
- *        calls wait to be begun only for connections whose other calls could not be sent beside those that last.
+ * A client that cancels calls begins others in their place at once, and both are read in one turn. So there may be
+ * twice as many in a turn as a connection may have open, those included that were cancelled in it. What is beyond is
+ * refused, and so is what comes behind 128 that were begun and cancelled in the same turn, or 4,000 that were cancelled
+ * of late: whoever goes on then is cut off.
+ *
+ * Invariants:
+ *   T11  What connections may have open beyond what they have at first grows by 256 streams a turn at most, or that of
+ *        one connection when none grew for long, and while calls wait to be begun only for those whose other calls
+ *        could not be sent beside those that last.
+ *   T12  Who keeps to the streams that it is allowed, and cancels no more than 2,000 a second and 128 that the node has
+ *        not seen before, has none refused for it. What a connection makes the node do in a turn is bounded all the same.
  */
 import type { Http2Session } from 'node:http2';
 import { Link, LinkedList } from '#base';
@@ -33,21 +40,68 @@ export interface StreamLimitsOptions {
   readonly lasting: (connection: object) => number;
 }
 
+/** `refused`: too many for this turn; `flood`: so many were refused that the connection is to end. */
+export type Verdict = 'taken' | 'refused' | 'flood';
+
 /** Of all connections, in one turn; and how long a turn is at least. */
 const MORE_PER_TURN = 256;
 const TURN_MS = 10;
 
-/** Long enough that no client is about to send when it is told of fewer streams: what is beyond would be refused. */
-const IDLE_MS = 60_000;
+/** What may come in a turn of the event loop, by what may be open. */
+const TIMES_PER_TURN = 2;
+
+/** Those of a connection that were begun and cancelled in one turn, before it gets no more in that. */
+const WASTED_PER_TURN = 128;
+
+/** Those that were cancelled before it gets no more, and how many of them are forgotten in a second. */
+export const CANCELLED_MAX = 4_000;
+const CANCELLED_PER_SECOND = 2_000;
+
+/** Streams of a connection that are refused before it ends, and how many of them are forgotten in a second. */
+export const REFUSALS_MAX = 200;
+const REFUSED_PER_SECOND = 100;
+
+/** Counts what happens, and forgets so many of it in a second. */
+class FadingCount {
+  readonly #perSecond: number;
+  #count = 0;
+  #atMs = 0;
+
+  constructor(perSecond: number) {
+    this.#perSecond = perSecond;
+  }
+
+  get count(): number {
+    const nowMs = performance.now();
+    this.#count = Math.max(0, this.#count - (this.#perSecond * (nowMs - this.#atMs)) / 1_000);
+    this.#atMs = nowMs;
+    return this.#count;
+  }
+
+  add(): void {
+    this.#count += 1;
+  }
+}
+
+/** How a stream has gone. */
+export interface Closed {
+  /** As `turn` was when it was begun. */
+  readonly begunIn: number;
+  readonly isCancelled: boolean;
+}
 
 class Connection {
-  readonly link: Link<Connection> = new Link<Connection>(this);
   /** Among those that use half of what they may. */
   readonly wanting: Link<Connection> = new Link<Connection>(this);
   readonly session: Session;
   limit: number;
   open = 0;
-  idleSinceMs = Number.POSITIVE_INFINITY;
+  /** Those that were closed in this turn of the event loop, and of them those that were begun and cancelled in it. */
+  closed = 0;
+  wasted = 0;
+  turn = 0;
+  readonly cancelled: FadingCount = new FadingCount(CANCELLED_PER_SECOND);
+  readonly refused: FadingCount = new FadingCount(REFUSED_PER_SECOND);
 
   constructor(session: Session, limit: number) {
     this.session = session;
@@ -57,76 +111,103 @@ class Connection {
 
 export class StreamLimits {
   readonly #options: StreamLimitsOptions;
-  readonly #all = new LinkedList<Connection>();
   readonly #wanting = new LinkedList<Connection>();
   readonly #bySession = new WeakMap<Session, Connection>();
-  #turn: NodeJS.Timeout | undefined;
+  #growing: NodeJS.Timeout | undefined;
+  /** What connections may be allowed more, and since when nothing was added to it. */
+  #more: number;
+  #moreMs = Number.NEGATIVE_INFINITY;
+  /** Turns of the event loop in which streams came or went. */
+  #turn = 1;
+  #isTurning = false;
 
   constructor(options: StreamLimitsOptions) {
     this.#options = options;
+    this.#more = options.most - options.first;
   }
 
-  opened(session: Session): void {
+  /** Of a stream that has come; `closed` is called for one that is taken. */
+  opened(session: Session): Verdict {
     const connection = this.#of(session);
+    this.#enterTurn(connection);
+    if (hasTooMany(connection)) return refuse(connection);
     connection.open += 1;
-    connection.idleSinceMs = Number.POSITIVE_INFINITY;
-    if (!this.#wantsMore(connection) || this.#wanting.has(connection.wanting)) return;
-    this.#wanting.append(connection.wanting);
-    this.#awaitTurn();
-  }
-
-  closed(session: Session): void {
-    const connection = this.#of(session);
-    connection.open -= 1;
-    if (connection.open === 0) connection.idleSinceMs = performance.now();
-  }
-
-  /** Connections without a stream for long have as many as at first. */
-  sweep(nowMs: number): void {
-    const { first } = this.#options;
-    for (const connection of this.#all.values()) {
-      const { limit, idleSinceMs } = connection;
-      if (limit > first && nowMs - idleSinceMs > IDLE_MS) set(connection, first);
+    if (this.#wantsMore(connection) && !this.#wanting.has(connection.wanting)) {
+      this.#wanting.append(connection.wanting);
+      this.#awaitGrowth();
     }
+    return 'taken';
+  }
+
+  closed(session: Session, { begunIn, isCancelled }: Closed): void {
+    const connection = this.#of(session);
+    this.#enterTurn(connection);
+    connection.open -= 1;
+    connection.closed += 1;
+    if (!isCancelled) return;
+    connection.cancelled.add();
+    if (begunIn === this.#turn) connection.wasted += 1;
+  }
+
+  /** The turn of the event loop; those in which nothing comes or goes do not count. */
+  get turn(): number {
+    return this.#turn;
   }
 
   close(): void {
-    clearTimeout(this.#turn);
+    clearTimeout(this.#growing);
+  }
+
+  #enterTurn(connection: Connection): void {
+    if (!this.#isTurning) {
+      this.#isTurning = true;
+      setImmediate(() => {
+        this.#isTurning = false;
+        this.#turn += 1;
+      });
+    }
+    if (connection.turn === this.#turn) return;
+    connection.turn = this.#turn;
+    connection.closed = 0;
+    connection.wasted = 0;
   }
 
   #wantsMore({ limit, open }: Connection): boolean {
     return open >= limit / 2 && limit < this.#options.most;
   }
 
-  #awaitTurn(): void {
-    if (this.#turn !== undefined || this.#wanting.size === 0) return;
-    this.#turn = setTimeout(() => {
-      this.#turn = undefined;
-      this.#widen();
-      this.#awaitTurn();
+  #awaitGrowth(): void {
+    if (this.#growing !== undefined || this.#wanting.size === 0) return;
+    this.#growing = setTimeout(() => {
+      this.#growing = undefined;
+      this.#grow();
+      this.#awaitGrowth();
     }, TURN_MS).unref();
   }
 
-  /** Those that got nothing for long come first. */
-  #widen(): void {
-    let left = MORE_PER_TURN;
-    // As many as there are now: those that get some go to the end.
-    for (let looks = this.#wanting.size; looks > 0 && left > 0; looks--) {
+  /** Those that wait for longest come first. */
+  #grow(): void {
+    const { first, most } = this.#options;
+    const nowMs = performance.now();
+    const turns = Math.max(1, Math.floor((nowMs - this.#moreMs) / TURN_MS));
+    this.#more = Math.min(most - first, this.#more + turns * MORE_PER_TURN);
+    this.#moreMs = nowMs;
+    for (let looks = this.#wanting.size; looks > 0; looks--) {
       const connection = this.#wanting.first;
       if (connection === undefined) return;
-      this.#wanting.toEnd(connection.wanting);
-      const more = Math.min(left, this.#moreFor(connection));
-      if (more > 0 && set(connection, connection.limit + more)) left -= more;
-      if (!this.#wantsMore(connection)) this.#wanting.remove(connection.wanting);
+      if (this.#mayHaveMore(connection)) {
+        if (this.#more < most - first) return;
+        if (tell(connection, most)) this.#more -= most - first;
+      }
+      if (this.#wantsMore(connection)) this.#wanting.toEnd(connection.wanting);
+      else this.#wanting.remove(connection.wanting);
     }
   }
 
-  #moreFor(connection: Connection): number {
-    const { first, most, isBehind, lasting } = this.#options;
-    const { limit, session } = connection;
-    if (!this.#wantsMore(connection)) return 0;
-    if (!isBehind()) return Math.min(most - limit, limit);
-    return limit - lasting(session) < first / 2 ? Math.min(most - limit, first) : 0;
+  #mayHaveMore(connection: Connection): boolean {
+    const { first, isBehind, lasting } = this.#options;
+    if (!this.#wantsMore(connection)) return false;
+    return !isBehind() || connection.limit - lasting(connection.session) < first / 2;
   }
 
   #of(session: Session): Connection {
@@ -134,17 +215,23 @@ export class StreamLimits {
     if (known !== undefined) return known;
     const connection = new Connection(session, this.#options.first);
     this.#bySession.set(session, connection);
-    this.#all.append(connection.link);
-    session.once('close', () => {
-      this.#all.remove(connection.link);
-      this.#wanting.remove(connection.wanting);
-    });
+    session.once('close', () => this.#wanting.remove(connection.wanting));
     return connection;
   }
 }
 
-/** False: the client has not acknowledged what it was told before, or is gone. */
-function set(connection: Connection, limit: number): boolean {
+function hasTooMany({ open, closed, limit, wasted, cancelled }: Connection): boolean {
+  return open + closed >= TIMES_PER_TURN * limit || wasted >= WASTED_PER_TURN || cancelled.count >= CANCELLED_MAX;
+}
+
+function refuse({ refused }: Connection): Verdict {
+  if (refused.count >= REFUSALS_MAX) return 'flood';
+  refused.add();
+  return 'refused';
+}
+
+/** False: the connection has gone, or has not answered what it was told before. */
+function tell(connection: Connection, limit: number): boolean {
   const { session } = connection;
   if (session.destroyed || session.closed || session.pendingSettingsAck) return false;
   session.settings({ maxConcurrentStreams: limit });

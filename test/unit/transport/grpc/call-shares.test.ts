@@ -215,7 +215,10 @@ describe('calls that have arrived (T10)', () => {
   it('are so many as the connection may have at first, until the node has told it of more (T11)', async () => {
     const client = connect();
     const told: (number | undefined)[] = [];
-    client.session.on('remoteSettings', (settings: Settings) => told.push(settings.maxConcurrentStreams));
+    client.session.on('remoteSettings', ({ maxConcurrentStreams }: Settings) => {
+      // What node:http2 tells of itself leaves it as it is.
+      if (maxConcurrentStreams !== told.at(-1)) told.push(maxConcurrentStreams);
+    });
     await ask(client, 'Echo');
     expect(told).toEqual([STREAMS_AT_FIRST]);
     burst(client, 'Work', STREAMS_AT_FIRST / 2);

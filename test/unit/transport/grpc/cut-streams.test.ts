@@ -17,6 +17,7 @@ const WINDOW_MAX = 2 ** 31 - 1;
 const WINDOW_FIRST = 65_535;
 
 const FRAME = { DATA: 0, HEADERS: 1, SETTINGS: 4, WINDOW_UPDATE: 8 } as const;
+const ACK = 1;
 const END_STREAM = 1;
 const END_HEADERS = 4;
 const INITIAL_WINDOW_SIZE = 4;
@@ -60,6 +61,7 @@ function requests(): Buffer {
   return Buffer.concat([
     Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
     http2Frame(FRAME.SETTINGS, 0, 0, setting),
+    http2Frame(FRAME.SETTINGS, ACK, 0, Buffer.alloc(0)),
     http2Frame(FRAME.WINDOW_UPDATE, 0, 0, uint32(WINDOW_MAX - WINDOW_FIRST)),
     ...Array.from({ length: STREAMS }, (_, n) => [
       http2Frame(FRAME.HEADERS, END_HEADERS, 2 * n + 1, headers),

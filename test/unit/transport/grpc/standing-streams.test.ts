@@ -171,7 +171,8 @@ it('a request does not keep what came on its connection with it (TM1)', async ()
   const junk = Buffer.concat(Array.from({ length: 3 }, () => http2Frame(0xee, 0, new Uint8Array(16_000))));
   const socket = dial(port, '127.0.0.1');
   await once(socket, 'connect');
-  socket.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), http2Frame(4, 0, new Uint8Array())]));
+  const [settings, acknowledgement] = [http2Frame(4, 0, new Uint8Array()), Buffer.of(0, 0, 0, 4, 1, 0, 0, 0, 0)];
+  socket.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), settings, acknowledgement]));
   const kept: number[] = [];
   const onStream = (message: unknown): void => {
     const stream: unknown = Reflect.get(Object(message), 'stream');

@@ -1,13 +1,18 @@
-// Goal: connections may send more at once only while the node keeps up, or for calls that last (T11). Method:
-// connections that note what they were told, and one real client.
+// Goal: connections may send more at once only while the node keeps up, or for calls that last (T11), and in a turn
+// twice as many as they may have open (T12). Method: connections that note what they were told.
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Session, StreamLimits } from '../../../../src/transport/grpc/wire/stream-limits.ts';
+import {
+  CANCELLED_MAX,
+  REFUSALS_MAX,
+  type Session,
+  StreamLimits,
+  type Verdict,
+} from '../../../../src/transport/grpc/wire/stream-limits.ts';
 
 const FIRST = 8;
 const MOST = 50;
 const TURN_MS = 10;
-const MINUTE_MS = 60_000;
 
 class TestSession extends EventEmitter implements Session {
   readonly told: number[] = [];
@@ -43,12 +48,17 @@ function turn(): void {
   vi.advanceTimersByTime(TURN_MS);
 }
 
-function open(count: number): void {
-  for (let n = 0; n < count; n++) limits.opened(session);
+/** One of the event loop goes by, of which there are many in one of the limits. */
+function eventLoopTurn(): void {
+  vi.advanceTimersByTime(0);
 }
 
-function close(count: number): void {
-  for (let n = 0; n < count; n++) limits.closed(session);
+function open(count: number): readonly Verdict[] {
+  return Array.from({ length: count }, () => limits.opened(session));
+}
+
+function close(count: number, isCancelled = false, begunIn = 0): void {
+  for (let n = 0; n < count; n++) limits.closed(session, { isCancelled, begunIn });
 }
 
 describe('a connection', () => {
@@ -61,32 +71,28 @@ describe('a connection', () => {
     expect(session.told).toEqual([]);
   });
 
-  it('gets twice as many whenever half are open, up to the most', () => {
-    open(4);
+  it('gets the most when half are open, once', () => {
+    open(3);
+    turn();
+    expect(session.told).toEqual([]);
+    open(1);
+    turn();
+    open(20);
     turn();
     turn();
-    expect(session.told).toEqual([16]);
-    open(4);
-    turn();
-    turn();
-    expect(session.told).toEqual([16, 32]);
-    open(100);
-    turn();
-    turn();
-    expect(session.told).toEqual([16, 32, MOST]);
+    expect(session.told).toEqual([MOST]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('is told of one change at a time', () => {
+  it('gets none while it has not acknowledged what it was told', () => {
+    session.pendingSettingsAck = true;
     open(4);
     turn();
-    session.pendingSettingsAck = true;
-    open(10);
     turn();
-    expect(session.told).toEqual([16]);
+    expect(session.told).toEqual([]);
     session.pendingSettingsAck = false;
     turn();
-    expect(session.told).toEqual([16, 32]);
+    expect(session.told).toEqual([MOST]);
   });
 
   it('gets no more while calls wait to be begun, and does when none waits', () => {
@@ -96,7 +102,7 @@ describe('a connection', () => {
     expect(session.told).toEqual([]);
     isBehind = false;
     turn();
-    expect(session.told).toEqual([16]);
+    expect(session.told).toEqual([MOST]);
   });
 
   it('gets more for calls that last, whoever waits', () => {
@@ -107,44 +113,92 @@ describe('a connection', () => {
     expect(session.told).toEqual([]);
     lasting = 5;
     turn();
-    turn();
-    expect(session.told).toEqual([16]);
-    open(FIRST);
-    lasting = 13;
-    turn();
-    expect(session.told).toEqual([16, 24]);
-  });
-
-  it('has as many as at first when it had no stream for a minute', () => {
-    open(4);
-    turn();
-    limits.sweep(performance.now() + 2 * MINUTE_MS);
-    close(4);
-    limits.sweep(performance.now() + MINUTE_MS / 2);
-    expect(session.told).toEqual([16]);
-    limits.sweep(performance.now() + 2 * MINUTE_MS);
-    limits.sweep(performance.now() + 3 * MINUTE_MS);
-    expect(session.told).toEqual([16, FIRST]);
+    expect(session.told).toEqual([MOST]);
   });
 
   it('is forgotten when it closes', () => {
     open(4);
     session.emit('close');
     turn();
-    limits.sweep(performance.now() + 2 * MINUTE_MS);
     expect([session.told, vi.getTimerCount()]).toEqual([[], 0]);
   });
 });
 
+describe('the streams of a turn (T12)', () => {
+  it('may be those that were open, cancelled, and as many in their place', () => {
+    open(FIRST);
+    eventLoopTurn();
+    close(FIRST);
+    expect(open(FIRST)).toEqual(Array(FIRST).fill('taken'));
+    expect(open(1)).toEqual(['refused']);
+    close(FIRST);
+    expect(open(1)).toEqual(['refused']);
+    eventLoopTurn();
+    expect(open(FIRST)).toEqual(Array(FIRST).fill('taken'));
+  });
+
+  it('are no fewer for those of other connections', () => {
+    const other = new TestSession();
+    open(2 * FIRST);
+    expect(open(1)).toEqual(['refused']);
+    expect(limits.opened(other)).toBe('taken');
+  });
+
+  it('are no more behind 128 that were begun and cancelled in it', () => {
+    limits = new StreamLimits({ first: 1_000, most: 1_000, isBehind: () => false, lasting: () => 0 });
+    open(300);
+    close(127, true, limits.turn);
+    close(50, true, limits.turn - 1);
+    close(50, false, limits.turn);
+    expect(open(1)).toEqual(['taken']);
+    close(1, true, limits.turn);
+    expect(open(1)).toEqual(['refused']);
+    eventLoopTurn();
+    expect(open(1)).toEqual(['taken']);
+  });
+
+  it('are none when 4,000 were cancelled of late, of which 2,000 are forgotten in a second', () => {
+    limits = new StreamLimits({ first: 1_000, most: 1_000, isBehind: () => false, lasting: () => 0 });
+    const cancel = (count: number): void => {
+      for (let n = 0; n < count; n += 500) {
+        expect(open(500)).toEqual(Array(500).fill('taken'));
+        eventLoopTurn();
+        close(500, true);
+        eventLoopTurn();
+      }
+    };
+    cancel(CANCELLED_MAX);
+    expect(open(1)).toEqual(['refused']);
+    vi.advanceTimersByTime(500);
+    cancel(1_000);
+    expect(open(1)).toEqual(['refused']);
+  });
+
+  it('end the connection when 200 more came at once, or a hundred a second for long', () => {
+    isBehind = true;
+    open(2 * FIRST);
+    expect(new Set(open(REFUSALS_MAX))).toEqual(new Set(['refused']));
+    expect(open(1)).toEqual(['flood']);
+    vi.advanceTimersByTime(2_000);
+    expect(open(100)).toEqual(Array(100).fill('refused'));
+    vi.advanceTimersByTime(1_000);
+    expect(open(201).at(-1)).toBe('flood');
+  });
+});
+
 describe('all connections', () => {
-  it('get 256 more in a turn, and all of them in time', () => {
-    const sessions = Array.from({ length: 100 }, () => new TestSession());
+  it('get 256 more in a turn, after what was left to one of them, and all of them in time', () => {
+    limits = new StreamLimits({ first: FIRST, most: FIRST + 512, isBehind: () => false, lasting: () => 0 });
+    const sessions = Array.from({ length: 10 }, () => new TestSession());
     for (const each of sessions) for (let n = 0; n < FIRST; n++) limits.opened(each);
-    const given = (): number =>
-      sessions.reduce((sum, { told }) => sum + Math.max(0, (told.at(-1) ?? FIRST) - FIRST), 0);
+    const given = (): number => sessions.filter(({ told }) => told.length > 0).length;
     turn();
-    expect(given()).toBe(256);
-    for (let n = 0; n < 3; n++) turn();
-    expect(sessions.every(({ told }) => told.length > 0)).toBe(true);
+    expect(given()).toBe(1);
+    turn();
+    expect(given()).toBe(1);
+    turn();
+    expect(given()).toBe(2);
+    for (let n = 0; n < 2 * sessions.length; n++) turn();
+    expect(given()).toBe(sessions.length);
   });
 });

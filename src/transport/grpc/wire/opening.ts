@@ -1,0 +1,179 @@
+/**
+ * The beginning of a connection, before node:http2 has it: what streams a client may open is announced here, and not by
+ * node:http2.
+ *
+ * ```
+ *   connected ── SETTINGS sent ──> opening ── they are acknowledged ──> handed to node:http2, without the acknowledgement
+ *                                     ├── it is not HTTP/2 ──> handed over as it is, to be refused
+ *                                     └── too late, too much ──> destroyed
+ * ```
+ *
+ * node:http2 refuses streams beyond what it has announced, and counts those that the client has reset until the turn of
+ * the event loop is over: of a client that uses all that it may, and begins others in their place, it refuses what is
+ * allowed. What it has not announced it does not count; whoever has more open than was announced here is found by
+ * StreamLimits (T12). The settings that node:http2 then sends leave this one as it is (RFC 9113, 6.5).
+ *
+ * The acknowledgement is for settings that node:http2 has not sent, and would be an error to it. A client that does not
+ * send one, which RFC 9113 asks for, is not served.
+ */
+import type { Socket } from 'node:net';
+import type { ByteBudget, Hold } from '../../byte-budget.ts';
+
+export interface OpeningOptions {
+  readonly socket: Socket;
+  /** What the client may have open. */
+  readonly streams: number;
+  /** The acknowledgement that has not come by then does not come. */
+  readonly withinMs: number;
+  /** Counts what comes before it. */
+  readonly requests: ByteBudget;
+  /** Reading the socket is up to whoever takes it; what has been read can be read again. */
+  readonly onOpen: (socket: Socket) => void;
+}
+
+/** RFC 9113, 3.4. */
+const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
+const FRAME_HEADER_BYTES = 9;
+const TYPE_AT = 3;
+const FLAGS_AT = 4;
+const SETTINGS = 4;
+const ACK = 1;
+const MAX_CONCURRENT_STREAMS = 3;
+const SETTING_BYTES = 6;
+
+/**
+ * A client may send requests before it knows any settings: the 64 KiB of its first window, each in its frames, and
+ * their headers.
+ */
+const HELD_BYTES_MAX = 256 * 1024;
+
+/** What a piece of it holds beside its bytes. */
+const PIECE_BYTES = 256;
+
+const NOTHING = Buffer.alloc(0);
+const IGNORE = (): void => undefined;
+
+/** SETTINGS with one setting (RFC 9113, 6.5.1). */
+function announcement(streams: number): Buffer {
+  const frame = Buffer.alloc(FRAME_HEADER_BYTES + SETTING_BYTES);
+  frame.writeUIntBE(SETTING_BYTES, 0, TYPE_AT);
+  frame.writeUInt8(SETTINGS, TYPE_AT);
+  frame.writeUInt16BE(MAX_CONCURRENT_STREAMS, FRAME_HEADER_BYTES);
+  frame.writeUInt32BE(streams, FRAME_HEADER_BYTES + 2);
+  return frame;
+}
+
+/** Where the acknowledgement begins; `missing`: it may still come; `broken`: something else is wrong before it. */
+type Place = number | 'missing' | 'broken';
+
+/** Looks for the first acknowledgement of settings in what a client sends, which comes in pieces. */
+class Acknowledgement {
+  /** Of the preface, or of the header of a frame, as much as has come. */
+  #head: Buffer = NOTHING;
+  #isPreface = true;
+  /** Bytes of a frame that are still to come. */
+  #left = 0;
+  #passed = 0;
+
+  take(piece: Buffer): Place {
+    let at = 0;
+    while (at < piece.length) {
+      const inFrame = Math.min(this.#left, piece.length - at);
+      this.#left -= inFrame;
+      at += inFrame;
+      const wanted = this.#isPreface ? PREFACE.length : FRAME_HEADER_BYTES;
+      const more = piece.subarray(at, at + wanted - this.#head.length);
+      this.#head = Buffer.concat([this.#head, more]);
+      at += more.length;
+      const found = this.#look(wanted);
+      if (found === 'here') return this.#passed + at - FRAME_HEADER_BYTES;
+      if (found === 'broken') return 'broken';
+    }
+    this.#passed += piece.length;
+    return 'missing';
+  }
+
+  #look(wanted: number): 'here' | 'missing' | 'broken' {
+    const head = this.#head;
+    if (this.#isPreface && !head.equals(PREFACE.subarray(0, head.length))) return 'broken';
+    if (head.length < wanted) return 'missing';
+    this.#head = NOTHING;
+    if (this.#isPreface) {
+      this.#isPreface = false;
+      return 'missing';
+    }
+    this.#left = head.readUIntBE(0, TYPE_AT);
+    if (head.readUInt8(TYPE_AT) !== SETTINGS || (head.readUInt8(FLAGS_AT) & ACK) === 0) return 'missing';
+    return this.#left === 0 ? 'here' : 'broken';
+  }
+}
+
+/** Announces how many streams a client may open, and waits until it knows. */
+export function announceStreams(options: OpeningOptions): void {
+  new Opening(options).begin();
+}
+
+class Opening {
+  readonly #options: OpeningOptions;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #acknowledgement = new Acknowledgement();
+  readonly #onData = (piece: Buffer): void => this.#read(piece);
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+  #hold: Hold | undefined;
+
+  constructor(options: OpeningOptions) {
+    this.#options = options;
+  }
+
+  begin(): void {
+    const { socket, withinMs, streams } = this.#options;
+    this.#timer = setTimeout(() => socket.destroy(), withinMs).unref();
+    // Whatever is wrong with it, it closes.
+    socket.on('error', IGNORE);
+    socket.once('close', () => this.#letGo());
+    socket.on('data', this.#onData);
+    socket.write(announcement(streams));
+  }
+
+  #read(piece: Buffer): void {
+    this.#pieces.push(piece);
+    this.#bytes += piece.length + PIECE_BYTES;
+    const place = this.#acknowledgement.take(piece);
+    if (place !== 'missing') this.#handOver(place);
+    else if (!this.#hasRoom()) this.#options.socket.destroy();
+  }
+
+  #hasRoom(): boolean {
+    if (this.#bytes > HELD_BYTES_MAX) return false;
+    if (this.#hold !== undefined) return this.#hold.tryGrow(this.#bytes);
+    this.#hold = this.#options.requests.tryTake(this.#bytes, () => this.#options.socket.destroy());
+    return this.#hold !== undefined;
+  }
+
+  #handOver(place: number | 'broken'): void {
+    const { socket, onOpen } = this.#options;
+    const bytes = Buffer.concat(this.#pieces);
+    const rest = place === 'broken' ? bytes : without(bytes, place);
+    this.#letGo();
+    socket.off('data', this.#onData);
+    socket.pause();
+    // Whether reading goes on is decided when this piece has been taken, by what is then there to be read.
+    process.nextTick(() => {
+      socket.off('error', IGNORE);
+      if (socket.destroyed) return;
+      if (rest.length > 0) socket.unshift(rest);
+      onOpen(socket);
+    });
+  }
+
+  #letGo(): void {
+    clearTimeout(this.#timer);
+    this.#hold?.release();
+    this.#pieces = [];
+  }
+}
+
+function without(bytes: Buffer, acknowledgement: number): Buffer {
+  return Buffer.concat([bytes.subarray(0, acknowledgement), bytes.subarray(acknowledgement + FRAME_HEADER_BYTES)]);
+}

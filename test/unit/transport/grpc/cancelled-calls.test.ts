@@ -1,0 +1,151 @@
+// Goal: a client that keeps to the streams it is allowed and cancels calls has nothing else on its connection fail.
+// What it costs is bounded all the same (T12). Method: a server that allows few streams, the stock client of grpc-js,
+// which uses them all, and one that sends any frames.
+import * as grpc from '@grpc/grpc-js';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { REFUSALS_MAX } from '../../../../src/transport/grpc/wire/stream-limits.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { frameOf, grpcHeaders, openFrames } from '../../../support/http2-frames.ts';
+import { HELLO, MESSAGE, type SmallService, startSmallService } from '../../../support/small-service.ts';
+
+const STREAMS = 8;
+const same = (bytes: Buffer): Buffer => bytes;
+const CANCELLED = 'CANCELLED';
+
+let at: SmallService;
+let client: grpc.Client;
+
+beforeEach(async () => {
+  at = await startSmallService({ limits: { streamsAtFirst: STREAMS, streamsPerConnectionMax: STREAMS } });
+  client = new grpc.Client(`127.0.0.1:${at.port}`, grpc.credentials.createInsecure());
+});
+
+afterEach(async () => {
+  client.close();
+  await at[Symbol.asyncDispose]();
+});
+
+interface Asked {
+  readonly call: grpc.ClientUnaryCall;
+  /** The name of its status. */
+  readonly outcome: Promise<string>;
+}
+
+function ask(name: string, deadline?: Date): Asked {
+  let call: grpc.ClientUnaryCall | undefined;
+  const outcome = new Promise<string>((resolve) => {
+    const options = deadline === undefined ? {} : { deadline };
+    call = client.makeUnaryRequest(`/test.Service/${name}`, same, same, MESSAGE, options, (error) => {
+      resolve(error === null ? 'OK' : (grpc.status[error.code] ?? ''));
+    });
+  });
+  if (call === undefined) throw new Error('a call begins at once');
+  return { call, outcome };
+}
+
+function many(count: number, name: string): readonly Asked[] {
+  return Array.from({ length: count }, () => ask(name));
+}
+
+function outcomes(asked: readonly Asked[]): Promise<readonly string[]> {
+  return Promise.all(asked.map(({ outcome }) => outcome));
+}
+
+/** Those that wait in the server. */
+async function waits(count: number): Promise<void> {
+  await eventually(() => expect(at.waiting.filter(({ ended }) => !ended)).toHaveLength(count));
+}
+
+function statuses(count: number, status: string): readonly string[] {
+  return Array.from({ length: count }, () => status);
+}
+
+describe('calls beside those that are cancelled (T12)', () => {
+  it('are answered, in their place, too', async () => {
+    const [cancelled, kept] = [many(STREAMS / 2, 'Wait'), many(STREAMS / 2, 'Wait')];
+    await waits(STREAMS);
+    const others = many(2 * STREAMS, 'Echo');
+    for (const { call } of cancelled) call.cancel();
+    expect(await outcomes(others)).toEqual(statuses(2 * STREAMS, 'OK'));
+    expect(await outcomes(cancelled)).toEqual(statuses(STREAMS / 2, CANCELLED));
+    for (const call of at.waiting) call.reply(HELLO);
+    expect(await outcomes(kept)).toEqual(statuses(STREAMS / 2, 'OK'));
+  });
+
+  it('are answered when all are cancelled again and again, thousands of them', async () => {
+    for (let round = 0; round < 180; round++) {
+      const cancelled = many(STREAMS, 'Wait');
+      await waits(STREAMS);
+      const other = ask('Echo');
+      for (const { call } of cancelled) call.cancel();
+      expect(await other.outcome).toBe('OK');
+      expect(await outcomes(cancelled)).toEqual(statuses(STREAMS, CANCELLED));
+    }
+    expect([at.refused, at.endings]).toEqual([[], []]);
+  });
+
+  it('are answered when the time of others has passed before they could be sent', async () => {
+    const late = Array.from({ length: 2_000 }, () => ask('Wait', new Date(Date.now() + 1)));
+    const others = many(STREAMS, 'Echo');
+    expect(new Set(await outcomes(late))).toEqual(new Set(['DEADLINE_EXCEEDED']));
+    expect(await outcomes(others)).toEqual(statuses(STREAMS, 'OK'));
+    expect([at.refused, at.endings]).toEqual([[], []]);
+  });
+
+  it('are answered when streams of messages are cancelled midway', async () => {
+    const read = (): Promise<void> =>
+      new Promise((resolve) => {
+        const stream = client.makeServerStreamRequest('/test.Service/Fill', same, same, MESSAGE);
+        stream.once('data', () => stream.cancel());
+        stream.once('error', () => resolve());
+      });
+    const reading = Array.from({ length: 5 * STREAMS }, read);
+    expect(await outcomes(many(5 * STREAMS, 'Echo'))).toEqual(statuses(5 * STREAMS, 'OK'));
+    await Promise.all(reading);
+    expect([at.refused, at.endings]).toEqual([[], []]);
+  });
+});
+
+/** Of a stream that waits for the rest of its request. */
+const HEADERS = grpcHeaders('/test.Service/Wait');
+const [RST_STREAM, REFUSED_STREAM, ENHANCE_YOUR_CALM, CANCEL] = [3, 7, 11, 8];
+
+function begin(stream: number): Buffer {
+  return frameOf({ type: 1, flags: 4, stream, payload: HEADERS });
+}
+
+function cancel(stream: number): Buffer {
+  return frameOf({ type: RST_STREAM, flags: 0, stream, payload: Buffer.of(0, 0, 0, CANCEL) });
+}
+
+/** The frames of so many streams, one after the other. */
+function each(from: number, count: number, ...frames: readonly ((stream: number) => Buffer)[]): Buffer {
+  return Buffer.concat(Array.from({ length: count }, (_, n) => frames.map((make) => make(2 * (from + n) + 1))).flat());
+}
+
+describe('a client that begins more than it is allowed', () => {
+  it('has those refused for it, and may try them again', async () => {
+    await using frames = await openFrames(at.port);
+    frames.write(each(0, 3 * STREAMS, begin));
+    await eventually(() => expect(frames.resets).toHaveLength(STREAMS));
+    expect(new Set(frames.resets)).toEqual(new Set([REFUSED_STREAM]));
+    expect(at.refused).toEqual(statuses(STREAMS, 'overload'));
+    frames.write(each(0, 2 * STREAMS, cancel));
+    await eventually(() => expect(at.budgets.streams.used).toBe(0));
+    frames.write(each(3 * STREAMS, 1, begin));
+    await ask('Echo').outcome;
+    expect([frames.resets.length, frames.goAway, at.endings]).toEqual([STREAMS, undefined, []]);
+  });
+
+  it('loses its connection when it goes on, and nobody else does', async () => {
+    await using frames = await openFrames(at.port);
+    const kept = ask('Wait');
+    await waits(1);
+    for (let n = 0; n < 10; n++) frames.write(each(1_000 * n, 1_000, begin, cancel));
+    await eventually(() => expect(frames.isClosed).toBe(true));
+    expect([frames.goAway, at.endings]).toEqual([ENHANCE_YOUR_CALM, ['flood']]);
+    expect(at.refused.length).toBeLessThan(2 * REFUSALS_MAX);
+    at.waiting[0]?.reply(HELLO);
+    expect(await kept.outcome).toBe('OK');
+  });
+});

@@ -1,0 +1,110 @@
+// Goal: a client is told how many streams it may open before anything else, and served when it knows; until then it
+// holds little, and not for long. Method: connections whose every frame is the test's.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../../../support/eventually.ts';
+import {
+  ACKNOWLEDGEMENT,
+  dialFrames,
+  type Frames,
+  frameOf,
+  grpcHeaders,
+  PREFACE,
+  SETTINGS_FRAME,
+} from '../../../support/http2-frames.ts';
+import { HELLO, type SmallService, startSmallService } from '../../../support/small-service.ts';
+
+const STREAMS = 8;
+const OPENING_MS = 1_000;
+const ENDED_STREAM = 1;
+const [DATA, HEADERS, UNKNOWN] = [0, 1, 0xee];
+
+let at: SmallService;
+let frames: Frames;
+
+beforeEach(async () => {
+  at = await startSmallService({ limits: { streamsAtFirst: STREAMS, openingMs: OPENING_MS } });
+  frames = await dialFrames(at.port);
+});
+
+afterEach(async () => {
+  await frames[Symbol.asyncDispose]();
+  await at[Symbol.asyncDispose]();
+});
+
+function ask(stream: number): Buffer {
+  const head = frameOf({ type: HEADERS, flags: 4, stream, payload: grpcHeaders('/test.Service/Echo') });
+  return Buffer.concat([head, frameOf({ type: DATA, flags: ENDED_STREAM, stream, payload: HELLO })]);
+}
+
+/** Streams that have been answered. */
+function answered(): readonly number[] {
+  return frames.received.filter(({ flags, type }) => type === HEADERS && flags === 5).map(({ stream }) => stream);
+}
+
+describe('a connection', () => {
+  it('begins with the streams that may be open, and the settings of node:http2 leave them as they are', async () => {
+    await eventually(() => expect(frames.settings).toHaveLength(1));
+    expect(frames.settings[0]?.payload).toEqual(Buffer.of(0, 3, 0, 0, 0, STREAMS));
+    frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ACKNOWLEDGEMENT]));
+    await eventually(() => expect(frames.settings).toHaveLength(2));
+    expect(frames.settings[1]?.payload).toHaveLength(0);
+  });
+
+  it('is served however what it sends is cut, before the acknowledgement and behind it', async () => {
+    const all = Buffer.concat([PREFACE, SETTINGS_FRAME, ask(1), ACKNOWLEDGEMENT, ask(3), ACKNOWLEDGEMENT, ask(5)]);
+    for (const byte of all) {
+      frames.write(Uint8Array.of(byte));
+      await new Promise(setImmediate);
+    }
+    await eventually(() => expect(answered()).toEqual([1, 3, 5]));
+    await frames[Symbol.asyncDispose]();
+    frames = await dialFrames(at.port);
+    frames.write(all);
+    await eventually(() => expect(answered()).toEqual([1, 3, 5]));
+  });
+
+  it('is served when more came before the acknowledgement than the socket keeps', async () => {
+    const junk = frameOf({ type: UNKNOWN, flags: 0, stream: 0, payload: new Uint8Array(16_000) });
+    frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ...Array(10).fill(junk), ask(1)]));
+    await eventually(() => expect(at.budgets.requests.used).toBeGreaterThan(160_000));
+    frames.write(Buffer.concat([ACKNOWLEDGEMENT, ...Array(10).fill(junk), ask(3)]));
+    await eventually(() => expect(answered()).toEqual([1, 3]));
+    expect(at.budgets.requests.used).toBe(0);
+  });
+
+  it('is closed when it holds too much before the acknowledgement', async () => {
+    const junk = frameOf({ type: UNKNOWN, flags: 0, stream: 0, payload: new Uint8Array(16_000) });
+    frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ...Array(20).fill(junk)]));
+    await eventually(() => expect(frames.isClosed).toBe(true));
+    await eventually(() => expect(at.budgets.requests.used).toBe(0));
+  });
+
+  it('is closed when no acknowledgement comes', async () => {
+    frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ask(1)]));
+    await eventually(() => expect(frames.isClosed).toBe(true));
+    expect([frames.received.length, at.ended]).toEqual([1, []]);
+    expect(at.budgets.requests.used).toBe(0);
+  });
+
+  it.each([
+    ['another protocol', Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n')],
+    [
+      'an acknowledgement that says something',
+      Buffer.concat([PREFACE, frameOf({ type: 4, flags: 1, stream: 0, payload: new Uint8Array(6) })]),
+    ],
+  ])('is told what is wrong: %s', async (_what, bytes) => {
+    frames.write(bytes);
+    await eventually(() => expect(frames.isClosed).toBe(true));
+    expect(frames.goAway).toBeGreaterThan(0);
+  });
+});
+
+it('a drain does not wait for connections that are not open yet', async () => {
+  frames.write(PREFACE);
+  const idle = await dialFrames(at.port);
+  await eventually(() => expect(idle.settings).toHaveLength(1));
+  const beganMs = performance.now();
+  await at.server.drain(60_000);
+  expect([performance.now() - beganMs < OPENING_MS, idle.isClosed || frames.isClosed]).toEqual([true, true]);
+  at = await startSmallService();
+});
