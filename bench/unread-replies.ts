@@ -3,14 +3,14 @@
  *
  *   npm run build && node --conditions=source bench/unread-replies.ts
  *     [--kind small|large|streams|events|half|pages] [--connections 40] [--streams 1000] [--seconds 20] [--after 20]
- *     [--settings ...]
+ *     [--settings ...] [--trim yes]
  *
  * One node in a process of its own. The clients grant the server not a byte on any stream, keep so many calls open on
  * each connection, and call again where they are refused or cut off: `small` are replies of some hundred bytes, `large`
  * of 60 KB, `streams` reads of all events, of 60 KB each, and `events` the same of 990 KB; `half` are requests of which
  * 16 KB come and then nothing; `pages` are of 6 MB over HTTP, ten asked for on each connection. Meanwhile an honest
  * client makes one small call after the other; with `events` it reads one of them at a time. At last all of the others
- * go.
+ * go. With --trim, V8 is told to collect then, and malloc to give back what is free, for which it needs gdb.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -29,6 +29,7 @@ import {
   TRANSACT,
 } from './peers/cairn.ts';
 import { closedLoop } from './support/closed-loop.ts';
+import { collectGarbage, trimMalloc } from './support/give-back.ts';
 import { grpcHeaders, grpcMessage, Http2Connection } from './support/http2-connection.ts';
 import { cpuSeconds, residentMemory } from './support/process-cpu.ts';
 import { bytesField, message, varintField } from './support/protobuf.ts';
@@ -69,6 +70,7 @@ const defaults = {
   seconds: '20',
   after: '20',
   settings: '',
+  trim: 'no',
   root: '',
 };
 const values = readOptions(defaults);
@@ -81,6 +83,7 @@ const streams = readNumber('streams', values.streams, { min: 1, isWhole: true })
 const seconds = readNumber('seconds', values.seconds, { min: 1, isWhole: false });
 const after = readNumber('after', values.after, { min: 1, isWhole: false });
 const dataBytes = values.kind === 'events' ? 990_000 : 60_000;
+if (values.trim !== 'yes' && values.trim !== 'no') refuse('--trim takes yes, no');
 const settings = (values.settings ?? '').split(' ').filter(Boolean);
 
 /** A connection that is kept full. */
@@ -210,6 +213,15 @@ function honestCall(): { readonly headers: Buffer; readonly request: () => Buffe
   return { headers: grpcHeaders(QUERY_EVENTS), request: () => request };
 }
 
+/** What is resident, in MiB, as the parts are given back that nobody holds. */
+async function trim(pid: number): Promise<readonly string[]> {
+  const resident = (): string => `${(residentMemory(pid).total / MEBIBYTE).toFixed(0)} MiB`;
+  await collectGarbage(pid);
+  const collected = resident();
+  trimMalloc(pid);
+  return [`once V8 had collected ${collected}, and malloc had given back what was free ${resident()}`];
+}
+
 async function measure({ pid, address, http }: CairnNode): Promise<string> {
   const rss = (): number => residentMemory(pid).total / MEBIBYTE;
   const idle = rss();
@@ -242,6 +254,7 @@ async function measure({ pid, address, http }: CairnNode): Promise<string> {
   const left = rss();
   const mib = (value: number): string => `${value.toFixed(0)} MiB`;
   const partsLeft = await parts();
+  const trimmed = values.trim === 'yes' ? await trim(pid) : [];
   const { p50, p99, max } = honest.latencies.percentiles();
   const ms = (value: number): string => `${value.toFixed(0)} ms`;
   return [
@@ -249,6 +262,7 @@ async function measure({ pid, address, http }: CairnNode): Promise<string> {
     `idle ${mib(idle)}, peak ${mib(peak)}, above idle ${mib(peak - idle)}, at the end ${mib(atEnd)}, ${after} s after they went ${mib(left)}`,
     `at the end: ${partsAtEnd} (MiB)`,
     `after they went: ${partsLeft} (MiB)`,
+    ...trimmed,
     `open at the end ${open}, refused or cut off ${refused}, connections lost ${lost}; ${cpu.toFixed(1)} s of processor`,
     `an honest client: ${honest.calls} calls, ${honest.failed} failed, p50 ${ms(p50)}, p99 ${ms(p99)}, the longest ${ms(max)}`,
   ].join('\n');
