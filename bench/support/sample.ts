@@ -29,6 +29,8 @@ export interface Workload {
   readonly eventBytes: number;
   /** The first is what the workload is about; ratios are its rate over the other's. */
   readonly contenders: readonly Contender[];
+  /** Lines for below the table, once all has been measured. */
+  readonly notes?: () => readonly string[];
 }
 
 export interface Series {
@@ -99,6 +101,7 @@ export function table(workload: Workload, series: readonly Series[]): string {
     '',
     ...[head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`),
     '',
+    ...(workload.notes?.().flatMap((line) => [line, '']) ?? []),
   ].join('\n');
 }
 

@@ -1,4 +1,4 @@
-/** The processor time of a node's threads while it is under a load that is measured. */
+/** The processor time of the threads of a node, or of several together, while a load is measured. */
 import { threadSeconds } from './process-cpu.ts';
 import type { Sample } from './sample.ts';
 
@@ -6,19 +6,21 @@ import type { Sample } from './sample.ts';
 const SHARE_MIN = 0.01;
 
 export class ThreadTimes {
-  readonly #pid: number;
+  readonly #pids: readonly number[];
   readonly #seconds = new Map<string, number>();
   #operations = 0;
 
-  constructor(pid: number) {
-    this.#pid = pid;
+  constructor(...pids: readonly number[]) {
+    this.#pids = pids;
   }
 
   async during(run: () => Promise<Sample>): Promise<Sample> {
-    const before = threadSeconds(this.#pid);
+    const before = this.#pids.map(threadSeconds);
     const sample = await run();
-    for (const [name, seconds] of threadSeconds(this.#pid)) {
-      this.#seconds.set(name, (this.#seconds.get(name) ?? 0) + seconds - (before.get(name) ?? 0));
+    for (const [at, pid] of this.#pids.entries()) {
+      for (const [name, seconds] of threadSeconds(pid)) {
+        this.#seconds.set(name, (this.#seconds.get(name) ?? 0) + seconds - (before[at]?.get(name) ?? 0));
+      }
     }
     this.#operations += sample.operations;
     return sample;

@@ -4,45 +4,54 @@ import { appendRequests, type CairnNode, TRANSACT } from '../peers/cairn.ts';
 import { ETCD_TXN, type Etcd, etcdConditionalPut } from '../peers/etcd.ts';
 import { grpcHeaders } from '../support/http2-connection.ts';
 import { measured } from '../support/measured.ts';
-import type { Contender, Workload } from '../support/sample.ts';
+import type { Contender, Sample, Workload } from '../support/sample.ts';
+import { ThreadTimes } from '../support/thread-times.ts';
 import type { AppendLoad } from './append.ts';
 
 const DURABLE = 'fdatasync on two of three';
 
 export async function clusterWorkload(arena: Arena, load: AppendLoad): Promise<Workload> {
-  const contenders = [...(await cairnContenders(arena, load)), ...(await etcdContenders(arena, load))];
+  const cairn = await cairnContenders(arena, load);
+  const contenders = [...cairn, ...(await etcdContenders(arena, load))];
   // The leaders first: ratios are to the first.
   const ordered = contenders.toSorted((one, other) => Number(one.isForwarded) - Number(other.isForwarded));
-  return { ...load, unit: 'events', contenders: ordered };
+  return { ...load, unit: 'events', contenders: ordered, notes: () => cairn.map((each) => each.threads()) };
 }
 
 interface ClusterContender extends Contender {
   readonly isForwarded: boolean;
 }
 
-async function cairnContenders(arena: Arena, load: AppendLoad): Promise<readonly ClusterContender[]> {
+interface CairnContender extends ClusterContender {
+  /** What its nodes took of the processor, by thread. */
+  threads(): string;
+}
+
+async function cairnContenders(arena: Arena, load: AppendLoad): Promise<readonly CairnContender[]> {
   const cluster = await arena.cairnCluster();
   await cluster.createDatabase(load.name);
   const leader = await cluster.leaderOf(load.name);
   const follower = cluster.names.find((name) => name !== leader) ?? leader;
   const template = appendRequests({ ...load, database: load.name, conditional: true }, arena.numbers());
   const { pids } = cluster;
-  const at = (node: CairnNode, isForwarded: boolean): ClusterContender => ({
-    peer: `cairn × ${pids.length}, at ${isForwarded ? 'a follower' : 'the leader'}`,
-    durability: DURABLE,
-    isForwarded,
-    run: (seconds) =>
-      measured(
-        { pids, eventsPerCall: load.events },
-        {
-          address: node.address,
-          headers: grpcHeaders(TRANSACT),
-          clients: load.clients,
-          seconds,
-          request: () => template.next(),
-        },
-      ),
-  });
+  const leading = cluster.node(leader).pid;
+  const at = ({ address }: CairnNode, isForwarded: boolean): CairnContender => {
+    const peer = `cairn × ${pids.length}, at ${isForwarded ? 'a follower' : 'the leader'}`;
+    const [leads, follow] = [new ThreadTimes(leading), new ThreadTimes(...pids.filter((pid) => pid !== leading))];
+    const { clients, events: eventsPerCall } = load;
+    const by = (seconds: number): Promise<Sample> => {
+      const asked = { address, headers: grpcHeaders(TRANSACT), clients, seconds, request: () => template.next() };
+      return measured({ pids, eventsPerCall }, asked);
+    };
+    return {
+      peer,
+      durability: DURABLE,
+      isForwarded,
+      run: (seconds) => leads.during(() => follow.during(() => by(seconds))),
+      warmUp: by,
+      threads: () => `${peer}, by thread: the leader ${leads.text()}; the others together ${follow.text()}`,
+    };
+  };
   return [at(cluster.node(leader), false), at(cluster.node(follower), true)];
 }
 
