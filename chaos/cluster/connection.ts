@@ -21,6 +21,8 @@ export interface ConnectionOptions {
   /** How often it goes to another node before a call. */
   readonly roamShare: number;
   readonly deadlineMs: number;
+  /** Whether nodes have others answer what they hold no copy of. */
+  readonly isRelayed: boolean;
 }
 
 /** Errors of calls with an effect that say for certain that there was none, and will be none. */
@@ -107,8 +109,11 @@ export class Connection implements Caller, Disposable {
     kind: Kind,
     request: Calls[Kind]['request'],
   ): Promise<Outcome<Calls[Kind]['value']>> {
-    this.#line ??= new Line(this.#member.address, (name) => {
-      this.#leader = { name, atUs: nowUs() };
+    this.#line ??= new Line(this.#member.address, {
+      onLeader: (name) => {
+        this.#leader = { name, atUs: nowUs() };
+      },
+      isRelayed: this.#options.isRelayed,
     });
     try {
       return { kind: 'ok', value: await perform(kind, this.#line, request, this.#options.deadlineMs) };

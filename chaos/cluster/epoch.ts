@@ -105,7 +105,7 @@ export class Epoch {
   connect(client: string): Connection {
     const { members } = this.#options;
     const random = this.#random(`connection of ${client}`);
-    const habits = { roamShare: ROAM_SHARE, deadlineMs: DEADLINE_MS };
+    const habits = { roamShare: ROAM_SHARE, deadlineMs: DEADLINE_MS, isRelayed: true };
     return new Connection({ client, members, history: this.history, random, ...habits });
   }
 

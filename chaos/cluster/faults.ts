@@ -22,6 +22,8 @@ export type Fault =
   /** SIGKILL to so many at once, and a start after some time. */
   | { readonly kind: 'kill'; readonly count: 'one' | 'two' | 'all'; readonly target: Target; readonly downMs: number }
   | { readonly kind: 'pause'; readonly target: Target; readonly durationMs: number }
+  /** The same for longer than leases and fences last: whatever the node led or was sure of is somebody else's by then. */
+  | { readonly kind: 'sleep'; readonly target: Target; readonly durationMs: number }
   /** SIGTERM, and a start: of one node, or of all, one after the other. */
   | { readonly kind: 'restart'; readonly isRolling: boolean; readonly target: Target }
   | { readonly kind: 'partition'; readonly way: Way; readonly target: Target; readonly durationMs: number }
@@ -41,8 +43,8 @@ export type FaultKind = Fault['kind'];
 type Weights = Readonly<Partial<Record<FaultKind, number>>>;
 
 /**
- * Faults come in rows, which go on side by side: what ends or stops processes, what is around them, and who belongs
- * there.
+ * Faults come in rows, which go on side by side: what ends or stops processes, what is around them, who stands still
+ * for long, and who belongs there.
  */
 export const ROWS: readonly { readonly name: string; readonly weights: Weights; readonly pauseMsMean: number }[] = [
   { name: 'processes', weights: { kill: 75, pause: 18, restart: 7 }, pauseMsMean: 500 },
@@ -51,6 +53,7 @@ export const ROWS: readonly { readonly name: string; readonly weights: Weights; 
     weights: { partition: 62, 'slow-disk': 12, 'sync-error': 8, 'full-disk': 9, clock: 9 },
     pauseMsMean: 2000,
   },
+  { name: 'sleepers', weights: { sleep: 1 }, pauseMsMean: 25_000 },
   { name: 'members', weights: { replace: 1 }, pauseMsMean: 8000 },
 ];
 
@@ -69,6 +72,8 @@ export function drawFault(random: Rng, weights: Weights): Fault {
     }
     case 'pause':
       return { kind, target, durationMs: drawn.between(200, 4000) };
+    case 'sleep':
+      return { kind, target, durationMs: drawn.between(11_000, 20_000) };
     case 'restart':
       return { kind, isRolling: drawn.chance(0.4), target };
     case 'partition':

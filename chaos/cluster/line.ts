@@ -2,8 +2,9 @@
  * A client's line to one node, over both of its interfaces. Replies whose bytes are what is proven (transactions with
  * their chain of hashes) are taken as they came; the others are decoded with the generated code of the wire.
  */
-import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { Client, credentials, InterceptingCall, type Interceptor, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { EventStoreService } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
+import { RELAYED } from '../../src/transport/relay.ts';
 import type { At } from '../../test/simulation/history.ts';
 import { GrpcFailure, TestClient } from '../../test/support/grpc-client.ts';
 
@@ -46,18 +47,25 @@ const CHANNEL = {
 };
 const CACHED_STATUS = 307;
 
+export interface LineOptions {
+  /** Hears who leads, whenever an answer says so. */
+  readonly onLeader?: (name: string) => void;
+  /** Whether the node has another one answer what it holds no copy of. Without, only gRPC is used. */
+  readonly isRelayed?: boolean;
+}
+
 export class Line implements Disposable {
   readonly grpc: TestClient;
   readonly #raw: Client;
   readonly #address: Address;
   readonly #onLeader: (name: string) => void;
 
-  /** `onLeader` hears who leads, whenever an answer says so. */
-  constructor(address: Address, onLeader: (name: string) => void = () => undefined) {
+  constructor(address: Address, { onLeader = (): void => undefined, isRelayed = true }: LineOptions = {}) {
     this.#address = address;
     this.#onLeader = onLeader;
-    this.grpc = new TestClient(address.grpc, CHANNEL);
-    this.#raw = new Client(address.grpc, credentials.createInsecure(), CHANNEL);
+    const channel = isRelayed ? CHANNEL : { ...CHANNEL, interceptors: [asRelayed] };
+    this.grpc = new TestClient(address.grpc, channel);
+    this.#raw = new Client(address.grpc, credentials.createInsecure(), channel);
   }
 
   /** Takes notice of the trailers of a write. */
@@ -153,6 +161,15 @@ export class Line implements Disposable {
     void this.grpc[Symbol.asyncDispose]();
   }
 }
+
+/** What was relayed is not relayed again: the node answers by what it holds. */
+const asRelayed: Interceptor = (options, nextCall) =>
+  new InterceptingCall(nextCall(options), {
+    start: (metadata, listener, next) => {
+      metadata.set(RELAYED, 'chaos');
+      next(metadata, listener);
+    },
+  });
 
 function asItIs(bytes: Buffer): Buffer {
   return bytes;

@@ -135,6 +135,7 @@ export class Nemesis {
         await Promise.all(members.map((each) => each.start()));
         return;
       case 'pause':
+      case 'sleep':
         member.pause();
         await delay(fault.durationMs);
         member.resume();

@@ -41,7 +41,7 @@ export class Prober {
   connect(client: string): Connection {
     const random = this.#random.split(client);
     const members = (): Members => this.#fleet.active;
-    return new Connection({ client, members, history: this.history, random, roamShare: 0.25, deadlineMs: 5000 });
+    return new Connection({ client, members, random, roamShare: 0.25, deadlineMs: 5000, ...this.#habits });
   }
 
   start(): void {
@@ -53,11 +53,15 @@ export class Prober {
     await this.#running;
   }
 
+  get #habits(): { readonly history: History; readonly isRelayed: boolean } {
+    return { history: this.history, isRelayed: true };
+  }
+
   #connect(member: Member): Connection {
     const client = `prober at ${member.name}`;
     const random = this.#random.split(client);
     const members = (): Members => [member];
-    return new Connection({ client, members, history: this.history, random, roamShare: 0, deadlineMs: DEADLINE_MS });
+    return new Connection({ client, members, random, roamShare: 0, deadlineMs: DEADLINE_MS, ...this.#habits });
   }
 
   async #probe(member: Member, connection: Connection): Promise<void> {

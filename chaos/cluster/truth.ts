@@ -57,7 +57,10 @@ export async function writeLastWords(connection: Connection, names: readonly str
   });
 }
 
-/** Reads each of these databases from every node. Throws with what is different between two of them. */
+/**
+ * Reads each of these databases from every node that holds a copy. Throws with what is different between two of them,
+ * and when there are not so many copies, though they may have been on their way to other nodes for a while.
+ */
 export function readCopies(
   names: readonly string[],
   members: Members,
@@ -65,8 +68,12 @@ export function readCopies(
 ): Promise<readonly FinalDatabase[]> {
   const readers = members.map((member) => readerAt(member));
   return sideBySide(names, async (name) => {
-    const found = await Promise.all(readers.map(async (reader) => ({ reader, final: await readCopy(reader, name) })));
-    const holding = found.flatMap(({ reader, final }) => (final === undefined ? [] : [{ name: reader.client, final }]));
+    const deadlineMs = performance.now() + HEALED_WITHIN_MS;
+    let holding = await readHolding(readers, name);
+    while (holding.length < Math.min(copies, members.length) && performance.now() < deadlineMs) {
+      await delay(RETRY_MS);
+      holding = await readHolding(readers, name);
+    }
     const [first, ...others] = holding;
     if (first === undefined || holding.length < Math.min(copies, members.length)) {
       throw new Error(`${name} is held by ${holding.length} of ${members.length} nodes, not by ${copies}`);
@@ -112,7 +119,17 @@ async function sideBySide<Item, Result>(
   return results;
 }
 
-/** Undefined when the node holds no copy. */
+interface Holding {
+  readonly name: string;
+  readonly final: FinalDatabase;
+}
+
+async function readHolding(readers: readonly Connection[], name: string): Promise<readonly Holding[]> {
+  const found = await Promise.all(readers.map(async (reader) => ({ reader, final: await readCopy(reader, name) })));
+  return found.flatMap(({ reader, final }) => (final === undefined ? [] : [{ name: reader.client, final }]));
+}
+
+/** What the node itself holds; undefined when that is no copy. */
 async function readCopy(reader: Connection, name: string): Promise<FinalDatabase | undefined> {
   const { outcome } = await reader.call('describe', { name, at: 'latest' });
   if (outcome.kind === 'error' && outcome.reason === 'NotReplica') return undefined;
@@ -125,7 +142,7 @@ async function readCopy(reader: Connection, name: string): Promise<FinalDatabase
 
 function readerAt(member: Member): Connection {
   const random = new Rng(0, member.name);
-  const habits = { history: new History(), random, roamShare: 0, deadlineMs: 30_000 };
+  const habits = { history: new History(), random, roamShare: 0, deadlineMs: 30_000, isRelayed: false };
   return new Connection({ client: member.name, members: () => [member], ...habits });
 }
 

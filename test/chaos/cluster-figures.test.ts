@@ -1,6 +1,7 @@
 // Goal: what a run of chaos on a cluster says of itself is right: which faults are drawn, when a majority may be hit,
 // and how long nobody could write. Method: examples with known answers.
 import { describe, expect, it } from 'vitest';
+import { LIMITS } from '#cluster';
 import { drawFault, ROWS } from '../../chaos/cluster/faults.ts';
 import { figuresOf } from '../../chaos/cluster/figures.ts';
 import type { Done } from '../../chaos/cluster/nemesis.ts';
@@ -72,4 +73,11 @@ it('faults are drawn by the seed alone, each kind of each row', () => {
     expect(draw()).toEqual(faults);
     expect(new Set(faults.map(({ kind }) => kind))).toEqual(new Set(Object.keys(weights)));
   }
+});
+
+it('whoever sleeps wakes when leases and fences are over', () => {
+  const random = new Rng(7, 'faults');
+  const drawn = Array.from({ length: 400 }, () => drawFault(random, { sleep: 1 }));
+  const durations = drawn.flatMap((fault) => (fault.kind === 'sleep' ? [fault.durationMs] : []));
+  expect(Math.min(...durations)).toBeGreaterThan(Math.max(LIMITS.leaseMs, LIMITS.fenceMs));
 });

@@ -5,11 +5,28 @@ import type { ClusterDescription } from '#cluster';
 import { productArgs } from '../../chaos/support/product.ts';
 
 const run = promisify(execFile);
+/** A command that waits ends in time even when copies are slow to move; whoever repeats it has it go on. */
+const COMMAND_MS = 120_000;
 
-/** Runs `cairn cluster …` at a peer address; rejects with what it says when it ends with another code than 0. */
+/**
+ * Runs `cairn cluster …` at a peer address; rejects with what it says when it ends with another code than 0, and when
+ * it has not ended in so long.
+ */
 export async function clusterCommandAt(peer: string, ...words: readonly string[]): Promise<string> {
+  return commandWithin(COMMAND_MS, peer, words);
+}
+
+/** The same with another limit. */
+export async function commandWithin(limitMs: number, peer: string, words: readonly string[]): Promise<string> {
   const args = [...productArgs(), 'cluster', ...words, `--at=${peer}`];
-  return (await run(process.execPath, args)).stdout;
+  const limit = AbortSignal.timeout(limitMs);
+  try {
+    return (await run(process.execPath, args, { signal: limit, killSignal: 'SIGKILL' })).stdout;
+  } catch (failure) {
+    if (!limit.aborted) throw failure;
+    const message = `\`cairn cluster ${words.join(' ')}\` at ${peer} has not ended within ${limitMs / 1000} s`;
+    throw new Error(message, { cause: failure });
+  }
 }
 
 /** Undefined when the node does not answer. */

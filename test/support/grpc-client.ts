@@ -4,6 +4,7 @@
  */
 import {
   Client,
+  type ClientOptions,
   type ClientReadableStream,
   credentials,
   Metadata,
@@ -66,7 +67,7 @@ const DEADLINE_MS = 10_000;
 export class TestClient implements AsyncDisposable {
   readonly #client: Client;
 
-  constructor(address: string, options: Readonly<Record<string, string | number>> = {}) {
+  constructor(address: string, options: Readonly<ClientOptions> = {}) {
     this.#client = new Client(address, credentials.createInsecure(), options);
   }
 
