@@ -22,7 +22,7 @@ export type Fault =
   /** SIGKILL to so many at once, and a start after some time. */
   | { readonly kind: 'kill'; readonly count: 'one' | 'two' | 'all'; readonly target: Target; readonly downMs: number }
   | { readonly kind: 'pause'; readonly target: Target; readonly durationMs: number }
-  /** The same for longer than leases and fences last: whatever the node led or was sure of is somebody else's by then. */
+  /** The same for longer than leases and fences last: what the node led, or was sure of, is somebody else's by then. */
   | { readonly kind: 'sleep'; readonly target: Target; readonly durationMs: number }
   /** SIGTERM, and a start: of one node, or of all, one after the other. */
   | { readonly kind: 'restart'; readonly isRolling: boolean; readonly target: Target }

@@ -119,5 +119,5 @@ export { type SnapshotObserver, unobservedSnapshots } from './snapshot-observer.
 export { spreadOver } from './spread.ts';
 export { type NodeOptions, startNode } from './start-node.ts';
 export type { CheckedPart, StateExport, StateImport, StatePart } from './state-transfer.ts';
-export { openStoppedNode, type StoppedNode } from './stopped-node.ts';
+export { openStoppedNode, type StoppedNode, type StoppedPorts } from './stopped-node.ts';
 export { acceptanceOf, faultInRefounding, type Survey, type SurveyedDatabase, surveyOf } from './survey.ts';

@@ -8,8 +8,26 @@
  *   log
  * ```
  */
-import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Disk, patientDisk } from '#storage';
+
+/** What that asks of a file system: names of directories, which `syncDirectory` of the one above makes durable. */
+export interface LogPlaces extends Pick<Disk, 'syncDirectory'> {
+  has(path: string): boolean;
+  list(directory: string): readonly string[];
+  rename(from: string, to: string): void;
+  /** With all that is in it, if it is there. */
+  remove(path: string): void;
+}
+
+export const nodePlaces: LogPlaces = {
+  has: existsSync,
+  list: (directory) => readdirSync(directory),
+  rename: renameSync,
+  remove: (path) => rmSync(path, { recursive: true, force: true }),
+  syncDirectory: (path) => patientDisk.syncDirectory(path),
+};
 
 const LOG = 'log';
 const NEXT = /^log\.[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
@@ -26,25 +44,15 @@ export function nextLogDirectory(dataDirectory: string, storeId: string): string
 /**
  * Leaves one log: that of the store. May be repeated, wherever it was broken off; nothing else has the directory open.
  */
-export function settleLog(dataDirectory: string, storeId: string): void {
+export function settleLog(dataDirectory: string, storeId: string, places: LogPlaces = nodePlaces): void {
   const next = nextLogDirectory(dataDirectory, storeId);
-  if (existsSync(next)) {
-    rmSync(logDirectoryOf(dataDirectory), { recursive: true, force: true });
-    syncDirectory(dataDirectory);
-    renameSync(next, logDirectoryOf(dataDirectory));
-    syncDirectory(dataDirectory);
+  if (places.has(next)) {
+    places.remove(logDirectoryOf(dataDirectory));
+    places.syncDirectory(dataDirectory);
+    places.rename(next, logDirectoryOf(dataDirectory));
+    places.syncDirectory(dataDirectory);
   }
-  for (const name of readdirSync(dataDirectory)) {
-    if (NEXT.test(name)) rmSync(join(dataDirectory, name), { recursive: true, force: true });
-  }
-}
-
-/** Makes the names in a directory durable. */
-export function syncDirectory(directory: string): void {
-  const handle = openSync(directory, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
+  for (const name of places.list(dataDirectory)) {
+    if (NEXT.test(name)) places.remove(join(dataDirectory, name));
   }
 }

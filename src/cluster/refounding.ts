@@ -21,7 +21,7 @@ import type { KvBatch } from '#kv';
 import { encodeMembership, membershipOf } from '#raft';
 import { RecordWriter, type RecoveredGroup, Wal } from '#storage';
 import { databaseMachines } from './database-machines.ts';
-import { nextLogDirectory, settleLog, syncDirectory } from './next-log.ts';
+import { nextLogDirectory, settleLog } from './next-log.ts';
 import type { NodeIdentity } from './node.ts';
 import {
   BEFORE_KEY,
@@ -60,7 +60,7 @@ const SEGMENT_BYTES = 16 * 2 ** 20;
  * @throws StorageFailure when the disk fails; the node is then what it was, or the next start completes what was begun.
  */
 export async function refound(node: StoppedNode, ports: RefoundingPorts): Promise<Refounded> {
-  const { directory, store, catalog, copies, log } = node;
+  const { directory, store, catalog, copies, log, ports: own } = node;
   const { nowMs, random, done = () => undefined } = ports;
   const fault = clockFault(nowMs);
   if (fault !== undefined) throw fault;
@@ -72,7 +72,7 @@ export async function refound(node: StoppedNode, ports: RefoundingPorts): Promis
   const writer = new RecordWriter();
   writeLog(writer, catalogLog(node, log.groups.get(CATALOG_GROUP)));
   for (const copy of copies.values()) if (copy.log !== undefined) writeLog(writer, copy.log);
-  await makeLog(directory, identity, writer, done);
+  await makeLog(node, identity, writer, done);
 
   const batch = store.batch();
   batch.put(IDENTITY_KEY, writeIdentity(identity));
@@ -82,7 +82,7 @@ export async function refound(node: StoppedNode, ports: RefoundingPorts): Promis
   await store.write(batch, { sync: true });
   done('store');
 
-  settleLog(directory, identity.storeId);
+  settleLog(directory, identity.storeId, own.places);
   done('settled');
   return { identity, bindings };
 }
@@ -112,20 +112,20 @@ function writeLog(writer: RecordWriter, { group, hardState, checkpoint, entries 
 }
 
 async function makeLog(
-  directory: string,
+  { directory, ports: { disk, places } }: StoppedNode,
   identity: NodeIdentity,
   writer: RecordWriter,
   done: (step: RefoundingStep) => void,
 ): Promise<void> {
   const place = nextLogDirectory(directory, identity.storeId);
-  const { wal } = Wal.open(place, { identity: walIdentity(identity), segmentBytes: SEGMENT_BYTES });
+  const { wal } = Wal.open(place, { identity: walIdentity(identity), segmentBytes: SEGMENT_BYTES, disk });
   try {
     done('draft');
     wal.append([writer.take()]);
   } finally {
     await wal.close();
   }
-  syncDirectory(directory);
+  places.syncDirectory(directory);
   done('log');
 }
 

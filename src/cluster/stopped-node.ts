@@ -8,14 +8,15 @@
  */
 import { CATALOG_GROUP, DatabaseError, type DatabaseId, type GroupId } from '#base';
 import { type Applied, type Binding, CatalogMachine, DatabaseReader, type DatabaseSource } from '#database';
+import type { KvStore } from '#kv';
 import { decodeMembership, type EntryId, encodeMembership, type Membership } from '#raft';
-import { type LevelStore, type RecoveredGroup, type RecoveredLog, Wal } from '#storage';
+import { type Disk, type LevelStore, patientDisk, type RecoveredGroup, type RecoveredLog, Wal } from '#storage';
 import { openStoppedStore } from './data-directory.ts';
 import { databaseMachines } from './database-machines.ts';
 import { keptLog } from './group-lifecycle.ts';
 import { checkLevels } from './levels.ts';
 import { nativeCrc32, nativeSha256 } from './native.ts';
-import { logDirectoryOf, settleLog } from './next-log.ts';
+import { type LogPlaces, logDirectoryOf, nodePlaces, settleLog } from './next-log.ts';
 import type { NodeIdentity } from './node.ts';
 import {
   BEFORE_KEY,
@@ -30,6 +31,20 @@ import {
 import { FOUNDERS } from './placement.ts';
 import { logBehind } from './recovered-copies.ts';
 import { checkCatalog, recoverDatabases } from './recovery.ts';
+
+/** The store of a stopped node, as far as it is used here. */
+export type StoppedStore = KvStore & Pick<LevelStore, 'checkpointFiles'>;
+
+/** What a data directory is made of. */
+export interface StoppedPorts {
+  /** Rejects when it is not there, is damaged, or is open in another process. */
+  readonly openStore: (directory: string) => Promise<StoppedStore>;
+  /** Of the files of logs, and of their directories. */
+  readonly disk: Disk;
+  readonly places: LogPlaces;
+}
+
+const NODE_PORTS: StoppedPorts = { openStore: openStoppedStore, disk: patientDisk, places: nodePlaces };
 
 /** What the node holds of a database. */
 export interface StoppedCopy {
@@ -46,8 +61,9 @@ export interface StoppedNode extends AsyncDisposable {
   readonly identity: NodeIdentity;
   /** Only if its cluster began with what the store held of another one. */
   readonly before: ClusterBefore | undefined;
-  readonly store: LevelStore;
+  readonly store: StoppedStore;
   readonly log: RecoveredLog;
+  readonly ports: StoppedPorts;
   /** With everything that its log holds. Nothing of it is written. */
   readonly catalog: CatalogMachine;
   /** As of its state. */
@@ -64,20 +80,20 @@ export interface StoppedNode extends AsyncDisposable {
 /**
  * @throws DatabaseError or StorageFailure when it is no node, runs, was never taken into its cluster, or is damaged.
  */
-export async function openStoppedNode(directory: string): Promise<StoppedNode> {
-  const store = await openStoppedStore(directory);
+export async function openStoppedNode(directory: string, ports: StoppedPorts = NODE_PORTS): Promise<StoppedNode> {
+  const store = await ports.openStore(directory);
   try {
     const row = store.get(IDENTITY_KEY);
     if (row === undefined) throw neverJoined(directory);
     const identity = readIdentity(row);
-    settleLog(directory, identity.storeId);
-    const log = await readLog(directory, identity);
+    settleLog(directory, identity.storeId, ports.places);
+    const log = await readLog(directory, identity, ports.disk);
     checkLevels({ kv: store, machines: databaseMachines }, log);
     const before = store.get(BEFORE_KEY);
     const opened = await lookInto(store, log);
     if (opened.written.index === 0) throw neverJoined(directory);
     const close = (): Promise<void> => store.close();
-    const known = { directory, identity, before: before && readBefore(before), store, log };
+    const known = { directory, identity, before: before && readBefore(before), store, log, ports };
     return { ...known, ...opened, [Symbol.asyncDispose]: close };
   } catch (failure) {
     await store.close();
@@ -85,13 +101,13 @@ export async function openStoppedNode(directory: string): Promise<StoppedNode> {
   }
 }
 
-function sourceIn(store: LevelStore, group: GroupId): DatabaseSource {
+function sourceIn(store: StoppedStore, group: GroupId): DatabaseSource {
   return { kv: store, group, crc32: nativeCrc32, sha256: nativeSha256 };
 }
 
 type Looked = Pick<StoppedNode, 'catalog' | 'members' | 'written' | 'namedBefore' | 'copies' | 'trash'>;
 
-async function lookInto(store: LevelStore, log: RecoveredLog): Promise<Looked> {
+async function lookInto(store: StoppedStore, log: RecoveredLog): Promise<Looked> {
   const catalog = CatalogMachine.open(sourceIn(store, CATALOG_GROUP), encodeMembership(FOUNDERS));
   const { index, term, group } = catalog.applied;
   const members = decodeMembership(group.membership);
@@ -104,8 +120,8 @@ async function lookInto(store: LevelStore, log: RecoveredLog): Promise<Looked> {
 }
 
 /** The log is only read: what is to be written goes into another one. */
-async function readLog(directory: string, identity: NodeIdentity): Promise<RecoveredLog> {
-  const { wal, recovered } = Wal.open(logDirectoryOf(directory), { identity: walIdentity(identity) });
+async function readLog(directory: string, identity: NodeIdentity, disk: Disk): Promise<RecoveredLog> {
+  const { wal, recovered } = Wal.open(logDirectoryOf(directory), { identity: walIdentity(identity), disk });
   await wal.close();
   return recovered;
 }
@@ -125,7 +141,7 @@ interface Parts {
 }
 
 async function mendedCopies(
-  store: LevelStore,
+  store: StoppedStore,
   { catalog, log, trash }: Parts,
 ): Promise<ReadonlyMap<GroupId, StoppedCopy>> {
   const held = new Map<Binding, GroupId>();
@@ -146,7 +162,7 @@ async function mendedCopies(
 }
 
 /** Whose rows this node has of the database: its own, or those that its copy was to be made of. */
-function originOf(store: LevelStore, binding: Binding, trash: ReadonlySet<GroupId>): GroupId | undefined {
+function originOf(store: StoppedStore, binding: Binding, trash: ReadonlySet<GroupId>): GroupId | undefined {
   const { group, databaseId, recovery } = binding;
   const isHeld = (origin: GroupId, id: DatabaseId): boolean =>
     !trash.has(origin) && appliedIn(store, origin)?.databaseId === id;
@@ -165,11 +181,11 @@ function logOf(
   return logBehind(origin, applied, from && keptLog(from));
 }
 
-function appliedIn(store: LevelStore, group: GroupId): Applied | undefined {
+function appliedIn(store: StoppedStore, group: GroupId): Applied | undefined {
   return new DatabaseReader(sourceIn(store, group)).applied();
 }
 
-async function readTrashRows(store: LevelStore): Promise<ReadonlySet<GroupId>> {
+async function readTrashRows(store: StoppedStore): Promise<ReadonlySet<GroupId>> {
   const groups = new Set<GroupId>();
   const range = store.range(trashRows());
   try {

@@ -10,6 +10,7 @@
  * of the node, who stops it, and never tried a second time.
  */
 export { DirectLog, type DirectLogPorts } from './direct-log.ts';
+export { type Disk, patientDisk } from './disk.ts';
 export { DiskGuard, type DiskGuardOptions, type DiskReport } from './disk-guard.ts';
 export { type DiskLevel, type DiskSpace, type DiskThresholds, defaultThresholds } from './disk-level.ts';
 export type { LevelStats } from './level-stats.ts';

@@ -6,8 +6,10 @@ import type { Swarm } from './faults/swarm.ts';
 import { DurabilityWatch } from './invariants/durability-watch.ts';
 import { RaftWatch } from './invariants/raft-watch.ts';
 import { THIS_RELEASE } from './node/releases.ts';
+import type { ClusterPlace } from './node/seat.ts';
 import { SimNode } from './node/sim-node.ts';
 import { PeerExchange } from './peers/exchange.ts';
+import { RelayLines } from './peers/relay-lines.ts';
 
 export interface ClusterListener {
   readonly onDown: (node: SimNode) => void;
@@ -18,6 +20,8 @@ export class SimCluster {
   readonly exchange: PeerExchange;
   readonly overhear: Overhear = new Overhear();
   readonly nodes: readonly [SimNode, ...SimNode[]];
+  readonly #lines: RelayLines;
+  readonly #listener: ClusterListener;
   readonly #simulator: Simulator;
   readonly #swarm: Swarm;
 
@@ -25,13 +29,20 @@ export class SimCluster {
     this.#simulator = simulator;
     this.#swarm = swarm;
     this.exchange = new PeerExchange(simulator);
-    const watch = new RaftWatch((fault) => listener.onMisbehaviour(fault));
-    const durability = new DurabilityWatch((fault) => listener.onMisbehaviour(fault));
+    this.#lines = new RelayLines(this.exchange);
+    this.#listener = listener;
+    const { watch, durability } = this.watchers();
     const names = Array.from({ length: swarm.nodeCount }, (_, place) => `node-${place + 1}`);
     const made = names.map((name, place) => this.#make({ names, place, name, watch, durability }, listener));
     const [first, ...others] = made;
     if (first === undefined) throw new Error('A cluster has a node');
     this.nodes = [first, ...others];
+  }
+
+  /** Somebody who watches a cluster from its beginning. */
+  watchers(): Pick<ClusterPlace, 'watch' | 'durability'> {
+    const onFault = (fault: string): void => this.#listener.onMisbehaviour(fault);
+    return { watch: new RaftWatch(onFault), durability: new DurabilityWatch(onFault) };
   }
 
   /** Whether they all take requests. */
@@ -101,6 +112,7 @@ export class SimCluster {
         name,
         place: cluster && {
           exchange: this.exchange,
+          lines: this.#lines,
           seeds: place === 0 ? [] : names.filter((other) => other !== name),
           zone: `zone-${(place % cluster.zones) + 1}`,
           copies: cluster.copies,

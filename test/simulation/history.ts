@@ -178,11 +178,21 @@ interface RecoveryTold {
   readonly before: string;
   readonly databaseId: string;
   readonly revision: number;
+  /** Transactions that were in the log of that copy, acknowledged or not; absent: nobody has looked. */
+  readonly held?: ReadonlySet<string>;
+}
+
+/** What was left of a cluster has become another one. */
+interface RefoundingTold {
+  /** When all of the old one had ended, and when the first of the new one began. */
+  readonly endedUs: number;
+  readonly beganUs: number;
 }
 
 export class History {
   readonly operations: AnyOperation[] = [];
   readonly recoveries: RecoveryTold[] = [];
+  readonly refoundings: RefoundingTold[] = [];
   readonly subscriptions: Subscription[] = [];
 
   /** The operations of a kind, in the order of their invocation. */

@@ -8,8 +8,15 @@ import { SimCluster } from './cluster.ts';
 import { Rng } from './engine/random.ts';
 import { Simulator } from './engine/simulator.ts';
 import { Nemesis } from './faults/nemesis.ts';
-import { drawFaults, drawOperatorFaults, drawRecoveries, drawTraps, type Fault } from './faults/plan.ts';
-import { asAimed, asCluster, asLate, asRestless, drawSwarm, type Swarm } from './faults/swarm.ts';
+import {
+  drawFaults,
+  drawOperatorFaults,
+  drawRecoveries,
+  drawRefoundings,
+  drawTraps,
+  type Fault,
+} from './faults/plan.ts';
+import { asAimed, asCluster, asLate, asRefounded, asRestless, asShown, drawSwarm, type Swarm } from './faults/swarm.ts';
 import { History } from './history.ts';
 import { Network } from './network.ts';
 import { describe } from './node/sim-node.ts';
@@ -63,11 +70,26 @@ const SECOND_US = 1_000_000;
 const SERVING_US_MAX = 60 * SECOND_US;
 /** Of the seeds with traps alone, those whose traps close on what takes longer than an election. */
 const LATE_SHARE = 0.3;
+/**
+ * What happens in most of the aimed seeds with so many nodes, of which some hold no copy: clients look whether what
+ * they are shown goes back; or all nodes are lost but one.
+ */
+type Story = 'shown' | 'refounded';
+const STORIES = { shown: asShown, refounded: asRefounded } as const satisfies Record<Story, unknown>;
+const STORY_NODES = 5;
+/** What was done before the end of all nodes is over by then. */
+const OVER_US = 5 * SECOND_US;
 const SETTLE_US_MAX = 30 * SECOND_US;
 /** Each node is restarted in seconds, or with force after ten. */
 const UPGRADED_US_MAX = 180 * SECOND_US;
 /** A cluster without faults has all its nodes in by then, and has let go of those that are to leave. */
 const FORMED_US_MAX = 120 * SECOND_US;
+
+/** Undefined: none but that of the traps. */
+function drawStory(random: Rng): Story | undefined {
+  const draw = random.share();
+  return draw < 0.5 ? 'shown' : draw < 0.85 ? 'refounded' : undefined;
+}
 
 /** How many nodes a seed has when nobody says so: one, three or five. */
 export function nodesOf(seed: number): number {
@@ -91,6 +113,7 @@ class Run {
   readonly #nemesis: Nemesis;
   readonly #problems: string[] = [];
   readonly #isAimed: boolean;
+  readonly #story: Story | undefined;
   #evidence: Evidence | undefined;
   #isOver = false;
   #isListeningOver = false;
@@ -107,7 +130,10 @@ class Run {
     const restless = isRestless ? asRestless(drawn) : drawn;
     const isLate = this.#isAimed && this.#simulator.random('late').chance(LATE_SHARE);
     const aimedAt = this.#isAimed ? asAimed(restless, mood) : restless;
-    const world = isLate ? asLate(aimedAt) : aimedAt;
+    const story = this.#simulator.random('story');
+    this.#story = this.#isAimed && nodeCount >= STORY_NODES ? drawStory(story) : undefined;
+    const traps = isLate ? asLate(aimedAt) : aimedAt;
+    const world = this.#story === undefined ? traps : STORIES[this.#story](aimedAt, story);
     this.#swarm = steps === true ? { ...world, node: { ...world.node, checksSteps: true } } : world;
     const planned = this.#plan(swarm.split('faults'));
     this.#faults = faults === undefined ? planned : planned.filter(({ number }) => faults.includes(number));
@@ -130,6 +156,7 @@ class Run {
       nodes: this.#cluster.nodes,
       exchange: this.#cluster.exchange,
       overhear: this.#cluster.overhear,
+      watchers: () => this.#cluster.watchers(),
       clients: this.#clientNames(),
       onBug: (failure) => this.#problem(`the simulation failed: ${describe(failure)}`),
     });
@@ -137,6 +164,7 @@ class Run {
 
   #plan(random: Rng): readonly Fault[] {
     const { cluster, safetyUs, traps: mood } = this.#swarm;
+    if (this.#story === 'refounded') return this.#planEnd(random);
     const faults = drawFaults(random, this.#swarm);
     if (cluster === undefined) return faults;
     const { trapUsMean } = cluster;
@@ -147,6 +175,13 @@ class Run {
     const operated = [...aimed, ...drawOperatorFaults(this.#simulator.random('operator'), ranges)];
     const recoveries = { ...ranges, first: operated.length };
     return [...operated, ...drawRecoveries(this.#simulator.random('recovery'), recoveries)];
+  }
+
+  /** Half of the time has faults, and then all nodes end. */
+  #planEnd(random: Rng): readonly Fault[] {
+    const endUs = this.#swarm.safetyUs / 2;
+    const faults = drawFaults(random, { ...this.#swarm, safetyUs: endUs - OVER_US });
+    return [...faults, ...drawRefoundings(this.#simulator.random('refounding'), { atUs: endUs, first: faults.length })];
   }
 
   async run(): Promise<RunResult> {
@@ -167,6 +202,9 @@ class Run {
 
   /** Serves again, and says the truth. */
   async #live(clients: Promise<unknown>): Promise<void> {
+    if (!(await this.#until(() => !this.#nemesis.isRefounding, this.#simulator.nowUs + SERVING_US_MAX))) {
+      return this.#problem('what is left of the cluster does not begin another one');
+    }
     const { nowUs } = this.#simulator;
     if (!(await this.#until(() => this.#cluster.isServing, nowUs + SERVING_US_MAX))) {
       return this.#problem('the node does not come to serve');
@@ -186,7 +224,7 @@ class Run {
       cluster: this.#cluster,
       history: this.#history,
       followers: this.#followers,
-      reader: this.#connect('reader'),
+      reader: this.#connect('reader', { isRelayed: false }),
       onProblem: (what) => this.#problem(what),
       onHeard: () => {
         this.#isListeningOver = true;
@@ -236,8 +274,8 @@ class Run {
     return [...names('client', this.#swarm.clientCount), ...names('follower', this.#swarm.followerCount)];
   }
 
-  #connect(client: string): Connection {
-    const connection = new Connection(client, this.#world());
+  #connect(client: string, options?: { readonly isRelayed: boolean }): Connection {
+    const connection = new Connection(client, this.#world(), options);
     this.#connections.push(connection);
     return connection;
   }

@@ -13,18 +13,13 @@ const COMMAND_MS = 120_000;
  * it has not ended in so long.
  */
 export async function clusterCommandAt(peer: string, ...words: readonly string[]): Promise<string> {
-  return commandWithin(COMMAND_MS, peer, words);
-}
-
-/** The same with another limit. */
-export async function commandWithin(limitMs: number, peer: string, words: readonly string[]): Promise<string> {
   const args = [...productArgs(), 'cluster', ...words, `--at=${peer}`];
-  const limit = AbortSignal.timeout(limitMs);
+  const limit = AbortSignal.timeout(COMMAND_MS);
   try {
     return (await run(process.execPath, args, { signal: limit, killSignal: 'SIGKILL' })).stdout;
   } catch (failure) {
     if (!limit.aborted) throw failure;
-    const message = `\`cairn cluster ${words.join(' ')}\` at ${peer} has not ended within ${limitMs / 1000} s`;
+    const message = `\`cairn cluster ${words.join(' ')}\` at ${peer} has not ended within ${COMMAND_MS / 1000} s`;
     throw new Error(message, { cause: failure });
   }
 }

@@ -63,6 +63,22 @@ export class FileNames<Inode> {
     this.#change((names) => names.delete(path));
   }
 
+  /** Everything in a directory gets another one, at once. */
+  renameDirectory(from: string, to: string): void {
+    this.#change((names) => {
+      const moved = [...names].filter(([path]) => path.startsWith(`${from}/`));
+      for (const [path, inode] of moved) {
+        names.delete(path);
+        names.set(`${to}${path.slice(from.length)}`, inode);
+      }
+    });
+  }
+
+  /** Everything in a directory goes, one after the other. */
+  removeDirectory(directory: string): void {
+    for (const name of this.inDirectory(directory)) this.remove(`${directory}/${name}`);
+  }
+
   sync(): void {
     this.#durable = new Map(this.#live);
     this.#changes = [];

@@ -8,7 +8,7 @@ import { definiteFailuresLeaveNothing, transactionsCountOnce } from './idempoten
 import { logIsWhole } from './log-is-whole.ts';
 import { equalQuestionsHaveEqualAnswers, readsAgreeWithTheModel } from './reads.ts';
 import { latestReadsAreLatest, nothingIsSeenTooEarly, writesFollowWhatWasSeen } from './real-time.ts';
-import { recoveredIsKept } from './recovered.ts';
+import { recoveredIsKept, whatWasBeforeIsSilent } from './recovered.ts';
 import { nothingIsDenied } from './refused-reads.ts';
 import { readsKeepTheirFloor, sessionsNeverGoBack } from './sessions.ts';
 import { subscribersGetEverything, subscriptionsAreComplete } from './subscriptions.ts';
@@ -35,6 +35,7 @@ const CHECKS: readonly (readonly [number: number, check: Check])[] = [
   [12, nothingIsDenied],
   [13, acknowledgedIsKept],
   [14, recoveredIsKept],
+  [14, whatWasBeforeIsSilent],
 ];
 
 /** What is wrong, one line each, at most a few of each check. */

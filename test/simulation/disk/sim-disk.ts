@@ -7,6 +7,7 @@
  * after which it happens, so that a crash can come between any two of them.
  */
 
+import type { LogPlaces } from '../../../src/cluster/next-log.ts';
 import type { Disk, DiskFile } from '../../../src/storage/disk.ts';
 import { FileNames, fileError } from '../../support/file-names.ts';
 import type { Rng } from '../engine/random.ts';
@@ -142,6 +143,28 @@ export class SimDisk implements Disk {
   /** Everything that the disk got wrong by itself is put right from a backup. The node is down. */
   restore(): void {
     for (const inode of this.#names.inodes()) if (inode.isDamaged) inode.restore();
+  }
+
+  /** What is under a name, as what changes one log for another sees it. */
+  get places(): LogPlaces {
+    return {
+      has: (path) => this.#names.inDirectory(path).length > 0,
+      list: (directory) => [...new Set(this.#names.inDirectory(directory).map((path) => path.replace(/\/.*/, '')))],
+      rename: (from, to) => {
+        this.#step('rename', to);
+        this.#names.renameDirectory(from, to);
+      },
+      remove: (path) => {
+        this.#step('remove', path);
+        this.#names.removeDirectory(path);
+      },
+      syncDirectory: (path) => this.syncDirectory(path),
+    };
+  }
+
+  /** The segments of the log, as they would be read now. */
+  *segments(): Iterable<Uint8Array> {
+    for (const [path, inode] of this.#names) if (path.endsWith('.wal')) yield inode.bytes;
   }
 
   makeDirectory(): void {

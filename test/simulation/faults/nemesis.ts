@@ -2,13 +2,17 @@
 import type { Simulator } from '../engine/simulator.ts';
 import type { History } from '../history.ts';
 import { CALM, type Network } from '../network.ts';
+import type { ClusterPlace } from '../node/seat.ts';
 import type { SimNode } from '../node/sim-node.ts';
 import { CALM_PEERS, type PeerExchange } from '../peers/exchange.ts';
 import { Operator } from './operator.ts';
 import type { Overhear } from './overhear.ts';
 import type { Fault, FaultAction } from './plan.ts';
 import { Recoverer } from './recovery.ts';
+import { Refounder } from './refounding.ts';
 import { Trapper } from './traps.ts';
+
+export type Watchers = Pick<ClusterPlace, 'watch' | 'durability'>;
 
 export interface NemesisParts {
   readonly simulator: Simulator;
@@ -19,6 +23,8 @@ export interface NemesisParts {
   readonly exchange: PeerExchange;
   readonly overhear: Overhear;
   readonly clients: readonly string[];
+  /** Somebody who watches a cluster that begins. */
+  readonly watchers: () => Watchers;
   readonly onBug: (failure: unknown) => void;
 }
 
@@ -31,6 +37,7 @@ export class Nemesis {
   readonly #trapper: Trapper;
   readonly #operator: Operator;
   readonly #recoverer: Recoverer;
+  readonly #refounder: Refounder;
   #isOver = false;
 
   constructor(parts: NemesisParts) {
@@ -38,6 +45,7 @@ export class Nemesis {
     this.#trapper = new Trapper(parts);
     this.#operator = new Operator(parts);
     this.#recoverer = new Recoverer(parts);
+    this.#refounder = new Refounder(parts);
   }
 
   /**
@@ -60,6 +68,11 @@ export class Nemesis {
     }
   }
 
+  /** Whether another cluster begins, which is seen through. */
+  get isRefounding(): boolean {
+    return this.#refounder.isAtWork;
+  }
+
   /** Whether nodes are still taken from one release to the next, which is seen through. */
   get isUpgrading(): boolean {
     return this.#operator.isUpgrading;
@@ -72,6 +85,7 @@ export class Nemesis {
     this.#trapper.heal();
     this.#operator.heal();
     this.#recoverer.heal();
+    this.#refounder.heal();
     network.heal();
     exchange.heal();
     for (const node of nodes) {
@@ -106,6 +120,10 @@ export class Nemesis {
         return this.#later(action.durationUs, 'fast again', () => slow(node, 1));
       case 'stall':
         return this.#stall(action, node);
+      case 'behind':
+        node.crash({ kind: 'power', share: 0 });
+        node.store.slowness = action.times;
+        return this.#later(action.durationUs, 'fast again', () => slow(node, 1));
       case 'pause':
         return pause(node, action.thread, action.durationUs);
       case 'clock':
@@ -125,6 +143,8 @@ export class Nemesis {
         return this.#trapper.set(action);
       case 'recover':
         return this.#recoverer.do(action);
+      case 'refound':
+        return this.#refounder.do(action);
       case 'rolling':
       case 'leave':
       case 'replace':

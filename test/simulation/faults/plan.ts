@@ -9,6 +9,7 @@ import type { Ending } from '../node/sim-node.ts';
 import type { PeerConditions } from '../peers/exchange.ts';
 import { drawOperatorAction, type OperatorAction } from './operator.ts';
 import { drawRecovery, type Recovery } from './recovery.ts';
+import { drawRefounding, type Refounding } from './refounding.ts';
 import { drawTrap, type Trap, type TrapMood } from './traps.ts';
 
 export const FAULT_KINDS = [
@@ -31,6 +32,9 @@ export const FAULT_KINDS = [
 /** Only where there are several nodes. */
 export const CLUSTER_FAULT_KINDS = ['partition', 'peer-network', 'move'] as const;
 
+/** Only where clients look whether what they are shown goes back: nodes get copies, and have lost what they showed. */
+export const SHOWN_FAULT_KINDS = ['move', 'behind', 'peer-network', 'partition'] as const;
+
 /** Of which the catalog still has a quorum when two are away. */
 const RECOVERING_NODES = 5;
 
@@ -40,6 +44,7 @@ export const AIMED_FAULT_KINDS = ['rot', 'birth', 'again', 'stall', 'decay', 'lo
 export type FaultKind =
   | (typeof FAULT_KINDS)[number]
   | (typeof CLUSTER_FAULT_KINDS)[number]
+  | (typeof SHOWN_FAULT_KINDS)[number]
   | (typeof AIMED_FAULT_KINDS)[number];
 
 export type FaultAction =
@@ -57,6 +62,8 @@ export type FaultAction =
   | { readonly kind: 'slow'; readonly times: number; readonly durationUs: number }
   /** The disk of the log alone is so much slower; then the process or the machine ends, or the process drains. */
   | { readonly kind: 'stall'; readonly times: number; readonly durationUs: number; readonly ending: Ending | undefined }
+  /** The power fails, with whatever is not synced; the store is slow to get back to where it was. */
+  | { readonly kind: 'behind'; readonly times: number; readonly durationUs: number }
   | { readonly kind: 'pause'; readonly thread: 'front' | 'core' | 'log' | 'all'; readonly durationUs: number }
   | { readonly kind: 'clock'; readonly byMs: number }
   | { readonly kind: 'network'; readonly conditions: NetworkConditions; readonly durationUs: number }
@@ -71,6 +78,7 @@ export type FaultAction =
   | Trap
   | OperatorAction
   | Recovery
+  | Refounding
   /** The disk spoils what it has and says nothing; after a while it is put right from a backup. */
   | {
       readonly kind: 'rot';
@@ -157,6 +165,30 @@ export function drawRecoveries(
   return [{ number: first, atUs, node: 0, action: drawRecovery(random) }];
 }
 
+/** When the other faults are over. */
+export function drawRefoundings(
+  random: Rng,
+  { atUs, first }: { readonly atUs: number; readonly first: number },
+): readonly Fault[] {
+  return [{ number: first, atUs, node: 0, action: drawRefounding(random) }];
+}
+
+/** Those after which what is left of a cluster is whole: nothing but whole disks and stores can be gone on with. */
+export const WHOLE_FAULT_KINDS: readonly FaultKind[] = [
+  'crash',
+  'cut',
+  'again',
+  'slow',
+  'pause',
+  'clock',
+  'network',
+  'one-way',
+  'drain',
+  'partition',
+  'peer-network',
+  'move',
+];
+
 function drawAction(kind: FaultKind, random: Rng, { durationMsMax, nodeCount }: FaultRanges): FaultAction {
   const durationUs = random.between(1, durationMsMax) * 1000;
   switch (kind) {
@@ -188,6 +220,8 @@ function drawAction(kind: FaultKind, random: Rng, { durationMsMax, nodeCount }: 
         durationUs,
         ending: random.chance(0.3) ? undefined : drawEnding(random),
       };
+    case 'behind':
+      return { kind, times: random.pick([30, 300, 1000]), durationUs };
     case 'pause': {
       const thread = random.pick<'front' | 'core' | 'log' | 'all'>(['front', 'core', 'log', 'all']);
       return { kind, thread, durationUs: random.chance(0.1) ? 5_000_000 : random.between(1, 1000) * 1000 };

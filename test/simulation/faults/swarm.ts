@@ -6,7 +6,15 @@
 import type { Rng } from '../engine/random.ts';
 import type { NodeSettings } from '../node/sim-node.ts';
 import type { ClientHabits, Deed } from '../workload/client.ts';
-import { AIMED_FAULT_KINDS, CLUSTER_FAULT_KINDS, FAULT_KINDS, type FaultKind, type FaultRanges } from './plan.ts';
+import {
+  AIMED_FAULT_KINDS,
+  CLUSTER_FAULT_KINDS,
+  FAULT_KINDS,
+  type FaultKind,
+  type FaultRanges,
+  SHOWN_FAULT_KINDS,
+  WHOLE_FAULT_KINDS,
+} from './plan.ts';
 import type { TrapMood } from './traps.ts';
 
 export interface Swarm extends FaultRanges {
@@ -152,6 +160,48 @@ export function asLate(swarm: Swarm): Swarm {
     // Whoever is cut off goes on answering for longer than an election.
     node: { ...node, limits },
     cluster: { ...cluster, trapUsMean: 5 * SECOND_US },
+  };
+}
+
+/**
+ * The same cluster with nodes that get copies of what they have relayed, and holders that are behind what they have
+ * shown, and clients that mostly ask for what is cached.
+ */
+export function asShown(swarm: Swarm, random: Rng): Swarm {
+  const { cluster, habits, node } = swarm;
+  if (cluster === undefined) return swarm;
+  const limits = { ...node.limits, checkpointIntervalMs: 5000, checkpointBytes: 16_384 * KIBIBYTE };
+  return {
+    ...swarm,
+    faultKinds: SHOWN_FAULT_KINDS,
+    faultUsMean: 2 * SECOND_US,
+    durationMsMax: 8000,
+    operations: 1200,
+    habits: {
+      ...habits,
+      thinkUsMean: random.pick([50_000, 300_000]),
+      weights: { ...USUAL, describe: 40, delete: 0 },
+      prefersCached: true,
+    },
+    node: { ...node, limits },
+    cluster: { ...cluster, copies: random.pick([1, 3]), trapUsMean: Number.POSITIVE_INFINITY },
+  };
+}
+
+/** The same cluster with faults that leave disks whole, and then an end of all nodes but one. */
+export function asRefounded(swarm: Swarm, random: Rng): Swarm {
+  const { cluster, habits } = swarm;
+  if (cluster === undefined) return swarm;
+  const thinkUsMean = random.pick([100_000, 300_000]);
+  const weights = { ...USUAL, describe: 20, delete: random.pick([0, 0.3]) };
+  return {
+    ...swarm,
+    faultKinds: WHOLE_FAULT_KINDS.filter(() => random.chance(0.4)),
+    faultUsMean: 2 * SECOND_US,
+    safetyUs: random.between(40, 60) * SECOND_US,
+    operations: 5000,
+    habits: { ...habits, thinkUsMean, weights },
+    cluster: { ...cluster, copies: random.pick([1, 3, 3]), trapUsMean: Number.POSITIVE_INFINITY },
   };
 }
 

@@ -62,24 +62,33 @@ export class DiskLog {
   /** The file holds these bytes durably; `file` tells it from others, whatever its name. */
   synced(file: object, bytes: Uint8Array): void {
     if (!startsWith(bytes, 0, SEGMENT_MAGIC)) return;
-    let at = this.#read.get(file) ?? SECTOR_BYTES;
-    while (startsWith(bytes, at, BATCH_MAGIC)) {
-      const header = new DataView(bytes.buffer, bytes.byteOffset + at, BATCH_HEADER_BYTES);
-      const length = header.getUint32(24, true);
-      const begin = at + BATCH_HEADER_BYTES;
-      if (begin + length > bytes.length) break;
-      const records = unmasked(bytes.subarray(begin, begin + length), header.getUint32(36, true));
-      if (!areWhole(records)) break;
-      for (const record of recordsOf(records)) this.#take(record);
-      at += Math.ceil((BATCH_HEADER_BYTES + length) / SECTOR_BYTES) * SECTOR_BYTES;
+    const from = this.#read.get(file) ?? SECTOR_BYTES;
+    let to = from;
+    for (const batch of batchesOf(bytes, from)) {
+      for (const record of batch.records) this.#take(record);
+      to = batch.end;
     }
-    this.#read.set(file, at);
+    this.#read.set(file, to);
+  }
+
+  /** What these segments have of the entries that the log holds. */
+  payloads(segments: Iterable<Uint8Array>): readonly Uint8Array[] {
+    const found: Uint8Array[] = [];
+    for (const bytes of segments) {
+      if (!startsWith(bytes, 0, SEGMENT_MAGIC)) continue;
+      for (const { records } of batchesOf(bytes, SECTOR_BYTES)) {
+        for (const record of records) {
+          const { type, group, place } = headOf(record);
+          if (type !== TYPES.entry || this.group(group)?.holds(place) !== true) continue;
+          found.push(new Uint8Array(record.buffer, record.byteOffset + RECORD_HEADER_BYTES));
+        }
+      }
+    }
+    return found;
   }
 
   #take(record: DataView): void {
-    const type = record.getUint8(12);
-    const group = record.getUint32(16, true);
-    const place = { term: numberAt(record, 20), index: numberAt(record, 28) };
+    const { type, group, place } = headOf(record);
     switch (type) {
       case TYPES.entry:
       case TYPES.membership:
@@ -106,6 +115,31 @@ export class DiskLog {
     this.#groups.set(group, made);
     return made;
   }
+}
+
+interface Batch {
+  readonly records: Iterable<DataView>;
+  /** Where the next one begins. */
+  readonly end: number;
+}
+
+/** The whole batches of a segment from there on. */
+function* batchesOf(bytes: Uint8Array, from: number): Iterable<Batch> {
+  for (let at = from; startsWith(bytes, at, BATCH_MAGIC); ) {
+    const header = new DataView(bytes.buffer, bytes.byteOffset + at, BATCH_HEADER_BYTES);
+    const length = header.getUint32(24, true);
+    const begin = at + BATCH_HEADER_BYTES;
+    if (begin + length > bytes.length) return;
+    const records = unmasked(bytes.subarray(begin, begin + length), header.getUint32(36, true));
+    if (!areWhole(records)) return;
+    at += Math.ceil((BATCH_HEADER_BYTES + length) / SECTOR_BYTES) * SECTOR_BYTES;
+    yield { records: recordsOf(records), end: at };
+  }
+}
+
+function headOf(record: DataView): { readonly type: number; readonly group: number; readonly place: Place } {
+  const place = { term: numberAt(record, 20), index: numberAt(record, 28) };
+  return { type: record.getUint8(12), group: record.getUint32(16, true), place };
 }
 
 function* recordsOf(bytes: Uint8Array): Iterable<DataView> {

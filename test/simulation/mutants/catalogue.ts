@@ -296,7 +296,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '    return revision >= this.#first || (revision === this.#first - 1 && index >= endOf(revision).index);',
     replace: '    return revision >= this.#first - 1;',
     breaks: 'a subscriber misses the rest of the revision before what is kept',
-    first: [438],
+    first: [455],
   },
   {
     name: 'tail-forgets-what-it-drops',

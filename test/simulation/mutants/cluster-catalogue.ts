@@ -311,4 +311,72 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     breaks: 'an entry of an unknown feature level is applied',
     nodes: 3,
   },
+  {
+    name: 'copy-behind-what-was-relayed',
+    file: 'src/cluster/front-node.ts',
+    find: '    if (this.#catalog.has(group)) this.#revisions.show(group, revision);\n',
+    replace: '    if (!this.#catalog.has(group)) this.#revisions.show(group, revision);\n',
+    breaks: 'a node that gets a copy of its own shows less than it has relayed',
+    nodes: 5,
+    aimed: true,
+    first: [2],
+  },
+  {
+    name: 'next-copy-behind-the-last',
+    file: 'src/cluster/revisions.ts',
+    find: '    this.#shown.set(group, answered);\n',
+    replace: '    if (answered < 0) this.#shown.set(group, answered);\n',
+    breaks: 'a node that has given its copy up shows less by another one than it has shown by that',
+    nodes: 5,
+    aimed: true,
+    first: [2],
+  },
+  {
+    name: 'refounded-without-the-tail',
+    file: 'src/cluster/refounding.ts',
+    find: '  for (const copy of copies.values()) if (copy.log !== undefined) writeLog(writer, copy.log);\n',
+    replace:
+      '  for (const { log: own, applied } of copies.values()) {\n' +
+      '    if (own === undefined) continue;\n' +
+      '    writeLog(writer, { ...own, entries: own.entries.filter(({ index: at }) => at <= applied.index) });\n' +
+      '  }\n',
+    breaks: 'a cluster that begins with what one node holds lacks what its log held behind what was applied',
+    nodes: 5,
+    aimed: true,
+    first: [9],
+  },
+  {
+    name: 'refounded-under-the-same-id',
+    file: 'src/cluster/refounding.ts',
+    find: '    [...copies].map(([group, { origin, applied }]) => {\n',
+    replace: '    [...copies].map(([group, { origin, applied, binding }]) => {\n',
+    and: [
+      {
+        file: 'src/cluster/refounding.ts',
+        find: 'databaseId: toDatabaseId(mint()), origin',
+        replace: 'databaseId: toDatabaseId(binding.databaseId), origin',
+      },
+    ],
+    breaks: 'another history goes on under the id of the one before',
+    nodes: 5,
+    aimed: true,
+    first: [9],
+  },
+  {
+    name: 'refounded-before-its-log',
+    file: 'src/cluster/refounding.ts',
+    find: '  await makeLog(node, identity, writer, done);\n',
+    replace: '',
+    and: [
+      {
+        file: 'src/cluster/refounding.ts',
+        find: "  done('store');\n",
+        replace: "  done('store');\n  await makeLog(node, identity, writer, done);\n",
+      },
+    ],
+    breaks: 'a power failure leaves the store of another cluster with the log of the one before',
+    nodes: 5,
+    aimed: true,
+    first: [19, 57],
+  },
 ];

@@ -24,6 +24,7 @@ import { DiskGuard, type DiskThresholds, type WalIdentity } from '#storage';
 import { databaseMachines } from '../../../src/cluster/database-machines.ts';
 import { watchDisk } from '../../../src/cluster/disk-watch.ts';
 
+import { settleLog } from '../../../src/cluster/next-log.ts';
 import { uuidBytes } from '../../../src/cluster/node-rows.ts';
 import { MeasureGatherer } from '../../../src/cluster/observer.ts';
 import type { Release } from '../../support/cluster/replica-world.ts';
@@ -38,6 +39,7 @@ import type { SimClock } from './sim-clock.ts';
 import { SimFront } from './sim-front.ts';
 import { SimLink } from './sim-link.ts';
 import { SimLog } from './sim-log.ts';
+import { SimRelay } from './sim-relay.ts';
 
 export interface ProcessParts {
   readonly simulator: Simulator;
@@ -70,6 +72,8 @@ interface Opened {
   readonly core: CoreRuntime;
   readonly node: SimFront;
   readonly service: Service;
+  /** Undefined: there are no other nodes. */
+  readonly relay: SimRelay | undefined;
 }
 
 /** What an operator may ask of a core. */
@@ -82,7 +86,7 @@ type Recover = CoreRuntime['recoveries']['recover'];
 export type RecoveryAsked = Parameters<Recover>[0];
 export type RecoveryAnswered = Awaited<ReturnType<Recover>>;
 
-const DIRECTORY = 'data';
+export const DIRECTORY = 'data';
 const TICK_US = 50_000;
 const DISK_CHECK_US = 250_000;
 const IDENTITY = { clusterId: new Uint8Array(16).fill(1), storeId: new Uint8Array(16).fill(2) };
@@ -115,6 +119,11 @@ export class NodeProcess {
   /** Undefined until it has started. */
   get service(): Service | undefined {
     return this.#opened?.service;
+  }
+
+  /** Has other nodes answer; undefined until it has started, and where there are none. */
+  get relay(): SimRelay | undefined {
+    return this.#opened?.relay;
   }
 
   get node(): SimFront | undefined {
@@ -174,6 +183,7 @@ export class NodeProcess {
   /** Ends at once, whatever was under way; with `isSilent` no system is left that would tell others. */
   kill(isSilent = false): void {
     this.#seat?.end(isSilent);
+    this.relay?.leave(isSilent);
     for (const isolate of [this.front, this.core, this.log]) isolate.kill();
     this.#parts.store.endProcess();
   }
@@ -199,6 +209,7 @@ export class NodeProcess {
     const guard = DiskGuard.open(DIRECTORY, { disk, probe, thresholds: settings.disk });
     const rows = store.openIn(this.front);
     const identity = (await this.#seat?.identity(rows)) ?? ALONE;
+    if (this.#seat !== undefined) settleLog(DIRECTORY, identity.storeId, disk.places);
     const { log, recovered } = SimLog.open({
       directory: `${DIRECTORY}/log`,
       identity: this.#seat === undefined ? IDENTITY : walIdentity(identity),
@@ -232,7 +243,8 @@ export class NodeProcess {
     every(front, DISK_CHECK_US, 'disk check', look);
     const node = this.#frontNode(link, core, { guard, rows, identity });
     if (this.#seat !== undefined) node.advertise({ grpc: `${this.#parts.name}:50051`, http: '' });
-    return { core, node, service: this.#serviceOf(node, random.split('service')) };
+    const service = this.#serviceOf(node, random.split('service'));
+    return { core, node, service, relay: this.#relayFor(service) };
   }
 
   #corePorts(log: SimLog, observer: MeasureGatherer): CorePorts {
@@ -296,6 +308,13 @@ export class NodeProcess {
     });
   }
 
+  #relayFor(service: Service): SimRelay | undefined {
+    const { name, place, clock } = this.#parts;
+    if (place === undefined) return undefined;
+    const end = { host: name, thread: this.front, service, fail: (failure: unknown) => this.fail(failure) };
+    return new SimRelay({ end, lines: place.lines, nowMs: () => clock.monotonicMs() });
+  }
+
   #serviceOf(node: SimFront, random: Rng): Service {
     const { clock, settings } = this.#parts;
     return createService({
@@ -307,6 +326,7 @@ export class NodeProcess {
       release: 'simulated',
       limits: settings.serviceLimits,
       timers: timersOf(this.front, clock),
+      listAt: async (holder, signal) => this.relay?.list(holder, signal) ?? [],
     });
   }
 }

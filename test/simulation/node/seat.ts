@@ -31,12 +31,15 @@ import type { Overhear } from '../faults/overhear.ts';
 import type { DurabilityWatch, WatchedDisk } from '../invariants/durability-watch.ts';
 import type { Place, RaftWatch, SaidEntry, SaidMessage } from '../invariants/raft-watch.ts';
 import type { PeerExchange } from '../peers/exchange.ts';
+import type { RelayLines } from '../peers/relay-lines.ts';
 import { askOver, PEER_PORT, SimLinks } from '../peers/sim-links.ts';
 import type { SimClock } from './sim-clock.ts';
 
 /** What a node is told of its cluster when it is started. */
 export interface ClusterPlace {
   readonly exchange: PeerExchange;
+  /** For what nodes have others answer. */
+  readonly lines: RelayLines;
   /** Names of the others; whoever has none founds the cluster. */
   readonly seeds: readonly string[];
   readonly zone: string;

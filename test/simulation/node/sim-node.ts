@@ -9,7 +9,8 @@ import { BrokenInvariant, DatabaseError } from '#base';
 import { StorageFailure } from '#storage';
 import type { Release } from '../../support/cluster/replica-world.ts';
 import { SimDisk } from '../disk/sim-disk.ts';
-import { SimStore } from '../disk/sim-store.ts';
+import { type OpenStore, SimStore } from '../disk/sim-store.ts';
+import { Isolate } from '../engine/isolate.ts';
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
 import { NodeProcess, type ProcessSettings } from './process.ts';
@@ -31,6 +32,14 @@ export interface NodeListener {
   readonly onMisbehaviour: (what: string) => void;
 }
 
+/** What a command on the machine of a stopped node works on. */
+export interface Maintenance {
+  readonly disk: SimDisk;
+  readonly store: OpenStore;
+  readonly random: Rng;
+  readonly nowMs: number;
+}
+
 /** How a process ends: alone, or with the machine; then this share of what was not synced survives. */
 export type Ending = { readonly kind: 'process' } | { readonly kind: 'power'; readonly share: number };
 
@@ -48,8 +57,9 @@ export class SimNode {
   #wipes = 0;
   #process: NodeProcess | undefined;
   #ending: Ending = { kind: 'process' };
-  /** How often a process was started. */
+  /** How often a process was started, and a command. */
   #starts = 0;
+  #commands = 0;
   #isUp = false;
   #isDraining = false;
   #isRestarting = false;
@@ -189,6 +199,34 @@ export class SimNode {
     if (this.#process === undefined || this.#process.release === release) return;
     if (!this.#isUp) this.crash({ kind: 'process' });
     else if (!this.#isDraining) this.drain();
+  }
+
+  /** Works on what the held node has, as a command on its machine; it ends with what the work throws. */
+  async maintain<Value>(work: (tool: Maintenance) => Promise<Value>): Promise<Value> {
+    this.#commands += 1;
+    const random = this.#random.split(`command ${this.#commands}`);
+    const { promise: failed, reject } = Promise.withResolvers<never>();
+    const thread = new Isolate(this.#simulator, `${this.name}.command`, random.split('thread'), reject);
+    this.disk.attach({ onCut: () => undefined, sleep: (delayUs) => thread.sleep(delayUs, 'disk') });
+    const tool = { disk: this.disk, store: this.store.openIn(thread), random, nowMs: this.clock.nowMs() };
+    try {
+      return await Promise.race([work(tool), failed]);
+    } finally {
+      thread.kill();
+      this.disk.arm(undefined);
+      this.store.endProcess();
+    }
+  }
+
+  /** The power of the held node fails; such a share of what was not synced survives. */
+  async losePower(share: number): Promise<void> {
+    this.disk.losePower(share);
+    await this.store.losePower(share);
+  }
+
+  /** The next process belongs to another cluster. */
+  moves(to: Pick<ClusterPlace, 'seeds' | 'watch' | 'durability'>): void {
+    this.#place = this.#place && { ...this.#place, ...to };
   }
 
   /** Keeps the node down until `release`; of several, until the last. */

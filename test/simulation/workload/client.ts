@@ -12,6 +12,8 @@ export interface ClientHabits {
   readonly thinkUsMean: number;
   /** How often each kind of operation is chosen, relative to the others. */
   readonly weights: Readonly<Record<Deed, number>>;
+  /** Whether most reads are of what is cached. */
+  readonly prefersCached?: boolean;
 }
 
 export type Deed =
@@ -205,7 +207,8 @@ export class Client {
     const random = this.#random;
     const draw = random.between(0, 9);
     const number = draw < 9 ? random.between(0, known.revision) : known.revision + random.between(1, 2);
-    const at = draw < 3 ? 'latest' : draw < 5 ? 'cached' : number;
+    const [latest, cached] = this.#habits.prefersCached === true ? [1, 8] : [3, 5];
+    const at = draw < latest ? 'latest' : draw < cached ? 'cached' : number;
     return random.chance(0.15) ? { at, minRevision: known.revision } : { at };
   }
 

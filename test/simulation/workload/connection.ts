@@ -1,16 +1,17 @@
 /**
  * A client's way to a cluster: one call after the other, each with a time limit, over a network that may lose it either
- * way, to a process that may die under it. Whoever gets no answer from a node, or is sent away, turns to another one.
- * Fills the history.
+ * way, to a process that may die under it, and that has another one answer what it holds no copy of. Whoever gets no
+ * answer from a node, or is sent away, turns to another one. Fills the history.
  */
 import { DatabaseError } from '#base';
-import { isFatal, type Service } from '#service';
+import { isFatal } from '#service';
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
 import type { AnyOperation, CallKind, Calls, History, Operation, Outcome } from '../history.ts';
 import type { Network } from '../network.ts';
 import type { NodeProcess } from '../node/process.ts';
 import type { SimNode } from '../node/sim-node.ts';
+import type { RelayedRequest, Work } from '../node/sim-relay.ts';
 import { perform } from './perform.ts';
 
 export interface World {
@@ -29,16 +30,17 @@ const VAGUE_REASON = 'OutcomeUnknown';
 const ELSEWHERE_CODES: ReadonlySet<string> = new Set(['unavailable', 'not_leader', 'storage_full']);
 const WANDER_SHARE = 0.05;
 
-type Call = (service: Service, signal: AbortSignal) => Promise<unknown>;
-
 interface Asked {
-  readonly operation: { readonly kind: string; isDoubled: boolean };
+  readonly operation: { readonly kind: CallKind; isDoubled: boolean };
   readonly isIdempotent: boolean;
+  /** The database, of a call that concerns one. */
+  readonly name: string;
+  readonly work: (work: Pick<Work, 'service' | 'signal' | 'minRevision'>) => Promise<unknown>;
 }
 
 interface Waiting {
   readonly node: SimNode;
-  readonly label: string;
+  readonly asked: Asked;
   readonly finish: (answer: Answer) => void;
 }
 
@@ -53,11 +55,14 @@ export class Connection {
   /** Calls that wait for a process of a node, to be ended with it. */
   readonly #waiting = new Map<(answer: Answer) => void, SimNode>();
   readonly #route: Rng;
+  readonly #isRelayed: boolean;
   #node: SimNode;
 
-  constructor(client: string, world: World) {
+  /** Unless `isRelayed`, nodes answer what they hold a copy of, and nothing else. */
+  constructor(client: string, world: World, { isRelayed = true }: { readonly isRelayed?: boolean } = {}) {
     this.client = client;
     this.#world = world;
+    this.#isRelayed = isRelayed;
     this.#route = world.simulator.random(`${client} route`);
     this.#node = this.#route.pick(world.nodes);
   }
@@ -97,8 +102,9 @@ export class Connection {
     };
     history.operations.push(operation as unknown as AnyOperation);
     const isIdempotent = kind !== 'create' && kind !== 'delete';
-    const ask = { operation, isIdempotent };
-    const answer = await this.#ask(ask, (service, signal) => perform(kind, service, request, signal));
+    const work: Asked['work'] = ({ service, ...asked }) => perform(kind, service, request, asked);
+    const name = 'name' in request ? request.name : '';
+    const answer = await this.#ask({ operation, isIdempotent, name, work });
     operation.outcome = answer.outcome as Outcome<Calls[Kind]['value']>;
     operation.session = answer.session;
     if (answer.outcome.kind !== 'unknown') operation.returnedUs = simulator.nowUs;
@@ -118,7 +124,8 @@ export class Connection {
     if (isSentAway || this.#route.chance(WANDER_SHARE)) this.#node = this.#route.pick(this.#world.nodes);
   }
 
-  #ask({ operation, isIdempotent }: Asked, work: Call): Promise<Answer> {
+  #ask(asked: Asked): Promise<Answer> {
+    const { operation, isIdempotent } = asked;
     const { simulator, network } = this.#world;
     const node = this.#node;
     return new Promise((resolve) => {
@@ -132,10 +139,10 @@ export class Connection {
         // A second call with an effect of its own would be another operation.
         if (arrived > 1 && !isIdempotent) return;
         const { process } = node;
-        const asked = { node, label: operation.kind, finish };
-        if (process?.service !== undefined) return this.#serve(process, asked, work);
+        const waiting = { node, asked, finish };
+        if (process?.service !== undefined) return this.#serve(process, waiting);
         const isDefinite = copies === 1;
-        this.#reply(asked, { kind: 'error', code: 'unavailable', reason: 'ConnectionRefused', isDefinite });
+        this.#reply(waiting, { kind: 'error', code: 'unavailable', reason: 'ConnectionRefused', isDefinite });
       });
       operation.isDoubled = copies > 1;
       simulator.after(TIMEOUT_US, `${this.client} timeout`, () =>
@@ -144,34 +151,45 @@ export class Connection {
     });
   }
 
-  #serve(process: NodeProcess, asked: Waiting, work: Call): void {
-    const { node, label, finish } = asked;
+  #serve(process: NodeProcess, waiting: Waiting): void {
+    const { node, asked, finish } = waiting;
     const session = `${this.client} to ${node.name} ${node.incarnation}`;
     const ending = new AbortController();
     this.#waiting.set(finish, node);
     let isAnswered = false;
+    const untilUs = this.nowUs + TIMEOUT_US;
     process.front.after(TIMEOUT_US, 'deadline', () => {
       if (!isAnswered) ending.abort(new DatabaseError('unavailable', 'The deadline passed'));
     });
-    process.front.after(0, label, () => {
+    process.front.after(0, asked.operation.kind, () => {
       const { service } = process;
       if (service === undefined) return;
-      const reply = (answer: Answer): void => {
+      const reply = (outcome: Outcome<unknown>): void => {
         isAnswered = true;
-        this.#answer(process, asked, answer);
+        this.#answer(process, waiting, { session, outcome });
       };
-      work(service, ending.signal).then(
-        (value) => reply({ session, outcome: { kind: 'ok', value } }),
-        (failure: unknown) => {
-          if (!(failure instanceof DatabaseError) || isFatal(failure)) return process.fail(failure);
-          const { code, details } = failure;
-          const isVague = VAGUE_CODES.has(code) || details.reason === VAGUE_REASON;
-          const isDefinite = !isVague && !ending.signal.aborted;
-          const outcome = { kind: 'error', code, reason: details.reason, isDefinite, scope: details.scope } as const;
-          reply({ session, outcome });
-        },
-      );
+      const { signal } = ending;
+      const succeed = (value: unknown): void => reply({ kind: 'ok', value });
+      const fail = (failure: unknown): void => {
+        if (!(failure instanceof DatabaseError) || isFatal(failure)) return process.fail(failure);
+        reply(refusalBy(failure, signal));
+      };
+      const relayed = { signal, untilUs, run: asked.work, onValue: succeed, onFailure: fail };
+      asked.work({ service, signal, minRevision: undefined }).then(succeed, (failure: unknown) => {
+        const elsewhere = this.#elsewhere(process, failure, { ...asked, ...relayed });
+        if (elsewhere === undefined) fail(failure);
+        else elsewhere.catch(fail);
+      });
     });
+  }
+
+  #elsewhere(
+    process: NodeProcess,
+    failure: unknown,
+    { operation, ...request }: Asked & Omit<RelayedRequest<unknown>, 'isWrite'>,
+  ): Promise<void> | undefined {
+    if (!this.#isRelayed) return undefined;
+    return process.relay?.elsewhere(failure, { ...request, isWrite: operation.kind === 'transact' });
   }
 
   #answer(process: NodeProcess, { node, finish }: Waiting, answer: Answer): void {
@@ -181,6 +199,12 @@ export class Connection {
   #reply({ node, finish }: Waiting, outcome: Outcome<unknown>): void {
     this.#world.network.send(node.name, this.client, () => finish({ outcome, session: undefined }));
   }
+}
+
+function refusalBy({ code, details }: DatabaseError, signal: AbortSignal): Outcome<unknown> {
+  const isVague = VAGUE_CODES.has(code) || details.reason === VAGUE_REASON;
+  const isDefinite = !isVague && !signal.aborted;
+  return { kind: 'error', code, reason: details.reason, isDefinite, scope: details.scope };
 }
 
 /** Short enough for a line. */

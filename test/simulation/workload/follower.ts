@@ -4,10 +4,11 @@
  */
 import { DatabaseError, toRevision } from '#base';
 import type { Position, Selector } from '#model';
-import { isFatal, type Service, type SubscribeRequest, type SubscriptionItem } from '#service';
+import { isFatal, type SubscribeRequest, type SubscriptionItem } from '#service';
 import type { Rng } from '../engine/random.ts';
 import type { FollowItem, Scope, Subscription } from '../history.ts';
 import type { NodeProcess } from '../node/process.ts';
+import type { Work } from '../node/sim-relay.ts';
 import type { World } from './connection.ts';
 import { eventSeen } from './decode.ts';
 
@@ -97,25 +98,48 @@ export class Follower {
         back(() => {
           if (this.#current === subscription) work();
         });
-      process.front.after(0, 'subscribe', () => {
-        const { service } = process;
-        if (service === undefined) return;
-        this.#pump(process, service, { subscription, told, say }).catch((failure: unknown) => {
-          if (!(failure instanceof DatabaseError) || isFatal(failure)) return process.fail(failure);
-          say(() => told.ended(failure.details.reason));
-        });
-      });
+      process.front.after(0, 'subscribe', () => this.#serve(process, { subscription, told, say }));
     });
   }
 
-  async #pump(process: NodeProcess, service: Service, line: Line): Promise<void> {
-    const { subscription, told, say } = line;
+  #serve(process: NodeProcess, line: Line): void {
+    const { service } = process;
+    if (service === undefined) return;
     const ending = new AbortController();
+    const { signal } = ending;
+    const leave = (): void => ending.abort(new DatabaseError('unavailable', 'The subscriber went away'));
+    const fail = (failure: unknown): void => {
+      if (!(failure instanceof DatabaseError) || isFatal(failure)) return process.fail(failure);
+      line.say(() => line.told.ended(failure.details.reason));
+    };
+    let hasBegun = false;
+    const say: Work['say'] = (piece) => {
+      hasBegun = true;
+      line.say(piece);
+    };
+    const work = { service, thread: process.front, signal, minRevision: undefined, say };
+    this.#pump(work, { ...line, leave }).catch((failure: unknown) => {
+      const run = (there: Work): Promise<void> => {
+        const passOn: Work['say'] = (piece) => there.say(() => line.say(piece));
+        return this.#pump({ ...there, say: passOn }, { ...line, leave });
+      };
+      const request = { isWrite: false, name: this.name, signal, untilUs: undefined, run };
+      const elsewhere = hasBegun
+        ? undefined
+        : process.relay?.elsewhere(failure, { ...request, onValue: () => undefined, onFailure: fail });
+      if (elsewhere === undefined) fail(failure);
+      else elsewhere.catch(fail);
+    });
+  }
+
+  async #pump(work: Omit<Work, 'fail'>, { subscription, told, leave }: Serving): Promise<void> {
+    const { service, thread, signal, minRevision, say } = work;
     const request: SubscribeRequest = {
       databaseName: this.name,
       selector: this.selector,
       heartbeatMs: HEARTBEAT_MS,
-      signal: ending.signal,
+      signal,
+      ...(minRevision !== undefined && { minRevision }),
     };
     const { after } = subscription;
     const { databaseId, revision, items } = await service.subscribe(
@@ -128,9 +152,9 @@ export class Follower {
         told.got();
         this.#take(subscription, seen);
       });
-      if (this.#current !== subscription) ending.abort(new DatabaseError('unavailable', 'The subscriber went away'));
+      if (this.#current !== subscription) leave();
       // A reader that is slow for a while.
-      if (this.#random.chance(0.02)) await process.front.sleep(this.#random.between(0, 400_000), 'slow reader');
+      if (this.#random.chance(0.02)) await thread.sleep(this.#random.between(0, 400_000), 'slow reader');
     }
   }
 
@@ -165,4 +189,9 @@ interface Line {
   readonly subscription: Subscription;
   readonly told: Told;
   readonly say: (work: () => void) => void;
+}
+
+interface Serving extends Line {
+  /** Nobody listens any more. */
+  readonly leave: () => void;
 }

@@ -3,18 +3,22 @@ import { encodeUtf8, type Revision, toRevision } from '#base';
 import { DATA_KIND, encodeEvent, Faults, NO_OPTIONS, ORIGIN } from '#model';
 import type { DatabaseDescription, ReadAt, Service } from '#service';
 import type { CallKind, Calls, EventSketch, ReadRequest, Scope } from '../history.ts';
+import type { Work } from '../node/sim-relay.ts';
 import { eventSeen, transactionSeen, transactionsOf, transactValue } from './decode.ts';
+
+/** Until when it is waited for, and what is asked for beside the least revision that the request itself names. */
+type Asked = Pick<Work, 'signal' | 'minRevision'>;
 
 type Performers = {
   readonly [Kind in CallKind]: (
     service: Service,
     request: Calls[Kind]['request'],
-    signal: AbortSignal,
+    asked: Asked,
   ) => Promise<Calls[Kind]['value']>;
 };
 
 const PERFORMERS: Performers = {
-  transact: async (service, { name, transactionId, constraints, events, minRevision }, signal) => {
+  transact: async (service, { name, transactionId, constraints, events, minRevision }, { signal }) => {
     const encoded = events.map(encodeSketch);
     const floor = minRevision === undefined ? undefined : { minRevision: toRevision(minRevision), signal };
     const reply = await service.transact({
@@ -43,35 +47,36 @@ const PERFORMERS: Performers = {
     });
     return { databaseId: reply.kind === 'deleted' ? reply.databaseId : undefined };
   },
-  list: async (service, _request, signal) => {
+  list: async (service, _request, { signal }) => {
     const databases = await service.listDatabases({ signal });
     return databases.map((database) => ({ name: database.databaseName, ...scopeOf(database) }));
   },
-  describe: async (service, request, signal) => descriptionOf(await service.databaseAt(readOf(request, signal))),
-  query: async (service, request, signal) => {
-    const reply = await service.queryEvents({ ...readOf(request, signal), query: request.query });
+  describe: async (service, request, asked) => descriptionOf(await service.databaseAt(readOf(request, asked))),
+  query: async (service, request, asked) => {
+    const reply = await service.queryEvents({ ...readOf(request, asked), query: request.query });
     const events = await gathered(reply.chunks);
     return { ...scopeOf(reply), events: events.map(eventSeen) };
   },
-  fetch: async (service, { name, transactionId }, signal) => {
-    const reply = await service.fetchTransaction({ databaseName: name, transactionId, signal });
+  fetch: async (service, { name, transactionId }, asked) => {
+    const reply = await service.fetchTransaction({ databaseName: name, transactionId, ...waitOf(asked) });
     return { ...scopeOf(reply), transaction: transactionSeen(reply.transaction.record) };
   },
-  log: async (service, { name, start, direction, limit }, signal) => {
-    const request = { databaseName: name, startRevision: toRevision(start), direction, limit, signal };
+  log: async (service, { name, start, direction, limit }, asked) => {
+    const request = { databaseName: name, startRevision: toRevision(start), direction, limit, ...waitOf(asked) };
     const reply = await service.scanLogBatches(request);
     return { ...scopeOf(reply), transactions: (await gathered(reply.batches)).flatMap(transactionsOf) };
   },
-  await: async (service, { name, revision }, signal) => {
-    return scopeOf(await service.awaitDatabase({ databaseName: name, revision: toRevision(revision), signal }));
+  await: async (service, { name, revision }, asked) => {
+    const request = { databaseName: name, revision: toRevision(revision), ...waitOf(asked) };
+    return scopeOf(await service.awaitDatabase(request));
   },
-  event: async (service, request, signal) => {
+  event: async (service, request, asked) => {
     const { stream, id } = request;
-    const reply = await service.singleEvent({ ...readOf(request, signal), event: { kind: 'id', stream, id } });
+    const reply = await service.singleEvent({ ...readOf(request, asked), event: { kind: 'id', stream, id } });
     return { ...scopeOf(reply), event: eventSeen(reply.event) };
   },
-  names: async (service, request, signal) => {
-    const listing = { ...readOf(request, signal), limit: 1000 };
+  names: async (service, request, asked) => {
+    const listing = { ...readOf(request, asked), limit: 1000 };
     const list = {
       streams: () => service.listStreams(listing),
       subjects: () => service.listSubjects(listing),
@@ -86,9 +91,9 @@ export function perform<Kind extends CallKind>(
   kind: Kind,
   service: Service,
   request: Calls[Kind]['request'],
-  signal: AbortSignal,
+  asked: Asked,
 ): Promise<Calls[Kind]['value']> {
-  return PERFORMERS[kind](service, request, signal);
+  return PERFORMERS[kind](service, request, asked);
 }
 
 function encodeSketch({ id, stream, type, subject, text, zeros }: EventSketch): Uint8Array {
@@ -99,16 +104,23 @@ function encodeSketch({ id, stream, type, subject, text, zeros }: EventSketch): 
   return encodeEvent({ ...event, data, dataKind: DATA_KIND.BINARY, extensions: new Map() });
 }
 
-interface ServiceRead {
+interface ServiceWait {
   readonly minRevision?: Revision;
-  readonly databaseName: string;
-  readonly at: ReadAt;
   readonly signal: AbortSignal;
 }
 
-function readOf({ name, at, minRevision }: ReadRequest, signal: AbortSignal): ServiceRead {
-  const read = { databaseName: name, at: typeof at === 'number' ? toRevision(at) : at, signal };
-  return minRevision === undefined ? read : { ...read, minRevision: toRevision(minRevision) };
+interface ServiceRead extends ServiceWait {
+  readonly databaseName: string;
+  readonly at: ReadAt;
+}
+
+function readOf({ name, at, minRevision }: ReadRequest, asked: Asked): ServiceRead {
+  return { databaseName: name, at: typeof at === 'number' ? toRevision(at) : at, ...waitOf(asked, minRevision) };
+}
+
+function waitOf({ signal, minRevision }: Asked, own?: number): ServiceWait {
+  if (minRevision === undefined && own === undefined) return { signal };
+  return { signal, minRevision: toRevision(Math.max(own ?? 0, minRevision ?? 0)) };
 }
 
 function scopeOf({ databaseId, revision }: Scope): Scope {
