@@ -33,7 +33,7 @@ export const FAULT_KINDS = [
 export const CLUSTER_FAULT_KINDS = ['partition', 'peer-network', 'move'] as const;
 
 /** Only where clients look whether what they are shown goes back: nodes get copies, and have lost what they showed. */
-export const SHOWN_FAULT_KINDS = ['move', 'behind', 'peer-network', 'partition'] as const;
+export const SHOWN_FAULT_KINDS = ['move', 'behind', 'behind', 'partition'] as const;
 
 /** Of which the catalog still has a quorum when two are away. */
 const RECOVERING_NODES = 5;
@@ -221,7 +221,7 @@ function drawAction(kind: FaultKind, random: Rng, { durationMsMax, nodeCount }: 
         ending: random.chance(0.3) ? undefined : drawEnding(random),
       };
     case 'behind':
-      return { kind, times: random.pick([30, 300, 1000]), durationUs };
+      return { kind, times: random.pick([300, 1000, 3000]), durationUs };
     case 'pause': {
       const thread = random.pick<'front' | 'core' | 'log' | 'all'>(['front', 'core', 'log', 'all']);
       return { kind, thread, durationUs: random.chance(0.1) ? 5_000_000 : random.between(1, 1000) * 1000 };

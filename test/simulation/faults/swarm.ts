@@ -170,7 +170,13 @@ export function asLate(swarm: Swarm): Swarm {
 export function asShown(swarm: Swarm, random: Rng): Swarm {
   const { cluster, habits, node } = swarm;
   if (cluster === undefined) return swarm;
-  const limits = { ...node.limits, checkpointIntervalMs: 5000, checkpointBytes: 16_384 * KIBIBYTE };
+  const limits = {
+    ...node.limits,
+    checkpointIntervalMs: 5000,
+    checkpointBytes: 16_384 * KIBIBYTE,
+    applyEntriesMax: 1,
+    writeEntries: 1,
+  };
   return {
     ...swarm,
     faultKinds: SHOWN_FAULT_KINDS,
@@ -179,11 +185,11 @@ export function asShown(swarm: Swarm, random: Rng): Swarm {
     operations: 1200,
     habits: {
       ...habits,
-      thinkUsMean: random.pick([50_000, 300_000]),
+      thinkUsMean: random.pick([100_000, 600_000]),
       weights: { ...USUAL, describe: 40, delete: 0 },
       prefersCached: true,
     },
-    node: { ...node, limits },
+    node: { ...node, limits, restartUsMax: 20_000 },
     cluster: { ...cluster, copies: random.pick([1, 3]), trapUsMean: Number.POSITIVE_INFINITY },
   };
 }

@@ -312,6 +312,28 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     nodes: 3,
   },
   {
+    name: 'holder-that-was-restarted',
+    file: 'src/transport/relay.ts',
+    find: '      const attempt = await ask({ holder, minRevision: this.#floorOf(group, asked) });\n',
+    replace:
+      '      const minRevision = known.chosen === holder.node ? undefined : this.#floorOf(group, asked);\n' +
+      '      const attempt = await ask({ holder, minRevision });\n',
+    breaks: 'whoever has answered reads for another node is not asked for as much when it begins again',
+    nodes: 5,
+    aimed: true,
+    first: [37],
+  },
+  {
+    name: 'relayed-without-a-floor',
+    file: 'src/transport/relay.ts',
+    find: '    return isWrite || shown === 0 ? undefined : shown;\n',
+    replace: '    return isWrite && shown > 0 ? shown : undefined;\n',
+    breaks: 'holders are asked for whatever they have, though another one has shown more',
+    nodes: 5,
+    aimed: true,
+    first: [37],
+  },
+  {
     name: 'copy-behind-what-was-relayed',
     file: 'src/cluster/front-node.ts',
     find: '    if (this.#catalog.has(group)) this.#revisions.show(group, revision);\n',
