@@ -149,9 +149,8 @@ export class PeerStreams {
     const { perConnection, onEnded } = this.#options;
     const verdict = perConnection.opened(session);
     if (verdict === 'taken') {
-      const begunIn = perConnection.turn;
       stream.once('close', () => {
-        perConnection.closed(session, { begunIn, isCancelled: stream.rstCode !== constants.NGHTTP2_NO_ERROR });
+        perConnection.closed(session, { isCancelled: stream.rstCode !== constants.NGHTTP2_NO_ERROR });
       });
       return true;
     }

@@ -13,15 +13,14 @@
  *
  * A client that cancels calls begins others in their place at once, and both are read in one turn. So there may be
  * twice as many in a turn as a connection may have open, those included that were cancelled in it. What is beyond is
- * refused, and so is what comes behind 128 that were begun and cancelled in the same turn, or 4,000 that were cancelled
- * of late: whoever goes on then is cut off.
+ * refused, and so is what comes behind 4,000 that were cancelled of late: whoever goes on then is cut off.
  *
  * Invariants:
  *   T11  What connections may have open beyond what they have at first grows by 256 streams a turn at most, or that of
  *        one connection when none grew for long, and while calls wait to be begun only for those whose other calls
  *        could not be sent beside those that last.
- *   T12  Who keeps to the streams that it is allowed, and cancels no more than 2,000 a second and 128 that the node has
- *        not seen before, has none refused for it. What a connection makes the node do in a turn is bounded all the same.
+ *   T12  Who keeps to the streams that it is allowed, cancels no more than 2,000 a second, and no more than it is allowed
+ *        in a turn, has none refused for it. What a connection makes the node do in a turn is bounded all the same.
  */
 import type { Http2Session } from 'node:http2';
 import { Link, LinkedList } from '#base';
@@ -50,15 +49,12 @@ const TURN_MS = 10;
 /** What may come in a turn of the event loop, by what may be open. */
 const TIMES_PER_TURN = 2;
 
-/** Those of a connection that were begun and cancelled in one turn, before it gets no more in that. */
-const WASTED_PER_TURN = 128;
-
-/** Those that were cancelled before it gets no more, and how many of them are forgotten in a second. */
+/** Streams of a connection that are cancelled before it gets no more, and how many are forgotten in a second. */
 export const CANCELLED_MAX = 4_000;
 const CANCELLED_PER_SECOND = 2_000;
 
 /** Streams of a connection that are refused before it ends, and how many of them are forgotten in a second. */
-export const REFUSALS_MAX = 200;
+export const REFUSALS_MAX = 1_000;
 const REFUSED_PER_SECOND = 100;
 
 /** Counts what happens, and forgets so many of it in a second. */
@@ -83,22 +79,14 @@ class FadingCount {
   }
 }
 
-/** How a stream has gone. */
-export interface Closed {
-  /** As `turn` was when it was begun. */
-  readonly begunIn: number;
-  readonly isCancelled: boolean;
-}
-
 class Connection {
   /** Among those that use half of what they may. */
   readonly wanting: Link<Connection> = new Link<Connection>(this);
   readonly session: Session;
   limit: number;
   open = 0;
-  /** Those that were closed in this turn of the event loop, and of them those that were begun and cancelled in it. */
+  /** Those that were closed in this turn of the event loop. */
   closed = 0;
-  wasted = 0;
   turn = 0;
   readonly cancelled: FadingCount = new FadingCount(CANCELLED_PER_SECOND);
   readonly refused: FadingCount = new FadingCount(REFUSED_PER_SECOND);
@@ -139,19 +127,12 @@ export class StreamLimits {
     return 'taken';
   }
 
-  closed(session: Session, { begunIn, isCancelled }: Closed): void {
+  closed(session: Session, { isCancelled }: { readonly isCancelled: boolean }): void {
     const connection = this.#of(session);
     this.#enterTurn(connection);
     connection.open -= 1;
     connection.closed += 1;
-    if (!isCancelled) return;
-    connection.cancelled.add();
-    if (begunIn === this.#turn) connection.wasted += 1;
-  }
-
-  /** The turn of the event loop; those in which nothing comes or goes do not count. */
-  get turn(): number {
-    return this.#turn;
+    if (isCancelled) connection.cancelled.add();
   }
 
   close(): void {
@@ -169,7 +150,6 @@ export class StreamLimits {
     if (connection.turn === this.#turn) return;
     connection.turn = this.#turn;
     connection.closed = 0;
-    connection.wasted = 0;
   }
 
   #wantsMore({ limit, open }: Connection): boolean {
@@ -220,8 +200,8 @@ export class StreamLimits {
   }
 }
 
-function hasTooMany({ open, closed, limit, wasted, cancelled }: Connection): boolean {
-  return open + closed >= TIMES_PER_TURN * limit || wasted >= WASTED_PER_TURN || cancelled.count >= CANCELLED_MAX;
+function hasTooMany({ open, closed, limit, cancelled }: Connection): boolean {
+  return open + closed >= TIMES_PER_TURN * limit || cancelled.count >= CANCELLED_MAX;
 }
 
 function refuse({ refused }: Connection): Verdict {
