@@ -28,9 +28,9 @@ export function renderConfigReference(): string {
   return `# Configuration
 
 Every setting is a flag and a variable of the same name; a flag wins over a variable, a variable over the default.
-Settings are read once, at the start. An unknown or malformed one is reported on stderr, all of them together, and the
-process ends with exit code 2. Variables that Kubernetes adds for a Service named \`cairn\` are not settings and are
-ignored.
+Settings are read once, at the start. An unknown or malformed one is reported on stderr, also a variable that a flag
+overrides, and so are two that do not go together, such as two servers with one port; all of them at once, and the process
+ends with exit code 2. Variables that Kubernetes adds for a Service named \`cairn\` are not settings and are ignored.
 
 | setting | default | value | meaning |
 |---|---|---|---|
@@ -43,7 +43,7 @@ ${rows.join('\n')}
 | 0 | It was told to stop, by SIGTERM or SIGINT, and has drained, or had opened nothing yet. Also after \`--help\` and \`--version\`. | \`stopped\` |
 | 1 | It cannot start: the data directory is in use, damaged, or not to be written in; an address is taken. | \`cannot-start\` with a message; \`log-level=debug\` adds the stack |
 | 1 | It was told to stop a second time while it drained. | \`stopped-without-drain\` |
-| 2 | A setting is unknown or malformed. Nothing was opened. | a line for each |
+| 2 | A setting is unknown or malformed, or two do not go together. Nothing was opened. | a line for each |
 | 70 | Something broke that must not go on: a failed write, damaged data, a bug. The next start recovers. | \`fatal\` with the stack |
 
 A signal that comes before the program itself runs, in the first moments of Node, ends the process as any other; nothing is

@@ -1,12 +1,13 @@
 /**
  * Reads the command line and the environment into the frozen `Config`, once, before anything else happens.
  *
- * A flag wins over a variable, a variable over the default. Every unknown or malformed setting is reported, all of
- * them together, and the process ends with exit code 2 (the caller's job): a node never runs with settings other
- * than the ones that were meant.
+ * A flag wins over a variable, a variable over the default. Every unknown or malformed setting is reported, also one
+ * that a flag overrides, and every two that do not go together; all of them at once, and the process ends with exit
+ * code 2 (the caller's job): a node never runs with settings other than the ones that were meant.
  */
 import { failure, ok, quote, type Result } from '#base';
 import { flagName, readSetting, variableName } from './setting.ts';
+import { faultsBetween } from './setting-pairs.ts';
 import { buildConfig, type Config, SETTINGS } from './settings.ts';
 
 // An import of it would also load what it offers lazily, such as the comparison of texts for tests.
@@ -19,8 +20,14 @@ export type Invocation =
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+interface Source {
+  /** As it was written: a flag or a variable. */
+  readonly name: string;
+  readonly text: string;
+}
+
 /** What each setting was given as, and by which name. */
-type Given = Map<string, { readonly name: string; readonly text: string }>;
+type Given = Map<string, Source>;
 
 const PREFIX = 'CAIRN_';
 const KEY_OF_FLAG: ReadonlyMap<string, string> = new Map(Object.keys(SETTINGS).map((key) => [flagName(key), key]));
@@ -34,24 +41,25 @@ export function readInvocation(
   environment: Environment,
 ): Result<Invocation, readonly string[]> {
   const faults: string[] = [];
-  const given: Given = readEnvironment(environment, faults);
-  const asked = readFlags(args, given, faults);
+  const variables = readEnvironment(environment, faults);
+  const flags: Given = new Map();
+  const asked = readFlags(args, flags, faults);
   if (asked !== undefined && faults.length === 0) return ok({ kind: asked });
+  const malformed = new Set<string>();
   const config = buildConfig((key, setting) => {
-    const source = given.get(key);
-    if (source === undefined) return setting.default;
-    const read = readSetting(setting, source);
-    if (read.kind === 'ok') return read.value;
-    faults.push(read.reason);
-    return setting.default;
+    const [value = setting.default] = [flags.get(key), variables.get(key)].flatMap((source) => {
+      const read = source && readSetting(setting, source);
+      if (read?.kind !== 'failure') return read === undefined ? [] : [read.value];
+      malformed.add(key);
+      faults.push(read.reason);
+      return [];
+    });
+    return value;
   });
-  const { diskHardBytes: hard, diskSoftBytes: soft } = config;
-  if (hard !== 'auto' && soft !== 'auto' && hard > soft) {
-    faults.push(`diskHardBytes (${hard}) is above diskSoftBytes (${soft}); it must be at most that.`);
-  }
-  if (config.join.length > 0 && config.peerPort === 'off') {
-    faults.push('join is set, but peerPort is off; other nodes must be able to dial this one, usually at 50052.');
-  }
+  // Nothing is said of two settings of which one is not known.
+  const nameOf = (key: keyof Config): string | undefined =>
+    malformed.has(key) ? undefined : (flags.get(key)?.name ?? variables.get(key)?.name ?? `--${flagName(key)}`);
+  faults.push(...faultsBetween(config, nameOf));
   if (faults.length > 0) return failure(faults);
   return ok({ kind: 'run', config: Object.freeze(config) });
 }

@@ -9,8 +9,8 @@
  * Not here: any decision about data; this layer knows all others and adds nothing to what they do.
  *
  * Invariants:
- *   N1  A node runs with exactly the settings that were meant, or not at all: what is unknown or malformed ends the
- *       process with exit code 2 before anything is opened.
+ *   N1  A node runs with exactly the settings that were meant, or not at all: what is unknown, malformed or
+ *       contradictory ends the process with exit code 2 before anything is opened.
  *   N2  stdout carries one line, when the node is ready; everything else goes to stderr.
  *   N3  Told to stop, a node answers what it has taken in before it closes.
  */

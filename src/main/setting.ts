@@ -57,14 +57,21 @@ export const addresses: SettingType<readonly Address[]> = {
 
 const BYTE_UNITS: Readonly<Record<string, number>> = { '': 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
 
-/** A size in [min, max] bytes, with an optional unit KiB, MiB or GiB. */
-export function byteSize(range: { readonly min: number; readonly max: number }): SettingType<number> {
+/** A size in [min, max] bytes, with an optional unit KiB, MiB or GiB; of whole steps when `step` says so. */
+export function byteSize(range: {
+  readonly min: number;
+  readonly max: number;
+  readonly step?: number;
+}): SettingType<number> {
+  const { min, max, step = 1 } = range;
+  const steps = step === 1 ? '' : ` that is a multiple of ${formatBytes(step)}`;
   return {
-    expects: `a size from ${formatBytes(range.min)} to ${formatBytes(range.max)}, in bytes or with KiB, MiB or GiB`,
+    expects: `a size from ${formatBytes(min)} to ${formatBytes(max)}${steps}, in bytes or with KiB, MiB or GiB`,
     read: (text) => {
-      const [, digits, unit] = /^(\d{1,12})(KiB|MiB|GiB|)$/.exec(text) ?? [];
+      const [, digits, unit] = /^(\d{1,15})(KiB|MiB|GiB|)$/.exec(text) ?? [];
       const factor = unit === undefined ? undefined : BYTE_UNITS[unit];
-      return within(factor === undefined ? undefined : Number(digits) * factor, range);
+      const bytes = within(factor === undefined ? undefined : Number(digits) * factor, range);
+      return bytes !== undefined && bytes % step === 0 ? bytes : undefined;
     },
     write: formatBytes,
   };
@@ -152,7 +159,8 @@ function within(value: number | undefined, range: { readonly min: number; readon
   return value !== undefined && value >= range.min && value <= range.max ? value : undefined;
 }
 
-function formatBytes(bytes: number): string {
+/** In the largest unit of which it is a whole number. */
+export function formatBytes(bytes: number): string {
   for (const [unit, factor] of Object.entries(BYTE_UNITS).toReversed()) {
     if (bytes >= factor && bytes % factor === 0) return `${bytes / factor}${unit}`;
   }

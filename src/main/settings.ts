@@ -53,6 +53,7 @@ export interface Config {
   readonly ballastBytes: number | 'auto';
 }
 
+const KIB = 2 ** 10;
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 
@@ -146,7 +147,8 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: 'What replies of all clients may hold until they have been read, and a quarter more for small ones. Beyond it reads go on in small slices, of which each stream may have one more, and what is large waits; clients that have not taken a reply or a slice of a stream for 10 s while others wait are cut off.',
   },
   walSegmentBytes: {
-    type: byteSize({ min: 4 * MIB, max: GIB }),
+    // The log asks for an even number of sectors.
+    type: byteSize({ min: 4 * MIB, max: GIB, step: KIB }),
     default: 64 * MIB,
     help: 'The size of one segment of the write-ahead log; two more are kept ready.',
   },

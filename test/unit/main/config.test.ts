@@ -40,7 +40,9 @@ test('addresses of other nodes are a list, and nothing else', () => {
   expect(faultsOf(['--join=cairn-0'])).toEqual([
     '--join is "cairn-0"; it must be none, or addresses host:port separated by commas.',
   ]);
-  expect(faultsOf(['--join=cairn-0:7'])).toEqual([expect.stringContaining('join is set, but peerPort is off')]);
+  expect(faultsOf(['--join=cairn-0:7'])).toEqual([
+    expect.stringMatching(/^--join is set, but --peer-port is off; .* give it a port, usually 50052\.$/),
+  ]);
 });
 
 test.each([
@@ -123,10 +125,68 @@ test.each<[string, readonly string[], Record<string, string>, string]>([
     'levels that cross',
     ['--disk-hard-bytes=2GiB', '--disk-soft-bytes=1GiB'],
     {},
-    'diskHardBytes (2147483648) is above diskSoftBytes (1073741824)',
+    '--disk-hard-bytes (2GiB) is above --disk-soft-bytes (1GiB); it must be at most that.',
+  ],
+  [
+    'a level of a variable that crosses one of a flag',
+    ['--disk-soft-bytes=1048576'],
+    { CAIRN_DISK_HARD_BYTES: '2097153' },
+    'CAIRN_DISK_HARD_BYTES (2097153) is above --disk-soft-bytes (1MiB); it must be at most that.',
+  ],
+  [
+    'a segment of half a sector',
+    ['--wal-segment-bytes', '5000000'],
+    {},
+    '--wal-segment-bytes is "5000000"; it must be a size from 4MiB to 1GiB that is a multiple of 1KiB, in bytes or with',
+  ],
+  [
+    'a malformed variable that a flag overrides',
+    ['--http-port=0'],
+    { CAIRN_HTTP_PORT: 'abc' },
+    'CAIRN_HTTP_PORT is "abc"; it must be a port, 0 to 65535 (0: a free one).',
   ],
 ])('%s is refused with what would be right', (_what, args, environment, message) => {
   expect(faultsOf(args, environment)).toEqual([expect.stringContaining(message)]);
+});
+
+test.each<[string, readonly string[], Record<string, string>, string]>([
+  ['two flags', ['--http-port=7', '--grpc-port=7'], {}, '--grpc-port and --http-port are both 7; every server'],
+  ['a flag and a variable', ['--http-port=7'], { CAIRN_METRICS_PORT: '7' }, '--http-port and CAIRN_METRICS_PORT are'],
+  ['a flag and a default', ['--grpc-port=3000'], {}, '--grpc-port and --http-port are both 3000'],
+  ['other nodes, on the same host', ['--peer-port=3000'], {}, '--http-port and --peer-port are both 3000'],
+  [
+    'other nodes, on one of all addresses',
+    ['--host=0.0.0.0', '--peer-host=10.0.0.1', '--peer-port=3000'],
+    {},
+    '--http-port and --peer-port are both 3000',
+  ],
+  [
+    'clients, on any address of both kinds',
+    ['--host=10.0.0.1', '--peer-host=::', '--peer-port=3000'],
+    {},
+    '--http-port and --peer-port are both 3000',
+  ],
+])('one port for two servers is refused: %s', (_what, args, environment, message) => {
+  expect(faultsOf(args, environment)).toEqual([expect.stringContaining(message)]);
+});
+
+test('free ports, and one port on two hosts, are for every server', () => {
+  const free = ['--grpc-port=0', '--http-port=0', '--metrics-port=0', '--peer-port=0'];
+  expect(configOf(free)).toMatchObject({ grpcPort: 0, peerPort: 0 });
+  const apart = ['--host=10.0.0.1', '--peer-host=10.0.0.2', '--peer-port=3000'];
+  expect(configOf(apart)).toMatchObject({ httpPort: 3000, peerPort: 3000 });
+});
+
+test('nothing is said of two settings of which one is malformed', () => {
+  expect(faultsOf(['--grpc-port=3000', '--http-port=x'])).toEqual([expect.stringMatching(/^--http-port is "x"/)]);
+  expect(faultsOf(['--join=a:1', '--peer-port=x'])).toEqual([expect.stringMatching(/^--peer-port is "x"/)]);
+});
+
+test('a size is taken up to its bound, however it is written', () => {
+  const terabyte = ['--disk-soft-bytes=1000000000000', '--disk-hard-bytes', '0'];
+  expect(configOf(terabyte)).toMatchObject({ diskSoftBytes: 1e12, diskHardBytes: 0 });
+  expect(configOf(['--disk-soft-bytes=1099511627776'])).toMatchObject({ diskSoftBytes: 2 ** 40 });
+  expect(faultsOf(['--disk-soft-bytes=1099511627777'])).toEqual([expect.stringContaining('from 0 to 1024GiB')]);
 });
 
 test('all faults are reported together', () => {

@@ -43,6 +43,14 @@ test('malformed settings are all reported on stderr, and nothing is opened (N1)'
   expect(stderr).toContain('cairn: --nothing is not a setting');
 });
 
+test('a size that the log cannot have is a malformed setting, and no directory is made (N1)', () => {
+  const dir = join(testDir(), 'data');
+  const { status, stderr } = run(`--data-dir=${dir}`, '--grpc-port=0', '--http-port=0', '--wal-segment-bytes=5000000');
+  expect(status).toBe(2);
+  expect(stderr).toMatch(/^cairn: --wal-segment-bytes is "5000000"; it must be .* a multiple of 1KiB[^\n]*\n$/);
+  expect(existsSync(dir)).toBe(false);
+});
+
 test('--help and --version answer on stdout', () => {
   expect(run('--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('--data-dir VALUE') });
   expect(run('--version')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
