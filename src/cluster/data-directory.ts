@@ -138,7 +138,7 @@ async function isVerified({ directory, storeDirectory, isSuspect }: Places): Pro
 async function checkLogIsNew(logDirectory: string): Promise<void> {
   const [file] = await readdir(logDirectory);
   if (file === undefined) return;
-  const message = `The log in ${logDirectory} has files (${file}) but there is no store beside it, or a new one: the store was lost. Restore the data directory from a backup, or start with an empty one`;
+  const message = `The log in ${logDirectory} has files (${file}) but there is no store beside it, or a new one: the store was lost. Restore the data directory from a backup; start with an empty one only where other nodes of the cluster have copies, or what it held may be lost`;
   throw new DatabaseError('internal', message, { details: { reason: 'StoreMissing' } });
 }
 

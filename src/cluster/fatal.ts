@@ -25,7 +25,7 @@ export function stopProcess({ logger, dataDirectory }: Remains, isolate: Isolate
   const reason = failure instanceof DatabaseError ? failure.details.reason : undefined;
   const error = failure instanceof Error ? failure : new Error(String(failure));
   if (isDamage(isolate, failure)) note(dataDirectory, error.message, logger);
-  logger.error('fatal', { isolate, exitCode: EXIT_FATAL, ...(reason === undefined ? {} : { reason }), error });
+  logger.fatal('fatal', { isolate, exitCode: EXIT_FATAL, ...(reason === undefined ? {} : { reason }), error });
   logger.flush();
   process.exit(EXIT_FATAL);
 }

@@ -59,7 +59,7 @@ async function start(config: Config, logger: Logger): Promise<RunningNode> {
     if (!isRefusal(error)) throw error;
     const { message } = error;
     const reason = error instanceof DatabaseError ? error.details.reason : undefined;
-    logger.error('cannot-start', { message, ...(reason === undefined ? {} : { reason }) });
+    logger.fatal('cannot-start', { message, ...(reason === undefined ? {} : { reason }) });
     logger.debug('cannot-start-because', { error });
     logger.flush();
     // At once: a thread that was being started may still be there.

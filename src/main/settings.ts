@@ -119,7 +119,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   logLevel: {
     type: oneOf(LOG_LEVELS),
     default: 'info',
-    help: 'The least severe lines that are logged, to stderr.',
+    help: 'The least severe lines that are logged, to stderr. silent: only why the node cannot start, or must end.',
   },
   corsOrigins: {
     type: origins,

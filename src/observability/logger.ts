@@ -22,6 +22,8 @@ export interface Logger {
   warn(event: string, fields?: LogFields): void;
   /** `fields.error` may be an Error; it is logged with its stack and its causes. */
   error(event: string, fields?: LogFields): void;
+  /** Why the process ends, or does not start: an error that is logged at every level, `silent` too. */
+  fatal(event: string, fields?: LogFields): void;
   /** A logger that adds these fields to every line. */
   with(fields: LogFields): Logger;
   /** Writes what is buffered, synchronously; for the last words of a process. */
@@ -30,20 +32,26 @@ export interface Logger {
 
 const REDACTED = ['authorization', 'cookie', 'apiKey', '*.authorization', '*.cookie', '*.apiKey'];
 
+/** The level of pino above all that can be asked for. */
+const LAST_WORDS = 'fatal';
+
 /** What every line says by itself. */
 const OWN_KEYS: readonly string[] = ['level', 'time', 'event'];
 
-/** Logs at `level` and above to the file descriptor, 2 (stderr) unless told otherwise. Writes are synchronous. */
+/**
+ * Logs at `level` and above, and at every level why the process ends, to the file descriptor, 2 (stderr) unless told
+ * otherwise. Writes are synchronous.
+ */
 export function createLogger(options: { readonly level: LogLevel; readonly fd?: number }): Logger {
   // Synchronous writes: a line that explains an exit must not be lost with the process.
   const sink = destination({ fd: options.fd ?? 2, sync: true });
   const root = pino(
     {
-      level: options.level,
+      level: options.level === 'silent' ? LAST_WORDS : options.level,
       messageKey: 'event',
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
+      formatters: { level: (label) => ({ level: label === LAST_WORDS ? 'error' : label }) },
       redact: { paths: REDACTED, censor: '[redacted]' },
       serializers: { error: serializeError },
     },
@@ -58,6 +66,7 @@ export const silentLogger: Logger = {
   info: () => undefined,
   warn: () => undefined,
   error: () => undefined,
+  fatal: () => undefined,
   with: () => silentLogger,
   flush: () => undefined,
 };
@@ -68,6 +77,7 @@ function wrap(target: PinoLogger, flush: () => void): Logger {
     info: (event, fields) => target.info(besideOwn(fields), event),
     warn: (event, fields) => target.warn(besideOwn(fields), event),
     error: (event, fields) => target.error(besideOwn(fields), event),
+    fatal: (event, fields) => target[LAST_WORDS](besideOwn(fields), event),
     with: (fields) => wrap(target.child(besideOwn(fields)), flush),
     flush,
   };

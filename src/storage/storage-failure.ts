@@ -37,8 +37,9 @@ export class StorageFailure extends Error {
 }
 
 const RESTORE_HINT =
-  'Do not delete single files of the log. Restore the data directory from a backup, or remove all of it and let the ' +
-  'node join again as a new store; check the disk before either.';
+  'Do not delete single files of the log. Check the disk, then restore the data directory from a backup; ' +
+  'only in a cluster whose other nodes have copies of all that is here, it may instead be emptied, and the node join ' +
+  'as a new one. What a node that is alone holds is then lost.';
 
 /** Damage in a file of the log that no crash explains. */
 export function corruption(path: string, offset: number, found: string): StorageFailure {

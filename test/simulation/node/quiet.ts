@@ -6,6 +6,7 @@ export const quietLogger: Logger = {
   info: nothing,
   warn: nothing,
   error: nothing,
+  fatal: nothing,
   with: () => quietLogger,
   flush: nothing,
 };

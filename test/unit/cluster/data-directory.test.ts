@@ -102,7 +102,10 @@ describe('the identity', () => {
     await first.store.close();
     writeFileSync(join(first.logDirectory, '0000000001.wal'), 'x');
     rmSync(first.storeDirectory, { recursive: true });
-    const refused = { details: { reason: 'StoreMissing' } };
+    const refused = {
+      details: { reason: 'StoreMissing' },
+      message: expect.stringContaining('only where other nodes of the cluster have copies'),
+    };
     await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(refused);
     expect(existsSync(first.storeDirectory)).toBe(false);
     // Nor in a store that was made anew.

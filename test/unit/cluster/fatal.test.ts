@@ -14,12 +14,12 @@ import { tempDir } from '../../support/temp-dir.ts';
 const CORRUPT = corruptRecord(Uint8Array.of(1, 2), 'its checksum is wrong');
 
 /** The text of the note that the end leaves, if any. */
-function noteAfter(isolate: Isolate, failure: unknown): string | undefined {
+function noteAfter(isolate: Isolate, failure: unknown, logger = silentLogger): string | undefined {
   using dir = tempDir();
   const exit = vi.spyOn(process, 'exit').mockImplementation((code) => {
     throw new Error(`exit ${code}`);
   });
-  const end = (): never => stopProcess({ logger: silentLogger, dataDirectory: dir.path }, isolate, failure);
+  const end = (): never => stopProcess({ logger, dataDirectory: dir.path }, isolate, failure);
   expect(end).toThrow(`exit ${EXIT_FATAL}`);
   exit.mockRestore();
   const note = join(dir.path, 'damage');
@@ -35,6 +35,13 @@ describe('the end of a process', () => {
     expect(noteAfter('scrub', new StorageFailure('corrupt', '7.ldb is damaged', { path: '7.ldb' }))).toContain(
       '7.ldb is damaged',
     );
+  });
+
+  it('is said whatever the level of the log', () => {
+    const said: unknown[] = [];
+    const bug = new TypeError('a bug');
+    noteAfter('front', bug, { ...silentLogger, fatal: (event, fields) => said.push({ event, ...fields }) });
+    expect(said).toEqual([{ event: 'fatal', isolate: 'front', exitCode: EXIT_FATAL, error: bug }]);
   });
 
   it('leaves none on anything else', () => {

@@ -27,9 +27,13 @@ function run(...args: readonly string[]): {
 }
 
 /** Starts a node that refuses to; the one line that it logs. */
-function refusal(dataDir: string, taken: { readonly http?: string; readonly grpc?: number } = {}): unknown {
+function refusal(
+  dataDir: string,
+  taken: { readonly http?: string; readonly grpc?: number } = {},
+  ...settings: readonly string[]
+): unknown {
   const ports = [`--grpc-port=${taken.grpc ?? 0}`, `--http-port=${taken.http ?? 0}`, '--metrics-port=0'];
-  const { status, stdout, stderr } = run(`--data-dir=${dataDir}`, ...ports);
+  const { status, stdout, stderr } = run(`--data-dir=${dataDir}`, ...ports, ...settings);
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
   expect(stderr).not.toContain('    at ');
   return JSON.parse(stderr);
@@ -246,6 +250,9 @@ test('a port that is taken is refused with its number, and the directory is free
   const port = first.http.split(':').at(-1) ?? '';
   const message = expect.stringContaining(`127.0.0.1:${port}`);
   expect(refusal(other, { http: port })).toMatchObject({ event: 'cannot-start', message });
+  // Why a node does not start is said at every level.
+  const silent = refusal(other, { http: port }, '--log-level=silent');
+  expect(silent).toMatchObject({ event: 'cannot-start', level: 'error', message });
   const grpc = Number(first.grpc.split(':').at(-1));
   const why = expect.stringMatching(new RegExp(`Cannot listen for gRPC on 127\\.0\\.0\\.1:${grpc}: .*EADDRINUSE`));
   expect(refusal(other, { grpc })).toMatchObject({ event: 'cannot-start', message: why });

@@ -41,6 +41,20 @@ test('a line carries its event, level, time and fields, and those of its parents
   ]);
 });
 
+test.each<LogLevel>(['error', 'silent'])('why the process ends is logged as an error at the level %s', (level) => {
+  const lines = logged(level, (logger) => {
+    logger.warn('unseen');
+    logger.with({ node: 'a' }).fatal('cannot-start', { message: 'why' });
+  });
+  expect(lines).toEqual([
+    expect.objectContaining({ level: 'error', event: 'cannot-start', node: 'a', message: 'why' }),
+  ]);
+});
+
+test('nothing else is logged by a silent logger', () => {
+  expect(logged('silent', (logger) => logger.error('unseen'))).toEqual([]);
+});
+
 test('a field named like a part of the line does not take its place, nor do those of its parents', () => {
   const [line = ''] = writtenLines('info', (logger) => {
     logger.with({ level: 'soft' }).warn('disk-level', { time: 'never', event: 'other', group: 7 });

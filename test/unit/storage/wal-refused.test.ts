@@ -68,7 +68,9 @@ describe('a log is refused', () => {
     damage(disk);
     const failure = failureOf(() => openLog(disk));
     expect(failure).toMatchObject(expected);
-    expect(failure.message).toMatch(/found .*Restore the data directory from a backup/s);
+    expect(failure.message).toMatch(
+      /found .*restore the data directory from a backup.*What a node that is alone holds is then lost/s,
+    );
   });
 
   it('when it belongs to another store or cluster', () => {
