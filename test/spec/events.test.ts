@@ -1,5 +1,6 @@
 // Goal: an event is what the specification says, whichever interface writes it and whichever reads it: its attributes,
-// its stream, its position, its two times. Method: a real node; what one interface writes the other reads.
+// its stream, its position, its two times. Method: a real node; what one interface writes the other reads; and a node
+// whose clock the test sets.
 import { describe, expect, it } from 'vitest';
 import type { Event } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
 import { EventQuery } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
@@ -8,6 +9,7 @@ import { event, transaction } from '../support/grpc-requests.ts';
 import { cloudEvent, errorOf, INVALID_ARGUMENT, jsonOf, q, uniqueName } from '../support/http-client.ts';
 import { type EventPage, idsOf } from '../support/http-history.ts';
 import { startHttpNode } from '../support/http-node.ts';
+import { startHttpWorld } from '../support/http-world.ts';
 
 const { api, server } = await startHttpNode();
 const { client } = server;
@@ -184,6 +186,19 @@ describe('SPEC-RECORDED-TIME', () => {
     expect(overGrpc.map(({ recordedTime: time }) => (time?.seconds ?? 0) * 1000 + (time?.nanos ?? 0) / 1e6)).toEqual(
       times.map((text) => Date.parse(text)),
     );
+  });
+
+  it('stays where it was while the clock of the node has been set back, however far', async () => {
+    const start = Date.UTC(2024, 0, 1);
+    await using world = await startHttpWorld({ nowMs: start });
+    await world.client.create('shop');
+    for (const [n, clockMs] of [7_000, 6_999, 0, -3_600_000, 7_001].entries()) {
+      world.core.nowMs = start + clockMs;
+      await world.client.commit('shop', cloudEvent(`${n}`));
+    }
+    const { events } = jsonOf(await world.client.get('/databases/shop/events')) as EventPage;
+    const times = events.map(({ recordedtime }) => Date.parse(recordedtime) - start);
+    expect(times).toEqual([7_000, 7_000, 7_000, 7_000, 7_001]);
   });
 });
 

@@ -1,20 +1,25 @@
 // Goal: what surrounds the operations over gRPC: health, compression, deadlines, methods of later releases,
 // and hostile input at every method.
-// Method: a real node; the clients of the gRPC project, and a client that sends any bytes.
+// Method: a real node, and the server over one whose disk the test fills; the clients of the gRPC project, and a client
+// that sends any bytes.
 
 import { gzipSync } from 'node:zlib';
 import { Client, compressionAlgorithms, credentials } from '@grpc/grpc-js';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { silentLogger } from '#observability';
+import { createByteBudgets, startGrpcServer } from '#transport';
 import { AwaitDatabaseRequest, CreateDatabaseRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
 import { EventStoreService } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
 import {
   HealthClient,
   HealthCheckResponse_ServingStatus as Serving,
 } from '../../src/transport/grpc/gen/grpc/health/v1/health.ts';
+import { eventually } from '../support/eventually.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { startGrpcNode } from '../support/grpc-node.ts';
 import { event, minRevision, transaction, uniqueName } from '../support/grpc-requests.ts';
+import { startHttpWorld } from '../support/http-world.ts';
 import { framed, richStatusOf } from '../support/raw-grpc.ts';
 
 type Asked = Readonly<Record<string, string>>;
@@ -75,12 +80,46 @@ describe('SPEC-GRPC-ERROR-DETAILS', () => {
     const reasons = [unknown, huge].map((reply) => richStatusOf(reply)?.infos.map(({ reason }) => reason));
     expect(reasons).toEqual([['unimplemented'], ['too_large']]);
   });
+
+  it('name every malformed field in a BadRequest', async () => {
+    const databaseName = uniqueName();
+    await server.client.send('createDatabase', { databaseName });
+    const request = transaction(databaseName, [event({ id: '' }), event({ ty: '' })]);
+    const refused = await failureOf(server.client.send('transact', request));
+    expect(refused).toMatchObject({ code: 'INVALID_ARGUMENT', info: { reason: 'invalid_argument' } });
+    expect(refused.fields).toEqual(['transaction.events[0].id', 'transaction.events[1].ty']);
+  });
+
+  it('name every constraint that did not hold in a PreconditionFailure', async () => {
+    const databaseName = uniqueName();
+    await server.client.send('createDatabase', { databaseName });
+    await server.client.send('transact', transaction(databaseName, [event()]));
+    const constraints = [minRevision(0), minRevision(1), minRevision(7)];
+    const request = transaction(databaseName, [event({ id: 'e-2' })], { constraints });
+    const refused = await failureOf(server.client.send('transact', request));
+    expect(refused).toMatchObject({ code: 'FAILED_PRECONDITION', info: { domain: 'cairn.dev' } });
+    expect(refused.violations).toEqual([
+      {
+        type: 'MinRevision',
+        subject: 'transaction.constraints[0]',
+        description: expect.stringContaining('at revision 1'),
+      },
+      {
+        type: 'MinRevision',
+        subject: 'transaction.constraints[2]',
+        description: expect.stringContaining('at revision 1'),
+      },
+    ]);
+  });
 });
 
 describe('SPEC-GRPC-HEALTH', () => {
+  const NAMES = ['', 'read', 'write', 'cairn.v1.EventStore'];
+  const MUCH = 2 ** 30;
+
   it('serves reads and writes, by name', async () => {
     const client = new HealthClient(server.grpc, credentials.createInsecure());
-    for (const service of ['', 'read', 'write', 'cairn.v1.EventStore']) {
+    for (const service of NAMES) {
       const status = await new Promise((resolve, reject) => {
         client.check({ service }, (error, reply) => (error === null ? resolve(reply.status) : reject(error)));
       });
@@ -91,6 +130,28 @@ describe('SPEC-GRPC-HEALTH', () => {
     );
     expect(unknown).toBe(5);
     client.close();
+  });
+
+  it('serves no writes while the disk refuses them, and everything again afterwards', async () => {
+    await using world = await startHttpWorld();
+    const { service, metrics } = world;
+    const budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH });
+    const parts = { service, metrics, budgets, logger: silentLogger, onFatal: () => undefined };
+    const node = await startGrpcServer({ ...parts, host: '127.0.0.1', port: 0 });
+    const client = new HealthClient(node.address, credentials.createInsecure());
+    const statuses = async (): Promise<object> => Object.fromEntries(await Promise.all(NAMES.map(statusOf)));
+    const statusOf = (name: string): Promise<readonly [string, Serving | undefined]> =>
+      new Promise((resolve) => {
+        client.check({ service: name }, (_error, reply) => resolve([name, reply?.status]));
+      });
+    const all = Object.fromEntries(NAMES.map((name) => [name, Serving.SERVING]));
+    expect(await statuses()).toEqual(all);
+    world.core.disk = 'refusing-writes';
+    await eventually(async () => expect(await statuses()).toEqual({ ...all, write: Serving.NOT_SERVING }));
+    world.core.disk = 'open';
+    await eventually(async () => expect(await statuses()).toEqual(all));
+    client.close();
+    await node.drain(0);
   });
 });
 

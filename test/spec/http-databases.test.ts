@@ -46,6 +46,7 @@ describe('SPEC-HTTP-CREATE-DATABASE: POST /api/v1/db', () => {
     expect(metadata.revision_timestamp).toBe(metadata.created_at);
     expect(answer.headers.get('x-database-id')).toBe(metadata.database_id);
     expect(answer.headers.get('x-revision')).toBe('0');
+    expect(answer.headers.get('location')).toBe(`/db/${name}/latest`);
   });
 
   it('takes created_at from the millisecond inside database_id', async () => {

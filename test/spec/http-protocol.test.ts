@@ -1,11 +1,25 @@
 // Goal: what holds for every reply: cross-origin headers, HEAD and OPTIONS, health, where a reply was read, waiting for
-// a revision, HTTP/1.0, clients that leave, and the end of the server. Method: a real node.
+// a revision, HTTP/1.0, clients that leave, and the end of the server. Method: real nodes, and one whose disk the test
+// fills.
 import { describe, expect, it } from 'vitest';
-import { cloudEvent, errorOf, jsonOf, NOT_FOUND, uniqueName } from '../support/http-client.ts';
+import { settle } from '../support/cluster/core-world.ts';
+import { eventually } from '../support/eventually.ts';
+import { cloudEvent, errorOf, type HttpClient, jsonOf, NOT_FOUND, uniqueName } from '../support/http-client.ts';
 import { startHttpNode } from '../support/http-node.ts';
+import { startHttpWorld } from '../support/http-world.ts';
 import { exchange, parseReplies } from '../support/raw-http.ts';
 
 const { api } = await startHttpNode();
+const { api: listing } = await startHttpNode('--cors-origins=https://ui.example,https://shop.example:8443');
+
+interface Health {
+  readonly status: string;
+  readonly uptime_seconds: number;
+}
+
+async function healthOf(node: HttpClient): Promise<Health> {
+  return jsonOf(await node.get('/health/detailed')) as Health;
+}
 
 describe('SPEC-HTTP-CORS', () => {
   it.each([
@@ -33,6 +47,31 @@ describe('SPEC-HTTP-CORS', () => {
   });
 });
 
+describe('SPEC-HTTP-CORS of a node with a list of origins', () => {
+  const paths = ['/databases', '/health', '/nothing'];
+
+  it.each(['https://ui.example', 'https://shop.example:8443'])('names %s, which is listed, to it', async (origin) => {
+    for (const [method, path] of ['GET', 'OPTIONS'].flatMap((each) => paths.map((one) => [each, one] as const))) {
+      const { headers } = await listing.send(path, { method, headers: { origin } });
+      expect(headers.get('access-control-allow-origin')).toBe(origin);
+      expect(headers.get('access-control-allow-methods')).toBe('GET, POST, PUT, DELETE, OPTIONS');
+      expect(headers.get('vary')).toBe('Origin');
+    }
+  });
+
+  it.each([
+    ['another origin', { origin: 'https://other.example' }],
+    ['another port of it', { origin: 'https://ui.example:8443' }],
+    ['no origin', {}],
+  ])('allows nothing to %s, and says what the reply depends on', async (_who, sent: Record<string, string>) => {
+    for (const path of paths) {
+      const { headers } = await listing.get(path, sent);
+      expect(headers.has('access-control-allow-origin')).toBe(false);
+      expect(headers.get('vary')).toBe('Origin');
+    }
+  });
+});
+
 describe('SPEC-HTTP-HEALTH', () => {
   it('/health answers 200 with the text OK', async () => {
     const answer = await api.get('/health');
@@ -42,11 +81,26 @@ describe('SPEC-HTTP-HEALTH', () => {
 
   it('/health/detailed says what it knows', async () => {
     expect(jsonOf(await api.get('/health/detailed'))).toEqual({
-      status: expect.any(String),
+      status: 'ok',
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
-      storage: { adapter: expect.any(String), status: expect.any(String) },
+      storage: { adapter: 'leveldb', status: 'open' },
       uptime_seconds: expect.any(Number),
     });
+  });
+
+  it('/health/detailed counts the seconds since the node began', async () => {
+    const { uptime_seconds: before } = await healthOf(api);
+    expect(before).toBeGreaterThanOrEqual(0);
+    await eventually(async () => expect((await healthOf(api)).uptime_seconds).toBeGreaterThan(before));
+  });
+
+  it('/health/detailed says that a node without room on its disk is degraded, which /health does not', async () => {
+    await using world = await startHttpWorld();
+    world.core.disk = 'refusing-writes';
+    await settle();
+    const wanted = { status: 'degraded', storage: { adapter: 'leveldb', status: 'refusing-writes' } };
+    expect(await healthOf(world.client)).toMatchObject(wanted);
+    expect(await world.client.get('/health')).toMatchObject({ status: 200, text: 'OK' });
   });
 });
 

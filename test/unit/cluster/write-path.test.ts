@@ -95,7 +95,7 @@ describe('a write', () => {
     expect(await world.transact(group, 'expect 0')).toMatchObject({ kind: 'committed', revision: 1 });
   });
 
-  it('gets the recorded time of the leader, which never goes back (C3)', async () => {
+  it('gets the recorded time of the leader, which never goes back (C3, SPEC-RECORDED-TIME)', async () => {
     const world = await started();
     const group = await world.create('shop');
     const times: number[] = [];

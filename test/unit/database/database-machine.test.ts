@@ -67,7 +67,7 @@ describe('a transaction', () => {
     expect(host.machine.applied.chainHash).toEqual(chainHash);
   });
 
-  it('is raised to the recorded time of the one before when its own is earlier (D5)', async () => {
+  it('is raised to the recorded time of the one before when its own is earlier (D5, SPEC-RECORDED-TIME)', async () => {
     const host = new DatabaseHost();
     await transact(host, { atMs: 2000 });
     expect(await transact(host, { atMs: 1 })).toMatchObject({ recordedTimeMs: CREATED_AT_MS + 2000 });
