@@ -1,7 +1,7 @@
 // Goal: what holds for every reply: cross-origin headers, HEAD and OPTIONS, health, where a reply was read, waiting for
 // a revision, HTTP/1.0, clients that leave, and the end of the server. Method: real nodes, and one whose disk the test
 // fills.
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { settle } from '../support/cluster/core-world.ts';
 import { eventually } from '../support/eventually.ts';
 import { cloudEvent, errorOf, type HttpClient, jsonOf, NOT_FOUND, uniqueName } from '../support/http-client.ts';
@@ -127,6 +127,49 @@ describe('SPEC-HTTP-SCOPE: x-database-id and x-revision', () => {
     const scopes = answers.map(({ headers }) => [headers.get('x-database-id'), headers.get('x-revision')]);
     expect(scopes).toEqual(answers.map(() => [databaseId, '1']));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 307, 409]));
+  });
+});
+
+describe('SPEC-HTTP-ACCEPT', () => {
+  const TRANSACTION = '0b5c1f0e-3a44-4d1c-9a55-0d9be1f2a002';
+  let paths: readonly string[];
+
+  beforeAll(async () => {
+    const name = uniqueName();
+    await api.create(name);
+    const events = [cloudEvent('a', { subject: 's' })];
+    await api.post(`/api/v1/db/${name}`, { transaction_id: TRANSACTION, events });
+    const below = ['', '/events', '/events/1', '/events/orders/a', '/streams', '/streams/orders', '/subjects'];
+    const more = ['/subjects/s', '/event-types', '/event-types/order.placed'];
+    const others = ['', '/events', '/events/1'].map((rest) => `/databases/${name}${rest}`);
+    const revision = [...below, ...more].map((rest) => `/db/${name}/1${rest}`);
+    paths = ['/', '/databases', ...others, ...revision, `/api/v1/db/${name}/transaction/${TRANSACTION}`];
+  });
+
+  it.each([
+    'application/json',
+    'application/json;q=0.1, text/csv',
+    '*/*',
+    'image/png',
+    'application/xml;q=0.9, application/yaml',
+    'application/json;q=0',
+    'nothing of the kind',
+    ';;,',
+  ])('%j gives JSON on every read', async (accept) => {
+    for (const path of paths) {
+      const answer = await api.get(path, { accept });
+      expect(answer).toMatchObject({ status: 200, text: expect.stringMatching(/^[{[]/) });
+      expect(() => jsonOf(answer)).not.toThrow();
+    }
+  });
+
+  it('gives JSON on every read without it', async () => {
+    for (const path of paths) {
+      const [reply] = parseReplies(await exchange(api.address, `GET ${path} HTTP/1.0\r\n\r\n`));
+      expect(reply).toMatchObject({ status: 200 });
+      expect(reply?.headers.get('content-type')).toBe('application/json; charset=utf-8');
+      expect(() => JSON.parse(reply?.body ?? '') as unknown).not.toThrow();
+    }
   });
 });
 

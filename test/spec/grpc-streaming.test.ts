@@ -1,0 +1,69 @@
+// Goal: what a streaming read has found is with its reader before the rest has been looked for, and a reader that stops
+// stops it. Method: a real node, readers that take one message of megabytes and then wait, and its metrics.
+import type { ClientReadableStream } from '@grpc/grpc-js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { QueryEventsRequest, ScanDatabaseLogRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
+import { Direction } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { eventually } from '../support/eventually.ts';
+import { iterate, type StreamName } from '../support/grpc-client.ts';
+import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const databaseName = uniqueName();
+const TRANSACTIONS = 30;
+/** All of them are several times what sockets and windows on the way hold. */
+const DATA = Buffer.alloc(500_000);
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  await server.client.send('createDatabase', { databaseName });
+  for (let n = 0; n < TRANSACTIONS; n++) {
+    await server.client.send('transact', transaction(databaseName, [event({ id: `e-${n}`, data: DATA })]));
+  }
+});
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+async function metric(line: string): Promise<string | undefined> {
+  const text = await (await fetch(server.metrics)).text();
+  return text
+    .split('\n')
+    .find((row) => row.startsWith(`${line} `))
+    ?.slice(line.length + 1);
+}
+
+/** Until the metrics are rendered anew. */
+async function nextRendering(): Promise<void> {
+  const cpu = (): Promise<string | undefined> => metric('process_cpu_seconds_total');
+  const before = await cpu();
+  await eventually(async () => expect(await cpu()).not.toBe(before), { interval: 100 });
+}
+
+const query = QueryEventsRequest.fromPartial({ databaseName });
+const log = ScanDatabaseLogRequest.fromPartial({ databaseName, direction: Direction.DIRECTION_FORWARD });
+
+describe('SPEC-GRPC-STREAMING', () => {
+  it.each([
+    { method: 'queryEvents', op: 'query', request: query },
+    { method: 'queryEventBatches', op: 'query', request: query },
+    { method: 'scanDatabaseLog', op: 'scan', request: log },
+    { method: 'scanLogBatches', op: 'scan_batches', request: log },
+  ] as const)('$method delivers what it has read while it reads', async ({ method, op, request }) => {
+    const open = `cairn_streams_open{op="${op}"}`;
+    const stream = server.client.open<StreamName>(method, request) as ClientReadableStream<unknown>;
+    const messages = iterate(stream);
+    const { value: first } = await messages.next();
+    expect(first).toBeDefined();
+    // A read that had gone to its end before it said anything would be over.
+    for (let look = 0; look < 2; look++) await nextRendering();
+    expect(await metric(open)).toBe('1');
+    let count = 1;
+    while ((await messages.next()).done !== true) count += 1;
+    expect(count).toBeGreaterThan(1);
+    await eventually(async () => expect(await metric(open)).toBe('0'));
+  });
+});
