@@ -308,6 +308,20 @@ describe('SPEC-HTTP-R4: DELETE /api/v1/db/{database}', () => {
     },
   );
 
+  it.each([
+    ['application/json', (id: string) => `{"database_id":"${id}"}`],
+    ['application/json', () => '"x"'],
+    ['text/plain', () => 'x'],
+  ] as const)('with a body of %s answers 400 and does not delete by name', async (type, bodyOf) => {
+    const name = uniqueName();
+    const databaseId = await api.create(name);
+    const path = `/api/v1/db/${name}`;
+    const sent = { method: 'DELETE', headers: { 'content-type': type }, body: bodyOf(databaseId) };
+    errorOf(await api.send(path, sent), INVALID_ARGUMENT);
+    expect(await api.get(`/databases/${name}`)).toMatchObject({ status: 200 });
+    expect(await api.send(path, { method: 'DELETE', body: '{}' })).toMatchObject({ status: 204 });
+  });
+
   it.each(['databaseid=', 'database-id=1', 'Database_id=1', `database_id=${OTHER_ID}&database_id=${OTHER_ID}`])(
     'with the parameters ?%s answers 400 and does not delete by name',
     async (query) => {

@@ -53,7 +53,7 @@ export class BodyIntake {
     const reply = this.#replies.get(request.raw);
     const bytesMax = request.routeOptions.bodyLimit ?? 0;
     if (reply === undefined || isBodyTooLong(request)) {
-      received(this.#memory.refuseBody(longerThan(bytesMax)));
+      received(this.#memory.refuseBody(longerThan(bytesMax, request.headers['content-length'])));
       return;
     }
     const arrival = new Arrival(payload, {
@@ -159,8 +159,10 @@ class Arrival {
   }
 }
 
-function longerThan(bytesMax: number): string {
-  return `is larger than ${bytesMax} bytes`;
+/** `announced`: its length, by its header. */
+function longerThan(bytesMax: number, announced?: string): string {
+  const found = announced === undefined ? '' : `; found ${announced}`;
+  return `must have at most ${bytesMax} bytes${found}`;
 }
 
 /** Each chunk of the sender's is a call of ours, however small it is. */

@@ -81,8 +81,12 @@ function nameMember(body: JsonObject): string {
   return spellingIn(body, NAME_MEMBERS);
 }
 
-/** By name, or with `database_id` only that instance; a malformed id never deletes by name (SPEC-HTTP-R4). */
+/**
+ * By name, or with `database_id` only that instance; a malformed id never deletes by name (SPEC-HTTP-R4), nor does one
+ * that stands in a body.
+ */
 async function deleteDatabase(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
+  readOptionalJsonObject(request, []);
   const query = request.query();
   query.only(['database_id']);
   const databaseId = query.get('database_id');

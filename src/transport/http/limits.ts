@@ -65,6 +65,13 @@ export const PIPELINED_MAX = 64;
 export const BODY_PACE_BYTES: number = 8 * 1024;
 export const BODY_PACE_MS = 3_000;
 
+/**
+ * What a client goes on sending behind an answer that ends its connection is read and dropped for so long, and up to so
+ * many bytes: enough for one that sends a body of some times what is allowed before it reads.
+ */
+export const LINGER_MS = 10_000;
+export const LINGER_BYTES_MAX: number = 64 * 1024 * 1024;
+
 /** A client that has not sent its whole request by then is answered and dropped. */
 export const REQUEST_TIMEOUT_MS = 60_000;
 

@@ -26,6 +26,7 @@ import {
   REQUEST_TIMEOUT_MS,
   SMALL_ANSWER_BYTES,
 } from './limits.ts';
+import { lingerAfterAnswer } from './lingering.ts';
 import { HttpMemory, isBodyTooLong } from './memory.ts';
 import { HttpRelaying } from './relaying.ts';
 import { emptyReply, type HttpReply } from './reply.ts';
@@ -160,7 +161,7 @@ class HttpFront {
   async close(deadlineMs: number): Promise<void> {
     this.#closing = true;
     // Node takes a connection on which nothing was ever sent for a busy one, and would wait for it.
-    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
+    for (const socket of this.#sockets) if (socket.bytesRead === 0 || socket.writableFinished) socket.destroy();
     const deadline = setTimeout(() => this.#fastify.server.closeAllConnections(), deadlineMs);
     try {
       await this.#fastify.close();
@@ -277,6 +278,8 @@ class HttpFront {
     const answer = refusal === undefined ? built : errorReply(refusal);
     // The body may come all the same, or the next request: nobody could tell them apart.
     if (this.#unsentBodies.has(request.raw)) reply.raw.shouldKeepAlive = false;
+    // What it sends all the same must not cost it the answer.
+    if (!request.raw.complete) lingerAfterAnswer(request.raw.socket);
     reply.code(answer.status);
     reply.headers(corsHeaders(this.#options.allowedOrigins, request.headers.origin));
     reply.headers(answer.headers);

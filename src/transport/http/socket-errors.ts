@@ -12,6 +12,7 @@ import { DatabaseError, quote } from '#base';
 import { type AllowedOrigins, corsHeaders } from './cors.ts';
 import { errorReply, invalidField } from './errors.ts';
 import { HEADER_BYTES_MAX, HEADERS_MAX, REQUEST_TIMEOUT_MS } from './limits.ts';
+import { endLingering } from './lingering.ts';
 import type { RequestLines } from './request-line.ts';
 
 // An import of it would also load what it offers lazily: a client for the web.
@@ -104,7 +105,7 @@ function sendRaw(response: ServerResponse, error: DatabaseError, allowedOrigins:
 
 function endWith(socket: Duplex, text: string): void {
   if (socket.destroyed || !socket.writable) return;
-  socket.end(text, () => socket.destroy());
+  endLingering(socket, text);
 }
 
 function errorCode(error: Error): string | undefined {

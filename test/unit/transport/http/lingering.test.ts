@@ -1,0 +1,80 @@
+// Goal: whoever is refused while still sending hears why, and nothing that is sent behind a refusal is taken for a
+// request (TH1; RFC 9112, 9.6). Method: a client that sends everything before it reads, against a real server.
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LINGER_BYTES_MAX } from '../../../../src/transport/http/limits.ts';
+import { type HttpWorld, startHttpWorld } from '../../../support/http-world.ts';
+import { parseReplies } from '../../../support/raw-http.ts';
+
+const HEAD = 'POST /databases HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n';
+const PIECE = Buffer.alloc(2 ** 20, ' ');
+const CHUNK = Buffer.concat([Buffer.from('100000\r\n'), PIECE, Buffer.from('\r\n')]);
+
+let world: HttpWorld;
+
+beforeAll(async () => {
+  world = await startHttpWorld();
+});
+
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+});
+
+async function dialled(): Promise<Socket> {
+  const { hostname, port } = new URL(world.server.address);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  return socket.pause();
+}
+
+/** What the client hears, who reads nothing before everything is sent. */
+async function heardAfter(head: string, pieces: readonly Uint8Array[]): Promise<string> {
+  const socket = await dialled();
+  for (const piece of [Buffer.from(head), ...pieces]) {
+    await new Promise<void>((sent, fail) => socket.write(piece, (error) => (error ? fail(error) : sent())));
+  }
+  socket.setEncoding('latin1');
+  let heard = '';
+  for await (const text of socket) heard += String(text);
+  return heard;
+}
+
+describe('a client that sends everything before it reads', () => {
+  const many = Array.from({ length: 20 }, () => PIECE);
+
+  it.each<readonly [string, string, readonly Uint8Array[], number]>([
+    ['an announced body', `${HEAD}Content-Length: ${20 * PIECE.length}\r\n\r\n`, many, 413],
+    ['a body in chunks', `${HEAD}Transfer-Encoding: chunked\r\n\r\n`, many.map(() => CHUNK), 413],
+    ['what is no HTTP', 'GARBAGE\r\n\r\n', many, 400],
+    ['a header beyond all limits', `GET / HTTP/1.1\r\nHost: a\r\nx: ${'x'.repeat(200_000)}`, many, 400],
+  ])('hears why %s was refused', async (_what, head, pieces, status) => {
+    const replies = parseReplies(await heardAfter(head, pieces));
+    expect(replies.map((reply) => [reply.status, reply.headers.get('connection')])).toEqual([[status, 'close']]);
+  });
+
+  it('has nothing taken for a request that it sends behind what was refused', async () => {
+    const body = '{"name":"behind"}';
+    const create = Buffer.from(`${HEAD}Content-Length: ${body.length}\r\n\r\n${body}`);
+    const heard = await heardAfter('GARBAGE\r\n\r\n', [PIECE, create, create]);
+    expect(parseReplies(heard)).toHaveLength(1);
+    expect(await world.client.get('/databases/behind')).toMatchObject({ status: 404 });
+  });
+
+  it('is cut off when it does not stop', async () => {
+    const socket = await dialled();
+    const closed = new Promise((resolve) => socket.on('error', () => undefined).on('close', resolve));
+    socket.write(`${HEAD}Content-Length: 999999999\r\n\r\n`);
+    let sentBytes = 0;
+    const send = (): void => {
+      sentBytes += PIECE.length;
+      socket.write(PIECE, (error) => {
+        if (error === null || error === undefined) send();
+      });
+    };
+    send();
+    await closed;
+    expect(sentBytes).toBeGreaterThan(LINGER_BYTES_MAX);
+    expect(sentBytes).toBeLessThan(2 * LINGER_BYTES_MAX);
+  });
+});
