@@ -12,6 +12,7 @@ import type { Binding, CreateOutcome, DeleteOutcome, Outcome, RegisteredNode, Tr
 /** This node's copy of the catalog. It is never behind an acknowledged create or delete of this node (C6). */
 export interface CatalogMirror {
   lookup(name: string): Binding | undefined;
+  bindingOf(group: GroupId): Binding | undefined;
   /** Every binding, by name in code unit order. */
   list(): readonly Binding[];
   /** Every node of the cluster, by number; none before the first has said where it is. */

@@ -2,14 +2,14 @@ import { nearestRevision } from '#base';
 import type { ServiceContext } from './context.ts';
 import { assertHeld, find } from './instance.ts';
 import type { AwaitDatabaseRequest, DatabaseDescription } from './operations.ts';
-import { untilApplied, waitForRevision } from './read-scope.ts';
+import { aboveFloors, waitForRevision } from './read-scope.ts';
 
 /** The database at the revision, as soon as it exists here; the signal says how long that may take (V8). */
 export async function awaitDatabase(
   context: ServiceContext,
   request: AwaitDatabaseRequest,
 ): Promise<DatabaseDescription> {
-  const { signal, minRevision } = request;
+  const { signal } = request;
   const revision = nearestRevision(request.revision);
   signal.throwIfAborted();
   const { node } = context;
@@ -18,6 +18,6 @@ export async function awaitDatabase(
   signal.throwIfAborted();
   assertHeld(node, binding);
   await waitForRevision(context, { signal, binding, revision });
-  if (minRevision !== undefined) await untilApplied(context, signal, binding, minRevision);
+  await aboveFloors(context, request, binding);
   return context.reads.read(binding, () => context.reads.describe(binding, revision));
 }

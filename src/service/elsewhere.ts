@@ -5,8 +5,11 @@ import type { Elsewhere, Holder } from './operations.ts';
 
 export function elsewhere(node: Node, failure: unknown): Elsewhere | undefined {
   const where = failure instanceof DatabaseError ? failure.details.holders : undefined;
-  if (where === undefined) return undefined;
-  return { group: where.group, holders: holdersIn(node).filter((holder) => where.nodes.includes(holder.node)) };
+  const binding = where && node.catalog.bindingOf(where.group);
+  // Of one that was deleted meanwhile nobody has anything.
+  if (where === undefined || binding === undefined) return undefined;
+  const { group, databaseId } = binding;
+  return { group, databaseId, holders: holdersIn(node).filter((holder) => where.nodes.includes(holder.node)) };
 }
 
 /** Every other node of the cluster that may hold something. */

@@ -60,6 +60,7 @@ export type {
   ScanLogBatchesReply,
   ScanLogRequest,
   Service,
+  Shown,
   SingleEventReply,
   SingleEventRequest,
   SubscribeReply,

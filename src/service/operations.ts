@@ -33,11 +33,19 @@ import type { ListedName, SlicePace, StoredEvent } from '#query';
 /** Which revision a read runs at: a number, the latest committed (read index), or whatever this node has applied. */
 export type ReadAt = AskedRevision | 'latest' | 'cached';
 
+/** What clients of a node were shown of an instance, whoever answered them. */
+export interface Shown {
+  readonly databaseId: DatabaseId;
+  readonly revision: Revision;
+}
+
 /** What every read says. */
 export interface ReadRequest {
   readonly databaseName: string;
   /** The node answers only once it has applied this revision; from `x-min-revision`. */
   readonly minRevision?: AskedRevision;
+  /** The same, if the name means this instance; from the node that relays the request. */
+  readonly shown?: Shown;
   /** Ends the work at the bottom. Afterwards the operation rejects with the signal's reason. */
   readonly signal: AbortSignal;
 }
@@ -304,6 +312,7 @@ export type ListAt = (holder: Holder, signal: AbortSignal) => Promise<readonly D
 /** Where a request can be answered that this node has refused for want of a copy (V10). It has not been tried. */
 export interface Elsewhere {
   readonly group: GroupId;
+  readonly databaseId: DatabaseId;
   readonly holders: readonly Holder[];
 }
 

@@ -30,10 +30,20 @@ async function viewOf(context: ServiceContext, request: ReadRequest, binding: Bi
   request.signal.throwIfAborted();
   assertHeld(node, binding);
   const revision = await revisionOf(context, request.signal, binding, at);
-  const { minRevision } = request;
-  if (minRevision === undefined) return { binding, revision };
-  await untilApplied(context, request.signal, binding, minRevision);
+  if (!(await aboveFloors(context, request, binding))) return { binding, revision };
   return { binding, revision: at === 'cached' ? node.applied(binding.group) : revision };
+}
+
+/** Waits until this node has what the request says that it must have; false: that is nothing. */
+export async function aboveFloors(
+  context: ServiceContext,
+  { signal, minRevision, shown }: Pick<ReadRequest, 'signal' | 'minRevision' | 'shown'>,
+  binding: Binding,
+): Promise<boolean> {
+  const isShown = shown?.databaseId === binding.databaseId;
+  if (isShown) await untilApplied(context, signal, binding, shown.revision);
+  if (minRevision !== undefined) await untilApplied(context, signal, binding, minRevision);
+  return isShown || minRevision !== undefined;
 }
 
 async function revisionOf(

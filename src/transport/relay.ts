@@ -21,12 +21,14 @@
  *   TM6  It is passed on once: what was relayed is not relayed again, and another holder is asked only when the one
  *        before has not tried, or when twice is the same as once. Whoever has had a part of an answer gets no other.
  */
-import { DatabaseError, type GroupId, isRevision, type NodeId, type Revision, unreachable } from '#base';
+import { DatabaseError, type GroupId, isDatabaseId, isRevision, type NodeId, unreachable } from '#base';
 import type { Count, Logger, Metrics, RelayProtocol, RelayResult } from '#observability';
-import type { Elsewhere, Holder, Service } from '#service';
+import type { Elsewhere, Holder, Service, Shown } from '#service';
 
 /** The header and the metadata that a relayed request carries: the name of the node that relays it. */
 export const RELAYED = 'x-cairn-relayed';
+/** With it: what clients of that node were shown, as `<database id>;<revision>`. */
+export const SHOWN = 'x-cairn-shown';
 /** Of a reply to a write, over gRPC. */
 const LEADER_NODE = 'x-leader-node';
 
@@ -57,8 +59,8 @@ export interface Asked {
 /** How a holder is asked. */
 export interface Asking {
   readonly holder: Holder;
-  /** What it must have applied, for a client was shown as much; absent: whatever the client says. */
-  readonly minRevision: number | undefined;
+  /** What it must have applied, for a client was shown as much; absent: only what the client says. */
+  readonly shown: Shown | undefined;
 }
 
 /** What came of asking a holder. */
@@ -129,14 +131,15 @@ export class Relay {
    * Asks one holder after the other until the client has an answer, or has left.
    * @throws DatabaseError unavailable: there is no answer
    */
-  async relay({ group, holders }: Elsewhere, asked: Asked, ask: AskHolder): Promise<void> {
+  async relay(where: Elsewhere, asked: Asked, ask: AskHolder): Promise<void> {
+    const { group, holders } = where;
     const known = this.#knownOf(group);
     let lostBy: Holder | undefined;
     for (const holder of this.#inOrder(group, holders, known, asked)) {
-      const attempt = await ask({ holder, minRevision: this.#floorOf(group, asked) });
+      const attempt = await ask({ holder, shown: this.#shownOf(where, asked) });
       switch (attempt.kind) {
         case 'answered':
-          this.#learn(group, holder, attempt.header);
+          this.#learn(where, holder, attempt.header);
           this.#count(asked, 'answered');
           return;
         case 'broken':
@@ -193,21 +196,22 @@ export class Relay {
 
   /**
    * What a holder must have applied, for a client was shown as much: `cached` never goes back (decisions 6.2). Also the
-   * one that has shown it: it may have been restarted, and have to apply it again.
+   * one that has shown it: it may have been restarted, and have to apply it again. It may know the name as that of
+   * another instance, of which this says nothing.
    */
-  #floorOf(group: GroupId, { isWrite }: Asked): Revision | undefined {
-    const shown = this.#service.shown(group);
-    return isWrite || shown === 0 ? undefined : shown;
+  #shownOf({ group, databaseId }: Elsewhere, { isWrite }: Asked): Shown | undefined {
+    const revision = this.#service.shown(group);
+    return isWrite || revision === 0 ? undefined : { databaseId, revision };
   }
 
-  #learn(group: GroupId, { node }: Holder, header: (name: string) => string | undefined): void {
+  #learn({ group, databaseId }: Elsewhere, { node }: Holder, header: (name: string) => string | undefined): void {
     const known = this.#knownOf(group);
     this.#suspects.delete(node);
     const leader = header(LEADER_NODE);
     if (leader !== undefined) known.leader = leader;
     else known.chosen = node;
     const revision = Number(header('x-revision') ?? 0);
-    if (isRevision(revision)) this.#service.show(group, revision);
+    if (header('x-database-id') === databaseId && isRevision(revision)) this.#service.show(group, revision);
   }
 
   #suspect({ node, name }: Holder): void {
@@ -230,6 +234,20 @@ export class Relay {
     count.add();
   }
 }
+
+export function formatShown({ databaseId, revision }: Shown): string {
+  return `${databaseId};${revision}`;
+}
+
+/** What the node that relays a request says that its clients were shown; of a request of a client it is nothing. */
+export function shownBy(header: (name: string) => string | undefined): { readonly shown?: Shown } {
+  if (header(RELAYED) === undefined) return NOTHING_SHOWN;
+  const [databaseId = '', text = ''] = header(SHOWN)?.split(';') ?? [];
+  const revision = Number(text);
+  return isDatabaseId(databaseId) && isRevision(revision) ? { shown: { databaseId, revision } } : NOTHING_SHOWN;
+}
+
+const NOTHING_SHOWN = {};
 
 function outcomeUnknown({ name }: Holder, isRepeatable: boolean): DatabaseError {
   const remedy = isRepeatable

@@ -15,7 +15,7 @@ import {
   FetchLatestDatabaseRequest,
 } from './gen/cairn/v1/database.ts';
 import { Empty } from './gen/google/protobuf/empty.ts';
-import { floorOf, minRevisionOf, refuseRelayed, requiresLeader } from './metadata.ts';
+import { floorOf, floorsOf, refuseRelayed, requiresLeader } from './metadata.ts';
 import { type Answer, unary } from './unary.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
@@ -82,7 +82,7 @@ function descriptionMethods({ service }: GrpcContext): readonly UnaryMethod[] {
         reply: DatabaseReply,
       },
       async ({ databaseName }, call) =>
-        answerOf(await service.databaseAt({ databaseName, at: 'latest', signal: call.signal, ...minRevisionOf(call) })),
+        answerOf(await service.databaseAt({ databaseName, at: 'latest', signal: call.signal, ...floorsOf(call) })),
     ),
     unary(
       {
@@ -92,7 +92,7 @@ function descriptionMethods({ service }: GrpcContext): readonly UnaryMethod[] {
         reply: DatabaseReply,
       },
       async ({ databaseName, revision: at }, call) =>
-        answerOf(await service.databaseAt({ databaseName, at, signal: call.signal, ...minRevisionOf(call) })),
+        answerOf(await service.databaseAt({ databaseName, at, signal: call.signal, ...floorsOf(call) })),
     ),
     unary(
       {
@@ -103,7 +103,7 @@ function descriptionMethods({ service }: GrpcContext): readonly UnaryMethod[] {
       },
       async ({ databaseName, timestamp }, call) => {
         const instant = instantOf(timestamp, 'at_timestamp');
-        const read = { databaseName, timestamp: instant, signal: call.signal, ...minRevisionOf(call) };
+        const read = { databaseName, timestamp: instant, signal: call.signal, ...floorsOf(call) };
         return answerOf(await service.databaseAtTimestamp(read));
       },
     ),
@@ -116,7 +116,7 @@ function descriptionMethods({ service }: GrpcContext): readonly UnaryMethod[] {
         waits: true,
       },
       async ({ databaseName, revision }, call) => {
-        const awaited = { databaseName, revision, signal: call.signal, ...minRevisionOf(call) };
+        const awaited = { databaseName, revision, signal: call.signal, ...floorsOf(call) };
         return answerOf(await service.awaitDatabase(awaited));
       },
     ),

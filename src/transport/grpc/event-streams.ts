@@ -9,7 +9,7 @@ import { EVENT_STORE, type GrpcContext } from './context.ts';
 import { parseQueryRequest, parseScanRequest, parseSubscriptionRequest } from './event-requests.ts';
 import { SubscribeEventsReply } from './gen/cairn/v1/database.ts';
 import { frameReply } from './messages.ts';
-import { minRevisionOf } from './metadata.ts';
+import { floorsOf } from './metadata.ts';
 import { SliceWriter } from './slice-writer.ts';
 import type { Call } from './wire/call.ts';
 import { FRAME_HEADER_BYTES, writeFrameHeader } from './wire/framing.ts';
@@ -39,20 +39,20 @@ export function streamMethods(context: GrpcContext): readonly ServerStreamMethod
 
 function queryEvents(framing: 'messages' | 'batch'): Handler {
   return async ({ service }, call, bytes, writer) => {
-    const read = { ...parseQueryRequest(bytes), signal: call.signal, ...minRevisionOf(call), pace: writer, lent: true };
+    const read = { ...parseQueryRequest(bytes), signal: call.signal, ...floorsOf(call), pace: writer, lent: true };
     const reply = await service.queryEvents(read);
     await sendEvents(writer, reply, { framing });
   };
 }
 
 const scanDatabaseLog: Handler = async ({ service }, call, bytes, writer) => {
-  const read = { ...parseScanRequest(bytes), signal: call.signal, ...minRevisionOf(call), pace: writer, lent: true };
+  const read = { ...parseScanRequest(bytes), signal: call.signal, ...floorsOf(call), pace: writer, lent: true };
   const reply = await service.scanLog(read);
   await sendEvents(writer, reply, { framing: 'messages', logScan: true });
 };
 
 const scanLogBatches: Handler = async ({ service }, call, bytes, writer) => {
-  const read = { ...parseScanRequest(bytes), signal: call.signal, ...minRevisionOf(call), pace: writer, lent: true };
+  const read = { ...parseScanRequest(bytes), signal: call.signal, ...floorsOf(call), pace: writer, lent: true };
   const reply = await service.scanLogBatches(read);
   writer.begin(reply);
   for await (const batches of reply.batches) {
@@ -63,7 +63,7 @@ const scanLogBatches: Handler = async ({ service }, call, bytes, writer) => {
 
 const subscribeEvents: Handler = async ({ service }, call, bytes, writer) => {
   const request = parseSubscriptionRequest(bytes);
-  const read = { ...request, signal: call.signal, ...minRevisionOf(call), pace: writer, lent: true };
+  const read = { ...request, signal: call.signal, ...floorsOf(call), pace: writer, lent: true };
   const reply = await service.subscribe(read);
   writer.begin(reply);
   for await (const item of reply.items) {

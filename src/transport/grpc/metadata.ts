@@ -1,8 +1,8 @@
 /** The metadata of Cairn's calls: what a client may ask for, and what every reply says. */
 import { type AskedRevision, DatabaseError, type LeaderAddress } from '#base';
 import { Faults, parseRevisionText, REVISION_RULE } from '#model';
-import type { RevisionFloor, Service } from '#service';
-import { RELAYED } from '../relay.ts';
+import type { ReadRequest, RevisionFloor, Service } from '#service';
+import { RELAYED, shownBy } from '../relay.ts';
 import type { Call } from './wire/call.ts';
 import type { Fields } from './wire/status.ts';
 
@@ -42,8 +42,13 @@ export class LeaderTrailers {
 
 const NO_MIN_REVISION = {};
 
-/** What `x-min-revision` asks for, as members of a read request. */
-export function minRevisionOf(call: Call): { readonly minRevision?: AskedRevision } {
+/** What the node must have applied that answers a read, as members of its request. */
+export function floorsOf(call: Call): Pick<ReadRequest, 'minRevision' | 'shown'> {
+  return { ...minRevisionOf(call), ...shownBy((name) => call.header(name)) };
+}
+
+/** What `x-min-revision` asks for. */
+function minRevisionOf(call: Call): { readonly minRevision?: AskedRevision } {
   const text = call.header('x-min-revision');
   if (text === undefined) return NO_MIN_REVISION;
   const minRevision = parseRevisionText(text);

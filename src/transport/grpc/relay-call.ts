@@ -8,7 +8,7 @@
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
 import { Metadata } from '@grpc/grpc-js';
 import { DatabaseError } from '#base';
-import { type Asking, type Attempt, isUntried, RELAYED } from '../relay.ts';
+import { type Asking, type Attempt, formatShown, isUntried, RELAYED, SHOWN } from '../relay.ts';
 import { reasonOf, statusOfError } from './error-status.ts';
 import { cancelStream, type RelayConnections } from './relay-connections.ts';
 import { FrameCutter } from './relay-frames.ts';
@@ -38,7 +38,6 @@ const NOT_PASSED: ReadonlySet<string> = new Set([
 ]);
 const DETAILS = 'grpc-status-details-bin';
 const UNANSWERED: Attempt = { kind: 'lost' };
-const MIN_REVISION = 'x-min-revision';
 
 export async function relayCall(relayed: RelayedCall, asking: Asking): Promise<Attempt> {
   const { call, connections, message } = relayed;
@@ -172,13 +171,12 @@ const BROKEN: CallStatus = statusOfError(
   ),
 );
 
-function headersFor({ call, relayedBy }: RelayedCall, { holder, minRevision }: Asking): OutgoingHttpHeaders {
+function headersFor({ call, relayedBy }: RelayedCall, { holder, shown }: Asking): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {};
   for (const [name, values] of Object.entries(call.metadata.toHttp2Headers())) {
     if (!NOT_PASSED.has(name) && !name.startsWith(':')) headers[name] = values;
   }
-  const asked = Number(call.header(MIN_REVISION) ?? 0);
-  if (minRevision !== undefined && minRevision > asked) headers[MIN_REVISION] = String(minRevision);
+  if (shown !== undefined) headers[SHOWN] = formatShown(shown);
   const { leftMs } = call;
   return {
     ...headers,

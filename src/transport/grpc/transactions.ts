@@ -6,7 +6,7 @@ import { statusOfError, withLeader } from './error-status.ts';
 import { writeEventIdMappings } from './event-id-mappings.ts';
 import { FetchTransactionRequest } from './gen/cairn/v1/database.ts';
 import { decodeRequest } from './messages.ts';
-import { floorOf, minRevisionOf, refuseRelayed, requiresLeader, scopeHeaders } from './metadata.ts';
+import { floorOf, floorsOf, refuseRelayed, requiresLeader, scopeHeaders } from './metadata.ts';
 import { encodeTransactReply } from './transact-reply.ts';
 import { parseTransactRequest } from './transact-request.ts';
 import type { Call } from './wire/call.ts';
@@ -55,7 +55,7 @@ async function transact({ service, leaderTrailers }: GrpcContext, call: Call, by
 
 async function fetchTransaction({ service }: GrpcContext, call: Call, bytes: Uint8Array): Promise<void> {
   const { databaseName, transactionId } = decodeRequest(FetchTransactionRequest, 'FetchTransactionRequest', bytes);
-  const read = { databaseName, transactionId, signal: call.signal, ...minRevisionOf(call) };
+  const read = { databaseName, transactionId, signal: call.signal, ...floorsOf(call) };
   const reply = await service.fetchTransaction(read);
   call.reply(encodeFetched(reply.transaction), { headers: scopeHeaders(reply) });
 }

@@ -7,7 +7,7 @@
  */
 import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Asking, type Attempt, isUntried, RELAYED, type Relay } from '../relay.ts';
+import { type Asking, type Attempt, formatShown, isUntried, RELAYED, type Relay, SHOWN } from '../relay.ts';
 import { HolderPulse, type Place } from './holder-pulse.ts';
 import type { HttpReply } from './reply.ts';
 
@@ -22,7 +22,6 @@ const FREE_SOCKETS_MAX = 32;
 /** An error says who has not tried; it is looked at before it is passed on, and is never so long. */
 const ERROR_BYTES_MAX: number = 64 * 1024;
 const UNAVAILABLE = 503;
-const MIN_REVISION = 'x-min-revision';
 
 /** Of one connection, or written anew by each server. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
@@ -221,7 +220,7 @@ function reasonIn(body: Buffer): string | undefined {
   return reason?.[1];
 }
 
-function headersFor(request: FastifyRequest, { holder, minRevision }: Asking, relayedBy: string): OutgoingHttpHeaders {
+function headersFor(request: FastifyRequest, { holder, shown }: Asking, relayedBy: string): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {};
   const body: unknown = request.body;
   const named = request.headers.connection?.toLowerCase().split(',') ?? [];
@@ -233,8 +232,7 @@ function headersFor(request: FastifyRequest, { holder, minRevision }: Asking, re
   }
   headers['host'] ??= new URL(holder.http).host;
   if (body instanceof Uint8Array) headers['content-length'] = body.length;
-  const asked = Number(request.headers[MIN_REVISION] ?? 0);
-  if (minRevision !== undefined && minRevision > asked) headers[MIN_REVISION] = String(minRevision);
+  if (shown !== undefined) headers[SHOWN] = formatShown(shown);
   headers[RELAYED] = relayedBy;
   return headers;
 }

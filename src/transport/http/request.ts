@@ -5,6 +5,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DatabaseError } from '#base';
 import type { ReadRequest, RevisionFloor } from '#service';
+import { shownBy } from '../relay.ts';
 import type { AnswerRoom, HttpMemory } from './memory.ts';
 import { parseQueryString, parseRevision, type QueryParameters } from './query-string.ts';
 import type { Turns } from './turns.ts';
@@ -92,7 +93,8 @@ export class HttpRequest {
 
   /** What every read of a database says. `x-min-revision` asks for a node that has applied at least that revision. */
   read(): ReadRequest {
-    return { databaseName: this.param('database'), signal: this.signal(), ...this.floor() };
+    const shown = shownBy((name) => this.header(name));
+    return { databaseName: this.param('database'), signal: this.signal(), ...this.floor(), ...shown };
   }
 
   /** What a write says when it asks for the same. */

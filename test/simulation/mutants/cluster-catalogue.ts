@@ -314,10 +314,10 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   {
     name: 'holder-that-was-restarted',
     file: 'src/transport/relay.ts',
-    find: '      const attempt = await ask({ holder, minRevision: this.#floorOf(group, asked) });\n',
+    find: '      const attempt = await ask({ holder, shown: this.#shownOf(where, asked) });\n',
     replace:
-      '      const minRevision = known.chosen === holder.node ? undefined : this.#floorOf(group, asked);\n' +
-      '      const attempt = await ask({ holder, minRevision });\n',
+      '      const shown = known.chosen === holder.node ? undefined : this.#shownOf(where, asked);\n' +
+      '      const attempt = await ask({ holder, shown });\n',
     breaks: 'whoever has answered reads for another node is not asked for as much when it begins again',
     nodes: 5,
     aimed: true,
@@ -326,8 +326,8 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   {
     name: 'relayed-without-a-floor',
     file: 'src/transport/relay.ts',
-    find: '    return isWrite || shown === 0 ? undefined : shown;\n',
-    replace: '    return isWrite && shown > 0 ? shown : undefined;\n',
+    find: '    return isWrite || revision === 0 ? undefined : { databaseId, revision };\n',
+    replace: '    return isWrite && revision > 0 ? { databaseId, revision } : undefined;\n',
     breaks: 'holders are asked for whatever they have, though another one has shown more',
     nodes: 5,
     aimed: true,

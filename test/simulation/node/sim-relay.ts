@@ -2,8 +2,8 @@
  * Requests of a simulated node for databases of which it holds no copy. The real Relay says whom to ask, how often, and
  * for how much; how a request and its answer are carried is here, as src/transport/grpc/relay-call.ts does it.
  */
-import { DatabaseError, type Revision, toRevision } from '#base';
-import { type DatabaseDescription, type Holder, isFatal, type Service } from '#service';
+import { DatabaseError } from '#base';
+import { type DatabaseDescription, type Holder, isFatal, type Service, type Shown } from '#service';
 import { type Asking, type Attempt, isUntried, Relay } from '../../../src/transport/relay.ts';
 import type { Isolate } from '../engine/isolate.ts';
 import type { RelayEnd, RelayLines, RelayStream } from '../peers/relay-lines.ts';
@@ -19,7 +19,7 @@ export interface Work {
   /** Aborts when nobody waits any more. */
   readonly signal: AbortSignal;
   /** What is asked for beside the least revision of the client. */
-  readonly minRevision: Revision | undefined;
+  readonly shown: Shown | undefined;
   /** Passes a piece of the answer on, behind those before it. */
   readonly say: (work: () => void) => void;
 }
@@ -42,7 +42,7 @@ export interface RelayedRequest<Value> {
 /** A request at one holder. */
 interface Trial<Value> {
   readonly request: RelayedRequest<Value>;
-  readonly minRevision: number | undefined;
+  readonly shown: Shown | undefined;
   readonly resolve: (attempt: Attempt) => void;
   readonly ending: AbortController;
   /** Whether the client has a piece of the answer. */
@@ -110,14 +110,14 @@ export class SimRelay {
     return list;
   }
 
-  async #ask<Value>({ holder, minRevision }: Asking, request: RelayedRequest<Value>): Promise<Attempt> {
+  async #ask<Value>({ holder, shown }: Asking, request: RelayedRequest<Value>): Promise<Attempt> {
     const { signal } = request;
     if (holder.grpc === '') return { kind: 'unreached' };
     const line = await this.#lines.open(this.#end, hostOf(holder.grpc));
     if (signal.aborted) return { kind: 'abandoned' };
     if (line === undefined) return { kind: 'unreached' };
     const { promise, resolve } = Promise.withResolvers<Attempt>();
-    const trial: Trial<Value> = { request, minRevision, resolve, ending: new AbortController(), hasBegun: false };
+    const trial: Trial<Value> = { request, shown, resolve, ending: new AbortController(), hasBegun: false };
     const leave = (): void => trial.ending.abort(gone());
     const stream = line.begin({ onLost: () => lose(trial), onLeft: leave });
     const abandon = (): void => {
@@ -136,7 +136,7 @@ export class SimRelay {
 /** At the holder. */
 function serve<Value>(stream: RelayStream, trial: Trial<Value>): void {
   const { service, fail, thread } = stream.end;
-  const { request, minRevision, ending } = trial;
+  const { request, shown, ending } = trial;
   const { untilUs } = request;
   if (untilUs !== undefined) thread.after(Math.max(0, untilUs - thread.nowUs), 'deadline', () => ending.abort(gone()));
   const say = (piece: () => void): void =>
@@ -144,26 +144,25 @@ function serve<Value>(stream: RelayStream, trial: Trial<Value>): void {
       trial.hasBegun = true;
       piece();
     });
-  const floor = minRevision === undefined ? undefined : toRevision(minRevision);
   const succeed = (value: Value): void => {
     const leader = request.isWrite ? service.leader(request.name)?.node : undefined;
     stream.back('relayed answer', () => {
       request.onValue(value);
-      trial.resolve(answered(revisionIn(value), leader));
+      trial.resolve(answered(scopeIn(value), leader));
     });
   };
   const refused = (failure: unknown): void => {
     if (!(failure instanceof DatabaseError) || isFatal(failure)) return fail(failure);
     stream.back('relayed failure', () => refuse(trial, failure));
   };
-  request.run({ service, thread, fail, signal: ending.signal, minRevision: floor, say }).then(succeed, refused);
+  request.run({ service, thread, fail, signal: ending.signal, shown, say }).then(succeed, refused);
 }
 
 function refuse<Value>({ request, resolve, hasBegun }: Trial<Value>, failure: DatabaseError): void {
   const { details } = failure;
   if (!hasBegun && isUntried(details.reason)) return resolve({ kind: 'untried' });
   request.onFailure(failure);
-  resolve(answered(details.scope?.revision, details.leader?.node));
+  resolve(answered(details.scope ?? {}, details.leader?.node));
 }
 
 function lose<Value>({ request, resolve, hasBegun }: Trial<Value>): void {
@@ -172,17 +171,22 @@ function lose<Value>({ request, resolve, hasBegun }: Trial<Value>): void {
   resolve({ kind: 'broken' });
 }
 
-function answered(revision: number | undefined, leader: string | undefined): Attempt {
+interface ToldScope {
+  readonly databaseId?: unknown;
+  readonly revision?: unknown;
+}
+
+function answered({ databaseId, revision }: ToldScope, leader: string | undefined): Attempt {
   const headers = new Map([
-    ['x-revision', revision?.toString()],
+    ['x-database-id', typeof databaseId === 'string' ? databaseId : undefined],
+    ['x-revision', typeof revision === 'number' ? revision.toString() : undefined],
     ['x-leader-node', leader],
   ]);
   return { kind: 'answered', header: (name) => headers.get(name) };
 }
 
-function revisionIn(value: unknown): number | undefined {
-  const isScoped = typeof value === 'object' && value !== null && 'revision' in value;
-  return isScoped && typeof value.revision === 'number' ? value.revision : undefined;
+function scopeIn(value: unknown): ToldScope {
+  return typeof value === 'object' && value !== null ? value : {};
 }
 
 function hostOf(address: string): string {

@@ -35,7 +35,7 @@ interface Asked {
   readonly isIdempotent: boolean;
   /** The database, of a call that concerns one. */
   readonly name: string;
-  readonly work: (work: Pick<Work, 'service' | 'signal' | 'minRevision'>) => Promise<unknown>;
+  readonly work: (work: Pick<Work, 'service' | 'signal' | 'shown'>) => Promise<unknown>;
 }
 
 interface Waiting {
@@ -175,7 +175,7 @@ export class Connection {
         reply(refusalBy(failure, signal));
       };
       const relayed = { signal, untilUs, run: asked.work, onValue: succeed, onFailure: fail };
-      asked.work({ service, signal, minRevision: undefined }).then(succeed, (failure: unknown) => {
+      asked.work({ service, signal, shown: undefined }).then(succeed, (failure: unknown) => {
         const elsewhere = this.#elsewhere(process, failure, { ...asked, ...relayed });
         if (elsewhere === undefined) fail(failure);
         else elsewhere.catch(fail);

@@ -117,7 +117,7 @@ export class Follower {
       hasBegun = true;
       line.say(piece);
     };
-    const work = { service, thread: process.front, signal, minRevision: undefined, say };
+    const work = { service, thread: process.front, signal, shown: undefined, say };
     this.#pump(work, { ...line, leave }).catch((failure: unknown) => {
       const run = (there: Work): Promise<void> => {
         const passOn: Work['say'] = (piece) => there.say(() => line.say(piece));
@@ -133,13 +133,13 @@ export class Follower {
   }
 
   async #pump(work: Omit<Work, 'fail'>, { subscription, told, leave }: Serving): Promise<void> {
-    const { service, thread, signal, minRevision, say } = work;
+    const { service, thread, signal, shown, say } = work;
     const request: SubscribeRequest = {
       databaseName: this.name,
       selector: this.selector,
       heartbeatMs: HEARTBEAT_MS,
       signal,
-      ...(minRevision !== undefined && { minRevision }),
+      ...(shown !== undefined && { shown }),
     };
     const { after } = subscription;
     const { databaseId, revision, items } = await service.subscribe(

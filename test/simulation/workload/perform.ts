@@ -1,13 +1,13 @@
 /** Each call of a client as a call of the service, and its reply as the history keeps it. */
 import { encodeUtf8, type Revision, toRevision } from '#base';
 import { DATA_KIND, encodeEvent, Faults, NO_OPTIONS, ORIGIN } from '#model';
-import type { DatabaseDescription, ReadAt, Service } from '#service';
+import type { DatabaseDescription, ReadAt, Service, Shown } from '#service';
 import type { CallKind, Calls, EventSketch, ReadRequest, Scope } from '../history.ts';
 import type { Work } from '../node/sim-relay.ts';
 import { eventSeen, transactionSeen, transactionsOf, transactValue } from './decode.ts';
 
 /** Until when it is waited for, and what is asked for beside the least revision that the request itself names. */
-type Asked = Pick<Work, 'signal' | 'minRevision'>;
+type Asked = Pick<Work, 'signal' | 'shown'>;
 
 type Performers = {
   readonly [Kind in CallKind]: (
@@ -106,6 +106,7 @@ function encodeSketch({ id, stream, type, subject, text, zeros }: EventSketch): 
 
 interface ServiceWait {
   readonly minRevision?: Revision;
+  readonly shown?: Shown;
   readonly signal: AbortSignal;
 }
 
@@ -118,9 +119,12 @@ function readOf({ name, at, minRevision }: ReadRequest, asked: Asked): ServiceRe
   return { databaseName: name, at: typeof at === 'number' ? toRevision(at) : at, ...waitOf(asked, minRevision) };
 }
 
-function waitOf({ signal, minRevision }: Asked, own?: number): ServiceWait {
-  if (minRevision === undefined && own === undefined) return { signal };
-  return { signal, minRevision: toRevision(Math.max(own ?? 0, minRevision ?? 0)) };
+function waitOf({ signal, shown }: Asked, minRevision?: number): ServiceWait {
+  return {
+    signal,
+    ...(shown !== undefined && { shown }),
+    ...(minRevision !== undefined && { minRevision: toRevision(minRevision) }),
+  };
 }
 
 function scopeOf({ databaseId, revision }: Scope): Scope {

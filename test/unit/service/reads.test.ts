@@ -3,7 +3,7 @@
 // Method: the service over a node in one thread; the test lets time pass.
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import { DatabaseError, toRevision } from '#base';
+import { DatabaseError, toDatabaseId, toRevision } from '#base';
 import { ALL } from '#model';
 import type { ReadAt } from '#service';
 import { NEVER, ServiceWorld, settle } from '../../support/service-world.ts';
@@ -142,6 +142,26 @@ describe('latest and cached (V4)', () => {
     const seen: number[] = [];
     for await (const events of chunks) seen.push(...events.map(({ position }) => position.revision));
     expect([at, seen]).toEqual([2, [1, 2]]);
+  });
+});
+
+describe('what a node has shown that relays the read (TM5)', () => {
+  const other = toDatabaseId('0193a1b2-c3d4-7e5f-8a9b-1fffffffffff');
+  const cached = { databaseName: 'shop', at: 'cached', signal: NEVER } as const;
+
+  it('is awaited, if it was of the instance that the name means here', async () => {
+    const { databaseId } = await databaseAt('cached');
+    const read = world.service.databaseAt({ ...cached, shown: { databaseId, revision: toRevision(3) } });
+    expect(await soFar(read)).toBe('pending');
+    await world.transact('shop');
+    expect(await read).toMatchObject({ revision: 3 });
+  });
+
+  it('says nothing of another instance', async () => {
+    const shown = { databaseId: other, revision: toRevision(99) };
+    expect(await world.service.databaseAt({ ...cached, shown })).toMatchObject({ revision: 2 });
+    const awaited = { databaseName: 'shop', revision: toRevision(1), signal: NEVER, shown };
+    expect(await world.service.awaitDatabase(awaited)).toMatchObject({ revision: 1 });
   });
 });
 

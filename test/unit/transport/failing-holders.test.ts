@@ -1,7 +1,7 @@
 // Goal: what a client is told when the nodes that are asked for it fail, in every way, over either protocol (TM5, TM6).
 // Method: a server of ours before nodes that fail as they are told, and one that answers.
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { DatabaseError, NO_BYTES, toGroupId } from '#base';
+import { DatabaseError, NO_BYTES, toDatabaseId, toGroupId } from '#base';
 import { silentLogger } from '#observability';
 import type { Holder, Service } from '#service';
 import { createByteBudgets, Relay, startGrpcServer, startHttpServer } from '#transport';
@@ -50,7 +50,11 @@ async function frontOf(...holders: readonly Holder[]): Promise<Front> {
     subscribe: absent,
     elsewhere: (failure) =>
       failure instanceof DatabaseError && failure.code === 'not_leader'
-        ? { group: toGroupId(holders.length), holders }
+        ? {
+            group: toGroupId(holders.length),
+            databaseId: toDatabaseId('0193a1b2-c3d4-7e5f-8a9b-100000000000'),
+            holders,
+          }
         : undefined,
   };
   const { metrics } = world;

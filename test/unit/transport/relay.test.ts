@@ -1,11 +1,12 @@
 // Goal: which holder is asked, in which order, and how often (TM5, TM6). Method: holders that answer as the table says.
 import { describe, expect, it } from 'vitest';
-import { DatabaseError, type GroupId, type Revision, toGroupId, toNodeId, toRevision } from '#base';
+import { DatabaseError, type GroupId, type Revision, toDatabaseId, toGroupId, toNodeId, toRevision } from '#base';
 import { createMetrics, silentLogger } from '#observability';
 import type { Elsewhere, Holder, Service } from '#service';
 import { type Asked, type Asking, type Attempt, isUntried, Relay } from '../../../src/transport/relay.ts';
 
-const SHOP: Elsewhere = { group: toGroupId(3), holders: [holder(1), holder(2), holder(3)] };
+const DATABASE_ID = toDatabaseId('0193a1b2-c3d4-7e5f-8a9b-100000000000');
+const SHOP: Elsewhere = { group: toGroupId(3), databaseId: DATABASE_ID, holders: [holder(1), holder(2), holder(3)] };
 const READ: Asked = { protocol: 'grpc', isWrite: false, isRepeatable: () => false };
 const WRITE: Asked = { protocol: 'grpc', isWrite: true, isRepeatable: () => false };
 const WRITE_WITH_ID: Asked = { ...WRITE, isRepeatable: () => true };
@@ -21,7 +22,7 @@ class World {
   nowMs = 0;
   /** What holders do that do not answer. */
   readonly failing = new Map<number, Kind>();
-  readonly headers = new Map<string, string>();
+  readonly headers = new Map<string, string>([['x-database-id', DATABASE_ID]]);
   readonly asked: string[] = [];
   readonly metrics = createMetrics({ runtime: false });
   readonly warned: unknown[] = [];
@@ -50,8 +51,8 @@ class World {
     return service as Service;
   }
 
-  #answer({ holder: { node }, minRevision }: Asking): Attempt {
-    this.asked.push(minRevision === undefined ? `${node}` : `${node} from ${minRevision}`);
+  #answer({ holder: { node }, shown }: Asking): Attempt {
+    this.asked.push(shown === undefined ? `${node}` : `${node} from ${shown.revision}`);
     const kind = this.failing.get(node);
     return kind === undefined ? { kind: 'answered', header: (name) => this.headers.get(name) } : { kind };
   }
@@ -128,6 +129,16 @@ describe('who is asked', () => {
     await world.ask(READ);
     expect([...(await world.ask(READ))]).toEqual(['2 from 8']);
     expect([...(await world.ask(WRITE))]).toEqual(['2']);
+  });
+
+  it('need not have what was shown of another instance of the name', async () => {
+    const world = new World();
+    world.headers.set('x-revision', '7').set('x-database-id', '0193a1b2-c3d4-7e5f-8a9b-1fffffffffff');
+    await world.ask(READ);
+    expect([...(await world.ask(READ))]).toEqual(['1']);
+    world.headers.set('x-database-id', DATABASE_ID);
+    await world.ask(READ);
+    expect([...(await world.ask(READ))]).toEqual(['1 from 7']);
   });
 });
 
