@@ -5,7 +5,7 @@
 import { DatabaseError } from '#base';
 import { isCorruptRecord } from '#database';
 import type { Logger } from '#observability';
-import { StorageFailure } from '#storage';
+import { isStoreDamage, StorageFailure } from '#storage';
 import { noteDamage } from './damage-note.ts';
 
 /** The exit code of a process that ended so; EX_SOFTWARE of sysexits. */
@@ -32,7 +32,8 @@ export function stopProcess({ logger, dataDirectory }: Remains, isolate: Isolate
 
 /** Whether the next start has to look at every row before it believes one (W19). */
 function isDamage(isolate: Isolate, failure: unknown): boolean {
-  return isCorruptRecord(failure) || (isolate === 'scrub' && failure instanceof StorageFailure);
+  if (isCorruptRecord(failure) || isStoreDamage(failure)) return true;
+  return isolate === 'scrub' && failure instanceof StorageFailure;
 }
 
 function note(dataDirectory: string, text: string, logger: Logger): void {

@@ -92,7 +92,7 @@ export async function latestRevision(node: Node, binding: Binding): Promise<Revi
  * Resolves with the revision once it can be read here; rejects with RevisionNotFound when the database does not have
  * it. For one that no database has nobody waits.
  */
-export async function untilApplied(
+async function untilApplied(
   context: ServiceContext,
   signal: AbortSignal,
   binding: Binding,

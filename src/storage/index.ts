@@ -18,6 +18,7 @@ export {
   compactionBytesMax,
   isLevelLocked,
   isLevelStoreInUse,
+  isStoreDamage,
   type LevelStore,
   type LevelStoreOptions,
   openLevelStore,

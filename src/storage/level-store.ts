@@ -63,6 +63,10 @@ type DatabaseBatch = ChainedBatch<Database, Uint8Array, Uint8Array>;
 type DatabaseIterator = LevelIterator<Database, Uint8Array, Uint8Array>;
 
 const MEBIBYTE = 2 ** 20;
+/** As LevelDB begins what it says of damaged tables. */
+const CORRUPTION = 'Corruption: ';
+/** The reason of such an error. */
+const STORE_DAMAGED = 'StoreDamaged';
 const CACHE_BYTES_DEFAULT = 8 * MEBIBYTE;
 const WRITE_BUFFER_BYTES_DEFAULT = 32 * MEBIBYTE;
 const TABLE_BYTES_MIN = MEBIBYTE;
@@ -335,7 +339,14 @@ async function wrapped<Value>(what: string, work: () => Promise<Value>): Promise
 }
 
 function failed(what: string, cause: unknown): DatabaseError {
-  return new DatabaseError('internal', `${what}: ${reasonOf(cause)}`, { cause });
+  const reason = reasonOf(cause);
+  const details = reason.includes(CORRUPTION) ? { reason: STORE_DAMAGED } : {};
+  return new DatabaseError('internal', `${what}: ${reason}`, { cause, details });
+}
+
+/** Whether LevelDB has said that its tables are damaged. */
+export function isStoreDamage(failure: unknown): boolean {
+  return failure instanceof DatabaseError && failure.details.reason === STORE_DAMAGED;
 }
 
 /** abstract-level says in `cause` what LevelDB said. */

@@ -32,6 +32,9 @@ describe('the end of a process', () => {
   it('leaves a note on a row that a read found corrupt, and on a table that the scrub found damaged', () => {
     expect(noteAfter('front', CORRUPT)).toContain('The row with key 0102 is corrupt');
     expect(noteAfter('core', unpackFailure(packFailure(CORRUPT)))).toContain('is corrupt');
+    const details = { reason: 'StoreDamaged' };
+    const said = new DatabaseError('internal', 'Rows could not be read: Corruption: a key', { details });
+    expect(noteAfter('core', unpackFailure(packFailure(said)))).toContain('Corruption: a key');
     expect(noteAfter('scrub', new StorageFailure('corrupt', '7.ldb is damaged', { path: '7.ldb' }))).toContain(
       '7.ldb is damaged',
     );

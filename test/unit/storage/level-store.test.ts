@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
-import { type LevelStore, openLevelStore } from '#storage';
+import { isStoreDamage, type LevelStore, openLevelStore } from '#storage';
 import { kvConformance } from '../../support/kv-conformance.ts';
 
 const MIB = 2 ** 20;
@@ -61,6 +61,28 @@ describe('the LevelDB store', () => {
     await closeAll();
     const second = await openAt(join(directory, 'deep', 'store'));
     expect([...(second.get(Uint8Array.of(1)) ?? [])]).toEqual([2]);
+  });
+
+  it('says of rows that LevelDB finds damaged that they are', async () => {
+    const first = await openAt(directory);
+    const batch = first.batch();
+    const key = Buffer.from('a key that stands once');
+    batch.put(key, Uint8Array.of(2));
+    await first.write(batch);
+    await first.compact(Uint8Array.of(0), Uint8Array.of(255));
+    await closeAll();
+    const [table = ''] = (await readdir(directory)).filter((name) => name.endsWith('.ldb'));
+    const bytes = readFileSync(join(directory, table));
+    // Behind the key stands what kind of a row it is.
+    const place = bytes.indexOf(key) + key.length;
+    bytes.writeUInt8(bytes.readUInt8(place) ^ 0x40, place);
+    await writeFile(join(directory, table), bytes);
+    const store = await openAt(directory);
+    const rows = store.range({ gte: Uint8Array.of(0), lt: Uint8Array.of(255) });
+    const failure: unknown = await rows.next(1).catch((error: unknown) => error);
+    await rows.close();
+    expect([isStoreDamage(failure), String(failure)]).toEqual([true, expect.stringContaining('Corruption: ')]);
+    expect(isStoreDamage(new DatabaseError('internal', 'a bug'))).toBe(false);
   });
 
   it('keeps no more tables mapped than it may', async () => {
