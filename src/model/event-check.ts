@@ -133,7 +133,7 @@ function checkExtensions(bytes: Uint8Array, layout: EventLayout, place: EventPla
     count++;
   }
   if (count > EXTENSIONS_MAX) {
-    addEventFault(place, 'extensions', `must be at most ${EXTENSIONS_MAX} attributes`, String(count));
+    addEventFault(place, 'extensions', `must have at most ${EXTENSIONS_MAX} extension attributes`, String(count));
   }
 }
 

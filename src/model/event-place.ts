@@ -27,7 +27,7 @@ interface FieldNames {
   readonly fields: ReadonlyMap<string, string>;
 }
 
-const JSON_NAMES: FieldNames = { map: 'extensions', fields: new Map() };
+const JSON_NAMES: FieldNames = { map: '', fields: new Map([['extensions', '']]) };
 
 const FIELD_NAMES: Readonly<Record<EventShape, FieldNames>> = {
   'cairn.v1.Event': {
@@ -81,7 +81,14 @@ export function addEntryFault(place: EventPlace, name: string, description: stri
 
 /** Adds a fault of a name that no extension may have. Returns undefined. */
 export function addEntryNameFault(place: EventPlace, name: string, description: string): undefined {
-  return addFault(place, entryField(namesOf(place).map, name), description);
+  return place.shape === undefined
+    ? addFault(place, memberField(name), description)
+    : addFault(place, entryField(namesOf(place).map, name), description);
+}
+
+/** The member of a JSON event: no map is around it. */
+function memberField(name: string): string {
+  return /^\w+$/.test(name) ? name : entryField('', name);
 }
 
 function entryField(map: string, name: string): string {
@@ -90,7 +97,8 @@ function entryField(map: string, name: string): string {
 
 function addFault({ faults, list, index }: EventPlace, field: string, description: string, value?: string): undefined {
   const path = `${list}[${index}]`;
-  return faults.add(field === '' ? path : `${path}.${field}`, description, value);
+  const isBelow = field !== '' && !field.startsWith('[');
+  return faults.add(isBelow ? `${path}.${field}` : `${path}${field}`, description, value);
 }
 
 /**

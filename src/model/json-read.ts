@@ -6,7 +6,7 @@
 import { type AskedRevision, type Instant, instantFault, parseInstant, quote, unreachable } from '#base';
 import type { Faults } from './faults.ts';
 import type { JsonNode, JsonObject } from './json.ts';
-import { parseRevisionText, REVISION_RULE } from './revision-text.ts';
+import { parseRevisionText, revisionRule } from './revision-text.ts';
 
 /** Where a value stands in the request, and where its faults go. */
 export interface JsonPlace {
@@ -49,8 +49,12 @@ export function refuseOthers(object: JsonObject, known: readonly string[], place
   }
 }
 
-export function objectFrom(node: JsonNode, { field, faults }: JsonPlace): JsonObject | undefined {
-  return node.kind === 'object' ? node : faults.add(field, 'must be an object', describe(node));
+export function objectFrom(
+  node: JsonNode,
+  { field, faults }: JsonPlace,
+  rule = 'must be an object',
+): JsonObject | undefined {
+  return node.kind === 'object' ? node : faults.add(field, rule, describe(node));
 }
 
 export function itemsFrom(node: JsonNode, { field, faults }: JsonPlace): readonly JsonNode[] | undefined {
@@ -75,7 +79,7 @@ export function countFrom(node: JsonNode, { field, faults }: JsonPlace): number 
 
 /** A revision to ask for; as a string too. */
 export function revisionFrom(node: JsonNode, { field, faults }: JsonPlace): AskedRevision | undefined {
-  return parseRevisionText(digitsOf(node)) ?? faults.add(field, REVISION_RULE, describe(node));
+  return parseRevisionText(digitsOf(node)) ?? faults.add(field, revisionRule(digitsOf(node)), describe(node));
 }
 
 /** A count between two bounds, both inclusive. */

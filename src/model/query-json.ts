@@ -81,7 +81,7 @@ export function scopedQueryFromJson(node: JsonNode, field: string, faults: Fault
     selector: selector ?? ALL,
     revisions: range.revisions,
     effectiveTime: range.effectiveTime,
-    ...readOrder(object, place),
+    ...readOrder(object, place, POSITION_RULE),
   };
   checkBounds(query, { revisions: `${field}.range.revision`, effectiveTime: `${field}.range.effectiveTime` }, faults);
   return faults.count === countBefore ? { query, endAtNow: range.endAtNow } : undefined;
@@ -101,7 +101,7 @@ export function collectionQueryFromJson(node: JsonNode, faults: Faults): EventQu
     selector: (selectors === undefined ? ALL : selectionFromJson(selectors, 'selectors', faults)) ?? ALL,
     revisions: revisions === undefined ? {} : readRevisions(revisions, inside(place, 'revision_range')),
     effectiveTime: times === undefined ? undefined : readTimes(times, inside(place, 'effective_time_range')),
-    ...readOrder(object, place),
+    ...readOrder(object, place, PAGE_RULE),
   };
   checkBounds(query, { revisions: 'revision_range', effectiveTime: 'effective_time_range' }, faults);
   return faults.count === countBefore ? query : undefined;
@@ -109,14 +109,18 @@ export function collectionQueryFromJson(node: JsonNode, faults: Faults): EventQu
 
 type Order = Pick<EventQuery, 'direction' | 'limit' | 'after'>;
 
-function readOrder(object: JsonObject, place: JsonPlace): Order {
+const POSITION_RULE = 'must be an object: the position of an event, such as {"revision": 7, "index": 0}';
+// Whoever has a text has a cursor, which is not read here.
+const PAGE_RULE = 'must be the next_cursor of the page before, or a position such as {"revision": 7, "index": 0}';
+
+function readOrder(object: JsonObject, place: JsonPlace, afterRule: string): Order {
   const direction = member(object, ['direction'], place);
   const limit = member(object, ['limit'], place);
   const after = member(object, ['after'], place);
   return {
     direction: direction === undefined ? 'forward' : readDirection(direction, inside(place, 'direction')),
     limit: limit === undefined ? undefined : readLimit(limit, inside(place, 'limit')),
-    after: after === undefined ? undefined : readPosition(after, inside(place, 'after')),
+    after: after === undefined ? undefined : readPosition(after, inside(place, 'after'), afterRule),
   };
 }
 
@@ -133,8 +137,8 @@ function readLimit(node: JsonNode, place: JsonPlace): number | undefined {
   return integerFrom(node, { min: 1, max: QUERY_LIMIT_MAX }, place);
 }
 
-function readPosition(node: JsonNode, place: JsonPlace): Position | undefined {
-  const object = objectFrom(node, place);
+function readPosition(node: JsonNode, place: JsonPlace, rule: string): Position | undefined {
+  const object = objectFrom(node, place, rule);
   if (object === undefined) return undefined;
   refuseOthers(object, ['revision', 'index'], place);
   const revision = member(object, ['revision'], place);

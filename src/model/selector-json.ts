@@ -171,8 +171,7 @@ function readSubject(node: JsonNode, place: Place): Selector | undefined {
   if (node.kind !== 'object') return place.faults.add(place.field, SUBJECT_RULE, describe(node));
   const subject = subjectValue(node, place);
   if (subject === undefined) return undefined;
-  if (!subject.hasValue) return NO_SUBJECT;
-  return place.reading.term('by-subject', subject.value, inside(place, 'value').field);
+  return subject.hasValue ? subjectTerm('by-subject', subject, place) : NO_SUBJECT;
 }
 
 const SUBJECT_RULE =
@@ -180,7 +179,18 @@ const SUBJECT_RULE =
 
 interface SubjectValue {
   readonly hasValue: boolean;
-  readonly value: string;
+  readonly value: string | undefined;
+}
+
+function subjectTerm(
+  kind: 'by-subject' | 'by-subject-prefix',
+  { value }: SubjectValue,
+  place: Place,
+): Selector | undefined {
+  const { field } = inside(place, 'value');
+  return value === undefined
+    ? place.faults.add(field, 'is required with hasValue: true')
+    : place.reading.term(kind, value, field);
 }
 
 function subjectValue(object: JsonObject, place: Place): SubjectValue | undefined {
@@ -195,7 +205,7 @@ function subjectValue(object: JsonObject, place: Place): SubjectValue | undefine
     else if (isHasValue) hasValue = booleanFrom(node, inner);
     else value = textFrom(node, inner);
   }
-  return place.faults.count === countBefore ? { hasValue: hasValue ?? false, value: value ?? '' } : undefined;
+  return place.faults.count === countBefore ? { hasValue: hasValue ?? false, value } : undefined;
 }
 
 /** The object of `equals` and `startsWith`: exactly one attribute. */
@@ -204,7 +214,8 @@ function readAttribute(node: JsonNode, operator: 'equals' | 'startswith', place:
   if (object === undefined) return undefined;
   const [only, more] = [...object.members];
   if (only === undefined || more !== undefined) {
-    return place.faults.add(place.field, 'must have exactly one of stream, eventType, subject, source');
+    const found = only === undefined ? undefined : [...object.members.keys()].join(', ');
+    return place.faults.add(place.field, 'must have exactly one of stream, eventType, subject, source', found);
   }
   const [name, value] = only;
   if (operator === 'startswith') return readPrefix(name, value, place);
@@ -223,7 +234,7 @@ function readPrefix(name: string, value: JsonNode, place: Place): Selector | und
   const subject = subjectValue(value, inner);
   if (subject === undefined) return undefined;
   if (!subject.hasValue) return place.faults.add(inner.field, 'must have hasValue: true');
-  return place.reading.term(kind, subject.value, inside(inner, 'value').field);
+  return subjectTerm(kind, subject, inner);
 }
 
 /** A list, `{"selectors": list}` or `{"left": …, "right": …}`. */

@@ -108,8 +108,8 @@ export const INVALID_CASES: readonly (readonly [name: string, json: string, faul
   ['invalidEmptySubject', `{${CORE},"subject":""}`, ['subject']],
   ['invalidNumericId', `{"specversion":"1.0","id":25,"type":"t","source":"${SOURCE}"}`, ['id']],
   ['invalidObjectId', `{"specversion":"1.0","id":{"x":"y"},"type":"t","source":"${SOURCE}"}`, ['id']],
-  ['invalidCapitalizedExtension', `{${CORE},"MyExtension":"bad"}`, ['extensions["MyExtension"]']],
-  ['invalidPunctuatedExtension', `{${CORE},"my.extension":"bad"}`, ['extensions["my.extension"]']],
+  ['invalidCapitalizedExtension', `{${CORE},"MyExtension":"bad"}`, ['MyExtension']],
+  ['invalidPunctuatedExtension', `{${CORE},"my.extension":"bad"}`, ['["my.extension"]']],
   ['invalidNonIntegerExtensionValue', `{${CORE},"myextension":1.5}`, ['myextension']],
   ['invalidBothDataAndDataBase64', `{${CORE},"data":"text","data_base64":"eyAieCI6IDEgfQ=="}`, ['data_base64']],
 ];

@@ -1,6 +1,6 @@
 /** The metadata of Cairn's calls: what a client may ask for, and what every reply says. */
 import { type AskedRevision, DatabaseError, type LeaderAddress } from '#base';
-import { Faults, parseRevisionText, REVISION_RULE } from '#model';
+import { Faults, parseRevisionText, revisionRule } from '#model';
 import type { ReadRequest, RevisionFloor, Service } from '#service';
 import { RELAYED, shownBy } from '../relay.ts';
 import type { Call } from './wire/call.ts';
@@ -52,7 +52,7 @@ function minRevisionOf(call: Call): { readonly minRevision?: AskedRevision } {
   const text = call.header('x-min-revision');
   if (text === undefined) return NO_MIN_REVISION;
   const minRevision = parseRevisionText(text);
-  if (minRevision === undefined) throw malformed('x-min-revision', REVISION_RULE, text);
+  if (minRevision === undefined) throw malformed('x-min-revision', revisionRule(text), text);
   return { minRevision };
 }
 

@@ -27,6 +27,9 @@ export interface JsonBody {
   readonly node: JsonNode;
 }
 
+const TYPE_RULE =
+  'must be application/json, application/cloudevents+json, application/cloudevents-batch+json or another type of JSON ' +
+  'that ends in +json';
 const CLOUDEVENT = 'application/cloudevents+json';
 const CLOUDEVENT_BATCH = 'application/cloudevents-batch+json';
 
@@ -68,7 +71,7 @@ function bodyType(request: HttpRequest): BodyType {
     throw invalidField('Content-Encoding', 'must be absent: bodies are taken as they are', encoding);
   }
   const contentType = request.header('content-type');
-  if (contentType === undefined) throw invalidField('Content-Type', 'must be application/json; it is missing');
+  if (contentType === undefined) throw invalidField('Content-Type', `${TYPE_RULE}; it is missing`);
   const [essence = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
   const charsets = parameters.filter((parameter) => /^charset\s*=/.test(parameter));
   if (!charsets.every((charset) => /^charset=(?:utf-?8|"utf-?8")$/.test(charset))) {
@@ -77,5 +80,5 @@ function bodyType(request: HttpRequest): BodyType {
   if (essence === CLOUDEVENT) return 'cloudevent';
   if (essence === CLOUDEVENT_BATCH) return 'cloudevent-batch';
   if (essence === 'application/json' || essence.endsWith('+json')) return 'json';
-  throw invalidField('Content-Type', 'must be application/json', contentType);
+  throw invalidField('Content-Type', TYPE_RULE, contentType);
 }

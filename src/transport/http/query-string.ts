@@ -3,7 +3,7 @@
  * Unknown parameters are ignored, as on the web at large; a route for which that would be dangerous asks for `only`.
  */
 import type { AskedRevision } from '#base';
-import { parseRevisionText, REVISION_RULE } from '#model';
+import { parseRevisionText, revisionRule } from '#model';
 import { invalidField } from './errors.ts';
 
 export class QueryParameters {
@@ -54,7 +54,7 @@ export function parseInteger(
 /** Any uint64. Throws what would be right. */
 export function parseRevision(field: string, text: string): AskedRevision {
   const revision = parseRevisionText(text);
-  if (revision === undefined) throw invalidField(field, REVISION_RULE, text);
+  if (revision === undefined) throw invalidField(field, revisionRule(text), text);
   return revision;
 }
 

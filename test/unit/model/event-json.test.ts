@@ -56,7 +56,8 @@ describe('CloudEvents conformance', () => {
   it.each(INVALID_CASES)('refuses %s', (_name, json, faulty) => {
     const { bytes, faults } = accept(json);
     expect(bytes).toBeUndefined();
-    expect(faults.map((fault) => fault.slice('events[0].'.length, fault.indexOf(' ')))).toEqual(faulty);
+    const paths = faults.map((fault) => fault.slice('events[0]'.length, fault.indexOf(' ')));
+    expect(paths.map((path) => path.replace(/^\./, ''))).toEqual(faulty);
   });
 
   it('covers 10 valid and 25 invalid cases', () => {
@@ -136,13 +137,9 @@ describe('an event from JSON', () => {
     [
       'an attribute of the server',
       `{${CORE},"revision":1}`,
-      'events[0].extensions["revision"] must not have a name that the server sets',
+      'events[0].revision must not have a name that the server sets',
     ],
-    [
-      'a special name',
-      `{${CORE},"__proto__":"x"}`,
-      'events[0].extensions["__proto__"] must be a name of lowercase letters',
-    ],
+    ['a special name', `{${CORE},"__proto__":"x"}`, 'events[0].__proto__ must be a name of lowercase letters'],
     ['a time that is a number', `{${CORE},"time":5}`, 'events[0].time must be a string'],
   ])('is refused for %s', (_what, json, expected) => {
     const { bytes, faults } = accept(json);

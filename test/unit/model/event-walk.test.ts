@@ -4,14 +4,23 @@
 
 import { describe, expect, it } from 'vitest';
 import { ByteWriter, concatBytes, decodeUtf8, type FieldViolation, NO_BYTES, parseHex, writeVarintField } from '#base';
-import { acceptEvent, type Event, type ExtensionValue, encodeEvent, eventFacts, Faults, walkEvent } from '#model';
+import {
+  acceptEvent,
+  type Event,
+  type EventShape,
+  type ExtensionValue,
+  encodeEvent,
+  eventFacts,
+  Faults,
+  walkEvent,
+} from '#model';
 import { anEvent, eventBytes } from '../../support/events.ts';
 
 const hex = (text: string): Uint8Array => parseHex(text.replaceAll(' ', '')) ?? expect.fail(`bad hex ${text}`);
 
-function faultsOf(bytes: Uint8Array): readonly FieldViolation[] {
+function faultsOf(bytes: Uint8Array, shape?: EventShape): readonly FieldViolation[] {
   const faults = new Faults();
-  acceptEvent(bytes, 0, bytes.length, { faults, list: 'events', index: 3 });
+  acceptEvent(bytes, 0, bytes.length, { faults, list: 'events', index: 3, ...(shape && { shape }) });
   return faults.violations;
 }
 
@@ -180,7 +189,17 @@ describe('extension attributes', () => {
     const faults = faultsOfEvent(named(name));
     expect(faults).toHaveLength(1);
     expect(faults[0]).toContain(rule);
-    expect(faults[0]).toContain(`events[3].extensions[${JSON.stringify(name)}]`);
+    expect(faults[0]).toMatch(/^events\[3\][.[]/);
+  });
+
+  it.each([
+    ['Foo', 'events[3].Foo', 'events[3].extensions["Foo"]'],
+    ['a.b', 'events[3]["a.b"]', 'events[3].extensions["a.b"]'],
+    ['', 'events[3][""]', 'events[3].extensions[""]'],
+  ])('named %j are where the request has them, in JSON and in a message', (name, inJson, inMessage) => {
+    const bytes = encodeEvent(anEvent(named(name)));
+    expect(faultsOf(bytes)).toMatchObject([{ field: inJson }]);
+    expect(faultsOf(bytes, 'cairn.v1.Event')).toMatchObject([{ field: inMessage }]);
   });
 
   it.each<[ExtensionValue, string]>([
@@ -198,7 +217,7 @@ describe('extension attributes', () => {
   it('have a name of UTF-8', () => {
     // 0x80 is no character of its own; shown in hexadecimal, it must not pass for one.
     const bytes = hex('0a0131 1203312e30 1a0174 220173 4207 0a0180 1202 0801');
-    expect(faultsOf(bytes).map(({ field, description }) => `${field} ${description}`)).toEqual([
+    expect(faultsOf(bytes, 'cairn.v1.Event').map(({ field, description }) => `${field} ${description}`)).toEqual([
       'events[3].extensions["0x80"] must have a name of well-formed UTF-8',
     ]);
   });
@@ -214,7 +233,7 @@ describe('extension attributes', () => {
     const many = (count: number): Event['extensions'] =>
       new Map(Array.from({ length: count }, (_, i) => [`x${i}`, { kind: 'integer', value: i }] as const));
     expect(faultsOfEvent({ extensions: many(128) })).toEqual([]);
-    expect(faultsOfEvent({ extensions: many(129) })).toEqual(['events[3].extensions must be at most 128 attributes']);
+    expect(faultsOfEvent({ extensions: many(129) })).toEqual(['events[3] must have at most 128 extension attributes']);
   });
 });
 

@@ -8,6 +8,7 @@ import {
   ALL,
   and,
   Faults,
+  type JsonNode,
   NO_SUBJECT,
   or,
   parseJson,
@@ -19,14 +20,18 @@ import {
 } from '#model';
 import { arbSelector } from '../../support/selectors.ts';
 
+function nodeOf(json: string): JsonNode {
+  const node = parseJson(encodeUtf8(json));
+  if (node.kind === 'fault') throw new Error(node.message);
+  return node;
+}
+
 function read(
   json: string,
   from: typeof selectorFromJson = selectorFromJson,
 ): Selector | readonly string[] | undefined {
-  const node = parseJson(encodeUtf8(json));
-  if (node.kind === 'fault') throw new Error(node.message);
   const faults = new Faults();
-  const selector = from(node, 'selector', faults);
+  const selector = from(nodeOf(json), 'selector', faults);
   return faults.none ? selector : faults.violations.map(({ field, description }) => `${field} ${description}`);
 }
 
@@ -113,10 +118,18 @@ describe('a selector in JSON', () => {
     ],
     ['{"equals":{"subject":null}}', 'selector.equals.subject must be an object'],
     ['{"equals":{}}', 'selector.equals must have exactly one of stream, eventType, subject, source'],
-    ['{"equals":{"stream":"s","eventType":"t"}}', 'selector.equals must have exactly one of'],
+    [
+      '{"equals":{"stream":"s","eventType":"t"}}',
+      'selector.equals must have exactly one of stream, eventType, subject, source',
+    ],
     ['{"equals":"s"}', 'selector.equals must be an object'],
     ['{"equals":{"type":"t"}}', 'selector.equals.type is unknown'],
-    ['{"equals":{"subject":{"hasValue":true}}}', 'selector.equals.subject.value must not be empty'],
+    ['{"equals":{"subject":{"hasValue":true}}}', 'selector.equals.subject.value is required with hasValue: true'],
+    [
+      '{"startsWith":{"subject":{"hasValue":true}}}',
+      'selector.startsWith.subject.value is required with hasValue: true',
+    ],
+    ['{"equals":{"subject":{"hasValue":true,"value":""}}}', 'selector.equals.subject.value must not be empty'],
     ['{"equals":{"subject":{"hasValue":"yes","value":"u"}}}', 'selector.equals.subject.hasValue must be true or false'],
     ['{"equals":{"subject":{"hasvalues":true,"value":"u"}}}', 'selector.equals.subject.hasvalues is unknown'],
     ['{"startsWith":{"source":"v"}}', 'selector.startsWith.source is unknown; known are'],
@@ -141,6 +154,12 @@ describe('a selector in JSON', () => {
     const faults = read(json);
     expect(faults).toHaveLength(1);
     expect(JSON.stringify(faults)).toContain(JSON.stringify(expected).slice(1, -1));
+  });
+
+  it('says which attributes were found where one is right', () => {
+    const faults = new Faults();
+    selectorFromJson(nodeOf('{"equals":{"stream":"s","eventType":"t"}}'), 'selector', faults);
+    expect(faults.violations).toMatchObject([{ field: 'selector.equals', value: 'stream, eventType' }]);
   });
 
   it('keeps the limits', () => {

@@ -2,7 +2,7 @@
 import { assert as check, property, string, uniqueArray } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
-import { parseInteger, parseQueryString } from '../../../../src/transport/http/query-string.ts';
+import { parseInteger, parseQueryString, parseRevision } from '../../../../src/transport/http/query-string.ts';
 
 const BOUNDS = { min: 1, max: 1000 };
 
@@ -61,6 +61,13 @@ describe('integer parameter', () => {
       expect(() => parseInteger('limit', text, BOUNDS)).toThrow('limit must be an integer from 1 to 1000');
     },
   );
+
+  it('names the leading zero of a revision', () => {
+    expect(parseRevision('revision', '0')).toBe(0);
+    const rule = 'must be an integer from 0 to 2^64 - 1';
+    expect(() => parseRevision('revision', '00')).toThrow(`revision ${rule}, without a leading zero; found 00`);
+    expect(() => parseRevision('revision', '1a')).toThrow(`revision ${rule}; found "1a"`);
+  });
 
   it('refuses the first number that is no safe integer', () => {
     const all = { min: 0, max: Number.MAX_SAFE_INTEGER };
