@@ -32,8 +32,8 @@ function faultsOf(change: {
 }
 
 function structuredCopy(history: History): History {
-  const { operations, subscriptions, recoveries } = history;
-  const copy = structuredClone({ operations, subscriptions, recoveries });
+  const { operations, subscriptions, recoveries, refoundings } = history;
+  const copy = structuredClone({ operations, subscriptions, recoveries, refoundings });
   return Object.assign(Object.create(Object.getPrototypeOf(history) as object) as History, copy);
 }
 
@@ -322,6 +322,35 @@ describe('checks', () => {
           const value = first(recorded);
           falsify(value, { databaseId: 'the one before', recordedTimeMs: 1 });
           history.recoveries.push({ before: 'the one before', databaseId, revision: value.revision });
+        },
+      },
+    ],
+    [
+      14,
+      'a recovered instance without what the copy held beyond what was accepted',
+      {
+        history: (history) => {
+          const { databaseId } = first(good.finals);
+          const recorded = succeeded(history, 'transact').flatMap(({ value }) =>
+            value.kind === 'recorded' && value.databaseId === databaseId ? [value] : [],
+          );
+          const value = first(recorded);
+          falsify(value, { databaseId: 'the one before', recordedTimeMs: 1 });
+          const held = new Set([value.transactionId]);
+          history.recoveries.push({ before: 'the one before', databaseId, revision: 0, held });
+        },
+      },
+    ],
+    [
+      14,
+      'an answer from what was before a cluster that began with what was left of it',
+      {
+        history: (history) => {
+          const describes = succeeded(history, 'describe').filter(
+            ({ value }) => value.databaseId === first(good.finals).databaseId,
+          );
+          const { returnedUs } = first(describes).operation;
+          history.refoundings.push({ endedUs: returnedUs + 1, beganUs: returnedUs + 1 });
         },
       },
     ],
