@@ -5,12 +5,21 @@
  * corruption is no failure of the node, so a read that fails for the node asks first whether its database is still
  * there (V6).
  */
-import { type Crc32, DatabaseError, parseUuid, type Revision, type Sha256, toRevision } from '#base';
+import {
+  type Crc32,
+  DatabaseError,
+  nodeOf,
+  parseUuid,
+  type ReplicaId,
+  type Revision,
+  type Sha256,
+  toRevision,
+} from '#base';
 import { type Binding, type Node, rootOf } from '#cluster';
 import { type DatabaseSource, databaseAtRevision, PageCache } from '#query';
 import { databaseDeleted } from './errors.ts';
 import { isFatal } from './fatal.ts';
-import { untilCurrent } from './instance.ts';
+import { goneFrom, untilCurrent } from './instance.ts';
 import type { DatabaseDescription } from './operations.ts';
 
 /** The two digests, by native code. */
@@ -85,16 +94,27 @@ export class Reads {
     }
   }
 
-  /** What the caller is told: the failure, unless it comes from reading what is being deleted. */
+  /** What the caller is told: the failure, unless it comes from reading what is being deleted, or was given up. */
   async #judge(binding: Binding, failure: unknown): Promise<unknown> {
     if (!isFatal(failure)) return failure;
-    const gone = await this.#node.latest(binding.group).then(() => false, isNotFound);
-    return gone ? databaseDeleted(binding.name) : failure;
+    const node = this.#node;
+    // Whatever comes of it comes behind what the core knew of the catalog when it cleared the rows (C6).
+    const gone = await node.latest(binding.group).then(() => false, isNotFound);
+    if (gone) return databaseDeleted(binding.name);
+    const own = ownReplica(node, binding);
+    const now = node.catalog.lookup(binding.name);
+    const isSame = own !== undefined && now?.databaseId === binding.databaseId && ownReplica(node, now) === own;
+    return isSame ? failure : goneFrom(node, binding);
   }
 }
 
 function latestOf(answered: Revision, revision: Revision): Revision {
   return answered > revision ? answered : revision;
+}
+
+/** The copy of this node. */
+function ownReplica({ identity }: Node, { replicas }: Binding): ReplicaId | undefined {
+  return replicas.find((replica) => nodeOf(replica) === identity.node);
 }
 
 function isNotFound(failure: unknown): boolean {

@@ -1,0 +1,68 @@
+// Goal: rows that are cleared under a read are no damage: whoever reads a copy that this node gives up, or begins anew,
+// is told so, and damage of a copy that it keeps ends it (V6, V10). Method: reads that fail over a node that says where
+// its copies are.
+import { describe, expect, it } from 'vitest';
+import { DatabaseError, type ReplicaId, replicaOf, toDatabaseId, toGroupId, toNodeId, toRevision } from '#base';
+import type { Binding, Node } from '#cluster';
+import { isFatal } from '#service';
+import { Reads } from '../../../src/service/reads.ts';
+
+const SELF = toNodeId(1);
+const DAMAGE = new DatabaseError('internal', 'The row is corrupt', { details: { reason: 'CorruptRecord' } });
+const NOT_HERE = new DatabaseError('not_leader', 'nodes 2, 3 do', { details: { reason: 'NotReplica' } });
+const GONE = new DatabaseError('not_found', 'There is no such group');
+const DIGESTS = { sha256: () => new Uint8Array(32), crc32: () => 0 } as unknown as ConstructorParameters<
+  typeof Reads
+>[1];
+
+function bound(...replicas: readonly ReplicaId[]): Binding {
+  return {
+    name: 'shop',
+    databaseId: toDatabaseId('0193a1b2-c3d4-7e5f-8a9b-100000000000'),
+    group: toGroupId(7),
+    createdAtMs: 0,
+    replicas,
+    leaving: [],
+    founders: [],
+    placement: 0,
+    isSettled: true,
+  };
+}
+
+const COPY = replicaOf(SELF);
+const NEXT_COPY = replicaOf(SELF, 2);
+const ELSEWHERE = replicaOf(toNodeId(2));
+
+interface Now {
+  readonly binding: Binding | undefined;
+  readonly latest: DatabaseError | undefined;
+}
+
+/** What becomes of a read of this node's copy that met damage, as things stand by then. */
+async function judged({ binding, latest }: Now): Promise<unknown> {
+  const holds = binding?.replicas.some((replica) => replica !== ELSEWHERE) === true;
+  const node: Partial<Node> = {
+    identity: { node: SELF } as Node['identity'],
+    catalog: { lookup: () => binding } as unknown as Node['catalog'],
+    latest: () => (latest === undefined ? Promise.resolve(toRevision(3)) : Promise.reject(latest)),
+    absence: () => (holds ? undefined : NOT_HERE),
+  };
+  const reads = new Reads(node as Node, DIGESTS);
+  return reads.read(bound(COPY, ELSEWHERE), () => Promise.reject(DAMAGE)).catch((failure: unknown) => failure);
+}
+
+describe('a read that meets damaged rows', () => {
+  it.each<readonly [string, Now, string | undefined, boolean]>([
+    ['of a copy that is kept', { binding: bound(COPY, ELSEWHERE), latest: undefined }, 'CorruptRecord', true],
+    ['while nobody leads', { binding: bound(COPY, ELSEWHERE), latest: NOT_HERE }, 'CorruptRecord', true],
+    ['of a database that is deleted', { binding: undefined, latest: GONE }, 'DatabaseNotFound', false],
+    ['of a copy that was given up', { binding: bound(ELSEWHERE), latest: NOT_HERE }, 'NotReplica', false],
+    ['of a copy behind which another began', { binding: bound(NEXT_COPY), latest: undefined }, 'CopyMoved', false],
+  ])('%s', async (_what, now, reason, isEnd) => {
+    const failure = await judged(now);
+    expect([Reflect.get(Object(Reflect.get(Object(failure), 'details')), 'reason'), isFatal(failure)]).toEqual([
+      reason,
+      isEnd,
+    ]);
+  });
+});
