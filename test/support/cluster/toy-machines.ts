@@ -9,7 +9,6 @@
 import {
   assert,
   CATALOG_GROUP,
-  encodeUtf8,
   type GroupId,
   LEVEL_FIRST,
   type NodeId,
@@ -20,7 +19,6 @@ import {
   toLogIndex,
   toNodeId,
   toRevision,
-  toTerm,
 } from '#base';
 import type {
   AppliedMark,
@@ -29,7 +27,6 @@ import type {
   CatalogMachine,
   CheckedPart,
   HeldMembership,
-  KeyRange,
   Machine,
   MachineEntry,
   Machines,
@@ -39,35 +36,29 @@ import type {
   StatePart,
 } from '#cluster';
 import { KeyWriter, type KvBatch, type KvReader } from '#kv';
-import type { EntryId, Membership } from '#raft';
+import type { Membership } from '#raft';
 import { loadsOf } from '../../../src/cluster/spread.ts';
 import { place, settle } from '../../../src/database/catalog-placements.ts';
-
-const HEADER_BYTES = 9;
-const KIND = { transact: 1, create: 16, delete: 17, register: 20, mark: 21, place: 24, raise: 27 } as const;
-
-interface AppliedRow extends AppliedMark {
-  readonly members: HeldMembership;
-  readonly recordedTimeMs: number;
-  readonly checksum: number;
-}
-
-interface RevisionRow {
-  readonly text: string;
-  readonly recordedTimeMs: number;
-  readonly checksum: number;
-  /** Its entry. */
-  readonly last: EntryId;
-}
-
-const NOTHING: Omit<AppliedRow, 'members'> = {
-  index: toLogIndex(0),
-  term: toTerm(0),
-  revision: toRevision(0),
-  logStart: toLogIndex(0),
-  recordedTimeMs: 0,
-  checksum: 0,
-};
+import {
+  type AppliedRow,
+  appliedKey,
+  type CatalogRow,
+  first,
+  HEADER_BYTES,
+  historyRows,
+  json,
+  KIND,
+  NOTHING,
+  nextChecksum,
+  parse,
+  payload,
+  type RevisionRow,
+  readApplied,
+  readCatalog,
+  revisionKey,
+  textOf,
+  timeOf,
+} from './toy-rows.ts';
 
 export function transactPayload(text: string): Uint8Array {
   return payload(KIND.transact, text);
@@ -268,14 +259,6 @@ class ToyDatabase implements Machine {
   async warm(): Promise<void> {}
 }
 
-interface CatalogRow extends AppliedMark {
-  readonly members: HeldMembership;
-  readonly nextGroup: number;
-  readonly bindings: readonly Binding[];
-  /** In the order of their numbers. */
-  readonly nodes: readonly RegisteredNode[];
-}
-
 /** Whoever stands there has so many revisions. */
 interface Standing {
   readonly from: number;
@@ -444,60 +427,4 @@ class ToyCatalog implements CatalogMachine {
 /** Recoveries are tried with the real machines. */
 function unrecovered(): never {
   throw new Error('A toy is not recovered');
-}
-
-function first(membership: Membership): HeldMembership {
-  return { index: toLogIndex(0), membership };
-}
-
-function payload(kind: number, text: string): Uint8Array {
-  const body = encodeUtf8(text);
-  const bytes = new Uint8Array(HEADER_BYTES + body.length);
-  bytes[0] = kind;
-  bytes.set(body, HEADER_BYTES);
-  return bytes;
-}
-
-function textOf(bytes: Uint8Array): string {
-  return new TextDecoder().decode(bytes.subarray(HEADER_BYTES));
-}
-
-function timeOf(bytes: Uint8Array): number {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getFloat64(1);
-}
-
-function nextChecksum(checksum: number, text: string): number {
-  let next = checksum + 1;
-  for (const character of text) next = (Math.imul(next, 31) + (character.codePointAt(0) ?? 0)) | 0;
-  return next;
-}
-
-function appliedKey(group: GroupId): Uint8Array {
-  return new KeyWriter().u8(1).u32(group).u8(0).key();
-}
-
-function revisionKey(group: GroupId, revision: number): Uint8Array {
-  return new KeyWriter().u8(1).u32(group).u8(1).u64(revision).key();
-}
-
-function historyRows(group: GroupId): KeyRange {
-  return { gte: revisionKey(group, 0), lt: new KeyWriter().u8(1).u32(group).u8(2).key() };
-}
-
-function readApplied(kv: KvReader, group: GroupId): AppliedRow | undefined {
-  const value = kv.get(appliedKey(group));
-  return value === undefined ? undefined : (parse(value) as AppliedRow);
-}
-
-function readCatalog(kv: KvReader): CatalogRow | undefined {
-  const value = kv.get(appliedKey(CATALOG_GROUP));
-  return value === undefined ? undefined : (parse(value) as CatalogRow);
-}
-
-function json(value: unknown): Uint8Array {
-  return encodeUtf8(JSON.stringify(value));
-}
-
-function parse(bytes: Uint8Array): unknown {
-  return JSON.parse(new TextDecoder().decode(bytes));
 }
