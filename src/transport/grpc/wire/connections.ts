@@ -64,6 +64,9 @@ export class Connections {
       this.#opening.delete(socket);
       onOpen(socket);
     };
-    announceStreams({ socket, streams, withinMs, requests, onOpen: opened });
+    // One that is closed as it comes, for want of file descriptors, is told nothing: that is decided in this turn.
+    process.nextTick(() => {
+      if (!socket.destroyed) announceStreams({ socket, streams, withinMs, requests, onOpen: opened });
+    });
   }
 }
