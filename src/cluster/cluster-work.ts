@@ -46,8 +46,8 @@ export interface ClusterWorkPorts extends CorePorts {
   readonly post: (to: NodeId, item: FenceItem) => void;
   /** Tells the front outcomes. */
   readonly settled: (settlements: readonly Settlement[]) => void;
-  /** As LeaderBalance has it. */
-  readonly leadsVersion: () => number;
+  /** The groups that this node leads. */
+  readonly led: () => Iterable<Group>;
   /** A group was closed; it is stepped no more. */
   readonly closed: (group: Group) => void;
   /** The rows of a copy are in the store. */
@@ -83,7 +83,7 @@ export class ClusterWork {
     this.#finalizing = finalizing({ ...ports, find });
     this.recoveries = new DatabaseRecoveries({ ...ports, find, isPast: (name) => this.fence.isPast(name) });
     const groups = (): Iterable<Group> => ports.lifecycle.openGroups;
-    this.#balance = new LeaderBalance({ ...ports, groups });
+    this.#balance = new LeaderBalance(ports);
     this.#stall = new StalledLog({ ...ports, groups, waitsSinceMs: () => ports.feed.waitsSinceMs });
     this.hosting = new Hosting({ ...ports, moves: this.#moves });
     const sight = new FenceSight(() => find(CATALOG_GROUP), ports.monotonicMs);
@@ -143,6 +143,7 @@ export class ClusterWork {
   /** Takes note of what has happened in a step. */
   note(group: Group, fact: Fact): void {
     this.#moves.driver.note(group, fact);
+    this.#balance.note(group, fact);
     const isOfCatalog = group.id === CATALOG_GROUP && fact.kind === 'membership-changed';
     if (isOfCatalog && this.#ports.catalog().nodes().some(isGone)) this.#placesChanged();
   }
@@ -154,6 +155,7 @@ export class ClusterWork {
 
   forget(group: Group): void {
     this.#moves.driver.forget(group);
+    this.#balance.forget(group);
   }
 
   /** Puts what a change of the catalog means into the turn that applies it. */
@@ -178,7 +180,9 @@ export class ClusterWork {
   /** Another membership may be wanted for the group than before. */
   review(id: GroupId): void {
     const group = this.#ports.lifecycle.touch(id);
-    if (group !== undefined) this.#moves.driver.review(group);
+    if (group === undefined) return;
+    this.#moves.driver.review(group);
+    this.#balance.review(group);
   }
 
   /** Asks the catalog to have these nodes hold the database; what becomes of it, the catalog will show. */
@@ -265,6 +269,7 @@ export class ClusterWork {
   #placesChanged(): void {
     const nodes = this.#ports.catalog().nodes();
     this.begin();
+    this.#balance.reviewAll();
     this.#ports.peers.setPeers(peersOf(nodes, (node) => this.isRemoved(node)));
     this.review(CATALOG_GROUP);
     if (nodes.some((each) => isGone(each) && each.node === this.#ports.node)) {

@@ -79,7 +79,7 @@ export class CoreParts {
     const waits = (group: Group): void => this.leadership.waits(group);
     this.#ports = ports;
     this.feed = new LogFeed(ports.log, knownLevel(ports), monotonicMs);
-    this.replication = new Replication({ peers: ports.peers, limits, timers, touch, step });
+    this.replication = new Replication({ peers: ports.peers, limits, timers, touch, step, monotonicMs });
     this.apply = this.#applyLoop(step);
     this.snapshots = this.#snapshotTransfers(step, touch);
     const record = (group: Group, mark: DurableMark): void => this.feed.checkpoint(group.id, mark);
@@ -163,7 +163,7 @@ export class CoreParts {
       tell: (to, group, payload) => this.forwards.tell(to, group, payload),
       post: (to, item) => this.forwards.post(to, item),
       settled: (settlements) => this.reporter.settle(settlements),
-      leadsVersion: () => this.leadership.version,
+      led: () => this.leadership.led,
       closed: (group) => this.#closed(group),
       begun: (binding) => this.replication.begin(binding, this.#ports.monotonicMs()),
     });

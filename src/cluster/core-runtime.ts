@@ -121,8 +121,9 @@ export class CoreRuntime implements CoreLink {
     this.#turns.run(() => {
       apply.hurry();
       const nowMs = this.#ports.monotonicMs();
-      replication.campaign(nowMs);
       for (const group of timers.due(nowMs)) steps.step(group, { kind: 'tick' });
+      // Whoever leads may have said so while this thread stood still (C10).
+      if (!timers.isHeldUp) replication.campaign(nowMs);
       rest.tick(nowMs);
       cluster.tick(nowMs);
       snapshots.tick(nowMs);

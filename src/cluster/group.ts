@@ -56,7 +56,7 @@ export class Group {
   }
 
   /** What is told of all groups at once, and says nothing of times: those need not be set for it. */
-  get timeless(): Pick<RaftState, 'role' | 'log' | 'membership'> {
+  get timeless(): Pick<RaftState, 'role' | 'log' | 'membership' | 'changes' | 'commit'> {
     return this.#raft;
   }
 

@@ -49,7 +49,6 @@ export class Leadership {
   #led = new Set<Group>();
   #expireMs = 0;
   #isLeaving = false;
-  #version = 0;
 
   constructor(ports: LeadershipPorts) {
     this.#ports = ports;
@@ -62,11 +61,6 @@ export class Leadership {
 
   get led(): Iterable<Group> {
     return this.#leading;
-  }
-
-  /** Another number whenever a group has another leader or other members, as far as is known here. */
-  get version(): number {
-    return this.#version;
   }
 
   /** Groups that other nodes lead. */
@@ -107,7 +101,6 @@ export class Leadership {
     else if (fact.kind === 'became-candidate' || fact.kind === 'became-pre-candidate') this.#lose(group);
     else if (fact.kind === 'became-follower') this.#follow(group, fact.leader);
     else if (fact.kind !== 'membership-changed') return;
-    this.#version += 1;
     this.#ports.timers.review(group);
   }
 
@@ -116,7 +109,6 @@ export class Leadership {
     this.#following.delete(group);
     this.#led.delete(group);
     this.#waiting.delete(group);
-    this.#version += 1;
     this.#ports.timers.forget(group);
   }
 

@@ -68,11 +68,12 @@ export interface CoreLimits {
   readonly placementLookMs: number;
   readonly movesMax: number;
   /**
-   * How often a node looks whether others should lead what it leads, and for how long they must have been ready to. It
-   * hands over one database at a look.
+   * How often a node looks whether others should lead what it leads, and for how long they must have been ready to. At
+   * a look it hands over one database, and so many more in which nothing happens.
    */
   readonly leaderLookMs: number;
   readonly leaderRestMs: number;
+  readonly idleHandOvers: number;
   readonly electionWindowMs: number;
   readonly electionJitterMs: number;
   /**
@@ -129,6 +130,7 @@ export const LIMITS: CoreLimits = {
   movesMax: 4,
   leaderLookMs: 2000,
   leaderRestMs: 30_000,
+  idleHandOvers: 16,
   electionWindowMs: 2500,
   electionJitterMs: 1000,
   leaseMs: 8000,

@@ -6,12 +6,13 @@
  *        only the replica that it names, on the node that holds it, from the node that its sender's id tells. After
  *        this thread stood still, what has arrived is heard before time counts.
  */
-import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf, type ReplicaId } from '#base';
+import { CATALOG_GROUP, type NodeId, nodeOf, type ReplicaId } from '#base';
 import { type Entry, everybody, type Fact, type Input, type LoadEntries, type Message, members } from '#raft';
 import { Fifo } from './fifo.ts';
 import type { Group } from './group.ts';
 import type { AppliedTail } from './group-lifecycle.ts';
 import type { GroupTimers } from './group-timers.ts';
+import { inTurn } from './leader-balance.ts';
 import type { CoreLimits } from './limits.ts';
 import { LogTails } from './log-tails.ts';
 import { Outbox } from './outbox.ts';
@@ -26,6 +27,7 @@ export interface ReplicationPorts {
   readonly timers: GroupTimers;
   readonly touch: (id: Group['id']) => Group | undefined;
   readonly step: (group: Group, input: Input) => void;
+  readonly monotonicMs: () => number;
 }
 
 /** Replicas of a new group ask for its lead by so many times `firstCampaignMs` one after the other. */
@@ -110,7 +112,17 @@ export class Replication {
     // A snapshot is made of what has come in letters; nobody sends the message itself.
     if (nodeOf(from) !== node || message.kind === 'install-snapshot') return;
     const group = this.#ports.touch(id);
-    if (group?.self === to) this.#ports.step(group, { kind: 'receive', from, message });
+    if (group?.self !== to) return;
+    this.#ports.step(group, { kind: 'receive', from, message });
+    if (message.kind === 'vote-request') this.#giveWay(group, from);
+  }
+
+  /** Whoever has given its vote waits for what becomes of it, as long as if it had asked itself. */
+  #giveWay(group: Group, candidate: ReplicaId): void {
+    const campaign = this.#campaigns.get(group);
+    if (campaign === undefined || group.raft.hardState.vote !== candidate) return;
+    const atMs = Math.max(campaign.atMs, this.#ports.monotonicMs() + campaign.againMs);
+    this.#campaigns.set(group, { ...campaign, atMs });
   }
 
   /**
@@ -123,7 +135,8 @@ export class Replication {
       for (const replica of everybody(group.timeless.membership)) {
         if (nodeOf(replica) !== node) continue;
         if (group.leader === replica) this.#forget(group, replica, nowMs);
-        this.#ports.step(group, { kind: 'unreachable', replica });
+        // Only a leader knows how far others are; whoever follows another node stays at rest (C31).
+        if (group.leads) this.#ports.step(group, { kind: 'unreachable', replica });
       }
     }
   }
@@ -198,12 +211,6 @@ export class Replication {
       if (group.leader === undefined) this.#ports.step(group, { kind: 'campaign' });
     }
   }
-}
-
-/** In the order in which they ask for the lead: another one is the first in every group. */
-function inTurn(voters: readonly ReplicaId[], group: GroupId): readonly ReplicaId[] {
-  const first = group % voters.length;
-  return [...voters.slice(first), ...voters.slice(0, first)];
 }
 
 /** Every node that joins needs the catalog, which has few entries: its log is kept while nobody else is there, too. */

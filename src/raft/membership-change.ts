@@ -63,7 +63,9 @@ export function standingOf(state: RaftState, member: ReplicaId, nowMs: number): 
 }
 
 /** Why a leader begins no change at this moment, whatever it is to be; undefined when it may. */
-export function changeInTheWay(state: RaftState): MembershipRefusal | undefined {
+export function changeInTheWay(
+  state: Pick<RaftState, 'role' | 'membership' | 'changes' | 'commit'>,
+): MembershipRefusal | undefined {
   const role = leaderOf(state);
   const { membership, changes, commit } = state;
   if (role.transfer !== undefined) return { kind: 'transferring', to: role.transfer.to };

@@ -22,7 +22,7 @@ interface Fed {
   readonly effects: readonly Effect[];
 }
 
-export function leaderOf({ role }: RaftState): Leader {
+export function leaderOf({ role }: Pick<RaftState, 'role'>): Leader {
   assert(role.kind === 'leader', 'Only a leader replicates', role.kind);
   return role;
 }

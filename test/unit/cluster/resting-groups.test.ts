@@ -204,4 +204,17 @@ describe('an idle cluster (C31)', () => {
     await world.pass(5000);
     expect(counts.messages - counts.refrained).toBe(rested.messages - rested.refrained);
   });
+
+  it('lets those rest who follow another node than the one that cannot be reached any more', async () => {
+    const inputs: string[] = [];
+    const world = await ReplicaWorld.started(3, { stepped: (node, { kind }) => inputs.push(`${node} ${kind}`) });
+    const leader = await world.leader(CATALOG_GROUP);
+    await world.pass(5_000);
+    const [follower, lost] = world.up.filter((each) => each !== leader);
+    if (follower === undefined || lost === undefined) throw new Error('There are three nodes');
+    inputs.length = 0;
+    follower.core.unreachable(lost.node);
+    leader.core.unreachable(lost.node);
+    expect(inputs).toEqual([`${leader.node} unreachable`]);
+  });
 });
