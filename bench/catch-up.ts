@@ -134,8 +134,8 @@ async function startCore(node: NodeId, directory: string, send: (sent: Sent) => 
       if (letter !== undefined) core.receiveLetter(from.node, letter);
     },
     close: async () => {
-      clearInterval(ticking);
       await core.drain();
+      clearInterval(ticking);
       await log.close();
       await store.close();
     },
