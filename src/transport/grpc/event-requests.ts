@@ -18,7 +18,7 @@ import {
   showBytes,
 } from '#model';
 import type { ReadAt } from '#service';
-import { notTheMessage } from './messages.ts';
+import { brokenField, notTheMessage } from './messages.ts';
 
 export interface QueryRequest {
   readonly databaseName: string;
@@ -104,7 +104,7 @@ function walkFields(bytes: Uint8Array, name: string, take: (reader: ProtoReader,
   while (!reader.done) {
     const fieldStart = reader.at;
     take(reader, reader.tag());
-    if (reader.failed) throw notTheMessage(name, `the field at byte ${fieldStart} is not protobuf`);
+    if (reader.failed) throw notTheMessage(name, brokenField(bytes, fieldStart));
   }
 }
 

@@ -9,6 +9,9 @@ import { DatabaseError, decodeUtf8, ProtoReader } from '#base';
 import { showBytes } from '#model';
 import { frame } from './wire/framing.ts';
 
+/** The wire type of fields with a length of their own. */
+const LENGTH_DELIMITED = 2;
+
 /** What the generated code offers of a message. */
 export interface MessageType<Message> {
   decode(input: BinaryReader): Message;
@@ -58,8 +61,19 @@ function assertFields(name: string, bytes: Uint8Array): void {
   while (!reader.done) {
     const fieldStart = reader.at;
     reader.skipField(reader.tag());
-    if (reader.failed) throw notTheMessage(name, `the field at byte ${fieldStart} is not protobuf`);
+    if (reader.failed) throw notTheMessage(name, brokenField(bytes, fieldStart));
   }
+}
+
+/** Says which field is not protobuf, and of one that is cut short by how much. `to` is where its message ends. */
+export function brokenField(bytes: Uint8Array, from: number, to: number = bytes.length): string {
+  const reader = new ProtoReader(bytes, from, to);
+  const tag = reader.tag();
+  const fieldBytes = tag % 8 === LENGTH_DELIMITED ? reader.varint() : 0;
+  const left = to - reader.at;
+  const isCut = !reader.failed && fieldBytes > left;
+  const how = isCut ? `: it has ${fieldBytes} bytes by its length, of which ${left} are there` : '';
+  return `the field at byte ${from} is not protobuf${how}`;
 }
 
 export function notTheMessage(name: string, why: string): DatabaseError {

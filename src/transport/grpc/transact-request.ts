@@ -25,7 +25,7 @@ import {
   showBytes,
 } from '#model';
 import type { RevisionFloor, TransactFields, TransactRequest } from '#service';
-import { notTheMessage } from './messages.ts';
+import { brokenField, notTheMessage } from './messages.ts';
 
 const TAG = {
   DATABASE_NAME: 0x0a,
@@ -128,7 +128,7 @@ function walk(reader: ProtoReader, draft: Draft, take: (reader: ProtoReader, tag
   while (!reader.done) {
     const fieldStart = reader.at;
     take(reader, reader.tag(), draft);
-    if (reader.failed) throw notTheMessage('TransactRequest', `the field at byte ${fieldStart} is not protobuf`);
+    if (reader.failed) throw notTheMessage('TransactRequest', brokenField(reader.bytes, fieldStart, reader.end));
   }
 }
 
@@ -183,7 +183,8 @@ function readMessage(reader: ProtoReader): Uint8Array {
 
 function readText(reader: ProtoReader, field: string): string {
   const start = reader.lengthDelimited();
-  const text = decodeUtf8(reader.bytes, start, reader.at);
+  // A text that is cut short is no text of the client's: the walk says where the message ends.
+  const text = reader.failed ? '' : decodeUtf8(reader.bytes, start, reader.at);
   if (text !== undefined) return text;
   const faults = new Faults();
   faults.add(field, 'must be well-formed UTF-8', showBytes(reader.bytes, start, reader.at));

@@ -217,7 +217,28 @@ describe('parseTransactRequest (T6)', () => {
   it('says at which byte it stops being protobuf', () => {
     const whole = Buffer.from(request({ databaseName: 'shop', transaction: { events: [EVENT] } }));
     const failure = failureOf(() => parseTransactRequest(whole.subarray(0, -1)));
-    expect(failure.message).toBe('The message is not a cairn.v1.TransactRequest: the field at byte 6 is not protobuf');
+    const cut = `it has ${whole.length - 8} bytes by its length, of which ${whole.length - 9} are there`;
+    expect(failure.message).toBe(
+      `The message is not a cairn.v1.TransactRequest: the field at byte 6 is not protobuf: ${cut}`,
+    );
+  });
+
+  it('says so wherever it is cut, and does not blame the letters of a name that is cut', () => {
+    const transactionId = '0193a1b2-c3d4-7e5f-8a9b-100000000000';
+    const whole = request({ databaseName: 'shöp', transaction: { events: [EVENT], transactionId } });
+    const nameBytes = 2 + Buffer.byteLength('shöp');
+    const [name, rest] = [whole.subarray(0, nameBytes), whole.subarray(nameBytes)];
+    for (const fields of [
+      [name, rest],
+      [rest, name],
+    ]) {
+      const message = Buffer.concat(fields);
+      const isWhole = (end: number): boolean => end === 0 || end === fields[0]?.length;
+      const ends = Array.from(message.keys()).filter((end) => !isWhole(end));
+      const said = ends.map((end) => failureOf(() => parseTransactRequest(message.subarray(0, end))).message);
+      const place = /^The message is not a cairn.v1.TransactRequest: the field at byte \d+ is not protobuf/;
+      expect(said.filter((text) => !place.test(text))).toEqual([]);
+    }
   });
 
   it('refuses a name that is not UTF-8', () => {
