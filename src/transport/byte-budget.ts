@@ -7,8 +7,9 @@
  * ```
  *
  * The budget counts what it is told; whoever holds memory says so before it has it (TM1). A holder that lets go in time
- * is never disturbed, and one that does not is disturbed only when somebody else needs the room (TM2). Who waits for
- * room, and in which order, is the business of `FairBudget`.
+ * is never disturbed, and one that does not is disturbed only when somebody else needs the room (TM2). Whoever takes
+ * may bring less patience than the budget has, for holders of which each part is seen: those that have stood still for
+ * that time make way, if that is enough. Who waits for room, and in which order, is the business of `FairBudget`.
  */
 import { assert, Link, LinkedList } from '#base';
 
@@ -47,9 +48,13 @@ export interface HoldKeeper {
   released(hold: Hold): void;
 }
 
+/** Whoever brings less of it has not stood still. Less than any client of HTTP/2 sends before it must be answered. */
+const MOVED_BYTES = 16 * 1024;
+
 export class ByteBudget {
   readonly bytesMax: number;
-  readonly #patienceMs: number;
+  /** How long bytes may be held once others need them. */
+  readonly patienceMs: number;
   readonly #time: BudgetTime;
   readonly #onRoom: (() => void) | undefined;
   /** Those that may be told to go, oldest first. */
@@ -60,7 +65,7 @@ export class ByteBudget {
 
   constructor({ bytesMax, patienceMs, time = REAL_TIME, onRoom }: ByteBudgetOptions) {
     this.bytesMax = bytesMax;
-    this.#patienceMs = patienceMs;
+    this.patienceMs = patienceMs;
     this.#time = time;
     this.#onRoom = onRoom;
   }
@@ -70,16 +75,21 @@ export class ByteBudget {
     return this.#used;
   }
 
+  /** By which it counts how long bytes are held. */
+  nowMs(): number {
+    return this.#time.nowMs();
+  }
+
   /** Whether so much is free, after whoever kept bytes too long has been told. */
-  hasRoom(bytes: number): boolean {
+  hasRoom(bytes: number, patienceMs: number = this.patienceMs): boolean {
     if (this.#used + bytes <= this.bytesMax) return true;
-    this.#evictStale(bytes);
+    this.#evictStale(bytes, patienceMs);
     return this.#used + bytes <= this.bytesMax;
   }
 
   /** The bytes, or undefined when there is no room for them now. */
-  tryTake(bytes: number, evict: Evict): Hold | undefined {
-    return this.hasRoom(bytes) ? this.takeAnyway(bytes, evict) : undefined;
+  tryTake(bytes: number, evict: Evict, patienceMs: number = this.patienceMs): Hold | undefined {
+    return this.hasRoom(bytes, patienceMs) ? this.takeAnyway(bytes, evict) : undefined;
   }
 
   /** The bytes in any case: of what cannot be refused any more, or what there is room for. */
@@ -144,13 +154,19 @@ export class ByteBudget {
     hold.markEvicted();
   }
 
-  #evictStale(bytes: number): void {
-    const oldEnough = this.#time.nowMs() - this.#patienceMs;
-    while (this.missing(bytes) > 0) {
-      const hold = this.#holds.first;
-      if (hold === undefined || hold.movedMs > oldEnough) return;
-      this.evict(hold);
+  /** Those that make way for so much patience; no more than are needed, and if it is not enough only the old. */
+  #evictStale(bytes: number, patienceMs: number): void {
+    const nowMs = this.#time.nowMs();
+    let left = this.missing(bytes);
+    const told: Hold[] = [];
+    for (const hold of this.#holds.values()) {
+      const stoodMs = nowMs - hold.movedMs;
+      if (left <= 0 || stoodMs < patienceMs) break;
+      if (!hold.isWatched && stoodMs < this.patienceMs) continue;
+      told.push(hold);
+      left -= hold.bytes;
     }
+    for (const hold of told) if (left <= 0 || nowMs - hold.movedMs >= this.patienceMs) this.evict(hold);
   }
 }
 
@@ -180,6 +196,8 @@ export class Hold {
   #movedMs: number;
   #isRenewed = false;
   #isWatched = false;
+  /** Since it has moved. */
+  #comeBytes = 0;
   #isTaken = false;
   #evicted = false;
   #released = false;
@@ -206,7 +224,7 @@ export class Hold {
     return this.#sinceMs;
   }
 
-  /** When the last part of the bytes has left, or else `sinceMs`. */
+  /** When the last part of the bytes has left or come, or else `sinceMs`. */
   get movedMs(): number {
     return this.#movedMs;
   }
@@ -221,7 +239,7 @@ export class Hold {
     return this.#isTaken;
   }
 
-  /** Whether its owner says of each part of the bytes that it has left. */
+  /** Whether its owner says of each part of the bytes that it has left, or has come. */
   get isWatched(): boolean {
     return this.#isWatched;
   }
@@ -239,10 +257,13 @@ export class Hold {
     this.#budget.resize(this, from, bytes);
   }
 
-  /** Counts more, if there is room for it. */
-  tryGrow(bytes: number): boolean {
-    if (!this.#budget.hasRoom(bytes - this.#bytes)) return false;
+  /** Counts more, if there is room for it. What is watched has moved when enough has come. */
+  tryGrow(bytes: number, patienceMs: number = this.#budget.patienceMs): boolean {
+    // It may be told to go itself.
+    if (!this.#budget.hasRoom(bytes - this.#bytes, patienceMs) || this.#released) return false;
+    this.#comeBytes += bytes - this.#bytes;
     this.resize(bytes);
+    if (this.#isWatched && this.#comeBytes >= MOVED_BYTES) this.moved();
     return true;
   }
 
@@ -260,9 +281,15 @@ export class Hold {
     this.renew();
   }
 
-  /** A part of the bytes has left: whoever takes them is slow, perhaps, but has not stopped. */
+  /** A part of the bytes has left or come: whoever takes or sends them is slow, perhaps, but has not stopped. */
   moved(): void {
+    this.#comeBytes = 0;
     if (!this.#released) this.#movedMs = this.#budget.renew(this);
+  }
+
+  /** No part of it will be seen to move: it has the whole patience again, from when it has moved last. */
+  unwatch(): void {
+    this.#isWatched = false;
   }
 
   /** Is not evicted from now on: what holds the bytes is the node itself, which will let go. */

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { GRPC_STATUS, type GrpcStatusName } from '../../src/transport/grpc/wire/status.ts';
 import { startGrpcNode } from '../support/grpc-node.ts';
 import { connectWithHeader } from '../support/odd-headers.ts';
-import { framed, prefix, RawGrpc, richStatusOf } from '../support/raw-grpc.ts';
+import { framed, prefix, RawGrpc, type RawReply, replyOn, richStatusOf } from '../support/raw-grpc.ts';
 
 const PATH = '/cairn.v1.EventStore/FetchCatalog';
 const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
@@ -187,6 +187,13 @@ const FRAMES: readonly Malformed[] = [
     message: 'The headers have 20129 bytes; they may have at most 16384',
   },
   {
+    what: 'headers that are more than any',
+    headers: Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`x-${n}`, ''])),
+    status: 'RESOURCE_EXHAUSTED',
+    code: 'too_large',
+    message: 'The request has 206 headers; it may have at most 128',
+  },
+  {
     what: 'a prefix beyond the limit',
     pieces: [prefix(BYTES_MAX + 1)],
     status: 'RESOURCE_EXHAUSTED',
@@ -249,6 +256,18 @@ async function statusWith(name: string, value: string): Promise<number | undefin
   return status;
 }
 
+/** Sends the pieces to server reflection when a first reply has come to a request that is fine; how it ends. */
+function behindReply(...pieces: readonly Uint8Array[]): Promise<RawReply> {
+  const listServices = framed(Uint8Array.of(0x3a, 0));
+  const stream = raw.session.request({ ':method': 'POST', ':path': REFLECTION, 'content-type': 'application/grpc' });
+  stream.write(listServices);
+  stream.once('data', () => {
+    for (const piece of pieces) stream.write(piece);
+    stream.end();
+  });
+  return replyOn(stream);
+}
+
 describe('SPEC-GRPC-FRAMES', () => {
   it.each([...HEADERS, ...FRAMES])(
     '$what is refused',
@@ -267,6 +286,31 @@ describe('SPEC-GRPC-FRAMES', () => {
       expect(after.status).toBe(0);
     },
   );
+
+  it.each([
+    {
+      what: 'a first byte of 7',
+      piece: framed(new Uint8Array(3), 7),
+      message: 'The first byte of a message must be 0, or 1 when it is compressed; found 7',
+    },
+    {
+      what: 'half of a message',
+      piece: Buffer.concat([prefix(100), new Uint8Array(40)]),
+      message: 'The request ends 40 bytes into a message of 100 bytes by its prefix; send it whole',
+    },
+    {
+      what: 'half of a prefix',
+      piece: Uint8Array.of(0, 0, 0),
+      message: 'The request ends 3 bytes into the five that stand before a message; send it whole',
+    },
+  ])('$what is refused behind a reply, too', async ({ piece, message }) => {
+    const reply = await behindReply(piece);
+    expect([reply.status, reply.message]).toEqual([GRPC_STATUS.INVALID_ARGUMENT, message]);
+    expect(richStatusOf(reply)?.infos).toMatchObject([
+      { reason: 'invalid_argument', metadata: { reason: 'MalformedFrame' } },
+    ]);
+    expect(reply.body.length).toBeGreaterThan(0);
+  });
 
   it('names the encodings that are known where one is not', async () => {
     const headers = { 'grpc-encoding': 'br' };

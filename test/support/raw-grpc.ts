@@ -1,7 +1,7 @@
 /**
  * A gRPC client that sends exactly the bytes it is told to, also wrong ones, and shows exactly what came back.
  */
-import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, type IncomingHttpHeaders } from 'node:http2';
 import { ErrorInfo } from '../../src/transport/grpc/gen/google/rpc/error_details.ts';
 import { Status } from '../../src/transport/grpc/gen/google/rpc/status.ts';
 
@@ -41,36 +41,41 @@ export class RawGrpc {
     });
     for (const piece of request.pieces ?? []) stream.write(piece);
     stream.end();
-    return new Promise((resolve, reject) => {
-      let headers: IncomingHttpHeaders = {};
-      let trailers: IncomingHttpHeaders = {};
-      const body: Buffer[] = [];
-      stream.on('response', (received) => {
-        headers = received;
-      });
-      stream.on('trailers', (received) => {
-        trailers = received;
-      });
-      stream.on('data', (piece: Buffer) => body.push(piece));
-      stream.on('error', reject);
-      stream.on('close', () => {
-        const ending = { ...headers, ...trailers };
-        const status = ending['grpc-status'];
-        resolve({
-          headers,
-          trailers,
-          body: Buffer.concat(body),
-          status: status === undefined ? undefined : Number(status),
-          message: decodeURIComponent(String(ending['grpc-message'] ?? '')),
-          resetCode: stream.rstCode,
-        });
-      });
-    });
+    return replyOn(stream);
   }
 
   async close(): Promise<void> {
     await new Promise<void>((resolve) => this.session.close(resolve));
   }
+}
+
+/** What comes on a stream until it closes. */
+export function replyOn(stream: ClientHttp2Stream): Promise<RawReply> {
+  return new Promise((resolve, reject) => {
+    let headers: IncomingHttpHeaders = {};
+    let trailers: IncomingHttpHeaders = {};
+    const body: Buffer[] = [];
+    stream.on('response', (received) => {
+      headers = received;
+    });
+    stream.on('trailers', (received) => {
+      trailers = received;
+    });
+    stream.on('data', (piece: Buffer) => body.push(piece));
+    stream.on('error', reject);
+    stream.on('close', () => {
+      const ending = { ...headers, ...trailers };
+      const status = ending['grpc-status'];
+      resolve({
+        headers,
+        trailers,
+        body: Buffer.concat(body),
+        status: status === undefined ? undefined : Number(status),
+        message: decodeURIComponent(String(ending['grpc-message'] ?? '')),
+        resetCode: stream.rstCode,
+      });
+    });
+  });
 }
 
 /** The five bytes in front of a message of this length; the flag says whether it is compressed. */

@@ -38,6 +38,8 @@ export function statusOfFrame(fault: FrameFault): CallStatus {
     }
     case 'headers-too-long':
       return tooLong(`The headers have ${fault.bytes} bytes; they may have at most ${fault.bytesMax}`);
+    case 'too-many-headers':
+      return tooLong(`The request has ${fault.count} headers; it may have at most ${fault.countMax}`);
     case 'flag':
       return frame(`The first byte of a message must be 0, or 1 when it is compressed; found ${fault.value}`);
     case 'not-encoded': {

@@ -1,6 +1,6 @@
 /** Every bound of the gRPC server, by name. */
 import { TRANSACTION_BYTES_MAX, TRANSACTION_EVENTS_MAX } from '#model';
-import { STREAM_BYTES } from './wire/peer-streams.ts';
+import { STREAM_BYTES } from './wire/peer-stream.ts';
 import type { WireLimits } from './wire/server.ts';
 
 /** Tags, lengths, constraints and options around the events of the largest transaction; more than any of them takes. */

@@ -8,9 +8,9 @@
  * A reply is made when the one before has left, so that a stream holds one reply, and a bounded number of requests that
  * wait for theirs (T4). Requests are read all the time, because grpc-js would unpack and keep those that nobody reads.
  */
-import { type Server, type ServerDuplexStream, status } from '@grpc/grpc-js';
+import { type Metadata, type Server, type ServerDuplexStream, status } from '@grpc/grpc-js';
 import type { ReflectionAnswer } from './reflection-service.ts';
-import type { Extension } from './wire/server.ts';
+import type { Extension, OnFault } from './wire/server.ts';
 
 const REFLECTION_PATHS: readonly string[] = [
   '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
@@ -40,11 +40,11 @@ const bufferOf = ({ buffer, byteOffset, length }: Uint8Array): Buffer => Buffer.
 export function createReflection(onBug: (error: unknown) => void): Extension {
   let loading: Promise<ReflectionAnswer> | undefined;
   let openCount = 0;
-  const answer = async (call: ByteStream): Promise<void> => {
+  const answer = async (call: ByteStream, onFault: OnFault): Promise<void> => {
     loading ??= import('./reflection-service.ts').then(({ createReflectionAnswer }) => createReflectionAnswer());
-    serve(call, await loading);
+    serve(call, await loading, onFault);
   };
-  const accept = (call: ByteStream): void => {
+  const accept = (call: ByteStream, onFault: OnFault): void => {
     if (openCount >= REFLECTION_STREAMS_MAX) {
       const most = `${REFLECTION_STREAMS_MAX} streams of server reflection are open, which is the most at a time`;
       refuse(call, status.RESOURCE_EXHAUSTED, most);
@@ -55,19 +55,20 @@ export function createReflection(onBug: (error: unknown) => void): Extension {
     call.once('cancelled', () => {
       openCount -= 1;
     });
-    answer(call).catch((error: unknown) => {
+    answer(call, onFault).catch((error: unknown) => {
       onBug(error);
       refuse(call, status.INTERNAL, 'Server reflection cannot be loaded');
     });
   };
-  const addTo = (server: Server): void => {
-    for (const path of REFLECTION_PATHS) server.register(path, accept, bufferOf, asItIs, 'bidi');
+  const addTo = (server: Server, onFault: OnFault): void => {
+    const handle = (call: ByteStream): void => accept(call, onFault);
+    for (const path of REFLECTION_PATHS) server.register(path, handle, bufferOf, asItIs, 'bidi');
   };
   return { paths: REFLECTION_PATHS, addTo };
 }
 
 /** Answers the requests of a stream, one after the other. */
-function serve(call: ByteStream, answer: ReflectionAnswer): void {
+function serve(call: ByteStream, answer: ReflectionAnswer, onFault: OnFault): void {
   const waiting: Buffer[] = [];
   let receivedBytes = 0;
   let isSending = false;
@@ -77,10 +78,13 @@ function serve(call: ByteStream, answer: ReflectionAnswer): void {
     isOver = true;
     waiting.length = 0;
   };
-  const fail = (code: status, details: string): void => {
+  const fail = (code: number, details: string, metadata?: Metadata): void => {
     stop();
-    refuse(call, code, details);
+    refuse(call, code, details, metadata);
   };
+  onFault(call, ({ code, details, metadata }) => {
+    if (!isOver) fail(code, details, metadata);
+  });
   const next = (): void => {
     if (isSending || isOver) return;
     const request = waiting.shift();
@@ -122,6 +126,6 @@ function serve(call: ByteStream, answer: ReflectionAnswer): void {
   });
 }
 
-function refuse(call: ByteStream, code: status, details: string): void {
-  call.emit('error', Object.assign(new Error(details), { code, details }));
+function refuse(call: ByteStream, code: number, details: string, metadata?: Metadata): void {
+  call.emit('error', Object.assign(new Error(details), { code, details, metadata }));
 }

@@ -101,3 +101,70 @@ describe('a holder', () => {
     expect(budget.hasRoom(5)).toBe(true);
   });
 });
+
+describe('a holder of which each part is seen', () => {
+  /** Of 20 bytes all are held, by halves; who has told to go is noted. */
+  function fullBudget(): { time: ManualTime; budget: ByteBudget; told: string[]; holds: readonly Hold[] } {
+    const time = new ManualTime();
+    const budget = new ByteBudget({ bytesMax: 200_000, patienceMs: 40, time });
+    const told: string[] = [];
+    const holds = ['a', 'b'].map((name) => {
+      const hold: Hold = budget.takeAnyway(100_000, () => {
+        told.push(name);
+        hold.release();
+      });
+      hold.watch();
+      return hold;
+    });
+    return { time, budget, told, holds };
+  }
+
+  it('makes way for whoever has less patience once it has stood still for that long', () => {
+    const { time, budget, told } = fullBudget();
+    time.advance(10);
+    expect(budget.tryTake(50_000, nothing, 11)).toBeUndefined();
+    expect(budget.tryTake(50_000, nothing, 10)?.bytes).toBe(50_000);
+    expect(told).toEqual(['a']);
+  });
+
+  it('does not make way as long as it moves', () => {
+    const { time, budget, told, holds } = fullBudget();
+    for (let n = 0; n < 5; n++) {
+      time.advance(8);
+      holds[0]?.resize(50_000);
+      holds[0]?.tryGrow(50_000 + 20_000);
+      expect(budget.hasRoom(100_000, 10)).toBe(n > 0);
+      expect(told).toEqual(n > 0 ? ['b'] : []);
+    }
+  });
+
+  it('has not moved when only a little has come', () => {
+    const { time, budget, told, holds } = fullBudget();
+    holds[0]?.resize(50_000);
+    for (let n = 1; n < 5; n++) {
+      time.advance(3);
+      holds[0]?.tryGrow(50_000 + n);
+    }
+    expect(budget.hasRoom(60_000, 10)).toBe(true);
+    expect(told).toEqual(['a']);
+  });
+
+  it('is not disturbed when it would not be enough, nor when no part of it is seen any more', () => {
+    const { time, budget, told, holds } = fullBudget();
+    time.advance(10);
+    expect(budget.hasRoom(201_000, 10)).toBe(false);
+    for (const hold of holds) hold.unwatch();
+    expect(budget.hasRoom(100_000, 10)).toBe(false);
+    expect(told).toEqual([]);
+    time.advance(30);
+    expect(budget.hasRoom(100_000, 10)).toBe(true);
+  });
+
+  it('may have to make way for itself, and then does not grow', () => {
+    const { time, budget, told, holds } = fullBudget();
+    time.advance(10);
+    expect(holds[0]?.tryGrow(100_001, 10)).toBe(false);
+    expect(told).toEqual(['a']);
+    expect(budget.used).toBe(100_000);
+  });
+});

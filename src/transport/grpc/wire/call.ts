@@ -16,7 +16,7 @@ import type { Hold } from '../../byte-budget.ts';
 import type { FairBudget, Taker } from '../../fair-budget.ts';
 import { OutgoingFrames } from './framing.ts';
 import type { MethodMeter, MethodTraits } from './method-traits.ts';
-import type { PeerStream, Room } from './peer-streams.ts';
+import type { PeerStream, Room } from './peer-stream.ts';
 import type { Waiting } from './rounds.ts';
 import type { Place } from './shares.ts';
 import type { SliceTurns } from './slice-turns.ts';
@@ -272,10 +272,7 @@ export class Call {
     const surface = this.#surface;
     if (surface.kind === 'unary') surface.call.finish(status);
     else if (status.code === 'OK') surface.call.end(trailersOf(status));
-    else {
-      const details = status.message.toWellFormed();
-      surface.call.emit('error', { code: GRPC_STATUS[status.code], details, metadata: trailersOf(status) });
-    }
+    else surface.call.emit('error', failureOf(status));
     this.#end(status.code);
   }
 
@@ -339,6 +336,18 @@ export class Call {
     this.#meter.ended(code, (performance.now() - this.#startedAt) / 1000);
     this.#shared.onEnded(this);
   }
+}
+
+/** As grpc-js takes it. */
+export interface StatusFailure {
+  readonly code: number;
+  readonly details: string;
+  readonly metadata: Metadata;
+}
+
+/** A status other than OK. */
+export function failureOf(status: CallStatus): StatusFailure {
+  return { code: GRPC_STATUS[status.code], details: status.message.toWellFormed(), metadata: trailersOf(status) };
 }
 
 function trailersOf(status: CallStatus): Metadata {

@@ -15,6 +15,7 @@ export type FrameFault =
   | { readonly kind: 'path'; readonly value: string }
   /** All headers together. */
   | { readonly kind: 'headers-too-long'; readonly bytes: number; readonly bytesMax: number }
+  | { readonly kind: 'too-many-headers'; readonly count: number; readonly countMax: number }
   | { readonly kind: 'timeout'; readonly value: string }
   /** A header that asks for something has characters for which grpc-js would drop it. */
   | { readonly kind: 'metadata'; readonly name: string; readonly value: string }
@@ -57,6 +58,9 @@ const MS_OF_UNIT: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, 
  */
 const HEADER_BYTES_MAX = 16 * 1024;
 
+/** Of different names, those of HTTP/2 itself among them. */
+const HEADERS_MAX = 128;
+
 /**
  * What is wrong with the headers. A timeout that is longer than a timer can wait is cut short in them, and a media type
  * is written as grpc-js knows it.
@@ -64,8 +68,9 @@ const HEADER_BYTES_MAX = 16 * 1024;
 export function headFault(headers: IncomingHttpHeaders): FrameFault | undefined {
   const method = headers[':method'];
   if (method !== 'POST') return { kind: 'method', value: method ?? '' };
-  const bytes = bytesOf(headers);
+  const { count, bytes } = sizeOf(headers);
   if (bytes > HEADER_BYTES_MAX) return { kind: 'headers-too-long', bytes, bytesMax: HEADER_BYTES_MAX };
+  if (count > HEADERS_MAX) return { kind: 'too-many-headers', count, countMax: HEADERS_MAX };
   const fault = mediaFault(headers);
   if (fault !== undefined) return fault;
   for (const name of ASKING) {
@@ -87,13 +92,15 @@ function mediaFault(headers: IncomingHttpHeaders): FrameFault | undefined {
   return undefined;
 }
 
-function bytesOf(headers: IncomingHttpHeaders): number {
+function sizeOf(headers: IncomingHttpHeaders): { readonly count: number; readonly bytes: number } {
+  let count = 0;
   let bytes = 0;
   for (const name in headers) {
     const value = headers[name] ?? '';
+    count += 1;
     bytes += name.length + (typeof value === 'string' ? value : value.join()).length;
   }
-  return bytes;
+  return { count, bytes };
 }
 
 function timeoutFault(headers: IncomingHttpHeaders): FrameFault | undefined {

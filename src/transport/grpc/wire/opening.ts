@@ -5,7 +5,8 @@
  * ```
  *   connected ── SETTINGS sent ──> opening ── they are acknowledged ──> handed to node:http2, without the acknowledgement
  *                                     ├── it is not HTTP/2 ──> handed over as it is, to be refused
- *                                     └── too late, too much ──> destroyed
+ *                                     ├── too much, or others need the room ──> GOAWAY, and closed
+ *                                     └── too late ──> destroyed
  * ```
  *
  * node:http2 refuses streams beyond what it has announced, and counts those that the client has reset until the turn of
@@ -16,6 +17,7 @@
  * The acknowledgement is for settings that node:http2 has not sent, and would be an error to it. A client that does not
  * send one, which RFC 9113 asks for, is not served.
  */
+import { constants } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { ByteBudget, Hold } from '../../byte-budget.ts';
 
@@ -38,17 +40,24 @@ const TYPE_AT = 3;
 const FLAGS_AT = 4;
 const SETTINGS = 4;
 const ACK = 1;
+const GOAWAY = 7;
 const MAX_CONCURRENT_STREAMS = 3;
 const SETTING_BYTES = 6;
 
 /**
  * A client may send requests before it knows any settings: the 64 KiB of its first window, each in its frames, and
- * their headers.
+ * their headers, of hundreds of calls that it begins at once.
  */
-const HELD_BYTES_MAX = 256 * 1024;
+const HELD_BYTES_MAX = 1024 * 1024;
 
 /** What a piece of it holds beside its bytes. */
 const PIECE_BYTES = 256;
+
+/** What a connection has begun with that waits for nothing else; the bound on connections bounds it. */
+const UNCOUNTED_BYTES = 4 * 1024;
+
+/** How long what a client still sends is read, so that it hears why its connection ends. */
+const FAREWELL_MS = 1_000;
 
 const NOTHING = Buffer.alloc(0);
 const IGNORE = (): void => undefined;
@@ -61,6 +70,16 @@ function announcement(streams: number): Buffer {
   frame.writeUInt16BE(MAX_CONCURRENT_STREAMS, FRAME_HEADER_BYTES);
   frame.writeUInt32BE(streams, FRAME_HEADER_BYTES + 2);
   return frame;
+}
+
+/** GOAWAY (RFC 9113, 6.8): none of the requests was looked at, and all may be sent again. */
+function farewell(): Buffer {
+  const words = Buffer.from('There is no room for so much before the settings are acknowledged', 'latin1');
+  const frame = Buffer.alloc(FRAME_HEADER_BYTES + 8);
+  frame.writeUIntBE(8 + words.length, 0, TYPE_AT);
+  frame.writeUInt8(GOAWAY, TYPE_AT);
+  frame.writeUInt32BE(constants.NGHTTP2_ENHANCE_YOUR_CALM, FRAME_HEADER_BYTES + 4);
+  return Buffer.concat([frame, words]);
 }
 
 /** Where the acknowledgement begins; `missing`: it may still come; `broken`: something else is wrong before it. */
@@ -121,6 +140,7 @@ class Opening {
   #pieces: Buffer[] = [];
   #bytes = 0;
   #hold: Hold | undefined;
+  #hasLeft = false;
 
   constructor(options: OpeningOptions) {
     this.#options = options;
@@ -141,14 +161,27 @@ class Opening {
     this.#bytes += piece.length + PIECE_BYTES;
     const place = this.#acknowledgement.take(piece);
     if (place !== 'missing') this.#handOver(place);
-    else if (!this.#hasRoom()) this.#options.socket.destroy();
+    else if (this.#bytes > HELD_BYTES_MAX || !this.#hasRoom()) this.#leave();
   }
 
+  /** Nobody makes way for it sooner than for others: a client need not send anything before it knows the settings. */
   #hasRoom(): boolean {
-    if (this.#bytes > HELD_BYTES_MAX) return false;
+    if (this.#bytes <= UNCOUNTED_BYTES) return true;
     if (this.#hold !== undefined) return this.#hold.tryGrow(this.#bytes);
-    this.#hold = this.#options.requests.tryTake(this.#bytes, () => this.#options.socket.destroy());
+    this.#hold = this.#options.requests.tryTake(this.#bytes, () => this.#leave());
+    this.#hold?.watch();
     return this.#hold !== undefined;
+  }
+
+  /** Says why, and closes. */
+  #leave(): void {
+    const { socket } = this.#options;
+    if (this.#hasLeft) return;
+    this.#hasLeft = true;
+    this.#letGo();
+    socket.off('data', this.#onData).resume();
+    socket.end(farewell());
+    this.#timer = setTimeout(() => socket.destroy(), FAREWELL_MS).unref();
   }
 
   #handOver(place: number | 'broken'): void {

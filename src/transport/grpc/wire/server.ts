@@ -10,19 +10,26 @@
  * are found before anybody else sees them, and answered in words of ours (frame-faults.ts).
  */
 import type { Http2Session } from 'node:http2';
-import { type handleServerStreamingCall, Server, ServerCredentials, type ServerOptions } from '@grpc/grpc-js';
+import {
+  type handleServerStreamingCall,
+  type Metadata,
+  Server,
+  ServerCredentials,
+  type ServerOptions,
+} from '@grpc/grpc-js';
 import { assert, DatabaseError, Slots } from '#base';
 import type { Allowance } from '../../allowance.ts';
 import type { ByteBudget } from '../../byte-budget.ts';
 import type { FairBudget } from '../../fair-budget.ts';
 import { Lines } from '../../turns-by-line.ts';
-import { Call, type Seat, type SharedParts, type Surface } from './call.ts';
+import { Call, failureOf, type Seat, type SharedParts, type StatusFailure, type Surface } from './call.ts';
 import { Connections } from './connections.ts';
 import type { FrameFault, Packing } from './frame-faults.ts';
 import type { OutgoingFrames } from './framing.ts';
 import type { Method, UnaryMethod } from './method.ts';
 import { type CallKind, callKind, type MethodMeter, type MethodTraits } from './method-traits.ts';
-import { type EndReason, type PeerStream, PeerStreams } from './peer-streams.ts';
+import type { PeerStream } from './peer-stream.ts';
+import { type EndReason, PeerStreams } from './peer-streams.ts';
 import { Rounds, type Waiting } from './rounds.ts';
 import { type Place, Shares } from './shares.ts';
 import { SliceTurns } from './slice-turns.ts';
@@ -71,8 +78,11 @@ export interface Extension {
    * A stream of these has any number of messages; it lasts as long as a request may take to arrive, and no longer (T8).
    */
   readonly paths: readonly string[];
-  readonly addTo: (server: Server) => void;
+  /** `onFault` says how a call is to end whose request is malformed behind its first reply. */
+  readonly addTo: (server: Server, onFault: OnFault) => void;
 }
+
+export type OnFault = (call: { readonly metadata: Metadata }, end: (failure: StatusFailure) => void) => void;
 
 export interface WireServerParts {
   readonly methods: readonly Method[];
@@ -110,7 +120,13 @@ const SESSION_MEMORY_MB = 256;
  * may open in a turn, and not by a rate that ends the calls beside them, too (T12).
  */
 const NO_BOUND = 2 ** 31;
-const HTTP2_OPTIONS = { streamResetBurst: NO_BOUND, streamResetRate: NO_BOUND, maxSessionRejectedStreams: 10_000 };
+const HTTP2_OPTIONS = {
+  streamResetBurst: NO_BOUND,
+  streamResetRate: NO_BOUND,
+  maxSessionRejectedStreams: 10_000,
+  // It resets a stream with more of them. As many as its 64 KiB of headers have room for can be told what is wrong.
+  maxHeaderListPairs: 2_000,
+};
 
 /** Streams that still carry a reply away are no calls any more. */
 const STREAMS_PER_CALL = 2;
@@ -201,13 +217,17 @@ export class WireServer {
       onRefused: () => parts.onRefused('overload'),
       onEnded: parts.onConnectionEnded,
       expired: parts.refusals.expired,
+      noRoom: parts.refusals.noRoom,
       answerTo: (fault) => {
-        parts.onRefused(fault.kind.endsWith('too-long') ? 'too_large' : 'malformed');
+        const isTooLarge = fault.kind.endsWith('too-long') || fault.kind === 'too-many-headers';
+        parts.onRefused(isTooLarge ? 'too_large' : 'malformed');
         return parts.refusals.malformed(fault);
       },
     });
     for (const method of parts.methods) this.#register(method);
-    parts.extension?.addTo(this.#server);
+    parts.extension?.addTo(this.#server, ({ metadata }, end) => {
+      this.#peers.of(metadata)?.onFault((status) => end(failureOf(status)));
+    });
   }
 
   /**

@@ -107,6 +107,11 @@ export class UnaryStream {
     this.#pieces.push(piece);
   }
 
+  /** What has come of the request is not needed. */
+  drop(): void {
+    this.#pieces = [];
+  }
+
   /** The request has ended, and is one message. */
   whole(): void {
     const pieces = this.#pieces;
@@ -142,7 +147,7 @@ export class UnaryStream {
 
   /** The stream has closed. */
   closed(): void {
-    this.#pieces = [];
+    this.drop();
     this.#cancel();
   }
 
@@ -158,7 +163,7 @@ export class UnaryStream {
     // Timers and the clock are not the same.
     this.#deadlineMs = Math.min(this.#deadlineMs, Date.now());
     this.finish(this.#expired(String(this.#headers['grpc-timeout'])));
-    this.#pieces = [];
+    this.drop();
     // The rest of a request is not read: it would be counted, and thrown away (RFC 9113, 8.1).
     if (!this.#isWhole) this.#stream.close(constants.NGHTTP2_NO_ERROR);
     this.#cancel();

@@ -10,7 +10,7 @@ import { gunzip, inflate } from 'node:zlib';
 import { Link } from '#base';
 import { type Line, Lines, TurnsByLine } from '../../turns-by-line.ts';
 import type { FrameFault, Packing } from './frame-faults.ts';
-import type { Room } from './peer-streams.ts';
+import type { Room } from './peer-stream.ts';
 
 export type Unpacked =
   | { readonly kind: 'message'; readonly message: Uint8Array }

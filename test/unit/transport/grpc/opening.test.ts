@@ -12,11 +12,13 @@ import {
   SETTINGS_FRAME,
 } from '../../../support/http2-frames.ts';
 import { HELLO, type SmallService, startSmallService } from '../../../support/small-service.ts';
+import { PATIENCE_MS } from '../../../support/wire-server.ts';
 
 const STREAMS = 8;
 const OPENING_MS = 1_000;
 const ENDED_STREAM = 1;
 const [DATA, HEADERS, UNKNOWN] = [0, 1, 0xee];
+const [REFUSED_STREAM, ENHANCE_YOUR_CALM] = [7, 11];
 
 let at: SmallService;
 let frames: Frames;
@@ -74,9 +76,48 @@ describe('a connection', () => {
 
   it('is closed when it holds too much before the acknowledgement', async () => {
     const junk = frameOf({ type: UNKNOWN, flags: 0, stream: 0, payload: new Uint8Array(16_000) });
-    frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ...Array(20).fill(junk)]));
+    frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ...Array(70).fill(junk)]));
     await eventually(() => expect(frames.isClosed).toBe(true));
     await eventually(() => expect(at.budgets.requests.used).toBe(0));
+    expect(frames.goAway).toBe(ENHANCE_YOUR_CALM);
+  });
+
+  it('has what it may not open refused, and the rest answered, when it sends hundreds of requests at once', async () => {
+    const count = 600;
+    const filler = Buffer.concat([Buffer.of(0, 1), Buffer.from('x'), Buffer.of(126), Buffer.alloc(126, 'y')]);
+    const head = Buffer.concat([grpcHeaders('/test.Service/Echo'), ...Array(6).fill(filler)]);
+    const asks = Array.from({ length: count }, (_, n) => {
+      const stream = 2 * n + 1;
+      const begun = frameOf({ type: HEADERS, flags: 4, stream, payload: head });
+      return Buffer.concat([begun, frameOf({ type: DATA, flags: ENDED_STREAM, stream, payload: HELLO })]);
+    });
+    frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ...asks]));
+    await eventually(() => expect(frames.settings).toHaveLength(1));
+    frames.write(Buffer.concat([ACKNOWLEDGEMENT, ACKNOWLEDGEMENT]));
+    await eventually(() => expect(answered().length + frames.resets.length).toBe(count));
+    expect(answered().length).toBeGreaterThanOrEqual(STREAMS);
+    expect(new Set(frames.resets)).toEqual(new Set([REFUSED_STREAM]));
+    expect([frames.goAway, frames.isClosed]).toEqual([undefined, false]);
+  });
+
+  it('needs no room for the little that every client begins with', async () => {
+    at.budgets.requests.takeAnyway(at.budgets.requests.bytesMax, () => undefined);
+    frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ask(1)]));
+    frames.write(Buffer.concat([ACKNOWLEDGEMENT, ACKNOWLEDGEMENT]));
+    await eventually(() => expect(answered()).toEqual([1]));
+  });
+
+  it('is told why it is closed when what it holds before the acknowledgement is needed (TM2)', async () => {
+    const junk = frameOf({ type: UNKNOWN, flags: 0, stream: 0, payload: new Uint8Array(16_000) });
+    frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ...Array(5).fill(junk)]));
+    const { requests } = at.budgets;
+    await eventually(() => expect(requests.used).toBeGreaterThan(80_000));
+    at.time.advance(PATIENCE_MS / 2);
+    expect(requests.hasRoom(requests.bytesMax, PATIENCE_MS / 2)).toBe(true);
+    frames.write(junk);
+    await eventually(() => expect(frames.isClosed).toBe(true));
+    expect(frames.goAway).toBe(ENHANCE_YOUR_CALM);
+    expect([requests.used, at.ended]).toEqual([0, []]);
   });
 
   it('is closed when no acknowledgement comes', async () => {

@@ -2,7 +2,7 @@
 // whoever sends how many (TM1). Method: senders that count, and messages that are unpacked for real.
 import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Room } from '../../../../src/transport/grpc/wire/peer-streams.ts';
+import type { Room } from '../../../../src/transport/grpc/wire/peer-stream.ts';
 import { type Sender, Unpacker } from '../../../../src/transport/grpc/wire/unpacking.ts';
 
 const BYTES_MAX = 100_000;

@@ -2,12 +2,14 @@
 // Method: a server of a few small methods with little room, driven by a client that sends any bytes.
 import { type ClientHttp2Stream, constants } from 'node:http2';
 import { gzipSync } from 'node:zlib';
+import * as grpc from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
 import { until } from '../../../support/budget-time.ts';
+import { RawGrpc, replyOn } from '../../../support/raw-grpc.ts';
 import { HELLO, packed, type SmallService, startSmallService } from '../../../support/small-service.ts';
-import type { WireOptions } from '../../../support/wire-server.ts';
+import { PATIENCE_MS, type WireOptions } from '../../../support/wire-server.ts';
 
 let at: SmallService;
 
@@ -23,8 +25,8 @@ describe('the memory of a server', () => {
   }
 
   /** A call whose message of a million bytes begins to arrive. */
-  function halfSent(): ClientHttp2Stream {
-    const stream = at.raw.session.request({ ':method': 'POST', ':path': WAIT, 'content-type': 'application/grpc' });
+  function halfSent(path = WAIT): ClientHttp2Stream {
+    const stream = at.raw.session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc' });
     stream.on('error', () => undefined);
     stream.write(Buffer.concat([Uint8Array.of(0, 0, 15, 66, 64), PART]));
     return stream;
@@ -34,13 +36,16 @@ describe('the memory of a server', () => {
     return new Promise((resolve) => stream.once('close', resolve));
   }
 
-  it('takes no more of requests than it may hold, and goes on when there is room again (TM1)', async () => {
+  const NO_ROOM = { status: GRPC_STATUS.UNAVAILABLE, message: 'no room', resetCode: constants.NGHTTP2_NO_ERROR };
+  const READ = '/test.Service/Count';
+
+  it('takes no more of requests than it may hold, says so, and goes on when there is room again (TM1)', async () => {
     await start({ requests: 70_000 });
     const kept = [halfSent(), halfSent()];
-    const refused = halfSent();
-    await closed(refused);
-    expect(refused.rstCode).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
-    expect(at.refused).toEqual(['overload']);
+    await until(() => at.budgets.requests.used > 60_000);
+    expect(await replyOn(halfSent())).toMatchObject(NO_ROOM);
+    expect(await replyOn(halfSent(READ))).toMatchObject(NO_ROOM);
+    expect(at.refused).toEqual(['overload', 'overload']);
     for (const stream of kept) stream.close();
     await until(() => kept.every((stream) => stream.destroyed));
     const answer = at.raw.call({ path: WAIT, pieces: [frame(PART)] });
@@ -49,19 +54,55 @@ describe('the memory of a server', () => {
     expect((await answer).status).toBe(GRPC_STATUS.OK);
   });
 
-  it('gives up a request that arrives too slowly when another one needs the room (TM2)', async () => {
+  it('says so to the stock client of grpc-js while it still sends', async () => {
+    await start({ requests: 70_000 });
+    const client = new grpc.Client(`127.0.0.1:${at.port}`, grpc.credentials.createInsecure());
+    const same = (bytes: Buffer): Buffer => bytes;
+    const failure = await new Promise<grpc.ServiceError | null>((resolve) => {
+      client.makeUnaryRequest(WAIT, same, same, Buffer.alloc(900_000), resolve);
+    });
+    client.close();
+    expect([failure?.code, failure?.details]).toEqual([GRPC_STATUS.UNAVAILABLE, 'no room']);
+    await until(() => at.budgets.requests.used === 0);
+  });
+
+  it('gives up a request that arrives too slowly when another one needs the room, and says so (TM2)', async () => {
     await start({ requests: 40_000 });
     const slow = halfSent();
     await until(() => at.budgets.requests.used > 0);
     const early = halfSent();
-    await closed(early);
-    at.time.advance(60);
+    expect(await replyOn(early)).toMatchObject(NO_ROOM);
+    at.time.advance(PATIENCE_MS + 10);
     expect(slow.destroyed).toBe(false);
+    const told = replyOn(slow);
     const other = halfSent();
-    await closed(slow);
+    expect(await told).toMatchObject(NO_ROOM);
     expect(other.destroyed).toBe(false);
     other.close();
-    expect(slow.rstCode).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  });
+
+  it('gives up sooner what stands still for a connection whose requests come whole (TM2)', async () => {
+    await start({ requests: 100_000 });
+    const honest = new RawGrpc(at.port);
+    const whole = honest.call({ path: '/test.Service/Echo', pieces: [frame(PART)] });
+    expect((await whole).status).toBe(GRPC_STATUS.OK);
+    const halves = [halfSent(), halfSent(), halfSent()];
+    await until(() => at.budgets.requests.used > 90_000);
+    // Its requests have not shown anything yet.
+    const tolds = halves.map((stream) => replyOn(stream));
+    at.time.advance(PATIENCE_MS / 8);
+    expect(await replyOn(halfSent())).toMatchObject(NO_ROOM);
+    // Enough of them for the request and its copy.
+    expect((await honest.call({ path: '/test.Service/Echo', pieces: [frame(PART)] })).status).toBe(GRPC_STATUS.OK);
+    expect(await Promise.all(tolds.slice(0, 2))).toMatchObject([NO_ROOM, NO_ROOM]);
+    expect(halves[2]?.destroyed).toBe(false);
+    // Whoever had to make way takes nothing from others before the whole patience.
+    at.time.advance(PATIENCE_MS / 2);
+    const again = [halfSent(), halfSent(), halfSent()];
+    expect(await Promise.race(again.map((stream) => replyOn(stream)))).toMatchObject(NO_ROOM);
+    expect(halves[2]?.destroyed).toBe(false);
+    await honest.close();
+    for (const stream of [...halves, ...again]) stream.close();
   });
 
   it('refuses a message that unpacks to more than there is room for, without running it', async () => {

@@ -1,0 +1,141 @@
+/**
+ * What clients that send half requests cost those beside them who send large transactions.
+ *
+ *   npm run build && node --conditions=source bench/half-requests.ts [--connections 700] [--half 240000] \\
+ *     [--bytes 400000] [--clients 8] [--seconds 6] [--rounds 2] old=../old new=.
+ *
+ * A contender is a name and the checkout that it is built in. In each round each has a node of its own: so many seconds
+ * without the others, with them, and with such that do not acknowledge settings. The clients have a connection each,
+ * and send one transaction after the other, of one event of so many bytes; one that was refused is another one after a
+ * tenth of a second, and not counted among those whose times are given.
+ */
+import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { readNumber, refuse } from '../scripts/support/command-line.ts';
+import { Arena } from './arena.ts';
+import { type CairnNode, createDatabase, TRANSACT } from './peers/cairn.ts';
+import { type HalfRequestCounts, RunningHalfRequests } from './support/half-request-flood.ts';
+import { grpcHeaders, grpcMessage, Http2Connection } from './support/http2-connection.ts';
+import { Latencies } from './support/latencies.ts';
+import { cpuSeconds, residentMemory } from './support/process-cpu.ts';
+import { bytesField, message } from './support/protobuf.ts';
+
+const DATABASE = 'shop';
+const MEBIBYTE = 2 ** 20;
+const LOOK_MS = 50;
+const PAUSE_MS = 100;
+const LOADS = ['none', 'half requests', 'unacknowledged'] as const;
+type LoadName = (typeof LOADS)[number];
+
+const { values, positionals } = readCommandLine();
+const count = (name: string, text: string | undefined): number => readNumber(name, text, { min: 1, isWhole: true });
+const connections = count('connections', values.connections);
+const halfBytes = count('half', values.half);
+const eventBytes = count('bytes', values.bytes);
+const clients = count('clients', values.clients);
+const seconds = readNumber('seconds', values.seconds, { min: 1, isWhole: false });
+const rounds = count('rounds', values.rounds);
+const contenders = positionals.map((text) => {
+  const [name = '', root] = text.split('=');
+  return root === undefined ? refuse(`${text} is no contender; name one as old=../old`) : { name, root: resolve(root) };
+});
+if (contenders.length === 0) refuse('there is nothing to compare; name builds, such as old=../old new=.');
+
+interface Honest {
+  readonly latencies: Latencies;
+  failed: number;
+}
+
+await using arena = new Arena();
+const headers = grpcHeaders(TRANSACT);
+const data = JSON.stringify('x'.repeat(eventBytes));
+let made = 0;
+
+const lines = [
+  '| round | build | others | transactions | failed | p50, p99, longest ms | s of processor | peak MiB | begun by the others | given up |',
+  '|---|---|---|---|---|---|---|---|---|---|',
+];
+for (let round = 1; round <= rounds; round++) {
+  for (const load of LOADS) {
+    for (const { name, root } of contenders) {
+      const node = await arena.cairn(`${name}-${load}-${round}`, { root, nodeOptions: [], env: {} });
+      await createDatabase(node, DATABASE);
+      lines.push(`| ${round} | ${name} | ${load} | ${await measure(node, load)} |`);
+      await node.stop();
+    }
+  }
+}
+process.stdout.write(`${lines.join('\n')}\n`);
+
+function readCommandLine() {
+  try {
+    const text = (value: string) => ({ type: 'string', default: value }) as const;
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        connections: text('700'),
+        half: text('240000'),
+        bytes: text('400000'),
+        clients: text('8'),
+        seconds: text('6'),
+        rounds: text('2'),
+      },
+    });
+  } catch (error) {
+    if (error instanceof TypeError) return refuse(error.message);
+    throw error;
+  }
+}
+
+function transaction(): Buffer {
+  const n = String(made++).padStart(12, '0');
+  const event = message(
+    bytesField(1, `id-${n}`),
+    bytesField(2, '1.0'),
+    bytesField(3, 'com.example.order.placed'),
+    bytesField(4, 'https://example.com/streams/orders'),
+    bytesField(7, data),
+  );
+  const inner = message(bytesField(1, event), bytesField(3, `00000000-0000-4000-8000-${n}`));
+  return grpcMessage(message(bytesField(1, DATABASE), bytesField(2, inner)));
+}
+
+async function measure({ pid, address }: CairnNode, load: LoadName): Promise<string> {
+  const parts = { ...address, path: TRANSACT, connections, bytes: halfBytes };
+  const flood = load === 'none' ? undefined : new RunningHalfRequests({ ...parts, isPolite: load === 'half requests' });
+  const before = cpuSeconds([pid]);
+  let peakBytes = 0;
+  const looking = setInterval(() => {
+    peakBytes = Math.max(peakBytes, residentMemory(pid).total);
+  }, LOOK_MS);
+  const honest: Honest = { latencies: new Latencies(), failed: 0 };
+  const deadline = performance.now() + seconds * 1_000;
+  await Promise.all(Array.from({ length: clients }, () => transactUntil(deadline, address, honest)));
+  const cpu = cpuSeconds([pid]) - before;
+  const counts: HalfRequestCounts = (await flood?.stop()) ?? { begun: 0, ended: 0 };
+  clearInterval(looking);
+  const { p50, p99 } = honest.latencies.percentiles();
+  const times = [p50, p99, honest.latencies.largest].map((ms) => ms.toFixed(0)).join(', ');
+  const cost = `${cpu.toFixed(1)} | ${(peakBytes / MEBIBYTE).toFixed(0)}`;
+  return `${honest.latencies.count} | ${honest.failed} | ${times} | ${cost} | ${counts.begun} | ${counts.ended}`;
+}
+
+async function transactUntil(deadline: number, address: CairnNode['address'], honest: Honest): Promise<void> {
+  let connection = await Http2Connection.open(address);
+  while (performance.now() < deadline) {
+    if (!connection.isOpen) connection = await Http2Connection.open(address);
+    const began = performance.now();
+    if (await isCommitted(connection)) {
+      honest.latencies.add(performance.now() - began);
+      continue;
+    }
+    honest.failed += 1;
+    await delay(PAUSE_MS);
+  }
+  connection.close();
+}
+
+function isCommitted(connection: Http2Connection): Promise<boolean> {
+  return new Promise((done) => connection.call(headers, transaction(), { onEnd: ({ ok }) => done(ok) }));
+}

@@ -1,0 +1,323 @@
+/**
+ * One stream of HTTP/2: its request as it comes, and the room that is kept for it.
+ *
+ * ```
+ *   receiving ── the handler has the message ──> handled ── the call has ended ──> ended ── the peer has it all ──> gone
+ *      ├── malformed, or no room for it ──> answered                                └── too slow ──> reset
+ *      └── too slow ──> reset; while others need the room: answered
+ * ```
+ *
+ * Of unary methods it reads the request, of the others it looks at what grpc-js reads (ADR 0056).
+ */
+import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { Readable } from 'node:stream';
+import type { Claim } from '../../allowance.ts';
+import type { ByteBudget, Hold } from '../../byte-budget.ts';
+import { type FrameFault, isPacking, type Packing } from './frame-faults.ts';
+import { type FrameRules, FrameWalk } from './frame-walk.ts';
+import type { Sender } from './senders.ts';
+import { type CallStatus, headersOf } from './status.ts';
+import type { UnaryStream } from './unary-stream.ts';
+
+export interface PeerStreamOptions {
+  /** What requests may hold while they arrive and are worked on. */
+  readonly requests: ByteBudget;
+  /** A message that has not arrived by then is given up. */
+  readonly receiveMs: number;
+  /** A reply that has not been taken so long after its end is given up. */
+  readonly lingerMs: number;
+  /** The request for a unary method has arrived. */
+  readonly onRequest: (request: UnaryStream, peer: PeerStream) => void;
+  /** Told of every stream that is refused or reset for want of room. */
+  readonly onRefused: () => void;
+  /** The answer to a request that is malformed before its message is looked at. */
+  readonly answerTo: (fault: FrameFault) => CallStatus;
+  /** The answer to a request for the rest of which there is no room. */
+  readonly noRoom: CallStatus;
+}
+
+/**
+ * What a stream holds from its beginning to its end, whatever it carries: the streams of node:http2 and nghttp2, the
+ * call of grpc-js and ours, their headers and trailers. Measured: bench/unread-replies.ts, ADR 0053.
+ */
+export const STREAM_BYTES: number = 16 * 1024;
+
+/** Of a request up to this size, what arrives is counted with the stream and needs no hold of its own. */
+const SMALL_REQUEST_BYTES = 16 * 1024;
+
+/** Room that is kept for something. */
+export interface Room {
+  /** Once, however often it is called. */
+  release(): void;
+}
+
+/**
+ * For `push` of a stream: what came of a request is kept until there is all of it, by grpc-js as long as the stream. A
+ * piece of it keeps the buffer that it was read from the socket into, of 64 KiB and with the requests of many others in
+ * it. What is less than half of its buffer is copied.
+ */
+function pushSlim(this: Readable, chunk: unknown, encoding?: BufferEncoding): boolean {
+  return Readable.prototype.push.call(this, Buffer.isBuffer(chunk) ? slim(chunk) : chunk, encoding);
+}
+
+function slim(piece: Buffer): Buffer {
+  return 2 * piece.length < piece.buffer.byteLength ? Buffer.from(piece) : piece;
+}
+
+const IGNORE = (): void => undefined;
+
+export interface PeerStreamParts {
+  readonly sender: Sender;
+  readonly rules: FrameRules;
+  readonly claim: Claim | undefined;
+  /** Absent: grpc-js has the stream, too. */
+  readonly own: UnaryStream | undefined;
+}
+
+/** One stream. */
+export class PeerStream {
+  readonly #stream: ServerHttp2Stream;
+  readonly #options: PeerStreamOptions;
+  readonly #sender: Sender;
+  /** What is held for it until it is gone. */
+  readonly #unsent: Room[] = [];
+  readonly #frames: FrameWalk;
+  readonly #encoding: string | undefined;
+  /** Of its connection, for what it holds beside the budgets; absent: that is not counted. */
+  readonly #claim: Claim | undefined;
+  /** What it has of the claim. */
+  #claimed: number;
+  readonly #own: UnaryStream | undefined;
+  #request: Hold | undefined;
+  #received = 0;
+  #hasEnded = false;
+  #onFault: ((status: CallStatus) => void) | undefined;
+  /** When it must be over; Infinity while a handler works. */
+  #dueMs: number;
+
+  constructor(stream: ServerHttp2Stream, options: PeerStreamOptions, parts: PeerStreamParts) {
+    const { rules, claim, own } = parts;
+    this.#sender = parts.sender;
+    this.#stream = stream;
+    this.#options = options;
+    this.#frames = new FrameWalk(rules);
+    this.#encoding = rules.encoding;
+    this.#claim = claim;
+    this.#claimed = claim === undefined ? 0 : STREAM_BYTES;
+    this.#own = own;
+    this.#dueMs = performance.now() + options.receiveMs;
+    if (own === undefined) this.#watch();
+    else this.#read(own);
+  }
+
+  /** Whether grpc-js does not have it. */
+  get isOwn(): boolean {
+    return this.#own !== undefined;
+  }
+
+  /** What its message must be unpacked from; undefined: it is as it was sent. */
+  get packing(): Packing | undefined {
+    return this.#frames.isPacked && isPacking(this.#encoding) ? this.#encoding : undefined;
+  }
+
+  /**
+   * Answers and closes the stream. If grpc-js has it, whose turn is after this one, it takes it for a call that was
+   * cancelled. Nothing more is read; a client that still sends is told to stop without an error (RFC 9113, 8.1).
+   */
+  refuse(fault: FrameFault): void {
+    if (this.isGone) return;
+    if (this.#stream.headersSent) {
+      this.#onFault?.(this.#options.answerTo(fault));
+      return;
+    }
+    const headers = headersOf(this.#options.answerTo(fault));
+    // What is not gRPC is answered in plain HTTP, too.
+    if (fault.kind === 'content-type') headers[':status'] = constants.HTTP_STATUS_UNSUPPORTED_MEDIA_TYPE;
+    this.#close(headers);
+  }
+
+  /** From now on what is malformed behind the first reply is for the call, which ends with the status. */
+  onFault(listener: (status: CallStatus) => void): void {
+    this.#onFault = listener;
+  }
+
+  /**
+   * The handler is to have the message, which may be longer than what came. It is put together in memory of its own,
+   * and grpc-js keeps what came until the stream is gone. False: there is no room for it.
+   */
+  deliver(messageBytes: number): boolean {
+    this.#dueMs = Number.POSITIVE_INFINITY;
+    if (!this.#count(this.#received + messageBytes)) return false;
+    if (this.#request !== undefined) this.#sender.cameWhole();
+    this.#request?.pin();
+    return true;
+  }
+
+  /** Whether nothing can be sent on it any more: it was reset, or its connection is lost. */
+  get isGone(): boolean {
+    return this.#stream.destroyed || this.#stream.closed;
+  }
+
+  /** Streams of one connection have the same one. */
+  get connection(): object {
+    return this.#stream.session ?? this.#stream;
+  }
+
+  /** Keeps room until `left` or the end of the stream. */
+  keep(room: Room): void {
+    if (this.#stream.closed) room.release();
+    else this.#unsent.push(room);
+  }
+
+  left(room: Room): void {
+    const place = this.#unsent.indexOf(room);
+    if (place >= 0) this.#unsent.splice(place, 1);
+    room.release();
+  }
+
+  /** The call has ended: its reply should leave soon, with which its message goes, too. */
+  ended(): void {
+    this.#request?.unpin();
+    this.#dueMs = performance.now() + this.#options.lingerMs;
+  }
+
+  /** Ends the stream with what gRPC clients report as RESOURCE_EXHAUSTED, and lets go of everything that is unsent. */
+  reset(): void {
+    this.#end(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    this.#release();
+  }
+
+  /** For the registry: its calls are cancelled, which the end of the socket alone does not do at once. */
+  cutConnection(): void {
+    this.#stream.session?.destroy();
+  }
+
+  /** For the registry: gives back all that is held for it. */
+  closed(): void {
+    this.#release();
+    this.#claim?.giveBack(this.#claimed);
+    this.#claimed = 0;
+    this.#own?.closed();
+  }
+
+  /** For the registry. */
+  endIfLate(nowMs: number): void {
+    if (nowMs > this.#dueMs) this.#end(constants.NGHTTP2_CANCEL);
+  }
+
+  /** Looks at what grpc-js reads. */
+  #watch(): void {
+    const stream = this.#stream;
+    stream.push = pushSlim;
+    // Not `on`, which would make the stream flow: what comes before grpc-js listens, grpc-js would not get.
+    stream.prependListener('data', (piece: Uint8Array) => this.#isFine(piece));
+    stream.prependListener('end', () => this.#isWhole());
+  }
+
+  /**
+   * What node:http2 pushes is taken at once, and goes through the stream only if somebody else listens to that: its
+   * buffer, its ticks and its events cost as much as the rest of reading.
+   */
+  #read(own: UnaryStream): void {
+    const stream = this.#stream;
+    // Whatever is wrong with it, it closes.
+    stream.on('error', IGNORE);
+    stream.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
+      if (!Buffer.isBuffer(chunk)) {
+        if (chunk === null) this.#endOf(own);
+        return Readable.prototype.push.call(stream, chunk, encoding);
+      }
+      const piece = slim(chunk);
+      if (this.#isFine(piece) && !own.isAnswered) own.take(piece);
+      return stream.listenerCount('data') === 0 || Readable.prototype.push.call(stream, piece);
+    };
+    // From now on node:http2 reads it.
+    stream.read(0);
+  }
+
+  /** Answers without a message, reads no more, and lets go of what has come. */
+  #close(headers: OutgoingHttpHeaders): void {
+    this.#stream.respond(headers, { endStream: true });
+    this.#stream.close(constants.NGHTTP2_NO_ERROR);
+    this.#own?.drop();
+    this.#request?.release();
+    this.ended();
+  }
+
+  /** Nothing more comes; when the stream is closed, for another reason. */
+  #endOf(own: UnaryStream): void {
+    if (this.#hasEnded || !this.#isWhole()) return;
+    this.#hasEnded = true;
+    if (own.isAnswered) return;
+    own.whole();
+    this.#options.onRequest(own, this);
+  }
+
+  /** Whether there is room for the next piece of the request, and nothing wrong with it. */
+  #isFine(piece: Uint8Array): boolean {
+    if (this.#stream.closed) return false;
+    this.#received += piece.length;
+    if (this.#count(this.#received)) return this.#isNone(this.#frames.take(piece));
+    this.#giveUp();
+    return false;
+  }
+
+  #isWhole(): boolean {
+    // It may wait for its turn to be unpacked, and nobody sees it move.
+    this.#request?.unwatch();
+    return !this.#stream.closed && this.#isNone(this.#frames.end());
+  }
+
+  #isNone(fault: FrameFault | undefined): boolean {
+    if (fault !== undefined) this.refuse(fault);
+    return fault === undefined;
+  }
+
+  /**
+   * Drops what is unsent as well. A stream that is only closed keeps it until the socket takes the reset; when the
+   * connection is lost before that, Node 24 sends what is left as empty frames, one after the other for ever.
+   */
+  #end(code: number): void {
+    this.#stream.close(code);
+    this.#stream.destroy();
+  }
+
+  #release(): void {
+    this.#request?.release();
+    for (const room of this.#unsent.splice(0)) room.release();
+  }
+
+  /** False when there is no room for so much of the request. */
+  #count(bytes: number): boolean {
+    if (this.#stream.closed) return true;
+    if (this.#request === undefined && bytes <= SMALL_REQUEST_BYTES)
+      return this.#claimed === 0 || this.#claimAll(STREAM_BYTES + bytes);
+    const { patienceMs } = this.#sender;
+    if (this.#request !== undefined) return this.#request.tryGrow(bytes, patienceMs);
+    this.#request = this.#options.requests.tryTake(bytes, () => this.#makeWay(), patienceMs);
+    this.#request?.watch();
+    return this.#request !== undefined;
+  }
+
+  #claimAll(bytes: number): boolean {
+    if (this.#claim?.tryAdd(bytes - this.#claimed) === false) return false;
+    this.#claimed = bytes;
+    return true;
+  }
+
+  /** Others need its room. */
+  #makeWay(): void {
+    this.#sender.stoodStill();
+    this.#giveUp();
+  }
+
+  /**
+   * Answers that there is no room, as long as there is no other answer: that is not before there is a message, so that
+   * nothing was tried.
+   */
+  #giveUp(): void {
+    this.#options.onRefused();
+    if (this.isGone || this.#stream.headersSent) this.reset();
+    else this.#close(headersOf(this.#options.noRoom));
+  }
+}
