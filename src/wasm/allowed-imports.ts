@@ -1,0 +1,99 @@
+/**
+ * What a component may import: the interfaces that the null WASI answers, and those of ours that its kind is given.
+ *
+ * Toolchains import WASI that their guests never call (Rust with its adapter 12 interfaces, StarlingMonkey 18), so
+ * refusing it would refuse what they build. No interface on the list gives a guest anything: see null-wasi.ts.
+ *
+ *   G5  What a component imports is an instance on this list, and of functions and types alone.
+ */
+import { quote } from '#base';
+import type { Component, ImportedItem } from './component-types.ts';
+import { Refused } from './refusal.ts';
+
+export type ComponentKind = 'state-view' | 'state-change' | 'presenter';
+
+/** An interface without its version, and the functions that the component imports of it. */
+export interface ImportedInterface {
+  readonly name: string;
+  readonly functions: readonly string[];
+  readonly resources: readonly string[];
+}
+
+/** Without versions: every 0.2 has the same shape for what is answered, and the rest is denied. */
+const WASI_INTERFACES: readonly string[] = [
+  'wasi:cli/environment',
+  'wasi:cli/exit',
+  'wasi:cli/stderr',
+  'wasi:cli/stdin',
+  'wasi:cli/stdout',
+  'wasi:cli/terminal-input',
+  'wasi:cli/terminal-output',
+  'wasi:cli/terminal-stderr',
+  'wasi:cli/terminal-stdin',
+  'wasi:cli/terminal-stdout',
+  'wasi:clocks/monotonic-clock',
+  'wasi:clocks/wall-clock',
+  'wasi:filesystem/preopens',
+  'wasi:filesystem/types',
+  'wasi:http/outgoing-handler',
+  'wasi:http/types',
+  'wasi:io/error',
+  'wasi:io/poll',
+  'wasi:io/streams',
+  'wasi:random/insecure',
+  'wasi:random/insecure-seed',
+  'wasi:random/random',
+];
+
+/** Types alone, which every kind may import; then what the kind calls. */
+const OWN_INTERFACES: Readonly<Record<ComponentKind, readonly string[]>> = {
+  'state-view': ['types'],
+  'state-change': ['types', 'state-reader'],
+  presenter: ['types', 'sink'],
+};
+const OWN_PACKAGE = 'cairn:component/';
+/** The interfaces of the EvidentSource SDK, which a State View imports for its types and a State Change calls. */
+const SDK_INTERFACES: Readonly<Record<ComponentKind, readonly string[]>> = {
+  'state-view': ['cloudevents', 'state-view-types'],
+  'state-change': ['cloudevents', 'state-view-types', 'state-change-types'],
+  presenter: [],
+};
+const SDK_PACKAGE = 'evidentsource:decider/';
+
+const WASI_VERSION = /^0\.2\.\d+$/;
+
+/** @throws Refused ForbiddenImport */
+export function expectAllowedImports(component: Component, kind: ComponentKind): readonly ImportedInterface[] {
+  return [...component.imports].flatMap(([name, imported]) => allowed(name, imported, kind));
+}
+
+function allowed(name: string, { item, offset }: ImportedItem, kind: ComponentKind): readonly ImportedInterface[] {
+  // A type that an interface above it has; it is nothing that could be called.
+  if (item.sort === 'type') return [];
+  const [bare = '', version = ''] = name.split('@');
+  const isWasi = WASI_INTERFACES.includes(bare) && WASI_VERSION.test(version);
+  if (item.sort !== 'instance' || !(isWasi || isOurs(bare, kind))) throw forbidden(name, offset, kind);
+  const functions: string[] = [];
+  const resources: string[] = [];
+  for (const [part, { sort, ...rest }] of item.offers) {
+    if (sort === 'function') functions.push(part);
+    else if (sort !== 'type') throw forbidden(`${name}#${part}`, offset, kind);
+    else if ('type' in rest && rest.type.kind === 'resource') resources.push(part);
+  }
+  return [{ name: bare, functions, resources }];
+}
+
+function isOurs(bare: string, kind: ComponentKind): boolean {
+  return (
+    OWN_INTERFACES[kind].some((name) => bare === OWN_PACKAGE + name) ||
+    SDK_INTERFACES[kind].some((name) => bare === SDK_PACKAGE + name)
+  );
+}
+
+function forbidden(name: string, offset: number, kind: ComponentKind): Refused {
+  const own = OWN_INTERFACES[kind].map((ours) => OWN_PACKAGE + ours).join(', ');
+  const message =
+    `A ${kind} may not import ${quote(name)}; it may import ${own}, and of WASI 0.2 clocks, random, cli, io, filesystem ` +
+    'and http, which give it nothing';
+  return new Refused('ForbiddenImport', offset, message);
+}

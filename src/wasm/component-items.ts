@@ -1,0 +1,153 @@
+/** What types and components have in common: names with a prefix, indices with a sort, aliases, descriptions. */
+import type { BinaryReader } from './binary-reader.ts';
+import { entry, type Scope, scopeAt } from './component-scope.ts';
+import type { Item } from './component-types.ts';
+import { unsupported } from './features.ts';
+import { DEFINITIONS_MAX } from './limits.ts';
+import { Refused } from './refusal.ts';
+
+/** Counts what one component defines, with everything inside it. */
+export class Definitions {
+  #count = 0;
+
+  /** How many follow in a list; they are read one by one, so a count that is a lie ends with the bytes. */
+  *list(reader: BinaryReader): Generator<number> {
+    for (let left = reader.u32(); left > 0; left--) {
+      this.#count++;
+      if (this.#count > DEFINITIONS_MAX) {
+        const message = `The component has more than ${DEFINITIONS_MAX} definitions, which is the most`;
+        throw new Refused('TooLarge', reader.at, message);
+      }
+      yield left;
+    }
+  }
+}
+
+/** The name of something that a component imports or exports. */
+export function readExternName(reader: BinaryReader): string {
+  const at = reader.at;
+  const form = reader.u8();
+  // 1 was for names of interfaces; both are read alike since.
+  if (form === 0x02) throw unsupported('names with a version beside them', at);
+  if (form > 0x02) throw reader.unexpected(at, 'the form of a name', '0 or 1');
+  return reader.name();
+}
+
+/** The sort, the index behind it, and what has it. */
+export function readItem(reader: BinaryReader, scope: Scope): Item {
+  const at = reader.at;
+  const sort = readSort(reader);
+  return itemAt(scope, sort, reader.u32(), at);
+}
+
+/** Sorts as they are written; those of core modules behind a zero, here with 0x100 added. */
+const SORT = {
+  function: 0x01,
+  value: 0x02,
+  type: 0x03,
+  component: 0x04,
+  instance: 0x05,
+  coreType: 0x110,
+  coreModule: 0x111,
+} as const;
+const CORE = 0x100;
+/** Of what core instances export, up to tags. */
+const CORE_ITEM_LAST = 0x104;
+
+function readSort(reader: BinaryReader): number {
+  const sort = reader.u8();
+  return sort === 0 ? CORE + reader.u8() : sort;
+}
+
+function itemAt(scope: Scope, sort: number, index: number, at: number): Item {
+  switch (sort) {
+    case SORT.function:
+      return { sort: 'function', type: entry(scope.functions, index, 'function', at) };
+    case SORT.type:
+      return { sort: 'type', type: entry(scope.types, index, 'type', at) };
+    case SORT.component:
+      return { sort: 'component', component: entry(scope.components, index, 'component', at) };
+    case SORT.instance:
+      return { sort: 'instance', offers: entry(scope.instances, index, 'instance', at) };
+    case SORT.coreModule:
+      return { sort: 'core module', module: entry(scope.coreModules, index, 'core module', at) };
+    case SORT.value:
+      throw unsupported('values at the level of components', at);
+    case SORT.coreType:
+      throw unsupported('core types outside of core modules', at);
+    default:
+      throw new Refused('InvalidComponent', at, `The sort ${sort} stands at ${at} where a component has one of 0 to 5`);
+  }
+}
+
+/** What an alias gives another index to. */
+export function readAlias(reader: BinaryReader, scope: Scope): Item {
+  const at = reader.at;
+  const sort = readSort(reader);
+  const targetAt = reader.at;
+  switch (reader.u8()) {
+    case 0x00:
+      return readInstanceExport(reader, scope, sort);
+    case 0x01:
+      reader.u32();
+      reader.name();
+      if (sort < CORE || sort > CORE_ITEM_LAST)
+        throw reader.unexpected(at, 'the sort of an alias', 'one of core items');
+      return { sort: 'core item' };
+    case 0x02: {
+      const outer = scopeAt(scope, reader.u32(), at);
+      return itemAt(outer, sort, reader.u32(), at);
+    }
+    default:
+      throw reader.unexpected(targetAt, 'what an alias leads to', '0 to 2');
+  }
+}
+
+function readInstanceExport(reader: BinaryReader, scope: Scope, sort: number): Item {
+  const at = reader.at;
+  const offers = entry(scope.instances, reader.u32(), 'instance', at);
+  const name = reader.name();
+  const item = offers.get(name);
+  if (item !== undefined && sort < CORE) return item;
+  const message = `An alias asks for the export "${name}" of an instance that does not have it; name one that it has`;
+  throw new Refused('InvalidComponent', at, message);
+}
+
+/** What is said of an import, or of an export in a type. */
+export function readDescription(reader: BinaryReader, scope: Scope): Item {
+  const at = reader.at;
+  switch (reader.u8()) {
+    case 0x00:
+      throw unsupported('core modules from elsewhere', at);
+    case 0x01: {
+      const type = entry(scope.types, reader.u32(), 'type', at);
+      if (type.kind !== 'function') throw mismatch(at, 'function', type.kind);
+      return { sort: 'function', type };
+    }
+    case 0x02:
+      throw unsupported('values at the level of components', at);
+    case 0x03:
+      return { sort: 'type', type: readTypeBound(reader, scope) };
+    case 0x04:
+      throw unsupported('components from elsewhere', at);
+    case 0x05: {
+      const type = entry(scope.types, reader.u32(), 'type', at);
+      if (type.kind !== 'instance') throw mismatch(at, 'instance', type.kind);
+      return { sort: 'instance', offers: type.offers };
+    }
+    default:
+      throw reader.unexpected(at, 'the kind of an import or export', '0 to 5');
+  }
+}
+
+function readTypeBound(reader: BinaryReader, scope: Scope): Extract<Item, { sort: 'type' }>['type'] {
+  const at = reader.at;
+  const bound = reader.u8();
+  if (bound === 0x00) return entry(scope.types, reader.u32(), 'type', at);
+  if (bound === 0x01) return { kind: 'resource' };
+  throw reader.unexpected(at, 'the bound of a type', '0 or 1');
+}
+
+function mismatch(at: number, expected: string, found: string): Refused {
+  return new Refused('InvalidComponent', at, `The type at ${at} is one of a ${found}; it must be one of a ${expected}`);
+}

@@ -1,0 +1,252 @@
+/**
+ * A component, read whole: every section of it and of what is inside it, core modules with their code included.
+ *
+ * Whoever gets a `Component` from here knows that each name in it is safe (G1), that nothing in it was stepped over
+ * unknown (G2), that no function or count exceeds its limit (G4), and that the engine holds each core module valid.
+ */
+import { BinaryReader, type Span } from './binary-reader.ts';
+import { walkBody } from './code-walk.ts';
+import { Definitions, readAlias, readDescription, readExternName, readItem } from './component-items.ts';
+import { entry, Scope } from './component-scope.ts';
+import { nest, TypeReader } from './component-type-reader.ts';
+import type { Component, ImportedItem, Item, Offers, Tally } from './component-types.ts';
+import { readCoreModule } from './core-module.ts';
+import { expectValid } from './engine.ts';
+import { unknown, unsupported } from './features.ts';
+import type { ComponentLimits } from './limits.ts';
+import { Refused } from './refusal.ts';
+import { readSections, type Section } from './sections.ts';
+import { addTally, instanceOf, NO_INSTANCES, tallyOf } from './tally.ts';
+
+/** What stands in the binary, however often it is instantiated. */
+export interface Census {
+  coreModules: number;
+  nestedComponents: number;
+}
+
+/** @throws Refused */
+export function readComponent(bytes: Uint8Array, limits: ComponentLimits): Component & Census {
+  const census: Census = { coreModules: 0, nestedComponents: 0 };
+  const reading = new Reading(bytes, limits, census);
+  return { ...reading.component({ from: 0, to: bytes.length }, new Scope()), ...census };
+}
+
+class Reading {
+  readonly #bytes: Uint8Array;
+  readonly #limits: ComponentLimits;
+  readonly #census: Census;
+  readonly #definitions: Definitions = new Definitions();
+
+  constructor(bytes: Uint8Array, limits: ComponentLimits, census: Census) {
+    this.#bytes = bytes;
+    this.#limits = limits;
+    this.#census = census;
+  }
+
+  component(span: Span, scope: Scope): Component {
+    const part = new Part(scope, this.#definitions, this.#limits);
+    for (const section of readSections(this.#bytes, span, 'component')) {
+      if (section.id === SECTION.coreModule) scope.coreModules.push(this.#coreModule(section));
+      else if (section.id === SECTION.component) scope.components.push(this.#nested(section, scope));
+      else part.section(section, new BinaryReader(this.#bytes, section));
+    }
+    return part.found();
+  }
+
+  #nested(section: Section, scope: Scope): Component {
+    this.#census.nestedComponents++;
+    this.#expectFew(this.#census.nestedComponents, this.#limits.nestedComponentsMax, 'components inside', section);
+    return this.component(section, nest(scope, section.at));
+  }
+
+  #coreModule(section: Section): Scope['coreModules'][number] {
+    this.#census.coreModules++;
+    this.#expectFew(this.#census.coreModules, this.#limits.coreModulesMax, 'core modules', section);
+    const module = readCoreModule(this.#bytes, section);
+    const options = { ...this.#limits, onCharge: () => undefined };
+    for (const body of module.bodies) walkBody(this.#bytes, body, options);
+    expectValid(this.#bytes, section);
+    return module;
+  }
+
+  #expectFew(count: number, most: number, what: string, { at }: Section): void {
+    if (count > most)
+      throw new Refused('TooLarge', at, `The component has ${count} ${what} at least; ${most} is the most`);
+  }
+}
+
+const SECTION = {
+  custom: 0,
+  coreModule: 1,
+  coreInstance: 2,
+  coreType: 3,
+  component: 4,
+  instance: 5,
+  alias: 6,
+  type: 7,
+  canonical: 8,
+  start: 9,
+  import: 10,
+  export: 11,
+  value: 12,
+} as const;
+
+/** One component on its own, section by section. */
+class Part {
+  readonly #scope: Scope;
+  readonly #definitions: Definitions;
+  readonly #limits: ComponentLimits;
+  readonly #imports: Map<string, ImportedItem> = new Map();
+  readonly #exports: Map<string, Item> = new Map();
+  #tally: Tally = NO_INSTANCES;
+
+  constructor(scope: Scope, definitions: Definitions, limits: ComponentLimits) {
+    this.#scope = scope;
+    this.#definitions = definitions;
+    this.#limits = limits;
+  }
+
+  found(): Component {
+    return { imports: this.#imports, exports: this.#exports, tally: this.#tally };
+  }
+
+  section(section: Section, reader: BinaryReader): void {
+    if (section.id === SECTION.custom) {
+      reader.name();
+      return;
+    }
+    const each = this.#readerOf(section, reader);
+    for (const _ of this.#definitions.list(reader)) each();
+    reader.expectEnd(`section ${section.id}`);
+  }
+
+  #readerOf({ id, at }: Section, reader: BinaryReader): () => void {
+    const types = new TypeReader(reader, this.#definitions);
+    switch (id) {
+      case SECTION.coreInstance:
+        return () => this.#coreInstance(reader);
+      case SECTION.instance:
+        return () => this.#scope.instances.push(this.#instance(reader));
+      case SECTION.alias:
+        return () => this.#alias(reader);
+      case SECTION.type:
+        return () => this.#scope.types.push(types.type(this.#scope));
+      case SECTION.canonical:
+        return () => this.#canonical(reader);
+      case SECTION.import:
+        return () => this.#import(reader);
+      case SECTION.export:
+        return () => this.#export(reader);
+      case SECTION.coreType:
+        throw unsupported('core types outside of core modules', at);
+      case SECTION.start:
+      case SECTION.value:
+        throw unsupported('values at the level of components', at);
+      default:
+        throw unknown('section', id, at);
+    }
+  }
+
+  #coreInstance(reader: BinaryReader): void {
+    const at = reader.at;
+    const form = reader.u8();
+    if (form === 0x00) {
+      const module = entry(this.#scope.coreModules, reader.u32(), 'core module', at);
+      this.#tally = addTally(this.#tally, tallyOf(module), this.#limits, at);
+      for (const _ of this.#definitions.list(reader)) readCoreArgument(reader);
+    } else if (form === 0x01) {
+      for (const _ of this.#definitions.list(reader)) readCoreExport(reader);
+    } else {
+      throw reader.unexpected(at, 'the kind of a core instance', '0 or 1');
+    }
+  }
+
+  #instance(reader: BinaryReader): Offers {
+    const at = reader.at;
+    const form = reader.u8();
+    if (form === 0x00) {
+      const component = entry(this.#scope.components, reader.u32(), 'component', at);
+      this.#tally = addTally(this.#tally, instanceOf(component.tally), this.#limits, at);
+      for (const _ of this.#definitions.list(reader)) {
+        reader.name();
+        readItem(reader, this.#scope);
+      }
+      return component.exports;
+    }
+    if (form !== 0x01) throw reader.unexpected(at, 'the kind of an instance', '0 or 1');
+    const offers = new Map<string, Item>();
+    for (const _ of this.#definitions.list(reader)) offers.set(readExternName(reader), readItem(reader, this.#scope));
+    return offers;
+  }
+
+  #alias(reader: BinaryReader): void {
+    const item = readAlias(reader, this.#scope);
+    if (item.sort === 'core module') this.#scope.coreModules.push(item.module);
+    else this.#scope.add(item);
+  }
+
+  #canonical(reader: BinaryReader): void {
+    const at = reader.at;
+    const form = reader.u8();
+    // Lifting and lowering have one more byte, which says of what: functions, so far.
+    if (form <= 0x01 && reader.u8() !== 0x00) throw reader.unexpected(at + 1, 'what is lifted or lowered', '0');
+    if (form === 0x00) {
+      reader.u32();
+      this.#canonicalOptions(reader);
+      const type = entry(this.#scope.types, reader.u32(), 'type', at);
+      if (type.kind !== 'function') throw reader.unexpected(at, `a type of a ${type.kind}`, 'one of a function');
+      this.#scope.functions.push(type);
+    } else if (form === 0x01) {
+      entry(this.#scope.functions, reader.u32(), 'function', at);
+      this.#canonicalOptions(reader);
+    } else if (form <= 0x04) {
+      entry(this.#scope.types, reader.u32(), 'type', at);
+    } else {
+      throw unsupported('asynchronous components', at);
+    }
+  }
+
+  #canonicalOptions(reader: BinaryReader): void {
+    for (const _ of this.#definitions.list(reader)) {
+      const at = reader.at;
+      const option = reader.u8();
+      if (option > 0x05) throw unsupported('asynchronous components', at);
+      // Encodings of strings stand alone; memory, realloc and post-return have an index.
+      if (option > 0x02) reader.u32();
+    }
+  }
+
+  #import(reader: BinaryReader): void {
+    const offset = reader.at;
+    const name = readExternName(reader);
+    const item = readDescription(reader, this.#scope);
+    this.#scope.add(item);
+    this.#imports.set(name, { item, offset });
+  }
+
+  #export(reader: BinaryReader): void {
+    const name = readExternName(reader);
+    const item = readItem(reader, this.#scope);
+    const at = reader.at;
+    const form = reader.u8();
+    if (form > 1) throw reader.unexpected(at, 'whether an export is described', '0 or 1');
+    const described = form === 1 ? readDescription(reader, this.#scope) : item;
+    if (described.sort !== item.sort) throw reader.unexpected(at, `an export of the sort ${described.sort}`, item.sort);
+    this.#scope.add(described);
+    this.#exports.set(name, described);
+  }
+}
+
+function readCoreArgument(reader: BinaryReader): void {
+  reader.name();
+  const at = reader.at;
+  if (reader.u8() !== 0x12) throw reader.unexpected(at, 'what a core module is instantiated with', '0x12, an instance');
+  reader.u32();
+}
+
+function readCoreExport(reader: BinaryReader): void {
+  reader.name();
+  const at = reader.at;
+  if (reader.u8() > 0x04) throw reader.unexpected(at, 'the sort of a core item', '0 to 4');
+  reader.u32();
+}

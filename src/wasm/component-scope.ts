@@ -1,0 +1,49 @@
+/**
+ * The numbering of a component, or of a type of one, while it is read: what has which index.
+ *
+ * Of the items inside core modules nothing is kept, because nothing here follows from them. What has an index and is
+ * looked up must have come before: an index beyond is refused.
+ */
+import type { Component, ComponentType, FunctionType, Item, Offers } from './component-types.ts';
+import type { CoreModule } from './core-module.ts';
+import { Refused } from './refusal.ts';
+
+export class Scope {
+  readonly outer: Scope | undefined;
+  readonly depth: number;
+  readonly coreModules: CoreModule[] = [];
+  readonly functions: FunctionType[] = [];
+  readonly types: ComponentType[] = [];
+  readonly components: Component[] = [];
+  readonly instances: Offers[] = [];
+
+  constructor(outer?: Scope) {
+    this.outer = outer;
+    this.depth = outer === undefined ? 0 : outer.depth + 1;
+  }
+
+  /** Gives the item the next index of its sort. */
+  add(item: Item): void {
+    if (item.sort === 'function') this.functions.push(item.type);
+    else if (item.sort === 'type') this.types.push(item.type);
+    else if (item.sort === 'instance') this.instances.push(item.offers);
+    else if (item.sort === 'component') this.components.push(item.component);
+  }
+}
+
+/** The scope so many levels out; 0 is the scope itself. @throws Refused when there are not so many. */
+export function scopeAt(inner: Scope, level: number, offset: number): Scope {
+  let scope: Scope | undefined = inner;
+  for (let left = level; left > 0 && scope !== undefined; left--) scope = scope.outer;
+  if (scope !== undefined) return scope;
+  const message = `An alias leads ${level} levels out of ${inner.depth}; it must stay in the component`;
+  throw new Refused('InvalidComponent', offset, message);
+}
+
+/** The entry at the index. @throws Refused when there is none so far. */
+export function entry<Entry>(entries: readonly Entry[], index: number, what: string, offset: number): Entry {
+  const found = entries[index];
+  if (index < entries.length && found !== undefined) return found;
+  const message = `The ${what} ${index} is not there; ${entries.length} are defined before it is used`;
+  throw new Refused('InvalidComponent', offset, message);
+}

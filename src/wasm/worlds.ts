@@ -1,0 +1,92 @@
+/**
+ * What a component has to export, by its kind: our own worlds, and those of the EvidentSource SDK, which are told apart
+ * by the shapes of their functions. A function may stand alone or in an exported interface; packages and versions are
+ * not looked at.
+ *
+ *   G6  A component that is accepted exports the function of its kind in exactly one of the shapes listed here.
+ */
+import type { ComponentKind } from './allowed-imports.ts';
+import { type Component, type FunctionType, shapeOf } from './component-types.ts';
+import { Refused } from './refusal.ts';
+
+/** How the host calls it: in the shape of our worlds, or in that of the SDK. */
+export type Shape = 'own' | 'sdk';
+
+export interface ExportedFunction {
+  readonly name: string;
+  /** The exported interface that it stands in, with its version; absent when it stands alone. */
+  readonly interface?: string;
+  readonly shape: string;
+}
+
+export interface Binding {
+  /** What the host calls for each event, command or request. */
+  readonly main: ExportedFunction;
+  readonly shape: Shape;
+  /** Folds many events in one call. The SDK's `evolve` always does. */
+  readonly batch: ExportedFunction | undefined;
+  /** Renders the state; without it the state is what is rendered. */
+  readonly query: ExportedFunction | undefined;
+}
+
+const SHAPES: Readonly<Record<ComponentKind, readonly (readonly [shape: string, whose: Shape])[]>> = {
+  'state-view': [
+    ['(list<u8>, list<u8>) -> result<list<u8>, string>', 'own'],
+    ['(record, list<record>) -> option<list<u8>>', 'sdk'],
+  ],
+  'state-change': [
+    ['(record) -> result<list<record>, variant>', 'own'],
+    ['(own, record, record) -> result<tuple<list<record>, list<variant>>, variant>', 'sdk'],
+    ['(borrow, record, record) -> result<tuple<list<record>, list<variant>>, variant>', 'sdk'],
+  ],
+  presenter: [['(record, list<u8>) -> result<_, variant>', 'own']],
+};
+const NAMES: Readonly<Record<ComponentKind, string>> = {
+  'state-view': 'evolve',
+  'state-change': 'decide',
+  presenter: 'present',
+};
+const BATCH_SHAPE = '(list<u8>, list<list<u8>>) -> result<list<u8>, string>';
+const QUERY_SHAPE = '(list<u8>, list<u8>) -> result<list<u8>, string>';
+/** Functions that a message lists. */
+const SHOWN_MAX = 10;
+
+/** @throws Refused MissingExport; `name` is that of the function where it is not the one of the kind. */
+export function expectExports(component: Component, kind: ComponentKind, name: string = NAMES[kind]): Binding {
+  const exported = exportedFunctions(component);
+  const bound = exported.flatMap((main) => {
+    const [, shape] = SHAPES[kind].find(([text]) => main.name === name && text === main.shape) ?? [];
+    return shape === undefined ? [] : [{ main, shape }];
+  });
+  const [first, second] = bound;
+  if (first === undefined || second !== undefined) throw missing(exported, kind, name);
+  if (kind !== 'state-view' || first.shape === 'sdk') return { ...first, batch: undefined, query: undefined };
+  return {
+    ...first,
+    batch: exported.find((other) => other.name === 'evolve-many' && other.shape === BATCH_SHAPE),
+    query: exported.find((other) => other.name === 'query' && other.shape === QUERY_SHAPE),
+  };
+}
+
+/** Every function that is exported, alone or in an interface. */
+export function exportedFunctions({ exports }: Component): readonly ExportedFunction[] {
+  return [...exports].flatMap(([name, item]): readonly ExportedFunction[] => {
+    if (item.sort === 'function') return [exportedAs(name, item.type)];
+    if (item.sort !== 'instance') return [];
+    return [...item.offers].flatMap(([inner, offered]) =>
+      offered.sort === 'function' ? [{ ...exportedAs(inner, offered.type), interface: name }] : [],
+    );
+  });
+}
+
+function exportedAs(name: string, type: FunctionType): ExportedFunction {
+  return { name, shape: shapeOf(type) };
+}
+
+function missing(exported: readonly ExportedFunction[], kind: ComponentKind, name: string): Refused {
+  const wanted = SHAPES[kind].map(([shape]) => `${name}${shape}`).join(', or ');
+  const shown = exported.slice(0, SHOWN_MAX).map((found) => `${found.name}${found.shape}`);
+  const rest = exported.length > SHOWN_MAX ? ` and ${exported.length - SHOWN_MAX} more` : '';
+  const found = shown.length === 0 ? 'no function' : shown.join(', ') + rest;
+  return new Refused('MissingExport', 0, `A ${kind} exports one function ${wanted}; this component exports ${found}`);
+}
