@@ -7,6 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Address, failure, formatAddress, isNodeId, type NodeId, ok, parseAddress, type Result } from '#base';
 import type { AdminReply, AdminRequest, AskAdmin, ClusterDescription } from '#cluster';
+import { leadingZeroRule, parseRevisionText } from '#model';
 import { jsonOf, renderCluster, renderDone, renderFinalized, renderRecovered } from './cluster-report.ts';
 
 // An import of it would also load what it offers lazily, such as the comparison of texts for tests.
@@ -224,10 +225,16 @@ function readRecovery(
 ): AdminRequest['order'] | undefined {
   if (name === undefined) faults.push('recover is asked for a database; status shows their names');
   const node = readNode(from, '--from', faults);
-  const isRevision = accepted === undefined || (/^\d+$/.test(accepted) && Number.isSafeInteger(Number(accepted)));
-  if (!isRevision) faults.push(`--accept-revision is ${JSON.stringify(accepted)}; it must be a revision`);
+  const acceptRevision = accepted === undefined ? undefined : readRevision(accepted, faults);
   if (name === undefined || node === undefined) return undefined;
-  return { kind: 'recover', name, from: node, acceptRevision: accepted === undefined ? undefined : Number(accepted) };
+  return { kind: 'recover', name, from: node, acceptRevision };
+}
+
+function readRevision(text: string, faults: string[]): number | undefined {
+  const revision = parseRevisionText(text);
+  if (typeof revision === 'number') return revision;
+  faults.push(`--accept-revision is ${JSON.stringify(text)}; it must be a revision${leadingZeroRule(text)}`);
+  return undefined;
 }
 
 function readNode(text: string | undefined, what: string, faults: string[]): NodeId | undefined {

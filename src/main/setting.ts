@@ -5,10 +5,13 @@
  * `CAIRN_GRPC_PORT` in the environment.
  */
 import { type Address, failure, formatAddress, isHost, ok, parseAddress, quote, type Result } from '#base';
+import { leadingZeroRule } from '#model';
 
 export interface SettingType<T> {
   /** What the text must be, as a person reads it: `a port, 0 to 65535 (0: a free one)`. */
   readonly expects: string;
+  /** The end of that for a text that is nearly so. */
+  hint?(text: string): string;
   /** The value, or nothing when the text is not `expects`. */
   read(text: string): T | undefined;
   /** The text of a value, as a person would write it. */
@@ -29,7 +32,8 @@ export function wholeNumber(range: {
 }): SettingType<number> {
   return {
     expects: `${range.unit}, ${range.min} to ${range.max}`,
-    read: (text) => within(/^\d{1,15}$/.test(text) ? Number(text) : undefined, range),
+    hint: leadingZeroRule,
+    read: (text) => within(digits(text), range),
     write: String,
   };
 }
@@ -37,7 +41,8 @@ export function wholeNumber(range: {
 /** A TCP port; 0 picks a free one. */
 export const port: SettingType<number> = {
   expects: 'a port, 0 to 65535 (0: a free one)',
-  read: (text) => within(/^\d{1,5}$/.test(text) ? Number(text) : undefined, { min: 0, max: 65_535 }),
+  hint: leadingZeroRule,
+  read: (text) => within(digits(text), { min: 0, max: 65_535 }),
   write: String,
 };
 
@@ -55,6 +60,7 @@ export const addresses: SettingType<readonly Address[]> = {
   write: (list) => (list.length === 0 ? 'none' : list.map(formatAddress).join(',')),
 };
 
+const UNIT = /(?:KiB|MiB|GiB)$/;
 const BYTE_UNITS: Readonly<Record<string, number>> = { '': 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
 
 /** A size in [min, max] bytes, with an optional unit KiB, MiB or GiB; of whole steps when `step` says so. */
@@ -67,10 +73,11 @@ export function byteSize(range: {
   const steps = step === 1 ? '' : ` that is a multiple of ${formatBytes(step)}`;
   return {
     expects: `a size from ${formatBytes(min)} to ${formatBytes(max)}${steps}, in bytes or with KiB, MiB or GiB`,
+    hint: (text) => leadingZeroRule(text.replace(UNIT, '')),
     read: (text) => {
-      const [, digits, unit] = /^(\d{1,15})(KiB|MiB|GiB|)$/.exec(text) ?? [];
-      const factor = unit === undefined ? undefined : BYTE_UNITS[unit];
-      const bytes = within(factor === undefined ? undefined : Number(digits) * factor, range);
+      const count = digits(text.replace(UNIT, ''));
+      const factor = BYTE_UNITS[UNIT.exec(text)?.[0] ?? ''];
+      const bytes = within(count === undefined || factor === undefined ? undefined : count * factor, range);
       return bytes !== undefined && bytes % step === 0 ? bytes : undefined;
     },
     write: formatBytes,
@@ -81,6 +88,7 @@ export function byteSize(range: {
 export function wordOr<const W extends string, T>(word: W, type: SettingType<T>): SettingType<T | W> {
   return {
     expects: `${word}, or ${type.expects}`,
+    hint: (text) => type.hint?.(text) ?? '',
     read: (text) => (text === word ? word : type.read(text)),
     write: (value) => (isWord(value, word) ? word : type.write(value)),
   };
@@ -142,7 +150,8 @@ export function readSetting<T>(
 ): Result<T, string> {
   const value = setting.type.read(given.text);
   if (value !== undefined) return ok(value);
-  return failure(`${given.name} is ${quote(given.text)}; it must be ${setting.type.expects}.`);
+  const hint = setting.type.hint?.(given.text) ?? '';
+  return failure(`${given.name} is ${quote(given.text)}; it must be ${setting.type.expects}${hint}.`);
 }
 
 /** `grpcPort` → `grpc-port`. */
@@ -153,6 +162,11 @@ export function flagName(key: string): string {
 /** `grpcPort` → `CAIRN_GRPC_PORT`. */
 export function variableName(key: string): string {
   return `CAIRN_${flagName(key).replaceAll('-', '_').toUpperCase()}`;
+}
+
+/** A decimal number without sign or leading zero. */
+function digits(text: string): number | undefined {
+  return /^(?:0|[1-9]\d{0,14})$/.test(text) ? Number(text) : undefined;
 }
 
 function within(value: number | undefined, range: { readonly min: number; readonly max: number }): number | undefined {

@@ -156,7 +156,7 @@ export {
   scopedQueryFromJson,
 } from './query-json.ts';
 export { decodeEventQuery, decodePosition, readDirection, readLimit } from './query-wire.ts';
-export { parseRevisionText, revisionRule } from './revision-text.ts';
+export { integerRule, leadingZeroRule, parseRevisionText, revisionRule } from './revision-text.ts';
 export {
   ALL,
   type AllSelector,

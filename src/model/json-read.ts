@@ -6,7 +6,7 @@
 import { type AskedRevision, type Instant, instantFault, parseInstant, quote, unreachable } from '#base';
 import type { Faults } from './faults.ts';
 import type { JsonNode, JsonObject } from './json.ts';
-import { parseRevisionText, revisionRule } from './revision-text.ts';
+import { integerRule, parseRevisionText, revisionRule } from './revision-text.ts';
 
 /** Where a value stands in the request, and where its faults go. */
 export interface JsonPlace {
@@ -74,7 +74,7 @@ export function booleanFrom(node: JsonNode, { field, faults }: JsonPlace): boole
 
 /** An integer of 0 or more below 2^53; as a string too, since JSON of 64-bit numbers is written so by protobuf. */
 export function countFrom(node: JsonNode, { field, faults }: JsonPlace): number | undefined {
-  return countOf(node) ?? faults.add(field, 'must be an integer from 0 to 2^53 - 1', describe(node));
+  return countOf(node) ?? faults.add(field, integerRule('0 to 2^53 - 1', digitsOf(node)), describe(node));
 }
 
 /** A revision to ask for; as a string too. */
@@ -90,7 +90,7 @@ export function integerFrom(
 ): number | undefined {
   const value = countOf(node);
   if (value !== undefined && value >= min && value <= max) return value;
-  return faults.add(field, `must be an integer from ${min} to ${max}`, describe(node));
+  return faults.add(field, integerRule(`${min} to ${max}`, digitsOf(node)), describe(node));
 }
 
 function countOf(node: JsonNode): number | undefined {

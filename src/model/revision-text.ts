@@ -1,4 +1,4 @@
-/** The text of a revision that somebody asks for: one rule for paths, queries, headers and bodies. */
+/** The text of an integer, of a revision above all: one rule for paths, queries, headers, bodies and settings. */
 import { type AskedRevision, toRevision } from '#base';
 
 const UINT64_DIGITS = /^(?:0|[1-9]\d{0,19})$/;
@@ -6,8 +6,17 @@ const UINT64_MAX = 2n ** 64n - 1n;
 
 /** What `parseRevisionText` takes, in words for a text that it does not take. */
 export function revisionRule(text: string): string {
-  const rule = 'must be an integer from 0 to 2^64 - 1';
-  return /^0\d+$/.test(text) ? `${rule}, without a leading zero` : rule;
+  return integerRule('0 to 2^64 - 1', text);
+}
+
+/** What an integer of the range must be, in words for a text that is none. */
+export function integerRule(range: string, text: string): string {
+  return `must be an integer from ${range}${leadingZeroRule(text)}`;
+}
+
+/** The end of the rule for a number: what is wrong with one that begins with a zero, and nothing for any other text. */
+export function leadingZeroRule(text: string): string {
+  return /^0\d+$/.test(text) ? ', without a leading zero' : '';
 }
 
 /** Any uint64, in decimal without sign or leading zero; undefined for any other text. */

@@ -3,7 +3,7 @@
  * Unknown parameters are ignored, as on the web at large; a route for which that would be dangerous asks for `only`.
  */
 import type { AskedRevision } from '#base';
-import { parseRevisionText, revisionRule } from '#model';
+import { integerRule, parseRevisionText, revisionRule } from '#model';
 import { invalidField } from './errors.ts';
 
 export class QueryParameters {
@@ -48,7 +48,7 @@ export function parseInteger(
 ): number {
   const value = DIGITS.test(text) ? Number(text) : Number.NaN;
   if (value >= min && value <= max) return value;
-  throw invalidField(field, `must be an integer from ${min} to ${max}`, text);
+  throw invalidField(field, integerRule(`${min} to ${max}`, text), text);
 }
 
 /** Any uint64. Throws what would be right. */

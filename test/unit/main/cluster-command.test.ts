@@ -236,6 +236,7 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     ['recover --from 3', 'recover is asked for a database'],
     ['recover shop', '--from: "" is not its number'],
     ['recover shop --from 3 --accept-revision 1e3', '--accept-revision is "1e3"; it must be a revision'],
+    ['recover shop --from 3 --accept-revision 07', 'it must be a revision, without a leading zero'],
     ['status --from 3', '--from is only for recover'],
     ['status --accept-revision 3', '--accept-revision is only for recover'],
     ['status 3', 'status is asked for the whole cluster'],

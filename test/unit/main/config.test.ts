@@ -62,6 +62,19 @@ test.each([
   expect(faultsOf([flag])).toEqual([expect.stringContaining(expected)]);
 });
 
+test.each([
+  [
+    '--http-port=03000',
+    '--http-port is "03000"; it must be a port, 0 to 65535 (0: a free one), without a leading zero.',
+  ],
+  ['--peer-port=07', 'off, or a port, 0 to 65535 (0: a free one), without a leading zero.'],
+  ['--read-wait-ms=00', 'milliseconds, 0 to 60000, without a leading zero.'],
+  ['--wal-segment-bytes=08MiB', 'in bytes or with KiB, MiB or GiB, without a leading zero.'],
+  ['--wal-segment-bytes=0x8MiB', 'in bytes or with KiB, MiB or GiB.'],
+])('a number has no leading zero: %s', (flag, expected) => {
+  expect(faultsOf([flag])).toEqual([expect.stringContaining(expected)]);
+});
+
 test('origins are what browsers send', () => {
   const corsOrigins = ['https://shop.example:8443', 'http://localhost:3000'];
   expect(configOf([`--cors-origins=${corsOrigins.join(', ')} `])).toMatchObject({ corsOrigins });

@@ -161,6 +161,7 @@ describe('a query of the revision-scoped family', () => {
     ['{"limit":0}', 'q.limit must be an integer from 1 to 1000'],
     ['{"limit":-1}', 'q.limit must be an integer'],
     ['{"limit":1001}', 'q.limit must be an integer from 1 to 1000'],
+    ['{"limit":"05"}', 'q.limit must be an integer from 1 to 1000, without a leading zero'],
     ['{"range":{"revision":{"startAt":"x"}}}', 'q.range.revision.startAt must be an integer from 0 to 2^64 - 1'],
     ['{"after":5}', 'q.after must be an object: the position of an event, such as {'],
     ['{"after":{}}', 'q.after.revision is required'],

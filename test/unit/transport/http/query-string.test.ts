@@ -62,7 +62,10 @@ describe('integer parameter', () => {
     },
   );
 
-  it('names the leading zero of a revision', () => {
+  it('names a leading zero', () => {
+    expect(() => parseInteger('limit', '007', BOUNDS)).toThrow(
+      'limit must be an integer from 1 to 1000, without a leading zero; found 007',
+    );
     expect(parseRevision('revision', '0')).toBe(0);
     const rule = 'must be an integer from 0 to 2^64 - 1';
     expect(() => parseRevision('revision', '00')).toThrow(`revision ${rule}, without a leading zero; found 00`);
