@@ -79,9 +79,15 @@ export function parseEventId(text: string, field: string, faults: Faults): Event
   return isEventId(text) ? text : addNameFault(text, field, faults);
 }
 
+/** What a library writes for an id that was not set: under it different transactions would be repeats of each other. */
+const NIL_ID = '00000000-0000-0000-0000-000000000000';
+
 /** In either case; the value is lowercase. */
 export function parseTransactionId(text: string, field: string, faults: Faults): TransactionId | undefined {
   const lower = text.toLowerCase();
+  if (lower === NIL_ID) {
+    return faults.add(field, 'must not be the nil UUID, which names nothing; make a UUID, or leave it out', text);
+  }
   if (isTransactionId(lower)) return lower;
   return faults.add(field, 'must be a UUID (8-4-4-4-12 hexadecimal digits)', text);
 }

@@ -95,13 +95,20 @@ function decide(
   );
 }
 
-/** The 16 bytes of the id that was given, or of a new one; undefined, and a fault more, when it is malformed. */
+/**
+ * The 16 bytes of the id that was given, or of a new one; undefined, and a fault more, when it is malformed. The nil
+ * UUID is a fault, too, but what earlier builds have recorded under it is found.
+ */
 function transactionIdOf(context: ServiceContext, request: TransactRequest): Uint8Array | undefined {
   const text = request.transactionId;
   if (text === undefined) return uuidv7Bytes(context.clock.nowMs(), context.random.bytes(RANDOM_BYTES));
   const bytes = parseUuid(text);
-  if (bytes === undefined) parseTransactionId(text, request.fields.transactionId, request.faults);
+  if (bytes === undefined || isNil(bytes)) parseTransactionId(text, request.fields.transactionId, request.faults);
   return bytes;
+}
+
+function isNil(id: Uint8Array): boolean {
+  return id.every((byte) => byte === 0);
 }
 
 /** What the node is to call when the transaction is an entry of the log, if anybody wants to know. */

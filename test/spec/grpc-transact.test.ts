@@ -22,6 +22,8 @@ import { startTestServer, type TestServer } from '../support/server.ts';
 
 const TRANSACTION_ID = '0193A1B2-c3d4-7e5f-8a9b-100000000000';
 
+const CLOUD_EVENT = { id: 'e-1', source: 'orders', specVersion: '1.0', type: 'order.placed' };
+
 let server: TestServer;
 
 beforeAll(async () => {
@@ -176,6 +178,21 @@ describe('SPEC-TRANSACTION-IDEMPOTENCE', () => {
     ];
     for (const body of bodies) expect(await transact(body)).toEqual({ ...first, replayed: true });
     expect(await latestOf(name)).toBe(2);
+  });
+
+  it('takes no nil UUID for an id, in either shape', async () => {
+    const name = await newDatabase();
+    const transactionId = '00000000-0000-0000-0000-000000000000';
+    const { transaction: inner } = transaction(name, [event()]);
+    for (const [request, field] of [
+      [{ databaseName: name, transaction: { ...inner, transactionId } }, 'transaction.transaction_id'],
+      [{ databaseName: name, events: [CLOUD_EVENT], transactionId }, 'transaction_id'],
+    ] as const) {
+      const failure = await failureOf(transact(TransactRequest.fromPartial(request)));
+      expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', fields: [field] });
+      expect(failure.message).toContain('must not be the nil UUID');
+    }
+    expect(await latestOf(name)).toBe(0);
   });
 
   it('commits again without a transaction_id', async () => {

@@ -16,6 +16,8 @@ import {
 } from '../support/http-client.ts';
 import { startHttpNode } from '../support/http-node.ts';
 
+const NIL_ID = '00000000-0000-0000-0000-000000000000';
+
 const { api } = await startHttpNode();
 let name: string;
 let databaseId: string;
@@ -98,8 +100,22 @@ describe('SPEC-HTTP-COLLECTION-TRANSACT: POST /databases/{database_name}/events'
   it('answers with revision and events_count', async () => {
     const answer = await api.post(`/databases/${name}/events`, { events: [cloudEvent('a'), cloudEvent('b')] });
     expect(answer.status).toBe(200);
-    expect(jsonOf(answer)).toMatchObject({ revision: 1, events_count: 2 });
+    expect(jsonOf(answer)).toMatchObject({ revision: 1, events_count: 2, replayed: false });
     expect(answer.headers.get('x-revision')).toBe('1');
+  });
+
+  it('says of a repeat that it is one, as the other family does', async () => {
+    const transaction_id = randomUUID();
+    const post = (path: string): Promise<Answer> => api.post(path, { transaction_id, events: [cloudEvent('a')] });
+    expect(jsonOf(await post(`/databases/${name}/events`))).toMatchObject({ revision: 1, replayed: false });
+    expect(jsonOf(await post(`/databases/${name}/events`))).toMatchObject({
+      revision: 1,
+      events_count: 1,
+      transaction_id,
+      replayed: true,
+      event_id_mappings: [{ client_event_id: 'a', stored_event_id: 'a' }],
+    });
+    expect(jsonOf(await post(`/api/v1/db/${name}`))).toMatchObject({ transaction: { revision: 1, replayed: true } });
   });
 });
 
@@ -209,6 +225,23 @@ describe('SPEC-HTTP-R8: idempotence', () => {
     const { details } = errorOf(await transact({ transaction_id: id, events: [cloudEvent('a')] }), INVALID_ARGUMENT);
     expect(details?.field).toBe('transaction_id');
   });
+
+  it.each(['/api/v1/db/{}', '/api/v1/db/{}/async', '/databases/{}/events'])(
+    'takes no nil UUID for an id: POST %s',
+    async (path) => {
+      const body = { transaction_id: NIL_ID, events: [cloudEvent('a')] };
+      const { message, details } = errorOf(await api.post(path.replace('{}', name), body), INVALID_ARGUMENT);
+      expect(details?.field).toBe('transaction_id');
+      expect(message).toContain('must not be the nil UUID');
+      const inHeader = await api.post(
+        path.replace('{}', name),
+        { events: [cloudEvent('a')] },
+        { 'x-batch-id': NIL_ID },
+      );
+      expect(errorOf(inHeader, INVALID_ARGUMENT).details?.field).toBe('x-batch-id');
+      expect(await api.latestRevision(name)).toBe(0);
+    },
+  );
 
   it('reports a malformed id together with every other fault', async () => {
     const { details } = errorOf(await transact({ transaction_id: 'x', events: [cloudEvent('')] }), INVALID_ARGUMENT);

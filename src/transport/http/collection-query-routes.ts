@@ -5,18 +5,35 @@
  * (TH8).
  */
 import { formatInstant, nearestRevision } from '#base';
-import { ALL, collectionQueryFromJson, type EventQuery, Faults, type JsonNode, type JsonObject } from '#model';
+import {
+  ALL,
+  collectionQueryFromJson,
+  type Direction,
+  type EventQuery,
+  Faults,
+  type JsonNode,
+  type JsonObject,
+  type RevisionBounds,
+} from '#model';
 import { readJsonBody } from './body.ts';
 import { type Cursor, cursorBehind, cursorFrom } from './cursor.ts';
 import { jsonStringIfPresent } from './json-text.ts';
-import { boundedQuery, type EventPage, type PageQuery, pageLimit, readPage } from './page.ts';
+import {
+  boundedQuery,
+  type EventPage,
+  PAGE_PARAMETERS,
+  type PageQuery,
+  pageDirection,
+  pageLimit,
+  readPage,
+} from './page.ts';
 import { parseRevision } from './query-string.ts';
 import { type HttpReply, jsonReply, nextLink, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import type { Route, RouteContext } from './route.ts';
 
 export const COLLECTION_QUERY_ROUTES: readonly Route[] = [
-  { method: 'GET', path: '/databases/{database}/events', handle: readLog },
+  { method: 'GET', path: '/databases/{database}/events', parameters: PAGE_PARAMETERS, handle: readLog },
   { method: 'POST', path: '/databases/{database}/query', isRead: true, handle: queryByBody },
 ];
 
@@ -27,16 +44,9 @@ async function readLog(request: HttpRequest, context: RouteContext): Promise<Htt
   const parameters = request.query();
   const after = parameters.get('after');
   const isRevision = after !== undefined && DIGITS.test(after);
-  // Behind the last revision there can be is nothing, as there is at it.
-  const start = isRevision
-    ? Math.min(nearestRevision(parseRevision('after', after)) + 1, Number.MAX_SAFE_INTEGER)
-    : undefined;
-  const query: PageQuery = {
-    selector: ALL,
-    revisions: { start },
-    direction: 'forward',
-    limit: pageLimit(parameters),
-  };
+  const direction = pageDirection(parameters);
+  const revisions = isRevision ? revisionsBehind(nearestRevision(parseRevision('after', after)), direction) : {};
+  const query: PageQuery = { selector: ALL, revisions, direction, limit: pageLimit(parameters) };
   const page = await walk(request, context, {
     query,
     cursor: isRevision ? undefined : cursorFrom(after, 'a revision'),
@@ -44,6 +54,12 @@ async function readLog(request: HttpRequest, context: RouteContext): Promise<Htt
   const cursor = cursorOf(page);
   const next = cursor === undefined ? undefined : `${request.path()}?${parameters.with('after', cursor)}`;
   return pageReply(page, nextLink(next));
+}
+
+/** Behind the last revision there can be is nothing, as there is at it; nor is there anything before the first. */
+function revisionsBehind(revision: number, direction: Direction): RevisionBounds {
+  if (direction === 'reverse') return { end: Math.max(revision - 1, 0) };
+  return { start: Math.min(revision + 1, Number.MAX_SAFE_INTEGER) };
 }
 
 async function queryByBody(request: HttpRequest, context: RouteContext): Promise<HttpReply> {

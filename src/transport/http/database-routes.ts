@@ -13,16 +13,19 @@ import type { HttpRequest } from './request.ts';
 import { redirecting } from './revision-segment.ts';
 import type { Route, RouteContext } from './route.ts';
 
+/** The parameter that names one instance. */
+const INSTANCE = 'database_id';
+
 export const DATABASE_ROUTES: readonly Route[] = [
   { method: 'GET', path: '/', handle: listNames },
-  { method: 'POST', path: '/api/v1/db', handle: createByBody },
-  { method: 'POST', path: '/api/v1/databases/{database}', handle: createByPath },
-  { method: 'DELETE', path: '/api/v1/db/{database}', handle: deleteDatabase },
+  { method: 'POST', path: '/api/v1/db', status: 201, handle: createByBody },
+  { method: 'POST', path: '/api/v1/databases/{database}', status: 201, handle: createByPath },
+  { method: 'DELETE', path: '/api/v1/db/{database}', parameters: [INSTANCE], handle: deleteDatabase },
   { method: 'GET', path: '/db/{database}/{revision}', handle: redirecting('', readAtRevision) },
   { method: 'GET', path: '/databases', handle: listCollection },
   { method: 'POST', path: '/databases', handle: createInCollection },
   { method: 'GET', path: '/databases/{database}', handle: readInCollection },
-  { method: 'DELETE', path: '/databases/{database}', handle: deleteDatabase },
+  { method: 'DELETE', path: '/databases/{database}', parameters: [INSTANCE], handle: deleteDatabase },
 ];
 
 /** The members under which a body may name the database, one for each family; each family takes either. */
@@ -87,9 +90,7 @@ function nameMember(body: JsonObject): string {
  */
 async function deleteDatabase(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   readOptionalJsonObject(request, []);
-  const query = request.query();
-  query.only(['database_id']);
-  const databaseId = query.get('database_id');
+  const databaseId = request.query().get(INSTANCE);
   const instance = databaseId === undefined ? {} : { databaseId };
   const databaseName = request.param('database');
   const reply = await service.deleteDatabase({ databaseName, ...instance, floor: request.floor() });

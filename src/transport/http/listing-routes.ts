@@ -26,6 +26,7 @@ const LISTINGS: readonly Listing[] = [
 export const LISTING_ROUTES: readonly Route[] = LISTINGS.map((listing) => ({
   method: 'GET',
   path: `/db/{database}/{revision}/${listing.segment}`,
+  parameters: ['limit', 'prefix', 'after'],
   handle: redirecting(`/${listing.segment}`, async (request, { service }, revision) =>
     listingReply(listing, request, await listing.list(service, toListRequest(request, revision))),
   ),

@@ -2,8 +2,9 @@
  * A page of events: read one more than asked, or as many as fit, and say whether there is more.
  */
 import { assert, DatabaseError, type DatabaseId, type ErrorScope, quote } from '#base';
-import { type EventQuery, eventToJson } from '#model';
+import { type Direction, type EventQuery, eventToJson } from '#model';
 import type { QueryEventsRequest, ReadScope, Service, StoredEvent } from '#service';
+import { invalidField } from './errors.ts';
 import { JsonElements } from './json-elements.ts';
 import { type JsonText, jsonArray } from './json-text.ts';
 import {
@@ -124,6 +125,17 @@ class Page {
     this.last = event;
     return true;
   }
+}
+
+/** The parameters of every list of events that is not given a query. */
+export const PAGE_PARAMETERS = ['limit', 'direction', 'after'] as const;
+
+/** The `direction` parameter. */
+export function pageDirection(query: QueryParameters): Direction {
+  const text = query.get('direction') ?? 'forward';
+  const direction = text.toLowerCase();
+  if (direction === 'forward' || direction === 'reverse') return direction;
+  throw invalidField('direction', 'must be forward or reverse', text);
 }
 
 /** The `limit` parameter. */

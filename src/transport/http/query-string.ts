@@ -1,6 +1,5 @@
 /**
  * Query parameters, decoded strictly: a bad percent encoding or a parameter given twice is a fault, never a guess.
- * Unknown parameters are ignored, as on the web at large; a route for which that would be dangerous asks for `only`.
  */
 import type { AskedRevision } from '#base';
 import { integerRule, parseRevisionText, revisionRule } from '#model';
@@ -22,13 +21,9 @@ export class QueryParameters {
     return new URLSearchParams([...new Map(this.#values).set(name, value)]).toString();
   }
 
-  /** Throws for a parameter that is not among the names. */
-  only(names: readonly string[]): void {
-    for (const name of this.#values.keys()) {
-      if (!names.includes(name)) {
-        throw invalidField(name, `is no query parameter of this request; it knows ${names.join(', ')}`);
-      }
-    }
+  /** In the order in which they were sent. */
+  names(): Iterable<string> {
+    return this.#values.keys();
   }
 
   /** An integer from `min` to `max`, or undefined when the parameter is absent. */

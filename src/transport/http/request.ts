@@ -26,6 +26,7 @@ export class HttpRequest {
   readonly #reply: FastifyReply;
   readonly #limits: RequestLimits;
   #controller: AbortController | undefined;
+  #query: QueryParameters | undefined;
 
   constructor(request: RoutedRequest, reply: FastifyReply, limits: RequestLimits) {
     this.#request = request;
@@ -72,7 +73,8 @@ export class HttpRequest {
   }
 
   query(): QueryParameters {
-    return parseQueryString(this.search().slice(1));
+    this.#query ??= parseQueryString(this.search().slice(1));
+    return this.#query;
   }
 
   header(name: string): string | undefined {

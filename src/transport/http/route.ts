@@ -23,6 +23,10 @@ export interface Route {
   /** Path with `{parameter}` segments, as the specification writes it; also the metrics' label. */
   readonly path: string;
   readonly handle: Handler;
+  /** Of its success: 200, or 204 of a deletion, unless given. */
+  readonly status?: 201 | 202;
+  /** The query parameters that it takes; none unless given. */
+  readonly parameters?: readonly string[];
   /** Whether it reads, which every GET does. */
   readonly isRead?: boolean;
   /** Of a write: whether it has the same effect twice as once. Default: it has not. */

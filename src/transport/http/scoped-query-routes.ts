@@ -7,7 +7,6 @@
 import { type AskedRevision, DatabaseError, formatInstant, INSTANT_SECONDS_MAX, instantFromMs, quote } from '#base';
 import {
   ALL,
-  type Direction,
   type EventQuery,
   Faults,
   parseEventType,
@@ -16,6 +15,7 @@ import {
   queryFromParameter,
   queryToParameter,
   type ScopedQuery,
+  type Selector,
   type TermKind,
   term,
 } from '#model';
@@ -23,7 +23,7 @@ import type { ReadScope } from '#service';
 import { cursorBehind, cursorFrom } from './cursor.ts';
 import { invalidField } from './errors.ts';
 import { type JsonText, jsonInteger, jsonString, jsonStringIfPresent } from './json-text.ts';
-import { boundedQuery, type EventPage, pageLimit, readPage } from './page.ts';
+import { boundedQuery, type EventPage, PAGE_PARAMETERS, pageDirection, pageLimit, readPage } from './page.ts';
 import type { QueryParameters } from './query-string.ts';
 import { type HttpReply, jsonReply, nextLink, redirectReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
@@ -34,29 +34,38 @@ export const SCOPED_QUERY_ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: '/db/{database}/{revision}/events',
+    parameters: ['q', ...PAGE_PARAMETERS],
     handle: numeric(queryAtRevision),
   },
   {
     method: 'GET',
     path: '/db/{database}/{revision}/streams/{stream}',
+    parameters: PAGE_PARAMETERS,
     handle: numeric(eventsOf({ name: 'stream', kind: 'by-stream', parse: parseStreamName })),
   },
   {
     method: 'GET',
     path: '/db/{database}/{revision}/subjects/{subject}',
+    parameters: PAGE_PARAMETERS,
     handle: numeric(eventsOf({ name: 'subject', kind: 'by-subject', parse: parseSubject })),
   },
   {
     method: 'GET',
     path: '/db/{database}/{revision}/event-types/{event_type}',
+    parameters: PAGE_PARAMETERS,
     handle: numeric(eventsOf({ name: 'event_type', kind: 'by-type', parse: parseEventType })),
   },
 ];
 
-const EVERYTHING: ScopedQuery = { query: { selector: ALL, revisions: {}, direction: 'forward' }, endAtNow: false };
-
+/** By `q`, which says all of a query; or everything, listed as one stream is. */
 async function queryAtRevision(request: HttpRequest, context: RouteContext, at: AskedRevision): Promise<HttpReply> {
-  const { query, endAtNow } = queryOf(request.query());
+  const parameters = request.query();
+  const text = parameters.get('q');
+  if (text === undefined) {
+    const { page, next } = await readListed(request, context, { at, selector: ALL });
+    return pageReply(page, { members: {}, headers: {}, next });
+  }
+  const { query, endAtNow } = queryOf(text, parameters);
   const bounded = boundedQuery(query);
   if (endAtNow) return redirectToNow(request, context, { at, query });
   const page = await readPage(context.service, request, { at, query: bounded });
@@ -70,9 +79,10 @@ async function queryAtRevision(request: HttpRequest, context: RouteContext, at: 
   });
 }
 
-function queryOf(parameters: QueryParameters): ScopedQuery {
-  const text = parameters.get('q');
-  if (text === undefined) return EVERYTHING;
+function queryOf(text: string, parameters: QueryParameters): ScopedQuery {
+  for (const name of PAGE_PARAMETERS) {
+    if (parameters.get(name) !== undefined) throw invalidField(name, 'must stand inside q, where that is given');
+  }
   const faults = new Faults();
   const query = queryFromParameter(text, faults);
   if (query === undefined) throw faults.toError('The query is malformed');
@@ -108,35 +118,42 @@ interface Attribute {
 
 /** The events that have this value; not_found when there is none at the revision. */
 function eventsOf({ name, kind, parse }: Attribute): RevisionHandler {
-  return async (request, { service }, at) => {
+  return async (request, context, at) => {
     const faults = new Faults();
     const value = parse(request.param(name), name, faults);
     if (value === undefined) throw faults.toError('The path is malformed');
-    const parameters = request.query();
-    const cursor = cursorFrom(parameters.get('after'));
-    const query = {
-      selector: term(kind, value),
-      revisions: {},
-      direction: directionFrom(parameters),
-      limit: pageLimit(parameters),
-      after: cursor?.after,
-    };
-    const page = await readPage(service, request, { at, query, databaseId: cursor?.databaseId });
-    if (page.events.count === 0 && cursor === undefined) throw nothingFound(page.scope, name, value);
-    const after = page.more === undefined ? undefined : cursorBehind(page.scope, page.more);
-    return pageReply(page, {
-      members: { [name]: jsonString(value) },
-      headers: {},
-      next: after === undefined ? undefined : `${request.path()}?${parameters.with('after', after)}`,
-    });
+    const { page, next, isFirst } = await readListed(request, context, { at, selector: term(kind, value) });
+    if (page.events.count === 0 && isFirst) throw nothingFound(page.scope, name, value);
+    return pageReply(page, { members: { [name]: jsonString(value) }, headers: {}, next });
   };
 }
 
-function directionFrom(parameters: QueryParameters): Direction {
-  const text = parameters.get('direction') ?? 'forward';
-  const direction = text.toLowerCase();
-  if (direction === 'forward' || direction === 'reverse') return direction;
-  throw invalidField('direction', 'must be forward or reverse', text);
+interface Listed {
+  readonly page: EventPage;
+  /** Path and query string of the page behind it. */
+  readonly next: string | undefined;
+  readonly isFirst: boolean;
+}
+
+/** A page of what is selected, by the parameters that every such list has. */
+async function readListed(
+  request: HttpRequest,
+  { service }: RouteContext,
+  { at, selector }: { readonly at: AskedRevision; readonly selector: Selector },
+): Promise<Listed> {
+  const parameters = request.query();
+  const cursor = cursorFrom(parameters.get('after'));
+  const query = {
+    selector,
+    revisions: {},
+    direction: pageDirection(parameters),
+    limit: pageLimit(parameters),
+    after: cursor?.after,
+  };
+  const page = await readPage(service, request, { at, query, databaseId: cursor?.databaseId });
+  const after = page.more === undefined ? undefined : cursorBehind(page.scope, page.more);
+  const next = after === undefined ? undefined : `${request.path()}?${parameters.with('after', after)}`;
+  return { page, next, isFirst: cursor === undefined };
 }
 
 function nothingFound(

@@ -35,7 +35,8 @@ import { headFault, isAboutServer, originForm } from './request-head.ts';
 import { RequestLines } from './request-line.ts';
 import { RequestMetrics, UNMATCHED_ROUTE } from './request-metrics.ts';
 import type { Route, RouteContext } from './route.ts';
-import { allowedMethods, methodsByPath, ROUTES, SERVER_METHODS } from './routes.ts';
+import { refuseParameters } from './route-parameters.ts';
+import { allowedMethods, methodsByPath, PARAMETERS, ROUTES, SERVER_METHODS } from './routes.ts';
 import { answerClientError, answerUnusualRequests } from './socket-errors.ts';
 import { Turns } from './turns.ts';
 
@@ -229,6 +230,7 @@ class HttpFront {
           if (elsewhere === undefined) throw failure;
           await elsewhere;
           return reply;
+        refuseParameters(route, routed.query(), PARAMETERS);
         }
         return this.#send(request, reply, answer);
       },

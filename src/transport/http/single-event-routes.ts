@@ -14,6 +14,9 @@ import type { Handler, Route, RouteContext } from './route.ts';
 /** Places in a transaction: far beyond the limit of the specification, which the service knows. */
 const INDEX_BOUNDS = { min: 0, max: 0xffff };
 
+/** The parameter that says which event of the transaction. */
+const INDEX = 'index';
+
 const eventById: Handler = numeric(async (request, { service }, at) => {
   const event = { kind: 'id', stream: request.param('stream'), id: request.param('event_id') } as const;
   return eventReply(request, await service.singleEvent({ ...request.read(), at, event }));
@@ -23,6 +26,7 @@ export const SINGLE_EVENT_ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: '/db/{database}/{revision}/events/{event_revision}',
+    parameters: [INDEX],
     answerBytes: ITEM_ANSWER_BYTES,
     handle: numeric(async (request, context, at) =>
       eventAtPosition(request, context, { at, segment: 'event_revision' }),
@@ -37,6 +41,7 @@ export const SINGLE_EVENT_ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: '/databases/{database}/events/{revision}',
+    parameters: [INDEX],
     answerBytes: ITEM_ANSWER_BYTES,
     handle: async (request, context) => eventAtPosition(request, context, { at: 'latest', segment: 'revision' }),
   },
@@ -54,14 +59,14 @@ async function eventAtPosition(
 }
 
 function eventIndex(query: QueryParameters): number {
-  return query.integer('index', INDEX_BOUNDS) ?? 0;
+  return query.integer(INDEX, INDEX_BOUNDS) ?? 0;
 }
 
 /** `nextIndex` is named by a link when the transaction has an event there (decisions 2.6). */
 async function eventReply(request: HttpRequest, reply: SingleEventReply, nextIndex?: number): Promise<HttpReply> {
   const more = nextIndex !== undefined && nextIndex < reply.eventCount;
   const link = more
-    ? { link: `<${request.path()}?${request.query().with('index', String(nextIndex))}>; rel="next"` }
+    ? { link: `<${request.path()}?${request.query().with(INDEX, String(nextIndex))}>; rel="next"` }
     : {};
   const body = await request.inTurn(() => eventJson(reply.event));
   return jsonReply(200, body, { ...scopeHeaders(reply), ...link });

@@ -54,6 +54,7 @@ export function transactionReceipt(recorded: RecordedTransaction): JsonText {
     revision: jsonInteger(recorded.revision),
     events_count: jsonInteger(recorded.events.length),
     transaction_id: jsonString(recorded.transactionId),
+    replayed: String(recorded.replayed),
     event_id_mappings: mappingsJson(eventIdMappings(recorded)),
   });
 }

@@ -1,0 +1,179 @@
+// Goal: every path over HTTP takes the query parameters that are its own, those of one kind the same ones, and refuses
+// what would be lost on it. Method: a real node; every route with every parameter there is, and one that there is not.
+import { describe, expect, it } from 'vitest';
+import { ROUTES } from '../../src/transport/http/routes.ts';
+import { errorOf, INVALID_ARGUMENT, jsonOf, q, type Sent, uniqueName } from '../support/http-client.ts';
+import { createHistory, type EventPage, IN_ORDER, idsOf } from '../support/http-history.ts';
+import { startHttpNode } from '../support/http-node.ts';
+
+const { api } = await startHttpNode();
+const name = uniqueName();
+await createHistory(api, name);
+
+const OTHER_ID = '0193a1b2-c3d4-7e5f-8a9b-100000000000';
+
+/** Each parameter that some path takes, with a value that it takes, and two that none takes. */
+const VALUES: Readonly<Record<string, string>> = {
+  q: q({}),
+  limit: '2',
+  direction: 'reverse',
+  after: 'orders',
+  prefix: 'o',
+  index: '0',
+  database_id: OTHER_ID,
+  transaction_id: OTHER_ID,
+  unheard: '1',
+};
+const KNOWN_SOMEWHERE = ['q', 'limit', 'direction', 'after', 'prefix', 'index', 'database_id'];
+
+const EVENTS = ['limit', 'direction', 'after'];
+const NAMES = ['limit', 'prefix', 'after'];
+
+const TAKES: Readonly<Record<string, readonly string[]>> = {
+  'GET /db/{database}/{revision}/events': ['q', ...EVENTS],
+  'GET /db/{database}/{revision}/streams/{stream}': EVENTS,
+  'GET /db/{database}/{revision}/subjects/{subject}': EVENTS,
+  'GET /db/{database}/{revision}/event-types/{event_type}': EVENTS,
+  'GET /databases/{database}/events': EVENTS,
+  'GET /db/{database}/{revision}/streams': NAMES,
+  'GET /db/{database}/{revision}/subjects': NAMES,
+  'GET /db/{database}/{revision}/event-types': NAMES,
+  'GET /db/{database}/{revision}/events/{event_revision}': ['index'],
+  'GET /databases/{database}/events/{revision}': ['index'],
+  'DELETE /api/v1/db/{database}': ['database_id'],
+  'DELETE /databases/{database}': ['database_id'],
+};
+
+const PLACES: Readonly<Record<string, string>> = {
+  database: name,
+  revision: '5',
+  event_revision: '1',
+  event_id: '1.0',
+  stream: 'orders',
+  subject: 'ada',
+  event_type: 'order.paid',
+  transaction_id: OTHER_ID,
+};
+
+const READING_POST = 'POST /databases/{database}/query';
+
+/** What is refused says so before anything is looked at, so that no body is sent but where it is read. */
+function sentTo(route: string): Sent {
+  const [method = ''] = route.split(' ');
+  return route === READING_POST ? { method, body: '{}' } : { method };
+}
+
+function pathOf(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_whole, place: string) => PLACES[place] ?? '');
+}
+
+const CASES = ROUTES.flatMap(({ method, path }) =>
+  Object.entries(VALUES).map(([parameter, value]) => {
+    const route = `${method} ${path}`;
+    const isRead = method === 'GET' || route === READING_POST;
+    const isTaken = TAKES[route]?.includes(parameter) === true;
+    const isRefused = !isTaken && (!isRead || KNOWN_SOMEWHERE.includes(parameter));
+    return { route, path, parameter, value, isTaken, isRefused };
+  }),
+);
+
+describe('SPEC-HTTP-PARAMETERS', () => {
+  it.each(CASES.filter(({ isRefused }) => isRefused))('$route refuses $parameter', async (asked) => {
+    const { route, path, parameter, value } = asked;
+    const answer = await api.send(`${pathOf(path)}?${parameter}=${value}`, sentTo(route));
+    const { message, details } = errorOf(answer, INVALID_ARGUMENT);
+    expect(details?.field).toBe(parameter);
+    expect(message).toContain(`${parameter} is no query parameter of this path`);
+  });
+
+  it.each(CASES.filter(({ isTaken, isRefused }) => !isTaken && !isRefused))(
+    '$route passes $parameter over',
+    async ({ route, path, parameter, value }) => {
+      const plain = await api.send(pathOf(path), sentTo(route));
+      const asked = await api.send(`${pathOf(path)}?${parameter}=${value}`, sentTo(route));
+      expect([asked.status, withoutTime(asked.text)]).toEqual([plain.status, withoutTime(plain.text)]);
+    },
+  );
+
+  it.each(CASES.filter(({ isTaken, parameter }) => isTaken && parameter !== 'after'))(
+    '$route takes $parameter',
+    async ({ route, path, parameter, value }) => {
+      const at = route.startsWith('DELETE') ? pathOf(path).replace(name, uniqueName()) : pathOf(path);
+      const { status } = await api.send(`${at}?${parameter}=${value}`, sentTo(route));
+      expect(status).toBe(route.startsWith('DELETE') ? 204 : 200);
+    },
+  );
+
+  it.each(Object.entries(TAKES).filter(([, taken]) => taken.includes('limit')))(
+    '%s pages by limit and after',
+    async (route) => {
+      const [, path = ''] = route.split(' ');
+      const whole = listed(await api.get(pathOf(path)));
+      const seen: string[] = [];
+      for (let next: string | undefined = `${pathOf(path)}?limit=1`; next !== undefined; ) {
+        const page = await api.get(next);
+        expect(listed(page)).toHaveLength(1);
+        seen.push(...listed(page));
+        next = linkOf(page);
+      }
+      expect(seen).toEqual(whole);
+    },
+  );
+
+  it.each(Object.entries(TAKES).filter(([, taken]) => taken.includes('direction')))(
+    '%s goes either way',
+    async (route) => {
+      const path = pathOf(route.split(' ')[1] ?? '');
+      const forward = listed(await api.get(`${path}?direction=forward`));
+      expect(forward).toEqual(listed(await api.get(path)));
+      expect(listed(await api.get(`${path}?direction=reverse`))).toEqual(forward.toReversed());
+      expect(errorOf(await api.get(`${path}?direction=up`), INVALID_ARGUMENT).details?.field).toBe('direction');
+    },
+  );
+
+  it('q says all of a query: what else would say it beside is refused', async () => {
+    for (const beside of ['limit=1', 'direction=reverse', 'after=1']) {
+      const answer = await api.get(`/db/${name}/5/events?q=${q({ limit: 2 })}&${beside}`);
+      const { message, details } = errorOf(answer, INVALID_ARGUMENT);
+      expect(details?.field).toBe(beside.split('=')[0]);
+      expect(message).toContain('must stand inside q');
+    }
+  });
+
+  it('the log back from a revision is what was before it', async () => {
+    const log = `/databases/${name}/events?direction=reverse`;
+    expect(idsOf(await api.get(`${log}&after=3`))).toEqual(['2.0', '1.1', '1.0']);
+    expect(idsOf(await api.get(`${log}&after=1`))).toEqual([]);
+    expect(idsOf(await api.get(`${log}&after=0`))).toEqual([]);
+    expect(idsOf(await api.get(`${log}&after=18446744073709551615`))).toEqual(IN_ORDER.toReversed());
+    const first = jsonOf(await api.get(`${log}&limit=4`)) as EventPage;
+    expect(idsOf(await api.get(`${log}&after=${first.next_cursor}`))).toEqual(IN_ORDER.toReversed().slice(4));
+  });
+
+  it('a transaction with its id in the wrong place is not committed', async () => {
+    const before = await api.latestRevision(name);
+    const body = { events: [{ id: 'x', source: 'orders', specversion: '1.0', type: 'order.placed' }] };
+    for (const path of [`/api/v1/db/${name}`, `/databases/${name}/events`, `/api/v1/db/${name}/async`]) {
+      const { message } = errorOf(await api.post(`${path}?transaction_id=${OTHER_ID}`, body), INVALID_ARGUMENT);
+      expect(message).toContain('in the body');
+    }
+    expect(await api.latestRevision(name)).toBe(before);
+  });
+});
+
+function linkOf(page: Awaited<ReturnType<typeof api.get>>): string | undefined {
+  return /<(.*)>; rel="next"/.exec(page.headers.get('link') ?? '')?.[1];
+}
+
+/** The events or names of a page, whichever it has. */
+function listed(page: Awaited<ReturnType<typeof api.get>>): readonly string[] {
+  const members = jsonOf(page) as Readonly<Record<string, unknown>>;
+  const [list = []] = Object.values(members).filter((value) => Array.isArray(value));
+  return (list as readonly { readonly id?: string; readonly name?: string }[]).map(
+    ({ id, name: of }) => id ?? of ?? '',
+  );
+}
+
+function withoutTime(text: string): string {
+  return text.replace(/"uptime_seconds":\d+/, '');
+}
