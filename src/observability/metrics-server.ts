@@ -51,6 +51,8 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
   // The answer says `Connection: close`, and nothing is rendered for what was pipelined behind its request.
   server.maxRequestsPerSocket = 1;
+  // Who ends its side behind the request wants the answer all the same. No document of Node's has it; a test does.
+  Object.assign(server, { httpAllowHalfOpen: true });
   server.on('connection', (socket) => endAfter(socket, options.connectionMs ?? CONNECTION_MS));
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) => {

@@ -33,7 +33,10 @@ export async function exchange(address: string, ...parts: readonly (string | Uin
   return promise;
 }
 
-/** Splits what a connection carried into its replies; bodies are delimited by Content-Length or by the end. */
+/**
+ * Splits what a connection carried into its replies; bodies are delimited by Content-Length or by the end. An interim
+ * reply has none.
+ */
 export function parseReplies(text: string): readonly RawReply[] {
   const replies: RawReply[] = [];
   let rest = text;
@@ -44,8 +47,9 @@ export function parseReplies(text: string): readonly RawReply[] {
     const headers = new Map(lines.map(splitHeader));
     const bodyStart = headEnd + 4;
     const length = headers.get('content-length');
-    const bodyEnd = length === undefined ? rest.length : bodyStart + Number(length);
-    replies.push({ status: Number(statusLine.split(' ')[1]), headers, body: rest.slice(bodyStart, bodyEnd) });
+    const status = Number(statusLine.split(' ')[1]);
+    const bodyEnd = status < 200 ? bodyStart : length === undefined ? rest.length : bodyStart + Number(length);
+    replies.push({ status, headers, body: rest.slice(bodyStart, bodyEnd) });
     rest = rest.slice(bodyEnd);
   }
   return replies;

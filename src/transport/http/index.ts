@@ -15,7 +15,7 @@
  *   TH4  A reply that was read from a database carries `x-database-id` and `x-revision`, also when it is a refusal.
  *   TH5  Payloads pass through as the bytes they are: no number of theirs is parsed, no name of theirs is special.
  *   TH6  Every transaction within the limits of the specification fits into a body, however its JSON is spelled.
- *   TH7  When a client goes away, the work below its request ends.
+ *   TH7  When a client goes away, the work below its request ends; one that has only ended what it sends is answered.
  *   TH8  All pages of one walk show one database instance at one revision.
  *   TH9  A request that was received whole is answered, whatever follows it on its connection and while the server
  *        closes, unless too many others wait before it: then it is not tried, and the connection says that it ends.

@@ -72,6 +72,9 @@ export const BODY_PACE_MS = 3_000;
 export const LINGER_MS = 10_000;
 export const LINGER_BYTES_MAX: number = 64 * 1024 * 1024;
 
+/** How often a client that has ended its side of the connection is asked whether it is there, while it waits. */
+export const PRESENCE_ASK_MS = 250;
+
 /** A client that has not sent its whole request by then is answered and dropped. */
 export const REQUEST_TIMEOUT_MS = 60_000;
 

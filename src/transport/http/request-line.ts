@@ -46,6 +46,11 @@ export class RequestLines {
     };
   }
 
+  /** The answer that is being made, or sent. */
+  handled(socket: Duplex): ServerResponse | undefined {
+    return this.#lines.get(socket)?.handled;
+  }
+
   /**
    * The answer that the last request that came whole gets, until it has left. A request that is cut off is forgotten,
    * unless it is being handled already.

@@ -16,6 +16,7 @@ import { BodyIntake } from './body-intake.ts';
 import { type AllowedOrigins, corsHeaders } from './cors.ts';
 import { errorReply } from './errors.ts';
 import { toDatabaseError } from './framework-errors.ts';
+import { answerHalfClosed } from './half-closed.ts';
 import {
   BODY_BYTES_MAX,
   CONNECTIONS_MAX,
@@ -144,7 +145,11 @@ class HttpFront {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
     });
-    answerUnusualRequests(this.#fastify.server, options.allowedOrigins);
+    answerHalfClosed(this.#fastify.server, this.#lines);
+    answerUnusualRequests(this.#fastify.server, {
+      allowedOrigins: options.allowedOrigins,
+      onMalformed: this.#countMalformed,
+    });
   }
 
   /** Answers the URL: the host as it was given, which may stand for every address, and the port that was bound. */

@@ -6,6 +6,7 @@ import { Agent, type ClientRequest, get, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { assert } from '#base';
+import { eventually } from '../../../support/eventually.ts';
 import { cloudEvent, errorOf, INVALID_ARGUMENT, jsonOf } from '../../../support/http-client.ts';
 import { startHttpWorld } from '../../../support/http-world.ts';
 import { exchange, parseReplies } from '../../../support/raw-http.ts';
@@ -76,7 +77,8 @@ describe('a client that leaves', () => {
     await until(() => world.timers.count === 1);
     leaving.abort();
     await left;
-    await until(() => world.timers.count === 0);
+    // It is found out when it is asked whether it is there.
+    await eventually(() => expect(world.timers.count).toBe(0));
     await until(async () => (await countOf(world, 'cairn_inflight_requests{plane="http"}')) === 0);
     expect(await countOf(world, requests('GET', '/db/{database}/{revision}', '499'))).toBe(1);
     expect(world.logged).toEqual([]);

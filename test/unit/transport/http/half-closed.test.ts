@@ -1,0 +1,99 @@
+// Goal: a client that ends its side behind a request gets its answer, and one that is gone costs no more than until it
+// is asked (TH7). Method: plain sockets against a server whose waits the test holds.
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { assert } from '#base';
+import { createMetrics, silentLogger, startMetricsServer } from '#observability';
+import { eventually } from '../../../support/eventually.ts';
+import { cloudEvent } from '../../../support/http-client.ts';
+import { type HttpWorld, startHttpWorld } from '../../../support/http-world.ts';
+import { exchange, HALF_CLOSE, parseReplies } from '../../../support/raw-http.ts';
+
+const WAITING = 'GET /databases/shop HTTP/1.1\r\nHost: a\r\nx-min-revision: 1\r\n\r\n';
+
+async function dialled(world: HttpWorld): Promise<Socket> {
+  const { hostname, port } = new URL(world.server.address);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** Lets the waiting request have its revision. */
+async function commitOne(world: HttpWorld): Promise<void> {
+  const group = world.core.node.catalog.lookup('shop')?.group;
+  assert(group !== undefined, 'The database is there');
+  await world.core.transact(group, 'one');
+}
+
+describe('a client that ends its side behind its request', () => {
+  it.each(['HTTP/1.1', 'HTTP/1.0'])('is answered, and the connection ends: %s', async (version) => {
+    await using world = await startHttpWorld();
+    const carried = await exchange(world.server.address, `GET /health ${version}\r\nHost: a\r\n\r\n`, HALF_CLOSE);
+    expect(parseReplies(carried).map(({ status, body }) => [status, body])).toEqual([[200, 'OK']]);
+  });
+
+  it('learns that what it sent was committed', async () => {
+    await using world = await startHttpWorld();
+    await world.client.create('shop');
+    const body = JSON.stringify({ events: [cloudEvent('a')] });
+    const head = `POST /databases/shop/events HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n`;
+    const request = `${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+    const replies = parseReplies(await exchange(world.server.address, request, HALF_CLOSE));
+    expect(replies.map(({ status }) => status)).toEqual([200]);
+    expect(JSON.parse(replies[0]?.body ?? '')).toMatchObject({ revision: 1 });
+  });
+
+  it('is answered each of several requests', async () => {
+    await using world = await startHttpWorld();
+    const requests = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(5);
+    const replies = parseReplies(await exchange(world.server.address, requests, HALF_CLOSE));
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+  });
+
+  it('is asked whether it is there while it waits, and then answered', async () => {
+    await using world = await startHttpWorld();
+    await world.client.create('shop');
+    const socket = await dialled(world);
+    let heard = '';
+    socket.setEncoding('latin1').on('data', (text: string) => {
+      heard += text;
+    });
+    socket.end(WAITING);
+    await eventually(() => expect(heard).toContain('HTTP/1.1 100 Continue'));
+    expect(world.timers.count).toBe(1);
+    await commitOne(world);
+    await once(socket, 'close');
+    const statuses = parseReplies(heard).map(({ status }) => status);
+    expect(statuses.at(-1)).toBe(200);
+    expect(new Set(statuses.slice(0, -1))).toEqual(new Set([100]));
+  });
+
+  it('is told of what is cut off', async () => {
+    await using world = await startHttpWorld();
+    const [reply] = parseReplies(await exchange(world.server.address, 'GET /health HTT', HALF_CLOSE));
+    expect(reply).toMatchObject({ status: 400 });
+  });
+
+  it('is answered its metrics, too', async () => {
+    const metrics = createMetrics({ runtime: false });
+    const server = await startMetricsServer({ host: '127.0.0.1', port: 0, metrics, logger: silentLogger });
+    const request = 'GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n';
+    const carried = await exchange(`http://127.0.0.1:${server.address.port}`, request, HALF_CLOSE);
+    await server.close();
+    expect(carried).toMatch(/^HTTP\/1\.1 200/);
+  });
+});
+
+describe('a client that is gone', () => {
+  it('ends the work below its request, though it said goodbye as one that waits', async () => {
+    await using world = await startHttpWorld();
+    await world.client.create('shop');
+    const socket = await dialled(world);
+    socket.write(WAITING);
+    await eventually(() => expect(world.timers.count).toBe(1));
+    socket.destroy();
+    await eventually(() => expect(world.timers.count).toBe(0));
+    expect(world.logged).toEqual([]);
+  });
+});
