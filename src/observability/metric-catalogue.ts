@@ -29,7 +29,7 @@ const PEER = { peer: 64 };
 /** Of LevelDB. */
 const LEVEL = { level: ['0', '1', '2', '3', '4', '5', '6'] } as const;
 const WAY = { way: ['sent', 'received'] } as const;
-const GRPC_METHOD = { grpc_type: ['unary', 'server_stream'], grpc_service: 8, grpc_method: 64 };
+const GRPC_METHOD = { grpc_type: ['unary', 'server_stream', 'bidi_stream'], grpc_service: 8, grpc_method: 64 };
 
 export const COUNTERS: Table<CounterLabels> = {
   grpc_server_started_total: { help: 'RPCs started on the server.', labels: GRPC_METHOD },
@@ -48,7 +48,7 @@ export const COUNTERS: Table<CounterLabels> = {
     labels: NONE,
   },
   cairn_rejected_total: {
-    help: 'Requests refused before they were tried; malformed: by headers or frames of gRPC.',
+    help: 'Requests refused before they were tried; malformed: by headers or frames of gRPC, or bytes that are no HTTP.',
     labels: { reason: ['overload', 'draining', 'too_large', 'disk_full', 'malformed'] },
   },
   cairn_grpc_connections_ended_total: {

@@ -7,7 +7,7 @@
 type NoLabels = { readonly [label: string]: never };
 
 export type GrpcMethodLabels = {
-  readonly grpc_type: 'unary' | 'server_stream';
+  readonly grpc_type: 'unary' | 'server_stream' | 'bidi_stream';
   readonly grpc_service: string;
   readonly grpc_method: string;
 };

@@ -7,7 +7,7 @@
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { LabelLimiter } from './label-limiter.ts';
-import { COUNTERS, GAUGES, HISTOGRAMS } from './metric-catalogue.ts';
+import { COUNTERS, GAUGES, HISTOGRAMS, type LabelBound } from './metric-catalogue.ts';
 import type {
   CounterLabels,
   CounterName,
@@ -39,6 +39,7 @@ export interface Observe {
 }
 
 export interface Metrics {
+  /** Shown from now on, as 0 until it is counted; if all of its labels are closed it was shown before. */
   counter<N extends CounterName>(name: N, labels: CounterLabels[N]): Count;
   /** The gauge of these labels, for as long as the node runs. Beyond the bound of a label it is not shown. */
   gauge<N extends GaugeName>(name: N, labels: GaugeLabels[N]): Level;
@@ -47,6 +48,7 @@ export interface Metrics {
    * of a label are left out, and not asked for. Not for a metric of which `gauge` has given children.
    */
   setSeries<N extends GaugeName>(name: N, series: Iterable<Series<N>>): void;
+  /** Shown from now on, as `counter` says. */
   histogram<N extends HistogramName>(name: N, labels: HistogramLabels[N]): Observe;
   /**
    * Shows nothing more of a node that is gone, and gives its place under the bound to another. Whoever has kept a child
@@ -67,7 +69,10 @@ export function createMetrics(options: { readonly runtime: boolean }): Metrics {
   const limiter = new LabelLimiter();
   const counters = registerAll({ ...COUNTERS }, (shape) => new Counter({ ...shape, registers: [registry] }));
   const gauges = registerAll({ ...GAUGES }, (shape) => new Gauge({ ...shape, registers: [registry] }));
-  const histograms = registerAll({ ...HISTOGRAMS }, (shape) => new Histogram({ ...shape, registers: [registry] }));
+  const histograms = registerAll<Histogram>(
+    { ...HISTOGRAMS },
+    (shape) => new Histogram({ ...shape, registers: [registry] }),
+  );
   const countOf = keptByLabels((name: CounterName, labels: Labels) => {
     const child = counters(name).labels(labels);
     return new PendingCount((sum) => child.inc(sum));
@@ -78,8 +83,11 @@ export function createMetrics(options: { readonly runtime: boolean }): Metrics {
   });
   const observationsOf = keptByLabels((name: HistogramName, labels: Labels) => {
     const child = histograms(name).labels(labels);
+    histograms(name).zero(labels);
     return new PendingObservations((value) => child.observe(value));
   });
+  for (const { name, labels } of closedSeries(COUNTERS)) countOf.child(name, labels);
+  for (const { name, labels } of closedSeries(HISTOGRAMS)) observationsOf.child(name, labels);
   return {
     counter: (name, labels) => countOf.child(name, limiter.within(name, labels)),
     gauge: (name, labels) => (limiter.admits(name, labels) ? levelOf.child(name, labels) : UNSHOWN),
@@ -112,6 +120,30 @@ export function createMetrics(options: { readonly runtime: boolean }): Metrics {
 }
 
 type Labels = Record<string, string>;
+
+interface ClosedSeries<Name> {
+  readonly name: Name;
+  readonly labels: Labels;
+}
+
+/** Every series of the metrics whose labels are all closed: what has not happened yet is 0, and not absent (O1). */
+function closedSeries<Name extends string>(
+  table: Readonly<Record<Name, { readonly labels: object }>>,
+): readonly ClosedSeries<Name>[] {
+  const all: ClosedSeries<Name>[] = [];
+  for (const name in table) {
+    const bounds = Object.entries<LabelBound>({ ...table[name].labels });
+    const sets = bounds.reduce<readonly Labels[]>(
+      (known, [label, bound]) =>
+        typeof bound === 'number'
+          ? []
+          : known.flatMap((labels) => bound.map((value) => ({ ...labels, [label]: value }))),
+      [{}],
+    );
+    all.push(...sets.map((labels) => ({ name, labels })));
+  }
+  return all;
+}
 
 /** The label that names another node. */
 const PEER = 'peer';

@@ -12,8 +12,8 @@ const OBSERVATIONS_MAX = 256;
 
 export class PendingCount {
   readonly #handOver: (sum: number) => void;
-  /** Undefined: not touched since the last time. */
-  #sum: number | undefined;
+  /** Undefined: not touched since the last time. What was never counted is read as 0. */
+  #sum: number | undefined = 0;
 
   constructor(handOver: (sum: number) => void) {
     this.#handOver = handOver;

@@ -3,7 +3,8 @@
 import type { Constraint } from '#model';
 import type { Count, CounterLabels, Level, Metrics, Observe, TransactionResult } from '#observability';
 
-export type StreamOperation = 'query' | 'scan' | 'scan_batches' | 'subscribe';
+const STREAM_OPERATIONS = ['query', 'scan', 'scan_batches', 'subscribe'] as const;
+export type StreamOperation = (typeof STREAM_OPERATIONS)[number];
 export type MeteredOrigin = CounterLabels['cairn_transactions_total']['origin'];
 type ConstraintKind = CounterLabels['cairn_constraint_checks_total']['kind'];
 type ConstraintResult = CounterLabels['cairn_constraint_checks_total']['result'];
@@ -39,6 +40,10 @@ export class ServiceMeters {
     );
     this.#queries = rememberedOne((op) => metrics.histogram('cairn_query_duration_seconds', { op }));
     this.#streams = rememberedOne((op) => metrics.gauge('cairn_streams_open', { op }));
+    for (const op of STREAM_OPERATIONS) {
+      this.#queries(op);
+      this.#streams(op).set(0);
+    }
   }
 
   transaction(origin: MeteredOrigin, result: TransactionResult): void {

@@ -1,8 +1,21 @@
 /** The metrics of gRPC calls, under the names that existing dashboards know. */
 import type { Count, GrpcMethodLabels, Metrics, Observe } from '#observability';
-import type { MethodMeter, MethodTraits } from './wire/method-traits.ts';
+import { UNIMPLEMENTED } from './unimplemented.ts';
+import type { MethodMeter } from './wire/method-traits.ts';
 
-export function methodMeters(metrics: Metrics): (method: MethodTraits) => MethodMeter {
+/** What is counted of, the streams of reflection too. */
+export interface MeteredMethod {
+  readonly kind: GrpcMethodLabels['grpc_type'];
+  readonly service: string;
+  readonly name: string;
+}
+
+export type MeterOf = (method: MeteredMethod) => MethodMeter;
+
+/** Success, and what the node answers for, and not the client: shown as 0 before there is any. */
+const CODES_FROM_THE_START = ['OK', 'UNAVAILABLE', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED', 'INTERNAL'];
+
+export function methodMeters(metrics: Metrics): MeterOf {
   const meters: Meter[] = [];
   const inFlight = metrics.gauge('cairn_inflight_requests', { plane: 'grpc' });
   metrics.beforeScrape(() => {
@@ -11,28 +24,35 @@ export function methodMeters(metrics: Metrics): (method: MethodTraits) => Method
   return (method) => {
     const meter = new Meter(metrics, method);
     meters.push(meter);
+    if (!UNIMPLEMENTED.has(method.name)) meter.show();
     return meter;
   };
+}
+
+interface Shown {
+  readonly started: Count;
+  readonly received: Count;
+  readonly sent: Count;
+  readonly seconds: Observe;
 }
 
 class Meter implements MethodMeter {
   readonly #metrics: Metrics;
   readonly #labels: GrpcMethodLabels;
-  readonly #started: Count;
-  readonly #received: Count;
-  readonly #sent: Count;
-  readonly #seconds: Observe;
   readonly #handled = new Map<string, Count>();
+  /** Undefined: nothing is shown of the method yet. */
+  #shown: Shown | undefined;
   #inFlight = 0;
 
-  constructor(metrics: Metrics, method: MethodTraits) {
-    const labels = { grpc_type: method.kind, grpc_service: method.service, grpc_method: method.name };
+  constructor(metrics: Metrics, method: MeteredMethod) {
     this.#metrics = metrics;
-    this.#labels = labels;
-    this.#started = metrics.counter('grpc_server_started_total', labels);
-    this.#received = metrics.counter('grpc_server_msg_received_total', labels);
-    this.#sent = metrics.counter('grpc_server_msg_sent_total', labels);
-    this.#seconds = metrics.histogram('grpc_server_handling_seconds', labels);
+    this.#labels = { grpc_type: method.kind, grpc_service: method.service, grpc_method: method.name };
+  }
+
+  /** Shows what has not happened yet as 0. */
+  show(): void {
+    this.#series();
+    for (const code of CODES_FROM_THE_START) this.#handledWith(code);
   }
 
   get inFlight(): number {
@@ -40,22 +60,32 @@ class Meter implements MethodMeter {
   }
 
   started(): void {
-    this.#started.add();
+    this.#series().started.add();
     this.#inFlight += 1;
   }
 
   received(): void {
-    this.#received.add();
+    this.#series().received.add();
   }
 
   sent(count: number): void {
-    this.#sent.add(count);
+    this.#series().sent.add(count);
   }
 
   ended(code: string, seconds: number): void {
     this.#handledWith(code).add();
-    this.#seconds.observe(seconds);
+    this.#series().seconds.observe(seconds);
     this.#inFlight -= 1;
+  }
+
+  #series(): Shown {
+    this.#shown ??= {
+      started: this.#metrics.counter('grpc_server_started_total', this.#labels),
+      received: this.#metrics.counter('grpc_server_msg_received_total', this.#labels),
+      sent: this.#metrics.counter('grpc_server_msg_sent_total', this.#labels),
+      seconds: this.#metrics.histogram('grpc_server_handling_seconds', this.#labels),
+    };
+    return this.#shown;
   }
 
   #handledWith(code: string): Count {

@@ -9,27 +9,29 @@
  * wait for theirs (T4). Requests are read all the time, because grpc-js would unpack and keep those that nobody reads.
  */
 import { type Metadata, type Server, type ServerDuplexStream, status } from '@grpc/grpc-js';
+import type { MeterOf } from './meters.ts';
 import type { ReflectionAnswer } from './reflection-service.ts';
+import type { MethodMeter } from './wire/method-traits.ts';
 import type { Extension, OnFault } from './wire/server.ts';
 
-const REFLECTION_PATHS: readonly string[] = [
-  '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
-  '/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo',
-];
+const SERVICES: readonly string[] = ['grpc.reflection.v1.ServerReflection', 'grpc.reflection.v1alpha.ServerReflection'];
+const METHOD = 'ServerReflectionInfo';
 
-/** Streams at a time, of all clients. */
-export const REFLECTION_STREAMS_MAX = 256;
-
-/** A request names a file or a symbol. */
-const REQUEST_BYTES_MAX = 1024;
-
-/**
- * What the requests of one stream may come to: several times what it takes to ask for every file and symbol there is.
- */
-const STREAM_BYTES_MAX = 64 * 1024;
+export const REFLECTION_LIMITS: {
+  /** At a time, of all clients. */
+  readonly streamsMax: number;
+  /** A request names a file or a symbol. */
+  readonly requestBytesMax: number;
+  /**
+   * What the requests of one stream may come to: several times what it takes to ask for every file and symbol there is.
+   */
+  readonly streamBytesMax: number;
+} = { streamsMax: 256, requestBytesMax: 1024, streamBytesMax: 64 * 1024 };
 
 /** What a request takes beside its bytes, so that empty ones are bounded, too. */
 const AROUND_REQUEST_BYTES = 64;
+
+const MS_PER_SECOND = 1000;
 
 type ByteStream = ServerDuplexStream<Buffer, Uint8Array>;
 
@@ -37,38 +39,96 @@ const asItIs = (bytes: Buffer): Buffer => bytes;
 const bufferOf = ({ buffer, byteOffset, length }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, length);
 
 /** Both versions. */
-export function createReflection(onBug: (error: unknown) => void): Extension {
+export function createReflection(onBug: (error: unknown) => void, meterOf: MeterOf): Extension {
   let loading: Promise<ReflectionAnswer> | undefined;
   let openCount = 0;
-  const answer = async (call: ByteStream, onFault: OnFault): Promise<void> => {
+  const answer = async (stream: MeteredStream): Promise<void> => {
     loading ??= import('./reflection-service.ts').then(({ createReflectionAnswer }) => createReflectionAnswer());
-    serve(call, await loading, onFault);
+    serve(stream, await loading);
   };
-  const accept = (call: ByteStream, onFault: OnFault): void => {
-    if (openCount >= REFLECTION_STREAMS_MAX) {
-      const most = `${REFLECTION_STREAMS_MAX} streams of server reflection are open, which is the most at a time`;
-      refuse(call, status.RESOURCE_EXHAUSTED, most);
+  const accept = (stream: MeteredStream): void => {
+    if (openCount >= REFLECTION_LIMITS.streamsMax) {
+      const most = `${REFLECTION_LIMITS.streamsMax} streams of server reflection are open, which is the most at a time`;
+      stream.refuse(status.RESOURCE_EXHAUSTED, most);
       return;
     }
     openCount += 1;
-    // grpc-js says so at the end of every call, however it comes.
-    call.once('cancelled', () => {
+    stream.onceOver(() => {
       openCount -= 1;
     });
-    answer(call, onFault).catch((error: unknown) => {
+    answer(stream).catch((error: unknown) => {
       onBug(error);
-      refuse(call, status.INTERNAL, 'Server reflection cannot be loaded');
+      stream.refuse(status.INTERNAL, 'Server reflection cannot be loaded');
     });
   };
+  const methods = SERVICES.map((service) => ({
+    path: `/${service}/${METHOD}`,
+    meter: meterOf({ kind: 'bidi_stream', service, name: METHOD }),
+  }));
   const addTo = (server: Server, onFault: OnFault): void => {
-    const handle = (call: ByteStream): void => accept(call, onFault);
-    for (const path of REFLECTION_PATHS) server.register(path, handle, bufferOf, asItIs, 'bidi');
+    for (const { path, meter } of methods) {
+      const handle = (call: ByteStream): void => accept(new MeteredStream(call, meter, onFault));
+      server.register(path, handle, bufferOf, asItIs, 'bidi');
+    }
   };
-  return { paths: REFLECTION_PATHS, addTo };
+  return { paths: methods.map(({ path }) => path), addTo };
+}
+
+/** A stream of requests and replies, counted. */
+class MeteredStream {
+  readonly #call: ByteStream;
+  readonly #meter: MethodMeter;
+  readonly #onFault: OnFault;
+  readonly #startedMs = performance.now();
+  /** How it ends unless we end it. */
+  #code: number = status.CANCELLED;
+
+  constructor(call: ByteStream, meter: MethodMeter, onFault: OnFault) {
+    this.#call = call;
+    this.#meter = meter;
+    this.#onFault = onFault;
+    meter.started();
+    this.onceOver(() =>
+      meter.ended(status[this.#code] ?? 'UNKNOWN', (performance.now() - this.#startedMs) / MS_PER_SECOND),
+    );
+  }
+
+  /** grpc-js says so at the end of every call, however it comes. */
+  onceOver(run: () => void): void {
+    this.#call.once('cancelled', run);
+  }
+
+  /** Calls `fail` for what comes in a frame that cannot be read. */
+  onceMalformed(fail: (code: number, details: string, metadata?: Metadata) => void): void {
+    this.#onFault(this.#call, ({ code, details, metadata }) => fail(code, details, metadata));
+  }
+
+  receive(onRequest: (request: Buffer) => void, onEnd: () => void): void {
+    this.#call.on('data', (request: Buffer) => {
+      this.#meter.received();
+      onRequest(request);
+    });
+    this.#call.on('end', onEnd);
+  }
+
+  send(reply: Uint8Array, onSent: () => void): void {
+    this.#meter.sent(1);
+    this.#call.write(reply, onSent);
+  }
+
+  end(): void {
+    this.#code = status.OK;
+    this.#call.end();
+  }
+
+  refuse(code: number, details: string, metadata?: Metadata): void {
+    this.#code = code;
+    this.#call.emit('error', Object.assign(new Error(details), { code, details, metadata }));
+  }
 }
 
 /** Answers the requests of a stream, one after the other. */
-function serve(call: ByteStream, answer: ReflectionAnswer, onFault: OnFault): void {
+function serve(stream: MeteredStream, answer: ReflectionAnswer): void {
   const waiting: Buffer[] = [];
   let receivedBytes = 0;
   let isSending = false;
@@ -80,16 +140,16 @@ function serve(call: ByteStream, answer: ReflectionAnswer, onFault: OnFault): vo
   };
   const fail = (code: number, details: string, metadata?: Metadata): void => {
     stop();
-    refuse(call, code, details, metadata);
+    stream.refuse(code, details, metadata);
   };
-  onFault(call, ({ code, details, metadata }) => {
+  stream.onceMalformed((code, details, metadata) => {
     if (!isOver) fail(code, details, metadata);
   });
   const next = (): void => {
     if (isSending || isOver) return;
     const request = waiting.shift();
     if (request === undefined) {
-      if (hasAskedAll) call.end();
+      if (hasAskedAll) stream.end();
       return;
     }
     const reply = answer(request);
@@ -101,31 +161,27 @@ function serve(call: ByteStream, answer: ReflectionAnswer, onFault: OnFault): vo
       return;
     }
     isSending = true;
-    call.write(reply, () => {
+    stream.send(reply, () => {
       isSending = false;
       next();
     });
   };
-  call.once('cancelled', stop);
-  call.on('data', (request: Buffer) => {
+  stream.onceOver(stop);
+  const take = (request: Buffer): void => {
     if (isOver) return;
     receivedBytes += request.length + AROUND_REQUEST_BYTES;
-    if (request.length > REQUEST_BYTES_MAX) {
-      const most = `The request has ${request.length} bytes; one of server reflection has ${REQUEST_BYTES_MAX} at most`;
+    if (request.length > REFLECTION_LIMITS.requestBytesMax) {
+      const most = `The request has ${request.length} bytes; one of server reflection has ${REFLECTION_LIMITS.requestBytesMax} at most`;
       fail(status.INVALID_ARGUMENT, most);
-    } else if (receivedBytes > STREAM_BYTES_MAX) {
+    } else if (receivedBytes > REFLECTION_LIMITS.streamBytesMax) {
       fail(status.RESOURCE_EXHAUSTED, 'So many requests are not answered on one stream; go on with another');
     } else {
       waiting.push(request);
       next();
     }
-  });
-  call.on('end', () => {
+  };
+  stream.receive(take, () => {
     hasAskedAll = true;
     next();
   });
-}
-
-function refuse(call: ByteStream, code: number, details: string, metadata?: Metadata): void {
-  call.emit('error', Object.assign(new Error(details), { code, details, metadata }));
 }

@@ -79,6 +79,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     readable: () => !draining && service.health().readable,
     writable: () => !draining && service.health().writable,
   });
+  const meterOf = methodMeters(metrics);
   const relaying = relay === undefined ? undefined : createGrpcRelaying(relay, WRITES);
   const server = new WireServer({
     methods: [
@@ -91,7 +92,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     limits,
     ...budgets,
     refusals: { ...REFUSALS, ...shareRefusals(limits.callsMax) },
-    meterOf: methodMeters(metrics),
+    meterOf,
     onRefused: (reason) => metrics.counter('cairn_rejected_total', { reason }).add(),
     onConnectionEnded: endedConnections(logger, metrics),
     statusOf: (failure, { name }) => {
@@ -103,7 +104,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
       return WRITES.has(name) && !isNamed ? withLeader(status, service.leader()) : status;
     },
     ...(relaying !== undefined && { elsewhere: relaying.elsewhere }),
-    extension: createReflection((error) => logger.error('grpc-call-failed', { error })),
+    extension: createReflection((error) => logger.error('grpc-call-failed', { error }), meterOf),
   });
   logLibraryLines(logger);
   const port = await server.listen({ host, port: options.port });

@@ -4,7 +4,7 @@ import { EVENT_STORE } from './context.ts';
 import { statusOfError } from './error-status.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
-const NAMES: readonly string[] = [
+export const UNIMPLEMENTED: ReadonlySet<string> = new Set([
   'DefineStateView',
   'FetchStateView',
   'FetchStateViewAtRevision',
@@ -17,10 +17,10 @@ const NAMES: readonly string[] = [
   'ExecuteStateChange',
   'PublishPresenter',
   'ListComponentVersions',
-];
+]);
 
 export function unimplementedMethods(): readonly UnaryMethod[] {
-  return NAMES.map((name) => {
+  return [...UNIMPLEMENTED].map((name) => {
     const status = statusOfError(new DatabaseError('unimplemented', `${name} is not part of this release`));
     return { kind: 'unary', service: EVENT_STORE, name, handle: (call) => call.finish(status) };
   });

@@ -23,7 +23,7 @@ export const DATABASE_ROUTES: readonly Route[] = [
   { method: 'DELETE', path: '/api/v1/db/{database}', parameters: [INSTANCE], handle: deleteDatabase },
   { method: 'GET', path: '/db/{database}/{revision}', handle: redirecting('', readAtRevision) },
   { method: 'GET', path: '/databases', handle: listCollection },
-  { method: 'POST', path: '/databases', handle: createInCollection },
+  { method: 'POST', path: '/databases', status: 201, handle: createInCollection },
   { method: 'GET', path: '/databases/{database}', handle: readInCollection },
   { method: 'DELETE', path: '/databases/{database}', parameters: [INSTANCE], handle: deleteDatabase },
 ];

@@ -5,6 +5,7 @@
  */
 import type { Count, Level, Metrics, Observe } from '#observability';
 import type { RedirectReason } from './reply.ts';
+import type { HttpMethod, Route } from './route.ts';
 
 /** The route label of a request that no route takes. */
 export const UNMATCHED_ROUTE = 'unmatched';
@@ -13,6 +14,11 @@ export const UNMATCHED_ROUTE = 'unmatched';
 const CLIENT_GONE = 499;
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'];
+
+/** Of a method, unless its route says otherwise. */
+const SUCCESS: Readonly<Record<HttpMethod, number>> = { GET: 200, POST: 200, DELETE: 204 };
+/** What the node answers for, and not the client. */
+const FAILURES = [500, 503];
 
 const MS_PER_SECOND = 1000;
 
@@ -29,8 +35,11 @@ export class RequestMetrics {
   readonly #inFlight: Level;
   readonly #redirects: Readonly<Record<RedirectReason, Count>>;
   readonly #durations = new Map<string, Observe>();
+  readonly #templates: ReadonlySet<string>;
+  /** Methods and routes that were asked for. */
+  readonly #used = new Set<string>();
 
-  constructor(metrics: Metrics) {
+  constructor(metrics: Metrics, routes: readonly Route[]) {
     this.#metrics = metrics;
     this.#inFlight = metrics.gauge('cairn_inflight_requests', { plane: 'http' });
     this.#redirects = {
@@ -38,6 +47,8 @@ export class RequestMetrics {
       cached: metrics.counter('cairn_redirects_total', { reason: 'cached' }),
       effective_time: metrics.counter('cairn_redirects_total', { reason: 'effective_time' }),
     };
+    this.#templates = new Set(routes.map(({ path }) => path));
+    for (const { method, path, status = SUCCESS[method] } of routes) this.#duration(method, path, status);
   }
 
   redirected(reason: RedirectReason): void {
@@ -51,13 +62,23 @@ export class RequestMetrics {
   end({ method, route, status = CLIENT_GONE, durationMs }: AnsweredRequest): void {
     this.#inFlight.move(-1);
     const known = METHODS.includes(method) ? method : 'other';
-    this.#duration(known, route, String(status)).observe(durationMs / MS_PER_SECOND);
+    this.#duration(known, route, status).observe(durationMs / MS_PER_SECOND);
+    this.#beginFailures(known, route);
   }
 
-  #duration(method: string, route: string, code: string): Observe {
-    const key = `${method} ${route} ${code}`;
+  /** A route that is used shows the failures of the node from 0 on, before there are any. */
+  #beginFailures(method: string, route: string): void {
+    const key = `${method} ${route}`;
+    if (this.#used.has(key) || !this.#templates.has(route)) return;
+    this.#used.add(key);
+    for (const status of FAILURES) this.#duration(method, route, status);
+  }
+
+  #duration(method: string, route: string, status: number): Observe {
+    const key = `${method} ${route} ${status}`;
     const known = this.#durations.get(key);
     if (known !== undefined) return known;
+    const code = String(status);
     const created = this.#metrics.histogram('http_server_request_duration_seconds', { method, route, code });
     this.#durations.set(key, created);
     return created;

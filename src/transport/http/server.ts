@@ -99,6 +99,7 @@ class HttpFront {
   readonly #options: HttpServerOptions;
   readonly #context: RouteContext;
   readonly #metrics: RequestMetrics;
+  readonly #countMalformed: () => void;
   readonly #lines = new RequestLines(PIPELINED_MAX);
   readonly #memory: HttpMemory;
   readonly #bodies: BodyIntake;
@@ -117,7 +118,9 @@ class HttpFront {
       if (isFatal(failure)) onFatal(failure);
     };
     this.#context = { service, clock, goOn: (work) => void work.catch(judge) };
-    this.#metrics = new RequestMetrics(options.metrics);
+    this.#metrics = new RequestMetrics(options.metrics, ROUTES);
+    const malformed = options.metrics.counter('cairn_rejected_total', { reason: 'malformed' });
+    this.#countMalformed = () => malformed.add();
     this.#memory = new HttpMemory(options.budgets, (reason) => {
       options.metrics.counter('cairn_rejected_total', { reason }).add();
     });
@@ -207,7 +210,7 @@ class HttpFront {
       rewriteUrl: ({ url = '' }) => originForm(url),
       routerOptions: { maxParamLength: HEADER_BYTES_MAX, querystringParser: () => ({}) },
       clientErrorHandler: (error, socket) => {
-        answerClientError(error, socket, { allowedOrigins, lines: this.#lines });
+        answerClientError(error, socket, { allowedOrigins, lines: this.#lines, onMalformed: this.#countMalformed });
       },
       frameworkErrors: (error, request, reply) => {
         this.#track(request, reply);
@@ -227,6 +230,7 @@ class HttpFront {
         if (Object.values(request.params).includes('')) return this.#send(request, reply, notFound(request));
         this.#memory.received(reply);
         const routed = new HttpRequest(request, reply, { memory: this.#memory, turns: this.#turns });
+        refuseParameters(route, routed.query(), PARAMETERS);
         let answer: HttpReply;
         try {
           answer = await this.#answer(route, routed);
@@ -235,7 +239,6 @@ class HttpFront {
           if (elsewhere === undefined) throw failure;
           await elsewhere;
           return reply;
-        refuseParameters(route, routed.query(), PARAMETERS);
         }
         return this.#send(request, reply, answer);
       },

@@ -22,8 +22,13 @@ const NOTHING = Buffer.alloc(0);
 /** As the line of a header begins. */
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+(?=:)/;
 
-export interface SocketErrorOptions {
+export interface UnusualOptions {
   readonly allowedOrigins: AllowedOrigins;
+  /** Counts what no route is asked about, and no metric of requests knows. */
+  readonly onMalformed: () => void;
+}
+
+export interface SocketErrorOptions extends UnusualOptions {
   readonly lines: RequestLines;
 }
 
@@ -33,6 +38,7 @@ export function answerClientError(error: Error, socket: Socket, options: SocketE
     socket.destroy();
     return;
   }
+  options.onMalformed();
   const text = rawReply(toClientError(error), options.allowedOrigins);
   const response = options.lines.lastWhole(socket);
   if (response?.writableEnded === true) {
@@ -47,13 +53,15 @@ export function answerClientError(error: Error, socket: Socket, options: SocketE
 }
 
 /** Answers what Node would answer by itself with an empty body or not at all. */
-export function answerUnusualRequests(server: Server, allowedOrigins: AllowedOrigins): void {
+export function answerUnusualRequests(server: Server, { allowedOrigins, onMalformed }: UnusualOptions): void {
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    onMalformed();
     const error = invalidField('Expect', 'must be 100-continue', request.headers.expect);
     response.shouldKeepAlive = false;
     sendRaw(response, error, allowedOrigins);
   });
   server.on('connect', (request: IncomingMessage, socket: Duplex) => {
+    onMalformed();
     const error = new DatabaseError(
       'not_found',
       `There is no route CONNECT ${request.url ?? ''}; this is not a proxy.`,

@@ -62,6 +62,7 @@ export const TRANSACT_ROUTES: readonly Route[] = [
   {
     method: 'POST',
     path: '/api/v1/db/{database}/async',
+    status: 202,
     bodyBytesMax: TRANSACT_BODY_BYTES_MAX,
     isRepeatable: namesTransaction,
     handle: transactWithoutWaiting,

@@ -15,8 +15,11 @@ test('each look adds what has come since the last, and shows the tables as they 
   };
   expect(await shown()).toEqual([
     'cairn_store_compaction_seconds_total{level="1"} 2',
+    'cairn_store_compaction_seconds_total{level="2"} 0',
     'cairn_store_compaction_read_bytes_total{level="1"} 100',
+    'cairn_store_compaction_read_bytes_total{level="2"} 0',
     'cairn_store_compaction_written_bytes_total{level="1"} 90',
+    'cairn_store_compaction_written_bytes_total{level="2"} 0',
     'cairn_store_tables{level="1"} 3',
     'cairn_store_tables{level="2"} 0',
   ]);
@@ -26,7 +29,9 @@ test('each look adds what has come since the last, and shows the tables as they 
   levels = [{ level: 1, tables: 0, seconds: 3, readBytes: 150, writtenBytes: 95 }, ...levels];
   expect(await shown()).toEqual([
     'cairn_store_compaction_seconds_total{level="1"} 3',
+    'cairn_store_compaction_seconds_total{level="2"} 0',
     'cairn_store_compaction_read_bytes_total{level="1"} 150',
+    'cairn_store_compaction_read_bytes_total{level="2"} 0',
     'cairn_store_compaction_written_bytes_total{level="1"} 95',
     'cairn_store_compaction_written_bytes_total{level="2"} 7',
     'cairn_store_tables{level="1"} 0',

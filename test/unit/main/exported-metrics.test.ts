@@ -1,6 +1,7 @@
 // Goal: what the catalogue promises is what a running node exports: databases that come and go, sizes, refusals, and
 // every value of a closed label (O1). Method: a real node, asked over HTTP and scraped.
 import { once } from 'node:events';
+import { type Client, credentials } from '@grpc/grpc-js';
 import { expect, test, vi } from 'vitest';
 import { LEVELS } from '#base';
 import { COUNTERS, GAUGES, HISTOGRAMS, type LabelBound } from '#observability';
@@ -10,7 +11,9 @@ import {
   ScanDatabaseLogRequest,
   SubscribeEventsRequest,
 } from '../../../src/transport/grpc/gen/cairn/v1/database.ts';
+import { ServerReflectionClient } from '../../../src/transport/grpc/gen/grpc/reflection/v1/reflection.ts';
 import { TRANSACT_BODY_BYTES_MAX } from '../../../src/transport/http/limits.ts';
+import { ROUTES } from '../../../src/transport/http/routes.ts';
 import { failureOf } from '../../support/grpc-client.ts';
 import { event, maxRevision, minRevision, revisionRange, transaction } from '../../support/grpc-requests.ts';
 import { cloudEvent, q } from '../../support/http-client.ts';
@@ -19,6 +22,9 @@ import { RawGrpc } from '../../support/raw-grpc.ts';
 import { exchange } from '../../support/raw-http.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
+
+/** A scrape takes some ten microseconds a line of the thread that serves clients. */
+const LINES_AT_FIRST_MAX = 2_000;
 
 const { api, server } = await startHttpNode();
 
@@ -38,6 +44,59 @@ async function valueOf(series: string): Promise<number> {
 
 async function shownDatabases(): Promise<readonly (string | undefined)[]> {
   return [...(await scrape()).matchAll(/^cairn_database_revision\{database="([^"]+)"\}/gm)].map(([, name]) => name);
+}
+
+test('a node that was asked nothing shows 0 for what may be asked, and for what may go wrong', async () => {
+  const body = await scrape();
+  for (const { method, path, status = method === 'DELETE' ? 204 : 200 } of ROUTES) {
+    const labels = `method="${method}",route="${path}",code="${status}"`;
+    expect(body).toContain(`http_server_request_duration_seconds_count{${labels}} 0\n`);
+  }
+  for (const op of ['query', 'scan', 'scan_batches', 'subscribe']) {
+    expect(body).toContain(`cairn_query_duration_seconds_count{op="${op}"} 0\n`);
+    expect(body).toContain(`cairn_streams_open{op="${op}"} 0\n`);
+  }
+  expect(body).toContain('grpc_method="SubscribeEvents",grpc_code="UNAVAILABLE"} 0\n');
+  expect(body.split('\n').length).toBeLessThan(LINES_AT_FIRST_MAX);
+});
+
+test('a route that was used shows the failures of the node before there are any', async () => {
+  const series = (code: number): string =>
+    `http_server_request_duration_seconds_count{method="GET",route="/health",code="${code}"}`;
+  await api.get('/health');
+  await soon(async () => expect(await valueOf(series(200))).toBe(1));
+  expect([await valueOf(series(500)), await valueOf(series(503))]).toEqual([0, 0]);
+});
+
+test('what is no HTTP is counted', async () => {
+  const series = 'cairn_rejected_total{reason="malformed"}';
+  expect(await valueOf(series)).toBe(0);
+  expect(await exchange(api.address, 'GARBAGE\r\n\r\n')).toContain(' 400 ');
+  await soon(async () => expect(await valueOf(series)).toBe(1));
+  expect(await exchange(api.address, 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n')).toContain(' 404 ');
+  await soon(async () => expect(await valueOf(series)).toBe(2));
+});
+
+test('streams of reflection are counted as every method is', async () => {
+  const labels =
+    'grpc_type="bidi_stream",grpc_service="grpc.reflection.v1.ServerReflection",grpc_method="ServerReflectionInfo"';
+  await reflect();
+  await soon(async () => {
+    expect(await valueOf(`grpc_server_started_total{${labels}}`)).toBe(1);
+    expect(await valueOf(`grpc_server_msg_received_total{${labels}}`)).toBe(1);
+    expect(await valueOf(`grpc_server_msg_sent_total{${labels}}`)).toBe(1);
+    expect(await valueOf(`grpc_server_handled_total{${labels},grpc_code="OK"}`)).toBe(1);
+    expect(await valueOf(`grpc_server_handling_seconds_count{${labels}}`)).toBe(1);
+  });
+});
+
+/** Asks for the services, once. */
+async function reflect(): Promise<void> {
+  const client = new ServerReflectionClient(server.grpc, credentials.createInsecure());
+  const stream = client.serverReflectionInfo();
+  stream.end({ host: '', messageRequest: { $case: 'listServices', value: '' } });
+  await Promise.all([once(stream, 'data'), once(stream, 'status')]);
+  (client as Client).close();
 }
 
 test('a deleted database is shown no more, and its place is free for another', async () => {
@@ -145,14 +204,17 @@ test('every value of a closed label is exported once it has happened (O1)', asyn
   });
 });
 
+/** Of a gauge the values that are shown; of the others those that are not 0, as all of them are at first. */
 function valuesIn(body: string, name: string, label: string): readonly string[] {
-  const series = new RegExp(`^${name}(?:_count)?\\{(?:[^}]*,)?${label}="([^"]*)"`, 'gm');
-  return [...new Set([...body.matchAll(series)].map(([, value = '']) => value))];
+  const series = new RegExp(`^${name}(?:_count)?\\{(?:[^}]*,)?${label}="([^"]*)"[^}]*\\} (.*)$`, 'gm');
+  const shown = [...body.matchAll(series)].filter(([, , count]) => name in GAUGES || count !== '0');
+  return [...new Set(shown.map(([, value = '']) => value))];
 }
 
 /** Reads and writes in every way that is metered, over both interfaces. */
 async function doEverything(): Promise<void> {
   const databaseName = 'everything';
+  await reflect();
   // No frame: its first byte is none.
   expect(await sendFrame(Uint8Array.of(7))).toBe(3);
   await api.create(databaseName);

@@ -38,6 +38,25 @@ test('what was counted and observed is read once, however much it is and whoever
   expect(second.body).toContain('cairn_raft_term 7');
 });
 
+test('what has not happened yet is 0, and not absent (O1)', async () => {
+  const metrics = createMetrics({ runtime: false });
+  const { body } = await metrics.render();
+  expect(body).toContain('cairn_transactions_total{origin="http",result="failed"} 0');
+  expect(body).toContain('cairn_rejected_total{reason="overload"} 0');
+  expect(body).toContain('cairn_raft_leader_changes_total 0');
+  expect(body).toContain('cairn_raft_snapshot_duration_seconds_count{way="received"} 0');
+  expect(body).toContain('cairn_wal_fsync_duration_seconds_bucket{le="+Inf"} 0');
+  // Of an open label nobody knows the values; a level that nobody has looked at is not 0.
+  expect(seriesOf('cairn_peer_sent_bytes_total', body)).toEqual([]);
+  expect(seriesOf('cairn_disk_threshold_bytes', body)).toEqual([]);
+
+  metrics.counter('cairn_peer_sent_bytes_total', { peer: '2' });
+  metrics.histogram('cairn_peer_round_trip_time_seconds', { peer: '2' });
+  const { body: later } = await metrics.render();
+  expect(later).toContain('cairn_peer_sent_bytes_total{peer="2"} 0');
+  expect(later).toContain('cairn_peer_round_trip_time_seconds_count{peer="2"} 0');
+});
+
 test('counts of the values beyond the bound of an open label are one: other (O1)', async () => {
   const metrics = createMetrics({ runtime: false });
   for (let i = 0; i < 70; i++) metrics.counter('cairn_peer_sent_bytes_total', { peer: `${i}` }).add(10);

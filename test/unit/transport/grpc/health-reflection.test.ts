@@ -11,7 +11,7 @@ import {
   HealthCheckResponse_ServingStatus as Serving,
 } from '../../../../src/transport/grpc/gen/grpc/health/v1/health.ts';
 import { ServerReflectionRequest } from '../../../../src/transport/grpc/gen/grpc/reflection/v1/reflection.ts';
-import { REFLECTION_STREAMS_MAX } from '../../../../src/transport/grpc/reflection.ts';
+import { REFLECTION_LIMITS } from '../../../../src/transport/grpc/reflection.ts';
 import { FRAME_HEADER_BYTES, frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import { ManualTime, until } from '../../../support/budget-time.ts';
 import { startHttpWorld } from '../../../support/http-world.ts';
@@ -127,7 +127,7 @@ describe('a stream of reflection', () => {
 
   it('is refused while the most are open, and has its turn again afterwards', async () => {
     await using at = await start();
-    const streams = Array.from({ length: REFLECTION_STREAMS_MAX }, () => open(at.raw, REFLECTION));
+    const streams = Array.from({ length: REFLECTION_LIMITS.streamsMax }, () => open(at.raw, REFLECTION));
     const ask = () => at.raw.call({ path: REFLECTION, pieces: [DESCRIBE] });
     expect((await ask()).status).toBe(RESOURCE_EXHAUSTED);
     for (const stream of streams) stream.close();

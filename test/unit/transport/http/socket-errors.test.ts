@@ -1,7 +1,7 @@
 // Goal: failures of a connection that only time or a vanished client brings about are answered too, or not at all
 // (TH1). Method: the handler on the server's end of a real connection.
 import { createServer, type Socket } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { assert } from '#base';
 import { RequestLines } from '../../../../src/transport/http/request-line.ts';
 import { answerClientError } from '../../../../src/transport/http/socket-errors.ts';
@@ -22,7 +22,18 @@ function failure(code: string): Error {
   return Object.assign(new Error('the words of the parser'), { code });
 }
 
-const OPTIONS = { allowedOrigins: '*', lines: new RequestLines(1) } as const;
+let malformedCount = 0;
+const OPTIONS = {
+  allowedOrigins: '*',
+  lines: new RequestLines(1),
+  onMalformed: () => {
+    malformedCount++;
+  },
+} as const;
+
+beforeEach(() => {
+  malformedCount = 0;
+});
 
 describe('a connection that fails', () => {
   it.each([
@@ -31,6 +42,7 @@ describe('a connection that fails', () => {
     ['HPE_INVALID_METHOD', 'request must be well-formed HTTP/1.1'],
   ])('by %s is answered and ended', async (code, message) => {
     const carried = await carriedAfter((socket) => answerClientError(failure(code), socket, OPTIONS));
+    expect(malformedCount).toBe(1);
     const [reply, ...more] = parseReplies(carried);
     expect(reply?.status).toBe(400);
     expect(reply?.headers.get('connection')).toBe('close');
@@ -42,5 +54,6 @@ describe('a connection that fails', () => {
 
   it('because the client is gone is only ended', async () => {
     expect(await carriedAfter((socket) => answerClientError(failure('ECONNRESET'), socket, OPTIONS))).toBe('');
+    expect(malformedCount).toBe(0);
   });
 });
