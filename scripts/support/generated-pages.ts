@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { renderConfigReference } from '../../src/main/config-reference.ts';
 import { adrIndex } from './adr-index.ts';
 import { cruiseTree, layerPicture } from './layer-graph.ts';
+import { renderLimitsReference } from './limits-reference.ts';
 import { renderMetricsReference } from './metrics-reference.ts';
 
 export interface GeneratedPage {
@@ -20,6 +21,7 @@ export interface GeneratedPart {
 export function generatedPages(): readonly GeneratedPage[] {
   return [
     { path: 'docs/configuration.md', content: renderConfigReference() },
+    { path: 'docs/limits.md', content: renderLimitsReference() },
     { path: 'docs/metrics.md', content: renderMetricsReference() },
   ];
 }

@@ -30,7 +30,7 @@ export async function serve(config: Config, signals: StopSignals): Promise<void>
   const lacking = ownLackingV8Options();
   if (lacking.length > 0) logger.warn('v8-options-lacking', { lacking });
   signals.onAnother = (signal) => {
-    logger.warn('stopped-without-drain', { signal });
+    logger.fatal('stopped-without-drain', { signal, message: 'Told to stop again before it had drained' });
     logger.flush();
     endAtOnce();
   };

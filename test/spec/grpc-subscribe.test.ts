@@ -99,6 +99,18 @@ describe('SPEC-GRPC-SUBSCRIBE-EVENTS', () => {
     expect(eventsOf(replies)).toEqual(['2.1', '3.0', '3.1']);
   });
 
+  it.each([0, 2])('begins with what comes, behind the last place of the latest revision: %i', async (latest) => {
+    const name = await newDatabase();
+    await commit(name, latest);
+    const { database } = await server.client.send('fetchLatestDatabase', { databaseName: name });
+    const after = { revision: database?.revision ?? -1, index: 999 };
+    const stream = subscribe(name, { after });
+    await new Promise((resolve) => stream.once('metadata', resolve));
+    const taken = take(stream, (some) => eventsOf(some).length >= 2);
+    await commit(name, 1);
+    expect(eventsOf(await taken)).toEqual(placesOf([latest + 1]));
+  });
+
   it('delivers every event once to a reader that comes back again and again', async () => {
     const name = await newDatabase();
     const seen: string[] = [];

@@ -3,7 +3,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { type NodeProcess, startNode } from '../../../chaos/support/node-process.ts';
@@ -202,6 +202,18 @@ test('a signal that comes twice at once is one: the node still drains (N3)', asy
   node.kill('SIGINT');
   expect(await node.ended).toBe(0);
   expect(node.log()).toContain('"event":"stopped"');
+});
+
+test('a node that is told to stop again while it drains ends with 1, and says so at every level', async () => {
+  const node = await start(testDir(), '--log-level=silent');
+  const busy = connect(Number(new URL(node.http).port), '127.0.0.1');
+  busy.on('error', () => undefined).write('POST /databases HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{');
+  expect(await (await fetch(`${node.http}/health`)).text()).toBe('OK');
+  const telling = setInterval(() => node.kill('SIGTERM'), 100);
+  expect(await node.ended).toBe(1);
+  clearInterval(telling);
+  busy.destroy();
+  expect(JSON.parse(node.log())).toMatchObject({ event: 'stopped-without-drain', level: 'error', signal: 'SIGTERM' });
 });
 
 test('a data directory that is in use is refused with its name, in one line (N1)', async () => {

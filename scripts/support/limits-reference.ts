@@ -1,0 +1,282 @@
+/**
+ * docs/limits.md: every bound that a client can meet, with the number that the code has. A row names the constants that
+ * it shows, so that a test can find those that no row does.
+ */
+
+import { SETTINGS } from '../../src/main/settings.ts';
+import * as model from '../../src/model/limits.ts';
+import { SERVICE_LIMITS } from '../../src/service/limits.ts';
+import { callPlaces, GRPC_LIMITS } from '../../src/transport/grpc/limits.ts';
+import { REFLECTION_LIMITS } from '../../src/transport/grpc/reflection.ts';
+import * as http from '../../src/transport/http/limits.ts';
+
+export interface LimitRow {
+  readonly what: string;
+  readonly value: string;
+  /** What a client gets beyond it. */
+  readonly beyond: string;
+  /** Of the constants that it shows. */
+  readonly names: readonly string[];
+}
+
+export interface LimitTable {
+  readonly title: string;
+  readonly rows: readonly LimitRow[];
+}
+
+/** Constants of the modules of limits that no client meets, and why. */
+export const NOT_MET: Readonly<Record<string, string>> = {
+  ITEM_ANSWER_BYTES: 'what is reserved for an answer',
+  PAGE_ANSWER_BYTES: 'what is reserved for a page',
+  PIECE_BYTES: 'how much is worked on in one go',
+  PRESENCE_ASK_MS: 'how often a client is asked whether it is there',
+  readWaitMs: 'the setting --read-wait-ms',
+  tailEventsMax: 'how many events are handed over at once',
+  tailBytesMax: 'what is kept for all followers',
+  tailGapMax: 'whose reading is shared',
+};
+
+const INVALID = '400, INVALID_ARGUMENT';
+const TOO_LARGE = '413, RESOURCE_EXHAUSTED (`too_large`)';
+const BUSY = '503, UNAVAILABLE (`busy`)';
+
+function row(what: string, value: string, beyond: string, ...names: readonly string[]): LimitRow {
+  return { what, value, beyond, names };
+}
+
+const CALLS = callPlaces(SETTINGS.requestMemoryBytes.default);
+
+export const LIMIT_TABLES: readonly LimitTable[] = [
+  {
+    title: 'Transactions and events',
+    rows: [
+      row('Events of a transaction', count(model.TRANSACTION_EVENTS_MAX), TOO_LARGE, 'TRANSACTION_EVENTS_MAX'),
+      row(
+        'Bytes of its events, as they are stored',
+        count(model.TRANSACTION_BYTES_MAX),
+        TOO_LARGE,
+        'TRANSACTION_BYTES_MAX',
+      ),
+      row(
+        'Bytes of UTF-8 in an id, a type, a subject, a stream, a `correlation_id`, a `causation_id`, the name of a principal attribute, a prefix',
+        `1 to ${count(model.NAME_BYTES_MAX)} (a prefix: 0)`,
+        INVALID,
+        'NAME_BYTES_MAX',
+      ),
+      row('Bytes of `source` and `dataschema`', count(model.URI_BYTES_MAX), INVALID, 'URI_BYTES_MAX'),
+      row('Bytes of `datacontenttype`', count(model.CONTENT_TYPE_BYTES_MAX), INVALID, 'CONTENT_TYPE_BYTES_MAX'),
+      row('Extension attributes of an event', count(model.EXTENSIONS_MAX), INVALID, 'EXTENSIONS_MAX'),
+      row(
+        'Letters and digits in the name of one',
+        count(model.EXTENSION_NAME_BYTES_MAX),
+        INVALID,
+        'EXTENSION_NAME_BYTES_MAX',
+      ),
+      row('Times', 'years 0001 to 9999, to the nanosecond', INVALID),
+      row('Principal attributes', count(model.PRINCIPAL_ATTRIBUTES_MAX), INVALID, 'PRINCIPAL_ATTRIBUTES_MAX'),
+      row('Bytes of the value of one', count(model.PRINCIPAL_VALUE_BYTES_MAX), INVALID, 'PRINCIPAL_VALUE_BYTES_MAX'),
+      row('Bytes of a commit message', count(model.COMMIT_MESSAGE_BYTES_MAX), INVALID, 'COMMIT_MESSAGE_BYTES_MAX'),
+      row('`last_read_revision`', 'up to 2^53 - 1', INVALID),
+      row('Name of a database', 'a DNS label: 63 characters', INVALID),
+    ],
+  },
+  {
+    title: 'Constraints, selectors and queries',
+    rows: [
+      row('Constraints of a transaction', count(model.CONSTRAINTS_MAX), INVALID, 'CONSTRAINTS_MAX'),
+      row(
+        'Alternatives of all its constraints together',
+        count(model.CONSTRAINT_CONJUNCTIONS_MAX),
+        INVALID,
+        'CONSTRAINT_CONJUNCTIONS_MAX',
+      ),
+      row(
+        'What a constraint over a prefix may look through',
+        'see [ADR 0021](adr/0021-prefix-constraints-are-bounded.md)',
+        `${TOO_LARGE}, reason \`ConstraintTooBroad\``,
+      ),
+      row('Levels of And and Or in a selector', count(model.SELECTOR_DEPTH_MAX), INVALID, 'SELECTOR_DEPTH_MAX'),
+      row('Selectors in one, itself included', count(model.SELECTOR_NODES_MAX), INVALID, 'SELECTOR_NODES_MAX'),
+      row(
+        'Alternatives of a selector, when And is spread over Or',
+        count(model.SELECTOR_CONJUNCTIONS_MAX),
+        INVALID,
+        'SELECTOR_CONJUNCTIONS_MAX',
+      ),
+      row(
+        'Events or names of a page over HTTP',
+        `${count(http.PAGE_SIZE_DEFAULT)} unless asked otherwise, ${count(http.PAGE_SIZE_MAX)}`,
+        INVALID,
+        'PAGE_SIZE_DEFAULT',
+        'PAGE_SIZE_MAX',
+        'QUERY_LIMIT_MAX',
+        'namesPerPageMax',
+      ),
+      row(
+        'Bytes of the events of a page',
+        bytes(http.PAGE_BYTES_MAX),
+        'the page ends, with one event at least',
+        'PAGE_BYTES_MAX',
+      ),
+      row(
+        'Milliseconds between heartbeats of a subscription',
+        `${count(SERVICE_LIMITS.heartbeatMsMin)} to ${count(SERVICE_LIMITS.heartbeatMsMax)}`,
+        INVALID,
+        'heartbeatMsMin',
+        'heartbeatMsMax',
+      ),
+      row(
+        'Streaming reads of a node, and subscriptions',
+        `${count(SERVICE_LIMITS.streamsMax)} and ${count(SERVICE_LIMITS.tailsMax)}`,
+        BUSY,
+        'streamsMax',
+        'tailsMax',
+      ),
+    ],
+  },
+  {
+    title: 'Requests of HTTP',
+    rows: [
+      row(
+        'Bytes of the body of a transaction',
+        bytes(http.TRANSACT_BODY_BYTES_MAX),
+        TOO_LARGE,
+        'TRANSACT_BODY_BYTES_MAX',
+      ),
+      row('Bytes of any other body', bytes(http.BODY_BYTES_MAX), TOO_LARGE, 'BODY_BYTES_MAX'),
+      row(
+        'Values in its JSON, each `data` counting as one',
+        count(model.JSON_VALUES_MAX),
+        TOO_LARGE,
+        'JSON_VALUES_MAX',
+      ),
+      row('Levels of JSON, those inside `data` too', count(model.JSON_DEPTH_MAX), INVALID, 'JSON_DEPTH_MAX'),
+      row('Bytes of request line and headers', bytes(http.HEADER_BYTES_MAX), INVALID, 'HEADER_BYTES_MAX'),
+      row('Headers', count(http.HEADERS_MAX), INVALID, 'HEADERS_MAX'),
+      row('Time in which a request arrives', ms(http.REQUEST_TIMEOUT_MS), INVALID, 'REQUEST_TIMEOUT_MS'),
+      row(
+        'Pace of a body of more than 16 KiB',
+        `${bytes(http.BODY_PACE_BYTES)} in every ${ms(http.BODY_PACE_MS)}`,
+        INVALID,
+        'BODY_PACE_BYTES',
+        'BODY_PACE_MS',
+      ),
+      row(
+        'Bytes of a chunk on average, where there are more than so many',
+        `${count(http.BODY_PIECE_BYTES)}, ${count(http.BODY_SMALL_PIECES_MAX)}`,
+        INVALID,
+        'BODY_PIECE_BYTES',
+        'BODY_SMALL_PIECES_MAX',
+      ),
+      row(
+        'Requests of a connection that wait behind the one that is answered',
+        count(http.PIPELINED_MAX),
+        'the connection ends behind them; what follows was not tried',
+        'PIPELINED_MAX',
+      ),
+      row('Connections of a node', count(http.CONNECTIONS_MAX), 'closed as it comes', 'CONNECTIONS_MAX'),
+      row('Time that an idle one is kept', ms(http.KEEP_ALIVE_TIMEOUT_MS), 'it is closed', 'KEEP_ALIVE_TIMEOUT_MS'),
+      row(
+        'What is read behind an answer that ends its connection',
+        `${bytes(http.LINGER_BYTES_MAX)}, ${ms(http.LINGER_MS)}`,
+        'the connection is reset',
+        'LINGER_BYTES_MAX',
+        'LINGER_MS',
+      ),
+      row(
+        'Bytes of an answer that does not wait for room behind larger ones',
+        bytes(http.SMALL_ANSWER_BYTES),
+        'it waits, then 503',
+        'SMALL_ANSWER_BYTES',
+      ),
+    ],
+  },
+  {
+    title: 'Calls of gRPC',
+    rows: [
+      row(
+        'Bytes of a request',
+        bytes(GRPC_LIMITS.requestBytesMax),
+        'RESOURCE_EXHAUSTED (`too_large`)',
+        'requestBytesMax',
+      ),
+      row(
+        'Calls of a connection at a time',
+        `${count(GRPC_LIMITS.streamsAtFirst)} at first, ${count(GRPC_LIMITS.streamsPerConnectionMax)}`,
+        'they wait at the client',
+        'streamsAtFirst',
+        'streamsPerConnectionMax',
+      ),
+      row(
+        'Calls of a node at a time that wait, that stream, and others',
+        `${[CALLS.waiting, CALLS.reading, CALLS.working].map(count).join('; ')}, by \`--request-memory-bytes\``,
+        'RESOURCE_EXHAUSTED',
+      ),
+      row('Time in which a request arrives', ms(GRPC_LIMITS.receiveMs), 'DEADLINE_EXCEEDED or a reset', 'receiveMs'),
+      row('Time in which a unary reply is taken', ms(GRPC_LIMITS.lingerMs), 'the stream is reset', 'lingerMs'),
+      row(
+        'Time in which a ping is answered; one is sent every',
+        `${ms(GRPC_LIMITS.pingTimeoutMs)}; ${ms(GRPC_LIMITS.pingEveryMs)}`,
+        'the connection is closed',
+        'pingTimeoutMs',
+        'pingEveryMs',
+      ),
+      row(
+        'Time in which the settings are acknowledged',
+        ms(GRPC_LIMITS.openingMs),
+        'the connection is closed',
+        'openingMs',
+      ),
+      row(
+        'Streams of reflection; bytes of one of its requests; of all requests of a stream',
+        `${count(REFLECTION_LIMITS.streamsMax)}; ${bytes(REFLECTION_LIMITS.requestBytesMax)}; ${bytes(REFLECTION_LIMITS.streamBytesMax)}`,
+        'RESOURCE_EXHAUSTED; INVALID_ARGUMENT; RESOURCE_EXHAUSTED',
+      ),
+    ],
+  },
+  {
+    title: 'What errors say',
+    rows: [
+      row('Faults of a request that are described', count(model.FAULTS_MAX), 'the message counts them', 'FAULTS_MAX'),
+      row(
+        'Characters of an offending value',
+        count(model.FAULT_VALUE_LENGTH_MAX),
+        'it is cut',
+        'FAULT_VALUE_LENGTH_MAX',
+      ),
+      row('Characters of the path to it', count(model.FAULT_FIELD_LENGTH_MAX), 'it is cut', 'FAULT_FIELD_LENGTH_MAX'),
+    ],
+  },
+];
+
+export function renderLimitsReference(): string {
+  const tables = LIMIT_TABLES.map(({ title, rows }) => {
+    const lines = rows.map(({ what, value, beyond }) => `| ${what} | ${value} | ${beyond} |`);
+    return `## ${title}\n\n| of what | the most | beyond it |\n|---|---|---|\n${lines.join('\n')}`;
+  });
+  return `# Limits
+
+What a client can meet, and what it then gets: the status over HTTP, and the code over gRPC. What all clients together hold
+is bounded by the settings \`--request-memory-bytes\` and \`--unsent-memory-bytes\`; connections by the limit of open files, too
+([configuration.md](configuration.md)). Only the size of a transaction and of a page is part of the specification.
+
+${tables.join('\n\n')}
+
+This page is generated from the limits in the code by \`npm run docs\`.
+`;
+}
+
+/** With commas between thousands. */
+function count(value: number): string {
+  return String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
+}
+
+function bytes(value: number): string {
+  if (value % 2 ** 20 === 0) return `${value / 2 ** 20} MiB`;
+  if (value % 2 ** 10 === 0) return `${value / 2 ** 10} KiB`;
+  return `${count(value)} bytes`;
+}
+
+function ms(value: number): string {
+  return `${value / 1000} s`;
+}
