@@ -18,7 +18,8 @@
  * is bounded, and ends when they are seen to be slow: when one of them has let go late, or has not yet.
  *
  * Whoever waits and has little takes from those that have much and stand still (displacement.ts), long before the
- * patience with them is at its end.
+ * patience with them is at its end; and a connection that has nothing, and is not known to be slow, from those that
+ * have one hold, too. First come those who are known to be quick.
  *
  * Not here: connections that are opened by the hundred; they count as so many clients.
  */
@@ -147,7 +148,20 @@ export class FairBudget {
   tryTake(taker: Taker, { bytes, evict }: Bytes, reserveBytes: number = bytes): Hold | undefined {
     if (this.#waiting === 0 && this.#common.hasRoom(bytes)) return taker.hold(this.#common, { bytes, evict });
     const isNext = taker.isQuick && this.#hasShare(taker, reserveBytes) && this.#firstForReserve() === undefined;
-    return isNext && this.#reserve.hasRoom(reserveBytes) ? taker.hold(this.#reserve, { bytes, evict }) : undefined;
+    if (isNext && this.#reserve.hasRoom(reserveBytes)) return taker.hold(this.#reserve, { bytes, evict });
+    return this.#fromStanding(taker, bytes, () => taker.hold(this.#common, { bytes, evict }));
+  }
+
+  /** What is granted of bytes that those give back who stand still; undefined: they need not, or are too few. */
+  #fromStanding<Granted>({ connection }: Taker, bytes: number, grant: () => Granted): Granted | undefined {
+    const patienceMs = this.#patienceMs * STALLED_PER_PATIENCE;
+    // Room that is there is for others, who wait.
+    if (hasOrIsSlow(connection) || this.#isServing || this.#common.missing(bytes) === 0) return undefined;
+    this.#isServing = true;
+    const granted = this.#common.hasRoom(bytes, patienceMs) ? grant() : undefined;
+    this.#isServing = false;
+    this.#serve();
+    return granted;
   }
 
   /** For the takers alone. */
@@ -252,9 +266,13 @@ export class FairBudget {
   /** Takes from those that have much and stand still, for the first of each line that has less. */
   #displace(): void {
     const waiters = [...this.#quick.firsts(), ...this.#slow.firsts()];
-    waiters.sort((a, b) => a.taker.connection.bytes - b.taker.connection.bytes);
+    const rank = ({ taker: { connection } }: Waiter): number => (connection.isSlow === false ? 0 : 1);
+    waiters.sort((a, b) => rank(a) - rank(b) || a.taker.connection.bytes - b.taker.connection.bytes);
     for (const waiter of waiters.slice(0, DISPLACING_MAX)) {
       const { bytes } = waiter.wish;
+      // One that was served meanwhile does not wait any more.
+      if (waiter.taker.waiter !== waiter) continue;
+      if (this.#fromStanding(waiter.taker, bytes, () => this.#grant(waiter, this.#common, bytes)) === true) continue;
       const needed = this.#reserveFor(bytes);
       const isForReserve = waiter.taker.isQuick && this.#hasShare(waiter.taker, needed);
       const isDone = isForReserve && this.#displaceFor(waiter, this.#reserve, needed);
@@ -422,6 +440,11 @@ export class Taker implements HoldKeeper {
   #isLate({ sinceMs }: Hold): boolean {
     return this.#budget.nowMs() - sinceMs > QUICK_MS;
   }
+}
+
+/** Whether a connection gets nothing from those who have one hold. */
+function hasOrIsSlow({ bytes, isSlow }: Connection): boolean {
+  return bytes > 0 || isSlow === true;
 }
 
 function judgeHeld(hold: Hold): void {

@@ -16,7 +16,8 @@ import type { ReadScope, SlicePace } from '#service';
 import type { Hold } from '../byte-budget.ts';
 import { QUICK_MS, type Taker } from '../fair-budget.ts';
 import { scopeHeaders } from './metadata.ts';
-import { type Call, PIECE_BYTES } from './wire/call.ts';
+import type { Call } from './wire/call.ts';
+import { PIECE_BYTES } from './wire/framing.ts';
 
 /** A page of the log, or some ten events. */
 const SMALL_SLICE_BYTES = 16 * 1024;

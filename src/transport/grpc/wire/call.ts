@@ -12,9 +12,9 @@
 import { Metadata, type ServerWritableStream } from '@grpc/grpc-js';
 import { assert, DatabaseError } from '#base';
 import type { Allowance } from '../../allowance.ts';
-import type { Hold } from '../../byte-budget.ts';
+import { Hold } from '../../byte-budget.ts';
 import type { FairBudget, Taker } from '../../fair-budget.ts';
-import { OutgoingFrames } from './framing.ts';
+import { OutgoingFrames, PIECE_BYTES } from './framing.ts';
 import type { MethodMeter, MethodTraits } from './method-traits.ts';
 import type { PeerStream, Room } from './peer-stream.ts';
 import type { Waiting } from './rounds.ts';
@@ -50,9 +50,6 @@ export interface SharedParts {
 
 /** A reply of a unary call up to this size is small: it takes room among its like, as long as there is some. */
 const SMALL_REPLY_BYTES = 64 * 1024;
-
-/** Of a slice that is large: less than streams are granted at first (RFC 9113, 6.9.2), and so taken at once. */
-export const PIECE_BYTES: number = 60 * 1024;
 
 /** A reply in its frame, and the pieces that it came in when another node has sent it. */
 const COPIES = 2;
@@ -91,6 +88,7 @@ export class Call {
   #ended = false;
   /** Of its one message: for so many there is room. */
   #roomBytes = 0;
+  readonly #replyHolds: Hold[] = [];
   /** For a reply that must be sent, until there is one. */
   #expected: Room | undefined;
   #abort: AbortController | undefined;
@@ -176,7 +174,13 @@ export class Call {
     if (this.#ended) return;
     assert(this.#surface.kind === 'unary', 'Only a unary call is answered with one message', this.method.name);
     if (!this.reserve(framed.length, { isRepeat })) return;
-    this.#surface.call.reply(framed, headers, trailers);
+    for (const hold of this.#replyHolds) hold.watch();
+    this.#surface.call.reply(framed, { headers, trailers }, (restBytes) => {
+      for (const hold of this.#replyHolds) {
+        if (restBytes === 0) hold.taken();
+        else hold.moved();
+      }
+    });
     this.#meter.sent(1);
     this.#end('OK');
   }
@@ -195,6 +199,8 @@ export class Call {
       return false;
     }
     this.keep(room);
+    // Whoever waits to hear what was committed has the whole patience.
+    if (room instanceof Hold && this.method.mustAnswer !== true) this.#replyHolds.push(room);
     this.#roomBytes = bytes;
     return true;
   }

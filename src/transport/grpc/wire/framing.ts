@@ -15,6 +15,9 @@ import { giveBack } from '#base';
 
 export const FRAME_HEADER_BYTES = 5;
 
+/** Of what is large: less than streams are granted at first (RFC 9113, 6.9.2), and so taken at once. */
+export const PIECE_BYTES: number = 60 * 1024;
+
 const NOTHING = new Uint8Array(0);
 
 /** Writes the header of a frame whose message of `length` bytes follows it. */

@@ -13,13 +13,19 @@ import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type Ser
 import { Metadata } from '@grpc/grpc-js';
 import { giveBack } from '#base';
 import { timeoutMs } from './frame-faults.ts';
-import { FRAME_HEADER_BYTES } from './framing.ts';
+import { FRAME_HEADER_BYTES, PIECE_BYTES } from './framing.ts';
 import { type CallStatus, type Fields, headersOf } from './status.ts';
 
 /** Who works on the message. */
 export interface UnaryListener {
   /** The call has ended without its doing. */
   cancelled(): void;
+}
+
+/** What goes with a message. */
+export interface ReplyFields {
+  readonly headers?: Fields | undefined;
+  readonly trailers?: Fields | undefined;
 }
 
 /** As grpc-js begins every reply. */
@@ -122,22 +128,33 @@ export class UnaryStream {
     this.request = frame.subarray(FRAME_HEADER_BYTES);
   }
 
-  /** Sends the one message, in its frame, and OK. Nobody looks at it afterwards: what is large is given back. */
-  reply(framed: Uint8Array, headers: Fields | undefined, trailers: Fields | undefined): void {
+  /**
+   * Sends the one message, in its frame, and OK. Nobody looks at it afterwards: what is large is given back. `left` is
+   * called for each piece of it that has left, with the number of bytes that have not.
+   */
+  reply(framed: Uint8Array, { headers, trailers }: ReplyFields, left: (restBytes: number) => void): void {
     if (!this.#answer()) return;
     const stream = this.#stream;
     stream.respond(listOf(headers), WAIT_FOR_TRAILERS);
     const all = trailers === undefined ? OK_TRAILERS : { ...OK_TRAILERS, ...trailers };
     stream.on('wantTrailers', () => stream.sendTrailers(all));
-    if (framed.length < SMALL_BYTES || Buffer.isBuffer(framed)) {
-      stream.end(framed);
-      return;
-    }
-    // A write that failed may still be looked at by the connection.
-    stream.write(framed, (error) => {
-      if (error === null || error === undefined) giveBack(framed);
+    if (framed.length < SMALL_BYTES) stream.end(framed);
+    else this.#send(framed, 0, left);
+  }
+
+  /** The next piece: node:http2 would tell of several at once when the last of them has left. */
+  #send(framed: Uint8Array, from: number, left: (restBytes: number) => void): void {
+    const stream = this.#stream;
+    if (stream.destroyed || stream.closed) return;
+    const to = Math.min(from + PIECE_BYTES, framed.length);
+    stream.write(framed.subarray(from, to), (error) => {
+      // A write that failed may still be looked at by the connection.
+      if (error !== null && error !== undefined) return;
+      left(framed.length - to);
+      if (to < framed.length) this.#send(framed, to, left);
+      else if (!Buffer.isBuffer(framed)) giveBack(framed);
     });
-    stream.end();
+    if (to === framed.length) stream.end();
   }
 
   /** Sends a status alone. */

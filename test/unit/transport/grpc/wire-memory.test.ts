@@ -1,13 +1,13 @@
 // Goal: what requests and replies hold of the memory of a server is bounded, and given up when it is (TM1, TM2, T8).
 // Method: a server of a few small methods with little room, driven by a client that sends any bytes.
-import { type ClientHttp2Stream, constants } from 'node:http2';
+import { type ClientHttp2Stream, connect, constants } from 'node:http2';
 import { gzipSync } from 'node:zlib';
 import * as grpc from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
 import { until } from '../../../support/budget-time.ts';
-import { RawGrpc, replyOn } from '../../../support/raw-grpc.ts';
+import { RawGrpc, type RawReply, replyOn } from '../../../support/raw-grpc.ts';
 import { HELLO, packed, type SmallService, startSmallService } from '../../../support/small-service.ts';
 import { PATIENCE_MS, type WireOptions } from '../../../support/wire-server.ts';
 
@@ -134,5 +134,31 @@ describe('the memory of a server', () => {
     await until(() => at.waiting.length === 1);
     at.waiting[0]?.reply(frame(new Uint8Array(200_000)));
     expect(await answer).toMatchObject({ status: GRPC_STATUS.UNAVAILABLE, message: 'no room' });
+  });
+
+  it('gives up a large reply of which nothing is taken when another one needs the room (TM2)', async () => {
+    await start({ unsent: 1_000_000 });
+    const session = connect(`http://127.0.0.1:${at.port}`, { settings: { initialWindowSize: 0 } });
+    session.on('error', () => undefined);
+    const unread = session.request({ ':method': 'POST', ':path': WAIT, 'content-type': 'application/grpc' });
+    unread.on('error', () => undefined);
+    unread.end(HELLO);
+    await until(() => at.waiting.length === 1);
+    at.waiting[0]?.reply(frame(new Uint8Array(300_000)));
+    const reply = async (bytes: number): Promise<RawReply> => {
+      const answer = at.raw.call({ path: WAIT, pieces: [HELLO] });
+      const count = at.waiting.length;
+      await until(() => at.waiting.length > count);
+      at.waiting.at(-1)?.reply(frame(new Uint8Array(bytes)));
+      return answer;
+    };
+    at.time.advance(PATIENCE_MS / 4 - 1);
+    expect(await reply(150_000)).toMatchObject({ status: GRPC_STATUS.UNAVAILABLE, message: 'no room' });
+    at.time.advance(1);
+    const { status, body } = await reply(150_000);
+    expect([status, body.length]).toEqual([GRPC_STATUS.OK, 150_005]);
+    await until(() => unread.closed);
+    expect(unread.rstCode).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    session.destroy();
   });
 });
