@@ -1,5 +1,6 @@
 /**
- * What it costs to verify the tables of LevelDB: before a start (footers, indexes, filters), and all of their rows.
+ * What it costs to verify the tables of LevelDB: what leads to their rows (footers, indexes, filters) with levels 0 and
+ * 1, what is verified before a start, and all rows.
  *
  *   node --conditions=source bench/table-check.ts [--rows 1000000] [--value 330] [--dir path]
  *
@@ -12,7 +13,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { openLevelStore, verifyStore, verifyStoredRows } from '#storage';
+import { openLevelStore, ROW_BYTES_DEFAULT, verifyStore } from '#storage';
 
 const { values } = parseArgs({
   options: {
@@ -32,8 +33,9 @@ try {
   if (values.store === undefined) await build(root);
   for (let turn = 0; turn < TURNS; turn++) {
     console.log(`load ${loadavg()[0]?.toFixed(2)}`);
-    await measure('before a start', () => verifyStore(store));
-    await measure('all rows', () => verifyStoredRows(store));
+    await measure('what leads to rows', async () => verifyStore(store, 0));
+    await measure('before a start', async () => verifyStore(store, ROW_BYTES_DEFAULT));
+    await measure('all rows', async () => verifyStore(store, Number.POSITIVE_INFINITY));
   }
 } finally {
   rmSync(root, { recursive: true });
@@ -58,7 +60,7 @@ async function build(directory: string): Promise<void> {
   await store.close();
 }
 
-async function measure(what: string, work: () => unknown): Promise<void> {
+async function measure(what: string, work: () => Promise<unknown>): Promise<void> {
   const cpu = process.cpuUsage();
   const startMs = performance.now();
   await work();

@@ -16,14 +16,18 @@ import { DatabaseError, type Random } from '#base';
 import {
   DiskGuard,
   type DiskGuardOptions,
+  holdTables,
   isLevelLocked,
   isLevelStoreInUse,
   type LevelStore,
   type LevelStoreOptions,
   openLevelStore,
+  ROW_BYTES_DEFAULT,
+  releaseOthers,
   StorageFailure,
+  type StoreLook,
   verifyStore,
-  verifyStoredRows,
+  verifyTables,
 } from '#storage';
 import { clearDamageNote, hasDamageNote } from './damage-note.ts';
 import { logDirectoryOf, settleLog } from './next-log.ts';
@@ -34,17 +38,23 @@ import { clockFault } from './refusals.ts';
 import { makeWritableDirectory } from './writable-directory.ts';
 
 const STORE = 'store';
+const ALL = Number.POSITIVE_INFINITY;
+const NO_TABLES: readonly number[] = [];
 
 export interface DataDirectory {
   readonly storeDirectory: string;
   readonly logDirectory: string;
   readonly store: LevelStore;
+  /** Tables of the store that were verified whole before it was opened. */
+  readonly seen: readonly number[];
   readonly guard: DiskGuard;
   readonly identity: NodeIdentity;
 }
 
 export interface DataDirectoryOptions {
   readonly store: LevelStoreOptions;
+  /** How much of its tables is verified before it is opened. */
+  readonly rowBytes?: number;
   readonly disk: DiskGuardOptions;
   readonly nowMs: number;
   readonly random: Random;
@@ -76,7 +86,7 @@ export async function openDataDirectory(directory: string, options: DataDirector
   // First of all: on a full disk its ballast is what lets the store open.
   const guard = DiskGuard.open(directory, options.disk);
   try {
-    const store = await openStore(places, options.store).catch((failure: unknown) => {
+    const { store, seen } = await openStore(places, options).catch((failure: unknown) => {
       if (failure instanceof StorageFailure || guard.check().level !== 'read-only') throw failure;
       throw full(directory, guard.report.availableBytes, failure);
     });
@@ -86,7 +96,7 @@ export async function openDataDirectory(directory: string, options: DataDirector
       const checkNew = (): Promise<void> => checkLogIsNew(logDirectory);
       const identity = await ownIdentity(store, { place: directory, checkNew, ...options });
       settleLog(directory, identity.storeId);
-      return { storeDirectory, logDirectory, store, guard, identity };
+      return { storeDirectory, logDirectory, store, seen, guard, identity };
     } catch (failure) {
       await store.close();
       throw failure;
@@ -105,13 +115,42 @@ export async function openDataDirectory(directory: string, options: DataDirector
 export async function openStoppedStore(directory: string): Promise<LevelStore> {
   const [storeDirectory, logDirectory] = [join(directory, STORE), logDirectoryOf(directory)];
   const places = { directory, storeDirectory, logDirectory, isSuspect: true };
-  if (!existsSync(storeDirectory) || !(await isVerified(places))) throw noStore(directory);
+  if (!existsSync(storeDirectory) || (await lookAt(places, ALL)) === undefined) throw noStore(directory);
   return openUnlessLocked(places, {});
 }
 
-async function openStore(places: Places, options: LevelStoreOptions): Promise<LevelStore> {
-  if (!(await isVerified(places))) await checkLogIsNew(places.logDirectory);
-  return openUnlessLocked(places, options);
+interface OpenStore {
+  readonly store: LevelStore;
+  readonly seen: readonly number[];
+}
+
+async function openStore(places: Places, options: DataDirectoryOptions): Promise<OpenStore> {
+  const { storeDirectory, logDirectory, isSuspect } = places;
+  const { rowBytes = ROW_BYTES_DEFAULT } = options;
+  const look = await lookAt(places, isSuspect ? ALL : rowBytes);
+  if (look === undefined) await checkLogIsNew(logDirectory);
+  const held = look === undefined ? NO_TABLES : await holdUnseen(places, look);
+  const store = await openUnlessLocked(places, options.store);
+  try {
+    releaseOthers(storeDirectory, held);
+    return {
+      store,
+      seen: [...(look?.seen ?? NO_TABLES), ...(look?.unseen ?? NO_TABLES).filter((each) => !held.includes(each))],
+    };
+  } catch (failure) {
+    await store.close();
+    throw failure;
+  }
+}
+
+/** Those of the unseen tables that are held now; where the file system has no links, the others were looked through. */
+async function holdUnseen(places: Places, { unseen }: StoreLook): Promise<readonly number[]> {
+  if (unseen.length === 0) return NO_TABLES;
+  const { directory, storeDirectory } = places;
+  if (await isLevelStoreInUse(storeDirectory)) throw inUse(directory);
+  const failed = new Set(holdTables(storeDirectory, unseen));
+  await verifyTables(storeDirectory, [...failed]);
+  return unseen.filter((number) => !failed.has(number));
 }
 
 async function openUnlessLocked(places: Places, options: LevelStoreOptions): Promise<LevelStore> {
@@ -122,12 +161,10 @@ async function openUnlessLocked(places: Places, options: LevelStoreOptions): Pro
   }
 }
 
-/** False when there is no store yet. */
-async function isVerified({ directory, storeDirectory, isSuspect }: Places): Promise<boolean> {
+/** Undefined when there is no store yet. */
+async function lookAt({ directory, storeDirectory }: Places, rowBytes: number): Promise<StoreLook | undefined> {
   try {
-    const isThere = verifyStore(storeDirectory);
-    if (isThere && isSuspect) await verifyStoredRows(storeDirectory);
-    return isThere;
+    return await verifyStore(storeDirectory, rowBytes);
   } catch (failure) {
     // What another process is writing may look damaged.
     throw (await isLevelStoreInUse(storeDirectory)) ? inUse(directory, failure) : failure;
@@ -147,7 +184,7 @@ function noStore(directory: string): DatabaseError {
   return new DatabaseError('invalid_argument', message, { details: { reason: 'StoreMissing' } });
 }
 
-function inUse(directory: string, cause: unknown): DatabaseError {
+function inUse(directory: string, cause?: unknown): DatabaseError {
   const message = `The data directory ${directory} is open in another process; stop that one, or choose another directory`;
   return new DatabaseError('unavailable', message, { details: { reason: 'DataDirectoryInUse' }, cause });
 }

@@ -6,7 +6,13 @@ import { type Address, DatabaseError, type GroupId, type NodeId, type Revision, 
 import { DatabaseReader } from '#database';
 import type { KvReader } from '#kv';
 import type { Logger, Metrics } from '#observability';
-import { compactionBytesMax, type DiskThresholds, type LevelStoreOptions, SEGMENT_BYTES_DEFAULT } from '#storage';
+import {
+  compactionBytesMax,
+  type DiskThresholds,
+  type LevelStoreOptions,
+  noteStopped,
+  SEGMENT_BYTES_DEFAULT,
+} from '#storage';
 import { CoreThread } from './core-thread.ts';
 import type { LinksOrder } from './core-thread-messages.ts';
 import { type DataDirectory, openDataDirectory } from './data-directory.ts';
@@ -73,7 +79,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   // It loads its modules while the directory is looked at here.
   const core = CoreThread.start(options.coreWorker, listeners);
   const joining = new Joining(options, core);
-  const { guard, store, identity, ...places } = await openDirectory(options, walSegmentBytes, joining).catch(
+  const { guard, store, identity, seen, ...places } = await openDirectory(options, walSegmentBytes, joining).catch(
     async (failure: unknown) => {
       await core.abandon();
       throw failure;
@@ -107,7 +113,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
       stopProcess({ logger, dataDirectory }, 'front', failure);
     }
   }, DISK_CHECK_MS);
-  const scrub = watchTables({ dataDirectory, storeDirectory: places.storeDirectory, logger, metrics });
+  const scrub = watchTables({ ...places, dataDirectory, seen, logger, metrics });
   const sizes = watchSizes({ ...places, store, logger, metrics });
   const front = new FrontNode({
     link: core,
@@ -125,6 +131,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     close: async () => {
       clearInterval(looking);
       await Promise.all([scrub.close(), sizes.close()]);
+      noteStopped(places.storeDirectory);
       await Promise.all([store.close(), guard.close()]);
     },
   });

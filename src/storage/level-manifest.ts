@@ -23,6 +23,8 @@ export interface LiveTable {
   /** In its name. No number is used twice. */
   readonly number: number;
   readonly bytes: number;
+  /** Compactions take tables of a level and of the next one. */
+  readonly level: number;
 }
 
 export interface LevelManifest {
@@ -59,7 +61,7 @@ export function tableName(number: number): string {
 export class ManifestReader {
   readonly #directory: string;
   #log: LevelLogReader | undefined;
-  #sizes = new Map<number, number>();
+  #tables = new Map<number, LiveTable>();
   #logNumber: number | undefined;
   #manifest: LevelManifest | undefined;
 
@@ -85,15 +87,14 @@ export class ManifestReader {
     }
     if (this.#logNumber === undefined) throw damaged(path, 'it does not say which log is the first');
     if (this.#manifest === undefined || editCount > 0) {
-      const tables = Array.from(this.#sizes, ([number, bytes]) => ({ number, bytes }));
-      this.#manifest = { path, tables, logNumber: this.#logNumber };
+      this.#manifest = { path, tables: [...this.#tables.values()], logNumber: this.#logNumber };
     }
     return this.#manifest;
   }
 
   #begin(path: string): LevelLogReader {
     this.#log = new LevelLogReader(path);
-    this.#sizes = new Map();
+    this.#tables = new Map();
     this.#logNumber = undefined;
     this.#manifest = undefined;
     return this.#log;
@@ -102,7 +103,7 @@ export class ManifestReader {
   #readEdit(path: string, edit: Uint8Array): void {
     const reader = new ByteReader(edit);
     while (reader.left > 0 && !reader.failed) {
-      this.#logNumber = readField(reader, this.#sizes) ?? this.#logNumber;
+      this.#logNumber = readField(reader, this.#tables) ?? this.#logNumber;
     }
     if (reader.failed) throw damaged(path, 'one of its edits cannot be read');
   }
@@ -143,7 +144,7 @@ function refuseLeftovers(directory: string, current: string): void {
 }
 
 /** The log number, where the field is one. */
-function readField(reader: ByteReader, sizes: Map<number, number>): number | undefined {
+function readField(reader: ByteReader, tables: Map<number, LiveTable>): number | undefined {
   const tag = reader.varint();
   switch (tag) {
     case LOG_NUMBER:
@@ -162,10 +163,10 @@ function readField(reader: ByteReader, sizes: Map<number, number>): number | und
       return undefined;
     case DELETED_FILE:
       reader.varint();
-      sizes.delete(reader.varint());
+      tables.delete(reader.varint());
       return undefined;
     case NEW_FILE:
-      readNewFile(reader, sizes);
+      readNewFile(reader, tables);
       return undefined;
     default:
       // An unknown tag has an unknown length: nothing behind it can be read.
@@ -175,10 +176,10 @@ function readField(reader: ByteReader, sizes: Map<number, number>): number | und
 }
 
 /** Its level, number and size, and its first and last key. */
-function readNewFile(reader: ByteReader, sizes: Map<number, number>): void {
-  reader.varint();
+function readNewFile(reader: ByteReader, tables: Map<number, LiveTable>): void {
+  const level = reader.varint();
   const number = reader.varint();
-  sizes.set(number, reader.varint());
+  tables.set(number, { number, bytes: reader.varint(), level });
   reader.skip(reader.varint());
   reader.skip(reader.varint());
 }

@@ -34,6 +34,8 @@ export interface BlockRow {
   readonly value: Uint8Array;
 }
 
+/** What is read and verified at a time, unless a single block is larger. */
+const SLICE_BYTES = 256 * 1024;
 const TRAILER_BYTES = 5;
 const FOOTER_BYTES = 48;
 const HANDLES_BYTES = 40;
@@ -48,6 +50,7 @@ const HINT =
   'the disk or the memory if either is at fault, and start from a backup.';
 
 export class LevelTable {
+  static #slice: Uint8Array = new Uint8Array(0);
   readonly path: string;
   readonly bytes: number;
   readonly #descriptor: number;
@@ -84,13 +87,26 @@ export class LevelTable {
     const [first] = blocks;
     const last = blocks.at(-1);
     if (first === undefined || last === undefined) return;
-    const bytes = this.#read(first.offset, endOf(last) - first.offset);
+    const count = endOf(last) - first.offset;
+    // One for all tables of the thread: to make room for each slice costs as much as to read it.
+    if (LevelTable.#slice.length < count) LevelTable.#slice = new Uint8Array(count);
+    const bytes = this.#read(first.offset, LevelTable.#slice.subarray(0, count));
     for (const block of blocks) this.#check(block, bytes, block.offset - first.offset);
+  }
+
+  /** Verifies the blocks of rows from the first one on, a slice at a time, and gives the bytes of each. */
+  *verifyRows(): Generator<number, void> {
+    for (let done = 0; done < this.#rowBlocks.length; ) {
+      const slice = sliceOf(this.#rowBlocks, done);
+      this.verify(slice);
+      done += slice.length;
+      yield slice.reduce((sum, { length }) => sum + length, 0);
+    }
   }
 
   /** The rows of a block, in the order of their keys; a key ends with eight bytes of LevelDB's own. */
   rows(block: BlockHandle): readonly BlockRow[] {
-    const bytes = this.#read(block.offset, block.length + TRAILER_BYTES);
+    const bytes = this.#read(block.offset, new Uint8Array(block.length + TRAILER_BYTES));
     this.#check(block, bytes, 0);
     const contents = bytes.subarray(0, block.length);
     const raw = bytes[block.length] === TYPE_SNAPPY ? unsnappy(contents, INDEX_BYTES_MAX) : contents;
@@ -108,7 +124,7 @@ export class LevelTable {
     if (found !== this.bytes) throw this.#damaged(found, `its end, expected ${this.bytes} bytes`);
     const footerAt = this.bytes - FOOTER_BYTES;
     if (footerAt < 0) throw this.#damaged(0, `only ${this.bytes} bytes, which is less than a footer`);
-    const footer = this.#read(footerAt, FOOTER_BYTES);
+    const footer = this.#read(footerAt, new Uint8Array(FOOTER_BYTES));
     const reader = new ByteReader(footer, 0, HANDLES_BYTES);
     const metaindex = readHandle(reader);
     const index = readHandle(reader);
@@ -144,10 +160,10 @@ export class LevelTable {
     if (type !== TYPE_RAW && type !== TYPE_SNAPPY) throw this.#damaged(offset, `a block of the unknown type ${type}`);
   }
 
-  #read(at: number, count: number): Uint8Array {
-    const bytes = new Uint8Array(count);
+  /** Fills the bytes from there on, and gives them back. */
+  #read(at: number, bytes: Uint8Array): Uint8Array {
     let done = 0;
-    while (done < count) {
+    while (done < bytes.length) {
       const got = this.#readSome(bytes, done, at + done);
       if (got === 0) throw this.#damaged(at + done, `its end, expected ${this.bytes} bytes`);
       done += got;
@@ -168,6 +184,14 @@ export class LevelTable {
     const message = `${this.path} is damaged at offset ${offset}: found ${found}. ${HINT}`;
     return new StorageFailure('corrupt', message, { path: this.path, offset });
   }
+}
+
+/** The blocks from `from` on that fill a slice: one at least. */
+function sliceOf(blocks: readonly BlockHandle[], from: number): readonly BlockHandle[] {
+  const start = blocks[from]?.offset ?? 0;
+  let to = from + 1;
+  while (to < blocks.length && (blocks[to]?.offset ?? 0) - start < SLICE_BYTES) to++;
+  return blocks.slice(from, to);
 }
 
 function endOf({ offset, length }: BlockHandle): number {

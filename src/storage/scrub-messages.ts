@@ -2,7 +2,7 @@
 import type { FailureMessage } from './log-messages.ts';
 
 export interface ScrubPace {
-  /** Bytes a second of tables that are new to the process. */
+  /** Bytes a second of tables that are new to the process; those that are to go are read as fast as it goes. */
   readonly firstLookBytes: number;
   /** Bytes a second of tables that were looked through before. */
   readonly roundBytes: number;
@@ -15,6 +15,8 @@ export interface ScrubPace {
 /** The first and only message to the thread. */
 export interface StartScrub {
   readonly directory: string;
+  /** Tables that were verified before the store was opened. */
+  readonly seen: readonly number[];
   readonly pace: ScrubPace;
 }
 

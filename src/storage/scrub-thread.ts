@@ -26,6 +26,12 @@ const SCRUB_PACE: ScrubPace = {
   pollMs: 5000,
 };
 
+export interface ScrubbedStore {
+  readonly directory: string;
+  /** Tables that were verified before the store was opened; default none. */
+  readonly seen?: readonly number[];
+}
+
 export interface ScrubListeners {
   readonly onVerified: (facts: { readonly bytes: number; readonly isWholeRound: boolean }) => void;
   /** Damage, or a bug; called once. */
@@ -39,9 +45,9 @@ export class ScrubThread {
   #worker: Worker | undefined;
   #isEnded = false;
 
-  /** Looks through the directory of a store that is open, from now on or from its first table on. */
-  constructor(directory: string, listeners: ScrubListeners, pace: Partial<ScrubPace> = {}) {
-    this.#order = { directory, pace: { ...SCRUB_PACE, ...pace } };
+  /** Looks through the tables of a store that is open, from now on or from its first table on. */
+  constructor({ directory, seen = [] }: ScrubbedStore, listeners: ScrubListeners, pace: Partial<ScrubPace> = {}) {
+    this.#order = { directory, seen, pace: { ...SCRUB_PACE, ...pace } };
     this.#listeners = listeners;
     this.#waiting = setInterval(() => this.#startWhenNeeded(), this.#order.pace.pollMs);
     this.#startWhenNeeded();

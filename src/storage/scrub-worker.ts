@@ -12,6 +12,8 @@ import { type ScrubStep, TableScrub } from './table-scrub.ts';
 const MS_PER_SECOND = 1000;
 type TryStep = () => ScrubStep | 'not-now' | undefined;
 
+const BEHIND_POLL_MS = 250;
+
 /** Between two messages about what was verified, while there is something to do. */
 const REPORT_MS = 1000;
 
@@ -21,8 +23,8 @@ port.once('message', (order: StartScrub) => {
   run(order).catch((failure: unknown) => post({ kind: 'failed', failure: toFailureMessage(failure) }));
 });
 
-async function run({ directory, pace }: StartScrub): Promise<void> {
-  const scrub = new TableScrub(directory);
+async function run({ directory, seen, pace }: StartScrub): Promise<void> {
+  const scrub = new TableScrub(directory, seen);
   const tryStep = stepper(scrub, pace.pollMs);
   for (;;) {
     const endMs = performance.now() + pace.roundMs;
@@ -50,16 +52,22 @@ async function finish(tryStep: TryStep, pace: ScrubPace): Promise<boolean> {
   let step = tryStep();
   for (; step !== undefined && step !== 'not-now'; step = tryStep()) {
     bytes += step.bytes;
-    const rate = step.isFirstLook ? pace.firstLookBytes : pace.roundBytes;
-    await delay(Math.ceil((step.bytes / rate) * MS_PER_SECOND));
+    await delay(Math.ceil((step.bytes / rateOf(step, pace)) * MS_PER_SECOND));
     if (performance.now() - reportedMs >= REPORT_MS) report();
   }
   report();
   return step === undefined;
 }
 
+function rateOf({ look }: ScrubStep, pace: ScrubPace): number {
+  // It takes space that LevelDB has given up.
+  if (look === 'late') return Number.POSITIVE_INFINITY;
+  return look === 'first' ? pace.firstLookBytes : pace.roundBytes;
+}
+
 /**
- * Steps through the tables, and looks for new ones once in `pollMs` at most.
+ * Steps through the tables, and looks for new ones once in `pollMs` at most; more often as long as what LevelDB deletes
+ * goes on taking space.
  * A file that cannot be opened, as when there are no descriptors left, says nothing about what is in it.
  */
 function stepper(scrub: TableScrub, pollMs: number): TryStep {
@@ -68,7 +76,7 @@ function stepper(scrub: TableScrub, pollMs: number): TryStep {
     try {
       if (performance.now() >= nextLookMs) {
         scrub.refresh();
-        nextLookMs = performance.now() + pollMs;
+        nextLookMs = performance.now() + (scrub.isBehind ? Math.min(pollMs, BEHIND_POLL_MS) : pollMs);
       }
       return scrub.step();
     } catch (failure) {

@@ -1,35 +1,91 @@
 /**
  * What is looked at before LevelDB opens a store. All of it is read once, and nothing is changed.
  *
- * Logs are read whole, for they are short; of each table only what leads to its rows: footer, index and filter, about
- * one byte in a hundred. The rows themselves follow in the background (table-scrub.ts), unless damage was seen before.
+ * Logs are read whole, for they are short; of each table at least what leads to its rows: footer, index and filter,
+ * about one byte in a hundred. Its rows, too, where LevelDB may read them at once: it compacts as soon as it is open,
+ * and verifies nothing. Such a compaction begins at levels 0 and 1, or at a level that is too large, and what it makes
+ * may be too much for the next level, and so on: there is no telling where it ends, short of all tables. So levels 0
+ * and 1 are read whole, and of the others, level by level, as much as the caller gives; the rest follows while the node
+ * runs (table-scrub.ts), and must not be lost until then (unseen-tables.ts).
  */
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { verifyLevelLogs } from './level-log-check.ts';
-import { checkFiles, ManifestReader, tableName } from './level-manifest.ts';
+import { checkFiles, type LiveTable, ManifestReader, tableName } from './level-manifest.ts';
 import { LevelTable } from './level-table.ts';
-import { TableScrub } from './table-scrub.ts';
+import { mergedAway } from './storage-failure.ts';
+import { type HeldTables, heldTables, openHeld } from './unseen-tables.ts';
 
-/**
- * Whether there is a store, which is then whole as far as it was looked at.
- * @throws StorageFailure `corrupt`, naming the file and the place (W17, W18, W19).
- */
-export function verifyStore(directory: string): boolean {
-  const manifest = new ManifestReader(directory).readOn();
-  if (manifest === undefined) return false;
-  checkFiles(directory, manifest);
-  verifyLevelLogs(directory);
-  for (const { number, bytes } of manifest.tables) LevelTable.open(join(directory, tableName(number)), bytes).close();
-  return true;
+/** Of tables, at a start, unless more has to be: about 0.2 s of processor. */
+export const ROW_BYTES_DEFAULT: number = 128 * 2 ** 20;
+/** Where the compactions of rows begin that were written last. */
+const FIRST_LEVEL_MAX = 1;
+
+/** The tables of a store by their numbers. */
+export interface StoreLook {
+  /** All of each was verified. */
+  readonly seen: readonly number[];
+  /** Of these, only what leads to rows. */
+  readonly unseen: readonly number[];
 }
 
 /**
- * Looks at every row of every table, which may take minutes; the thread does other work in between.
- * @throws StorageFailure as `verifyStore` does.
+ * Undefined when there is no store; else the store is whole as far as it was looked at. It may take long; the thread
+ * does other work in between.
+ * @param rowBytes Of tables that are looked through, unless more of them have to be.
+ * @throws StorageFailure `corrupt`, naming the file and the place (W17, W18, W19).
  */
-export async function verifyStoredRows(directory: string): Promise<void> {
-  const scrub = new TableScrub(directory);
-  scrub.refresh();
-  while (scrub.step() !== undefined) await nextTurn();
+export async function verifyStore(directory: string, rowBytes: number): Promise<StoreLook | undefined> {
+  const manifest = new ManifestReader(directory).readOn();
+  if (manifest === undefined) return undefined;
+  checkFiles(directory, manifest);
+  verifyLevelLogs(directory);
+  const held = heldTables(directory);
+  await verifyMergedTables(directory, manifest.tables, held.numbers);
+  const look = { seen: [] as number[], unseen: [] as number[] };
+  let bytesLeft = rowBytes;
+  for (const live of manifest.tables.toSorted((a, b) => a.level - b.level || a.number - b.number)) {
+    const isDue = live.bytes <= bytesLeft || isDueAtOnce(live, held);
+    const table = LevelTable.open(join(directory, tableName(live.number)), live.bytes);
+    if (isDue) await verifyRows(table);
+    else table.close();
+    if (isDue) bytesLeft -= live.bytes;
+    (isDue ? look.seen : look.unseen).push(live.number);
+  }
+  return look;
+}
+
+/** Looks at every row of these tables. */
+export async function verifyTables(directory: string, numbers: readonly number[]): Promise<void> {
+  for (const number of numbers) {
+    const path = join(directory, tableName(number));
+    await verifyRows(LevelTable.open(path, statSync(path).size));
+  }
+}
+
+function isDueAtOnce({ level, number }: LiveTable, { numbers, isStopped }: HeldTables): boolean {
+  return level <= FIRST_LEVEL_MAX || (!isStopped && numbers.includes(number));
+}
+
+/** Those that a compaction took before the last process came to them. */
+async function verifyMergedTables(
+  directory: string,
+  tables: readonly LiveTable[],
+  held: readonly number[],
+): Promise<void> {
+  const live = new Set(tables.map(({ number }) => number));
+  for (const number of held.filter((each) => !live.has(each))) {
+    await verifyRows(openHeld(directory, number)).catch((failure: unknown) => {
+      throw mergedAway(failure);
+    });
+  }
+}
+
+async function verifyRows(table: LevelTable): Promise<void> {
+  try {
+    for (const _ of table.verifyRows()) await nextTurn();
+  } finally {
+    table.close();
+  }
 }

@@ -1,50 +1,64 @@
 /**
- * Looks through the tables of an open store, slice by slice: those that it has not seen yet first, and then all of them
+ * Looks through the tables of an open store, slice by slice: those that nobody has seen yet first, and then all of them
  * again, round after round.
  *
- * It reads through the page cache, as LevelDB does, so what it finds damaged is what LevelDB would have read. What it
- * cannot find is damage that LevelDB has already copied into a new table: a compaction verifies nothing that it reads
- * and gives what it writes a checksum of its own. Hence the first look at every table soon after the start.
+ * It reads through the page cache, as LevelDB does, so what it finds damaged is what LevelDB would have read. What a
+ * compaction took before it was seen is looked through all the same, and before all else (unseen-tables.ts); of rot
+ * that comes between two looks it cannot know when a compaction is quicker.
  *
  * It has neither timer nor thread: scrub-worker.ts gives it both.
  */
 import { join } from 'node:path';
 import { type LevelManifest, type LiveTable, ManifestReader, missingTable, tableName } from './level-manifest.ts';
-import { type BlockHandle, LevelTable } from './level-table.ts';
+import { LevelTable } from './level-table.ts';
+import { mergedAway } from './storage-failure.ts';
+import { heldTables, openHeld, releaseTable } from './unseen-tables.ts';
 
-/** What one step reads at most, unless a single block is larger. */
-const SLICE_BYTES = 256 * 1024;
+/**
+ * Why a table is looked through: a compaction took it before it was seen, so that it is the last look, and takes space;
+ * it was not seen before; or it is its turn again.
+ */
+export type Look = 'late' | 'first' | 'again';
+
+/** Of LevelDB, from 0 on. */
+const LEVELS = 7;
 
 export interface ScrubStep {
   /** Bytes that were read. */
   readonly bytes: number;
-  /** Whether they are of a table that was not looked through before. */
-  readonly isFirstLook: boolean;
+  readonly look: Look;
 }
 
 interface OpenTable {
+  readonly number: number;
+  readonly look: Look;
   readonly table: LevelTable;
-  readonly live: LiveTable;
-  readonly isFirstLook: boolean;
-  /** How many of its blocks are verified. */
-  done: number;
+  readonly slices: Generator<number, void>;
 }
 
 export class TableScrub {
   readonly #directory: string;
   readonly #reader: ManifestReader;
-  readonly #seen = new Set<number>();
+  readonly #seen: Set<number>;
+  /** Live at the start, and not seen yet: they have a second name. */
+  readonly #held: Set<number>;
   #manifest: LevelManifest | undefined;
+  #late: number[] = [];
+  #fresh: LiveTable[] = [];
   #round: LiveTable[] = [];
   #open: OpenTable | undefined;
 
-  constructor(directory: string) {
+  /** @param seen Tables that were verified before the store was opened. */
+  constructor(directory: string, seen: readonly number[] = []) {
     this.#directory = directory;
     this.#reader = new ManifestReader(directory);
+    this.#seen = new Set(seen);
+    this.#held = new Set(heldTables(directory).numbers);
   }
 
-  get #live(): readonly LiveTable[] {
-    return this.#manifest?.tables ?? [];
+  /** Whether there are still tables with a second name. */
+  get isBehind(): boolean {
+    return this.#held.size > 0;
   }
 
   /** From here on every live table is looked through again, after those that are new. */
@@ -59,6 +73,11 @@ export class TableScrub {
     if (this.#manifest === before) return;
     const numbers = new Set(this.#live.map(({ number }) => number));
     for (const number of this.#seen) if (!numbers.has(number)) this.#seen.delete(number);
+    this.#late = [...this.#held].filter((number) => !numbers.has(number) && number !== this.#open?.number);
+    // A node that takes many writes makes tables faster than they are read here: they come after the old ones.
+    const rank = ({ number, level }: LiveTable): number => (this.#held.has(number) ? level - LEVELS : level);
+    const isNew = ({ number }: LiveTable): boolean => !this.#seen.has(number) && number !== this.#open?.number;
+    this.#fresh = this.#live.filter(isNew).toSorted((a, b) => rank(a) - rank(b));
   }
 
   /**
@@ -67,15 +86,13 @@ export class TableScrub {
    * again.
    */
   step(): ScrubStep | undefined {
-    this.#open ??= this.#next();
-    const open = this.#open;
-    if (open === undefined) return undefined;
-    const { table, isFirstLook } = open;
-    const slice = sliceOf(table.rowBlocks, open.done);
-    table.verify(slice);
-    open.done += slice.length;
-    if (open.done === table.rowBlocks.length) this.#finish(open);
-    return { bytes: slice.reduce((sum, { length }) => sum + length, 0), isFirstLook };
+    for (;;) {
+      this.#open ??= this.#next();
+      if (this.#open === undefined) return undefined;
+      const bytes = verifySlice(this.#open);
+      if (bytes !== undefined) return { bytes, look: this.#open.look };
+      this.#finish(this.#open);
+    }
   }
 
   close(): void {
@@ -83,14 +100,22 @@ export class TableScrub {
     this.#open = undefined;
   }
 
+  get #live(): readonly LiveTable[] {
+    return this.#manifest?.tables ?? [];
+  }
+
   #next(): OpenTable | undefined {
     for (;;) {
-      const fresh = this.#live.find(({ number }) => !this.#seen.has(number));
-      const live = fresh ?? this.#round[0];
+      const [late] = this.#late;
+      if (late !== undefined) return opened(late, 'late', openHeld(this.#directory, late));
+      const isNew = this.#fresh.length > 0;
+      const queue = isNew ? this.#fresh : this.#round;
+      const [live] = queue;
       if (live === undefined) return undefined;
       const table = this.#tryOpen(live);
-      if (fresh === undefined) this.#round.shift();
-      if (table !== undefined) return { table, live, isFirstLook: fresh !== undefined, done: 0 };
+      // Where one is gone there is another manifest, and another queue of what is new.
+      if (table !== undefined || !isNew) queue.shift();
+      if (table !== undefined) return opened(live.number, isNew ? 'first' : 'again', table);
     }
   }
 
@@ -108,16 +133,25 @@ export class TableScrub {
     }
   }
 
-  #finish({ live }: OpenTable): void {
+  #finish({ number }: OpenTable): void {
     this.close();
-    this.#seen.add(live.number);
+    this.#seen.add(number);
+    if (!this.#held.delete(number)) return;
+    releaseTable(this.#directory, number);
+    this.#late = this.#late.filter((each) => each !== number);
   }
 }
 
-/** The blocks from `from` on that fill a slice: one at least. */
-function sliceOf(blocks: readonly BlockHandle[], from: number): readonly BlockHandle[] {
-  const start = blocks[from]?.offset ?? 0;
-  let to = from + 1;
-  while (to < blocks.length && (blocks[to]?.offset ?? 0) - start < SLICE_BYTES) to++;
-  return blocks.slice(from, to);
+function opened(number: number, look: Look, table: LevelTable): OpenTable {
+  return { number, look, table, slices: table.verifyRows() };
+}
+
+/** The bytes of the next slice; undefined when there is none. */
+function verifySlice({ look, slices }: OpenTable): number | undefined {
+  try {
+    const slice: IteratorResult<number, void> = slices.next();
+    return slice.done === true ? undefined : slice.value;
+  } catch (failure) {
+    throw look === 'late' ? mergedAway(failure) : failure;
+  }
 }

@@ -1,84 +1,143 @@
-// Goal: a node does not answer from a table of LevelDB that is not as it was written: it does not start, or stops with
-// exit code 70 as soon as it has come across the damage, and does not start again after that (W19). Method: a real node
-// with tables; one bit flipped in each part of one of them.
-import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+// Goal: a node does not answer from a table of LevelDB that is not as it was written, and LevelDB merges none such into
+// others: the node does not start, or stops with exit code 70 as soon as it has come across the damage, and does not
+// start again after that (W19). Method: a real node with tables, stopped or killed; a bit flipped or a stretch zeroed
+// in each part of them; and a bit of a table that a running node has just made.
+import { closeSync, copyFileSync, existsSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
 import { Proof } from '../../chaos/support/proof.ts';
 import { StoreClient } from '../../chaos/support/store-client.ts';
 import { type Ledger, Writers } from '../../chaos/support/writers.ts';
+import { ManifestReader, tableName } from '../../src/storage/level-manifest.ts';
 import { endWithTest, testDir } from '../support/test-scope.ts';
 
 const TIMEOUT_MS = 240_000;
 const FOOTER_BYTES = 48;
+/** New tables are looked for every five seconds. */
+const SCRUB_MS = 15_000;
 const SETTINGS = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--store-write-buffer-bytes=1MiB'];
 
 async function start(dataDir: string): Promise<NodeProcess> {
   return startNode({ dataDir, settings: SETTINGS, onSpawn: endWithTest });
 }
 
-/** Writes until there are a few tables, and stops; answers how to check what was written. */
-async function fill(dataDir: string): Promise<Proof> {
+interface Filled {
+  readonly proof: Proof;
+  readonly ledger: Ledger;
+}
+
+/** Writes until there are a few tables, and ends the node; answers how to check what was written. */
+async function fill(dataDir: string, signal: 'SIGTERM' | 'SIGKILL'): Promise<Filled> {
   const node = await start(dataDir);
   using client = new StoreClient(node.grpc);
   const ledger: Ledger = new Map();
   const proof = new Proof(await client.createDatabase('rot'), ledger);
-  const writers = new Writers({ address: node.grpc, database: 'rot', fillerBytes: 500 }, ledger);
+  await writeUntil(node, ledger, () => liveTables(dataDir).length >= 3);
+  node.kill(signal);
+  await node.ended;
+  return { proof, ledger };
+}
+
+async function writeUntil({ grpc }: NodeProcess, ledger: Ledger, isEnough: () => boolean): Promise<void> {
+  const writers = new Writers({ address: grpc, database: 'rot', fillerBytes: 500 }, ledger);
   writers.start(4);
-  await vi.waitUntil(() => tablesOf(dataDir).length >= 3, { timeout: 60_000 });
+  await vi.waitUntil(isEnough, { timeout: 60_000, interval: 5 });
   await writers.stop();
-  node.kill('SIGTERM');
-  expect(await node.ended).toBe(0);
-  return proof;
 }
 
-function tablesOf(dataDir: string): readonly string[] {
-  const store = join(dataDir, 'store');
-  return readdirSync(store).flatMap((name) => (name.endsWith('.ldb') ? [join(store, name)] : []));
+/** What LevelDB knows of; a node that was killed may leave more. */
+function liveTables(dataDir: string): readonly number[] {
+  const { tables = [] } = new ManifestReader(join(dataDir, 'store')).readOn() ?? {};
+  return tables.map(({ number }) => number);
 }
 
-function flip(path: string, at: (length: number) => number): void {
-  const bytes = readFileSync(path);
-  const place = at(bytes.length);
-  writeFileSync(path, bytes.fill((bytes[place] ?? 0) ^ 16, place, place + 1));
+/** The table that was made last, and is finished. */
+function newestLive(dataDir: string): number {
+  return Math.max(0, ...liveTables(dataDir));
 }
 
-/** What a node says that ends by itself with 70: before it is ready, if the scrub is the quicker one. */
-async function logOfEnd(dataDir: string): Promise<string> {
-  const started = await start(dataDir).catch(String);
-  if (typeof started === 'string') return started;
-  return `the node ended with ${await started.ended}: ${started.log()}`;
+/** Flips a bit in the middle, in place: LevelDB may have the file mapped. */
+function flipInPlace(path: string): void {
+  const bytes = new Uint8Array(readFileSync(path));
+  const at = Math.floor(bytes.length / 2);
+  const file = openSync(path, 'r+');
+  writeSync(file, flipped(bytes, at), at, 1, at);
+  closeSync(file);
 }
 
-it('a node with a damaged table stops or does not start, and starts again from a whole one', {
+async function endsSoon(node: NodeProcess): Promise<boolean> {
+  const hasEnded = async (): Promise<boolean> =>
+    (await Promise.race([node.ended, Promise.resolve(undefined)])) !== undefined;
+  return vi.waitUntil(hasEnded, { timeout: SCRUB_MS }).catch(() => false);
+}
+
+/** A bit of each part of a table, as far from its begin, or its end, as is said; and a stretch that is zeroed. */
+const DAMAGES: readonly (readonly [what: string, (bytes: Uint8Array) => Uint8Array])[] = [
+  ['the first key', (bytes) => flipped(bytes, 5)],
+  ['a row', (bytes) => flipped(bytes, Math.floor(bytes.length / 2))],
+  ['the first block, zeroed', (bytes) => bytes.slice().fill(0, 0, 5000)],
+  ['the index', (bytes) => flipped(bytes, bytes.length - FOOTER_BYTES - 60)],
+  ['the footer', (bytes) => flipped(bytes, bytes.length - 12)],
+];
+
+function flipped(bytes: Uint8Array, at: number): Uint8Array {
+  return bytes.with(at, (bytes[at] ?? 0) ^ 16);
+}
+
+it.each(['SIGTERM', 'SIGKILL'] as const)(
+  'a node that has ended by %s does not start with a damaged table',
+  {
+    timeout: TIMEOUT_MS,
+  },
+  async (signal) => {
+    const dir = testDir();
+    const { proof } = await fill(dir, signal);
+    const started: string[] = [];
+    for (const [place, number] of liveTables(dir).entries()) {
+      const table = join(dir, 'store', tableName(number));
+      const bytes = new Uint8Array(readFileSync(table));
+      for (const [what, change] of DAMAGES.slice(place, place === 0 ? DAMAGES.length : place + 1)) {
+        writeFileSync(table, change(bytes));
+        const says = await start(dir).then(() => 'ready', String);
+        const name = basename(table);
+        const isTold = says.includes('ended with 1 ') && says.includes(`${name} is damaged at offset`);
+        if (!isTold || !says.includes('"cannot-start"')) started.push(`${what} of ${name}: ${says}`);
+      }
+      writeFileSync(table, bytes);
+    }
+    expect(started).toEqual([]);
+    expect(existsSync(join(dir, 'damage'))).toBe(false);
+    const whole = await start(dir);
+    await proof.check(whole.grpc);
+  },
+);
+
+it('a running node ends when a table is damaged, and starts again from a whole one', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const dir = testDir();
-  const proof = await fill(dir);
+  const { proof, ledger } = await fill(dir, 'SIGTERM');
   const note = join(dir, 'damage');
-  const table = tablesOf(dir)[0] ?? '';
-  copyFileSync(table, `${table}.backup`);
-
-  // What leads to the rows: footer and index (level-table.test.ts has every other bit).
-  for (const at of [12, FOOTER_BYTES + 60]) {
-    flip(table, (length) => length - at);
-    await expect(start(dir)).rejects.toThrow(/ended with 1 .*\.ldb is damaged at offset \d+: found.*"cannot-start"/s);
-    copyFileSync(`${table}.backup`, table);
-  }
-  expect(existsSync(note)).toBe(false);
-
-  // A row: found soon after the start, and before the next one.
-  flip(table, (length) => Math.floor(length / 2));
-  const log = await logOfEnd(dir);
+  const node = await start(dir);
+  const backups: string[] = [];
+  // Now and then the scrub has looked at a table before it is damaged here.
+  do {
+    const before = newestLive(dir);
+    await writeUntil(node, ledger, () => newestLive(dir) > before);
+    const table = join(dir, 'store', tableName(newestLive(dir)));
+    backups.push(table);
+    copyFileSync(table, `${table}.backup`);
+    flipInPlace(table);
+  } while (!(await endsSoon(node)));
+  expect(await node.ended).toBe(70);
   const says = /\.ldb is damaged at offset \d+: found a block of \d+ bytes with checksum 0x\w{8}, expected 0x\w{8}/;
-  expect(log).toContain('the node ended with 70');
-  expect(log).toMatch(says);
-  expect(log).toContain('"isolate":"scrub"');
+  expect(node.log()).toMatch(says);
+  expect(node.log()).toContain('"isolate":"scrub"');
   expect(readFileSync(note, 'utf8')).toMatch(says);
   await expect(start(dir)).rejects.toThrow(says);
 
-  copyFileSync(`${table}.backup`, table);
+  for (const table of backups) copyFileSync(`${table}.backup`, table);
   const whole = await start(dir);
   expect(existsSync(note)).toBe(false);
   await proof.check(whole.grpc);

@@ -10,7 +10,7 @@ import { replicaOf, toGroupId, toNodeId } from '#base';
 import type { Joined } from '#cluster';
 import { membershipOf } from '#raft';
 import { openLevelStore } from '#storage';
-import { openDataDirectory } from '../../../src/cluster/data-directory.ts';
+import { type DataDirectory, openDataDirectory } from '../../../src/cluster/data-directory.ts';
 import { databaseMachines } from '../../../src/cluster/database-machines.ts';
 import { nativeRandom } from '../../../src/cluster/native.ts';
 import {
@@ -223,5 +223,57 @@ describe('a store that joins a cluster', () => {
     };
     await expect(openDataDirectory(directory, { ...OPTIONS, join: silent })).rejects.toThrow('nobody answers');
     await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject({ details: { reason: 'HalfJoined' } });
+  });
+});
+
+describe('tables that are not looked through before the store is opened', () => {
+  const options = { ...OPTIONS, rowBytes: 0 };
+
+  async function openAndClose(): Promise<DataDirectory> {
+    const opened = await openDataDirectory(directory, options);
+    await opened.store.close();
+    return opened;
+  }
+
+  function held(): readonly string[] {
+    const place = join(directory, 'store', 'unseen');
+    return existsSync(place) ? readdirSync(place) : [];
+  }
+
+  async function fill(): Promise<string> {
+    const { store, storeDirectory } = await openDataDirectory(directory, options);
+    const batch = store.batch();
+    for (let i = 0; i < 4000; i++) batch.put(Uint8Array.of(200, i >> 8, i), new Uint8Array(400).fill(i));
+    await store.write(batch);
+    await store.compact(new Uint8Array(0), Uint8Array.of(0xff));
+    await store.close();
+    return readdirSync(storeDirectory).find((each) => each.endsWith('.ldb')) ?? '';
+  }
+
+  it('are held by a second name until they are; a process that comes second leaves them alone', async () => {
+    const table = await fill();
+    const { store, seen } = await openDataDirectory(directory, options);
+    expect(seen).toEqual([]);
+    expect(held()).toEqual([table]);
+    const script = `
+      const { openDataDirectory } = await import(${JSON.stringify(MODULE)});
+      const random = { bytes: (count) => new Uint8Array(count) };
+      const options = { store: {}, rowBytes: 0, disk: { thresholds: { ballastBytes: 0 } }, nowMs: 1, random };
+      await openDataDirectory(${JSON.stringify(directory)}, options).catch((error) => console.log(error.details.reason));`;
+    const other = spawnSync(process.execPath, ['--conditions=source', '--input-type=module', '-e', script]);
+    expect(other.stdout.toString()).toBe('DataDirectoryInUse\n');
+    expect(held()).toEqual([table]);
+    await store.close();
+    // It did not say that it ended as it should: now they are looked through first.
+    expect((await openAndClose()).seen).toEqual([Number.parseInt(table, 10)]);
+    expect(held()).toEqual([]);
+  });
+
+  it('are looked through all the same where they cannot be held', async () => {
+    const table = await fill();
+    mkdirSync(join(directory, 'store', 'unseen', table, 'in the way'), { recursive: true });
+    writeFileSync(join(directory, 'store', 'unseen', 'stopped'), '');
+    expect((await openAndClose()).seen).toEqual([Number.parseInt(table, 10)]);
+    expect(held()).toEqual([]);
   });
 });

@@ -79,7 +79,7 @@ test('a MANIFEST that grows is read on, and a record that is not whole yet is wa
     logNumbers.add(logNumber);
   }
   expect(logNumbers.size).toBeGreaterThan(300);
-  const tables = [399, 400].map((number) => ({ number, bytes: 1000 }));
+  const tables = [399, 400].map((number) => ({ number, bytes: 1000, level: 1 }));
   expect(reader.readOn()).toEqual({ path, tables, logNumber: 400 });
   expect(new ManifestReader(dir).readOn()).toEqual(reader.readOn());
 });

@@ -34,7 +34,7 @@ function finish(scrub: TableScrub): { bytes: number; firstLook: boolean } {
   scrub.refresh();
   for (let step = scrub.step(); step !== undefined; step = scrub.step()) {
     done.bytes += step.bytes;
-    done.firstLook &&= step.isFirstLook;
+    done.firstLook &&= step.look === 'first';
   }
   return done;
 }
@@ -91,7 +91,7 @@ test('the thread reports what it has verified, round after round, and then the d
     if (rounds === 2) second.resolve();
   };
   const pace = { firstLookBytes: 2 ** 30, roundBytes: 2 ** 30, roundMs: 20, pollMs: 5 };
-  const thread = new ScrubThread(dir, { onVerified, onFailure: damage.resolve }, pace);
+  const thread = new ScrubThread({ directory: dir }, { onVerified, onFailure: damage.resolve }, pace);
   onTestFinished(async () => thread.close());
   await second.promise;
   expect(bytes).toBeGreaterThan(1_600_000);
@@ -109,7 +109,11 @@ test('the thread begins with the first table', async () => {
   const onVerified = ({ bytes }: { readonly bytes: number }): void => {
     if (bytes > 0) verified.resolve();
   };
-  const thread = new ScrubThread(dir, { onVerified, onFailure: verified.reject }, { roundMs: 5, pollMs: 5 });
+  const thread = new ScrubThread(
+    { directory: dir },
+    { onVerified, onFailure: verified.reject },
+    { roundMs: 5, pollMs: 5 },
+  );
   onTestFinished(async () => thread.close());
   expect(thread.isRunning).toBe(false);
   await writeTable(store, 0);
@@ -129,7 +133,7 @@ test('the thread looks into the MANIFEST once in a poll interval, whatever it re
   };
   const onFailure = (failure: Error): void => rounds.forEach(({ reject }) => reject(failure));
   const pace = { firstLookBytes: 2 ** 30, roundBytes: 2 ** 30, roundMs: 20, pollMs: 600_000 };
-  const thread = new ScrubThread(dir, { onVerified, onFailure }, pace);
+  const thread = new ScrubThread({ directory: dir }, { onVerified, onFailure }, pace);
   onTestFinished(async () => thread.close());
   await rounds[0]?.promise;
   const [manifest = ''] = readdirSync(dir).filter((name) => name.startsWith('MANIFEST'));

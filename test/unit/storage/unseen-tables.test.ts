@@ -1,0 +1,137 @@
+// Goal: damage in a table is found although LevelDB merges it into others before anybody has looked, and whether or not
+// the process lives to see it (W20). Method: a store with a table of which nothing but the frame was looked at; a bit
+// of a value flipped, which LevelDB copies without a word; then compactions, scrubs, copies, and processes that end.
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { holdTables, type LevelStore, noteStopped, openLevelStore, releaseOthers, verifyStore } from '#storage';
+import { TableScrub } from '../../../src/storage/table-scrub.ts';
+import { heldTables } from '../../../src/storage/unseen-tables.ts';
+import { testDir } from '../../support/test-scope.ts';
+
+const NOTHING = new Uint8Array(0);
+const END = Uint8Array.of(0xff);
+/** Of the values below: none of it is a key. */
+const FILLING = 7;
+
+async function opened(dir: string): Promise<LevelStore> {
+  const store = await openLevelStore(dir);
+  onTestFinished(async () => store.close());
+  return store;
+}
+
+/** Puts rows over the whole range of keys, and merges all that there is. */
+async function merge(store: LevelStore, rows: number): Promise<void> {
+  const batch = store.batch();
+  for (let i = 0; i < rows; i++) batch.put(Buffer.from(`key-${i}`), new Uint8Array(400).fill(FILLING));
+  await store.write(batch);
+  await store.compact(NOTHING, END);
+}
+
+/** A store with one table, of which a start looks at nothing but the frame. */
+async function storeWithTable(): Promise<{ readonly dir: string; readonly table: string; readonly number: number }> {
+  const dir = testDir();
+  const store = await openLevelStore(dir);
+  await merge(store, 3000);
+  await store.close();
+  const [table = '', ...others] = readdirSync(dir).filter((name) => name.endsWith('.ldb'));
+  expect(others).toEqual([]);
+  return { dir, table, number: Number.parseInt(table, 10) };
+}
+
+function flipValue(path: string): void {
+  const bytes = readFileSync(path);
+  const at = bytes.indexOf(Buffer.alloc(100, FILLING), 5000) + 50;
+  writeFileSync(path, bytes.fill((bytes[at] ?? 0) ^ 1, at, at + 1));
+}
+
+/** Scrubs until nothing is left, and answers why each slice was read. */
+function looks(scrub: TableScrub): readonly string[] {
+  const all = new Set<string>();
+  scrub.refresh();
+  for (let step = scrub.step(); step !== undefined; step = scrub.step()) all.add(step.look);
+  return [...all];
+}
+
+test('a damaged table that was merged away is found by the scrub, and by every start from then on (W20)', async () => {
+  const { dir, table, number } = await storeWithTable();
+  flipValue(join(dir, table));
+  expect(await verifyStore(dir, 0)).toEqual({ seen: [], unseen: [number] });
+  expect(holdTables(dir, [number])).toEqual([]);
+  const store = await openLevelStore(dir);
+  await merge(store, 10);
+  expect(existsSync(join(dir, table))).toBe(false);
+  const says = new RegExp(
+    `unseen/${table} is damaged at offset \\d+: found a block.*has merged this table into others`,
+  );
+  expect(() => looks(new TableScrub(dir))).toThrow(says);
+  noteStopped(dir);
+  await store.close();
+  await expect(verifyStore(dir, 0)).rejects.toThrow(says);
+  await expect(verifyStore(dir, 0)).rejects.toThrow(says);
+});
+
+test('a whole table that was merged away is read at once and let go, as is one that is still there', async () => {
+  const { dir, number } = await storeWithTable();
+  holdTables(dir, [number]);
+  const store = await opened(dir);
+  await merge(store, 10);
+  const scrub = new TableScrub(dir);
+  expect(scrub.isBehind).toBe(true);
+  expect(looks(scrub)).toEqual(['late', 'first']);
+  expect(scrub.isBehind).toBe(false);
+  expect(heldTables(dir)).toEqual({ numbers: [], isStopped: false });
+  const { unseen = [] } = (await verifyStore(dir, 0)) ?? {};
+  holdTables(dir, unseen);
+  expect(looks(new TableScrub(dir))).toEqual(['first']);
+  expect(heldTables(dir).numbers).toEqual([]);
+  // What was seen before the start needs no first look.
+  expect(looks(new TableScrub(dir, unseen))).toEqual([]);
+});
+
+test('a table that is merged away in the middle of its look is read to its end, and let go', async () => {
+  const { dir, number } = await storeWithTable();
+  holdTables(dir, [number]);
+  const store = await opened(dir);
+  const scrub = new TableScrub(dir);
+  scrub.refresh();
+  scrub.step();
+  await merge(store, 10);
+  expect(looks(scrub)).toEqual(['first']);
+  expect(heldTables(dir).numbers).toEqual([]);
+});
+
+test('what the last process had not seen is looked through, unless that process ended as it should', async () => {
+  const { dir, number } = await storeWithTable();
+  holdTables(dir, [number]);
+  expect(await verifyStore(dir, 0)).toEqual({ seen: [number], unseen: [] });
+  noteStopped(dir);
+  expect(await verifyStore(dir, 0)).toEqual({ seen: [], unseen: [number] });
+  // The next one is another process.
+  holdTables(dir, [number]);
+  expect(heldTables(dir)).toEqual({ numbers: [number], isStopped: false });
+  releaseOthers(dir, []);
+  expect(existsSync(join(dir, 'unseen'))).toBe(false);
+  noteStopped(dir);
+  expect(existsSync(join(dir, 'unseen'))).toBe(false);
+});
+
+test('one that is held by a copy of its bytes, or cannot be held, is not taken for held', async () => {
+  const { dir, table, number } = await storeWithTable();
+  holdTables(dir, [number]);
+  const copy = testDir();
+  cpSync(dir, copy, { recursive: true });
+  flipValue(join(copy, table));
+  expect(holdTables(copy, [number, number + 1])).toEqual([number + 1]);
+  expect(readFileSync(join(copy, 'unseen', table))).toEqual(readFileSync(join(copy, table)));
+});
+
+test('a held table that is gone is named', async () => {
+  const { dir, table, number } = await storeWithTable();
+  holdTables(dir, [number]);
+  const store = await opened(dir);
+  const scrub = new TableScrub(dir);
+  await merge(store, 10);
+  rmSync(join(dir, 'unseen', table));
+  expect(() => looks(scrub)).toThrow(`${table} is missing: it was to be looked through`);
+});
