@@ -2,7 +2,7 @@
 import type { History, TreeEntry } from './history.ts';
 
 export const HELP = `who PATH [REVISION]      who last changed a file, as of a revision (default: the latest)
-tree DATE [PREFIX]       the files at a date, by author dates: 2024-05-01 or 2024-05-01T12:00:00Z
+tree DATE [PREFIX]       the files at a date, by author dates: 2024-05-01 (its first moment, UTC) or 2024-05-01T12:00:00Z
 tree @REVISION [PREFIX]  the files after a revision
 help                     this
 quit                     ends
@@ -75,8 +75,21 @@ async function treeAt(history: History, when: string): Promise<ReadonlyMap<strin
     requireRevision(revision, await history.latestRevision());
     return history.treeAtRevision(revision);
   }
-  const time = new Date(when);
-  return Number.isNaN(time.getTime()) ? undefined : history.treeAtTime(time);
+  const time = parseTime(when);
+  return time === undefined ? undefined : history.treeAtTime(time);
+}
+
+const TIME = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))?$/;
+
+/** A day, which means its first moment (UTC), or a time of RFC 3339. */
+function parseTime(text: string): Date | undefined {
+  const [, day] = TIME.exec(text) ?? [];
+  // Date takes the 30th of February for the 1st of March.
+  const midnight = new Date(`${day}T00:00:00Z`);
+  if (day === undefined || Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(day))
+    return undefined;
+  const time = new Date(text);
+  return Number.isNaN(time.getTime()) ? undefined : time;
 }
 
 function requireRevision(revision: number, latest: number): void {
@@ -95,5 +108,5 @@ function parsePath(text: string): string | undefined {
 }
 
 function parseRevision(text: string): number | undefined {
-  return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+  return /^(?:0|[1-9]\d{0,14})$/.test(text) ? Number(text) : undefined;
 }

@@ -121,7 +121,7 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
       row(
         'Milliseconds between heartbeats of a subscription',
         `${count(SERVICE_LIMITS.heartbeatMsMin)} to ${count(SERVICE_LIMITS.heartbeatMsMax)}`,
-        INVALID,
+        'INVALID_ARGUMENT',
         'heartbeatMsMin',
         'heartbeatMsMax',
       ),
@@ -162,8 +162,8 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'BODY_PACE_MS',
       ),
       row(
-        'Bytes of a chunk on average, where there are more than so many',
-        `${count(http.BODY_PIECE_BYTES)}, ${count(http.BODY_SMALL_PIECES_MAX)}`,
+        'Chunks of a body that have less than so many bytes on average',
+        `${count(http.BODY_SMALL_PIECES_MAX)}, of less than ${count(http.BODY_PIECE_BYTES)}`,
         INVALID,
         'BODY_PIECE_BYTES',
         'BODY_SMALL_PIECES_MAX',
@@ -212,7 +212,12 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         `${[CALLS.waiting, CALLS.reading, CALLS.working].map(count).join('; ')}, by \`--request-memory-bytes\``,
         'RESOURCE_EXHAUSTED',
       ),
-      row('Time in which a request arrives', ms(GRPC_LIMITS.receiveMs), 'DEADLINE_EXCEEDED or a reset', 'receiveMs'),
+      row(
+        'Time in which a request arrives',
+        ms(GRPC_LIMITS.receiveMs),
+        'the stream is reset, which clients report as CANCELLED',
+        'receiveMs',
+      ),
       row('Time in which a unary reply is taken', ms(GRPC_LIMITS.lingerMs), 'the stream is reset', 'lingerMs'),
       row(
         'Time in which a ping is answered; one is sent every',

@@ -87,7 +87,9 @@ function readFlags(args: readonly string[], given: Given, faults: string[]): 'he
   let asked: 'help' | 'version' | undefined;
   for (const token of tokens) {
     if (token.kind === 'positional')
-      faults.push(`${quote(token.value)} is not a flag; settings are given as --name value.`);
+      faults.push(
+        `${quote(token.value)} is neither a flag nor a command; settings are given as --name value, and commands are cluster and recover.`,
+      );
     if (token.kind !== 'option') continue;
     const key = KEY_OF_FLAG.get(token.name);
     if (key === undefined && token.value === undefined && (token.name === 'help' || token.name === 'version'))

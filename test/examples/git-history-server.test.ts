@@ -127,7 +127,13 @@ describe('the history of a made repository', () => {
     await expect(answer(history, 'who notes 2024')).rejects.toThrow(/There is no revision 2024/);
     await expect(answer(history, 'tree @2024')).rejects.toThrow(/There is no revision 2024/);
     await expect(answer(history, 'who "open')).rejects.toThrow(/^Ask: who PATH/);
-    await expect(answer(history, 'tree never')).rejects.toThrow(/^Ask: tree DATE/);
+    await expect(answer(history, 'who kept.txt 01')).rejects.toThrow(/^Ask: who PATH/);
+    for (const date of ['never', '2023-02-29', '2023-13-01', '1', '2023', '2023-01-01T12:00', '2023-01-01T25:00:00Z']) {
+      await expect(answer(history, `tree ${date}`)).rejects.toThrow(/^Ask: tree DATE/);
+    }
+    expect(await answer(history, 'tree 2023-01-10T12:00:00+05:30 kept')).toBe(
+      await answer(history, 'tree 2023-01-10T06:30:00Z kept'),
+    );
   });
 });
 

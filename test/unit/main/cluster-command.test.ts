@@ -190,6 +190,13 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     });
   });
 
+  it('says in plain words why it gets no connection', async () => {
+    const refused = 'connect ECONNREFUSED 127.0.0.1:50052';
+    const reason = `No connection established. Last error: Error: ${refused}. Resolution note: `;
+    const { err } = await run('status', { kind: 'later', reason });
+    expect(err).toContain(`no answer from 127.0.0.1:50052 (${refused}); name the peer address`);
+  });
+
   it('waits until the node is removed, and not for one that is to stay', async () => {
     const done: AdminReply = { kind: 'done', node: nodeOf(3, 'leaving') };
     const later: AdminReply = { kind: 'later', reason: 'an election' };

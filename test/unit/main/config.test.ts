@@ -107,7 +107,12 @@ test.each<[string, readonly string[], Record<string, string>, string]>([
   ['a variable like none', [], { CAIRN_NOPE: 'x' }, 'there is no such setting; --help lists all settings.'],
   ['a flag without value', ['--host'], {}, '--host has no value; write --host VALUE.'],
   ['a flag given twice', ['--host=a', '--host=b'], {}, '--host is given twice; which one is meant?'],
-  ['a stray word', ['serve'], {}, '"serve" is not a flag; settings are given as --name value.'],
+  [
+    'a stray word',
+    ['serve'],
+    {},
+    '"serve" is neither a flag nor a command; settings are given as --name value, and commands are cluster and recover.',
+  ],
   [
     'a malformed port',
     ['--http-port', '65536'],
