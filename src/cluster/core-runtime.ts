@@ -75,13 +75,13 @@ export class CoreRuntime implements CoreLink {
     return { openGroups: lifecycle.openCount, ledGroups, followedGroups, ...totals.levels };
   }
 
-  /** As it is now; looks at every group that is led here. */
+  /** As it is now; passes over the groups that are led here. */
   get standing(): CoreStanding {
-    const { leadership, feed, totals } = this.#parts;
+    const { leadership, rest, feed, totals } = this.#parts;
     const { committedIndex, appliedIndex } = totals.levels;
     return {
       ...countMembers(this.membershipOf(CATALOG_GROUP)),
-      lag: lagOf(leadership.led),
+      lag: lagOf(leadership.led, rest.told),
       logQueue: feed.inFlightCount,
       storeQueue: committedIndex - appliedIndex,
     };

@@ -49,6 +49,11 @@ export class RestingGroups {
     this.#ports = ports;
   }
 
+  /** The nodes that are told the beats of groups at rest. */
+  get told(): readonly NodeId[] {
+    return [...this.#pairs].flatMap(([node, { saysBeats }]) => (saysBeats.rows.size > 0 ? [node] : []));
+  }
+
   /** When `tick` is next worth calling; undefined when no group is at rest. */
   get deadlineMs(): number | undefined {
     let first = Number.POSITIVE_INFINITY;

@@ -42,11 +42,16 @@ export function countMembers(membership: Membership | undefined): Pick<CoreStand
     : { voters: members(membership.voters).length, learners: membership.learners.length };
 }
 
-/** By node, the most that it lacks of any of these groups, which are led here: a pass over all of their members. */
-export function lagOf(led: Iterable<Group>): ReadonlyMap<NodeId, number> {
+/**
+ * By node, the most that it lacks of any of these groups, which are led here. Members of a group at rest lack nothing
+ * (C31), and there may be thousands of those: `told` are the nodes that have such members.
+ */
+export function lagOf(led: Iterable<LedGroup>, told: Iterable<NodeId>): ReadonlyMap<NodeId, number> {
   const lag = new Map<NodeId, number>();
-  for (const { timeless: raft } of led) {
-    if (raft.role.kind !== 'leader') continue;
+  for (const node of told) lag.set(node, 0);
+  for (const group of led) {
+    const raft = group.isAtRest ? undefined : group.timeless;
+    if (raft?.role.kind !== 'leader') continue;
     const last = lastId(raft.log).index;
     for (const [replica, { progress }] of raft.role.peers) {
       const node = nodeOf(replica);
@@ -55,6 +60,9 @@ export function lagOf(led: Iterable<Group>): ReadonlyMap<NodeId, number> {
   }
   return lag;
 }
+
+/** What counts of a group that is led here. */
+type LedGroup = Pick<Group, 'isAtRest' | 'timeless'>;
 
 /** Shows what a look has found. `messagesSent` is how many messages the core was sent by now. */
 export function observeStanding(metrics: Metrics): (standing: StandingMessage, messagesSent: number) => void {

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, replicaOf, toNodeId } from '#base';
 import { createMetrics } from '#observability';
 import { membershipOf } from '#raft';
-import { countMembers, observeStanding, type StandingMessage } from '../../../src/cluster/standing.ts';
+import type { Group } from '../../../src/cluster/group.ts';
+import { countMembers, lagOf, observeStanding, type StandingMessage } from '../../../src/cluster/standing.ts';
 import { ReplicaWorld } from '../../support/cluster/replica-world.ts';
 
 describe('a look at a core', () => {
@@ -33,6 +34,25 @@ describe('a look at a core', () => {
     const replicas = [1, 2, 3].map((node) => replicaOf(toNodeId(node)));
     expect(countMembers(membershipOf(replicas.slice(0, 2), replicas.slice(2)))).toEqual({ voters: 2, learners: 1 });
     expect(countMembers(undefined)).toEqual({ voters: 0, learners: 0 });
+  });
+});
+
+describe('the lag of members', () => {
+  it('passes over groups at rest, whose members lack nothing', () => {
+    let looks = 0;
+    const role = { kind: 'leader', peers: new Map() };
+    const group = (isAtRest: boolean): Group =>
+      ({
+        isAtRest,
+        get timeless() {
+          looks += 1;
+          return { role, log: { runs: [], base: { index: 1, term: 1 } } };
+        },
+      }) as unknown as Group;
+    const told = [2, 3].map(toNodeId);
+    const resting = Array.from({ length: 3000 }, () => group(true));
+    expect(lagOf([...resting, group(false)], told)).toEqual(new Map(told.map((node) => [node, 0])));
+    expect(looks).toBe(1);
   });
 });
 
