@@ -48,7 +48,7 @@ export class CoreParts {
   readonly #ports: CorePartsPorts;
   readonly catalog: CatalogMachine;
   readonly reporter: Reporter = new Reporter((token, error) => this.forwards.refused(token, error));
-  readonly timers: GroupTimers = new GroupTimers();
+  readonly timers: GroupTimers;
   readonly totals: RaftTotals = new RaftTotals();
   readonly warmer: Warmer = new Warmer();
   readonly feed: LogFeed;
@@ -70,7 +70,9 @@ export class CoreParts {
 
   constructor(ports: CorePartsPorts, recovered: RecoveredLog) {
     const { node, kv, limits, machines, clock, random, placement, syncStore, monotonicMs, disk } = ports;
-    const { reporter, timers } = this;
+    const { reporter } = this;
+    const timers = new GroupTimers(limits.campaignsMax);
+    this.timers = timers;
     const step = (group: Group, input: Input): void => this.steps.step(group, input);
     const touch = (id: GroupId): Group | undefined => this.lifecycle.touch(id);
     const seed = (): number => random.bytes(SEED_BYTES).reduce((value, byte) => (value << 8) | byte, 0);

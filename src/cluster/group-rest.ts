@@ -178,6 +178,7 @@ export class GroupRest {
 
   /** From here on the group notes and says for itself, or is stepped. */
   leave(): void {
+    if (!this.isShared && (this.#answering === undefined || this.#answering.size === 0)) return;
     this.#note();
     this.#upon?.what.leave(this.#group);
     for (const { what } of this.#answering?.values() ?? []) what.leave(this.#group);

@@ -28,8 +28,14 @@ export class GroupTimers<Timed extends TimedGroup = Group> {
   readonly #groups = new Map<Timed, number>();
   /** Some of those in a slot may have left it for an earlier one. */
   readonly #slots = new Map<number, Timed[]>();
+  readonly #askingMax: number;
   #lookedMs: number | undefined;
   #hasWaited = false;
+
+  /** Of groups that are due and have nobody who leads them, so many ask for the lead at one look. */
+  constructor(askingMax: number = Number.POSITIVE_INFINITY) {
+    this.#askingMax = askingMax;
+  }
 
   /** The groups that time matters to. */
   get groups(): Iterable<Timed> {
@@ -74,7 +80,8 @@ export class GroupTimers<Timed extends TimedGroup = Group> {
 
   /**
    * The groups with a deadline that has passed; each is to be stepped. When this thread stood still, messages that
-   * would have moved deadlines may be waiting: then groups with other members wait for one more look, once.
+   * would have moved deadlines may be waiting: then groups with other members wait for one more look, once. Where too
+   * many would ask for their leads the others are due at the next look.
    */
   due(nowMs: number): readonly Timed[] {
     const isGap = this.#lookedMs !== undefined && nowMs - this.#lookedMs > GAP_MS;
@@ -82,11 +89,14 @@ export class GroupTimers<Timed extends TimedGroup = Group> {
     this.#lookedMs = nowMs;
     this.#hasWaited = mustWait;
     const due: Timed[] = [];
+    let asking = 0;
     for (const group of this.#takeUntil(slotOf(nowMs))) {
       const { deadlineMs } = group;
       if (deadlineMs === undefined) continue;
-      if (deadlineMs <= nowMs && (!mustWait || group.isAlone)) due.push(group);
-      else this.#wait(group, slotOf(deadlineMs));
+      const isDue = deadlineMs <= nowMs && (!mustWait || group.isAlone);
+      if (isDue && !group.leads) asking += 1;
+      if (isDue && (group.leads || asking <= this.#askingMax)) due.push(group);
+      else this.#wait(group, slotOf(isDue ? nowMs + SLOT_MS : deadlineMs));
     }
     return due;
   }

@@ -56,6 +56,12 @@ export interface CoreLimits {
    * the other.
    */
   readonly firstCampaignMs: number;
+  /**
+   * Of groups without a leader that are due at one look so many ask for the lead, and of those that need not wait for
+   * their deadline as many more. The others do so at the next looks: thousands that ask at a time, and ask again before
+   * they are answered, keep all nodes from everything else, and none of them gets a leader.
+   */
+  readonly campaignsMax: number;
   /** How long a node that drains waits for others to take the lead of its groups. */
   readonly handOverMs: number;
   /** How often groups that are not what they should be are looked at, and how many of them at a time. */
@@ -123,6 +129,7 @@ export const LIMITS: CoreLimits = {
   leaderWaitMs: 5000,
   outcomeWaitMs: 5000,
   firstCampaignMs: 100,
+  campaignsMax: 128,
   handOverMs: 2500,
   membershipLookMs: 100,
   membershipLooks: 64,

@@ -37,6 +37,8 @@ const FOUNDERS_APART = 4;
 interface Campaign {
   readonly atMs: number;
   readonly againMs: number;
+  /** How many others should ask before. */
+  readonly rank: number;
 }
 
 export class Replication {
@@ -172,7 +174,7 @@ export class Replication {
   #askInTurn(group: Group, ordered: readonly ReplicaId[], nowMs: number, apartMs: number): void {
     const rank = Math.max(0, ordered.indexOf(group.self));
     const atMs = nowMs + this.#ports.limits.firstCampaignMs + rank * apartMs;
-    this.#campaigns.set(group, { atMs, againMs: ordered.length * apartMs });
+    this.#campaigns.set(group, { atMs, againMs: ordered.length * apartMs, rank });
   }
 
   #forget(group: Group, leader: ReplicaId, nowMs: number): void {
@@ -181,7 +183,8 @@ export class Replication {
     // Another one is the first in every group, so that the groups of a node that has ended do not all go to one.
     const rank = (others.indexOf(group.self) + group.id) % Math.max(1, others.length);
     const { firstCampaignMs } = this.#ports.limits;
-    this.#campaigns.set(group, { atMs: nowMs + rank * firstCampaignMs, againMs: others.length * firstCampaignMs });
+    const atMs = nowMs + rank * firstCampaignMs;
+    this.#campaigns.set(group, { atMs, againMs: others.length * firstCampaignMs, rank });
   }
 
   /**
@@ -203,14 +206,37 @@ export class Replication {
    * be the one who cannot be elected.
    */
   campaign(nowMs: number): void {
-    for (const [group, { atMs, againMs }] of this.#campaigns) {
-      if (atMs > nowMs) continue;
-      const isOver = group.leader !== undefined || againMs > this.#ports.limits.electionWindowMs;
-      if (isOver) this.#campaigns.delete(group);
-      else this.#campaigns.set(group, { atMs: nowMs + againMs, againMs: 2 * againMs });
-      if (group.leader === undefined) this.#ports.step(group, { kind: 'campaign' });
+    const due: Due[] = [];
+    for (const [group, campaign] of this.#campaigns) {
+      if (campaign.atMs > nowMs) continue;
+      if (group.leader === undefined) due.push({ group, campaign });
+      else this.#campaigns.delete(group);
+    }
+    const { campaignsMax, electionWindowMs, firstCampaignMs } = this.#ports.limits;
+    for (const { group, campaign } of firstOf(due, campaignsMax)) {
+      const { againMs, rank } = campaign;
+      const atMs = nowMs + againMs + rank * firstCampaignMs;
+      if (againMs > electionWindowMs) this.#campaigns.delete(group);
+      else this.#campaigns.set(group, { atMs, againMs: 2 * againMs, rank });
+      this.#ports.step(group, { kind: 'campaign' });
     }
   }
+}
+
+interface Due {
+  readonly group: Group;
+  readonly campaign: Campaign;
+}
+
+/**
+ * Those who ask at this look. Where they are too many, none does for whom another one should ask before: two nodes that
+ * are late would ask for the same group at a time, and neither would get it.
+ */
+function firstOf(due: readonly Due[], max: number): readonly Due[] {
+  if (due.length <= max) return due;
+  const rank = due.reduce((least, { campaign }) => Math.min(least, campaign.rank), Number.POSITIVE_INFINITY);
+  const first = due.filter(({ campaign }) => campaign.rank === rank);
+  return first.toSorted((one, other) => one.campaign.atMs - other.campaign.atMs).slice(0, max);
 }
 
 /** Every node that joins needs the catalog, which has few entries: its log is kept while nobody else is there, too. */

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, type NodeId, toNodeId } from '#base';
 import type { Input, Step } from '#raft';
 import { join, keptWorld } from '../../support/cluster/kept-world.ts';
-import type { ReplicaWorld } from '../../support/cluster/replica-world.ts';
+import { ReplicaWorld } from '../../support/cluster/replica-world.ts';
 
 /** The groups that get their numbers from 1 on are led by nodes 2, 3 and 1 of three. */
 const FIRST_LEADER = toNodeId(2);
@@ -70,6 +70,32 @@ describe('the replicas of a new database', () => {
     for (const node of world.up) node.core.tick();
     await world.pass(1_000);
     expect([world.leaderOf(group)?.node, asking]).toEqual([FIRST_LEADER, [FIRST_LEADER]]);
+    expect(world.failures).toEqual([]);
+  });
+});
+
+describe('the groups of a node that has ended', () => {
+  it('ask for their leads few at a time, and all of them get one', async () => {
+    const campaignsMax = 3;
+    const asked = new Map<string, number>();
+    const times: { nowMs: () => number } = { nowMs: () => 0 };
+    const stepped = (node: NodeId, { kind }: Input): void => {
+      const look = `${node} ${times.nowMs()}`;
+      if (kind === 'campaign') asked.set(look, (asked.get(look) ?? 0) + 1);
+    };
+    const world = await ReplicaWorld.started(3, { stepped, limits: { campaignsMax } });
+    times.nowMs = () => world.nowMs;
+    const { front } = await world.leader(CATALOG_GROUP);
+    const groups: GroupId[] = [CATALOG_GROUP];
+    for (let at = 0; at < 45; at += 1) {
+      groups.push((await world.answer(front.createDatabase(`db-${at}`))).binding.group);
+    }
+    await world.pass(3_000);
+    const ended = await world.leader(groups.at(-1) ?? CATALOG_GROUP);
+    asked.clear();
+    await ended.crash();
+    await world.until(() => groups.every((group) => world.leaderOf(group) !== undefined), 'a leader of each', 1_500);
+    expect(Math.max(...asked.values())).toBe(campaignsMax);
     expect(world.failures).toEqual([]);
   });
 });

@@ -70,6 +70,21 @@ describe('the timers of groups', () => {
     expect(timers.due(1000)).toEqual([follower]);
   });
 
+  it('have few of those without a leader ask for it at a time, and all who lead beat', () => {
+    const timers = new GroupTimers<FakeGroup>(2);
+    const groups = Array.from({ length: 6 }, () => new FakeGroup(100));
+    const [leader] = groups.splice(3, 1);
+    if (leader === undefined) throw new Error('There are six groups');
+    leader.leads = true;
+    for (const group of [...groups, leader]) timers.review(group);
+    const looks = [100, 150, 200, 250].map((nowMs) => {
+      const due = timers.due(nowMs);
+      for (const group of due) group.setDeadline(nowMs + 3000);
+      return due;
+    });
+    expect(looks).toEqual([[...groups.slice(0, 2), leader], groups.slice(2, 4), groups.slice(4), []]);
+  });
+
   it('forget whoever leads alone, and whoever is closed', () => {
     const timers = new GroupTimers<FakeGroup>();
     const [leader, closed] = [new FakeGroup(100), new FakeGroup(100)];
