@@ -27,6 +27,7 @@ import {
 } from '#base';
 import type { KvReader } from '#kv';
 import {
+  type Config,
   type Entry,
   type EntryId,
   entriesOf,
@@ -87,6 +88,8 @@ export class Lifecycle {
   /** Of all databases of the catalog. */
   readonly #names = new Map<GroupId, string>();
   readonly #open = new Map<GroupId, Group>();
+  /** Few for thousands of groups: most copies of a node have the same number. */
+  readonly #configs = new Map<ReplicaId, Config>();
 
   constructor(ports: LifecyclePorts, recovered: ReadonlyMap<GroupId, RecoveredGroup>) {
     this.#ports = ports;
@@ -246,24 +249,31 @@ export class Lifecycle {
   }
 
   #openWith(id: GroupId, self: ReplicaId, machine: Machine): Group {
-    const { limits, monotonicMs, seed, step, opened } = this.#ports;
-    const { uncommittedBytesMax, pendingReadsMax, electionWindowMs, electionJitterMs } = limits;
-    const { retainedBytesMax, appendBytesMax } = limits;
-    const replication = { ...REPLICATION, retainedBytesMax, appendBytesMax };
-    const windows = { electionWindowMs, electionJitterMs };
-    const config = { self, uncommittedBytesMax, pendingReadsMax, ...windows, replication };
+    const { monotonicMs, seed, step, opened } = this.#ports;
     const { hardState, entries, tail } = inLog(this.#recovered.get(id), machine.applied);
     this.#recovered.delete(id);
     const base = { index: machine.applied.index, term: machine.applied.term };
     const clock = { nowMs: monotonicMs(), seed: seed() };
     const { membership, index: membershipIndex } = machine.members;
-    const raft = openReplica(config, membership, { hardState, base, entries, membershipIndex }, clock);
+    const raft = openReplica(this.#configOf(self), membership, { hardState, base, entries, membershipIndex }, clock);
     const group = new Group({ id, title: this.titleOf(id), waits: this.#ports.waits }, raft, machine);
     this.#open.set(id, group);
     opened(group, tail);
     // Nobody else can lead: no need to wait for the election deadline.
     if (group.isAlone) step(group, { kind: 'campaign' });
     return group;
+  }
+
+  #configOf(self: ReplicaId): Config {
+    const known = this.#configs.get(self);
+    if (known !== undefined) return known;
+    const { uncommittedBytesMax, pendingReadsMax, retainedBytesMax, appendBytesMax, ...limits } = this.#ports.limits;
+    const { electionWindowMs, electionJitterMs } = limits;
+    const replication = { ...REPLICATION, retainedBytesMax, appendBytesMax };
+    const windows = { electionWindowMs, electionJitterMs };
+    const config = { self, uncommittedBytesMax, pendingReadsMax, ...windows, replication };
+    this.#configs.set(self, config);
+    return config;
   }
 }
 

@@ -67,6 +67,9 @@ export interface WriterOptions {
   readonly headsKept?: number | undefined;
 }
 
+/** A node may have thousands of databases in memory to which nothing is written: they share what they would need. */
+const NOTHING = new Pending();
+
 export class DatabaseWriter {
   readonly heads: LiveHeads;
   readonly #reader: DatabaseReader;
@@ -87,8 +90,8 @@ export class DatabaseWriter {
   #chainHash: Uint8Array;
   #recordedTimeMs: number;
   #totalEvents: number;
-  #current = new Pending();
-  #inFlight = new Pending();
+  #current: Pending = NOTHING;
+  #inFlight: Pending = NOTHING;
   #isInFlight = false;
 
   constructor({ reader, applied, filter, hash, headsKept = HEADS_KEPT }: WriterOptions) {
@@ -174,7 +177,8 @@ export class DatabaseWriter {
     const stored = bytesToStore(body, recordedTimeMs);
     const events = this.#events;
     events.read(body, recordedTimeMs);
-    this.#ids.giveAll({ revision, bytes: body.bytes, events, current: this.#current, inFlight: this.#inFlight });
+    const current = this.#beginPending();
+    this.#ids.giveAll({ revision, bytes: body.bytes, events, current, inFlight: this.#inFlight });
 
     const eventCount = events.count;
     const storedIds = storedIdsOf(events);
@@ -182,7 +186,7 @@ export class DatabaseWriter {
     const totalEvents = this.#totalEvents + eventCount;
     const place = { index: this.#index, term: this.#term };
     const record = { revision, chainHash, storedIds, totalEvents, recordedTimeMs, eventCount, body: stored, place };
-    const { pageStart, offset } = this.#current.pages.append(record);
+    const { pageStart, offset } = current.pages.append(record);
     this.#indexTransaction({ revision, pageStart, shift: offset - body.start });
     this.#noteTransactionId(body, { revision, pageOffset: revision - pageStart });
     this.#revision = revision;
@@ -200,7 +204,7 @@ export class DatabaseWriter {
     const missing = transactions.filter(({ revision }) => revision > this.#revision);
     if (missing.length === 0) return;
     const byteLength = page.bodyLength - (page.records()[transactions.length - missing.length]?.start ?? 0);
-    this.#current.pages.beginRun({ byteLength, count: missing.length });
+    this.#beginPending().pages.beginRun({ byteLength, count: missing.length });
     this.advance(page.last.index, page.last.term);
     for (const [place, { revision, view, chainHash }] of missing.entries()) {
       // The chain of the page was checked when it came. What it goes on from here is looked at once.
@@ -228,7 +232,8 @@ export class DatabaseWriter {
     const events = this.#events;
     events.read(body, transaction.recordedTimeMs);
     for (const { index, id } of transaction.storedIds) events.at(index).storedId = id;
-    this.#ids.enterAll({ revision, bytes: body.bytes, events, current: this.#current, inFlight: this.#inFlight });
+    const current = this.#beginPending();
+    this.#ids.enterAll({ revision, bytes: body.bytes, events, current, inFlight: this.#inFlight });
     this.#directory.add(pageStart);
     this.#indexTransaction({ revision, pageStart, shift });
     this.#noteTransactionId(body, { revision, pageOffset: revision - pageStart });
@@ -273,6 +278,12 @@ export class DatabaseWriter {
     this.#inFlight.clear();
     this.#events.forget();
     this.heads.flushed();
+  }
+
+  /** What the next flush will write, of this database alone: something is to be added. */
+  #beginPending(): Pending {
+    if (this.#current === NOTHING) this.#current = new Pending();
+    return this.#current;
   }
 
   /** `shift` turns an offset in the bytes that were read into one in the body of the page. */

@@ -42,6 +42,10 @@ export interface LiveHeadsOptions {
   readonly headsKept: number;
 }
 
+/** Of databases without heads, of which a node may have thousands in memory; nothing is ever put into them. */
+const NO_FRESH = new FreshHeads();
+const NO_HEADS = new Map<number, LiveHead>();
+
 export class LiveHeads {
   readonly #headsKept: number;
   readonly #reader: DatabaseReader;
@@ -52,10 +56,10 @@ export class LiveHeads {
   readonly #scratch = new PostingPlace();
   readonly #nextIds = new Map<HeadKind, number>();
   #young = new Map<number, LiveHead>();
-  #old = new Map<number, LiveHead>();
+  #old: Map<number, LiveHead> = NO_HEADS;
   #youngCount = 0;
-  #fresh = new FreshHeads();
-  #freshInFlight = new FreshHeads();
+  #fresh: FreshHeads = NO_FRESH;
+  #freshInFlight: FreshHeads = NO_FRESH;
   #changed: LiveHead[] = [];
   #chunks: FullChunk[] = [];
   readonly #withTipRows = new Set<LiveHead>();
@@ -102,7 +106,10 @@ export class LiveHeads {
     // `find` has left the hash of this very name.
     const { high, low } = this.#hash;
     this.#filter.add(high, low);
-    if (kind === HEAD_KIND.SUBJECT) return this.#fresh.add(high | 0, bytes, from, to);
+    if (kind === HEAD_KIND.SUBJECT) {
+      if (this.#fresh === NO_FRESH) this.#fresh = new FreshHeads();
+      return this.#fresh.add(high | 0, bytes, from, to);
+    }
     const head = new LiveHead({ kind, term: copyRange(bytes, from, to) }, this.#takeId(kind));
     this.#keep(high | 0, head);
     return head;
