@@ -14,7 +14,7 @@ import { FUNCTIONS_MAX, TABLES_MAX } from './limits.ts';
 import { Refused } from './refusal.ts';
 import { readSections, type Section } from './sections.ts';
 
-const SECTION = {
+export const SECTION = {
   custom: 0,
   type: 1,
   import: 2,
@@ -35,7 +35,7 @@ const SHARED = 2;
 const SHARED_MUTABLE = 3;
 
 /** The order in which sections stand; custom ones stand anywhere. */
-const SECTION_ORDER: readonly number[] = [
+export const SECTION_ORDER: readonly number[] = [
   SECTION.type,
   SECTION.import,
   SECTION.function,

@@ -12,7 +12,7 @@ import { quote } from '#base';
 import { NAME_BYTES_MAX } from './limits.ts';
 
 /** What the meter exports begins with this, and nothing else does. */
-const RESERVED_PREFIX = 'cairn:fuel';
+export const RESERVED_PREFIX = 'cairn:fuel';
 
 const SAFE = /^[A-Za-z0-9_.:/@#$|+[\]-]*$/;
 const ALLOWED = 'A-Z a-z 0-9 _ . : / @ # $ | + [ ] -';

@@ -1,0 +1,83 @@
+/**
+ * What it costs to inspect, cap and meter a component, in milliseconds for each megabyte, and what metering costs then.
+ *
+ *   node --conditions=source bench/publish-checks.ts [--turns 9]
+ *
+ * The core modules are those of wasm-tools and of the transpiler, compiled from Rust. To be inspected, each stands in
+ * a component beside the smallest State View. Of so many turns the median; then how long wasm-tools takes to read a
+ * text of 5,000 functions, as it is and metered, in turn, with the fuel that one takes.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { ByteWriter } from '#base';
+import { cap, DEFAULT_LIMITS, inspect, meter } from '#wasm';
+import { largeModules, loadTools } from '../test/support/wasm/own-tools.ts';
+import { valueOf } from '../test/support/wasm/rewritten.ts';
+import { viewText, wat } from '../test/support/wasm/wat.ts';
+
+const { values } = parseArgs({ options: { turns: { type: 'string', default: '9' } } });
+const TURNS = Number(values.turns);
+const GROWTH = { memoryPages: 1024, tableElements: 100_000 };
+const MUCH = 2n ** 62n;
+const TEXT = `(module ${'(func (param i32) (result i32) local.get 0 i32.const 1 i32.add)'.repeat(5000)})`;
+
+console.log(`load ${loadavg()[0]?.toFixed(2)}`);
+for (const [name, module] of largeModules()) await measureChecks(name, module);
+await measureRun();
+
+async function measureChecks(name: string, module: Uint8Array): Promise<void> {
+  const component = await componentWith(module);
+  const megabytes = module.length / 1e6;
+  const perMegabyte = (work: () => unknown): string =>
+    (median(Array.from({ length: TURNS }, () => timed(work))) / megabytes).toFixed(1);
+  const inspected = perMegabyte(() => valueOf(inspect(component, { kind: 'state-view', limits: DEFAULT_LIMITS })));
+  const capped = perMegabyte(() => valueOf(cap(module, GROWTH)));
+  const metered = perMegabyte(() => valueOf(meter(module, DEFAULT_LIMITS)));
+  const growth = (valueOf(meter(module, DEFAULT_LIMITS)).length / module.length - 1) * 100;
+  console.log(
+    `${name}, ${megabytes.toFixed(1)} MB: inspect ${inspected}, cap ${capped}, meter ${metered} ms/MB; ` +
+      `metered +${growth.toFixed(1)} %`,
+  );
+}
+
+/** The smallest State View, with one more core module. */
+async function componentWith(module: Uint8Array): Promise<Uint8Array> {
+  const writer = new ByteWriter();
+  writer.bytes(await wat(viewText()));
+  writer.u8(0x01);
+  writer.varint(module.length);
+  writer.bytes(module);
+  return writer.take();
+}
+
+async function measureRun(): Promise<void> {
+  const root = mkdtempSync(join(tmpdir(), 'cairn-bench-'));
+  try {
+    const plain = await loadTools(join(root, 'plain'), (module) => module);
+    const metered = await loadTools(join(root, 'metered'), (module) => valueOf(meter(module, DEFAULT_LIMITS)));
+    const { fuel = { value: 0n } } = metered;
+    fuel.value = MUCH;
+    metered.parse(TEXT);
+    const taken = MUCH - fuel.value;
+    const times = Array.from({ length: TURNS }, () => ({
+      plain: timed(() => plain.parse(TEXT)),
+      metered: timed(() => metered.parse(TEXT)),
+    }));
+    const [before, after] = [median(times.map((turn) => turn.plain)), median(times.map((turn) => turn.metered))];
+    console.log(`wasm-tools parse: ${before.toFixed(1)} ms, metered ${after.toFixed(1)} ms, ${taken} units of fuel`);
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+}
+
+function median(times: readonly number[]): number {
+  return times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0;
+}
+
+function timed(work: () => unknown): number {
+  const from = performance.now();
+  work();
+  return performance.now() - from;
+}
