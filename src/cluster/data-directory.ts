@@ -39,7 +39,7 @@ import { makeWritableDirectory } from './writable-directory.ts';
 
 const STORE = 'store';
 const ALL = Number.POSITIVE_INFINITY;
-const NO_TABLES: readonly number[] = [];
+const NO_TABLES: StoreLook = { seen: [], unseen: [] };
 
 export interface DataDirectory {
   readonly storeDirectory: string;
@@ -125,32 +125,28 @@ interface OpenStore {
 }
 
 async function openStore(places: Places, options: DataDirectoryOptions): Promise<OpenStore> {
-  const { storeDirectory, logDirectory, isSuspect } = places;
   const { rowBytes = ROW_BYTES_DEFAULT } = options;
-  const look = await lookAt(places, isSuspect ? ALL : rowBytes);
-  if (look === undefined) await checkLogIsNew(logDirectory);
-  const held = look === undefined ? NO_TABLES : await holdUnseen(places, look);
+  const look = await lookAt(places, places.isSuspect ? ALL : rowBytes);
+  if (look === undefined) await checkLogIsNew(places.logDirectory);
+  const { seen, unseen } = look === undefined ? NO_TABLES : await holdUnseen(places, look);
   const store = await openUnlessLocked(places, options.store);
   try {
-    releaseOthers(storeDirectory, held);
-    return {
-      store,
-      seen: [...(look?.seen ?? NO_TABLES), ...(look?.unseen ?? NO_TABLES).filter((each) => !held.includes(each))],
-    };
+    releaseOthers(places.storeDirectory, unseen);
+    return { store, seen };
   } catch (failure) {
     await store.close();
     throw failure;
   }
 }
 
-/** Those of the unseen tables that are held now; where the file system has no links, the others were looked through. */
-async function holdUnseen(places: Places, { unseen }: StoreLook): Promise<readonly number[]> {
-  if (unseen.length === 0) return NO_TABLES;
+/** Holds what was not looked through, or, where the file system has no links, looks through it now. */
+async function holdUnseen(places: Places, look: StoreLook): Promise<StoreLook> {
+  if (look.unseen.length === 0) return look;
   const { directory, storeDirectory } = places;
   if (await isLevelStoreInUse(storeDirectory)) throw inUse(directory);
-  const failed = new Set(holdTables(storeDirectory, unseen));
+  const failed = new Set(holdTables(storeDirectory, look.unseen));
   await verifyTables(storeDirectory, [...failed]);
-  return unseen.filter((number) => !failed.has(number));
+  return { seen: [...look.seen, ...failed], unseen: look.unseen.filter((number) => !failed.has(number)) };
 }
 
 async function openUnlessLocked(places: Places, options: LevelStoreOptions): Promise<LevelStore> {

@@ -15,7 +15,7 @@ import { verifyLevelLogs } from './level-log-check.ts';
 import { checkFiles, type LiveTable, ManifestReader, tableName } from './level-manifest.ts';
 import { LevelTable } from './level-table.ts';
 import { mergedAway } from './storage-failure.ts';
-import { type HeldTables, heldTables, openHeld } from './unseen-tables.ts';
+import { heldTables, openHeld } from './unseen-tables.ts';
 
 /** Of tables, at a start, unless more has to be: about 0.2 s of processor. */
 export const ROW_BYTES_DEFAULT: number = 128 * 2 ** 20;
@@ -43,10 +43,11 @@ export async function verifyStore(directory: string, rowBytes: number): Promise<
   verifyLevelLogs(directory);
   const held = heldTables(directory);
   await verifyMergedTables(directory, manifest.tables, held.numbers);
+  const leftBehind = new Set(held.isStopped ? [] : held.numbers);
   const look = { seen: [] as number[], unseen: [] as number[] };
   let bytesLeft = rowBytes;
   for (const live of manifest.tables.toSorted((a, b) => a.level - b.level || a.number - b.number)) {
-    const isDue = live.bytes <= bytesLeft || isDueAtOnce(live, held);
+    const isDue = live.level <= FIRST_LEVEL_MAX || leftBehind.has(live.number) || live.bytes <= bytesLeft;
     const table = LevelTable.open(join(directory, tableName(live.number)), live.bytes);
     if (isDue) await verifyRows(table);
     else table.close();
@@ -62,10 +63,6 @@ export async function verifyTables(directory: string, numbers: readonly number[]
     const path = join(directory, tableName(number));
     await verifyRows(LevelTable.open(path, statSync(path).size));
   }
-}
-
-function isDueAtOnce({ level, number }: LiveTable, { numbers, isStopped }: HeldTables): boolean {
-  return level <= FIRST_LEVEL_MAX || (!isStopped && numbers.includes(number));
 }
 
 /** Those that a compaction took before the last process came to them. */
