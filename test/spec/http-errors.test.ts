@@ -81,6 +81,11 @@ describe('SPEC-HTTP-ERRORS: malformed requests', () => {
   it.each([
     ['Host', `GET /health HTTP/1.1\r\n${HOST}${HOST}\r\n`],
     ['x-batch-id', `POST /api/v1/db/a HTTP/1.1\r\n${HOST}X-Batch-Id: 1\r\nx-batch-id: 1\r\nContent-Length: 0\r\n\r\n`],
+    ['x-min-revision', `GET /databases HTTP/1.1\r\n${HOST}x-min-revision: 1\r\nX-Min-Revision: 1\r\n\r\n`],
+    [
+      'Content-Type',
+      `POST /api/v1/db/a HTTP/1.1\r\n${HOST}Content-Type: a/b\r\ncontent-type: a/b\r\nContent-Length: 0\r\n\r\n`,
+    ],
   ])('says that %s must be sent once', async (name, bytes) => {
     const [reply] = await raw(bytes);
     expect(rawErrorOf(reply).message).toContain(`${name} must be sent once`);

@@ -1,7 +1,7 @@
 // Goal: streams, subjects and event types, and the events of one of them, are listed as the specification says.
 // Method: a real node with one database of five transactions.
 import { describe, expect, it } from 'vitest';
-import { errorOf, INVALID_ARGUMENT, jsonOf, NOT_FOUND, uniqueName } from '../support/http-client.ts';
+import { cloudEvent, errorOf, INVALID_ARGUMENT, jsonOf, NOT_FOUND, uniqueName } from '../support/http-client.ts';
 import { createHistory, type EventPage, IN_ORDER, idsOf } from '../support/http-history.ts';
 import { startHttpNode } from '../support/http-node.ts';
 
@@ -31,6 +31,29 @@ describe('SPEC-HTTP-SINGLE-STREAM, SUBJECT and EVENT-TYPE', () => {
     );
     expect(second).toMatchObject({ has_more: false });
   });
+
+  it('has nothing behind its last event, also at an earlier revision', async () => {
+    const { next } = jsonOf(await api.get(`/db/${name}/5/streams/carts?limit=1`)) as EventPage;
+    expect(idsOf(await api.get(next ?? ''))).toEqual(['4.0']);
+    expect(jsonOf(await api.get(next?.replace('/5/', '/2/') ?? ''))).toMatchObject({ events: [], has_more: false });
+  });
+
+  it.each(['streams/orders', 'subjects/s', 'event-types/order.placed', 'events'])(
+    'refuses the cursor of a database that was re-created: %s (TH8)',
+    async (list) => {
+      const own = uniqueName();
+      await api.create(own);
+      const two = [cloudEvent('a', { subject: 's' }), cloudEvent('b', { subject: 's' })];
+      await api.commit(own, ...two);
+      const { next = '' } = jsonOf(await api.get(`/db/${own}/1/${list}?limit=1`)) as EventPage;
+      expect(idsOf(await api.get(next))).toEqual(['b']);
+      await api.delete(`/databases/${own}`);
+      await api.create(own);
+      await api.commit(own, ...two);
+      const { message } = errorOf(await api.get(next), NOT_FOUND);
+      expect(message).toContain('The cursor is not of the database that is now called');
+    },
+  );
 
   it.each(['streams/none', 'subjects/none', 'event-types/none', 'streams/order'])('%s has none: 404', async (path) => {
     expect(errorOf(await api.get(`/db/${name}/5/${path}`))).toMatchObject(NOT_FOUND);

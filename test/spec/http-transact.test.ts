@@ -268,6 +268,35 @@ describe('SPEC-HTTP-TRANSACTION-LOOKUP: GET /api/v1/db/{database}/transaction/{t
     expect(answer.headers.get('x-revision')).toBe('1');
   });
 
+  it('has one time: that of the answer, of its events and of its revision', async () => {
+    const transaction_id = randomUUID();
+    const answered = jsonOf(await transact({ transaction_id, events: [cloudEvent('a')] })) as TransactionRecord;
+    const looked = jsonOf(await api.get(`/api/v1/db/${name}/transaction/${transaction_id}`)) as TransactionRecord;
+    const { recordedtime } = jsonOf(await api.get(`/databases/${name}/events/1`)) as { readonly recordedtime: string };
+    expect(recordedtime).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+    expect([answered, looked].map(({ transaction }) => transaction.transaction_timestamp)).toEqual([
+      recordedtime,
+      recordedtime,
+    ]);
+    expect(jsonOf(await api.get(`/db/${name}/1`))).toMatchObject({ revision_timestamp: recordedtime });
+  });
+
+  it('is found by its id in either case, with the ids that its events are stored under', async () => {
+    await transact({ events: [cloudEvent('a')] });
+    const transaction_id = randomUUID();
+    await transact({ transaction_id, events: [cloudEvent('b'), cloudEvent('a')] });
+    await transact({ events: [cloudEvent('c')] });
+    const answer = await api.get(`/api/v1/db/${name}/transaction/${transaction_id.toUpperCase()}`);
+    expect(jsonOf(answer)).toMatchObject({
+      transaction: { transaction_id, revision: 2, basis: 1, event_count: 2 },
+      event_id_mappings: [
+        { client_event_id: 'b', stored_event_id: 'b' },
+        { client_event_id: 'a', stored_event_id: 'a~2.1' },
+      ],
+    });
+    expect(answer.headers.get('x-revision')).toBe('3');
+  });
+
   it('answers 404 to an unknown id and 400 to one that is none', async () => {
     expect(errorOf(await api.get(`/api/v1/db/${name}/transaction/${randomUUID()}`))).toMatchObject(NOT_FOUND);
     expect(errorOf(await api.get(`/api/v1/db/${name}/transaction/7`))).toMatchObject(INVALID_ARGUMENT);
