@@ -5,7 +5,7 @@
  * A node that leaves, that no database names any more and that does not vote for the catalog is removed (D17).
  */
 import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf } from '#base';
-import { type Input, members, type Target } from '#raft';
+import { type EntryId, type Input, lastId, members, ORIGIN, type Target } from '#raft';
 import { catalogTarget } from './catalog-voters.ts';
 import type { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
@@ -29,6 +29,8 @@ export interface PlacementDriverPorts {
 export class PlacementDriver {
   readonly #ports: PlacementDriverPorts;
   #lookMs = 0;
+  /** Where the last of what was proposed stands. */
+  #proposed: EntryId = ORIGIN;
   /** What was looked at last, if there was nothing to do. */
   #settled = '';
   #isOpen = true;
@@ -68,6 +70,7 @@ export class PlacementDriver {
     const group = this.#group;
     if (group === undefined || nowMs < this.#lookMs) return;
     this.#lookMs = nowMs + this.#ports.limits.placementLookMs;
+    if (this.#isUnderWay(group)) return;
     const nodes = this.#nodes();
     const seen = signatureOf(nodes, group);
     if (seen === this.#settled) return;
@@ -78,6 +81,16 @@ export class PlacementDriver {
     // Nobody waits for these entries themselves.
     group.proposals.offer([]);
     this.#ports.step(group, { kind: 'propose', payloads });
+    this.#proposed = lastId(group.raft.log);
+  }
+
+  /**
+   * Whether the catalog does not show yet what was proposed. Whoever plans without it, as other nodes answer by now,
+   * may plan for other databases, and more would move at a time than may (C19).
+   */
+  #isUnderWay({ raft }: Group): boolean {
+    const { index, term } = this.#proposed;
+    return term === raft.hardState.term && this.#ports.catalog().applied.index < index;
   }
 
   /** The group of the catalog, if this node leads it and there is something to keep. */
