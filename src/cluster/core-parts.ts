@@ -8,6 +8,7 @@ import { CATALOG_GROUP, type DatabaseError, type GroupId } from '#base';
 import type { Input } from '#raft';
 import type { DiskLevel, RecoveredLog } from '#storage';
 import { ApplyLoop } from './apply-loop.ts';
+import { AskingPace } from './asking-pace.ts';
 import { Campaigns } from './campaigns.ts';
 import { Checkpointer } from './checkpoint.ts';
 import { ClusterWork } from './cluster-work.ts';
@@ -71,7 +72,8 @@ export class CoreParts {
   constructor(ports: CorePartsPorts, recovered: RecoveredLog) {
     const { node, kv, limits, machines, clock, random, placement, syncStore, monotonicMs, disk } = ports;
     const { reporter } = this;
-    const timers = new GroupTimers(limits.campaignsMax);
+    const asking = new AskingPace(limits.campaignsMax);
+    const timers = new GroupTimers(asking);
     this.timers = timers;
     const step = (group: Group, input: Input): void => this.steps.step(group, input);
     const touch = (id: GroupId): Group | undefined => this.lifecycle.touch(id);
@@ -81,7 +83,7 @@ export class CoreParts {
     const waits = (group: Group): void => this.leadership.waits(group);
     this.#ports = ports;
     this.feed = new LogFeed(ports.log, knownLevel(ports), monotonicMs);
-    this.replication = new Replication({ peers: ports.peers, limits, timers, touch, step, monotonicMs });
+    this.replication = new Replication({ peers: ports.peers, limits, timers, asking, touch, step, monotonicMs });
     this.apply = this.#applyLoop(step);
     this.snapshots = this.#snapshotTransfers(step, touch);
     const record = (group: Group, mark: DurableMark): void => this.feed.checkpoint(group.id, mark);

@@ -6,6 +6,7 @@
  * groups, and nothing is done when a deadline is moved on. A group waits in a slot of time that is not after its
  * deadline; when the slot comes, its deadline is read, and it is due, or waits in a later one.
  */
+import { AskingPace } from './asking-pace.ts';
 import type { Group } from './group.ts';
 
 /** After such a gap between two looks, what has arrived meanwhile is heard before time counts (C10). */
@@ -28,13 +29,12 @@ export class GroupTimers<Timed extends TimedGroup = Group> {
   readonly #groups = new Map<Timed, number>();
   /** Some of those in a slot may have left it for an earlier one. */
   readonly #slots = new Map<number, Timed[]>();
-  readonly #askingMax: number;
+  readonly #asking: AskingPace;
   #lookedMs: number | undefined;
   #hasWaited = false;
 
-  /** Of groups that are due and have nobody who leads them, so many ask for the lead at one look. */
-  constructor(askingMax: number = Number.POSITIVE_INFINITY) {
-    this.#askingMax = askingMax;
+  constructor(asking: AskingPace = new AskingPace(Number.POSITIVE_INFINITY)) {
+    this.#asking = asking;
   }
 
   /** The groups that time matters to. */
@@ -88,14 +88,13 @@ export class GroupTimers<Timed extends TimedGroup = Group> {
     const mustWait = isGap && !this.#hasWaited;
     this.#lookedMs = nowMs;
     this.#hasWaited = mustWait;
+    this.#asking.look(nowMs);
     const due: Timed[] = [];
-    let asking = 0;
     for (const group of this.#takeUntil(slotOf(nowMs))) {
       const { deadlineMs } = group;
       if (deadlineMs === undefined) continue;
       const isDue = deadlineMs <= nowMs && (!mustWait || group.isAlone);
-      if (isDue && !group.leads) asking += 1;
-      if (isDue && (group.leads || asking <= this.#askingMax)) due.push(group);
+      if (isDue && (group.leads || this.#asking.take())) due.push(group);
       else this.#wait(group, slotOf(isDue ? nowMs + SLOT_MS : deadlineMs));
     }
     return due;

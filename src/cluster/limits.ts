@@ -56,11 +56,7 @@ export interface CoreLimits {
    * the other.
    */
   readonly firstCampaignMs: number;
-  /**
-   * Of groups without a leader that are due at one look so many ask for the lead, and of those that need not wait for
-   * their deadline as many more. The others do so at the next looks: thousands that ask at a time, and ask again before
-   * they are answered, keep all nodes from everything else, and none of them gets a leader.
-   */
+  /** Of groups without a leader so many ask for it at one look, and fewer while looks are late; the others wait. */
   readonly campaignsMax: number;
   /** How long a node that drains waits for others to take the lead of its groups. */
   readonly handOverMs: number;

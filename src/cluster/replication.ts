@@ -8,6 +8,7 @@
  */
 import { CATALOG_GROUP, type NodeId, nodeOf, type ReplicaId } from '#base';
 import { type Entry, everybody, type Fact, type Input, type LoadEntries, type Message, members } from '#raft';
+import type { AskingPace } from './asking-pace.ts';
 import { Fifo } from './fifo.ts';
 import type { Group } from './group.ts';
 import type { AppliedTail } from './group-lifecycle.ts';
@@ -25,6 +26,7 @@ export interface ReplicationPorts {
   readonly peers: Peers;
   readonly limits: CoreLimits;
   readonly timers: GroupTimers;
+  readonly asking: AskingPace;
   readonly touch: (id: Group['id']) => Group | undefined;
   readonly step: (group: Group, input: Input) => void;
   readonly monotonicMs: () => number;
@@ -212,8 +214,10 @@ export class Replication {
       if (group.leader === undefined) due.push({ group, campaign });
       else this.#campaigns.delete(group);
     }
-    const { campaignsMax, electionWindowMs, firstCampaignMs } = this.#ports.limits;
-    for (const { group, campaign } of firstOf(due, campaignsMax)) {
+    const { limits, asking } = this.#ports;
+    const { electionWindowMs, firstCampaignMs } = limits;
+    for (const { group, campaign } of firstOf(due, asking.room)) {
+      asking.take();
       const { againMs, rank } = campaign;
       const atMs = nowMs + againMs + rank * firstCampaignMs;
       if (againMs > electionWindowMs) this.#campaigns.delete(group);

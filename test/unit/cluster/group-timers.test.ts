@@ -3,6 +3,7 @@
 // every group.
 import { array, assert, constant, integer, nat, oneof, option, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { AskingPace } from '../../../src/cluster/asking-pace.ts';
 import { GroupTimers, type TimedGroup } from '../../../src/cluster/group-timers.ts';
 
 class FakeGroup implements TimedGroup {
@@ -71,7 +72,7 @@ describe('the timers of groups', () => {
   });
 
   it('have few of those without a leader ask for it at a time, and all who lead beat', () => {
-    const timers = new GroupTimers<FakeGroup>(2);
+    const timers = new GroupTimers<FakeGroup>(new AskingPace(2));
     const groups = Array.from({ length: 6 }, () => new FakeGroup(100));
     const [leader] = groups.splice(3, 1);
     if (leader === undefined) throw new Error('There are six groups');
@@ -95,5 +96,31 @@ describe('the timers of groups', () => {
     closed.isOpen = false;
     for (const group of [leader, closed]) timers.review(group);
     expect([timers.deadlineMs, [...timers.groups], timers.due(200)]).toEqual([undefined, [], []]);
+  });
+});
+
+/** How many may ask at looks that come so long after one another. */
+function roomAt(pace: AskingPace, apartMs: readonly number[]): readonly number[] {
+  let nowMs = 0;
+  return apartMs.map((each) => {
+    nowMs += each;
+    pace.look(nowMs);
+    return pace.room;
+  });
+}
+
+describe('the pace at which groups ask for their leads', () => {
+  it('is slower the later looks are, and comes back step by step, and never stands', () => {
+    expect(roomAt(new AskingPace(128), [50, 50, 100, 50, 50, 50, 50])).toEqual([128, 128, 32, 50, 78, 122, 128]);
+    expect(roomAt(new AskingPace(128), [50, 3000, 50])).toEqual([128, 8, 8]);
+  });
+
+  it('counts all who ask at one look', () => {
+    const pace = new AskingPace(2);
+    const taken = [50, 50, 50, 100].map((nowMs) => {
+      pace.look(nowMs);
+      return pace.take();
+    });
+    expect(taken).toEqual([true, true, false, true]);
   });
 });
