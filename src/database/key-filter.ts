@@ -3,16 +3,23 @@
  * no read of the store. It never decides anything: a key that it may know is looked up (D6).
  *
  * After a restart it does not know the keys of before and answers "maybe" to all, until it has been told every one of
- * them (`complete`). It grows by adding sections, each twice as large as the one before; beyond its bound it gives up
- * and answers "maybe" for ever.
+ * them (`complete`). It grows by adding sections; beyond its bound it gives up and answers "maybe" for ever.
  *
  * A section is an array of blocks of 64 bytes, one cache line; a key sets BITS_PER_KEY bits of one block. With about 21
  * bits a key, 2 in 1,000 keys that it does not hold are looked up in vain.
+ *
+ * A new key is looked for in every section, and with millions of keys most of that time is waiting for memory. So each
+ * section is four times as large as the one before, which makes them few; and of a block three bits are looked at
+ * before anything is decided: they are nearly never all set, so a processor that guesses goes on to the next section
+ * while it waits.
  */
 const WORDS_PER_BLOCK = 16;
+const BLOCK_BYTES = 4 * WORDS_PER_BLOCK;
 const BITS_PER_KEY = 7;
+const BITS_LOOKED_AT_FIRST = 3;
 const KEYS_PER_BLOCK = 24;
-const FIRST_SECTION_KEYS = 128 * KEYS_PER_BLOCK;
+const FIRST_SECTION_BLOCKS = 128;
+const GROWTH = 4;
 
 interface Section {
   readonly words: Uint32Array;
@@ -66,34 +73,41 @@ export class KeyFilter {
   /** False: the key has surely not been added, nor had it a row before. */
   mayHold(high: number, low: number): boolean {
     if (this.#state !== 'complete') return true;
-    for (const section of this.#sections) {
-      if (holds(section, high, low)) return true;
+    const second = nextBits(high);
+    const third = nextBits(second);
+    for (const { words, blockMask } of this.#sections) {
+      const at = (low & blockMask) * WORDS_PER_BLOCK;
+      const first = (words[at + ((high >>> 5) & 15)] ?? 0) >>> (high & 31);
+      const both = first & ((words[at + ((second >>> 5) & 15)] ?? 0) >>> (second & 31));
+      const all = both & ((words[at + ((third >>> 5) & 15)] ?? 0) >>> (third & 31));
+      if ((all & 1) === 1 && holdsRest(words, at, third)) return true;
     }
     return false;
   }
 
+  /** The next section: as large as it should be, or as there is room for. */
   #grow(last: Section | undefined): Section | undefined {
-    const keysMax = last === undefined ? FIRST_SECTION_KEYS : last.keysMax * 2;
-    const blocks = keysMax / KEYS_PER_BLOCK;
-    const words = blocks * WORDS_PER_BLOCK;
-    if (this.#bytes + words * 4 > this.#bytesMax) {
+    let blocks = last === undefined ? FIRST_SECTION_BLOCKS : (last.blockMask + 1) * GROWTH;
+    while (this.#bytes + blocks * BLOCK_BYTES > this.#bytesMax) blocks /= 2;
+    if (blocks < FIRST_SECTION_BLOCKS) {
       this.#state = 'overflowed';
       this.#sections.length = 0;
       return undefined;
     }
-    this.#bytes += words * 4;
-    const section = { words: new Uint32Array(words), blockMask: blocks - 1, keysMax, keys: 0 };
+    this.#bytes += blocks * BLOCK_BYTES;
+    const words = new Uint32Array(blocks * WORDS_PER_BLOCK);
+    const section = { words, blockMask: blocks - 1, keysMax: blocks * KEYS_PER_BLOCK, keys: 0 };
     this.#sections.push(section);
     return section;
   }
 }
 
-function holds(section: Section, high: number, low: number): boolean {
-  const at = (low & section.blockMask) * WORDS_PER_BLOCK;
-  let bits = high;
-  for (let n = 0; n < BITS_PER_KEY; n++) {
-    if (((section.words[at + ((bits >>> 5) & 15)] ?? 0) & (1 << (bits & 31))) === 0) return false;
+/** Whether the bits behind the third are set, too. */
+function holdsRest(words: Uint32Array, at: number, third: number): boolean {
+  let bits = third;
+  for (let n = BITS_LOOKED_AT_FIRST; n < BITS_PER_KEY; n++) {
     bits = nextBits(bits);
+    if (((words[at + ((bits >>> 5) & 15)] ?? 0) & (1 << (bits & 31))) === 0) return false;
   }
   return true;
 }

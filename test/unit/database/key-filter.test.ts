@@ -52,6 +52,16 @@ describe('KeyFilter (D6)', () => {
     expect(found).toBeLessThan(count / 100);
   });
 
+  it('holds as many keys as its bound has room for', () => {
+    // The sections that are as large as they should be take 85 of 128 parts; the others take what is left.
+    const filter = new KeyFilter(1 << 20);
+    const keysMax = ((1 << 20) / 64) * 24;
+    for (let n = 0; n < keysMax; n++) filter.add(n * 7919, n);
+    expect(filter.isOverflowed).toBe(false);
+    filter.add(1, 1);
+    expect(filter.isOverflowed).toBe(true);
+  });
+
   it('says maybe to everything until it is complete, and again when it has outgrown its bound', () => {
     const filter = new KeyFilter(16 * 1024);
     expect([filter.mayHold(1, 2), filter.isComplete]).toEqual([true, false]);
