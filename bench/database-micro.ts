@@ -5,13 +5,16 @@
  *   node --conditions=source bench/database-micro.ts [--events 200000] [--case many]
  *
  * Every event has an id and a subject of its own; stream, source and type are shared. Prints microseconds an event,
- * apply + flush, at percentiles over all flushes (a busy machine disturbs the high ones), and the rate of the whole,
- * writes included.
+ * apply + flush, at percentiles over all flushes (a busy machine disturbs the high ones), the rate of the whole, writes
+ * included, and the processor time of LevelDB's threads: of those that write batches together, and of the one that
+ * compacts, which is taken to be the busiest.
  */
+import { readdirSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { encodeUtf8, toLogIndex, toTerm } from '#base';
 import type { KvStore } from '#kv';
 import { type Constraint, term } from '#model';
+import { widenThreadPool } from '../src/main/thread-pool.ts';
 import { CREATED_AT_MS, createMachine, encodeOrder, encodeTransaction, withStore } from './support/database-machine.ts';
 
 const { values } = parseArgs({
@@ -38,7 +41,14 @@ const CASES: readonly Case[] = [
     subjects: 'new',
   },
   {
-    name: 'many-known: the same, known subjects',
+    name: 'many-gathered: the same, 20 a flush',
+    eventsOfTransaction: 100,
+    transactionsOfFlush: 20,
+    conditional: false,
+    subjects: 'new',
+  },
+  {
+    name: 'many-known: 1 a flush, known subjects',
     eventsOfTransaction: 100,
     transactionsOfFlush: 1,
     conditional: false,
@@ -67,6 +77,7 @@ const CASES: readonly Case[] = [
   },
 ];
 
+widenThreadPool(process.env);
 let sequence = 0;
 
 function payload({ eventsOfTransaction, conditional, subjects }: Case): Uint8Array {
@@ -103,6 +114,7 @@ async function measure(kv: KvStore, group: number, it: Case): Promise<string> {
   const [apply, flush] = [new Meter(), new Meter()];
   const roundTransactions = Math.max(it.transactionsOfFlush, Math.floor(4000 / it.eventsOfTransaction));
   let writing: Promise<void> = Promise.resolve();
+  const before = levelThreads();
   let writeMs = 0;
   let index = 0;
   while (index * it.eventsOfTransaction < eventsMax) {
@@ -133,7 +145,22 @@ async function measure(kv: KvStore, group: number, it: Case): Promise<string> {
     return `${(applying + flushing).toFixed(2)} (${applying.toFixed(2)} + ${flushing.toFixed(2)})`;
   };
   const rate = Math.round((events / writeMs) * 1000);
-  return `${it.name.padEnd(44)} p25 ${each(25)}, p50 ${each(50)}, p90 ${each(90)} µs an event; ${rate} events/s`;
+  const times = `p25 ${each(25)}, p50 ${each(50)}, p90 ${each(90)} µs an event; ${rate} events/s`;
+  return `${it.name.padEnd(44)} ${times}; ${levelTimes(before, events)}`;
+}
+
+/** Nanoseconds that each thread of libuv's pool, or begun by one, has had of a processor. */
+function levelThreads(): ReadonlyMap<string, number> {
+  const threads = readdirSync('/proc/self/task').map((id) => `/proc/self/task/${id}`);
+  const pool = threads.filter((path) => readFileSync(`${path}/comm`, 'utf8').startsWith('libuv-worker'));
+  return new Map(pool.map((path) => [path, Number(readFileSync(`${path}/schedstat`, 'utf8').split(' ')[0])]));
+}
+
+function levelTimes(before: ReadonlyMap<string, number>, events: number): string {
+  const each = [...levelThreads()].map(([path, used]) => (used - (before.get(path) ?? 0)) / 1000 / events);
+  const compacting = Math.max(...each);
+  const writing = each.reduce((sum, micros) => sum + micros, -compacting);
+  return `LevelDB writing ${writing.toFixed(2)}, compacting ${compacting.toFixed(2)} µs an event`;
 }
 
 await withStore(async (kv) => {

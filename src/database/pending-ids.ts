@@ -5,7 +5,7 @@
  * Two events may share a hash without sharing an id. Their rows then become one row with several places, and whoever
  * finds it compares the events themselves.
  */
-import { ByteWriter } from '#base';
+import { assert, ByteWriter } from '#base';
 import type { KvBatch } from '#kv';
 import type { RowKeys } from './keys.ts';
 import { type EventPlace, writeEventIdRow, writeLoneEventIdRow } from './small-rows.ts';
@@ -14,6 +14,8 @@ import { type EventPlace, writeEventIdRow, writeLoneEventIdRow } from './small-r
 const START_SLOTS = 64;
 /** Slots that stay for the flushes to come; a flush may have more of them. */
 const KEPT_MAX = 16 * 1024;
+/** Beside 32 bits of a hash a safe integer has room for so many places. */
+const COUNT_MAX = 2 ** 21;
 
 export interface PendingId {
   high: number;
@@ -73,15 +75,27 @@ export class PendingIds {
     }
   }
 
+  /**
+   * In the order of their keys: each row then goes into the store's table in memory near the one before, where the way
+   * to its place has just been walked. In the order of the events each would be somewhere else.
+   */
   flushInto(batch: KvBatch, keys: RowKeys): void {
-    for (let at = 0; at < this.#count; at++) {
-      const id = this.#ids[at];
+    for (const ranked of this.#inOrder()) {
+      const id = this.#ids[ranked & (COUNT_MAX - 1)];
       if (id === undefined) continue;
       this.#row.reset();
       if (id.others === undefined) writeLoneEventIdRow(this.#row, id);
       else writeEventIdRow(this.#row, [...id.others, ...this.withHash(id.high, id.low)]);
       batch.put(keys.eventId(id.high, id.low), this.#row.view());
     }
+  }
+
+  /** Places of the ids in use, each behind the upper half of its hash, ascending. */
+  #inOrder(): Float64Array {
+    assert(this.#count <= COUNT_MAX, 'The ids of one flush can be put in order', this.#count);
+    const ranked = new Float64Array(this.#count);
+    for (let at = 0; at < this.#count; at++) ranked[at] = (this.#ids[at]?.high ?? 0) * COUNT_MAX + at;
+    return ranked.toSorted();
   }
 
   clear(): void {
