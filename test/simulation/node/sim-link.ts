@@ -9,6 +9,7 @@ import type { Commands, CoreLink, Report } from '../../../src/cluster/link.ts';
 import type { MeasureGatherer } from '../../../src/cluster/observer.ts';
 import { packReport, unpackReport } from '../../../src/cluster/report-message.ts';
 import type { Isolate } from '../engine/isolate.ts';
+import { posted } from './posted.ts';
 
 export interface SimLinkParts {
   readonly core: CoreRuntime;
@@ -20,13 +21,6 @@ export interface SimLinkParts {
   readonly beforeDrain: () => void;
   /** What follows when the core has drained, in its thread. */
   readonly close: () => Promise<void>;
-}
-
-/** What arrives in the other thread; what is numbers or bytes alone takes the way that costs less than a clone. */
-function posted<Message>(message: Message, transfers: readonly ArrayBuffer[] = []): Message {
-  if (message instanceof Float64Array) return message.slice() as unknown as Message;
-  if (message instanceof ArrayBuffer) return message.transfer() as unknown as Message;
-  return structuredClone(message, { transfer: [...transfers] });
 }
 
 export class SimLink implements CoreLink {

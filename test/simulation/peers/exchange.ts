@@ -80,6 +80,7 @@ export class PeerExchange {
   }
 
   isOpen(from: string, to: string): boolean {
+    if (this.#closed.size + this.#cuts.size === 0) return true;
     const way = `${from} ${to}`;
     return !this.#closed.has(way) && !this.#cuts.has(way);
   }
