@@ -12,7 +12,9 @@ const SEEDS = Array.from({ length: 70 }, (_, place) => [place + 1, 3] as const);
  * nodes without a copy answered from nothing (26, 35, 56), and transactions that were refused
  * because the name had meant another instance before (49, 78). With three nodes 49 found a node that was removed while
  * it was the only voter of the catalog. Seeds 9, 50 and 66 on three nodes, among the first, found a node that left when
- * nobody else was there, a registration that was undone, and a node that wrote on when it had drained.
+ * nobody else was there, a registration that was undone, and a node that wrote on when it had drained. The last two
+ * found faults of the operator, who insisted on a successor that had been removed, and left a node alone that his order
+ * removed when he had given up.
  */
 const FOUND = [
   [39, 5],
@@ -20,6 +22,8 @@ const FOUND = [
   [49, 5],
   [56, 5],
   [78, 3],
+  [50_078, 3],
+  [50_097, 3],
 ] as const;
 /** A seed in which an operator gets to empty a volume. */
 const EMPTIED = 45;

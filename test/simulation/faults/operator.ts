@@ -112,11 +112,13 @@ export class Operator {
     const id = node.process?.node?.identity.node;
     if (id === undefined) return;
     node.leaves();
-    if (!(await this.#see(this.#leaving(action, node, id), () => this.#isOver))) return;
+    // Whoever was not answered does not know what became of the order, and goes on to look after the node.
+    if ((await this.#see(this.#leaving(action, node, id), () => this.#isOver)) === 'refused') return;
     const untilUs = this.#parts.simulator.nowUs + action.stayUs;
     for (let isBack = false; !isBack && !this.#isRemoved(id); ) {
       if (this.#isOver || this.#parts.simulator.nowUs >= untilUs) {
-        isBack = await this.#see({ kind: 'recommission', node: id }, () => this.#isRemoved(id));
+        const seen = await this.#see({ kind: 'recommission', node: id }, () => this.#isRemoved(id));
+        isBack = seen === 'done';
       }
       await this.#sleep();
     }
@@ -137,7 +139,10 @@ export class Operator {
     this.#empty(node);
     const by = isSucceeded ? await this.#joined(node) : undefined;
     const order: OperatorOrder = isSucceeded ? { kind: 'replace', node: id, by } : { kind: 'decommission', node: id };
-    await this.#see(order, () => false, true);
+    // Who was to take its place may have had to leave meanwhile.
+    const isLost = (): boolean => by !== undefined && this.#isRemoved(by);
+    const seen = await this.#see(order, isLost, true);
+    if (seen !== 'done') await this.#see({ kind: 'decommission', node: id }, () => false, true);
   }
 
   /** Who the node is, once it serves. */
@@ -176,21 +181,21 @@ export class Operator {
     node.wipe(this.#parts.nodes.filter((each) => each !== node).map(({ name }) => name));
   }
 
-  /** Repeats an order until it is carried out; false when it is refused for good, or it is of no use any more. */
-  async #see(order: OperatorOrder, isPointless: () => boolean, insists = false): Promise<boolean> {
+  /** Repeats an order until it is carried out, or refused for good, or of no use any more: it is open then. */
+  async #see(order: OperatorOrder, isPointless: () => boolean, insists = false): Promise<'done' | 'refused' | 'open'> {
     const { simulator } = this.#parts;
     const what = order.kind === 'finalize' ? order.kind : `${order.kind} ${order.node}`;
     for (let answer = await this.#order(order); ; answer = await this.#order(order)) {
       if (answer?.kind === 'done' || answer?.kind === 'finalized') {
         simulator.note(`operator: ${what} is done`);
-        return true;
+        return 'done';
       }
       if (answer?.kind === 'faulty') {
         const { reason } = answer;
         simulator.note(`operator: ${what} is refused`, () => `operator: ${what} is refused: ${reason}`);
-        if (!insists) return false;
+        if (!insists) return 'refused';
       }
-      if (isPointless()) return false;
+      if (isPointless()) return 'open';
       await this.#sleep();
     }
   }
