@@ -18,6 +18,10 @@ const GIVEN_UP = [107, 149, 184];
  */
 const STORIES = Array.from({ length: 16 }, (_, place) => place + 1);
 const ALONE_SEEDS = Array.from({ length: 20 }, (_, place) => place + 1);
+/** A seed in which databases come back to nodes that they have just left. */
+const RETURNED = 49;
+/** A seed in which names come and go that clients are shown from elsewhere. */
+const DELETED = 112;
 /** A seed in which one node is left. */
 const REFOUNDED = 39;
 const SEED_MS_MAX = 60_000;
@@ -52,6 +56,27 @@ describe('simulation of five nodes of which clients see copies move, or one is l
     async (seed) => {
       const { problems } = await runSeed(seed, { nodes: 5, aimed: true });
       expect(problems).toEqual([]);
+    },
+    SEED_MS_MAX,
+  );
+
+  it(
+    'has a copy begin where another one has just ended (C17)',
+    async () => {
+      const lines: string[] = [];
+      const { problems } = await runSeed(RETURNED, { nodes: 5, aimed: true, listener: (line) => lines.push(line) });
+      expect(problems).toEqual([]);
+      expect(lines.some((line) => /\w+ has come back to node-\d/.test(line))).toBe(true);
+    },
+    SEED_MS_MAX,
+  );
+
+  it(
+    'has names come and go whose databases other nodes show (C30)',
+    async () => {
+      const { problems, tally } = await runSeed(DELETED, { nodes: 5, aimed: true });
+      expect(problems).toEqual([]);
+      expect(tally.get('delete ok')).toBeGreaterThan(1);
     },
     SEED_MS_MAX,
   );

@@ -25,6 +25,11 @@ const FOUND = [
   [50_078, 3],
   [50_097, 3],
 ] as const;
+/** Seeds in which hardly anybody asks for anything, and who stands still then. */
+const STILL = [
+  [1, /node-\d stands still, which leads alpha/],
+  [2, /node-\d, node-\d stand still, and node-\d leads/],
+] as const;
 /** A seed in which an operator gets to empty a volume. */
 const EMPTIED = 45;
 /** A seed in which an operator gets to upgrade the cluster. */
@@ -47,6 +52,17 @@ describe('simulation of a cluster', () => {
       const [one, two] = [await runSeed(4, { nodes: 3 }), await runSeed(4, { nodes: 3 })];
       expect(two.traceHash).toBe(one.traceHash);
       expect(two.eventCount).toBe(one.eventCount);
+    },
+    SEED_MS_MAX,
+  );
+
+  it.each(STILL)(
+    'has leads stay and go as they should while groups rest with seed %i: %s (C31)',
+    async (seed, still) => {
+      const lines: string[] = [];
+      const { problems } = await runSeed(seed, { nodes: 3, listener: (line) => lines.push(line) });
+      expect(problems).toEqual([]);
+      expect(lines.some((line) => still.test(line))).toBe(true);
     },
     SEED_MS_MAX,
   );

@@ -16,11 +16,22 @@ import {
   drawTraps,
   type Fault,
 } from './faults/plan.ts';
-import { asAimed, asCluster, asLate, asRefounded, asRestless, asShown, drawSwarm, type Swarm } from './faults/swarm.ts';
+import {
+  asAimed,
+  asCluster,
+  asLate,
+  asRefounded,
+  asRestless,
+  asReturned,
+  asShown,
+  drawSwarm,
+  type Swarm,
+} from './faults/swarm.ts';
 import { History } from './history.ts';
 import { Network } from './network.ts';
 import { describe } from './node/sim-node.ts';
 import { othersGoOn } from './standstill.ts';
+import { leadsRest } from './stillness.ts';
 import { Truth } from './truth.ts';
 import { Client, type Commons } from './workload/client.ts';
 import { Connection } from './workload/connection.ts';
@@ -72,14 +83,18 @@ const SERVING_US_MAX = 60 * SECOND_US;
 const LATE_SHARE = 0.3;
 /**
  * What happens in most of the aimed seeds with so many nodes, of which some hold no copy: clients look whether what
- * they are shown goes back; or all nodes are lost but one.
+ * they are shown goes back; or all nodes are lost but one; or databases come back to where they have just been.
  */
-type Story = 'shown' | 'refounded';
-const STORIES = { shown: asShown, refounded: asRefounded } as const satisfies Record<Story, unknown>;
+type Story = 'shown' | 'refounded' | 'returned';
+const STORIES = { shown: asShown, refounded: asRefounded, returned: asReturned } as const satisfies Record<
+  Story,
+  unknown
+>;
 const STORY_NODES = 5;
 /** What was done before the end of all nodes is over by then. */
 const OVER_US = 5 * SECOND_US;
 const SETTLE_US_MAX = 30 * SECOND_US;
+const STILL_US_MAX = 90 * SECOND_US;
 /** Each node is restarted in seconds, or with force after ten. */
 const UPGRADED_US_MAX = 180 * SECOND_US;
 /** A cluster without faults has all its nodes in by then, and has let go of those that are to leave. */
@@ -88,7 +103,9 @@ const FORMED_US_MAX = 120 * SECOND_US;
 /** Undefined: none but that of the traps. */
 function drawStory(random: Rng): Story | undefined {
   const draw = random.share();
-  return draw < 0.5 ? 'shown' : draw < 0.85 ? 'refounded' : undefined;
+  if (draw < 0.5) return 'shown';
+  if (draw < 0.85) return 'refounded';
+  return draw < 0.95 ? 'returned' : undefined;
 }
 
 /** How many nodes a seed has when nobody says so: one, three or five. */
@@ -219,6 +236,7 @@ class Run {
       return this.#problem('calls of clients do not come to an end');
     }
     await this.#within(2 * SETTLE_US_MAX, () => this.#standStill());
+    await this.#within(STILL_US_MAX, () => this.#rest());
     const truth = new Truth({
       simulator: this.#simulator,
       cluster: this.#cluster,
@@ -243,6 +261,12 @@ class Run {
       writer: this.#connect('standstill'),
       onProblem: (what) => this.#problem(what),
     });
+  }
+
+  #rest(): Promise<boolean> {
+    const onProblem = (what: string): void => this.#problem(what);
+    const writer = this.#connect('stillness');
+    return leadsRest({ simulator: this.#simulator, cluster: this.#cluster, writer, onProblem });
   }
 
   #startClients(): Promise<unknown> {

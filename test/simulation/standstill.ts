@@ -17,7 +17,7 @@ export interface StandstillParts {
 }
 
 /** A database that goes on without the node that leads it. */
-interface Led {
+export interface Led {
   readonly name: string;
   readonly group: Parameters<NonNullable<SimNode['process']>['leads']>[0];
   readonly leader: SimNode;
@@ -35,7 +35,7 @@ const LOOK_US = 200_000;
 /** Says whether it came to that: not in every seed, nor without a database that others could lead. */
 export async function othersGoOn(parts: StandstillParts): Promise<boolean> {
   const { simulator, cluster, onProblem } = parts;
-  const led = simulator.random('standstill').chance(SHARE) ? ledIn(cluster) : undefined;
+  const led = simulator.random('standstill').chance(SHARE) ? ledIn(cluster)[0] : undefined;
   if (led === undefined) return false;
   const { name, leader } = led;
   simulator.note(`the disk of ${leader.name} stands still, which leads ${name}`);
@@ -70,8 +70,10 @@ async function isWrittenTo(
   return false;
 }
 
-function ledIn({ nodes }: SimCluster): Led | undefined {
-  for (const { name, group, replicas, isSettled, leaving } of nodes[0].process?.node?.catalog.list() ?? []) {
+/** Those that have enough voters for that, all of whom are there. */
+export function ledIn({ nodes }: SimCluster): readonly Led[] {
+  const bindings = nodes[0].process?.node?.catalog.list() ?? [];
+  return bindings.flatMap(({ name, group, replicas, isSettled, leaving }) => {
     const holders = nodes.filter(({ process }) => {
       const self = process?.node?.identity.node;
       return replicas.some((replica) => nodeOf(replica) === self) && process?.membershipOf(group) !== undefined;
@@ -79,9 +81,8 @@ function ledIn({ nodes }: SimCluster): Led | undefined {
     const leader = holders.find(({ process }) => process?.leads(group) === true);
     const voters = leader?.process?.membershipOf(group)?.voters;
     const isWhole = isSettled && leaving.length === 0 && voters?.outgoing.length === 0;
-    if (leader === undefined || !isWhole || voters.incoming.length < VOTERS_MIN) continue;
+    if (leader === undefined || !isWhole || voters.incoming.length < VOTERS_MIN) return [];
     const others = holders.filter((node) => node !== leader);
-    if (others.length + 1 >= voters.incoming.length) return { name, group, leader, others };
-  }
-  return undefined;
+    return others.length + 1 >= voters.incoming.length ? [{ name, group, leader, others }] : [];
+  });
 }

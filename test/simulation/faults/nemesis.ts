@@ -10,6 +10,7 @@ import type { Overhear } from './overhear.ts';
 import type { Fault, FaultAction } from './plan.ts';
 import { Recoverer } from './recovery.ts';
 import { Refounder } from './refounding.ts';
+import { Returner } from './returning.ts';
 import { Trapper } from './traps.ts';
 
 export type Watchers = Pick<ClusterPlace, 'watch' | 'durability'>;
@@ -38,6 +39,7 @@ export class Nemesis {
   readonly #operator: Operator;
   readonly #recoverer: Recoverer;
   readonly #refounder: Refounder;
+  readonly #returner: Returner;
   #isOver = false;
 
   constructor(parts: NemesisParts) {
@@ -46,6 +48,7 @@ export class Nemesis {
     this.#operator = new Operator(parts);
     this.#recoverer = new Recoverer(parts);
     this.#refounder = new Refounder(parts);
+    this.#returner = new Returner(parts);
   }
 
   /**
@@ -86,6 +89,7 @@ export class Nemesis {
     this.#operator.heal();
     this.#recoverer.heal();
     this.#refounder.heal();
+    this.#returner.heal();
     network.heal();
     exchange.heal();
     for (const node of nodes) {
@@ -139,6 +143,8 @@ export class Nemesis {
         return this.#disturb(action, node);
       case 'move':
         return this.#move(action);
+      case 'return':
+        return this.#returner.do(action);
       case 'trap':
         return this.#trapper.set(action);
       case 'recover':

@@ -13,6 +13,7 @@ export interface Heard {
 }
 
 type Listener = (heard: Heard) => void;
+type LeadListener = (group: number) => void;
 
 export class Overhear {
   readonly #hosts = new Map<NodeId, string>();
@@ -20,6 +21,7 @@ export class Overhear {
   readonly #leaders = new Map<number, { readonly term: number; readonly host: string }>();
   readonly #speakers = new Map<number, Set<string>>();
   #listeners: readonly Listener[] = [];
+  #leadListeners: readonly LeadListener[] = [];
 
   /** Groups in which several hosts have said something, in the order of their numbers. */
   get groups(): readonly number[] {
@@ -45,6 +47,14 @@ export class Overhear {
     };
   }
 
+  /** Hears of every lead that begins, until the function that is returned is called. */
+  hearLeads(listener: LeadListener): () => void {
+    this.#leadListeners = [...this.#leadListeners, listener];
+    return () => {
+      this.#leadListeners = this.#leadListeners.filter((each) => each !== listener);
+    };
+  }
+
   said(message: SaidMessage, speaker: string): void {
     const { group, from, to, kind, term } = message;
     this.#hosts.set(nodeOf(toReplicaId(from)), speaker);
@@ -55,8 +65,10 @@ export class Overhear {
     }
     speakers.add(speaker);
     const known = this.#leaders.get(group);
-    if (kind === 'append' && (known === undefined || known.term < term))
+    if (kind === 'append' && (known === undefined || known.term < term)) {
       this.#leaders.set(group, { term, host: speaker });
+      for (const listener of this.#leadListeners) listener(group);
+    }
     if (this.#listeners.length === 0) return;
     const hearer = this.#hosts.get(nodeOf(toReplicaId(to)));
     if (hearer === undefined) return;

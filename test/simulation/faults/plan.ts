@@ -10,6 +10,7 @@ import type { PeerConditions } from '../peers/exchange.ts';
 import { drawOperatorAction, type OperatorAction } from './operator.ts';
 import { drawRecovery, type Recovery } from './recovery.ts';
 import { drawRefounding, type Refounding } from './refounding.ts';
+import { drawReturn, type Return } from './returning.ts';
 import { drawTrap, type Trap, type TrapMood } from './traps.ts';
 
 export const FAULT_KINDS = [
@@ -35,6 +36,9 @@ export const CLUSTER_FAULT_KINDS = ['partition', 'peer-network', 'move'] as cons
 /** Only where clients look whether what they are shown goes back: nodes get copies, and have lost what they showed. */
 export const SHOWN_FAULT_KINDS = ['move', 'behind', 'behind', 'partition'] as const;
 
+/** Only where databases come back to nodes that they have just left. */
+export const RETURNED_FAULT_KINDS = ['return', 'return', 'move'] as const;
+
 /** Of which the catalog still has a quorum when two are away. */
 const RECOVERING_NODES = 5;
 
@@ -45,6 +49,7 @@ export type FaultKind =
   | (typeof FAULT_KINDS)[number]
   | (typeof CLUSTER_FAULT_KINDS)[number]
   | (typeof SHOWN_FAULT_KINDS)[number]
+  | (typeof RETURNED_FAULT_KINDS)[number]
   | (typeof AIMED_FAULT_KINDS)[number];
 
 export type FaultAction =
@@ -75,6 +80,7 @@ export type FaultAction =
   | { readonly kind: 'peer-network'; readonly conditions: PeerConditions; readonly durationUs: number }
   /** Somebody has these nodes hold one of the databases. */
   | { readonly kind: 'move'; readonly database: number; readonly nodes: readonly number[] }
+  | Return
   | Trap
   | OperatorAction
   | Recovery
@@ -240,6 +246,8 @@ function drawAction(kind: FaultKind, random: Rng, { durationMsMax, nodeCount }: 
       return { kind, conditions: drawPeerConditions(random), durationUs };
     case 'move':
       return { kind, database: random.between(0, 9), nodes: drawHolders(random, nodeCount) };
+    case 'return':
+      return drawReturn(random);
     case 'decay':
       // In what the log alone has by then.
       return { kind: 'rot', where: 'log', ending: { kind: 'power', share: 0 }, durationUs: durationUs + 500_000 };

@@ -12,6 +12,7 @@ import {
   FAULT_KINDS,
   type FaultKind,
   type FaultRanges,
+  RETURNED_FAULT_KINDS,
   SHOWN_FAULT_KINDS,
   WHOLE_FAULT_KINDS,
 } from './plan.ts';
@@ -170,6 +171,8 @@ export function asLate(swarm: Swarm): Swarm {
 export function asShown(swarm: Swarm, random: Rng): Swarm {
   const { cluster, habits, node } = swarm;
   if (cluster === undefined) return swarm;
+  const thinkUsMean = random.pick([100_000, 600_000]);
+  const copies = random.pick([1, 3]);
   const limits = {
     ...node.limits,
     checkpointIntervalMs: 5000,
@@ -185,11 +188,27 @@ export function asShown(swarm: Swarm, random: Rng): Swarm {
     operations: 1200,
     habits: {
       ...habits,
-      thinkUsMean: random.pick([100_000, 600_000]),
-      weights: { ...USUAL, describe: 40, delete: 0 },
+      thinkUsMean,
+      weights: { ...USUAL, describe: 40, delete: random.pick([0, 0, 1]) },
       prefersCached: true,
     },
     node: { ...node, limits, restartUsMax: 20_000 },
+    cluster: { ...cluster, copies, trapUsMean: Number.POSITIVE_INFINITY },
+  };
+}
+
+/** The same cluster with databases that leave nodes, and come back before what they have left there is cleared. */
+export function asReturned(swarm: Swarm, random: Rng): Swarm {
+  const { cluster, habits, node } = swarm;
+  if (cluster === undefined) return swarm;
+  return {
+    ...swarm,
+    faultKinds: RETURNED_FAULT_KINDS,
+    faultUsMean: 3 * SECOND_US,
+    safetyUs: 60 * SECOND_US,
+    operations: 1200,
+    habits: { ...habits, thinkUsMean: random.pick([50_000, 200_000]), weights: { ...USUAL, delete: 0 } },
+    node: { ...node, limits: { ...node.limits, trashDelayMs: 2000 } },
     cluster: { ...cluster, copies: random.pick([1, 3]), trapUsMean: Number.POSITIVE_INFINITY },
   };
 }
