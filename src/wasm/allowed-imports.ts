@@ -9,6 +9,7 @@
 import { quote } from '#base';
 import type { Component, ImportedItem } from './component-types.ts';
 import { Refused } from './refusal.ts';
+import { expectFewOffered } from './tally.ts';
 
 export type ComponentKind = 'state-view' | 'state-change' | 'presenter';
 
@@ -64,7 +65,12 @@ const WASI_VERSION = /^0\.2\.\d+$/;
 
 /** @throws Refused ForbiddenImport */
 export function expectAllowedImports(component: Component, kind: ComponentKind): readonly ImportedInterface[] {
-  return [...component.imports].flatMap(([name, imported]) => allowed(name, imported, kind));
+  let offered = 0;
+  return [...component.imports].flatMap(([name, imported]) => {
+    offered += imported.item.sort === 'instance' ? imported.item.offers.size : 0;
+    expectFewOffered(offered, 'imports', imported.offset);
+    return allowed(name, imported, kind);
+  });
 }
 
 function allowed(name: string, { item, offset }: ImportedItem, kind: ComponentKind): readonly ImportedInterface[] {

@@ -33,6 +33,14 @@ export function readExternName(reader: BinaryReader): string {
   return reader.name();
 }
 
+/** A name is given once: of two, whoever looks it up would see the other one. @throws Refused */
+export function setOnce<Value>(named: Map<string, Value>, name: string, value: Value, offset: number): void {
+  if (named.has(name)) {
+    throw new Refused('InvalidComponent', offset, `The name "${name}" is given twice where each may be given once`);
+  }
+  named.set(name, value);
+}
+
 /** The sort, the index behind it, and what has it. */
 export function readItem(reader: BinaryReader, scope: Scope): Item {
   const at = reader.at;

@@ -6,7 +6,7 @@
  */
 import { BinaryReader, type Span } from './binary-reader.ts';
 import { walkBody } from './code-walk.ts';
-import { Definitions, readAlias, readDescription, readExternName, readItem } from './component-items.ts';
+import { Definitions, readAlias, readDescription, readExternName, readItem, setOnce } from './component-items.ts';
 import { entry, Scope } from './component-scope.ts';
 import { nest, TypeReader } from './component-type-reader.ts';
 import type { Component, ImportedItem, Item, Offers, Tally } from './component-types.ts';
@@ -175,7 +175,10 @@ class Part {
     }
     if (form !== 0x01) throw reader.unexpected(at, 'the kind of an instance', '0 or 1');
     const offers = new Map<string, Item>();
-    for (const _ of this.#definitions.list(reader)) offers.set(readExternName(reader), readItem(reader, this.#scope));
+    for (const _ of this.#definitions.list(reader)) {
+      const name = readExternName(reader);
+      setOnce(offers, name, readItem(reader, this.#scope), reader.at);
+    }
     return offers;
   }
 
@@ -221,7 +224,7 @@ class Part {
     const name = readExternName(reader);
     const item = readDescription(reader, this.#scope);
     this.#scope.add(item);
-    this.#imports.set(name, { item, offset });
+    setOnce(this.#imports, name, { item, offset }, offset);
   }
 
   #export(reader: BinaryReader): void {
@@ -233,7 +236,7 @@ class Part {
     const described = form === 1 ? readDescription(reader, this.#scope) : item;
     if (described.sort !== item.sort) throw reader.unexpected(at, `an export of the sort ${described.sort}`, item.sort);
     this.#scope.add(described);
-    this.#exports.set(name, described);
+    setOnce(this.#exports, name, described, at);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Reads the types that a component defines, into the scope that they are defined in (G2). */
 import type { BinaryReader } from './binary-reader.ts';
-import { type Definitions, readAlias, readDescription, readExternName } from './component-items.ts';
+import { type Definitions, readAlias, readDescription, readExternName, setOnce } from './component-items.ts';
 import { entry, Scope } from './component-scope.ts';
 import type { Case, ComponentType, Field, FunctionType, Item, ValueType } from './component-types.ts';
 import { unknown, unsupported } from './features.ts';
@@ -163,10 +163,11 @@ export class TypeReader {
   }
 
   #extern(scope: Scope, offers: Map<string, Item> | undefined): void {
+    const at = this.#reader.at;
     const name = readExternName(this.#reader);
     const item = readDescription(this.#reader, scope);
     scope.add(item);
-    offers?.set(name, item);
+    if (offers !== undefined) setOnce(offers, name, item, at);
   }
 
   #all<Value>(read: () => Value): readonly Value[] {

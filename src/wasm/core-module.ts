@@ -10,7 +10,7 @@ import { BinaryReader, type Span } from './binary-reader.ts';
 import { readConstant } from './constant.ts';
 import { type Limits, readFunctionType, readLimits, readReferenceType, readValueType } from './core-types.ts';
 import { unknown, unsupported } from './features.ts';
-import { FUNCTIONS_MAX, TABLES_MAX } from './limits.ts';
+import { ENTRIES_MAX, FUNCTIONS_MAX, TABLES_MAX } from './limits.ts';
 import { Refused } from './refusal.ts';
 import { readSections, type Section } from './sections.ts';
 
@@ -126,24 +126,26 @@ class ModuleReading {
         reader.u32();
         return;
       case SECTION.type:
-        this.#typeCount = reader.u32();
+        this.#typeCount = readCount(reader, 'types', ENTRIES_MAX);
         return repeat(this.#typeCount, () => readFunctionType(reader));
       case SECTION.import:
-        return repeat(reader.u32(), () => this.#import(reader));
+        return repeat(readCount(reader, 'imports', ENTRIES_MAX), () => this.#import(reader));
       case SECTION.function:
-        return repeat(this.#countFunctions(reader, reader.u32()), () => reader.u32());
+        return repeat(readCount(reader, 'functions', FUNCTIONS_MAX), () => this.#function(reader));
       case SECTION.table:
-        return repeat(reader.u32(), () => this.#table(reader));
+        return repeat(readCount(reader, 'tables', TABLES_MAX), () => this.#table(reader));
       case SECTION.memory:
         return repeat(reader.u32(), () => this.#memories.push(this.#memory(reader)));
       case SECTION.global:
-        return repeat(reader.u32(), () => this.#global(reader));
+        return repeat(readCount(reader, 'globals', ENTRIES_MAX), () => this.#global(reader));
       case SECTION.export:
-        return repeat(reader.u32(), () => readExport(reader));
+        return repeat(readCount(reader, 'exports', ENTRIES_MAX), () => readExport(reader));
       case SECTION.element:
         return repeat(reader.u32(), () => readElements(reader));
       case SECTION.code:
-        return repeat(reader.u32(), () => this.#bodies.push(reader.span(reader.u32())));
+        return repeat(readCount(reader, 'bodies of functions', FUNCTIONS_MAX), () =>
+          this.#bodies.push(reader.span(reader.u32())),
+        );
       default:
         return repeat(reader.u32(), () => readData(reader));
     }
@@ -155,9 +157,7 @@ class ModuleReading {
     const at = reader.at;
     switch (reader.u8()) {
       case 0x00:
-        this.#countFunctions(reader, 1);
-        reader.u32();
-        return;
+        return this.#function(reader);
       case 0x01:
         readReferenceType(reader);
         readLimits(reader);
@@ -174,20 +174,13 @@ class ModuleReading {
     }
   }
 
-  #countFunctions(reader: BinaryReader, count: number): number {
-    this.#functionCount += count;
-    if (this.#functionCount > FUNCTIONS_MAX) {
-      const message = `A core module has ${this.#functionCount} functions; ${FUNCTIONS_MAX} is the most`;
-      throw new Refused('TooLarge', reader.at, message);
-    }
-    return count;
+  #function(reader: BinaryReader): void {
+    this.#functionCount++;
+    reader.u32();
   }
 
   #table(reader: BinaryReader): void {
     if (reader.peek() === 0x40) throw unsupported('tables with an initializer', reader.at);
-    if (this.#tables.length === TABLES_MAX) {
-      throw new Refused('TooLarge', reader.at, `A core module has more than ${TABLES_MAX} tables, which is the most`);
-    }
     readReferenceType(reader);
     this.#tables.push(readLimits(reader));
   }
@@ -210,6 +203,14 @@ class ModuleReading {
     if (mutability === SHARED || mutability === SHARED_MUTABLE) throw unsupported('threads', at);
     if (mutability > 1) throw reader.unexpected(at, 'whether a global changes', '0 or 1');
   }
+}
+
+/** How many entries a section has. */
+function readCount(reader: BinaryReader, what: string, most: number): number {
+  const at = reader.at;
+  const count = reader.u32();
+  if (count <= most) return count;
+  throw new Refused('TooLarge', at, `A core module has ${count} ${what}; ${most} is the most`);
 }
 
 function readExport(reader: BinaryReader): void {

@@ -38,8 +38,17 @@ export const NAME_BYTES_MAX = 512;
 export const TABLES_MAX = 16;
 /** Functions of one core module; an engine for JavaScript has 15,000. */
 export const FUNCTIONS_MAX = 200_000;
+/** Types, imports, globals and exports of one core module, each: half of what engines take, as the meter adds some. */
+export const ENTRIES_MAX = 500_000;
+/** Sections of one core module, or of one component without what is inside it. */
+export const SECTIONS_MAX = 10_000;
 /** Types, fields, imports, exports, aliases and the like at the level of components, all together. */
 export const DEFINITIONS_MAX = 100_000;
+/**
+ * Functions and types of all imported interfaces together, and of all exported ones. An interface is defined once and
+ * may be imported many times, so these are not bounded by what defines them.
+ */
+export const OFFERED_MAX = 10_000;
 /** How deep components and their types may stand inside one another. */
 export const DEPTH_MAX = 16;
 

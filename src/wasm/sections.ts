@@ -7,6 +7,7 @@
  * ```
  */
 import { BinaryReader, type Span } from './binary-reader.ts';
+import { SECTIONS_MAX } from './limits.ts';
 import { Refused } from './refusal.ts';
 
 export const PREAMBLE_BYTES = 8;
@@ -37,8 +38,11 @@ export function* readSections(bytes: Uint8Array, part: Span, kind: 'module' | 'c
     throw new Refused('InvalidComponent', part.from, `${message}; they must begin with its magic and version`);
   }
   const reader = new BinaryReader(bytes, { from: part.from + PREAMBLE_BYTES, to: part.to });
-  while (!reader.isAtEnd) {
+  for (let count = 1; !reader.isAtEnd; count++) {
     const at = reader.at;
+    if (count > SECTIONS_MAX) {
+      throw new Refused('TooLarge', at, `The ${kind} has more than ${SECTIONS_MAX} sections, which is the most`);
+    }
     const id = reader.u8();
     yield { id, at, ...reader.span(reader.u32()) };
   }

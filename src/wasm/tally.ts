@@ -9,7 +9,7 @@
  */
 import type { Tally } from './component-types.ts';
 import type { CoreModule } from './core-module.ts';
-import { type ComponentLimits, PAGE_BYTES } from './limits.ts';
+import { type ComponentLimits, OFFERED_MAX, PAGE_BYTES } from './limits.ts';
 import { Refused } from './refusal.ts';
 
 export const NO_INSTANCES: Tally = {
@@ -52,6 +52,11 @@ export function addTally(tally: Tally, more: Tally, limits: ComponentLimits, off
   expectRoom(sum.memoryPages * PAGE_BYTES, limits.memoryBytesMax, 'bytes of memory', offset);
   expectRoom(sum.tableElements, limits.tableElementsMax, 'elements of tables', offset);
   return sum;
+}
+
+/** @throws Refused when the interfaces that a component imports, or exports, have too much in them. */
+export function expectFewOffered(count: number, direction: 'imports' | 'exports', offset: number): void {
+  expectFew(count, OFFERED_MAX, `functions and types in the interfaces that it ${direction}`, offset);
 }
 
 function expectFew(count: number, most: number, what: string, offset: number): void {

@@ -8,6 +8,7 @@
 import type { ComponentKind } from './allowed-imports.ts';
 import { type Component, type FunctionType, shapeOf } from './component-types.ts';
 import { Refused } from './refusal.ts';
+import { expectFewOffered } from './tally.ts';
 
 /** How the host calls it: in the shape of our worlds, or in that of the SDK. */
 export type Shape = 'own' | 'sdk';
@@ -68,13 +69,16 @@ export function expectExports(component: Component, kind: ComponentKind, name: s
   };
 }
 
-/** Every function that is exported, alone or in an interface. */
+/** Every function that is exported, alone or in an interface. @throws Refused when there are too many. */
 export function exportedFunctions({ exports }: Component): readonly ExportedFunction[] {
+  let offered = 0;
+  for (const item of exports.values()) offered += item.sort === 'instance' ? item.offers.size : 1;
+  expectFewOffered(offered, 'exports', 0);
   return [...exports].flatMap(([name, item]): readonly ExportedFunction[] => {
     if (item.sort === 'function') return [exportedAs(name, item.type)];
     if (item.sort !== 'instance') return [];
-    return [...item.offers].flatMap(([inner, offered]) =>
-      offered.sort === 'function' ? [{ ...exportedAs(inner, offered.type), interface: name }] : [],
+    return [...item.offers].flatMap(([inner, part]) =>
+      part.sort === 'function' ? [{ ...exportedAs(inner, part.type), interface: name }] : [],
     );
   });
 }

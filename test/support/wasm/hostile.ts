@@ -2,6 +2,7 @@
  * Components that must not be published, each with the code of its refusal: whatever of the hostile components can be
  * told by looking. None of them carries a payload.
  */
+import { ByteWriter } from '#base';
 import type { RefusalCode } from '#wasm';
 import { viewText, wat } from './wat.ts';
 
@@ -14,6 +15,9 @@ export interface Hostile {
 }
 
 const encoder = new TextEncoder();
+
+/** A hundred functions. */
+const INTERFACE = `(instance ${Array.from({ length: 100 }, (_, i) => `(export "f${i}" (func))`).join(' ')})`;
 
 export const HOSTILE: readonly Hostile[] = [
   row('no bytes', 'InvalidComponent', /has no bytes/, new Uint8Array(0)),
@@ -48,7 +52,7 @@ export const HOSTILE: readonly Hostile[] = [
     /1000000 elements/,
     viewText({ core: '(table 1000000 funcref)' }),
   ),
-  row('many tables', 'TooLarge', /more than 16 tables/, viewText({ core: '(table 0 funcref)'.repeat(17) })),
+  row('many tables', 'TooLarge', /has 17 tables; 16/, viewText({ core: '(table 0 funcref)'.repeat(17) })),
   row('many core modules', 'TooLarge', /65 core modules/, `(component ${'(core module)'.repeat(65)})`),
   row('many core instances', 'TooLarge', /257 instances of core modules/, instances(257, '')),
   row('many components', 'TooLarge', /65 components inside/, `(component ${'(component)'.repeat(65)})`),
@@ -59,6 +63,39 @@ export const HOSTILE: readonly Hostile[] = [
     'TooLarge',
     /more than 100000 definitions/,
     `(component (type (tuple ${'u8 '.repeat(100_001)})))`,
+  ),
+  row('many sections', 'TooLarge', /more than 10000 sections/, `(component ${'(@custom "" "")'.repeat(10_001)})`),
+  row(
+    'many sections of a core module',
+    'TooLarge',
+    /module has more than 10000/,
+    `(component (core module ${'(@custom "" "")'.repeat(10_001)}))`,
+  ),
+  row('many functions', 'TooLarge', /200001 functions; 200000/, functionsOf(200_001)),
+  row('a count that is a lie', 'InvalidComponent', /bytes end at \d+/, functionsOf(200_000)),
+  row(
+    'an interface that is imported again and again',
+    'TooLarge',
+    /10100 functions and types .* imports/,
+    importedOften(101),
+  ),
+  row(
+    'an interface that is exported again and again',
+    'TooLarge',
+    /10100 functions and types .* exports/,
+    exportedOften(101),
+  ),
+  row(
+    'two imports of one name',
+    'InvalidComponent',
+    /given twice/,
+    `(component ${'(import "wasi:cli/exit@0.2.0" (instance))'.repeat(2)})`,
+  ),
+  row(
+    'two exports of one name',
+    'InvalidComponent',
+    /given twice/,
+    viewText({ after: '(export "evolve" (func $evolve))' }),
   ),
   row(
     'a function of 220,000 ifs',
@@ -180,6 +217,28 @@ function otherShape(): string {
 
 function instances(count: number, core: string): string {
   return `(component (core module $m ${core}) ${'(core instance (instantiate $m))'.repeat(count)})`;
+}
+
+/** A core module that says it has so many functions, and ends. */
+function functionsOf(count: number): Uint8Array {
+  const writer = new ByteWriter();
+  writer.varint(count);
+  const length = writer.length + 2;
+  writer.reset();
+  writer.bytes(Uint8Array.of(0x00, 0x61, 0x73, 0x6d, 0x0d, 0x00, 0x01, 0x00, 0x01, 8 + length));
+  writer.bytes(Uint8Array.of(0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00, 0x03, length - 2));
+  writer.varint(count);
+  return writer.take();
+}
+
+function importedOften(count: number): string {
+  const versions = Array.from({ length: count }, (_, i) => `(import "wasi:cli/exit@0.2.${i}" (instance (type $t)))`);
+  return viewText({ before: `(type $t ${INTERFACE}) ${versions.join(' ')}` });
+}
+
+function exportedOften(count: number): string {
+  const versions = Array.from({ length: count }, (_, i) => `(export "a:b/c@0.2.${i}" (instance $i))`);
+  return `(component (import "wasi:cli/exit@0.2.0" ${INTERFACE.replace('(instance', '(instance $i')}) ${versions.join(' ')})`;
 }
 
 /** Each instantiates the one before it twice. */
