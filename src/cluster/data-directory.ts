@@ -1,7 +1,8 @@
 /**
  * The data directory of a node: what lies where, who it belongs to, and that only one process has it open.
  *
- *   <data>/store   LevelDB: applied state; its lock is the lock of the whole directory
+ *   <data>/store   LevelDB: applied state; its lock is the lock of the whole directory. In it, of a large store, second
+ *                  names of tables that were not looked at yet: unseen
  *   <data>/log     the write-ahead log; beside it, perhaps, one that is to take its place (next-log.ts)
  *   <data>/damage  what was found damaged while the node ran (damage-note.ts); mostly not there
  *

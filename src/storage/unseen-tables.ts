@@ -60,11 +60,11 @@ export function openHeld(directory: string, number: number): LevelTable {
 
 /**
  * Holds the tables, durably, and forgets that the last process ended as it should.
- * @returns Those that could not be held: not every file system has links.
+ * @returns Those that could not be held: not every file system has links, and a full one has no room for more.
  */
 export function holdTables(directory: string, numbers: readonly number[]): readonly number[] {
   const place = join(directory, DIRECTORY);
-  mkdirSync(place, { recursive: true });
+  if (!isDone(() => mkdirSync(place, { recursive: true }))) return numbers;
   rmSync(join(place, STOPPED), { force: true });
   const failed = numbers.filter((number) => !hold(join(directory, tableName(number)), heldPath(directory, number)));
   syncDirectory(place);
@@ -98,12 +98,19 @@ function heldPath(directory: string, number: number): string {
 }
 
 function hold(table: string, held: string): boolean {
-  try {
+  return isDone(() => {
+    const { ino } = statSync(table, { bigint: true });
     // A copy of a data directory has files of their own where there were links.
-    if (statSync(held, { throwIfNoEntry: false, bigint: true })?.ino === statSync(table, { bigint: true }).ino)
-      return true;
+    if (statSync(held, { throwIfNoEntry: false, bigint: true })?.ino === ino) return;
     rmSync(held, { force: true });
     linkSync(table, held);
+  });
+}
+
+/** Whether the file system has done it. */
+function isDone(work: () => void): boolean {
+  try {
+    work();
     return true;
   } catch (failure) {
     if (failure instanceof Error && 'syscall' in failure) return false;

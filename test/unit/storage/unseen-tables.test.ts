@@ -124,6 +124,9 @@ test('one that is held by a copy of its bytes, or cannot be held, is not taken f
   flipValue(join(copy, table));
   expect(holdTables(copy, [number, number + 1])).toEqual([number + 1]);
   expect(readFileSync(join(copy, 'unseen', table))).toEqual(readFileSync(join(copy, table)));
+  rmSync(join(copy, 'unseen'), { recursive: true });
+  writeFileSync(join(copy, 'unseen'), 'in the way');
+  expect(holdTables(copy, [number])).toEqual([number]);
 });
 
 test('a held table that is gone is named', async () => {
