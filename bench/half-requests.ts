@@ -2,10 +2,11 @@
  * What clients that send half requests cost those beside them who send large transactions.
  *
  *   npm run build && node --conditions=source bench/half-requests.ts [--connections 700] [--half 240000] \\
- *     [--bytes 400000] [--clients 8] [--seconds 6] [--rounds 2] old=../old new=.
+ *     [--requests 1] [--bytes 400000] [--clients 8] [--seconds 6] [--rounds 2] old=../old new=.
  *
  * A contender is a name and the checkout that it is built in. In each round each has a node of its own: so many seconds
- * without the others, with them, and with such that do not acknowledge settings. The clients have a connection each,
+ * without the others, with them, so many half requests on each of their connections, and with such that do not
+ * acknowledge settings. The clients have a connection each,
  * and send one transaction after the other, of one event of so many bytes; one that was refused is another one after a
  * tenth of a second, and not counted among those whose times are given.
  */
@@ -32,6 +33,7 @@ const { values, positionals } = readCommandLine();
 const count = (name: string, text: string | undefined): number => readNumber(name, text, { min: 1, isWhole: true });
 const connections = count('connections', values.connections);
 const halfBytes = count('half', values.half);
+const requests = count('requests', values.requests);
 const eventBytes = count('bytes', values.bytes);
 const clients = count('clients', values.clients);
 const seconds = readNumber('seconds', values.seconds, { min: 1, isWhole: false });
@@ -76,6 +78,7 @@ function readCommandLine() {
       options: {
         connections: text('700'),
         half: text('240000'),
+        requests: text('1'),
         bytes: text('400000'),
         clients: text('8'),
         seconds: text('6'),
@@ -102,7 +105,7 @@ function transaction(): Buffer {
 }
 
 async function measure({ pid, address }: CairnNode, load: LoadName): Promise<string> {
-  const parts = { ...address, path: TRANSACT, connections, bytes: halfBytes };
+  const parts = { ...address, path: TRANSACT, connections, requests, bytes: halfBytes };
   const flood = load === 'none' ? undefined : new RunningHalfRequests({ ...parts, isPolite: load === 'half requests' });
   const before = cpuSeconds([pid]);
   let peakBytes = 0;

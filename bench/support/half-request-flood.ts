@@ -4,6 +4,7 @@
  * measure are not late because of it.
  */
 import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { frameOf, grpcHeaders, Http2Connection, PREFACE } from './http2-connection.ts';
 
@@ -12,7 +13,9 @@ export interface HalfRequests {
   readonly host: string;
   readonly port: number;
   readonly connections: number;
-  /** Of each connection. */
+  /** Of each connection, at a time, if it may open so many. */
+  readonly requests: number;
+  /** Of each request; of what is not acknowledged, all together. */
   readonly bytes: number;
   /** Whether it acknowledges settings. */
   readonly isPolite: boolean;
@@ -83,9 +86,12 @@ class Sending {
   async #openAndAcknowledge(): Promise<void> {
     const { host, port } = this.#flood;
     const connection = await Http2Connection.open({ host, port });
+    let isLost = false;
     const begin = (): void => {
       if (!connection.isOpen) {
-        this.#open();
+        // All that were under way end with it.
+        if (!isLost) this.#open();
+        isLost = true;
         return;
       }
       this.#counts.begun += 1;
@@ -95,7 +101,8 @@ class Sending {
       };
       connection.callWithoutEnd(this.#headers, this.#half, { onEnd });
     };
-    begin();
+    while (connection.streamsMax === 0 && connection.isOpen) await delay(REST_MS);
+    for (let n = 0; n < Math.min(this.#flood.requests, connection.streamsMax); n++) begin();
   }
 
   /** Requests of headers alone, because no window is needed for these. */

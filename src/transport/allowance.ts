@@ -49,10 +49,24 @@ export class Claim {
     this.#allowance = allowance;
   }
 
+  /** What the connection has. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** False: there is no room for so much. Whoever adds gives back as much, once. */
   tryAdd(bytes: number): boolean {
     const { bytesMax, used } = this.#allowance;
     if (this.#bytes + bytes > bytesMax - used) return false;
+    this.#bytes += bytes;
+    this.#allowance.add(bytes);
+    return true;
+  }
+
+  /** The same, however much the connection has: what others have given back for it. */
+  tryAddFree(bytes: number): boolean {
+    const { bytesMax, used } = this.#allowance;
+    if (bytes > bytesMax - used) return false;
     this.#bytes += bytes;
     this.#allowance.add(bytes);
     return true;

@@ -11,17 +11,21 @@
  */
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { Readable } from 'node:stream';
+import { Link } from '#base';
 import type { Claim } from '../../allowance.ts';
 import type { ByteBudget, Hold } from '../../byte-budget.ts';
 import { type FrameFault, isPacking, type Packing } from './frame-faults.ts';
 import { type FrameRules, FrameWalk } from './frame-walk.ts';
 import type { Sender } from './senders.ts';
+import type { StandingRequest, StandingRequests } from './standing-requests.ts';
 import { type CallStatus, headersOf } from './status.ts';
 import type { UnaryStream } from './unary-stream.ts';
 
 export interface PeerStreamOptions {
   /** What requests may hold while they arrive and are worked on. */
   readonly requests: ByteBudget;
+  /** Those that come, of whose streams there are many. */
+  readonly standingRequests: StandingRequests;
   /** A message that has not arrived by then is given up. */
   readonly receiveMs: number;
   /** A reply that has not been taken so long after its end is given up. */
@@ -41,6 +45,12 @@ export interface PeerStreamOptions {
  * call of grpc-js and ours, their headers and trailers. Measured: bench/unread-replies.ts, ADR 0053.
  */
 export const STREAM_BYTES: number = 16 * 1024;
+
+/** What grpc-js holds of a piece of a request beside its bytes. */
+const AROUND_PIECE_BYTES = 128;
+
+/** An answer of a few headers leaves in this time, or never. */
+const ANSWER_MS = 1_000;
 
 /** Of a request up to this size, what arrives is counted with the stream and needs no hold of its own. */
 const SMALL_REQUEST_BYTES = 16 * 1024;
@@ -75,7 +85,9 @@ export interface PeerStreamParts {
 }
 
 /** One stream. */
-export class PeerStream {
+export class PeerStream implements StandingRequest {
+  /** For those that stand still alone. */
+  readonly link: Link<StandingRequest> = new Link<StandingRequest>(this);
   readonly #stream: ServerHttp2Stream;
   readonly #options: PeerStreamOptions;
   readonly #sender: Sender;
@@ -84,12 +96,14 @@ export class PeerStream {
   readonly #frames: FrameWalk;
   readonly #encoding: string | undefined;
   /** Of its connection, for what it holds beside the budgets; absent: that is not counted. */
-  readonly #claim: Claim | undefined;
+  readonly claim: Claim | undefined;
   /** What it has of the claim. */
   #claimed: number;
   readonly #own: UnaryStream | undefined;
   #request: Hold | undefined;
   #received = 0;
+  #pieces = 0;
+  #movedMs: number;
   #hasEnded = false;
   #onFault: ((status: CallStatus) => void) | undefined;
   /** When it must be over; Infinity while a handler works. */
@@ -102,12 +116,17 @@ export class PeerStream {
     this.#options = options;
     this.#frames = new FrameWalk(rules);
     this.#encoding = rules.encoding;
-    this.#claim = claim;
+    this.claim = claim;
     this.#claimed = claim === undefined ? 0 : STREAM_BYTES;
     this.#own = own;
     this.#dueMs = performance.now() + options.receiveMs;
+    this.#movedMs = options.standingRequests.moved(this);
     if (own === undefined) this.#watch();
     else this.#read(own);
+  }
+
+  get movedMs(): number {
+    return this.#movedMs;
   }
 
   /** Whether grpc-js does not have it. */
@@ -194,10 +213,19 @@ export class PeerStream {
 
   /** For the registry: gives back all that is held for it. */
   closed(): void {
+    this.#options.standingRequests.remove(this);
     this.#release();
-    this.#claim?.giveBack(this.#claimed);
+    this.claim?.giveBack(this.#claimed);
     this.#claimed = 0;
     this.#own?.closed();
+  }
+
+  /** Others need its room: what it has is given back, and its stream is gone soon. */
+  makeWay(): void {
+    this.#sender.stoodStill();
+    this.#giveUp();
+    this.claim?.giveBack(this.#claimed);
+    this.#claimed = 0;
   }
 
   /** For the registry. */
@@ -241,7 +269,9 @@ export class PeerStream {
     this.#stream.close(constants.NGHTTP2_NO_ERROR);
     this.#own?.drop();
     this.#request?.release();
+    this.#options.standingRequests.remove(this);
     this.ended();
+    this.#dueMs = performance.now() + Math.min(ANSWER_MS, this.#options.lingerMs);
   }
 
   /** Nothing more comes; when the stream is closed, for another reason. */
@@ -257,12 +287,15 @@ export class PeerStream {
   #isFine(piece: Uint8Array): boolean {
     if (this.#stream.closed) return false;
     this.#received += piece.length;
+    this.#pieces += 1;
+    this.#movedMs = this.#options.standingRequests.moved(this);
     if (this.#count(this.#received)) return this.#isNone(this.#frames.take(piece));
     this.#giveUp();
     return false;
   }
 
   #isWhole(): boolean {
+    this.#options.standingRequests.remove(this);
     // It may wait for its turn to be unpacked, and nobody sees it move.
     this.#request?.unwatch();
     return !this.#stream.closed && this.#isNone(this.#frames.end());
@@ -288,27 +321,25 @@ export class PeerStream {
   }
 
   /** False when there is no room for so much of the request. */
-  #count(bytes: number): boolean {
+  #count(requestBytes: number): boolean {
     if (this.#stream.closed) return true;
+    // Of unary methods small pieces are put together.
+    const bytes = requestBytes + (this.isOwn ? 0 : this.#pieces * AROUND_PIECE_BYTES);
     if (this.#request === undefined && bytes <= SMALL_REQUEST_BYTES)
       return this.#claimed === 0 || this.#claimAll(STREAM_BYTES + bytes);
     const { patienceMs } = this.#sender;
     if (this.#request !== undefined) return this.#request.tryGrow(bytes, patienceMs);
-    this.#request = this.#options.requests.tryTake(bytes, () => this.#makeWay(), patienceMs);
+    this.#request = this.#options.requests.tryTake(bytes, () => this.makeWay(), patienceMs);
     this.#request?.watch();
     return this.#request !== undefined;
   }
 
   #claimAll(bytes: number): boolean {
-    if (this.#claim?.tryAdd(bytes - this.#claimed) === false) return false;
+    const { claim } = this;
+    const added = bytes - this.#claimed;
+    if (claim !== undefined && !this.#options.standingRequests.tryAdd(claim, added, this.#sender)) return false;
     this.#claimed = bytes;
     return true;
-  }
-
-  /** Others need its room. */
-  #makeWay(): void {
-    this.#sender.stoodStill();
-    this.#giveUp();
   }
 
   /**

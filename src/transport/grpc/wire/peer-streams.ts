@@ -11,13 +11,14 @@ import { constants, type Http2Session, type IncomingHttpHeaders, type ServerHttp
 import { assert, Slots } from '#base';
 import type { Allowance, Claim } from '../../allowance.ts';
 import { headFault } from './frame-faults.ts';
-import { PeerStream, type PeerStreamOptions, STREAM_BYTES } from './peer-stream.ts';
-import { Senders } from './senders.ts';
+import { PeerStream, type PeerStreamOptions, type PeerStreamParts, STREAM_BYTES } from './peer-stream.ts';
+import { type Sender, Senders } from './senders.ts';
+import { StandingRequests } from './standing-requests.ts';
 import type { CallStatus } from './status.ts';
 import type { StreamLimits } from './stream-limits.ts';
 import { UnaryStream } from './unary-stream.ts';
 
-export interface PeerStreamsOptions extends PeerStreamOptions {
+export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'standingRequests'> {
   /** What streams may hold by standing open, and of their requests the first bytes. */
   readonly standing: Allowance;
   /** Streams at a time, those included that still carry a reply away. */
@@ -52,7 +53,7 @@ const FREE_PROBES_MAX = 100;
 const SWEEP_EVERY_MS = 1_000;
 
 export class PeerStreams {
-  readonly #options: PeerStreamsOptions;
+  readonly #options: PeerStreamsOptions & PeerStreamOptions;
   readonly #streams = new Slots<PeerStream>();
   readonly #senders: Senders;
   readonly #sessions = new WeakSet<Http2Session>();
@@ -63,7 +64,7 @@ export class PeerStreams {
   #freeProbes = 0;
 
   constructor(options: PeerStreamsOptions) {
-    this.#options = options;
+    this.#options = { ...options, standingRequests: new StandingRequests(() => options.requests.nowMs()) };
     this.#senders = new Senders(options.requests);
     this.#sweeping = setInterval(() => this.#sweep(), SWEEP_EVERY_MS).unref();
     subscribe(CREATED, this.#onCreated);
@@ -103,12 +104,13 @@ export class PeerStreams {
     const path = headers[':path'] ?? '';
     const isFree = this.#freeProbes < FREE_PROBES_MAX && this.#options.isProbe(path);
     const claim = isFree ? undefined : this.#options.standing.of(session);
-    if (this.#streams.size >= this.#options.streamsMax || claim?.tryAdd(STREAM_BYTES) === false) {
+    const sender = this.#senders.of(session);
+    if (this.#streams.size >= this.#options.streamsMax || !this.#hasRoom(claim, sender)) {
       this.#refuse(stream, headers);
       return;
     }
     if (isFree) this.#freeProbes += 1;
-    const peer = this.#peerOf(stream, headers, claim);
+    const peer = this.#peerOf(stream, headers, { claim, sender });
     const mark = this.#streams.add(peer);
     headers[MARK] = peer.isOwn ? KEPT : String(mark);
     stream.on('close', () => {
@@ -133,6 +135,11 @@ export class PeerStreams {
       session.destroy(new Error('More streams than were allowed'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
     }
     return false;
+  }
+
+  /** For another stream; whoever stands still may have to make way for it. */
+  #hasRoom(claim: Claim | undefined, sender: Sender): boolean {
+    return claim === undefined || this.#options.standingRequests.tryAdd(claim, STREAM_BYTES, sender);
   }
 
   /** It was not tried, and clients may try it again. */
@@ -170,7 +177,11 @@ export class PeerStreams {
   }
 
   /** What is wrong with the headers is answered now. */
-  #peerOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, claim: Claim | undefined): PeerStream {
+  #peerOf(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    shared: Pick<PeerStreamParts, 'claim' | 'sender'>,
+  ): PeerStream {
     const { methods, messageBytesMax: bytesMax, expired } = this.#options;
     const path = headers[':path'] ?? '';
     const messages = methods.get(path);
@@ -182,8 +193,7 @@ export class PeerStreams {
       bytesMax,
     };
     const own = messages === 'unary' || fault !== undefined ? new UnaryStream(stream, headers, expired) : undefined;
-    const sender = this.#senders.of(stream.session ?? stream);
-    const peer = new PeerStream(stream, this.#options, { rules, claim, own, sender });
+    const peer = new PeerStream(stream, this.#options, { rules, own, ...shared });
     // Of the others grpc-js unpacks the messages.
     if (messages === 'one') delete headers['grpc-encoding'];
     if (fault !== undefined) peer.refuse(fault);

@@ -124,8 +124,8 @@ const HTTP2_OPTIONS = {
   streamResetBurst: NO_BOUND,
   streamResetRate: NO_BOUND,
   maxSessionRejectedStreams: 10_000,
-  // It resets a stream with more of them. As many as its 64 KiB of headers have room for can be told what is wrong.
-  maxHeaderListPairs: 2_000,
+  // It resets a stream with more of them; so those that are somewhat too many can be told. Each is work for it.
+  maxHeaderListPairs: 256,
 };
 
 /** Streams that still carry a reply away are no calls any more. */

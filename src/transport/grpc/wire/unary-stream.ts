@@ -48,6 +48,12 @@ const NOT_METADATA: readonly string[] = [
   'content-type',
 ];
 
+/** A request of no more pieces is kept as it came. */
+const FEW_PIECES = 16;
+
+/** What small pieces are put together in. */
+const JOINT_BYTES = 4096;
+
 /** Buffers up to this size are parts of Node's pool. */
 const SMALL_BYTES = 4096;
 const PRINTABLE = /^[\x20-\x7e]*$/;
@@ -65,6 +71,9 @@ export class UnaryStream {
   #deadlineMs = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #pieces: Buffer[] = [];
+  /** Small pieces behind them, in a row. */
+  #joint: Buffer | undefined;
+  #jointBytes = 0;
   #isWhole = false;
   #isAnswered = false;
 
@@ -108,18 +117,28 @@ export class UnaryStream {
     return typeof value === 'string' && PRINTABLE.test(value) ? value : undefined;
   }
 
-  /** The next bytes of the request. */
+  /** The next bytes of the request. What comes in many small pieces is put together: each is more than its bytes. */
   take(piece: Buffer): void {
-    this.#pieces.push(piece);
+    if (this.#pieces.length < FEW_PIECES || piece.length >= JOINT_BYTES / 4) {
+      this.#endJoint();
+      this.#pieces.push(piece);
+      return;
+    }
+    if (this.#jointBytes + piece.length > JOINT_BYTES) this.#endJoint();
+    this.#joint ??= Buffer.allocUnsafeSlow(JOINT_BYTES);
+    this.#jointBytes += piece.copy(this.#joint, this.#jointBytes);
   }
 
   /** What has come of the request is not needed. */
   drop(): void {
     this.#pieces = [];
+    this.#joint = undefined;
+    this.#jointBytes = 0;
   }
 
   /** The request has ended, and is one message. */
   whole(): void {
+    this.#endJoint();
     const pieces = this.#pieces;
     const only = pieces.length === 1 ? pieces[0] : undefined;
     const frame = only !== undefined && isAlone(only) ? only : Buffer.concat(pieces);
@@ -174,6 +193,13 @@ export class UnaryStream {
     if (this.#isAnswered || this.#stream.destroyed || this.#stream.closed) return false;
     this.#isAnswered = true;
     return true;
+  }
+
+  #endJoint(): void {
+    if (this.#joint === undefined) return;
+    this.#pieces.push(this.#joint.subarray(0, this.#jointBytes));
+    this.#joint = undefined;
+    this.#jointBytes = 0;
   }
 
   #expire(): void {

@@ -12,9 +12,10 @@ import { narrowBufferPool } from '../../../../src/main/buffer-pool.ts';
 import type { ByteBudgets } from '../../../../src/transport/byte-budgets.ts';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
+import { STREAM_BYTES } from '../../../../src/transport/grpc/wire/peer-stream.ts';
 import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
 import { type ManualTime, until } from '../../../support/budget-time.ts';
-import { RawGrpc } from '../../../support/raw-grpc.ts';
+import { RawGrpc, type RawReply, replyOn } from '../../../support/raw-grpc.ts';
 import { PATIENCE_MS, startWireServer, type WireFixture } from '../../../support/wire-server.ts';
 
 const STREAM_BYTES_MAX = 600_000;
@@ -142,6 +143,21 @@ describe('streams that stand open', () => {
     expect(budgets.streams.used).toBeLessThanOrEqual(STREAM_BYTES_MAX);
     expect(standing(halves)).toBeLessThan(wholeCount);
   });
+});
+
+it('small requests that stand still make way for a connection that has less, and are told so (TM2, TM4)', async () => {
+  const halves = Array.from({ length: 10 }, () => ask('Wait'));
+  const told = halves.map((stream) => replyOn(stream).catch(() => undefined));
+  for (const stream of halves) stream.write(HALF.subarray(0, 1_000));
+  await until(() => budgets.streams.used >= 10 * (STREAM_BYTES + 1_000));
+  while (budgets.streams.of({}).tryAdd(1_000));
+  const read = (): Promise<RawReply> => other.call({ path: '/test.Service/Read', pieces: [REQUEST] });
+  time.advance(PATIENCE_MS / 4 - 1);
+  await expect(read()).rejects.toThrow('NGHTTP2_REFUSED_STREAM');
+  time.advance(1);
+  expect((await read()).status).toBe(GRPC_STATUS.OK);
+  expect(await told[0]).toMatchObject({ status: GRPC_STATUS.UNAVAILABLE, message: 'no room' });
+  expect(halves.filter(({ closed }) => !closed)).toHaveLength(9);
 });
 
 /** An HTTP/2 frame. */

@@ -43,6 +43,19 @@ describe('unary calls', () => {
     expect(reply.body.subarray(FRAME_HEADER_BYTES)).toEqual(MESSAGE);
   });
 
+  it('reads a message that comes in thousands of pieces, small and large (T2)', async () => {
+    const message = Buffer.from(Array.from({ length: 9_000 }, (_, n) => n % 251));
+    const framed = frame(message);
+    const pieces: Uint8Array[] = [];
+    for (let from = 0, n = 0; from < framed.length; n++) {
+      const to = from + (n % 300 === 299 ? 2_000 : 1 + (n % 7));
+      pieces.push(framed.subarray(from, to));
+      from = to;
+    }
+    const reply = await at.raw.call({ path: '/test.Service/Echo', pieces });
+    expect(reply.body.subarray(FRAME_HEADER_BYTES)).toEqual(message);
+  });
+
   it('turns what a handler throws into the status of the call, percent-encoded', async () => {
     const reply = await at.raw.call({ path: '/test.Service/Throw', pieces: [frame(MESSAGE)] });
     expect(reply.headers['grpc-message']).toMatch(/^[\x20-\x7e]+$/);
