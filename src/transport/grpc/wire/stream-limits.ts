@@ -13,7 +13,8 @@
  *
  * A client that cancels calls begins others in their place at once, and both are read in one turn. So there may be
  * twice as many in a turn as a connection may have open, those included that were cancelled in it. What is beyond is
- * refused, and so is what comes behind 4,000 that were cancelled of late: whoever goes on then is cut off.
+ * refused, and so is what comes behind 4,000 that were cancelled of late: whoever goes on then is cut off, of the
+ * former with a hundred a second, of the latter with two thousand.
  *
  * Invariants:
  *   T11  What connections may have open beyond what they have at first grows by 256 streams a turn at most, or that of
@@ -90,6 +91,8 @@ class Connection {
   turn = 0;
   readonly cancelled: FadingCount = new FadingCount(CANCELLED_PER_SECOND);
   readonly refused: FadingCount = new FadingCount(REFUSED_PER_SECOND);
+  /** Those behind too many that were cancelled, which who keeps to its streams may have, too. */
+  readonly refusedBehind: FadingCount = new FadingCount(CANCELLED_PER_SECOND);
 
   constructor(session: Session, limit: number) {
     this.session = session;
@@ -118,7 +121,8 @@ export class StreamLimits {
   opened(session: Session): Verdict {
     const connection = this.#of(session);
     this.#enterTurn(connection);
-    if (hasTooMany(connection)) return refuse(connection);
+    if (hasTooMany(connection)) return refuse(connection.refused);
+    if (connection.cancelled.count >= CANCELLED_MAX) return refuse(connection.refusedBehind);
     connection.open += 1;
     if (this.#wantsMore(connection) && !this.#wanting.has(connection.wanting)) {
       this.#wanting.append(connection.wanting);
@@ -200,11 +204,11 @@ export class StreamLimits {
   }
 }
 
-function hasTooMany({ open, closed, limit, cancelled }: Connection): boolean {
-  return open + closed >= TIMES_PER_TURN * limit || cancelled.count >= CANCELLED_MAX;
+function hasTooMany({ open, closed, limit }: Connection): boolean {
+  return open + closed >= TIMES_PER_TURN * limit;
 }
 
-function refuse({ refused }: Connection): Verdict {
+function refuse(refused: FadingCount): Verdict {
   if (refused.count >= REFUSALS_MAX) return 'flood';
   refused.add();
   return 'refused';

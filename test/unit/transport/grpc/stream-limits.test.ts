@@ -161,6 +161,22 @@ describe('the streams of a turn (T12)', () => {
     expect(open(1)).toEqual(['refused']);
   });
 
+  it('do not end the connection of who cancels 3,000 a second for long, and do when there are twice as many', () => {
+    limits = new StreamLimits({ first: 1_000, most: 1_000, isBehind: () => false, lasting: () => 0 });
+    const verdicts = (perSecond: number): ReadonlySet<Verdict> => {
+      const seen = new Set<Verdict>();
+      for (let ms = 0; ms < 20_000; ms += 20) {
+        const all = open((perSecond * 20) / 1_000);
+        for (const verdict of all) seen.add(verdict);
+        close(all.filter((verdict) => verdict === 'taken').length, true);
+        vi.advanceTimersByTime(20);
+      }
+      return seen;
+    };
+    expect(verdicts(3_000)).toEqual(new Set(['taken', 'refused']));
+    expect(verdicts(6_000)).toEqual(new Set(['taken', 'refused', 'flood']));
+  });
+
   it('end the connection when a thousand more came at once, or a hundred a second for long', () => {
     isBehind = true;
     open(2 * FIRST);
