@@ -1,0 +1,125 @@
+// Goal: a guest learns nothing from WASI but what the host says, the same each time, and is denied the rest (G10).
+// Method: the functions as they are; then a component that calls some of them, by the glue that the transpiler makes.
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_LIMITS, Denied, type ImportedInterface, inspect, nullWasi, type WasiImports } from '#wasm';
+import { transpiled } from '../../support/wasm/transpiled.ts';
+import { viewText, wat } from '../../support/wasm/wat.ts';
+
+const OPTIONS = { timeNs: 1_700_000_000_123_456_789n, seed: 7n };
+const RANDOM = imported('wasi:random/random', ['get-random-bytes', 'get-random-u64']);
+
+describe('nullWasi', () => {
+  it('draws the same from the same seed, and other numbers from another', () => {
+    const draw = (seed: bigint): readonly unknown[] => {
+      const wasi = nullWasi([RANDOM], { ...OPTIONS, seed });
+      return [call(wasi, RANDOM.name, 'getRandomU64'), call(wasi, RANDOM.name, 'getRandomBytes', 13n)];
+    };
+    expect(draw(7n)).toEqual(draw(7n));
+    expect(draw(8n)).not.toEqual(draw(7n));
+    expect(draw(7n)).toEqual([7191089600892374487n, expect.objectContaining({ length: 13 })]);
+  });
+
+  it('stands still at the time of the host', () => {
+    const clock = imported('wasi:clocks/wall-clock', ['now', 'resolution']);
+    const wasi = nullWasi([clock], OPTIONS);
+    expect(call(wasi, clock.name, 'now')).toEqual({ seconds: 1_700_000_000n, nanoseconds: 123_456_789 });
+    expect(call(wasi, clock.name, 'now')).toEqual(call(wasi, clock.name, 'now'));
+  });
+
+  it('has no arguments, no environment and no directories', () => {
+    const environment = imported('wasi:cli/environment', ['get-arguments', 'get-environment']);
+    const preopens = imported('wasi:filesystem/preopens', ['get-directories']);
+    const wasi = nullWasi([environment, preopens], OPTIONS);
+    expect(call(wasi, environment.name, 'getArguments')).toEqual([]);
+    expect(call(wasi, environment.name, 'getEnvironment')).toEqual([]);
+    expect(call(wasi, preopens.name, 'getDirectories')).toEqual([]);
+  });
+
+  it('denies what it does not answer, by its name', () => {
+    const http = imported('wasi:http/outgoing-handler', ['handle']);
+    const wasi = nullWasi([http], OPTIONS);
+    expect(() => call(wasi, http.name, 'handle')).toThrow(
+      new Denied('A guest calls wasi:http/outgoing-handler#handle, which gives nothing here'),
+    );
+  });
+
+  it('gives random bytes in small numbers', () => {
+    const wasi = nullWasi([RANDOM], OPTIONS);
+    expect(() => call(wasi, RANDOM.name, 'getRandomBytes', 2n ** 40n)).toThrow(Denied);
+  });
+
+  it('answers for WASI alone', () => {
+    expect(nullWasi([imported('cairn:component/sink', ['write'])], OPTIONS)).toEqual({});
+  });
+
+  it('is what the glue of a component asks for', async () => {
+    const bytes = await wat(GUEST);
+    const inspected = inspect(bytes, { kind: 'state-view', limits: DEFAULT_LIMITS });
+    if (inspected.kind === 'failure') throw new Error(inspected.reason.message);
+    const { stripped, imports } = inspected.value;
+    const guest = await transpiled(stripped, nullWasi(imports, OPTIONS));
+    const random = nullWasi([RANDOM], OPTIONS);
+    expect(guest['roll']?.()).toBe(call(random, RANDOM.name, 'getRandomU64'));
+    // A guest that logs lives on.
+    expect(guest['log']?.()).toBe(65_536n);
+    expect(() => guest['leave']?.()).toThrow('wasi:cli/exit#exit');
+  });
+});
+
+/** Rolls a number, looks how much it may write to the stream of errors, and asks for the end of the process. */
+const GUEST = viewText({
+  before: `
+    (import "wasi:random/random@0.2.3" (instance $random (export "get-random-u64" (func (result u64)))))
+    (import "wasi:io/error@0.2.3" (instance $error (export "error" (type (sub resource)))))
+    (alias export $error "error" (type $io-error))
+    (import "wasi:io/streams@0.2.3" (instance $streams
+      (export "output-stream" (type $out (sub resource)))
+      (alias outer 1 $io-error (type $e))
+      (export "error" (type $error (eq $e)))
+      (type $own (own $error))
+      (type $stream-error (variant (case "last-operation-failed" $own) (case "closed")))
+      (export "stream-error" (type $failed (eq $stream-error)))
+      (export "[method]output-stream.check-write" (func (param "self" (borrow $out)) (result (result u64 (error $failed)))))))
+    (alias export $streams "output-stream" (type $output))
+    (import "wasi:cli/stderr@0.2.3" (instance $stderr
+      (alias outer 1 $output (type $o)) (export "output-stream" (type $out (eq $o)))
+      (export "get-stderr" (func (result (own $out))))))
+    (import "wasi:cli/exit@0.2.3" (instance $exit (export "exit" (func (param "status" (result))))))
+    (core module $memory (memory (export "memory") 1))
+    (core instance $memory (instantiate $memory))
+    (core func $roll (canon lower (func $random "get-random-u64")))
+    (core func $stderr (canon lower (func $stderr "get-stderr")))
+    (core func $check (canon lower (func $streams "[method]output-stream.check-write") (memory (core memory $memory "memory"))))
+    (core func $drop (canon resource.drop $output))
+    (core func $exit (canon lower (func $exit "exit")))
+    (core module $g
+      (import "h" "memory" (memory 1))
+      (import "h" "roll" (func $roll (result i64)))
+      (import "h" "stderr" (func $stderr (result i32)))
+      (import "h" "check" (func $check (param i32 i32)))
+      (import "h" "drop" (func $drop (param i32)))
+      (import "h" "exit" (func $exit (param i32)))
+      (func (export "roll") (result i64) (call $roll))
+      (func (export "log") (result i64) (local $stream i32)
+        (local.set $stream (call $stderr))
+        (call $check (local.get $stream) (i32.const 8))
+        (call $drop (local.get $stream))
+        (i64.load (i32.const 16)))
+      (func (export "leave") (call $exit (i32.const 0))))
+    (core instance $h (export "memory" (memory $memory "memory")) (export "roll" (func $roll)) (export "stderr" (func $stderr))
+      (export "check" (func $check)) (export "drop" (func $drop)) (export "exit" (func $exit)))
+    (core instance $guest (instantiate $g (with "h" (instance $h))))
+    (func (export "roll") (result u64) (canon lift (core func $guest "roll")))
+    (func (export "log") (result u64) (canon lift (core func $guest "log")))
+    (func (export "leave") (canon lift (core func $guest "leave")))`,
+});
+
+function imported(name: string, functions: readonly string[]): ImportedInterface {
+  return { name, functions, resources: [] };
+}
+
+function call(wasi: WasiImports, name: string, member: string, ...values: readonly unknown[]): unknown {
+  const found = wasi[name]?.[member];
+  if (found === undefined) throw new Error(`${name} has no ${member}`);
+  return (found as (...given: readonly unknown[]) => unknown)(...values);
+}
