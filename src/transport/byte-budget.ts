@@ -17,6 +17,8 @@ export interface ByteBudgetOptions {
   readonly bytesMax: number;
   /** How long bytes may be held once others need them. */
   readonly patienceMs: number;
+  /** How long those that are watched may stand still for a taker that says nothing else; the patience unless given. */
+  readonly takerPatienceMs?: number;
   /** Real time unless a test decides. */
   readonly time?: BudgetTime;
   /** Told whenever there is more room than before. */
@@ -55,6 +57,7 @@ export class ByteBudget {
   readonly bytesMax: number;
   /** How long bytes may be held once others need them. */
   readonly patienceMs: number;
+  readonly takerPatienceMs: number;
   readonly #time: BudgetTime;
   readonly #onRoom: (() => void) | undefined;
   /** Those that may be told to go, oldest first. */
@@ -63,7 +66,8 @@ export class ByteBudget {
   /** Bytes of holders that were told to go. */
   #leaving = 0;
 
-  constructor({ bytesMax, patienceMs, time = REAL_TIME, onRoom }: ByteBudgetOptions) {
+  constructor({ bytesMax, patienceMs, takerPatienceMs = patienceMs, time = REAL_TIME, onRoom }: ByteBudgetOptions) {
+    this.takerPatienceMs = takerPatienceMs;
     this.bytesMax = bytesMax;
     this.patienceMs = patienceMs;
     this.#time = time;
@@ -81,14 +85,14 @@ export class ByteBudget {
   }
 
   /** Whether so much is free, after whoever kept bytes too long has been told. */
-  hasRoom(bytes: number, patienceMs: number = this.patienceMs): boolean {
+  hasRoom(bytes: number, patienceMs: number = this.takerPatienceMs): boolean {
     if (this.#used + bytes <= this.bytesMax) return true;
     this.#evictStale(bytes, patienceMs);
     return this.#used + bytes <= this.bytesMax;
   }
 
   /** The bytes, or undefined when there is no room for them now. */
-  tryTake(bytes: number, evict: Evict, patienceMs: number = this.patienceMs): Hold | undefined {
+  tryTake(bytes: number, evict: Evict, patienceMs: number = this.takerPatienceMs): Hold | undefined {
     return this.hasRoom(bytes, patienceMs) ? this.takeAnyway(bytes, evict) : undefined;
   }
 
@@ -258,7 +262,7 @@ export class Hold {
   }
 
   /** Counts more, if there is room for it. What is watched has moved when enough has come. */
-  tryGrow(bytes: number, patienceMs: number = this.#budget.patienceMs): boolean {
+  tryGrow(bytes: number, patienceMs: number = this.#budget.takerPatienceMs): boolean {
     // It may be told to go itself.
     if (!this.#budget.hasRoom(bytes - this.#bytes, patienceMs) || this.#released) return false;
     this.#comeBytes += bytes - this.#bytes;

@@ -55,6 +55,9 @@ const WAIT_MS: number = PATIENCE_MS + 5_000;
 const SMALL_REPLIES_PER_BUDGET = 1 / 8;
 const SMALL_PAGES_PER_BUDGET = 1 / 8;
 
+/** For a request of whose sender nothing is known, as bodies over HTTP are taken (ADR 0069). */
+const STANDING_PER_PATIENCE = 1 / 4;
+
 /** When to come again: most of what is held is given back sooner. */
 export const RETRY_AFTER_MS = 1_000;
 
@@ -63,7 +66,11 @@ export function createByteBudgets(sizes: ByteBudgetSizes): ByteBudgets {
   const { patienceMs = PATIENCE_MS, waitMs = WAIT_MS, time = REAL_TIME } = sizes;
   const shared = { patienceMs, time };
   return {
-    requests: new ByteBudget({ bytesMax: requestBytesMax, ...shared }),
+    requests: new ByteBudget({
+      bytesMax: requestBytesMax,
+      takerPatienceMs: patienceMs * STANDING_PER_PATIENCE,
+      ...shared,
+    }),
     streams: new Allowance(streamBytesMax),
     unsent: new FairBudget({ bytesMax: unsentBytesMax, ...shared }),
     smallReplies: new Allowance(unsentBytesMax * SMALL_REPLIES_PER_BUDGET),

@@ -2,6 +2,7 @@
 // Method: takers in one process, at a time that the test moves.
 import { describe, expect, it } from 'vitest';
 import { ByteBudget, type Hold } from '../../../src/transport/byte-budget.ts';
+import { createByteBudgets } from '../../../src/transport/byte-budgets.ts';
 import { ManualTime } from '../../support/budget-time.ts';
 
 const nothing = (): void => undefined;
@@ -125,6 +126,17 @@ describe('a holder of which each part is seen', () => {
     expect(budget.tryTake(50_000, nothing, 11)).toBeUndefined();
     expect(budget.tryTake(50_000, nothing, 10)?.bytes).toBe(50_000);
     expect(told).toEqual(['a']);
+  });
+
+  it('makes way for a body over HTTP as for a sender of whom nothing is known', () => {
+    const time = new ManualTime();
+    const { requests } = createByteBudgets({ requestBytesMax: 100_000, unsentBytesMax: 1, patienceMs: 40, time });
+    const half: Hold = requests.takeAnyway(100_000, () => half.release());
+    half.watch();
+    time.advance(9);
+    expect([requests.hasRoom(50_000), requests.tryTake(50_000, nothing)]).toEqual([false, undefined]);
+    time.advance(1);
+    expect(requests.tryTake(50_000, nothing)?.bytes).toBe(50_000);
   });
 
   it('does not make way as long as it moves', () => {

@@ -167,8 +167,9 @@ class Opening {
   /** Nobody makes way for it sooner than for others: a client need not send anything before it knows the settings. */
   #hasRoom(): boolean {
     if (this.#bytes <= UNCOUNTED_BYTES) return true;
-    if (this.#hold !== undefined) return this.#hold.tryGrow(this.#bytes);
-    this.#hold = this.#options.requests.tryTake(this.#bytes, () => this.#leave());
+    const { requests } = this.#options;
+    if (this.#hold !== undefined) return this.#hold.tryGrow(this.#bytes, requests.patienceMs);
+    this.#hold = requests.tryTake(this.#bytes, () => this.#leave(), requests.patienceMs);
     this.#hold?.watch();
     return this.#hold !== undefined;
   }

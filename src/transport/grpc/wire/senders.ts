@@ -13,7 +13,6 @@
 import type { ByteBudget } from '../../byte-budget.ts';
 
 const PROVEN_PER_PATIENCE = 1 / 10;
-const NEW_PER_PATIENCE = 1 / 4;
 
 export class Senders {
   readonly #requests: ByteBudget;
@@ -45,9 +44,9 @@ export class Sender {
 
   /** For so long others may stand still before they make way for this one. */
   get patienceMs(): number {
-    const { patienceMs } = this.#requests;
+    const { patienceMs, takerPatienceMs } = this.#requests;
     if (this.#requests.nowMs() < this.#idlerUntilMs) return patienceMs;
-    return patienceMs * (this.#isProven ? PROVEN_PER_PATIENCE : NEW_PER_PATIENCE);
+    return this.#isProven ? patienceMs * PROVEN_PER_PATIENCE : takerPatienceMs;
   }
 
   /** A large request has come whole. */

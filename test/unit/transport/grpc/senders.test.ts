@@ -1,7 +1,7 @@
 // Goal: how much patience a connection has with those who stand still follows from what its own requests have shown
 // (TM2). Method: the rows of its states, at a time that the test moves.
 import { expect, it } from 'vitest';
-import { ByteBudget } from '../../../../src/transport/byte-budget.ts';
+import { createByteBudgets } from '../../../../src/transport/byte-budgets.ts';
 import { Senders } from '../../../../src/transport/grpc/wire/senders.ts';
 import { ManualTime } from '../../../support/budget-time.ts';
 
@@ -19,7 +19,9 @@ it.each([
   { shown: ['still', 'pause', 'whole'], has: PROVEN },
 ])('$shown makes a patience of $has ms', ({ shown, has }) => {
   const time = new ManualTime();
-  const senders = new Senders(new ByteBudget({ bytesMax: 1, patienceMs: PATIENCE_MS, time }));
+  const senders = new Senders(
+    createByteBudgets({ requestBytesMax: 1, unsentBytesMax: 1, patienceMs: PATIENCE_MS, time }).requests,
+  );
   const connection = {};
   const does: Readonly<Record<string, () => void>> = {
     whole: () => senders.of(connection).cameWhole(),

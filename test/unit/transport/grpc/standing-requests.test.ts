@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Link } from '#base';
 import { Allowance, type Claim } from '../../../../src/transport/allowance.ts';
-import { ByteBudget } from '../../../../src/transport/byte-budget.ts';
+import { createByteBudgets } from '../../../../src/transport/byte-budgets.ts';
 import { type Sender, Senders } from '../../../../src/transport/grpc/wire/senders.ts';
 import { type StandingRequest, StandingRequests } from '../../../../src/transport/grpc/wire/standing-requests.ts';
 import { ManualTime } from '../../../support/budget-time.ts';
@@ -40,7 +40,9 @@ beforeEach(() => {
   time = new ManualTime();
   streams = new Allowance(8 * BYTES);
   standing = new StandingRequests(() => time.nowMs());
-  sender = new Senders(new ByteBudget({ bytesMax: 1, patienceMs: PATIENCE_MS, time })).of(LIGHT);
+  sender = new Senders(
+    createByteBudgets({ requestBytesMax: 1, unsentBytesMax: 1, patienceMs: PATIENCE_MS, time }).requests,
+  ).of(LIGHT);
   told = [];
 });
 
