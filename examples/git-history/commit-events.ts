@@ -17,7 +17,10 @@ export const FILE_DELETED = 'git.file.deleted';
 /** A transaction holds at most 1,000 events and 1 MB; paths can be long. */
 const EVENTS_PER_TRANSACTION = 500;
 const SUBJECT_BYTES_MAX = 255;
-const MESSAGE_CHARACTERS_MAX = 4000;
+const MESSAGE_BYTES_MAX = 65_536;
+const AUTHOR_BYTES_MAX = 4096;
+/** What stands at the end of a text that did not fit. */
+const CUT_MARK = '… [cut]';
 
 /** What an event about a file says. */
 export interface FileChange {
@@ -75,8 +78,11 @@ function transaction(commit: Commit, { database, stream, changes, part }: Part):
       constraints: [],
       transactionId: uuidOf(`${stream}/${commit.hash}/${part}`),
       options: {
-        principalAttributes: { name: commit.authorName, email: commit.authorEmail },
-        commitMessage: commit.message.slice(0, MESSAGE_CHARACTERS_MAX),
+        principalAttributes: {
+          name: cut(commit.authorName, AUTHOR_BYTES_MAX),
+          email: cut(commit.authorEmail, AUTHOR_BYTES_MAX),
+        },
+        commitMessage: cut(commit.message, MESSAGE_BYTES_MAX),
         correlationId: commit.hash,
       },
     },
@@ -101,6 +107,16 @@ function fileEvent(commit: Commit, change: Change, names: { readonly stream: str
     datacontenttype: 'application/json',
     data: Buffer.from(JSON.stringify(data)),
   });
+}
+
+/** The text, or as many of its characters as fit in so many bytes of UTF-8 with a mark behind them. */
+export function cut(text: string, bytesMax: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= bytesMax) return text;
+  let end = bytesMax - Buffer.byteLength(CUT_MARK);
+  // Not inside a character, whose later bytes all begin with the bits 10.
+  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return `${bytes.toString('utf8', 0, end)}${CUT_MARK}`;
 }
 
 /** A name-based UUID (RFC 9562, version 8: SHA-1 of the name). */

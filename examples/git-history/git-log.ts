@@ -5,10 +5,12 @@
  * each merge the files are exactly those of its tree, whichever side won.
  */
 import { spawn } from 'node:child_process';
-import { StringDecoder } from 'node:string_decoder';
+import { authorDateIn, rfc3339Of } from './author-date.ts';
+import { spellPath } from './paths.ts';
 
 export interface Change {
   readonly kind: 'added' | 'modified' | 'deleted';
+  /** As paths.ts spells it. */
   readonly path: string;
   /** As git writes it: 100644, 100755, 120000 (link) or 160000 (submodule); of what was deleted, when it was. */
   readonly mode: string;
@@ -21,7 +23,10 @@ export interface Commit {
   readonly parents: readonly string[];
   readonly authorName: string;
   readonly authorEmail: string;
-  /** RFC 3339, with the author's offset. */
+  /**
+   * RFC 3339, with the author's offset, or in UTC where RFC 3339 cannot say it. Of a commit without a date the
+   * committer's, and without that the first moment of 1970, which git shows for it.
+   */
   readonly authoredAt: string;
   readonly message: string;
   readonly changes: readonly Change[];
@@ -30,22 +35,23 @@ export interface Commit {
 /** The files of a moment: path to content. */
 export type Tree = ReadonlyMap<string, { readonly mode: string; readonly blob: string }>;
 
-const FORMAT = '%x01%H%x00%aN%x00%aE%x00%aI%x00%P%x00%B%x00';
-const COMMIT_MARK = '\x01';
+const HEADER = ['%H', '%aN', '%aE', '%at', '%ad', '%ct', '%P', '%B'];
+const FORMAT = `%x01${HEADER.join('%x00')}%x00`;
+const COMMIT_MARK = 1;
+/** The first entry of a commit stands behind a line break, and an empty token before it. */
+const ENTRY = /^\n?:(\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+) ([A-Z])/;
+const NO_DATE = '1970-01-01T00:00:00Z';
 const NO_BLOB = /^0+$/;
 const KINDS: Readonly<Record<string, Change['kind']>> = { A: 'added', M: 'modified', T: 'modified', D: 'deleted' };
 
 /** How many commits HEAD has. */
 export async function countCommits(repository: string): Promise<number> {
-  let text = '';
-  for await (const token of tokens(repository, ['rev-list', '--count', 'HEAD'])) text += token;
-  return Number(text);
+  return Number(await output(repository, ['rev-list', '--count', 'HEAD']));
 }
 
 /** The commit without parents that HEAD comes from; of several, the oldest. */
 export async function rootCommit(repository: string): Promise<string> {
-  let text = '';
-  for await (const token of tokens(repository, ['rev-list', '--max-parents=0', 'HEAD'])) text += token;
+  const text = await output(repository, ['rev-list', '--max-parents=0', 'HEAD']);
   return text.trim().split('\n').at(-1) ?? '';
 }
 
@@ -53,9 +59,9 @@ export async function rootCommit(repository: string): Promise<string> {
 export async function readTree(repository: string, revision: string): Promise<Tree> {
   const tree = new Map<string, { mode: string; blob: string }>();
   for await (const token of tokens(repository, ['ls-tree', '-r', '-z', revision])) {
-    const [meta = '', path = ''] = splitOnce(token, '\t');
-    const [mode = '', , blob = ''] = meta.split(' ');
-    tree.set(path, { mode, blob });
+    const tab = token.indexOf('\t');
+    const [mode = '', , blob = ''] = token.toString('latin1', 0, tab).split(' ');
+    tree.set(spellPath(token.subarray(tab + 1)), { mode, blob });
   }
   return tree;
 }
@@ -88,46 +94,64 @@ async function differences(files: Tree, repository: string, merge: string): Prom
 
 async function* readLog(repository: string): AsyncGenerator<Commit> {
   const args = ['log', '--reverse', '--topo-order', '--raw', '-z', '--no-abbrev', '--no-renames', '--root'];
-  let fields: string[] = [];
-  for await (const token of tokens(repository, [...args, `--format=${FORMAT}`, 'HEAD'])) {
-    if (token.startsWith(COMMIT_MARK)) {
-      if (fields.length > 0) yield parseCommit(fields);
-      fields = [token.slice(COMMIT_MARK.length)];
-    } else fields.push(token);
+  // Whatever the reader's own settings are.
+  const fixed = ['-c', 'i18n.logOutputEncoding=UTF-8', ...args, '--no-show-signature', '--date=raw'];
+  let header: string[] = [];
+  let entry: RegExpExecArray | undefined;
+  let changes: Change[] = [];
+  for await (const token of tokens(repository, [...fixed, `--format=${FORMAT}`, 'HEAD'])) {
+    if (entry !== undefined) {
+      changes.push(changeOf(entry, spellPath(token)));
+      entry = undefined;
+    } else if (header.length > 0 && header.length < HEADER.length) header.push(token.toString('utf8'));
+    else if (token[0] === COMMIT_MARK) {
+      if (header.length > 0) yield await commitOf(repository, header, changes);
+      header = [token.toString('utf8', 1)];
+      changes = [];
+    } else entry = ENTRY.exec(token.toString('latin1')) ?? undefined;
   }
-  if (fields.length > 0) yield parseCommit(fields);
+  if (header.length > 0) yield await commitOf(repository, header, changes);
 }
 
-function parseCommit(fields: readonly string[]): Commit {
-  const [hash = '', authorName = '', authorEmail = '', authoredAt = '', parents = '', message = '', ...rest] = fields;
-  const changes: Change[] = [];
-  for (let at = 0; at < rest.length; at++) {
-    // The first entry of a commit stands behind a line break, and an empty token before it.
-    const meta = /^\n?:(\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+) ([A-Z])/.exec(rest[at] ?? '');
-    if (meta === null) continue;
-    const [, oldMode = '', newMode = '', oldBlob = '', newBlob = '', letter = ''] = meta;
-    at += 1;
-    const gone = NO_BLOB.test(newBlob);
-    changes.push({
-      kind: KINDS[letter] ?? 'modified',
-      path: rest[at] ?? '',
-      mode: gone ? oldMode : newMode,
-      blob: gone ? oldBlob : newBlob,
-    });
-  }
+function changeOf(entry: RegExpExecArray, path: string): Change {
+  const [, oldMode = '', newMode = '', oldBlob = '', newBlob = '', letter = ''] = entry;
+  const gone = NO_BLOB.test(newBlob);
+  return {
+    kind: KINDS[letter] ?? 'modified',
+    path,
+    mode: gone ? oldMode : newMode,
+    blob: gone ? oldBlob : newBlob,
+  };
+}
+
+async function commitOf(repository: string, header: readonly string[], changes: readonly Change[]): Promise<Commit> {
+  const [hash = '', name = '', email = '', authored = '', date = '', committed = '', parents = '', message = ''] =
+    header;
+  const [, offset = ''] = date.split(' ');
+  const ofAuthor =
+    authored === ''
+      ? authorDateIn(await output(repository, ['cat-file', 'commit', hash]))
+      : { seconds: authored, offset };
   return {
     hash,
-    authorName,
-    authorEmail,
-    authoredAt,
+    // Git leaves these standing where the author is not of the form that it writes.
+    authorName: name === '%aN' ? '' : name,
+    authorEmail: email === '%aE' ? '' : email,
+    authoredAt: rfc3339Of(ofAuthor) ?? rfc3339Of({ seconds: committed, offset: '' }) ?? NO_DATE,
     parents: parents.split(' ').filter(Boolean),
     message: message.trimEnd(),
     changes,
   };
 }
 
+async function output(repository: string, args: readonly string[]): Promise<string> {
+  let text = '';
+  for await (const token of tokens(repository, args)) text += token.toString('utf8');
+  return text;
+}
+
 /** What git prints, cut at NUL, as it comes. */
-async function* tokens(repository: string, args: readonly string[]): AsyncGenerator<string> {
+async function* tokens(repository: string, args: readonly string[]): AsyncGenerator<Buffer> {
   const git = spawn('git', ['-C', repository, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<number | null>((resolve, reject) => {
     git.once('error', (error) => reject(new Error(`git could not be run: ${error.message}`, { cause: error })));
@@ -139,21 +163,26 @@ async function* tokens(repository: string, args: readonly string[]): AsyncGenera
   git.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaint += text;
   });
-  const decoder = new StringDecoder('utf8');
-  let rest = '';
-  const output: AsyncIterable<Buffer> = git.stdout;
-  for await (const chunk of output) {
-    const parts = (rest + decoder.write(chunk)).split('\0');
-    rest = parts.pop() ?? '';
-    yield* parts;
+  // A token may come in many chunks: they are put together once, at its end.
+  let begun: Buffer[] = [];
+  const chunks: AsyncIterable<Buffer> = git.stdout;
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(0); end !== -1; end = chunk.indexOf(0, start)) {
+      yield Buffer.concat([...begun, chunk.subarray(start, end)]);
+      begun = [];
+      start = end + 1;
+    }
+    if (start < chunk.length) begun.push(chunk.subarray(start));
   }
-  if (rest !== '') yield rest;
+  if (begun.length > 0) yield Buffer.concat(begun);
   const code = await ended;
   const [firstLine = ''] = complaint.trim().split('\n');
-  if (code !== 0) throw new Error(`git ${args[0]} failed in ${repository}: ${firstLine}`);
+  if (code !== 0) throw new Error(`git ${commandOf(args)} failed in ${repository}: ${firstLine}`);
 }
 
-function splitOnce(text: string, separator: string): readonly string[] {
-  const at = text.indexOf(separator);
-  return at === -1 ? [text] : [text.slice(0, at), text.slice(at + separator.length)];
+/** The command and what it is asked about, without options. */
+function commandOf(args: readonly string[]): string {
+  const words = args.filter((word, i) => !word.startsWith('-') && args[i - 1] !== '-c');
+  return words.filter((word) => word !== 'HEAD').join(' ');
 }

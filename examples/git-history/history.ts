@@ -76,7 +76,10 @@ export class History {
    * which order it entered the history. Events of a range of effective times come in that order.
    */
   treeAtTime(time: Date): Promise<ReadonlyMap<string, TreeEntry>> {
-    const end = { seconds: Math.floor(time.getTime() / 1000), nanos: (time.getTime() % 1000) * 1e6 };
+    const ms = time.getTime();
+    const seconds = Math.floor(ms / 1000);
+    // Counted from that second, also before 1970: a remainder would be negative there.
+    const end = { seconds, nanos: (ms - seconds * 1000) * 1e6 };
     return this.#fold({ query: { ...ALL_EVENTS, effectiveTimeRange: { start: undefined, end } } });
   }
 

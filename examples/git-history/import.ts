@@ -2,7 +2,7 @@
  * Imports a repository commit by commit, in order; starting it again goes on where it was cut off. A database holds one
  * repository: whether it is this one is told by the commit that its first transaction is of.
  */
-import type { Api } from './api.ts';
+import type { Api, TransactRequest } from './api.ts';
 import { commitOf, transactionsOf } from './commit-events.ts';
 import { countCommits, readCommits } from './git-log.ts';
 import { Progress, type ProgressOutput } from './progress.ts';
@@ -28,12 +28,36 @@ export async function importRepository(
   for await (const commit of readCommits(source.repository)) {
     const requests = transactionsOf(commit, source);
     if (done.events === 0 && requests.length > 0) refuseOther(source, began, commit.hash);
-    for (const request of requests) await api.transact(request);
+    await transactAll(api, requests, commit.hash);
     done.commits += 1;
     done.events += commit.changes.length;
     progress.show(done, performance.now());
   }
   return { ...done, revision: await api.latestRevision(source.database) };
+}
+
+/** A commit that the node does not take: the cause says why. */
+export class RefusedCommit extends Error {
+  readonly commit: string;
+
+  constructor(commit: string, cause: unknown) {
+    super(`The commit ${commit} was not imported: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    });
+    this.commit = commit;
+  }
+}
+
+async function transactAll(
+  api: Pick<Api, 'transact'>,
+  requests: readonly TransactRequest[],
+  commit: string,
+): Promise<void> {
+  try {
+    for (const request of requests) await api.transact(request);
+  } catch (error) {
+    throw new RefusedCommit(commit, error);
+  }
 }
 
 /**

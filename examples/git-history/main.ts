@@ -12,7 +12,7 @@ import { Api } from './api.ts';
 import { databaseNameOf } from './database-name.ts';
 import { rootCommit } from './git-log.ts';
 import { History } from './history.ts';
-import { importRepository } from './import.ts';
+import { importRepository, RefusedCommit } from './import.ts';
 import { answer, HELP, RefusedQuestion } from './prompt.ts';
 
 const USAGE = `Usage: node --conditions=source examples/git-history/main.ts [option]... [REPOSITORY]
@@ -70,6 +70,9 @@ function readInvocation(): Invocation | undefined {
 
 function complaintOf(error: unknown, server: string): string {
   if (!(error instanceof Error)) return String(error);
+  if (error instanceof RefusedCommit) {
+    return `The commit ${error.commit} was not imported. ${complaintOf(error.cause, server)}`;
+  }
   if (!isServiceError(error)) return error.message;
   if (error.code !== status.UNAVAILABLE) return error.details;
   return `No node answers at ${server}: start one with npm start, or say with --server host:port where one is.`;

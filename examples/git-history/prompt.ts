@@ -1,5 +1,6 @@
 /** The questions as a person types them, one a line, and their answers as text. */
 import type { History, TreeEntry } from './history.ts';
+import { pathBytes, spellPath, unquote } from './paths.ts';
 
 export const HELP = `who PATH [REVISION]      who last changed a file, as of a revision (default: the latest)
 tree DATE [PREFIX]       the files at a date, by author dates: 2024-05-01 (its first moment, UTC) or 2024-05-01T12:00:00Z
@@ -7,7 +8,7 @@ tree @REVISION [PREFIX]  the files after a revision
 help                     this
 quit                     ends
 
-A path may hold spaces. In quotes it is read as a string of JSON: who "notes 2024" 12
+A path may hold spaces. In quotes it is read as a string of JSON, or as git quotes it: who "notes 2024" 12
 `;
 
 /** A question that cannot be answered as it is asked; the message says what would be right. */
@@ -61,7 +62,11 @@ async function tree(history: History, asked: string): Promise<string> {
   if (prefix === undefined || files === undefined) {
     throw new RefusedQuestion('Ask: tree DATE or tree @REVISION, such as tree 2024-05-01 or tree @12.');
   }
-  const paths = Array.from(files.keys()).filter((path) => path.startsWith(prefix));
+  // By bytes: the beginning of a path may be text where the whole is not.
+  const beginning = pathBytes(prefix);
+  const paths = Array.from(files.keys()).filter((path) =>
+    pathBytes(path).subarray(0, beginning.length).equals(beginning),
+  );
   const lines = paths
     .toSorted()
     .map((path) => `  ${files.get(path)?.mode} ${files.get(path)?.blob.slice(0, 10)} ${path}\n`);
@@ -96,12 +101,17 @@ function requireRevision(revision: number, latest: number): void {
   if (revision > latest) throw new RefusedQuestion(`There is no revision ${revision}; the latest is ${latest}.`);
 }
 
-/** A path as it stands, or in the quotes of JSON; nothing when those are not closed. */
+/** A path as it stands, or in the quotes of JSON or of git; nothing when those are not closed. */
 function parsePath(text: string): string | undefined {
   if (!text.startsWith('"')) return text;
+  const bytes = jsonBytes(text) ?? unquote(text);
+  return bytes === undefined ? undefined : spellPath(bytes);
+}
+
+function jsonBytes(text: string): Buffer | undefined {
   try {
     const path: unknown = JSON.parse(text);
-    return typeof path === 'string' ? path : undefined;
+    return typeof path === 'string' ? Buffer.from(path) : undefined;
   } catch {
     return undefined;
   }

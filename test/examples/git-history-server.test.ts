@@ -137,6 +137,49 @@ describe('the history of a made repository', () => {
   });
 });
 
+describe('the history of a repository that git would not have written', () => {
+  it('is imported and answers, before 1970 and by names that are no text', { timeout: TIMEOUT_MS }, async () => {
+    using repository = new GitRepository();
+    const message = `long ${'é'.repeat(3000)}`;
+    repository.write('old', '1').craft('Ada <ada@example.com> -43200 +0000');
+    repository.write('far', '1').craft('Ada <ada@example.com> 1315449530 +51800');
+    repository.write('odd', '1').craft('nobody at all');
+    repository
+      .writeBytes(Buffer.from('caf\xe9.txt', 'latin1'), 'x')
+      .writeBytes(Buffer.from('caf\xe8.txt', 'latin1'), 'y');
+    repository.commit({ message, author: 'Grace' });
+    await using server = await startTestServer();
+    using api = new Api(server.grpc);
+    const { revision } = await importInto(api, repository.dir);
+    const history = new History(api, 'history');
+    expect(revision).toBe(4);
+    expect(await history.treeAtRevision(revision)).toEqual(await readTree(repository.dir, 'HEAD'));
+    expect(await answer(history, 'tree 1969-12-31T12:00:00Z')).toMatch(/^1 file\n.* old\n$/);
+    expect(await answer(history, 'tree 1969-12-31T11:59:59.500Z')).toBe('0 files\n');
+    expect(await answer(history, 'tree 1969-12-31T23:59:59.500Z')).toMatch(/^1 file\n.* old\n$/);
+    expect(await answer(history, 'who far')).toContain(' on 2011-09-08T02:38:50');
+    expect(await answer(history, String.raw`who "caf\351.txt"`)).toMatch(/^"caf\\351\.txt": changed by Grace/);
+    expect(await answer(history, String.raw`who "caf\350.txt"`)).toMatch(/^"caf\\350\.txt": changed by Grace/);
+    expect(await answer(history, `tree @${revision} caf`)).toMatch(/^2 files\n/);
+    expect((await history.lastChange(String.raw`"caf\351.txt"`, revision))?.message).toBe(message);
+  });
+
+  it('is named by its commit where the node refuses it', async () => {
+    using repository = new GitRepository();
+    const hash = repository.write('a', '1').commit({ message: 'first' });
+    const refusing = {
+      ensureDatabase: () => Promise.resolve(),
+      latestRevision: () => Promise.resolve(0),
+      transactionAt: () => Promise.resolve(undefined),
+      transact: () => Promise.reject(new Error('the node says no')),
+    };
+    const source = { repository: repository.dir, stream: 's', database: 'd' };
+    await expect(importRepository(refusing, source, { write: () => true })).rejects.toThrow(
+      `The commit ${hash} was not imported: the node says no`,
+    );
+  });
+});
+
 describe('the history of this repository', () => {
   it('answers as git does, and a second import changes nothing', { timeout: TIMEOUT_MS }, async () => {
     await using server = await startTestServer();

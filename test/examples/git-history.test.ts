@@ -2,9 +2,11 @@
 // Method: small repositories made by git, and this repository itself; git ls-tree is the oracle.
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { subjectOf, transactionsOf } from '../../examples/git-history/commit-events.ts';
+import { rfc3339Of } from '../../examples/git-history/author-date.ts';
+import { cut, subjectOf, transactionsOf } from '../../examples/git-history/commit-events.ts';
 import { databaseNameOf } from '../../examples/git-history/database-name.ts';
 import { type Commit, countCommits, readCommits, readTree, rootCommit } from '../../examples/git-history/git-log.ts';
+import { pathBytes, spellPath, unquote } from '../../examples/git-history/paths.ts';
 import { Progress } from '../../examples/git-history/progress.ts';
 import { GitRepository } from '../support/git-repository.ts';
 
@@ -76,6 +78,90 @@ test('names with spaces, quotes, line breaks and other scripts are read as they 
   repository.commit({ message: 'odd names' });
   const [commit] = await commitsOf(repository.dir);
   expect(commit?.changes.map((change) => change.path).toSorted()).toEqual(names.toSorted());
+});
+
+test.each([
+  ['1315449530 +51800', '2011-09-08T02:38:50Z'],
+  ['1315449530 +0530', '2011-09-08T08:08:50+05:30'],
+  ['1315449530 -2359', '2011-09-07T02:39:50-23:59'],
+  ['1315449530 -0000', '2011-09-08T02:38:50+00:00'],
+  ['1315449530 +0160', '2011-09-08T02:38:50Z'],
+  ['-500 +0100', '1970-01-01T00:51:40+01:00'],
+  ['-86400 +51800', '1969-12-31T00:00:00Z'],
+  ['-62135596800 +0000', '0001-01-01T00:00:00+00:00'],
+  ['-62135596800 -0100', '0001-01-01T00:00:00Z'],
+  ['253402300799 +0100', '9999-12-31T23:59:59Z'],
+  // The committer's: there is none of the author, or none that RFC 3339 has.
+  ['', '2024-06-01T00:00:00Z'],
+  ['999999999999999 +0000', '2024-06-01T00:00:00Z'],
+  ['99999999999999999999999 +0000', '2024-06-01T00:00:00Z'],
+])('a commit with the author date %j is read as of %s', async (date, expected) => {
+  using repository = new GitRepository();
+  repository.write('a', '1').craft(`Ann <ann@example.com> ${date}`);
+  const [commit] = await commitsOf(repository.dir);
+  expect(commit).toMatchObject({ authoredAt: expected, message: 'crafted', changes: [{ path: 'a' }] });
+});
+
+test('a commit whose author git cannot read is read without a name', async () => {
+  using repository = new GitRepository();
+  repository.write('a', '1').craft('Ann without brackets 1315449530 +0530');
+  const [commit] = await commitsOf(repository.dir);
+  expect(commit).toMatchObject({ authorName: '', authorEmail: '', authoredAt: '2011-09-08T08:08:50+05:30' });
+});
+
+test('a date without digits is none', () => {
+  expect(rfc3339Of({ seconds: '', offset: '+0000' })).toBeUndefined();
+  expect(rfc3339Of({ seconds: '1e3', offset: '+0000' })).toBeUndefined();
+});
+
+test('paths that are no UTF-8 are spelled as git prints them, and no two paths alike', async () => {
+  using repository = new GitRepository();
+  const names = [
+    Buffer.from('caf\xe9.txt', 'latin1'),
+    Buffer.from('caf\xe8.txt', 'latin1'),
+    Buffer.from('caf\uFFFD.txt'),
+    Buffer.from('"caf\\351.txt"'),
+    Buffer.from('café.txt'),
+    Buffer.from('\x01mark'),
+    Buffer.from('\uFEFFbom'),
+    Buffer.from('a\tb\xff\x7f', 'latin1'),
+  ];
+  for (const name of names) repository.writeBytes(name, 'x');
+  repository.commit({ message: 'bytes' });
+  const [commit] = await commitsOf(repository.dir);
+  const paths = commit?.changes.map(({ path }) => path).toSorted();
+  expect(paths).toEqual(names.map(spellPath).toSorted());
+  expect(new Set(paths).size).toBe(names.length);
+  expect(names.map(spellPath).map(pathBytes)).toEqual(names);
+  expect([...(await readTree(repository.dir, 'HEAD')).keys()].toSorted()).toEqual(paths);
+  // Git is the oracle of what is no UTF-8.
+  const printed = repository.git('-c', 'core.quotePath=true', 'ls-tree', '--name-only', 'HEAD').trim().split('\n');
+  const foreign = [0, 1, 7].map((at) => spellPath(names[at] ?? Buffer.of()));
+  expect(foreign).toEqual([String.raw`"caf\351.txt"`, String.raw`"caf\350.txt"`, String.raw`"a\tb\377\177"`]);
+  expect(printed).toEqual(expect.arrayContaining([...foreign, String.raw`"\"caf\\351.txt\""`]));
+  const hex = (bytes: Buffer): string => bytes.toString('hex');
+  const unquoted = printed.map((name) => hex(unquote(name) ?? Buffer.from(name)));
+  expect(unquoted.toSorted()).toEqual(names.map(hex).toSorted());
+});
+
+test('a message is kept whole up to 65,536 bytes, and cut behind a character beyond', () => {
+  const whole = `${'x'.repeat(4001)}${'é'.repeat(30_767)}x`;
+  expect(Buffer.byteLength(whole)).toBe(65_536);
+  const messages = [whole, `${whole}!`, `x${whole}`].map((message) => cut(message, 65_536));
+  expect(messages[0]).toBe(whole);
+  for (const message of messages.slice(1)) {
+    expect(Buffer.byteLength(message)).toBeGreaterThan(65_530);
+    expect(Buffer.byteLength(message)).toBeLessThanOrEqual(65_536);
+    expect(message).toMatch(/^x+é+… \[cut\]$/);
+  }
+});
+
+test('a commit that changes no file becomes no transaction', async () => {
+  using repository = new GitRepository();
+  repository.commit({ message: 'empty' });
+  const [commit] = await commitsOf(repository.dir);
+  expect(commit).toMatchObject({ message: 'empty', changes: [] });
+  expect(commit === undefined || transactionsOf(commit, { database: 'd', stream: 's' })).toEqual([]);
 });
 
 test('this repository replays to its own HEAD', async () => {

@@ -35,6 +35,12 @@ export class GitRepository implements Disposable {
     return this;
   }
 
+  /** A file whose name is these bytes. */
+  writeBytes(path: Buffer, content: string): this {
+    writeFileSync(Buffer.concat([Buffer.from(`${this.dir}/`), path]), content);
+    return this;
+  }
+
   remove(path: string): this {
     rmSync(join(this.dir, path));
     return this;
@@ -46,6 +52,27 @@ export class GitRepository implements Disposable {
     const env = { PATH: process.env['PATH'], HOME: this.dir, ...this.#identity(authored) };
     execFileSync('git', ['-C', this.dir, 'commit', '--quiet', '--allow-empty', '-m', authored.message], { env });
     return this.git('rev-parse', 'HEAD').trim();
+  }
+
+  /**
+   * A commit of what is there with an author line that git itself would not write, such as `A <a@x> 1315000000 +51800`,
+   * behind the last one.
+   */
+  craft(author: string): string {
+    this.git('add', '--all');
+    const parents = this.git('rev-list', '--max-count=1', '--all').trim();
+    const header = [
+      `tree ${this.git('write-tree').trim()}`,
+      ...(parents === '' ? [] : [`parent ${parents}`]),
+      `author ${author}`,
+      'committer Committer <committer@example.com> 1717200000 +0000',
+    ];
+    const hash = execFileSync('git', ['-C', this.dir, 'hash-object', '-t', 'commit', '-w', '--stdin', '--literally'], {
+      encoding: 'utf8',
+      input: `${header.join('\n')}\n\ncrafted\n`,
+    }).trim();
+    this.git('update-ref', 'refs/heads/main', hash);
+    return hash;
   }
 
   [Symbol.dispose](): void {
