@@ -12,7 +12,7 @@
  */
 import { decodeUtf8, NO_BYTES, ProtoReader, parseInstant } from '#base';
 import { DATA_KIND, type EffectiveTime, type Event, type ExtensionValue } from './event.ts';
-import { decodeExtension, readText } from './event-decode.ts';
+import { decodeExtension, readText, refuseOtherField } from './event-decode.ts';
 import { addEventFault, type EventPlace, standInFor } from './event-place.ts';
 import { acceptDecoded } from './event-walk.ts';
 import { timeRule } from './json-read.ts';
@@ -107,6 +107,7 @@ function readField(reader: ProtoReader, draft: Draft, place: EventPlace): void {
     }
     default:
       reader.skipField(tag);
+      if (!reader.failed) refuseOtherField(tag, place, 'io.cloudevents.v1.CloudEvent');
   }
 }
 

@@ -1,9 +1,13 @@
-/** `cairn.v1.Constraint`: read leniently from a request, written canonically into the log. */
+/**
+ * `cairn.v1.Constraint`: read from a request in any valid protobuf without unknown fields, written canonically into the
+ * log.
+ */
 import { assert, ByteWriter, beginMessage, concatBytes, nearestRevision, ProtoReader, writeVarintField } from '#base';
 import type { Constraint, RevisionRange } from './constraint.ts';
 import { Faults } from './faults.ts';
 import type { Selector } from './selector.ts';
 import { decodeSelector, writeSelector } from './selector-wire.ts';
+import { refuseField, type UnknownField } from './unknown-field.ts';
 
 const MIN_TAG = 0x0a;
 const MAX_TAG = 0x12;
@@ -12,11 +16,18 @@ const RANGE_TAG = 0x1a;
 const FIRST_TAG = 0x08;
 const SECOND_TAG = 0x10;
 
-const FIELD_NAMES: ReadonlyMap<number, string> = new Map([
-  [MIN_TAG, 'min_revision'],
-  [MAX_TAG, 'max_revision'],
-  [RANGE_TAG, 'revision_range'],
+interface KindField {
+  readonly name: string;
+  readonly type: string;
+}
+
+const KIND_FIELDS: ReadonlyMap<number, KindField> = new Map([
+  [MIN_TAG, { name: 'min_revision', type: 'cairn.v1.MinRevision' }],
+  [MAX_TAG, { name: 'max_revision', type: 'cairn.v1.MaxRevision' }],
+  [RANGE_TAG, { name: 'revision_range', type: 'cairn.v1.RevisionRangeConstraint' }],
 ]);
+
+const KIND_RULE = 'must be one of min_revision, max_revision, revision_range';
 
 /** The constraint of a request, or undefined with faults added. */
 export function decodeConstraint(bytes: Uint8Array, field: string, faults: Faults): Constraint | undefined {
@@ -25,8 +36,9 @@ export function decodeConstraint(bytes: Uint8Array, field: string, faults: Fault
   let kind: { readonly tag: number; readonly message: Uint8Array } | undefined;
   while (!reader.done) {
     const tag = reader.tag();
-    if (!FIELD_NAMES.has(tag)) {
+    if (!KIND_FIELDS.has(tag)) {
       reader.skipField(tag);
+      if (!reader.failed) faults.add(field, KIND_RULE, `field ${Math.floor(tag / 8)} of wire type ${tag % 8}`);
       continue;
     }
     const start = reader.lengthDelimited();
@@ -35,7 +47,8 @@ export function decodeConstraint(bytes: Uint8Array, field: string, faults: Fault
     kind = { tag, message: kind?.tag === tag ? concatBytes([kind.message, part]) : part };
   }
   if (reader.failed) return faults.add(field, 'must be a protobuf message of cairn.v1.Constraint');
-  if (kind === undefined) return faults.add(field, 'must be one of min_revision, max_revision, revision_range');
+  if (faults.count > countBefore) return undefined;
+  if (kind === undefined) return faults.add(field, KIND_RULE);
   const constraint = constraintOf(kind.tag, kind.message, { field, faults });
   return faults.count === countBefore ? constraint : undefined;
 }
@@ -100,9 +113,10 @@ interface KindMessage {
 }
 
 function constraintOf(tag: number, bytes: Uint8Array, place: Place): Constraint | undefined {
-  const field = `${place.field}.${FIELD_NAMES.get(tag) ?? ''}`;
+  const { name = '', type = '' } = KIND_FIELDS.get(tag) ?? {};
+  const field = `${place.field}.${name}`;
   const isRange = tag === RANGE_TAG;
-  const message = readKind(bytes, isRange ? 3 : 2, { field, faults: place.faults });
+  const message = readKind(bytes, isRange ? 3 : 2, { field, type, faults: place.faults });
   if (message === undefined) return undefined;
   const { first, second, selector } = message;
   if (!isRange) return { kind: tag === MIN_TAG ? 'min-revision' : 'max-revision', revision: first, selector };
@@ -115,7 +129,11 @@ export function revisionRange(range: Omit<RevisionRange, 'kind'>, { field, fault
   return faults.add(field, 'must have start at or before end', `${range.start} to ${range.end}`);
 }
 
-function readKind(bytes: Uint8Array, selectorField: number, { field, faults }: Place): KindMessage | undefined {
+function readKind(
+  bytes: Uint8Array,
+  selectorField: number,
+  { field, type, faults }: UnknownField,
+): KindMessage | undefined {
   let first: number | bigint = 0;
   let second: number | bigint = 0;
   let message: Uint8Array | undefined;
@@ -128,7 +146,7 @@ function readKind(bytes: Uint8Array, selectorField: number, { field, faults }: P
       message = message === undefined ? part : concatBytes([message, part]);
     } else if (tag === FIRST_TAG) first = reader.uint64();
     else if (tag === SECOND_TAG && selectorField > 2) second = reader.uint64();
-    else reader.skipField(tag);
+    else refuseField(reader, tag, { field, type, faults });
   }
   if (reader.failed) return faults.add(field, 'must be a protobuf message of that kind of constraint');
   if (message === undefined) return { first, second, selector: undefined };

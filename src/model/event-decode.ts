@@ -1,14 +1,22 @@
 /**
  * Any valid protobuf of `cairn.v1.Event` as an `Event`: fields in any order, repeated (the last wins, messages merge),
- * unknown ones skipped, varints of any length. Faults are those of the wire alone: bytes that are no protobuf, text
- * that is no UTF-8, an extension without a value, and fields that only the server sets.
+ * varints of any length. Faults are those of the wire alone: bytes that are no protobuf, text that is no UTF-8, an
+ * extension without a value, and fields that an event does not have or only the server sets.
  */
 import { assert, decodeUtf8, type Instant, NO_BYTES, ProtoReader } from '#base';
 import { DATA_KIND, type Event, type ExtensionValue } from './event.ts';
-import { addEntryFault, addEventFault, type EventPlace, showBytes, standInFor } from './event-place.ts';
+import {
+  addEntryFault,
+  addEventFault,
+  type EventPlace,
+  type EventShape,
+  showBytes,
+  standInFor,
+} from './event-place.ts';
 import { ENTRY_TAG, TAG, VALUE_TAG } from './event-wire.ts';
 import { Faults } from './faults.ts';
 import { mergeTimestamp, showTimestamp, TIMESTAMP_RULE } from './timestamp-wire.ts';
+import { unknownFieldRule } from './unknown-field.ts';
 
 interface Draft {
   id: string;
@@ -113,8 +121,8 @@ function decodeField(draft: Draft, reader: ProtoReader, place: EventPlace): void
       draft.timeText = readText(reader, place, 'time_text');
       return;
     default:
-      refuseServerField(tag, place);
       reader.skipField(tag);
+      if (!reader.failed) refuseOtherField(tag, place, 'cairn.v1.Event');
   }
 }
 
@@ -124,9 +132,11 @@ const SERVER_FIELDS: ReadonlyMap<number, string> = new Map([
   [TAG.RECORDED_TIME, 'recordedtime'],
 ]);
 
-function refuseServerField(tag: number, place: EventPlace): void {
-  const name = SERVER_FIELDS.get(tag);
+/** Refuses a field that was passed over: of those that the event does not have nothing could be kept. */
+export function refuseOtherField(tag: number, place: EventPlace, shape: EventShape): void {
+  const name = shape === 'cairn.v1.Event' ? SERVER_FIELDS.get(tag) : undefined;
   if (name !== undefined) addEventFault(place, name, 'must be absent: the server sets it');
+  else addEventFault(place, `${Math.floor(tag / 8)}`, unknownFieldRule(tag, shape));
 }
 
 /** An ill-formed text is reported and stood in for. */

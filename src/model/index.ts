@@ -190,3 +190,4 @@ export {
 export { OPTION_NAMES, optionsFromJson } from './transaction-json.ts';
 export { decodeTransactionOptions, encodeTransactionOptions } from './transaction-options.ts';
 export { transactionTooLarge } from './transaction-size.ts';
+export { refuseField, unknownFieldRule } from './unknown-field.ts';

@@ -1,4 +1,4 @@
-/** `cairn.v1.EventQuery`: read from a request in any valid protobuf. */
+/** `cairn.v1.EventQuery`: read from a request in any valid protobuf without unknown fields. */
 import { type Instant, nearestRevision, ProtoReader } from '#base';
 import type { Faults } from './faults.ts';
 import {
@@ -13,6 +13,7 @@ import {
 import { ALL, type Selector } from './selector.ts';
 import { decodeSelection } from './selector-wire.ts';
 import { instantOfTimestamp, mergeTimestamp, showTimestamp, TIMESTAMP_RULE } from './timestamp-wire.ts';
+import { refuseField } from './unknown-field.ts';
 
 const UINT32_MAX = 2 ** 32 - 1;
 
@@ -38,14 +39,16 @@ export function decodeEventQuery(bytes: Uint8Array, field: string, faults: Fault
 function readField(reader: ProtoReader, draft: Draft, { field, faults }: Place): void {
   const tag = reader.tag();
   if (tag === 0x0a) draft.selector = readSelection(reader, { field: `${field}.event_selection`, faults }) ?? ALL;
-  else if (tag === 0x12) draft.revisions = readInner(reader, readRevisionBounds);
-  else if (tag === 0x1a) {
+  else if (tag === 0x12) {
+    const place = { field: `${field}.revision_range`, faults };
+    draft.revisions = readInner(reader, (message) => readRevisionBounds(message, place));
+  } else if (tag === 0x1a) {
     const place = { field: `${field}.effective_time_range`, faults };
     draft.effectiveTime = readInner(reader, (message) => readTimeBounds(message, place));
   } else if (tag === 0x20) draft.direction = readDirection(reader, `${field}.direction`, faults);
   else if (tag === 0x28) draft.limit = readLimit(reader, `${field}.limit`, faults) || undefined;
   else if (tag === 0x32) draft.after = readInner(reader, readPlace);
-  else reader.skipField(tag);
+  else refuseField(reader, tag, { field, type: 'cairn.v1.EventQuery', faults });
 }
 
 /** Reads an embedded message; when it fails, so does the message around it. */
@@ -62,14 +65,14 @@ function readSelection(reader: ProtoReader, { field, faults }: Place): Selector 
   return decodeSelection(reader.bytes.subarray(start, reader.at), field, faults);
 }
 
-function readRevisionBounds(reader: ProtoReader): RevisionBounds {
+function readRevisionBounds(reader: ProtoReader, place: Place): RevisionBounds {
   let start: number | bigint | undefined;
   let end: number | bigint | undefined;
   while (!reader.done) {
     const tag = reader.tag();
     if (tag === 0x08) start = reader.uint64();
     else if (tag === 0x10) end = reader.uint64();
-    else reader.skipField(tag);
+    else refuseField(reader, tag, { ...place, type: 'cairn.v1.RevisionRange' });
   }
   return { start, end };
 }
@@ -81,7 +84,7 @@ function readTimeBounds(reader: ProtoReader, { field, faults }: Place): Effectiv
     const tag = reader.tag();
     if (tag === 0x0a) start = readInstant(reader, { field: `${field}.start`, faults });
     else if (tag === 0x12) end = readInstant(reader, { field: `${field}.end`, faults });
-    else reader.skipField(tag);
+    else refuseField(reader, tag, { field, type: 'cairn.v1.EffectiveTimeRange', faults });
   }
   return { start, end };
 }

@@ -1,13 +1,14 @@
 /**
  * `cairn.v1.EventSelector` and `EventSelection`. Reading takes the flat form, which means And, and the nested one, in
- * any valid protobuf; writing gives the nested form of a canonical selector, so that equal selectors have equal bytes
- * (M6).
+ * any valid protobuf without unknown fields; writing gives the nested form of a canonical selector, so that equal
+ * selectors have equal bytes (M6).
  */
 import { ByteWriter, beginMessage, decodeUtf8, ProtoReader, unreachable, writeTextField } from '#base';
 import { showBytes } from './event-place.ts';
 import type { Faults } from './faults.ts';
 import { ALL, and, NO_SUBJECT, or, type Selector, type TermKind } from './selector.ts';
 import { SelectorReading } from './selector-rules.ts';
+import { refuseField } from './unknown-field.ts';
 
 interface TermField {
   readonly kind: TermKind;
@@ -52,7 +53,7 @@ export function decodeSelector(bytes: Uint8Array, field: string, faults: Faults)
 export function decodeSelection(bytes: Uint8Array, field: string, faults: Faults): Selector | undefined {
   const reading = new SelectorReading(field, faults);
   const reader = new ProtoReader(bytes);
-  const selectors = readSelectorList(reader, { reading, field, depth: 1 });
+  const selectors = readSelectorList(reader, { reading, field, depth: 1 }, 'cairn.v1.EventSelection');
   if (reader.failed) return faults.add(field, 'must be a protobuf message of cairn.v1.EventSelection');
   if (selectors === undefined) return undefined;
   return reading.finish(selectors.length === 0 ? ALL : or(selectors));
@@ -104,6 +105,10 @@ interface Place {
   readonly depth: number;
 }
 
+function placeOf({ field, reading }: Place): { readonly field: string; readonly faults: Faults } {
+  return { field, faults: reading.faults };
+}
+
 const NOTHING: readonly Selector[] = [];
 
 interface Draft {
@@ -147,7 +152,7 @@ function readField(reader: ProtoReader, draft: Draft, place: Place): void {
     reader.lengthDelimited();
     draft.nested = { tag, selectors: [NO_SUBJECT] };
   } else if (tag === AND_TAG || tag === OR_TAG) readParts(reader, tag, { draft, place });
-  else reader.skipField(tag);
+  else refuseField(reader, tag, { ...placeOf(place), type: 'cairn.v1.EventSelector' });
 }
 
 function readTerm(reader: ProtoReader, { kind, name }: TermField, { reading, field }: Place): Selector | undefined {
@@ -171,7 +176,7 @@ function readParts(reader: ProtoReader, tag: number, { draft, place }: Parts): v
   const start = reader.lengthDelimited();
   if (reader.failed) return;
   const list = new ProtoReader(reader.bytes, start, reader.at);
-  const selectors = readSelectorList(list, { reading, field, depth: depth + 1 });
+  const selectors = readSelectorList(list, { reading, field, depth: depth + 1 }, 'cairn.v1.EventSelectors');
   if (list.failed) reader.fail();
   if (selectors === undefined || list.failed) return;
   const earlier = draft.nested?.tag === tag ? draft.nested.selectors : [];
@@ -180,13 +185,15 @@ function readParts(reader: ProtoReader, tag: number, { draft, place }: Parts): v
 }
 
 /** The repeated field 1 of EventSelectors and EventSelection. */
-function readSelectorList(reader: ProtoReader, { reading, field, depth }: Place): readonly Selector[] | undefined {
+function readSelectorList(reader: ProtoReader, place: Place, type: string): readonly Selector[] | undefined {
+  const { reading, field, depth } = place;
+  const countBefore = reading.faults.count;
   const selectors: Selector[] = [];
   let count = 0;
   while (!reader.done) {
     const tag = reader.tag();
     if (tag !== SELECTORS_TAG) {
-      reader.skipField(tag);
+      refuseField(reader, tag, { ...placeOf(place), type });
       continue;
     }
     const start = reader.lengthDelimited();
@@ -195,5 +202,5 @@ function readSelectorList(reader: ProtoReader, { reading, field, depth }: Place)
     count++;
     if (selector !== undefined) selectors.push(selector);
   }
-  return selectors.length === count ? selectors : undefined;
+  return selectors.length === count && reading.faults.count === countBefore ? selectors : undefined;
 }

@@ -24,6 +24,7 @@ import {
 } from './limits.ts';
 import { describeTextFault, nameFault } from './text-rules.ts';
 import type { TransactionOptions } from './transaction.ts';
+import { refuseField } from './unknown-field.ts';
 
 /** Canonical: principal_attributes sorted by the bytes of their keys. */
 export function encodeTransactionOptions(options: TransactionOptions): Uint8Array {
@@ -73,7 +74,7 @@ function readOption(reader: ProtoReader, draft: Draft, place: Place): void {
   else if (tag === 0x1a) draft.commitMessage = readText(reader, 'commit_message', place);
   else if (tag === 0x22) draft.correlationId = readText(reader, 'correlation_id', place);
   else if (tag === 0x2a) draft.causationId = readText(reader, 'causation_id', place);
-  else reader.skipField(tag);
+  else refuseField(reader, tag, { ...place, type: 'cairn.v1.TransactionOptions' });
 }
 
 /** It is given back as it was sent, so that it cannot be taken for another number. */

@@ -14,6 +14,7 @@ import {
   Faults,
   readDirection,
   readLimit,
+  refuseField,
   type Selector,
   showBytes,
 } from '#model';
@@ -60,7 +61,7 @@ export function parseQueryRequest(bytes: Uint8Array): QueryRequest {
     if (tag === DATABASE_NAME) draft.databaseName = readText(reader, 'database_name', faults);
     else if (tag === QUERY_TAG.QUERY) draft.query = decodeEventQuery(readMessage(reader), 'query', faults);
     else if (tag === QUERY_TAG.AT_REVISION) draft.at = toAskedRevision(reader.uint64());
-    else reader.skipField(tag);
+    else refuseField(reader, tag, { field: '', type: 'cairn.v1.QueryEventsRequest', faults });
   });
   faults.throwIfAny('The request is malformed');
   return { ...draft, query: draft.query ?? EVERYTHING };
@@ -74,7 +75,7 @@ export function parseScanRequest(bytes: Uint8Array): ScanRequest {
     else if (tag === SCAN_TAG.START) draft.startRevision = nearestRevision(reader.uint64());
     else if (tag === SCAN_TAG.DIRECTION) draft.direction = readDirection(reader, 'direction', faults);
     else if (tag === SCAN_TAG.LIMIT) draft.limit = readLimit(reader, 'limit', faults);
-    else reader.skipField(tag);
+    else refuseField(reader, tag, { field: '', type: 'cairn.v1.ScanDatabaseLogRequest', faults });
   });
   faults.throwIfAny('The request is malformed');
   return draft;
@@ -92,7 +93,7 @@ export function parseSubscriptionRequest(bytes: Uint8Array): SubscriptionRequest
       selector = decodeSelection(readMessage(reader), 'event_selection', faults);
     else if (tag === SUBSCRIBE_TAG.AFTER) after = decodePosition(readMessage(reader), 'after', faults);
     else if (tag === SUBSCRIBE_TAG.HEARTBEAT) heartbeatMs = reader.uint64();
-    else reader.skipField(tag);
+    else refuseField(reader, tag, { field: '', type: 'cairn.v1.SubscribeEventsRequest', faults });
   });
   faults.throwIfAny('The request is malformed');
   const request = { databaseName, selector: selector ?? ALL, heartbeatMs: heartbeatMs || HEARTBEAT_MS_DEFAULT };

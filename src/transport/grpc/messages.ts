@@ -2,15 +2,39 @@
  * Requests and replies of the methods that the generated code serves: strict in, framed out.
  *
  * The generated decoder would replace what is not UTF-8; here that is invalid_argument, like any other bytes that are
- * not the message (T7).
+ * not the message (T7). It would pass over fields that the message does not have; they are refused (ADR 0071).
  */
 import { BinaryReader, type BinaryWriter } from '@bufbuild/protobuf/wire';
 import { DatabaseError, decodeUtf8, ProtoReader } from '#base';
-import { showBytes } from '#model';
+import { Faults, refuseField, showBytes } from '#model';
 import { frame } from './wire/framing.ts';
 
 /** The wire type of fields with a length of their own. */
 const LENGTH_DELIMITED = 2;
+
+/** Requests that the generated code reads. */
+export type RequestName =
+  | 'CreateDatabaseRequest'
+  | 'DeleteDatabaseRequest'
+  | 'FetchLatestDatabaseRequest'
+  | 'FetchDatabaseAtRevisionRequest'
+  | 'DatabaseEffectiveAtTimestampRequest'
+  | 'AwaitDatabaseRequest'
+  | 'FetchTransactionRequest'
+  | 'Empty';
+
+/** The fields of each: number times 8 plus wire type. */
+export const REQUEST_TAGS: Readonly<Record<RequestName, readonly number[]>> = {
+  CreateDatabaseRequest: [0x0a],
+  DeleteDatabaseRequest: [0x0a, 0x12],
+  FetchLatestDatabaseRequest: [0x0a],
+  FetchDatabaseAtRevisionRequest: [0x0a, 0x10],
+  DatabaseEffectiveAtTimestampRequest: [0x0a, 0x12],
+  AwaitDatabaseRequest: [0x0a, 0x10],
+  FetchTransactionRequest: [0x0a, 0x12],
+  // Of FetchCatalog, and google.protobuf's.
+  Empty: [],
+};
 
 /** What the generated code offers of a message. */
 export interface MessageType<Message> {
@@ -21,7 +45,7 @@ export interface MessageType<Message> {
 /** Throws invalid_argument unless the bytes are a message of the type. */
 export function decodeRequest<Message>(
   type: Pick<MessageType<Message>, 'decode'>,
-  name: string,
+  name: RequestName,
   bytes: Uint8Array,
 ): Message {
   assertFields(name, bytes);
@@ -55,14 +79,19 @@ function whereNotText(message: Uint8Array, text: Uint8Array): string {
   return `field ${Math.floor(tag / 8)} must be well-formed UTF-8; found ${showBytes(text)}`;
 }
 
-/** Throws unless the bytes are fields in a row, which the generated decoder does not insist on. */
-function assertFields(name: string, bytes: Uint8Array): void {
+/** Throws unless the bytes are fields of the message in a row, which the generated decoder does not insist on. */
+function assertFields(name: RequestName, bytes: Uint8Array): void {
+  const known: readonly number[] = REQUEST_TAGS[name];
+  const faults = new Faults();
   const reader = new ProtoReader(bytes);
   while (!reader.done) {
     const fieldStart = reader.at;
-    reader.skipField(reader.tag());
+    const tag = reader.tag();
+    if (known.includes(tag)) reader.skipField(tag);
+    else refuseField(reader, tag, { field: '', type: typeName(name), faults });
     if (reader.failed) throw notTheMessage(name, brokenField(bytes, fieldStart));
   }
+  faults.throwIfAny('The request is malformed');
 }
 
 /** Says which field is not protobuf, and of one that is cut short by how much. `to` is where its message ends. */
@@ -77,7 +106,11 @@ export function brokenField(bytes: Uint8Array, from: number, to: number = bytes.
 }
 
 export function notTheMessage(name: string, why: string): DatabaseError {
-  return new DatabaseError('invalid_argument', `The message is not a cairn.v1.${name}: ${why}`);
+  return new DatabaseError('invalid_argument', `The message is not a ${typeName(name)}: ${why}`);
+}
+
+function typeName(name: string): string {
+  return name === 'Empty' ? 'google.protobuf.Empty' : `cairn.v1.${name}`;
 }
 
 export function frameReply<Message>(type: Pick<MessageType<Message>, 'encode'>, message: Message): Uint8Array {

@@ -22,6 +22,7 @@ import {
   Faults,
   NO_OPTIONS,
   ORIGIN,
+  refuseField,
   showBytes,
 } from '#model';
 import type { RevisionFloor, TransactFields, TransactRequest } from '#service';
@@ -148,7 +149,7 @@ function readField(reader: ProtoReader, tag: number, draft: Draft): void {
   else if (tag === TAG.CONSTRAINT) readConstraint(reader, draft, DIRECT_FIELDS.constraints);
   else if (tag === TAG.TRANSACTION_ID) draft.transactionId = readText(reader, DIRECT_FIELDS.transactionId);
   else if (tag === TAG.OPTIONS) draft.optionParts.push(readMessage(reader));
-  else reader.skipField(tag);
+  else refuseField(reader, tag, { field: '', type: 'cairn.v1.TransactRequest', faults: draft.faults });
 }
 
 function readInnerField(reader: ProtoReader, tag: number, draft: Draft): void {
@@ -156,7 +157,7 @@ function readInnerField(reader: ProtoReader, tag: number, draft: Draft): void {
   else if (tag === INNER_TAG.CONSTRAINT) readConstraint(reader, draft, TRANSACTION_FIELDS.constraints);
   else if (tag === INNER_TAG.TRANSACTION_ID) draft.transactionId = readText(reader, TRANSACTION_FIELDS.transactionId);
   else if (tag === INNER_TAG.OPTIONS) draft.optionParts.push(readMessage(reader));
-  else reader.skipField(tag);
+  else refuseField(reader, tag, { field: 'transaction', type: 'cairn.v1.Transaction', faults: draft.faults });
 }
 
 function readEvent(reader: ProtoReader, draft: Draft, { accept, list, shape }: EventReading): void {

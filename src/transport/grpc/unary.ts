@@ -2,7 +2,7 @@
 
 import type { ReadScope } from '#service';
 import { EVENT_STORE } from './context.ts';
-import { decodeRequest, frameReply, type MessageType } from './messages.ts';
+import { decodeRequest, frameReply, type MessageType, type RequestName } from './messages.ts';
 import { type RepliedScope, scopeHeaders } from './metadata.ts';
 import type { Call } from './wire/call.ts';
 import type { UnaryMethod } from './wire/method.ts';
@@ -19,7 +19,7 @@ export interface UnaryShape<Request, Reply> {
   readonly name: string;
   readonly request: Pick<MessageType<Request>, 'decode'>;
   /** Name of the request's type, for whoever sent something else. */
-  readonly requestName: string;
+  readonly requestName: RequestName;
   readonly reply: Pick<MessageType<Reply>, 'encode'>;
   /** As of `MethodTraits`. */
   readonly mustAnswer?: boolean;

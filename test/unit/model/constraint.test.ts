@@ -82,7 +82,6 @@ describe('a constraint on the wire', () => {
       '0a07 0801 1203 520178 0a07 0803 1203 8a0100',
       { kind: 'min-revision', revision: 3, selector: NO_SUBJECT },
     ],
-    ['an unknown field', '0a020803 f80101', { kind: 'min-revision', revision: 3 }],
   ])('may be %s', (_what, bytes, expected) => {
     const faults = new Faults();
     expect(decodeConstraint(hex(bytes), 'constraints[2]', faults)).toEqual(expected);
@@ -139,6 +138,21 @@ describe('a constraint on the wire', () => {
   it.each([
     ['nothing', '', 'constraints[2] must be one of min_revision, max_revision, revision_range'],
     ['an unknown kind', '22020803', 'constraints[2] must be one of min_revision, max_revision, revision_range'],
+    [
+      'an unknown kind beside a known one',
+      '0a020803 f80101',
+      'constraints[2] must be one of min_revision, max_revision, revision_range',
+    ],
+    [
+      'an unknown field of a kind',
+      '0a040803 2001',
+      'constraints[2].min_revision.4 must be absent: cairn.v1.MinRevision',
+    ],
+    [
+      'an unknown kind of selector',
+      '0a05 1203 a20100',
+      'constraints[2].min_revision.selector.20 must be absent: cairn.v1.EventSelector has no field 20',
+    ],
     ['crossed ends', '1a04 0804 1002', 'constraints[2].revision_range must have start at or before end'],
     ['half a message', '0a05', 'constraints[2] must be a protobuf message'],
     ['half a number', '0a02 08 80', 'constraints[2].min_revision must be a protobuf message of that kind'],

@@ -295,19 +295,35 @@ describe('canonical bytes (M4)', () => {
   it.each([
     ['another order', `${rest} ${id}`],
     ['a repeated field, the last of which wins', `0a0139 ${id} ${rest}`],
-    ['an unknown field', `${id} ${rest} f80101`],
-    ['a known field of another wire type', `${id} ${rest} 3801`],
     ['an overlong length', `0a8100 31 ${rest}`],
     ['an overlong tag', `8a000131 ${rest}`],
     ['an empty payload that is written', `${id} ${rest} 3a00`],
     ['data_kind 0 that is written', `${id} ${rest} 5800`],
-    ['an empty group of unknown number', `${id} ${rest} a301a401`],
   ])('are made of %s', (_what, other) => {
     const bytes = hex(other);
     const place = { faults: new Faults(), list: 'events', index: 0 };
     expect(walkEvent(bytes, 0, bytes.length, place)).toBe('not-canonical');
     expect(place.faults.none).toBe(true);
     expect(acceptEvent(bytes, 0, bytes.length, place)).toEqual(canonical);
+  });
+
+  it.each([
+    ['an unknown field', 'f80101', 'events[3].31 must be absent: cairn.v1.Event has no field 31 of wire type 0'],
+    [
+      'a known field of another wire type',
+      '3801',
+      'events[3].7 must be absent: cairn.v1.Event has no field 7 of wire type 0',
+    ],
+    [
+      'an empty group of unknown number',
+      'a301a401',
+      'events[3].20 must be absent: cairn.v1.Event has no field 20 of wire type 3',
+    ],
+  ])('are not made of %s, which nothing could be kept of', (_what, sent, fault) => {
+    const bytes = hex(`${id} ${rest} ${sent}`);
+    expect(faultsOf(bytes, 'cairn.v1.Event').map(({ field, description }) => `${field} ${description}`)).toEqual([
+      fault,
+    ]);
   });
 
   it.each([

@@ -36,13 +36,24 @@ describe('an EventQuery', () => {
       '120d 0800 10 ffffffffffffffffff01',
       { revisions: { start: 0, end: 2n ** 64n - 1n } },
     ],
-    ['an unknown field', 'f80101', {}],
   ])('may hold %s', (_what, bytes, expected) => {
     expect(read(bytes)).toEqual({ ...plain, ...expected });
   });
 
   it.each([
     ['half a message', '0a05', 'query must be a protobuf message of cairn.v1.EventQuery'],
+    ['an unknown field', 'f80101', 'query.31 must be absent: cairn.v1.EventQuery has no field 31 of wire type 0'],
+    [
+      'an unknown field of a range',
+      '1202 1801',
+      'query.revision_range.3 must be absent: cairn.v1.RevisionRange has no',
+    ],
+    [
+      'an unknown field of a time range',
+      '1a02 1801',
+      'query.effective_time_range.3 must be absent: cairn.v1.Effective',
+    ],
+    ['an unknown field of a selection', '0a02 1001', 'query.event_selection.2 must be absent: cairn.v1.EventSelection'],
     ['half a range', '1201 08', 'query must be a protobuf message of cairn.v1.EventQuery'],
     ['half a time', '1a03 0a01 08', 'query must be a protobuf message of cairn.v1.EventQuery'],
     ['a bad selector', '0a04 0a02 0a00', 'query.event_selection.selectors[0].stream must not be empty'],

@@ -67,7 +67,6 @@ describe('a selector on the wire', () => {
     ['an or in two parts', '9a0105 0a03520174 9a0105 0a03620173', or([type, stream])],
     ['two kinds, the last of which wins', '9a0105 0a03520174 620173', stream],
     ['an and of a flat pair and an empty one', '92010a 0a060a0173120174 0a00', and([type, stream])],
-    ['an unknown field', '620173 f80101', stream],
   ])('may be %s', (_what, bytes, expected) => {
     expect(read(hex(bytes))).toEqual(expected);
   });
@@ -75,6 +74,18 @@ describe('a selector on the wire', () => {
   it.each<[string, string, string]>([
     ['flat and nested at once', '0a0173 520174', 'selector must have either flat attributes or one nested kind'],
     ['an empty stream', '0a00', 'selector.stream must not be empty'],
+    ['a kind that is not known', 'a2010178', 'selector.20 must be absent: cairn.v1.EventSelector has no field 20'],
+    [
+      'a known field of another type',
+      '0801',
+      'selector.1 must be absent: cairn.v1.EventSelector has no field 1 of wire',
+    ],
+    [
+      'an unknown field in a list',
+      '9a0109 0a03520174 a2010178',
+      'selector.or.20 must be absent: cairn.v1.EventSelectors',
+    ],
+    ['an unknown kind in a list', '9a0106 0a04a2010178', 'selector.or.selectors[0].20 must be absent'],
     ['an empty by_subject', '7200', 'selector.by_subject must not be empty'],
     ['a blank type', '520120', 'selector.by_type must not be blank'],
     ['a control character in a prefix', '5a0109', 'selector.by_type_prefix must not contain control characters'],

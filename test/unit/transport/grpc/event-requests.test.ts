@@ -12,6 +12,7 @@ import {
   parseSubscriptionRequest,
 } from '../../../../src/transport/grpc/event-requests.ts';
 import {
+  DeleteDatabaseRequest,
   QueryEventsRequest,
   ScanDatabaseLogRequest,
   SubscribeEventsRequest,
@@ -96,7 +97,7 @@ describe('any bytes (T7)', () => {
     ['QueryEventsRequest', parseQueryRequest],
     ['ScanDatabaseLogRequest', parseScanRequest],
     ['SubscribeEventsRequest', parseSubscriptionRequest],
-    ['the generated code', (bytes) => decodeRequest(QueryEventsRequest, 'QueryEventsRequest', bytes)],
+    ['the generated code', (bytes) => decodeRequest(DeleteDatabaseRequest, 'DeleteDatabaseRequest', bytes)],
     ['the decoder of a revision', (bytes) => decodeRequest(AtRevision, 'AwaitDatabaseRequest', bytes)],
     ['the decoder of a time', (bytes) => decodeRequest(AtTimestamp, 'DatabaseEffectiveAtTimestampRequest', bytes)],
   ];
@@ -115,10 +116,10 @@ describe('any bytes (T7)', () => {
   });
 
   it('are refused by the generated code when text is not UTF-8', () => {
-    const bytes = Uint8Array.of(0x18, 1, 0x0a, 2, 0xc3, 0x28, 0x18, 2);
-    const request = bytes.subarray(2);
+    const bytes = Uint8Array.of(0x12, 1, 0x61, 0x0a, 2, 0xc3, 0x28, 0x12, 0);
+    const request = bytes.subarray(3);
     for (const each of [bytes, request]) {
-      expect(() => decodeRequest(QueryEventsRequest, 'QueryEventsRequest', each)).toThrow(
+      expect(() => decodeRequest(DeleteDatabaseRequest, 'DeleteDatabaseRequest', each)).toThrow(
         'field 1 must be well-formed UTF-8; found 0xc328',
       );
     }
@@ -144,7 +145,7 @@ describe('any bytes (T7)', () => {
     const least = [0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1, 0x10, 7];
     const read = (bytes: Uint8Array): unknown =>
       decodeRequest(AtTimestamp, 'DatabaseEffectiveAtTimestampRequest', bytes);
-    expect(read(Uint8Array.of(0x0a, 1, 0x61, 0x12, least.length, ...least, 0x78, 1))).toEqual({
+    expect(read(Uint8Array.of(0x0a, 1, 0x61, 0x12, least.length, ...least))).toEqual({
       databaseName: 'a',
       timestamp: { seconds: -(2n ** 63n), nanos: 7 },
     });

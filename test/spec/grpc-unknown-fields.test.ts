@@ -1,0 +1,144 @@
+// Goal: a field that a message does not have is refused wherever it stands in a request, and nothing comes of the
+// request (ADR 0071). Method: a real node, requests of which the bytes are put together, and the proto files, which say
+// what each request has.
+import { loadSync } from '@grpc/proto-loader';
+import { describe, expect, it } from 'vitest';
+import { REQUEST_TAGS } from '../../src/transport/grpc/messages.ts';
+import { GRPC_STATUS } from '../../src/transport/grpc/wire/status.ts';
+import { startGrpcNode } from '../support/grpc-node.ts';
+import { framed } from '../support/raw-grpc.ts';
+
+const { raw } = await startGrpcNode();
+
+/** Wire types by the types of proto3. */
+const WIRE_TYPES: Readonly<Record<string, number>> = { TYPE_STRING: 2, TYPE_MESSAGE: 2, TYPE_UINT64: 0 };
+
+function text(value: string): Buffer {
+  return Buffer.from(value, 'utf8');
+}
+
+/** A field with a length of its own, of a number below 16 or two bytes of tag. */
+function field(number: number, ...parts: readonly Uint8Array[]): Buffer {
+  const value = Buffer.concat(parts);
+  const tag = number * 8 + 2;
+  const head = tag < 128 ? [tag] : [(tag % 128) + 128, Math.floor(tag / 128)];
+  return Buffer.concat([Uint8Array.of(...head, value.length), value]);
+}
+
+const NAME = field(1, text('unknown-fields'));
+/** Of a later release. */
+const LATER = field(20, text('x'));
+const EVENT = Buffer.concat([
+  field(1, text('1')),
+  field(2, text('1.0')),
+  field(3, text('t')),
+  field(4, text('orders')),
+]);
+const CLOUD_EVENT = Buffer.concat([
+  field(1, text('1')),
+  field(2, text('orders')),
+  field(3, text('1.0')),
+  field(4, text('t')),
+]);
+
+function transacting(...parts: readonly Uint8Array[]): Buffer {
+  return Buffer.concat([NAME, field(2, field(1, EVENT), ...parts)]);
+}
+
+/** A constraint that must exist, with this beside its revision. */
+function minRevision(...parts: readonly Uint8Array[]): Buffer {
+  return field(2, field(1, Uint8Array.of(0x08, 1), ...parts));
+}
+
+function absent(path: string, type: string, wireType = 2): string {
+  const number = path.split('.').at(-1) ?? '';
+  return `${path} must be absent: ${type} has no field ${number} of wire type ${wireType}`;
+}
+
+const SELECTOR = 'cairn.v1.EventSelector';
+const KIND_RULE = 'must be one of min_revision, max_revision, revision_range; found "field 20 of wire type 2"';
+
+const REQUESTS: readonly (readonly [method: string, what: string, bytes: Buffer, fault: string])[] = [
+  [
+    'Transact',
+    'a selector of a constraint',
+    transacting(minRevision(field(2, LATER))),
+    absent('transaction.constraints[0].min_revision.selector.20', SELECTOR),
+  ],
+  [
+    'Transact',
+    'a selector of a constraint, beside one that is known',
+    transacting(minRevision(field(2, field(1, text('orders')), LATER))),
+    absent('transaction.constraints[0].min_revision.selector.20', SELECTOR),
+  ],
+  [
+    'Transact',
+    'a constraint',
+    transacting(minRevision(LATER)),
+    absent('transaction.constraints[0].min_revision.20', 'cairn.v1.MinRevision'),
+  ],
+  ['Transact', 'the kinds of constraints', transacting(field(2, LATER)), `transaction.constraints[0] ${KIND_RULE}`],
+  ['Transact', 'a transaction', transacting(LATER), absent('transaction.20', 'cairn.v1.Transaction')],
+  ['Transact', 'the request', Buffer.concat([transacting(), LATER]), absent('20', 'cairn.v1.TransactRequest')],
+  [
+    'Transact',
+    'an event',
+    Buffer.concat([NAME, field(2, field(1, EVENT, LATER))]),
+    absent('transaction.events[0].20', 'cairn.v1.Event'),
+  ],
+  [
+    'Transact',
+    'a CloudEvent',
+    Buffer.concat([NAME, field(3, CLOUD_EVENT, LATER)]),
+    absent('events[0].20', 'io.cloudevents.v1.CloudEvent'),
+  ],
+  [
+    'Transact',
+    'its options',
+    transacting(field(4, LATER)),
+    absent('transaction.options.20', 'cairn.v1.TransactionOptions'),
+  ],
+  [
+    'QueryEvents',
+    'a selector',
+    Buffer.concat([NAME, field(2, field(1, field(1, LATER)))]),
+    absent('query.event_selection.selectors[0].20', SELECTOR),
+  ],
+  ['QueryEvents', 'a query', Buffer.concat([NAME, field(2, LATER)]), absent('query.20', 'cairn.v1.EventQuery')],
+  ['QueryEvents', 'the request', Buffer.concat([NAME, LATER]), absent('20', 'cairn.v1.QueryEventsRequest')],
+  ['QueryEventBatches', 'the request', Buffer.concat([NAME, LATER]), absent('20', 'cairn.v1.QueryEventsRequest')],
+  ['ScanDatabaseLog', 'the request', Buffer.concat([NAME, LATER]), absent('20', 'cairn.v1.ScanDatabaseLogRequest')],
+  ['SubscribeEvents', 'the request', Buffer.concat([NAME, LATER]), absent('20', 'cairn.v1.SubscribeEventsRequest')],
+  ['CreateDatabase', 'the request', Buffer.concat([NAME, LATER]), absent('20', 'cairn.v1.CreateDatabaseRequest')],
+  [
+    'DeleteDatabase',
+    'the request: a database_id that is a number',
+    Buffer.concat([NAME, Uint8Array.of(0x10, 7)]),
+    absent('2', 'cairn.v1.DeleteDatabaseRequest', 0),
+  ],
+  ['FetchCatalog', 'the request', LATER, absent('20', 'google.protobuf.Empty')],
+];
+
+describe('SPEC-GRPC-UNKNOWN-FIELDS', () => {
+  it.each(REQUESTS)('%s refuses a field that %s does not have', async (method, _what, bytes, fault) => {
+    await raw.call({ path: '/cairn.v1.EventStore/CreateDatabase', pieces: [framed(NAME)] });
+    const reply = await raw.call({ path: `/cairn.v1.EventStore/${method}`, pieces: [framed(bytes)] });
+    expect(reply.status).toBe(GRPC_STATUS.INVALID_ARGUMENT);
+    expect(reply.message).toContain(fault);
+    const database = await raw.call({ path: '/cairn.v1.EventStore/FetchLatestDatabase', pieces: [framed(NAME)] });
+    expect(database.headers?.['x-revision']).toBe('0');
+  });
+
+  it('a request is read with the fields that its proto file says', () => {
+    const loaded = loadSync('cairn/v1/database.proto', { includeDirs: ['proto'], keepCase: true });
+    for (const [name, tags] of Object.entries(REQUEST_TAGS).filter(([each]) => each !== 'Empty')) {
+      const { type } = loaded[`cairn.v1.${name}`] as {
+        readonly type: { readonly field: readonly { readonly number: number; readonly type: string }[] };
+      };
+      expect([name, type.field.map(({ number, type: of }) => number * 8 + (WIRE_TYPES[of] ?? Number.NaN))]).toEqual([
+        name,
+        tags,
+      ]);
+    }
+  });
+});
