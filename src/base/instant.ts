@@ -23,6 +23,7 @@ const NANOS_MAX = 999_999_999;
 
 const DAY_SECONDS = 86_400;
 const RFC_3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
+const LONG_FRACTION = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}\.(\d{10,})(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
 export function isInstant(seconds: number, nanos: number): boolean {
   return (
@@ -66,13 +67,18 @@ export function parseInstant(text: string): Instant | undefined {
   return isInstant(seconds, nanos) ? { seconds, nanos } : undefined;
 }
 
+function fractionFault(text: string): string | undefined {
+  const [, digits] = LONG_FRACTION.exec(text) ?? [];
+  return digits === undefined ? undefined : `its fraction has ${digits.length} digits, and nine are the most`;
+}
+
 /**
  * What is wrong with a text that is spelled as RFC 3339 and names no instant, such as `2026-02 has no day 30`;
  * undefined when it is not spelled so.
  */
 export function instantFault(text: string): string | undefined {
   const [, year = '', month = '', day = '', hour = '', minute = '', second = ''] = RFC_3339.exec(text) ?? [];
-  if (year === '') return undefined;
+  if (year === '') return fractionFault(text);
   if (Number(month) < 1 || Number(month) > 12) return `there is no month ${month}`;
   if (daysSinceEpoch(Number(year), Number(month), Number(day)) === undefined)
     return `${year}-${month} has no day ${day}`;

@@ -6,9 +6,13 @@ import type { ReadScope } from './operations.ts';
 export const DATABASE_NOT_FOUND = 'DatabaseNotFound';
 
 export function databaseNotFound(name: string): DatabaseError {
-  return new DatabaseError('not_found', `There is no database ${quote(name)}`, {
-    details: { reason: DATABASE_NOT_FOUND },
-  });
+  return new DatabaseError(
+    'not_found',
+    `There is no database ${quote(name)}; create it, or use a name that the catalog lists`,
+    {
+      details: { reason: DATABASE_NOT_FOUND },
+    },
+  );
 }
 
 /** The instance that a request was working on is gone; another one may have its name. */

@@ -271,11 +271,22 @@ describe('SPEC-HTTP-R1: latest and cached', () => {
     expect(message).toContain(`GET /db/${name}/${word}`);
   });
 
-  it('GET /db/{database}/state-changes answers 400: the revision is missing', async () => {
-    const name = uniqueName();
-    await api.create(name);
-    expect(errorOf(await api.get(`/db/${name}/state-changes`))).toMatchObject(INVALID_ARGUMENT);
-    expect(errorOf(await api.get('/db/missing/state-changes'))).toMatchObject(INVALID_ARGUMENT);
+  it.each(['state-changes', 'state-views', 'events', 'streams', 'subjects', 'event-types'])(
+    'GET /db/{database}/%s answers 400: the revision is missing',
+    async (listing) => {
+      const name = uniqueName();
+      await api.create(name);
+      const message = `The request is malformed: revision is missing: a number, latest or cached must stand before "${listing}"`;
+      for (const database of [name, 'missing']) {
+        const { message: said, details } = errorOf(await api.get(`/db/${database}/${listing}`), INVALID_ARGUMENT);
+        expect([said, details?.field]).toEqual([message, 'revision']);
+      }
+    },
+  );
+
+  it.each(['newest', 'state-change', 'Latest', '7x'])('a revision %s is told as what it is', async (word) => {
+    const { message } = errorOf(await api.get(`/db/shop/${word}`), INVALID_ARGUMENT);
+    expect(message).toContain(`revision must be a number, latest or cached; found "${word}"`);
   });
 });
 
@@ -358,7 +369,7 @@ describe('SPEC-HTTP-R4: DELETE /api/v1/db/{database}', () => {
 });
 
 describe('SPEC-HTTP-R3: paths that do not exist', () => {
-  it.each(['/v1/db', '/v1/databases/shop', '/api/v1/db/shop/state-views', '/api/v1/openapi', '/db/shop/7/state-views'])(
+  it.each(['/v1/db', '/v1/databases/shop', '/api/v1/db/shop/state-views', '/api/v1/openapi'])(
     'GET %s answers 404',
     async (path) => {
       expect(errorOf(await api.get(path))).toMatchObject(NOT_FOUND);

@@ -147,6 +147,33 @@ describe('SPEC-HTTP-ERRORS: malformed requests', () => {
     expect(more).toEqual([]);
   });
 
+  it.each([
+    ['no method', 'hello\r\n\r\n', 'must be well-formed HTTP/1.1: invalid method encountered; found "hello"'],
+    ['another version', `GET / HTTP/3.0\r\n${HOST}\r\n`, 'HTTP/1.1: invalid http version; found "GET / HTTP/3.0"'],
+    ['no colon', `GET / HTTP/1.1\r\n${HOST}no colon\r\n\r\n`, 'invalid header token; found "no colon"'],
+    [
+      'a control character in a long header',
+      `GET / HTTP/1.1\r\n${HOST}X: \x01${'x'.repeat(10_000)}\r\n\r\n`,
+      /HTTP\/1\.1: invalid header value char; found "X: \\u0001x{50,60}.+ \(\d+ characters\)"$/,
+    ],
+    [
+      'HTTP/2',
+      'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+      'must be HTTP/1.1 without TLS, which is all that this port speaks, and this begins HTTP/2; found "PRI * HTTP/2.0"',
+    ],
+    [
+      'TLS',
+      new Uint8Array([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]),
+      String.raw`without TLS, which is all that this port speaks, and this begins TLS; found "\u0016\u0003\u0001`,
+    ],
+  ])('with %s are told what is wrong with them, and where', async (_what, bytes, expected) => {
+    const [reply] = await raw(bytes);
+    const { message } = rawErrorOf(reply);
+    expect(message).toMatch(expected);
+    expect(message).not.toContain('Parse Error');
+    expect(message.length).toBeLessThan(250);
+  });
+
   it('are told how many headers a request may have', async () => {
     const request = (count: number): string => {
       const others = Array.from({ length: count - 2 }, (_, n) => `x${n}: 1\r\n`).join('');

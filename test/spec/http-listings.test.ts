@@ -55,8 +55,13 @@ describe('SPEC-HTTP-SINGLE-STREAM, SUBJECT and EVENT-TYPE', () => {
     },
   );
 
-  it.each(['streams/none', 'subjects/none', 'event-types/none', 'streams/order'])('%s has none: 404', async (path) => {
-    expect(errorOf(await api.get(`/db/${name}/5/${path}`))).toMatchObject(NOT_FOUND);
+  it.each([
+    ['streams/none', 'StreamNotFound'],
+    ['subjects/none', 'SubjectNotFound'],
+    ['event-types/none', 'EventTypeNotFound'],
+    ['streams/order', 'StreamNotFound'],
+  ])('%s has none: 404, %s', async (path, reason) => {
+    expect(errorOf(await api.get(`/db/${name}/5/${path}`), NOT_FOUND).details?.reason).toBe(reason);
   });
 
   it('is not there before its first event', async () => {

@@ -348,6 +348,13 @@ describe('SPEC-LIMITS-1: transaction size', () => {
 });
 
 describe('SPEC-HTTP-INVALID-EVENT: malformed transactions', () => {
+  it.each([5, 'x', {}])('with %j for events have one fault, and one more with a malformed id', async (events) => {
+    const alone = errorOf(await transact({ events }), INVALID_ARGUMENT).details?.violations;
+    expect(alone).toMatchObject([{ field: 'events', description: 'must be an array' }]);
+    const both = errorOf(await transact({ events, transaction_id: 'no' }), INVALID_ARGUMENT).details?.violations;
+    expect(both?.map(({ field }) => field)).toEqual(['events', 'transaction_id']);
+  });
+
   it('report all faults of all events at once and store nothing', async () => {
     const events = [
       cloudEvent('', { subject: '' }),

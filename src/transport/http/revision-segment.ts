@@ -4,7 +4,7 @@
  * `latest` and `cached` are answered by a redirect to the number that they mean now, so that what a client then reads,
  * links and caches names the revision. Routes that take only a number say so.
  */
-import type { AskedRevision } from '#base';
+import { type AskedRevision, quote } from '#base';
 import { invalidField } from './errors.ts';
 import { parseRevision } from './query-string.ts';
 import { type HttpReply, redirectReply, scopeHeaders } from './reply.ts';
@@ -45,8 +45,14 @@ export function numeric(handle: RevisionHandler): Handler {
   };
 }
 
+/** What stands behind a revision: where its place is, nobody gave one. */
+const BEHIND_REVISION = new Set(['events', 'streams', 'subjects', 'event-types', 'state-views', 'state-changes']);
+
 function parseSegment(text: string): RevisionSegment {
   if (text === 'latest' || text === 'cached') return { kind: text };
+  if (BEHIND_REVISION.has(text)) {
+    throw invalidField('revision', `is missing: a number, latest or cached must stand before ${quote(text)}`);
+  }
   if (!/^\d+$/.test(text)) throw invalidField('revision', 'must be a number, latest or cached', text);
   return { kind: 'number', revision: parseRevision('revision', text) };
 }

@@ -41,19 +41,21 @@ export const SCOPED_QUERY_ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/db/{database}/{revision}/streams/{stream}',
     parameters: PAGE_PARAMETERS,
-    handle: numeric(eventsOf({ name: 'stream', kind: 'by-stream', parse: parseStreamName })),
+    handle: numeric(eventsOf({ name: 'stream', kind: 'by-stream', parse: parseStreamName, absent: 'StreamNotFound' })),
   },
   {
     method: 'GET',
     path: '/db/{database}/{revision}/subjects/{subject}',
     parameters: PAGE_PARAMETERS,
-    handle: numeric(eventsOf({ name: 'subject', kind: 'by-subject', parse: parseSubject })),
+    handle: numeric(eventsOf({ name: 'subject', kind: 'by-subject', parse: parseSubject, absent: 'SubjectNotFound' })),
   },
   {
     method: 'GET',
     path: '/db/{database}/{revision}/event-types/{event_type}',
     parameters: PAGE_PARAMETERS,
-    handle: numeric(eventsOf({ name: 'event_type', kind: 'by-type', parse: parseEventType })),
+    handle: numeric(
+      eventsOf({ name: 'event_type', kind: 'by-type', parse: parseEventType, absent: 'EventTypeNotFound' }),
+    ),
   },
 ];
 
@@ -114,16 +116,18 @@ interface Attribute {
   readonly name: string;
   readonly kind: TermKind;
   readonly parse: (text: string, field: string, faults: Faults) => string | undefined;
+  /** The reason where no event has it. */
+  readonly absent: string;
 }
 
 /** The events that have this value; not_found when there is none at the revision. */
-function eventsOf({ name, kind, parse }: Attribute): RevisionHandler {
+function eventsOf({ name, kind, parse, absent }: Attribute): RevisionHandler {
   return async (request, context, at) => {
     const faults = new Faults();
     const value = parse(request.param(name), name, faults);
     if (value === undefined) throw faults.toError('The path is malformed');
     const { page, next, isFirst } = await readListed(request, context, { at, selector: term(kind, value) });
-    if (page.events.count === 0 && isFirst) throw nothingFound(page.scope, name, value);
+    if (page.events.count === 0 && isFirst) throw nothingFound(page.scope, { name, value, reason: absent });
     return pageReply(page, { members: { [name]: jsonString(value) }, headers: {}, next });
   };
 }
@@ -158,12 +162,11 @@ async function readListed(
 
 function nothingFound(
   { databaseName, databaseId, revision }: ReadScope,
-  attribute: string,
-  value: string,
+  { name, value, reason }: { readonly name: string; readonly value: string; readonly reason: string },
 ): DatabaseError {
-  const what = `${attribute} ${quote(value)}`;
+  const what = `${name} ${quote(value)}`;
   const message = `The database ${quote(databaseName)} has no event of the ${what} at revision ${revision}`;
-  return new DatabaseError('not_found', message, { details: { scope: { databaseId, revision } } });
+  return new DatabaseError('not_found', message, { details: { reason, scope: { databaseId, revision } } });
 }
 
 interface PageParts {

@@ -163,7 +163,9 @@ class HttpFront {
       assert(address !== null && typeof address === 'object', 'A server that listens has a port', address);
       return `http://${formatAddress({ host, port: address.port })}`;
     } catch (cause) {
-      throw new DatabaseError('unavailable', `HTTP cannot listen on ${host}:${port}; is the port free?`, { cause });
+      throw new DatabaseError('unavailable', `HTTP cannot listen on ${host}:${port}: ${bindingFault(cause)}`, {
+        cause,
+      });
     }
   }
 
@@ -360,6 +362,16 @@ function createHttpServer(listener: RequestListener): Server {
 /** `/db/{database}` as fastify writes it. */
 function routerPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+/** What keeps a server from listening, and what would be right. */
+function bindingFault(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'EADDRINUSE') return 'another process listens there; give another port, or 0 for one that is free';
+  if (code === 'EADDRNOTAVAIL')
+    return 'this machine does not have the address; give one of its own, or 0.0.0.0 for all';
+  if (code === 'EACCES') return 'this process may not; give a port from 1024 on, or the right to take lower ones';
+  return error instanceof Error ? error.message : String(error);
 }
 
 const ROUTES_RULE = 'there is /, and those that begin with /databases, /db, /api/v1/db, /api/v1/databases or /health';

@@ -80,15 +80,47 @@ function toClientError(error: Error): DatabaseError {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return invalidField('request', `must arrive whole within ${REQUEST_TIMEOUT_MS} ms`);
   }
-  return invalidField('request', 'must be well-formed HTTP/1.1', error.message);
+  const { bytes, parsed } = lastBytes(error);
+  if (code === 'HPE_PAUSED_H2_UPGRADE')
+    return invalidField('request', `${OWN_PROTOCOL}, and this begins HTTP/2`, offendingLine(bytes, 0));
+  if (parsed === 0 && isTls(bytes))
+    return invalidField('request', `${OWN_PROTOCOL}, and this begins TLS`, offendingLine(bytes, 0));
+  const reason = 'reason' in error && typeof error.reason === 'string' ? `: ${error.reason.toLowerCase()}` : '';
+  return invalidField('request', `must be well-formed HTTP/1.1${reason}`, offendingLine(bytes, parsed));
+}
+
+const OWN_PROTOCOL = 'must be HTTP/1.1 without TLS, which is all that this port speaks';
+/** So many characters of a line are shown before the one that is wrong, where the line is long. */
+const SHOWN_BEFORE = 32;
+
+function isTls(bytes: Buffer): boolean {
+  return bytes[0] === 0x16 && bytes[1] === 0x03;
+}
+
+/** In quotes the line at which the parser gave up, of a long one from shortly before that place, if there are bytes. */
+function offendingLine(bytes: Buffer, parsed: number): string | undefined {
+  if (bytes.length === 0) return undefined;
+  // Where the line itself is at fault, the parser may stand behind its end.
+  const at = Math.min(parsed, bytes.length - 1);
+  const begin = at === 0 ? 0 : bytes.lastIndexOf('\n', at - 1) + 1;
+  const end = bytes.indexOf('\n', at);
+  const line = bytes.toString('latin1', Math.max(begin, at - SHOWN_BEFORE), end === -1 ? bytes.length : end);
+  return quote(line.replace(/\r$/, ''));
 }
 
 /** The header at which the parser of Node gave up, as far as it stands in the bytes that came last. */
 function lastHeaderOf(error: Error): string | undefined {
-  const packet = 'rawPacket' in error && Buffer.isBuffer(error.rawPacket) ? error.rawPacket : NOTHING;
-  const parsed = 'bytesParsed' in error && typeof error.bytesParsed === 'number' ? error.bytesParsed : 0;
-  const last = packet.toString('latin1', 0, parsed).trimEnd().split('\n').at(-1) ?? '';
+  const { bytes, parsed } = lastBytes(error);
+  const last = bytes.toString('latin1', 0, parsed).trimEnd().split('\n').at(-1) ?? '';
   return HEADER_NAME.exec(last)?.[0];
+}
+
+/** The bytes that the parser of Node was given last, and how many of them it had taken when it gave up. */
+function lastBytes(error: Error): { readonly bytes: Buffer; readonly parsed: number } {
+  return {
+    bytes: 'rawPacket' in error && Buffer.isBuffer(error.rawPacket) ? error.rawPacket : NOTHING,
+    parsed: 'bytesParsed' in error && typeof error.bytesParsed === 'number' ? error.bytesParsed : 0,
+  };
 }
 
 function rawReply(error: DatabaseError, allowedOrigins: AllowedOrigins): string {

@@ -124,7 +124,8 @@ function toTransactRequest(request: HttpRequest): TransactRequest {
   const faults = new Faults();
   const body = readJsonBody(request, { raw: RAW_DATA });
   const parts = body.type === 'json' ? partsOf(body.node, faults) : { ...BARE, items: bareEvents(body) };
-  const events = acceptEvents(parts.items, faults);
+  const { items = [] } = parts;
+  const events = acceptEvents(items, faults);
   const inHeader = request.header('x-batch-id');
   const id = idOf(parts, inHeader);
   if (id === undefined)
@@ -137,7 +138,7 @@ function toTransactRequest(request: HttpRequest): TransactRequest {
     origin: ORIGIN.HTTP_TRANSACTION,
     options: parts.options,
     constraints: parts.constraints,
-    eventCount: parts.items.length,
+    eventCount: items.length,
     ...events,
     faults,
     fields: { transactionId: id.field, events: 'events', constraints: parts.constraintsField },
@@ -166,7 +167,7 @@ function misshapen(
 ): DatabaseError {
   if (inHeader !== undefined) parseTransactionId(inHeader, 'x-batch-id', faults);
   if (transactionId !== undefined) parseTransactionId(transactionId, 'transaction_id', faults);
-  if (items.length === 0) faults.add('events', 'must have at least one event');
+  if (items?.length === 0) faults.add('events', 'must have at least one event');
   checkConstraints(constraints, constraintsField, faults);
   return faults.toError('The transaction is malformed');
 }
@@ -176,8 +177,8 @@ interface TransactionParts extends Pick<TransactRequest, 'transactionId' | 'opti
   readonly isShaped: boolean;
   /** Whether the body gives a transaction_id, if only a malformed one. */
   readonly namesId: boolean;
-  /** The events, not yet judged. */
-  readonly items: readonly JsonNode[];
+  /** The events, not yet judged; undefined where what is given is no list, which is a fault by then. */
+  readonly items: readonly JsonNode[] | undefined;
   /** How this body calls its constraints. */
   readonly constraintsField: string;
 }
@@ -224,10 +225,10 @@ function transactionIdFrom(body: JsonObject, faults: Faults): string | undefined
   return node === undefined ? undefined : textFrom(node, place);
 }
 
-function listFrom(body: JsonObject, faults: Faults): readonly JsonNode[] {
+function listFrom(body: JsonObject, faults: Faults): readonly JsonNode[] | undefined {
   const place = { field: 'events', faults };
   const node = member(body, ['events'], place);
-  return node === undefined ? [] : (itemsFrom(node, place) ?? []);
+  return node === undefined ? [] : itemsFrom(node, place);
 }
 
 /** The well-formed ones in canonical bytes. Beyond the limit none is looked at: the count alone refuses them. */

@@ -28,6 +28,9 @@ describe('instantFault', () => {
     ['2026-01-01T00:00:60Z', 'second 60 is only 23:59:60 UTC on 30 June or 31 December'],
     ['2026-01-01T00:00:00+25:00', 'its offset or its year is out of range'],
     ['0000-12-31T23:59:59Z', 'its offset or its year is out of range'],
+    ['2026-01-01T00:00:00.1234567890Z', 'its fraction has 10 digits, and nine are the most'],
+    ['2026-01-01T00:00:00.123456789012+01:00', 'its fraction has 12 digits, and nine are the most'],
+    ['2026-01-01T00:00:00.1234567890', undefined],
     ['noon', undefined],
   ])('says of %s: %s', (text, expected) => {
     expect(parseInstant(text)).toBeUndefined();

@@ -133,7 +133,7 @@ describe('a repeat (V3)', () => {
 describe('a deleted database (V6)', () => {
   it('is not found after its deletion', async () => {
     const late = world.core.node.deleteDatabase('shop').then(() => world.transact('shop'));
-    await expect(late).rejects.toThrow('There is no database "shop"');
+    await expect(late).rejects.toThrow('There is no database "shop"; create it, or use a name that the catalog lists');
   });
 });
 
