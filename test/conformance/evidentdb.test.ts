@@ -2,9 +2,10 @@
 // Method: its cases as a table, over gRPC and over HTTP. EvidentDB numbers events, Cairn transactions; each event is
 // written in a transaction of its own, so that the numbers coincide.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Api, JsonEvent, TestConstraint, TestSelector } from '../support/api/api.ts';
+import type { Api, TestConstraint, TestSelector } from '../support/api/api.ts';
 import { GrpcApi } from '../support/api/grpc-api.ts';
 import { HttpApi } from '../support/api/http-api.ts';
+import { anEvent, FIRST, newDatabase, SECOND, THIRD, threeEvents } from '../support/evidentdb.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
@@ -12,18 +13,6 @@ beforeAll(async () => {
   server = await startTestServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
-
-const event = (id: string, stream: string, rest: { readonly subject?: string; readonly type: string }): JsonEvent => ({
-  specversion: '1.0',
-  id,
-  source: `/streams/${stream}`,
-  ...rest,
-});
-
-const FIRST = event('1an+id@foo.com', 'my-stream', { subject: 'a nice subject', type: 'type1' });
-const SECOND = event('2an+id@foo.com', 'my-stream', { subject: 'another nice subject', type: 'type2' });
-/** The id of the first, on another stream. */
-const THIRD = event('1an+id@foo.com', 'my-other-stream', { subject: 'another nice subject', type: 'type2' });
 
 const ALL: TestSelector = {};
 const MY_STREAM: TestSelector = { stream: 'my-stream' };
@@ -51,6 +40,8 @@ const VIOLATED: readonly (readonly [string, TestConstraint])[] = [
 const HELD: readonly TestConstraint[] = [
   { kind: 'min', revision: 3, selector: ALL },
   { kind: 'max', revision: 3 },
+  // Without a selector it is about the revisions of the database: 1 and 2 are there.
+  { kind: 'range', start: 1, end: 2 },
   { kind: 'range', start: 2, end: 2, selector: MY_STREAM },
   { kind: 'max', revision: 0, selector: { subject: 'solid nope' } },
   { kind: 'min', revision: 2, selector: BOTH },
@@ -75,23 +66,11 @@ const APIS: readonly [string, () => Api][] = [
   ['HTTP', () => new HttpApi(server.http)],
 ];
 
-let databases = 0;
-
 describe.each(APIS)('over %s', (_name, connect) => {
-  async function threeEvents(api: Api): Promise<string> {
-    databases += 1;
-    const database = `evident-${databases}`;
-    await api.createDatabase(database);
-    for (const [i, written] of [FIRST, SECOND, THIRD].entries()) {
-      expect(await api.transact(database, { events: [written] })).toMatchObject({ kind: 'committed', revision: i + 1 });
-    }
-    return database;
-  }
-
   it('a database is created once, at revision 0, and the catalog lists it', async () => {
     await using api = connect();
-    databases += 1;
-    const database = `evident-${databases}`;
+    const database = 'evident-created';
+    await api.deleteDatabase(database);
     expect(await api.createDatabase(database)).toEqual({ kind: 'created' });
     expect(await api.revision(database)).toEqual({ kind: 'at', revision: 0 });
     expect(await api.listDatabases()).toContain(database);
@@ -101,9 +80,7 @@ describe.each(APIS)('over %s', (_name, connect) => {
 
   it('a batch of three events is one revision, and its positions follow', async () => {
     await using api = connect();
-    databases += 1;
-    const database = `evident-${databases}`;
-    await api.createDatabase(database);
+    const database = await newDatabase(api);
     const written = await api.transact(database, { events: [FIRST, SECOND, THIRD] });
     expect(written).toMatchObject({ kind: 'committed', revision: 1 });
     const events = await api.query(database, { selectors: [] });
@@ -154,7 +131,7 @@ describe.each(APIS)('over %s', (_name, connect) => {
   it('constraints that hold let the events in', async () => {
     await using api = connect();
     const database = await threeEvents(api);
-    const events = ['a', 'b', 'c', 'd'].map((id) => event(id, 'new-stream', { type: 'type3' }));
+    const events = ['a', 'b', 'c', 'd'].map((id) => anEvent(id, 'new-stream', { type: 'type3' }));
     expect(await api.transact(database, { events, constraints: HELD })).toMatchObject({
       kind: 'committed',
       revision: 4,
@@ -178,6 +155,16 @@ describe.each(APIS)('over %s', (_name, connect) => {
       ],
     });
     expect(twice).toMatchObject({ kind: 'refused', code: 'FAILED_PRECONDITION', violated: [1] });
+    const more = await api.transact(database, {
+      events: [FIRST],
+      constraints: [
+        { kind: 'max', revision: 0, selector: MY_STREAM },
+        { kind: 'max', revision: 2, selector: MY_STREAM },
+        { kind: 'range', start: 2, end: 2, selector: MY_STREAM },
+        { kind: 'range', start: 1, end: 1, selector: MY_STREAM },
+      ],
+    });
+    expect(more).toMatchObject({ kind: 'refused', code: 'FAILED_PRECONDITION', violated: [0, 3] });
   });
 
   it('a transaction without events, and one for a database that is not there, are refused', async () => {

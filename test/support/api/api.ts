@@ -21,8 +21,13 @@ export type TestConstraint =
   | { readonly kind: 'max'; readonly revision: number; readonly selector?: TestSelector }
   | { readonly kind: 'range'; readonly start: number; readonly end: number; readonly selector?: TestSelector };
 
+/** What an attribute is in CloudEvents where JSON spells it as text. */
+export type TextType = 'uri' | 'uri-ref' | 'bytes' | 'timestamp';
+
 export interface TestTransaction {
   readonly events: readonly JsonEvent[];
+  /** The attributes of the events that are no strings, by name; for gRPC, since JSON cannot say it. */
+  readonly types?: Readonly<Record<string, TextType>>;
   readonly constraints?: readonly TestConstraint[];
   readonly transactionId?: string;
 }

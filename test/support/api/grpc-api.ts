@@ -20,6 +20,7 @@ import type {
   TestQuery,
   TestSelector,
   TestTransaction,
+  TextType,
 } from './api.ts';
 
 const ENVELOPE = new Set(['id', 'source', 'type', 'specversion', 'data', 'data_base64']);
@@ -64,7 +65,7 @@ export class GrpcApi implements Api {
       const reply = await this.#client.send('transact', {
         databaseName: database,
         transaction: undefined,
-        events: transaction.events.map(cloudEventOf),
+        events: transaction.events.map((event) => cloudEventOf(event, { ...CORE_TYPES, ...transaction.types })),
         constraints: (transaction.constraints ?? []).map(constraintOf),
         transactionId: transaction.transactionId,
         options: undefined,
@@ -135,11 +136,15 @@ function constraintOf(constraint: TestConstraint): Constraint {
   }
 }
 
+const CORE_TYPES: Types = { time: 'timestamp', dataschema: 'uri' };
+
+type Types = Readonly<Record<string, TextType>>;
+
 /** The protobuf form of a JSON event. What protobuf cannot say (an id that is a number) is none of its cases. */
-function cloudEventOf(event: JsonEvent): CloudEvent {
+function cloudEventOf(event: JsonEvent, types: Types): CloudEvent {
   const attributes: Record<string, Attribute> = {};
   for (const [name, value] of Object.entries(event)) {
-    if (!ENVELOPE.has(name) && value !== null) attributes[name] = attributeOf(name, value);
+    if (!ENVELOPE.has(name) && value !== null) attributes[name] = attributeOf(value, types[name]);
   }
   return {
     id: textOf(event['id']),
@@ -151,12 +156,27 @@ function cloudEventOf(event: JsonEvent): CloudEvent {
   };
 }
 
-function attributeOf(name: string, value: unknown): Attribute {
+function attributeOf(value: unknown, type: TextType | undefined): Attribute {
   if (typeof value === 'boolean') return { attr: { $case: 'ceBoolean', value } };
   if (typeof value === 'number') return { attr: { $case: 'ceInteger', value } };
   const text = String(value);
-  if (name === 'dataschema') return { attr: { $case: 'ceUri', value: text } };
-  const milliseconds = name === 'time' ? Date.parse(text) : Number.NaN;
+  switch (type) {
+    case 'uri':
+      return { attr: { $case: 'ceUri', value: text } };
+    case 'uri-ref':
+      return { attr: { $case: 'ceUriRef', value: text } };
+    case 'bytes':
+      return { attr: { $case: 'ceBytes', value: Buffer.from(text, 'base64') } };
+    case 'timestamp':
+      return timestampOf(text);
+    case undefined:
+      return { attr: { $case: 'ceString', value: text } };
+  }
+}
+
+/** What is no time goes as the text that it is, to be refused. */
+function timestampOf(text: string): Attribute {
+  const milliseconds = Date.parse(text);
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d.*(Z|[+-]\d\d:\d\d)$/.test(text) || Number.isNaN(milliseconds)) {
     return { attr: { $case: 'ceString', value: text } };
   }
