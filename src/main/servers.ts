@@ -27,8 +27,7 @@ export interface Addresses {
   readonly http: string;
   /** The URL that Prometheus scrapes. */
   readonly metrics: string;
-  /** host:port where other nodes find this one. */
-  /** Absent when nobody can join. */
+  /** host:port where other nodes find this one; absent when nobody can join. */
   readonly peer?: string;
   /** The directory of the documentation. */
   readonly docs: string;

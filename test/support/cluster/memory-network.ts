@@ -45,6 +45,8 @@ export class MemoryNetwork {
   isHeld: (from: NodeId, to: NodeId, envelope: Envelope) => boolean = () => false;
   /** Frames that are lost beside those that chance loses. */
   isLost: (from: NodeId, to: NodeId) => boolean = () => false;
+  /** Takes the forwards that arrive at a node away from it. */
+  intercepts: (to: NodeId, items: readonly ForwardItem[]) => boolean = () => false;
   /** Whether every table that arrives counts as new, so that no group rests upon it. */
   forgetsTables = false;
   /** How many messages left in how many sends; how many of them as part of a refrain. */
@@ -192,7 +194,7 @@ export class MemoryNetwork {
     const hasTables = tables.beats !== undefined || tables.answers !== undefined;
     const heard = this.forgetsTables ? asNew(tables) : tables;
     if (hasTables || messages.length > 0) station.receiver.receive(from, messages, heard);
-    if (forwards.length > 0) station.receiver.forwarded(from, forwards);
+    if (forwards.length > 0 && !this.intercepts(to, forwards)) station.receiver.forwarded(from, forwards);
     if (letter !== undefined) station.receiver.receiveLetter(from, letter);
   }
 

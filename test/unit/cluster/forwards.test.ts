@@ -2,8 +2,8 @@
 // unknown; its answer can be read where it was asked (C2, C6, C14). Method: three nodes in one thread over a network in
 // memory whose time the test passes.
 
-import { describe, expect, it, vi } from 'vitest';
-import { CATALOG_GROUP, type DatabaseError, type GroupId, type NodeId, replicaOf, toDatabaseId, toNodeId } from '#base';
+import { describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, type DatabaseError, type GroupId, replicaOf, toDatabaseId, toNodeId } from '#base';
 import type { ForwardItem } from '#cluster';
 import { databaseMachines } from '../../../src/cluster/database-machines.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
@@ -213,11 +213,13 @@ describe('what no node of the cluster would forward', () => {
     const { core } = await world.leader(isOfCatalog ? CATALOG_GROUP : group);
     const asker = world.up.find((each) => each.core !== core) ?? other;
     const told: ForwardItem[] = [];
-    const hear = (_from: NodeId, items: readonly ForwardItem[]): void => void told.push(...items);
-    vi.spyOn(asker.core, 'forwarded').mockImplementation(hear);
+    world.network.intercepts = (to, items) => {
+      if (to === asker.node) told.push(...items);
+      return to === asker.node;
+    };
     const nothing = (): void => undefined;
     world.network.connect(STRANGER, {
-      forwarded: hear,
+      forwarded: (_from, items) => void told.push(...items),
       receive: nothing,
       receiveLetter: nothing,
       unreachable: nothing,

@@ -162,6 +162,14 @@ describe('running', () => {
     expect(existsSync(`/proc/${ready.pid}`)).toBe(false);
   });
 
+  it('has nothing on stdout but what the program writes, when npm is silent as README.md says', () => {
+    const npm = ['start', '--silent', '--', '3'];
+    const { status, stdout } = spawnSync('npm', npm, { cwd: builtProject().path, encoding: 'utf8' });
+    expect(status).toBe(3);
+    expect(stdout.trimEnd().split('\n')).toEqual([expect.stringMatching(/^\{.*\}$/)]);
+    expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain('`npm start --silent` writes none');
+  });
+
   it('reports the death of a child by a signal as the shell does (H3)', async () => {
     const { child, ready } = await startWaiting(builtProject(), WITHOUT_EXECVE);
     process.kill(ready.pid, 'SIGKILL');
