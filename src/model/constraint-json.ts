@@ -38,6 +38,9 @@ const KINDS: ReadonlyMap<string, Constraint['kind']> = new Map([
   ['revisionrange', 'revision-range'],
 ]);
 
+/** Without underscores, in lower case. */
+export const CONSTRAINT_KIND_NAMES: readonly string[] = [...KINDS.keys()];
+
 const REVISION_RULE = 'must not be empty, but have a revision';
 const RANGE_RULE = 'must not be empty, but have start and end';
 const KNOWN = 'min_revision, max_revision, revision_range';

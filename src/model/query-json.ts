@@ -92,11 +92,10 @@ export function collectionQueryFromJson(node: JsonNode, faults: Faults): EventQu
   const place = { field: '', faults };
   const object = objectFrom(node, { field: 'body', faults });
   if (object === undefined) return undefined;
-  const ranges = ['revision_range', 'revisionRange', 'effective_time_range', 'effectiveTimeRange'];
-  refuseOthers(object, ['selectors', ...ranges, 'direction', 'limit', 'after'], place);
+  refuseOthers(object, ['selectors', ...REVISION_RANGE, ...TIME_RANGE, 'direction', 'limit', 'after'], place);
   const selectors = member(object, ['selectors'], place);
-  const revisions = member(object, ['revision_range', 'revisionRange'], place);
-  const times = member(object, ['effective_time_range', 'effectiveTimeRange'], place);
+  const revisions = member(object, REVISION_RANGE, place);
+  const times = member(object, TIME_RANGE, place);
   const query = {
     selector: (selectors === undefined ? ALL : selectionFromJson(selectors, 'selectors', faults)) ?? ALL,
     revisions: revisions === undefined ? {} : readRevisions(revisions, inside(place, 'revision_range')),
@@ -160,13 +159,25 @@ const NO_RANGE: Range = { revisions: {}, effectiveTime: undefined, endAtNow: fal
 const START_NAMES = ['startAt', 'start_at', 'start'];
 const END_NAMES = ['endAt', 'end_at', 'end'];
 const NOW_NAMES = ['endAtNow', 'end_at_now'];
+const REVISION_RANGE = ['revision_range', 'revisionRange'];
+const TIME_RANGE = ['effective_time_range', 'effectiveTimeRange'];
+const EFFECTIVE_TIME = ['effectiveTime', 'effective_time'];
+/** Every spelling of a range and of what is in one. */
+export const RANGE_NAMES: readonly string[] = [
+  ...START_NAMES,
+  ...END_NAMES,
+  ...NOW_NAMES,
+  ...REVISION_RANGE,
+  ...TIME_RANGE,
+  ...EFFECTIVE_TIME,
+];
 
 function readRange(node: JsonNode, place: JsonPlace): Range {
   const object = objectFrom(node, place);
   if (object === undefined) return NO_RANGE;
-  refuseOthers(object, ['revision', 'effectiveTime', 'effective_time'], place);
+  refuseOthers(object, ['revision', ...EFFECTIVE_TIME], place);
   const revision = member(object, ['revision'], place);
-  const time = member(object, ['effectiveTime', 'effective_time'], place);
+  const time = member(object, EFFECTIVE_TIME, place);
   return {
     revisions: revision === undefined ? {} : readScopedRevisions(revision, inside(place, 'revision')),
     ...(time === undefined

@@ -81,6 +81,9 @@ const TERMS: ReadonlyMap<string, { readonly kind: TermKind; readonly attribute: 
 
 const OPERATORS: ReadonlySet<string> = new Set([...TERMS.keys(), 'equals', 'startswith', 'and', 'or', 'nosubject']);
 
+/** All names of kinds and attributes, without underscores and in lower case. */
+export const SELECTOR_NAMES: readonly string[] = [...OPERATORS, ...ATTRIBUTES.keys()];
+
 function readSelector(node: JsonNode, place: Place): Selector | undefined {
   if (!place.reading.enter(place.depth)) return undefined;
   const object = objectFrom(node, place);
