@@ -76,6 +76,7 @@ export {
   RowKeys,
   readTimeKey,
 } from './keys.ts';
+export { type HeadLookup, latestOf } from './latest.ts';
 export { type LogPlace, Page, type PageRecord } from './page.ts';
 export { PageCache } from './page-cache.ts';
 export { PostingBlock, type PostingEntry } from './posting.ts';

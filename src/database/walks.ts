@@ -20,8 +20,8 @@ export interface HeadWalk {
   readonly prefix: Uint8Array;
   /** Only terms behind it, in byte order. */
   readonly after?: Uint8Array;
-  /** Only heads that had an event at this revision. */
-  readonly at: number;
+  /** Only heads that had an event at this revision. Absent: whoever walks leaves out, and counts, what came later. */
+  readonly at?: number;
 }
 
 /** Heads in the byte order of their terms, never "no subject". */
@@ -32,7 +32,8 @@ export async function* walkHeads(reader: DatabaseReader, walk: HeadWalk): AsyncG
     const heads = rows.map(({ key, value }) =>
       readHead({ kind: walk.kind, term: headTerm(walk.kind, key) }, key, value),
     );
-    yield heads.filter((head) => head.firstRevision <= walk.at);
+    const { at } = walk;
+    yield at === undefined ? heads : heads.filter((head) => head.firstRevision <= at);
   }
 }
 

@@ -2,6 +2,7 @@
  * Which part of a database a walk may show: from one event to another, in a direction.
  */
 import { nearestRevision } from '#base';
+import type { DatabaseReader } from '#database';
 import type { Direction, Position, RevisionBounds } from '#model';
 import { INDEX_MAX, type RankRange, rankOf, rankRange } from './rank.ts';
 
@@ -43,4 +44,22 @@ function clamp(revision: number, at: number): number {
 
 export function isEmpty(bounds: Bounds): boolean {
   return bounds.first > bounds.last || bounds.ranks.first > bounds.ranks.last;
+}
+
+/** The same, without what lies above a revision. */
+export function upTo(bounds: Bounds, revision: number): Bounds {
+  if (revision >= bounds.last) return bounds;
+  const { direction, first, ranks } = bounds;
+  const range = rankRange(first, revision, direction);
+  const within = { direction, first: Math.max(ranks.first, range.first), last: Math.min(ranks.last, range.last) };
+  return { direction, first, last: revision, ranks: within };
+}
+
+/** How many events the revisions of the bounds have. Takes the headers of two pages. */
+export function eventCount(reader: DatabaseReader, { first, last }: Pick<Bounds, 'first' | 'last'>): number {
+  return eventsUpTo(reader, last) - eventsUpTo(reader, first - 1);
+}
+
+function eventsUpTo(reader: DatabaseReader, revision: number): number {
+  return revision < 1 ? 0 : reader.pageOf(revision).record(revision).totalEvents;
 }

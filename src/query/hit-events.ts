@@ -5,7 +5,7 @@ import type { DatabaseReader, StoredEvent } from '#database';
 import type { EventChunks } from './event-chunks.ts';
 import { Slice } from './event-chunks.ts';
 import type { EventTest } from './event-test.ts';
-import { type Hits, settled } from './hits.ts';
+import type { Hits } from './hits.ts';
 import { END_RANK } from './rank.ts';
 import type { SlicePace } from './slice-pace.ts';
 
@@ -16,22 +16,32 @@ export interface HitEventsOptions {
   readonly pace: SlicePace;
 }
 
+/** Reads of the store for one slice, each of which may give some thousand entries. */
+const SLICE_READS = 64;
+
 export function hitEvents(reader: DatabaseReader, options: HitEventsOptions): EventChunks {
   const { hits, test, pace } = options;
   return {
     next: async (left: number): Promise<readonly StoredEvent[] | undefined> => {
       const slice = new Slice(left, pace);
-      let rank = hits.rank;
-      while (!slice.full) {
-        rank = hits.ready ? hits.rank : await settled(hits);
-        if (rank === END_RANK) break;
+      let isOver = false;
+      for (let reads = 0; !slice.full && !isOver; ) {
+        if (!hits.ready) {
+          // Lists that have hardly an event in common are long walked in vain: the reader has a turn meanwhile.
+          if (++reads > SLICE_READS) break;
+          await hits.settle();
+          continue;
+        }
+        const { rank } = hits;
+        isOver = rank === END_RANK;
+        if (isOver) break;
         const event = reader.eventOf(hits.entry());
         if (test !== undefined && !test(event)) slice.pass();
         else if (!slice.add(event)) break;
         hits.seek(rank + 1);
       }
       await hits.release();
-      return rank === END_RANK && slice.events.length === 0 ? undefined : slice.events;
+      return isOver && slice.events.length === 0 ? undefined : slice.events;
     },
   };
 }

@@ -13,8 +13,8 @@
  *       whatever is written meanwhile. A page that goes on after the last event of the one before completes it.
  *   Q2  A walk over a list needs no read view: it sees each entry up to its revision once, and none above it.
  *   Q3  The memory of a walk has a bound that depends neither on the size of the database nor on the answer.
- *   Q4  The work of a read grows with the lists that its selector names and with what it returns, and never much
- *       beyond that of the better of its ways to the answer.
+ *   Q4  The work of a read grows with what it returns and with the least of what its ways walk, the lists that its
+ *       selector names or the range that it asks about, times a small number; docs/http.md says what by kind of read.
  *   Q5  Between two slices nothing of the store is held: a slow reader hinders nobody.
  *   Q6  A walk over the log reads each page once, and a page that is missing is an error, never a shorter answer.
  *   Q7  A tail delivers every selected event once, in the order of position, wherever it was left and taken up again.

@@ -2,7 +2,9 @@
  * Which streams, subjects and event types a database has, at a revision.
  */
 import { assert, decodeUtf8, encodeUtf8 } from '#base';
-import { DatabaseReader, type DatabaseSource, HEAD_KIND, type HeadContent, type HeadKind, walkHeads } from '#database';
+import { DatabaseReader, type DatabaseSource, HEAD_KIND, type HeadKind, walkHeads } from '#database';
+import { eventCount } from './bounds.ts';
+import { NamesInPages } from './names-in-pages.ts';
 import type { Cancellation } from './query-events.ts';
 
 export interface ListedName {
@@ -24,42 +26,115 @@ export interface Listing {
 }
 
 export function listStreams(source: DatabaseSource, listing: Listing): AsyncGenerator<readonly ListedName[]> {
-  return listNames(source, HEAD_KIND.STREAM, listing);
+  return listNames(source, { kind: HEAD_KIND.STREAM, listing });
 }
 
 export function listSubjects(source: DatabaseSource, listing: Listing): AsyncGenerator<readonly ListedName[]> {
-  return listNames(source, HEAD_KIND.SUBJECT, listing);
+  return listNames(source, { kind: HEAD_KIND.SUBJECT, listing });
 }
 
 export function listEventTypes(source: DatabaseSource, listing: Listing): AsyncGenerator<readonly ListedName[]> {
-  return listNames(source, HEAD_KIND.TYPE, listing);
+  return listNames(source, { kind: HEAD_KIND.TYPE, listing });
 }
 
-/** Names in the order of their UTF-8 bytes, in slices that may be empty. */
-async function* listNames(
-  source: DatabaseSource,
-  kind: HeadKind,
-  listing: Listing,
-): AsyncGenerator<readonly ListedName[]> {
-  const { at, prefix = '', after, limit = Number.POSITIVE_INFINITY, signal } = listing;
-  const behind = after === undefined ? {} : { after: encodeUtf8(after) };
-  let left = limit;
-  for await (const heads of walkHeads(new DatabaseReader(source), {
-    kind,
-    prefix: encodeUtf8(prefix),
-    at,
-    ...behind,
-  })) {
-    if (signal?.aborted === true) return;
-    const names = heads.slice(0, left).map(listed);
-    left -= names.length;
-    yield names;
-    if (left <= 0) return;
+/** Heads of later names that are passed over before the pages are thought of. */
+const HEADS_IN_VAIN_MIN = 256;
+/** Of pages, so many events cost as much to look at as a head. */
+const PAGE_EVENTS_PER_HEAD = 4;
+/** Names that one walk over the pages may hold. */
+const NAMES_MAX = 16_384;
+const NAMES_PER_SLICE = 256;
+
+export interface NamesToList {
+  readonly kind: HeadKind;
+  readonly listing: Listing;
+  /** Heads of later names that are passed over before a walk over the pages; default what the pages cost. */
+  readonly headsInVain?: number;
+  /** Names that a walk over the pages holds; default NAMES_MAX. */
+  readonly namesMax?: number;
+}
+
+/**
+ * Names in the order of their UTF-8 bytes, in slices that may be empty.
+ *
+ * There are two ways. The heads are in the right order, but those of names that came later are among them; the pages up
+ * to the revision have no later names, but all have to be looked at before the first name is known. So the listing goes
+ * the first way until it has cost in vain what the second would, then the second for the next NAMES_MAX names, and so
+ * on in turns. (Q4)
+ */
+export async function* listNames(source: DatabaseSource, wanted: NamesToList): AsyncGenerator<readonly ListedName[]> {
+  const { at, after, limit = Number.POSITIVE_INFINITY } = wanted.listing;
+  const reader = new DatabaseReader(source, { lends: true });
+  const place: Place = { behind: after === undefined ? undefined : encodeUtf8(after), left: limit };
+  let goesOn = at > 0 && limit > 0;
+  try {
+    while (goesOn) goesOn = (yield* listHeads(reader, wanted, place)) && (yield* listPages(reader, wanted, place));
+  } finally {
+    reader.releasePages();
   }
 }
 
-function listed(head: HeadContent): ListedName {
-  const name = head.name.term === undefined ? undefined : decodeUtf8(head.name.term);
-  assert(name !== undefined, 'A listed name is UTF-8', head.name.term);
-  return { name, firstRevision: head.firstRevision };
+/** How far a listing has come. */
+interface Place {
+  behind: Uint8Array | undefined;
+  left: number;
+}
+
+/** By the heads. True when they have become too dear, false when the listing is done. */
+async function* listHeads(
+  reader: DatabaseReader,
+  { kind, listing, headsInVain }: NamesToList,
+  place: Place,
+): AsyncGenerator<readonly ListedName[], boolean> {
+  const { at, prefix = '', signal } = listing;
+  const walk = { kind, prefix: encodeUtf8(prefix), ...(place.behind === undefined ? {} : { after: place.behind }) };
+  let inVain = 0;
+  let inVainMax = headsInVain ?? HEADS_IN_VAIN_MIN;
+  for await (const heads of walkHeads(reader, walk)) {
+    if (signal?.aborted === true) return false;
+    const names = heads.filter(({ firstRevision }) => firstRevision <= at);
+    yield names.slice(0, place.left).map(({ name, firstRevision }) => listed(name.term, firstRevision));
+    place.left -= names.length;
+    if (place.left <= 0) return false;
+    place.behind = heads.at(-1)?.name.term ?? place.behind;
+    inVain += heads.length - names.length;
+    if (inVain >= inVainMax) inVainMax = headsInVain ?? inVainMaxOf(reader, at);
+    if (inVain >= inVainMax) return true;
+  }
+  return false;
+}
+
+function inVainMaxOf(reader: DatabaseReader, at: number): number {
+  return Math.max(HEADS_IN_VAIN_MIN, eventCount(reader, { first: 1, last: at }) / PAGE_EVENTS_PER_HEAD);
+}
+
+/** By the pages. True when there may be more names behind, false when the listing is done. */
+async function* listPages(
+  reader: DatabaseReader,
+  { kind, listing, namesMax = NAMES_MAX }: NamesToList,
+  place: Place,
+): AsyncGenerator<readonly ListedName[], boolean> {
+  const { at, prefix = '', signal } = listing;
+  const max = Math.min(place.left, namesMax);
+  const walk = new NamesInPages(reader, { kind, at, prefix: encodeUtf8(prefix), after: place.behind, max });
+  while (await walk.step()) {
+    reader.releasePages();
+    yield [];
+    if (signal?.aborted === true) return false;
+  }
+  const { names, overflowed } = walk.take();
+  for (let from = 0; from < names.length; from += NAMES_PER_SLICE) {
+    const slice = names.slice(from, from + NAMES_PER_SLICE);
+    yield slice.map(({ term, firstRevision }) => listed(term, firstRevision));
+    if (signal?.aborted === true) return false;
+  }
+  place.left -= names.length;
+  place.behind = names.at(-1)?.term ?? place.behind;
+  return overflowed && place.left > 0;
+}
+
+function listed(term: Uint8Array | undefined, firstRevision: number): ListedName {
+  const name = term === undefined ? undefined : decodeUtf8(term);
+  assert(name !== undefined, 'A listed name is UTF-8', term);
+  return { name, firstRevision };
 }

@@ -33,3 +33,13 @@ export function listsOf({ source, stream, type, subject }: Conjunction): Lists {
   else add(HEAD_KIND.SUBJECT, subject);
   return { names, prefixes };
 }
+
+/** What an alternative asks for besides prefixes: no event that it selects is later than the latest of these. */
+export function equalitiesOf({ stream, type, subject, ...rest }: Conjunction): Conjunction {
+  return {
+    ...rest,
+    ...(stream?.kind === 'equals' ? { stream } : {}),
+    ...(type?.kind === 'equals' ? { type } : {}),
+    ...(subject === undefined || subject.kind === 'prefix' ? {} : { subject }),
+  };
+}

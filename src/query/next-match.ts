@@ -14,15 +14,28 @@ import { type Lists, listsOf, type Prefix } from './lists.ts';
 import { END_RANK, positionOf, type RankRange, rankRange } from './rank.ts';
 
 export interface NextMatch {
-  /** In the direction of the bounds, at or behind the revision that was asked from; undefined: there is none. */
+  /**
+   * In the direction of the bounds, at or behind the revision that was asked from; undefined: there is none. Where too
+   * many heads would have to be read, the one that was asked from.
+   */
   readonly revision: number | undefined;
   /** Heads that had to be read for it. */
   readonly headCount: number;
 }
 
-/** From the first revision of the bounds on. */
-export async function nextMatch(reader: DatabaseReader, selector: Selector, bounds: Bounds): Promise<NextMatch> {
-  const search = new Search(reader, bounds);
+export interface NextMatchOptions {
+  readonly selector: Selector;
+  /** Asked from their first revision on, in their direction. */
+  readonly bounds: Bounds;
+  /** Heads that may be read. */
+  readonly headsMax: number;
+}
+
+export async function nextMatch(
+  reader: DatabaseReader,
+  { selector, bounds, headsMax }: NextMatchOptions,
+): Promise<NextMatch> {
+  const search = new Search(reader, bounds, headsMax);
   let least = END_RANK;
   for (const conjunction of normalise(selector)) least = Math.min(least, await search.ofAll(listsOf(conjunction)));
   return { revision: least === END_RANK ? undefined : positionOf(least).revision, headCount: search.headCount };
@@ -32,9 +45,11 @@ class Search {
   readonly #reader: DatabaseReader;
   readonly #bounds: Bounds;
   readonly #range: RankRange;
+  readonly #headsMax: number;
   headCount = 0;
 
-  constructor(reader: DatabaseReader, bounds: Bounds) {
+  constructor(reader: DatabaseReader, bounds: Bounds, headsMax: number) {
+    this.#headsMax = headsMax;
     this.#reader = reader;
     this.#bounds = bounds;
     this.#range = rankRange(bounds.first, bounds.last, bounds.direction);
@@ -55,8 +70,9 @@ class Search {
     const { first, last, direction } = this.#bounds;
     const nearest = direction === 'forward' ? first : last;
     let least = END_RANK;
-    for await (const heads of walkHeads(this.#reader, { kind, prefix, at: last })) {
+    for await (const heads of walkHeads(this.#reader, { kind, prefix })) {
       for (const head of heads) least = Math.min(least, await this.#ofList(head, least));
+      if (this.headCount > this.#headsMax) return this.#range.first;
       if (positionOf(least).revision === nearest) break;
     }
     return least;
@@ -65,6 +81,7 @@ class Search {
   /** The first entry of a list, or something above `known` when it does not come before that. */
   async #ofList(head: HeadContent, known: number): Promise<number> {
     this.headCount++;
+    if (head.firstRevision > this.#bounds.last) return END_RANK;
     const hits = listHits(this.#reader, head, this.#range);
     hits.seek(this.#range.first);
     if (!hits.ready && hits.rank < known) await settled(hits);

@@ -20,11 +20,15 @@ export interface PageEventsOptions {
   readonly pace: SlicePace;
   /** Events that are tested in vain before the heads are asked. Default TESTS_IN_VAIN_MIN. */
   readonly testsInVain?: number;
+  /** Heads that may be asked the first time. Default HEADS_MIN. */
+  readonly headsMin?: number;
 }
 
 const TESTS_IN_VAIN_MIN = 16_384;
 /** Reading a head costs about as much as testing so many events. */
 const TESTS_PER_HEAD = 4;
+/** Heads that may be asked at once; later as many as the tests in vain have cost. */
+const HEADS_MIN = 4096;
 
 export function pageEvents(reader: DatabaseReader, options: PageEventsOptions): EventChunks {
   return new PageEvents(reader, options);
@@ -65,12 +69,14 @@ class PageEvents implements EventChunks {
 
   /** Goes on where the next event may be selected. False when there is none. */
   async #leap(): Promise<boolean> {
-    const { selector, bounds, testsInVain = TESTS_IN_VAIN_MIN } = this.#options;
+    const { selector, bounds, testsInVain = TESTS_IN_VAIN_MIN, headsMin = HEADS_MIN } = this.#options;
     const { first, last } = this.#scan.rest;
     if (first > last) return false;
-    const { revision, headCount } = await nextMatch(this.#reader, selector, { ...bounds, first, last });
+    const headsMax = Math.max(headsMin, this.#patience / TESTS_PER_HEAD);
+    const rest = { ...bounds, first, last };
+    const { revision, headCount } = await nextMatch(this.#reader, { selector, bounds: rest, headsMax });
     this.#testsInVain = 0;
-    this.#patience = Math.max(testsInVain, headCount * TESTS_PER_HEAD);
+    this.#patience = Math.max(testsInVain, 2 * headCount * TESTS_PER_HEAD);
     if (revision !== undefined) this.#scan.skipTo(revision);
     return revision !== undefined;
   }

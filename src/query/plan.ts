@@ -1,6 +1,9 @@
 /**
  * How to find the events of a selector without looking at the others. (Q4)
  *
+ * The heads of an alternative's lists, and their tips, say what the latest event of its equalities is: where there is
+ * none in the bounds there is nothing to walk, however long the lists are, and no walk begins above it.
+ *
  * The selector comes as alternatives, each of which asks at most one thing of each attribute:
  * ```
  * equal to a name, no subject    one posting list
@@ -12,13 +15,13 @@
  * then tested by its bytes (`exact` is false). And where a selector names more lists than a walk should hold, or the
  * range is so short that its pages say it all, the plan is to walk the pages and test each event.
  */
-import { assert } from '#base';
-import { type DatabaseReader, type HeadContent, walkHeads } from '#database';
+import { assert, compareBytes } from '#base';
+import { type DatabaseReader, type HeadContent, type HeadLookup, latestOf, walkHeads } from '#database';
 import { type Conjunction, normalise, type Selector } from '#model';
-import type { Bounds } from './bounds.ts';
+import { type Bounds, eventCount, isEmpty, upTo } from './bounds.ts';
 import type { Hits } from './hits.ts';
 import { listHits } from './list-hits.ts';
-import { listsOf, type Prefix } from './lists.ts';
+import { equalitiesOf, listsOf, type Prefix } from './lists.ts';
 import { intersection, union } from './merged-hits.ts';
 
 export type Plan =
@@ -32,16 +35,25 @@ export interface HitsPlan {
   readonly hits: Hits;
   /** No more entries than these. */
   readonly countMax: number;
+  /** Lists that are walked… */
+  readonly listCount: number;
+  /** …and, at most, the rows of all of them. */
+  readonly rowsMax: number;
   /** False: entries are candidates, to be tested by the whole selector. */
   readonly exact: boolean;
 }
 
 /** Lists that one prefix may unite: each may hold a chunk of some kilobytes. */
 const PREFIX_LISTS_MAX = 1024;
+/** Heads that may be read to find them: in a range at the beginning, nearly all may be of later names… */
+const PREFIX_HEADS_MIN = 256;
+const PREFIX_HEADS_MAX = 4096;
+/** …and walking so many events in their pages is cheaper than reading a head. */
+const PAGE_EVENTS_PER_HEAD = 4;
 /** In a range of so few revisions, reading them is cheaper than finding the lists of a prefix. */
 const PREFIX_REVISIONS_MIN = 64;
-/** A list of so few entries needs no read beyond its head. */
-const INLINE_ENTRIES = 64;
+/** A list of so few entries needs no read beyond its head; of a longer one each row has so many. */
+const CHUNK_ENTRIES = 64;
 /** With so few candidates, testing them is cheaper than opening another list. */
 const TESTED_MAX = 16;
 /** With so few candidates, testing them is cheaper than finding the lists of a prefix. */
@@ -63,14 +75,17 @@ export async function planSelector(reader: DatabaseReader, selector: Selector, b
   return plans.length === 0 ? NOTHING : unionOf(plans);
 }
 
-async function planConjunction(reader: DatabaseReader, conjunction: Conjunction, bounds: Bounds): Promise<Plan> {
+async function planConjunction(reader: DatabaseReader, conjunction: Conjunction, whole: Bounds): Promise<Plan> {
   const { names, prefixes } = listsOf(conjunction);
-  const plans: HitsPlan[] = [];
+  const heads: HeadContent[] = [];
   for (const name of names) {
     const head = reader.head(name);
-    if (head === undefined || !reaches(head, bounds)) return NOTHING;
-    plans.push(planList(reader, head, bounds));
+    if (head === undefined || !reaches(head, whole)) return NOTHING;
+    heads.push(head);
   }
+  const bounds = upTo(whole, latestOf(equalitiesOf(conjunction), lookupIn(reader, heads), whole.last));
+  if (isEmpty(bounds)) return NOTHING;
+  const plans = heads.map((head) => planList(reader, head, bounds));
   let exact = true;
   for (const prefix of prefixes) {
     // With a short list at hand, the lists that a prefix stands for need not be found.
@@ -83,18 +98,39 @@ async function planConjunction(reader: DatabaseReader, conjunction: Conjunction,
   return plans.length === 0 ? PAGES : intersectionOf(plans, exact);
 }
 
+/** Heads that were read already, and their tips. */
+function lookupIn(reader: DatabaseReader, heads: readonly HeadContent[]): HeadLookup {
+  return {
+    head: (kind, term) => heads.find(({ name }) => name.kind === kind && isSameTerm(name.term, term)),
+    tip: ({ name }, mask, ids) => reader.tip(name, mask, ids),
+  };
+}
+
+function isSameTerm(left: Uint8Array | undefined, right: Uint8Array | undefined): boolean {
+  if (left === undefined || right === undefined) return left === right;
+  return compareBytes(left, right) === 0;
+}
+
 async function planPrefix(reader: DatabaseReader, { kind, prefix }: Prefix, bounds: Bounds): Promise<Plan> {
   if (bounds.last - bounds.first < PREFIX_REVISIONS_MIN) return PAGES;
   const plans: HitsPlan[] = [];
-  for await (const heads of walkHeads(reader, { kind, prefix, at: bounds.last })) {
+  let headCount = 0;
+  let headsMax: number | undefined;
+  for await (const heads of walkHeads(reader, { kind, prefix })) {
     for (const head of heads) if (reaches(head, bounds)) plans.push(planList(reader, head, bounds));
-    if (plans.length > PREFIX_LISTS_MAX) return PAGES;
+    headCount += heads.length;
+    if (headCount <= PREFIX_HEADS_MIN) continue;
+    headsMax ??= Math.min(PREFIX_HEADS_MAX, eventCount(reader, bounds) / PAGE_EVENTS_PER_HEAD);
+    if (plans.length > PREFIX_LISTS_MAX || headCount > headsMax) return PAGES;
   }
   return plans.length === 0 ? NOTHING : unionOf(plans);
 }
 
 function planList(reader: DatabaseReader, head: HeadContent, bounds: Bounds): HitsPlan {
-  return { kind: 'hits', hits: listHits(reader, head, bounds.ranks), countMax: head.count, exact: true };
+  const hits = listHits(reader, head, bounds.ranks);
+  // A list that is inline in its head counts as a row, too: whoever walks it again reads the head again.
+  const rowsMax = 1 + Math.ceil(head.count / CHUNK_ENTRIES);
+  return { kind: 'hits', hits, countMax: head.count, listCount: 1, rowsMax, exact: true };
 }
 
 function reaches(head: HeadContent, bounds: Bounds): boolean {
@@ -105,7 +141,9 @@ function unionOf(plans: readonly HitsPlan[]): HitsPlan {
   return {
     kind: 'hits',
     hits: union(plans.map((plan) => plan.hits)),
-    countMax: plans.reduce((sum, plan) => sum + plan.countMax, 0),
+    countMax: sumOf(plans, (plan) => plan.countMax),
+    listCount: sumOf(plans, (plan) => plan.listCount),
+    rowsMax: sumOf(plans, (plan) => plan.rowsMax),
     exact: plans.every((plan) => plan.exact),
   };
 }
@@ -113,12 +151,18 @@ function unionOf(plans: readonly HitsPlan[]): HitsPlan {
 function intersectionOf(plans: readonly HitsPlan[], exact: boolean): HitsPlan {
   const [shortest, ...longer] = plans.toSorted((a, b) => a.countMax - b.countMax);
   assert(shortest !== undefined, 'An intersection has one part or more');
-  const most = shortest.countMax <= TESTED_MAX ? INLINE_ENTRIES : shortest.countMax * ENTRIES_PER_TEST;
-  const used = [shortest, ...longer.filter((plan) => plan.countMax <= Math.max(INLINE_ENTRIES, most))];
+  const most = shortest.countMax <= TESTED_MAX ? CHUNK_ENTRIES : shortest.countMax * ENTRIES_PER_TEST;
+  const used = [shortest, ...longer.filter((plan) => plan.countMax <= Math.max(CHUNK_ENTRIES, most))];
   return {
     kind: 'hits',
     hits: intersection(used.map((plan) => plan.hits)),
     countMax: shortest.countMax,
+    listCount: sumOf(used, (plan) => plan.listCount),
+    rowsMax: sumOf(used, (plan) => plan.rowsMax),
     exact: exact && used.length === plans.length && used.every((plan) => plan.exact),
   };
+}
+
+function sumOf(plans: readonly HitsPlan[], number: (plan: HitsPlan) => number): number {
+  return plans.reduce((sum, plan) => sum + number(plan), 0);
 }

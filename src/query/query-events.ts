@@ -62,7 +62,8 @@ async function chunksOf(reader: DatabaseReader, read: EventRead, pace: SlicePace
   if (effectiveTime !== undefined) {
     const bounds = boundsOf({ at, revisions, direction: 'forward' });
     if (isEmpty(bounds)) return NOTHING;
-    return timeEvents(reader, { at, selector, bounds, times: effectiveTime, direction, after, pace });
+    const inTime = await timeEvents(reader, { at, selector, bounds, times: effectiveTime, direction, after, pace });
+    return inTime ?? NOTHING;
   }
   const bounds = boundsOf({ at, revisions, direction, after });
   if (isEmpty(bounds)) return NOTHING;

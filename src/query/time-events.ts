@@ -1,24 +1,34 @@
 /**
  * Selected events in the order of effective time.
  *
- * There are two ways. The rows of the time index come in the right order, but every event in the range has to be tested
- * by the selector; the selector's own lists name only events that are selected, but all of them have to be walked and
- * sorted before the first is known. Which one is cheaper depends on what nobody knows beforehand: how the selected
- * events lie in time. So the walk goes the first way until that has cost a part of what the second would, and then
- * changes over, going on behind the event that it has come to. Short lists are sorted at once. Either way a read never
- * costs much more than the better of the two would. (Q4)
+ * There are three ways. The rows of the time index come in the right order, but every event in the range of time has to
+ * be tested by the selector. The selector's own lists name only events that are selected, and the pages of the range of
+ * revisions hold only events of that range; but all of either have to be walked before the first event is known.
+ *
+ * ```
+ * scan     costs, in vain, the rows without an event of the range, and the events that are not selected
+ * pass     costs the rows of the lists, or the pages, whichever is less; gives the next SELECTED_MAX events
+ *
+ *        scan ──when it has cost in vain what a pass would cost──► pass
+ *             ◄──────────when there are more events behind it──────
+ * ```
+ * Which is cheaper depends on what nobody knows beforehand: how the selected events lie in time. Done in turns, what is
+ * read in vain is never more than about twice that of the better way, for each SELECTED_MAX events of the answer. What
+ * is cheaper than a few rows of the time index is done by a pass at once. (Q4)
  */
-import { DatabaseError } from '#base';
+import { assert, DatabaseError } from '#base';
 import type { DatabaseReader, PostingEntry, StoredEvent } from '#database';
 import type { Direction, EffectiveTimeBounds, Position, Selector } from '#model';
-import type { Bounds } from './bounds.ts';
+import { type Bounds, eventCount } from './bounds.ts';
 import { type EventChunks, Slice } from './event-chunks.ts';
 import { type EventTest, effectiveTimeOf, testOf } from './event-test.ts';
+import { ListEntries } from './list-entries.ts';
+import { PageEntries } from './page-entries.ts';
 import { type Plan, planSelector } from './plan.ts';
 import type { SlicePace } from './slice-pace.ts';
-import { SortedHits } from './sorted-hits.ts';
+import { SortedPass } from './sorted-pass.ts';
 import type { TimePlace } from './time-place.ts';
-import { SELECTED_MAX, TimeScan } from './time-scan.ts';
+import { TimeScan } from './time-scan.ts';
 
 export interface TimeEventsOptions {
   /** The revision that is read at. */
@@ -30,19 +40,28 @@ export interface TimeEventsOptions {
   readonly direction: Direction;
   readonly after: Position | undefined;
   readonly pace: SlicePace;
+  /** Entries that are held at once; default SELECTED_MAX. */
+  readonly selectedMax?: number;
+  /** Default ROWS_AT_ONCE_MAX. */
+  readonly rowsAtOnceMax?: number;
 }
 
-/** Testing an event costs about as much as walking so many entries of a list. */
-const ENTRIES_PER_TEST = 4;
-/** Lists up to here are walked and sorted before a few hundred events could be tested. */
-const SORTED_AT_ONCE_MAX = 2048;
-/** Longer lists would be walked again and again, once for every SELECTED_MAX entries. */
-const SORTED_MAX = 4 * SELECTED_MAX;
+/** A pass of so few rows is cheaper than the beginning of a scan; a scan may cost as much before one is thought of. */
+const ROWS_AT_ONCE_MAX = 36;
+/** Testing an event mostly takes a page of its own, which costs more than a row of a list. */
+const ROWS_PER_TEST = 4;
+/** Of pages, so many events cost as much to walk as a row of a list or of the time index. */
+const PAGE_EVENTS_PER_ROW = 4;
+/** Rows of one list that a range of revisions touches besides those that lie in it. */
+const ROWS_BESIDE = 2;
+const ENTRIES_PER_ROW = 64;
+const PAGES: Plan = { kind: 'pages' };
 
-export async function timeEvents(reader: DatabaseReader, options: TimeEventsOptions): Promise<EventChunks> {
+/** Undefined when nothing is selected. */
+export async function timeEvents(reader: DatabaseReader, options: TimeEventsOptions): Promise<EventChunks | undefined> {
   const after = options.after === undefined ? undefined : placeOf(reader, options.after, options.at);
   const plan = await planSelector(reader, options.selector, options.bounds);
-  return new TimeEvents(reader, options, plan, after);
+  return plan.kind === 'nothing' ? undefined : new TimeEvents(reader, options, { plan, after });
 }
 
 /** Where the event at a position stands in time. */
@@ -57,56 +76,148 @@ function placeOf(reader: DatabaseReader, position: Position, at: number): TimePl
   );
 }
 
+/** What a pass over the lists or the pages reads, in rows. */
+interface PassCost {
+  readonly way: 'lists' | 'pages';
+  readonly rows: number;
+}
+
+interface Start {
+  readonly plan: Plan;
+  readonly after: TimePlace | undefined;
+}
+
 class TimeEvents implements EventChunks {
   readonly #reader: DatabaseReader;
   readonly #options: TimeEventsOptions;
-  readonly #plan: Plan;
-  #source: TimeScan | SortedHits;
-  #test: EventTest | undefined;
-  /** How many more events may be tested before the walk changes over to the lists. */
-  #testsLeft = Number.POSITIVE_INFINITY;
+  readonly #test: EventTest | undefined;
+  /** Until a pass walks it: the next one has to plan anew. */
+  #plan: Plan | undefined;
+  /** Found out when a scan has cost more than finding it out. */
+  #passCost: PassCost | undefined;
+  /** One of the two. */
+  #scan: TimeScan | undefined;
+  #pass: SortedPass | undefined;
+  /** What the scan may still cost in vain before a pass: rows without an event, and events that are not selected. */
+  #vainLeft: number;
+  /** Whether the entries are surely selected. */
+  #isExact = false;
   #entries: readonly PostingEntry[] = [];
   #next = 0;
+  /** The last place that was looked at. */
+  #after: TimePlace | undefined;
 
-  constructor(reader: DatabaseReader, options: TimeEventsOptions, plan: Plan, after: TimePlace | undefined) {
+  constructor(reader: DatabaseReader, options: TimeEventsOptions, { plan, after }: Start) {
     this.#reader = reader;
     this.#options = options;
     this.#plan = plan;
-    const { first, last } = options.bounds;
-    this.#source = new TimeScan(reader, { ...options, first, last, after });
+    this.#after = after;
     this.#test = testOf(options.selector);
-    if (plan.kind !== 'hits' || plan.countMax > SORTED_MAX) return;
-    if (plan.countMax <= SORTED_AT_ONCE_MAX) this.#changeOver(after, plan);
-    else this.#testsLeft = plan.countMax / ENTRIES_PER_TEST;
+    this.#vainLeft = options.rowsAtOnceMax ?? ROWS_AT_ONCE_MAX;
+    if (plan.kind !== 'hits' || plan.rowsMax > this.#vainLeft) this.#startScan();
+    else {
+      this.#passCost = { way: 'lists', rows: plan.rowsMax };
+      this.#startPass(plan);
+    }
   }
 
   async next(left: number): Promise<readonly StoredEvent[] | undefined> {
-    if (this.#plan.kind === 'nothing') return undefined;
     const slice = new Slice(left, this.#options.pace);
     while (!slice.full) {
       const entry = this.#entries[this.#next];
-      if (entry !== undefined) {
+      if (entry === undefined) {
+        const found = await this.#refill();
+        if (found === 'end' && slice.events.length === 0) return undefined;
+        if (found !== 'entries') break;
+      } else {
         const event = this.#reader.eventOf(entry);
-        if (this.#test !== undefined && !this.#test(event)) slice.pass();
-        else if (!slice.add(event)) break;
+        const isSelected = this.#isExact || this.#test === undefined || this.#test(event);
+        if (isSelected && !slice.add(event)) break;
         this.#next++;
-      } else if (!(await this.#refill())) return slice.events.length === 0 ? undefined : slice.events;
+        this.#after = entry;
+        if (!isSelected) await this.#passBy(slice);
+      }
     }
     return slice.events;
   }
 
-  async #refill(): Promise<boolean> {
-    this.#testsLeft -= this.#entries.length;
-    const last = this.#entries.at(-1);
-    if (this.#testsLeft <= 0 && last !== undefined && this.#source instanceof TimeScan) this.#changeOver(last);
-    const entries = await this.#source.next();
-    this.#entries = entries ?? [];
-    this.#next = 0;
-    return entries !== undefined;
+  async #passBy(slice: Slice): Promise<void> {
+    slice.pass();
+    if (this.#scan === undefined) return;
+    this.#vainLeft -= ROWS_PER_TEST;
+    if (this.#vainLeft <= 0) await this.#reconsider();
   }
 
-  #changeOver(after: TimePlace | undefined, plan?: Plan): void {
-    this.#source = new SortedHits(this.#reader, { ...this.#options, after, plan });
-    if (this.#plan.kind === 'hits' && this.#plan.exact) this.#test = undefined;
+  /** `nothing`: so far; whoever reads has a turn, and comes back. */
+  async #refill(): Promise<'entries' | 'nothing' | 'end'> {
+    this.#entries = [];
+    this.#next = 0;
+    const entries = this.#pass === undefined ? await this.#scanned(this.#scan) : await this.#passed(this.#pass);
+    if (entries === undefined) return 'end';
+    // What was scanned is left to the pass if the scan has been given up meanwhile.
+    this.#entries = entries;
+    return entries.length === 0 ? 'nothing' : 'entries';
+  }
+
+  async #scanned(scan: TimeScan | undefined): Promise<readonly PostingEntry[] | undefined> {
+    assert(scan !== undefined, 'Without a pass there is a scan');
+    const most = this.#vainLeft;
+    const entries = await scan.next(most);
+    this.#vainLeft -= scan.rowsInVain;
+    if (this.#vainLeft > 0 || entries === undefined) return entries;
+    await this.#reconsider();
+    if (this.#scan === undefined) return [];
+    // A scan that gave a slice up is of no use any more.
+    if (scan.rowsInVain > most) this.#startScan();
+    return entries;
+  }
+
+  async #passed(pass: SortedPass): Promise<readonly PostingEntry[] | undefined> {
+    if (!pass.over) return (await pass.next()) ?? [];
+    if (!pass.overflowed) return undefined;
+    this.#vainLeft = this.#passCost?.rows ?? 0;
+    this.#startScan();
+    return [];
+  }
+
+  /** The scan has cost what it may: either that was less than a pass would cost, or a pass comes now. */
+  async #reconsider(): Promise<void> {
+    if (this.#passCost === undefined) {
+      const spent = (this.#options.rowsAtOnceMax ?? ROWS_AT_ONCE_MAX) - this.#vainLeft;
+      this.#passCost = this.#costOfPass();
+      this.#vainLeft = this.#passCost.rows - spent;
+      if (this.#vainLeft > 0) return;
+    }
+    const { selector, bounds } = this.#options;
+    const isPages = this.#passCost.way === 'pages';
+    const plan = isPages ? PAGES : (this.#plan ?? (await planSelector(this.#reader, selector, bounds)));
+    this.#startPass(plan);
+    this.#entries = [];
+    this.#next = 0;
+  }
+
+  #costOfPass(): PassCost {
+    const events = eventCount(this.#reader, this.#options.bounds);
+    const pages: PassCost = { way: 'pages', rows: events / PAGE_EVENTS_PER_ROW };
+    if (this.#plan?.kind !== 'hits') return pages;
+    const { rowsMax, listCount } = this.#plan;
+    const rows = Math.min(rowsMax, listCount * (ROWS_BESIDE + events / ENTRIES_PER_ROW));
+    return rows < pages.rows ? { way: 'lists', rows } : pages;
+  }
+
+  #startScan(): void {
+    const { first, last } = this.#options.bounds;
+    this.#scan = new TimeScan(this.#reader, { ...this.#options, first, last, after: this.#after });
+    this.#pass = undefined;
+    this.#isExact = false;
+  }
+
+  #startPass(plan: Plan): void {
+    const isLists = plan.kind === 'hits';
+    const walk = isLists ? new ListEntries(plan.hits) : new PageEntries(this.#reader, this.#options);
+    this.#pass = new SortedPass(walk, { ...this.#options, after: this.#after });
+    this.#scan = undefined;
+    this.#isExact = isLists ? plan.exact : true;
+    if (isLists) this.#plan = undefined;
   }
 }

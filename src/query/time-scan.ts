@@ -44,6 +44,7 @@ export class TimeScan {
   #second: number;
   #over = false;
   #rowsAhead = ROWS_AHEAD_MIN;
+  #rowsInVain = 0;
 
   constructor(reader: DatabaseReader, options: TimeScanOptions) {
     this.#reader = reader;
@@ -56,17 +57,26 @@ export class TimeScan {
     this.#second = isForward ? Math.max(edge, behind) : Math.min(edge, behind);
   }
 
-  /** The next entries, in order; none when there were none so far; undefined at the end. */
-  async next(): Promise<readonly PostingEntry[] | undefined> {
+  /** Rows that the last slice read beyond one for each of its entries. */
+  get rowsInVain(): number {
+    return this.#rowsInVain;
+  }
+
+  /**
+   * The next entries, in order; none when there were none so far; undefined at the end. A slice that would read more
+   * than `rowsInVainMax` is given up: it has no entries, and the scan is of no use any more.
+   */
+  async next(rowsInVainMax: number = Number.POSITIVE_INFINITY): Promise<readonly PostingEntry[] | undefined> {
     if (this.#over) return undefined;
     const { direction, selectedMax = SELECTED_MAX } = this.#options;
     const selection = new Selection(direction, selectedMax, this.#after);
     const range = this.#openRange();
     try {
-      await this.#fill(selection, range);
+      await this.#fill(selection, range, rowsInVainMax);
     } finally {
       await range.close();
     }
+    if (this.#rowsInVain > rowsInVainMax) return [];
     const entries = selection.take();
     const last = entries.at(-1);
     if (last !== undefined) this.#after = last;
@@ -78,9 +88,10 @@ export class TimeScan {
   }
 
   /** Offers whole seconds until that was enough, or none is left. */
-  async #fill(selection: Selection, range: KvRange): Promise<void> {
+  async #fill(selection: Selection, range: KvRange, rowsInVainMax: number): Promise<void> {
     let rowCount = 0;
-    for (;;) {
+    this.#rowsInVain = 0;
+    while (this.#rowsInVain <= rowsInVainMax) {
       const rows = await range.next(this.#rowsAhead);
       this.#rowsAhead = Math.min(ROWS_AHEAD_MAX, this.#rowsAhead * ROWS_AHEAD_GROWTH);
       this.#over = rows.length === 0;
@@ -93,6 +104,7 @@ export class TimeScan {
         this.#second = seconds;
         if (isNewSecond && isEnough) return;
         this.#offer(selection, row);
+        this.#rowsInVain = Math.max(0, rowCount - selection.count);
       }
     }
   }

@@ -39,11 +39,12 @@ interface Walk {
   readonly selector: Selector;
   readonly direction: Direction;
   readonly testsInVain: number;
+  readonly headsMin?: number;
 }
 
-async function walk({ selector, direction, testsInVain }: Walk, at: number): Promise<readonly StoredEvent[]> {
+async function walk({ direction, ...options }: Walk, at: number): Promise<readonly StoredEvent[]> {
   const bounds = boundsOf({ at, revisions: {}, direction });
-  const chunks = pageEvents(new DatabaseReader(database.source), { selector, bounds, pace: pulled(1), testsInVain });
+  const chunks = pageEvents(new DatabaseReader(database.source), { ...options, bounds, pace: pulled(1) });
   const events: StoredEvent[] = [];
   for (let some = await chunks.next(Infinity); some !== undefined; some = await chunks.next(Infinity)) {
     events.push(...some);
@@ -54,11 +55,14 @@ async function walk({ selector, direction, testsInVain }: Walk, at: number): Pro
 describe('a walk over the pages that leaps', () => {
   it('gives every selected event (Q1)', async () => {
     const directions = fc.constantFrom<Direction>('forward', 'reverse');
-    const patience = fc.constantFrom(0, 1, 10, 100);
+    const patience = fc.record({
+      testsInVain: fc.constantFrom(0, 1, 10, 100),
+      headsMin: fc.constantFrom(0, 2, 4_096),
+    });
     const revisions = fc.oneof(fc.constant(TRANSACTIONS), fc.integer({ min: 1, max: TRANSACTIONS }));
     await fc.assert(
-      fc.asyncProperty(arbSelector, directions, patience, revisions, async (selector, direction, testsInVain, at) => {
-        const found = await walk({ selector, direction, testsInVain }, at);
+      fc.asyncProperty(arbSelector, directions, patience, revisions, async (selector, direction, impatience, at) => {
+        const found = await walk({ selector, direction, ...impatience }, at);
         const wanted = naiveAnswer(database.events, at, { selector, revisions: {}, direction });
         expect(found.map(({ position }) => position)).toEqual(wanted.map(({ position }) => position));
       }),

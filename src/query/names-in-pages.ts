@@ -1,0 +1,93 @@
+/**
+ * The names that the events of the revisions up to one have, from their pages: what a listing at an early revision of a
+ * large database costs is its pages, not the names that came later. (Q4)
+ */
+import { assert, compareBytes, decodeUtf8, hasBytesAt } from '#base';
+import { type DatabaseReader, eventsOf, HEAD_KIND, type HeadKind, type StoredEvent } from '#database';
+import { type EventFacts, eventFacts } from '#model';
+import { PageScan } from './page-scan.ts';
+import { pulled } from './slice-pace.ts';
+
+/** A name that an event has. */
+export interface FoundName {
+  readonly term: Uint8Array;
+  /** The revision of its first event. */
+  readonly firstRevision: number;
+}
+
+export interface NamesInPagesOptions {
+  readonly kind: HeadKind;
+  /** Of the revisions 1 to this one. */
+  readonly at: number;
+  readonly prefix: Uint8Array;
+  /** Only names behind it. */
+  readonly after: Uint8Array | undefined;
+  /** Names that are wanted at most. */
+  readonly max: number;
+}
+
+export class NamesInPages {
+  readonly #reader: DatabaseReader;
+  readonly #options: NamesInPagesOptions;
+  readonly #scan: PageScan;
+  /** By their text. The pages are walked upwards, so the first event that has a name is its first. */
+  readonly #found: Map<string, FoundName> = new Map();
+  /** Once something was left out: the last name that is still of interest. */
+  #last: Uint8Array | undefined;
+
+  constructor(reader: DatabaseReader, options: NamesInPagesOptions) {
+    this.#reader = reader;
+    this.#options = options;
+    this.#scan = new PageScan(reader, { direction: 'forward', first: 1, last: options.at, pace: pulled() });
+  }
+
+  /** Looks at the next pages. False at the end. */
+  async step(): Promise<boolean> {
+    const pages = await this.#scan.next();
+    if (pages === undefined) return false;
+    for (const page of pages) {
+      for (const transaction of this.#reader.transactions(page)) {
+        if (transaction.revision <= this.#options.at) for (const event of eventsOf(transaction)) this.#lookAt(event);
+      }
+    }
+    return true;
+  }
+
+  /** The first ones, in the order of their bytes; `overflowed` when there are more. */
+  take(): { readonly names: readonly FoundName[]; readonly overflowed: boolean } {
+    const names = this.#inOrder();
+    const overflowed = this.#last !== undefined || names.length > this.#options.max;
+    return { names: names.slice(0, this.#options.max), overflowed };
+  }
+
+  #lookAt({ bytes, position: { revision } }: StoredEvent): void {
+    const { kind, prefix, after, max } = this.#options;
+    const term = termOf(bytes, kind, eventFacts(bytes, 0, bytes.length));
+    if (term === undefined || !hasBytesAt(term, 0, prefix)) return;
+    if (after !== undefined && compareBytes(term, after) <= 0) return;
+    if (this.#last !== undefined && compareBytes(term, this.#last) > 0) return;
+    const name = decodeUtf8(term);
+    assert(name !== undefined, 'A name is UTF-8', term);
+    if (this.#found.has(name)) return;
+    this.#found.set(name, { term: term.slice(), firstRevision: revision });
+    if (this.#found.size >= 2 * max) this.#cut();
+  }
+
+  #cut(): void {
+    const { max } = this.#options;
+    const names = this.#inOrder();
+    this.#last = names[max - 1]?.term;
+    for (const { term } of names.slice(max)) this.#found.delete(decodeUtf8(term) ?? '');
+  }
+
+  #inOrder(): readonly FoundName[] {
+    return [...this.#found.values()].toSorted((left, right) => compareBytes(left.term, right.term));
+  }
+}
+
+/** A view; undefined for an event without a subject. */
+function termOf(bytes: Uint8Array, kind: HeadKind, facts: EventFacts): Uint8Array | undefined {
+  if (kind === HEAD_KIND.STREAM) return bytes.subarray(facts.streamStart, facts.streamEnd);
+  if (kind === HEAD_KIND.TYPE) return bytes.subarray(facts.typeStart, facts.typeEnd);
+  return facts.subjectStart < 0 ? undefined : bytes.subarray(facts.subjectStart, facts.subjectEnd);
+}
