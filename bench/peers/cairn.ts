@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { closedLoop } from '../support/closed-loop.ts';
 import { grpcHeaders, grpcMessage } from '../support/http2-connection.ts';
-import { bytesField, message } from '../support/protobuf.ts';
+import { bytesField, message, varintField } from '../support/protobuf.ts';
 import { COUNTER_MARKER, RequestTemplate } from '../support/request-template.ts';
 import { stopProcess } from '../support/server-process.ts';
 
@@ -127,8 +127,8 @@ export interface AppendShape {
   readonly eventBytes: number;
   /** One constraint a transaction: its first event's subject must not exist yet. */
   readonly conditional: boolean;
-  /** Spreads the events over this many subjects; absent: each event has a subject of its own. */
-  readonly subjects?: number;
+  /** The number of an event's subject by that of the event; absent: each event has a subject of its own. */
+  subjectOf?(number: number): number;
 }
 
 /** Transactions of `events` events with ids of their own; each event has `eventBytes` bytes on the wire, about. */
@@ -142,15 +142,20 @@ export function appendRequests(shape: AppendShape, firstCounter: number): Reques
   return new RequestTemplate(message(bytesField(1, shape.database), bytesField(2, transaction)), {
     firstCounter,
     markersPerNumber,
-    ...(shape.subjects === undefined ? {} : { lastModulo: shape.subjects }),
+    // The id comes first.
+    shown: (number, place) => (place === 0 ? number : (shape.subjectOf?.(number) ?? number)),
   });
 }
 
-/** Reads the events of one subject, with each request of the one that is `stride` further on. */
-export function subjectQueries(database: string, subjects: number, stride: number): RequestTemplate {
+/** Reads the events of one subject, with each request of another one; `limit` at most, 0 means all. */
+export function subjectQueries(
+  database: string,
+  subjectOf: (number: number) => number,
+  { limit }: { readonly limit: number } = { limit: 0 },
+): RequestTemplate {
   const selection = bytesField(1, bytesField(1, bytesField(3, `subject-${COUNTER_MARKER}`)));
-  const query = message(bytesField(1, database), bytesField(2, selection));
-  return new RequestTemplate(query, { firstCounter: 0, markersPerNumber: 1, lastModulo: subjects, lastStride: stride });
+  const query = message(bytesField(1, database), bytesField(2, message(selection, varintField(5, limit))));
+  return new RequestTemplate(query, { firstCounter: 0, markersPerNumber: 1, shown: subjectOf });
 }
 
 /** Scans the whole log forward. */

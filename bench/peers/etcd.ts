@@ -12,6 +12,7 @@ export interface Etcd {
 }
 
 export const ETCD_TXN = '/etcdserverpb.KV/Txn';
+export const ETCD_RANGE = '/etcdserverpb.KV/Range';
 
 /** The installed release, or nothing where etcd is not installed. */
 export function etcdVersion(): string | undefined {
@@ -86,14 +87,54 @@ async function leads({ address }: Etcd): Promise<boolean> {
   return status.leader !== undefined && status.leader === status.header?.member_id;
 }
 
-/** A put of `valueBytes` under a new key, on condition that the key does not exist. */
-export function etcdConditionalPut(valueBytes: number, firstCounter: number): RequestTemplate {
-  const key = bytesField(1, `subject-${COUNTER_MARKER}`);
+/**
+ * Puts of `valueBytes` under `puts` new keys, on condition that a key does not exist: the one that is put, or with
+ * several a further one. etcd takes 128 operations a transaction unless it is told otherwise.
+ */
+export function etcdConditionalPuts(puts: number, valueBytes: number, firstCounter: number): RequestTemplate {
   // Compare { target: CREATE = 1, key = 3, create_revision = 5 }: created at 0 means absent.
   const absent = message(varintField(2, 1), bytesField(3, `subject-${COUNTER_MARKER}`), varintField(5, 0));
-  const put = message(key, bytesField(2, Buffer.alloc(valueBytes, 'x')));
-  return new RequestTemplate(message(bytesField(1, absent), bytesField(2, bytesField(2, put))), {
+  const made = Array.from({ length: puts }, () => putOperation(`subject-${COUNTER_MARKER}`, valueBytes));
+  return new RequestTemplate(message(bytesField(1, absent), ...made), {
     firstCounter,
-    markersPerNumber: 2,
+    markersPerNumber: puts === 1 ? 2 : 1,
   });
+}
+
+/** Keys `{prefix}{subject}/{number}`: those of a subject are one range. */
+export interface SpreadKeys {
+  readonly prefix: string;
+  subjectOf(number: number): number;
+}
+
+/** Transactions that put `puts` values of `valueBytes` under such keys. */
+export function etcdSpreadPuts(
+  puts: number,
+  keys: SpreadKeys & { readonly valueBytes: number; readonly firstCounter?: number },
+): RequestTemplate {
+  const key = `${keys.prefix}${COUNTER_MARKER}/${COUNTER_MARKER}`;
+  const made = Array.from({ length: puts }, () => putOperation(key, keys.valueBytes));
+  const shown = (number: number, place: number): number => (place === 0 ? keys.subjectOf(number) : number);
+  return new RequestTemplate(message(...made), { firstCounter: keys.firstCounter ?? 0, markersPerNumber: 2, shown });
+}
+
+/** Reads the keys of `subjects` subjects, one unless given, from one on; `limit` at most. */
+export function etcdRanges(
+  keys: SpreadKeys & { readonly subjects?: number; readonly limit?: number },
+): RequestTemplate {
+  // The end is exclusive; its subject is drawn with that of the start.
+  let from = 0;
+  const shown = (number: number, place: number): number => {
+    if (place === 0) from = keys.subjectOf(number);
+    return place === 0 ? from : from + (keys.subjects ?? 1);
+  };
+  const key = `${keys.prefix}${COUNTER_MARKER}/`;
+  const range = message(bytesField(1, key), bytesField(2, key), varintField(3, keys.limit ?? 0));
+  return new RequestTemplate(range, { firstCounter: 0, markersPerNumber: 2, shown });
+}
+
+/** One RequestOp of a transaction's success branch. */
+function putOperation(key: string, valueBytes: number): Buffer {
+  const put = message(bytesField(1, key), bytesField(2, Buffer.alloc(valueBytes, 'x')));
+  return bytesField(2, bytesField(2, put));
 }

@@ -3,9 +3,14 @@
  * statements. The unique index on (stream, subject) is the append condition: the cheapest form that PostgreSQL has.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { Latencies } from '../support/latencies.ts';
+import { cpuSeconds, processTree } from '../support/process-cpu.ts';
+import type { Sample } from '../support/sample.ts';
 import { freePort, stopProcess, untilListening } from '../support/server-process.ts';
 
 export interface Postgres {
@@ -19,6 +24,8 @@ export interface PgbenchResult {
   readonly calls: number;
   readonly seconds: number;
   readonly latencies: Latencies;
+  /** The same by script, in their order. */
+  readonly byScript: readonly Latencies[];
 }
 
 const VERSIONS = '/usr/lib/postgresql';
@@ -75,19 +82,7 @@ export async function startPostgres(bin: string, dir: string): Promise<Postgres>
   await untilReady(bin, port);
   const schema = join(dir, 'schema.sql');
   writeFileSync(schema, SCHEMA);
-  run(join(bin, 'psql'), [
-    '-h',
-    '127.0.0.1',
-    '-p',
-    String(port),
-    '-U',
-    'postgres',
-    '-q',
-    '-v',
-    'ON_ERROR_STOP=1',
-    '-f',
-    schema,
-  ]);
+  run(join(bin, 'psql'), [...at(port), '-q', '-v', 'ON_ERROR_STOP=1', '-f', schema, 'postgres']);
   return { pid: child.pid ?? 0, port, dir, stop: () => stopProcess(child) };
 }
 
@@ -97,40 +92,99 @@ export function appendScript(events: number, eventBytes: number): string {
   return `INSERT INTO events (id, stream, type, subject, data) ${select} FROM (SELECT nextval('subjects') AS n FROM generate_series(1, ${events})) AS numbers;\n`;
 }
 
-/** Runs a script closed-loop with `clients` sessions. */
-export function pgbench(
-  bin: string,
-  server: Postgres,
-  load: { readonly script: string; readonly clients: number; readonly seconds: number },
-): PgbenchResult {
-  const script = join(server.dir, 'script.sql');
+/** A script that pgbench runs as one transaction of a client, and its share of them among others. */
+export interface PgbenchScript {
+  readonly text: string;
+  /** Default 1. */
+  readonly weight?: number;
+}
+
+export interface PgbenchLoad {
+  readonly scripts: readonly PgbenchScript[];
+  readonly clients: number;
+  readonly seconds: number;
+  /** So many of each client; then `seconds` does not count. */
+  readonly transactions?: number;
+  /** So many a second, whatever they take (an open loop); latencies then count from when each was due. */
+  readonly rate?: number;
+  /** Variables of the scripts: each client has its own copy of them. */
+  readonly variables?: Readonly<Record<string, number>>;
+}
+
+/** Runs scripts closed-loop with `clients` sessions, or open-loop at a rate. */
+function pgbench(bin: string, server: Postgres, load: PgbenchLoad): PgbenchResult {
   const prefix = join(server.dir, 'pgbench-log');
-  writeFileSync(script, load.script);
-  const threads = Math.min(2, load.clients);
+  const files = load.scripts.map(({ text, weight = 1 }, i) => {
+    const file = join(server.dir, `script-${i}.sql`);
+    writeFileSync(file, text);
+    return `--file=${file}@${weight}`;
+  });
+  // It counts whole seconds.
+  const lasting = Math.max(1, Math.round(load.seconds));
   run(join(bin, 'pgbench'), [
-    '--host=127.0.0.1',
-    `--port=${server.port}`,
-    '--username=postgres',
+    ...at(server.port),
     '--no-vacuum',
     '--protocol=prepared',
     `--client=${load.clients}`,
-    `--jobs=${threads}`,
-    `--time=${load.seconds}`,
-    `--file=${script}`,
+    `--jobs=${Math.min(2, load.clients)}`,
+    load.transactions === undefined ? `--time=${lasting}` : `--transactions=${load.transactions}`,
+    ...(load.rate === undefined ? [] : [`--rate=${load.rate.toFixed(1)}`]),
+    ...Object.entries(load.variables ?? {}).map(([name, value]) => `--define=${name}=${value}`),
+    ...files,
     '--log',
     `--log-prefix=${prefix}`,
     'postgres',
   ]);
-  const latencies = new Latencies();
+  const [latencies, byScript] = [new Latencies(), load.scripts.map(() => new Latencies())];
   for (const name of readdirSync(server.dir).filter((file) => file.startsWith('pgbench-log'))) {
     const file = join(server.dir, name);
-    // Columns: client, transaction, microseconds, script, time.
     for (const line of readFileSync(file, 'utf8').split('\n')) {
-      if (line !== '') latencies.add(Number(line.split(' ')[2]) / 1000);
+      // Columns: client, transaction, microseconds, script, time.
+      const [, , micros, script] = line.split(' ').map(Number);
+      if (micros === undefined) continue;
+      latencies.add(micros / 1000);
+      byScript[script ?? 0]?.add(micros / 1000);
     }
     rmSync(file);
   }
-  return { calls: latencies.count, seconds: load.seconds, latencies };
+  const seconds = load.transactions === undefined ? lasting : latencies.largest / 1000;
+  return { calls: latencies.count, seconds, latencies, byScript };
+}
+
+/** pgbench with the processor time of the server; `eventsPerCall` counts what each transaction is worth. */
+export function measuredPgbench(
+  bin: string,
+  server: Postgres,
+  { eventsPerCall, ...load }: PgbenchLoad & { readonly eventsPerCall: number },
+): Sample & PgbenchResult {
+  const before = cpuSeconds(processTree(server.pid));
+  const result = pgbench(bin, server, load);
+  return {
+    ...result,
+    operations: result.calls * eventsPerCall,
+    failed: 0,
+    serverCpuSeconds: cpuSeconds(processTree(server.pid)) - before,
+    clientCpuSeconds: Number.NaN,
+  };
+}
+
+/** What a statement prints, without headings. */
+export function psql(bin: string, { port }: Postgres, statement: string): string {
+  return run(join(bin, 'psql'), [...at(port), '-qAt', '-v', 'ON_ERROR_STOP=1', '-c', statement, 'postgres']).trim();
+}
+
+/** Sends rows in the text format of COPY to a table. */
+export async function copyIn(bin: string, { port }: Postgres, table: string, rows: Iterable<string>): Promise<void> {
+  const args = [...at(port), '-q', '-v', 'ON_ERROR_STOP=1', '-c', `COPY ${table} FROM STDIN`, 'postgres'];
+  const child = spawn(join(bin, 'psql'), args, { stdio: ['pipe', 'ignore', 'inherit'], cwd: '/' });
+  const ended = once(child, 'exit');
+  await pipeline(Readable.from(rows), child.stdin);
+  const [code]: unknown[] = await ended;
+  if (code !== 0) throw new Error(`COPY into ${table} failed with ${String(code)}`);
+}
+
+function at(port: number): readonly string[] {
+  return ['--host=127.0.0.1', `--port=${port}`, '--username=postgres'];
 }
 
 interface Owner {

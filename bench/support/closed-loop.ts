@@ -16,6 +16,16 @@ export interface Load {
   readonly calls?: number;
   /** The next request, one length-prefixed message. */
   request(): Buffer;
+  /** Instead of `headers` and `request`: calls of several kinds. */
+  draw?(): DrawnCall;
+}
+
+/** The next call of a load of several kinds. */
+export interface DrawnCall {
+  readonly headers: Buffer;
+  readonly request: Buffer;
+  /** Where its latency is kept beside that of all. */
+  readonly latencies: Latencies;
 }
 
 export interface LoadResult {
@@ -46,9 +56,12 @@ export async function closedLoop(load: Load): Promise<LoadResult> {
           return;
         }
         started += 1;
-        connection.call(load.headers, load.request(), {
+        const drawn = load.draw?.();
+        connection.call(drawn?.headers ?? load.headers, drawn?.request ?? load.request(), {
           onEnd: (result) => {
-            latencies.add(performance.now() - began);
+            const took = performance.now() - began;
+            latencies.add(took);
+            drawn?.latencies.add(took);
             if (!result.ok) total.failed += 1;
             next();
           },

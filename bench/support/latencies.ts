@@ -30,6 +30,12 @@ export class Latencies {
     this.#values[this.#count++] = value;
   }
 
+  /** Those of another run, too; of none when there is none. */
+  addAll(others: Latencies | undefined): void {
+    if (others === undefined) return;
+    for (const value of others.#values.subarray(0, others.#count)) this.add(value);
+  }
+
   percentiles(): Percentiles {
     const sorted = this.#values.subarray(0, this.#count).toSorted();
     const at = (share: number): number =>

@@ -12,10 +12,8 @@ export interface Numbering {
   readonly firstCounter: number;
   /** So many markers in a row get the same number. */
   readonly markersPerNumber: number;
-  /** The last marker of each such run shows its number times `lastStride` modulo this, when it is given. */
-  readonly lastModulo?: number;
-  /** Default 1. */
-  readonly lastStride?: number;
+  /** What a marker shows for its number, by its place in the run, from 0; absent: the number. */
+  shown?(number: number, place: number): number;
 }
 
 export class RequestTemplate {
@@ -37,13 +35,12 @@ export class RequestTemplate {
 
   next(): Buffer {
     const request = Buffer.from(this.#framed);
-    const { markersPerNumber, lastModulo, lastStride = 1 } = this.#numbering;
+    const { markersPerNumber } = this.#numbering;
     let number = this.#next - 1;
     for (const [i, place] of this.#places.entries()) {
       const inRun = i % markersPerNumber;
       if (inRun === 0) number = this.#next++;
-      const isLast = lastModulo !== undefined && inRun === markersPerNumber - 1;
-      const shown = isLast ? (number * lastStride) % lastModulo : number;
+      const shown = this.#numbering.shown?.(number, inRun) ?? number;
       request.write(String(shown).padStart(COUNTER_MARKER.length, '0'), place, 'latin1');
     }
     return request;

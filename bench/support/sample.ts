@@ -45,6 +45,36 @@ export interface Plan {
   readonly warmUpSeconds: number;
 }
 
+interface TimeColumn {
+  readonly head: string;
+  of(samples: readonly Sample[]): string;
+}
+
+/** Of runs that are one call each: there is nothing to take percentiles of. */
+const DURATION: TimeColumn = {
+  head: 's a call',
+  of: (samples) =>
+    spread(
+      samples.map(({ seconds }) => seconds),
+      (value) => value.toFixed(2),
+    ),
+};
+
+/** A percentile is shown of runs with so many calls that one of them lies beyond it. */
+const PERCENTILES: readonly TimeColumn[] = (
+  [
+    ['p50', 2],
+    ['p99', 100],
+    ['p999', 1000],
+  ] as const
+).map(([name, callsMin]) => ({
+  head: `${name === 'p999' ? 'p99.9' : name} ms`,
+  of: (samples) => {
+    const many = samples.filter(({ latencies }) => latencies.count >= callsMin);
+    return many.length === samples.length ? millis(median(many.map((each) => each.latencies.percentiles()[name]))) : '';
+  },
+}));
+
 /** Runs all contenders in turn, `rounds` times over: whatever disturbs the machine disturbs them alike. */
 export async function compete(workload: Workload, plan: Plan): Promise<readonly Series[]> {
   const series: readonly Series[] = workload.contenders.map((contender) => ({ contender, samples: [] }));
@@ -60,6 +90,8 @@ export async function compete(workload: Workload, plan: Plan): Promise<readonly 
 /** A Markdown table; rates and ratios as median (min to max over the rounds). */
 export function table(workload: Workload, series: readonly Series[]): string {
   const first = series[0];
+  const isOneCall = series.every(({ samples }) => samples.every(({ latencies }) => latencies.count === 1));
+  const times = isOneCall ? [DURATION] : PERCENTILES;
   const rows = series.map(({ contender, samples }) => {
     const rates = samples.map(rate);
     const ratios =
@@ -72,9 +104,7 @@ export function table(workload: Workload, series: readonly Series[]): string {
       contender.peer,
       spread(rates, (value) => value.toFixed(0)),
       spread(ratios, (value) => value.toFixed(2)),
-      ...(['p50', 'p99', 'p999'] as const).map((name) =>
-        millis(median(samples.map((sample) => sample.latencies.percentiles()[name]))),
-      ),
+      ...times.map((time) => time.of(samples)),
       cpu((sample) => sample.serverCpuSeconds),
       cpu((sample) => sample.clientCpuSeconds),
       String(sum(samples.map((sample) => sample.failed))),
@@ -85,9 +115,7 @@ export function table(workload: Workload, series: readonly Series[]): string {
     'peer',
     `${workload.unit}/s`,
     'first ÷ this',
-    'p50 ms',
-    'p99 ms',
-    'p99.9 ms',
+    ...times.map(({ head: name }) => name),
     'server µs',
     'client µs',
     'failed',

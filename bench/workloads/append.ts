@@ -1,13 +1,12 @@
 /** Appends: conditional transactions of one event or many, by one client or many, against etcd and PostgreSQL. */
 import type { Arena } from '../arena.ts';
 import { appendRequests, type CairnNode, createDatabase, TRANSACT } from '../peers/cairn.ts';
-import { ETCD_TXN, etcdConditionalPut } from '../peers/etcd.ts';
-import { appendScript, pgbench, postgresBin } from '../peers/postgres.ts';
+import { ETCD_TXN, etcdConditionalPuts } from '../peers/etcd.ts';
+import { appendScript, measuredPgbench, postgresBin } from '../peers/postgres.ts';
 import { grpcJsLoop } from '../support/grpc-js-loop.ts';
 import { h2load } from '../support/h2load.ts';
 import { grpcHeaders } from '../support/http2-connection.ts';
 import { measured, measuredRun } from '../support/measured.ts';
-import { cpuSeconds, processTree } from '../support/process-cpu.ts';
 import type { Contender, Sample, Workload } from '../support/sample.ts';
 
 const DURABLE = 'fdatasync before the answer';
@@ -25,8 +24,7 @@ export interface AppendLoad {
 
 export async function appendWorkload(arena: Arena, load: AppendLoad): Promise<Workload> {
   const contenders: Contender[] = [await cairnAppend(arena, { ...load, conditional: true })];
-  if (load.events === 1) contenders.push(...(await etcdAppend(arena, load)));
-  contenders.push(...(await postgresAppend(arena, load)));
+  contenders.push(...(await etcdAppend(arena, load)), ...(await postgresAppend(arena, load)));
   return { ...load, unit: 'events', contenders };
 }
 
@@ -50,7 +48,7 @@ export async function grpcJsWorkload(arena: Arena, load: AppendLoad): Promise<Wo
   ];
   const etcd = await arena.etcd();
   if (etcd === undefined) return { ...load, unit: 'events', contenders };
-  const puts = etcdConditionalPut(load.eventBytes, arena.numbers());
+  const puts = etcdConditionalPuts(load.events, load.eventBytes, arena.numbers());
   const run: Contender['run'] = (seconds) => {
     const shared = { address: etcd.address, headers: NO_HEADERS, clients: load.clients, seconds, path: ETCD_TXN };
     return measuredRun({ pids: [etcd.pid], eventsPerCall: 1 }, () =>
@@ -123,11 +121,11 @@ function byCallers(
 async function etcdAppend(arena: Arena, load: AppendLoad): Promise<readonly Contender[]> {
   const etcd = await arena.etcd();
   if (etcd === undefined) return [];
-  const template = etcdConditionalPut(load.eventBytes, arena.numbers());
+  const template = etcdConditionalPuts(load.events, load.eventBytes, arena.numbers());
   const headers = grpcHeaders(ETCD_TXN);
   const by = (clients: number, seconds: number): Promise<Sample> =>
     measured(
-      { pids: [etcd.pid], eventsPerCall: 1 },
+      { pids: [etcd.pid], eventsPerCall: load.events },
       { address: etcd.address, headers, clients, seconds, request: () => template.next() },
     );
   return [{ peer: 'etcd', durability: DURABLE, ...byCallers(by, load.clients) }];
@@ -137,18 +135,8 @@ async function postgresAppend(arena: Arena, load: AppendLoad): Promise<readonly 
   const postgres = await arena.postgres();
   const bin = postgresBin();
   if (postgres === undefined || bin === undefined) return [];
-  const script = appendScript(load.events, load.eventBytes);
-  const run = async (seconds: number): ReturnType<Contender['run']> => {
-    const before = cpuSeconds(processTree(postgres.pid));
-    const result = pgbench(bin, postgres, { script, clients: load.clients, seconds });
-    const serverCpuSeconds = cpuSeconds(processTree(postgres.pid)) - before;
-    return {
-      ...result,
-      operations: result.calls * load.events,
-      failed: 0,
-      serverCpuSeconds,
-      clientCpuSeconds: Number.NaN,
-    };
-  };
+  const scripts = [{ text: appendScript(load.events, load.eventBytes) }];
+  const run = async (seconds: number): ReturnType<Contender['run']> =>
+    measuredPgbench(bin, postgres, { scripts, clients: load.clients, seconds, eventsPerCall: load.events });
   return [{ peer: 'postgresql, pgbench', durability: 'fsync on, synchronous_commit on', run }];
 }

@@ -1,7 +1,7 @@
 /** Appends to a database of three copies, through the node that leads it and through another, against three of etcd. */
 import type { Arena } from '../arena.ts';
 import { appendRequests, type CairnNode, TRANSACT } from '../peers/cairn.ts';
-import { ETCD_TXN, type Etcd, etcdConditionalPut } from '../peers/etcd.ts';
+import { ETCD_TXN, type Etcd, etcdConditionalPuts } from '../peers/etcd.ts';
 import { grpcHeaders } from '../support/http2-connection.ts';
 import { measured } from '../support/measured.ts';
 import type { Contender, Sample, Workload } from '../support/sample.ts';
@@ -56,11 +56,11 @@ async function cairnContenders(arena: Arena, load: AppendLoad): Promise<readonly
 }
 
 async function etcdContenders(arena: Arena, load: AppendLoad): Promise<readonly ClusterContender[]> {
-  const etcd = load.events === 1 ? await arena.etcdCluster() : undefined;
+  const etcd = await arena.etcdCluster();
   if (etcd === undefined) return [];
   const leader = await etcd.leader();
   const follower = etcd.members.find((member) => member !== leader) ?? leader;
-  const template = etcdConditionalPut(load.eventBytes, arena.numbers());
+  const template = etcdConditionalPuts(load.events, load.eventBytes, arena.numbers());
   const pids = etcd.members.map(({ pid }) => pid);
   const at = (member: Etcd, isForwarded: boolean): ClusterContender => ({
     peer: `etcd × ${pids.length}, at ${isForwarded ? 'a follower' : 'the leader'}`,
@@ -68,7 +68,7 @@ async function etcdContenders(arena: Arena, load: AppendLoad): Promise<readonly 
     isForwarded,
     run: (seconds) =>
       measured(
-        { pids, eventsPerCall: 1 },
+        { pids, eventsPerCall: load.events },
         {
           address: member.address,
           headers: grpcHeaders(ETCD_TXN),

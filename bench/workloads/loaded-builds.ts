@@ -131,7 +131,7 @@ async function loadOnce(arena: Arena, { name, build }: BuildContender, plan: Mem
 function readWorkload(load: ReadLoad, loaded: LoadedNode): Workload {
   if (load === 'selector-1') return selectorWorkload(loaded, 1);
   if (load === 'selector-16') return selectorWorkload(loaded, READERS);
-  if (load === 'selector-16-far') return selectorWorkload(loaded, READERS, 'far');
+  if (load === 'selector-16-far') return selectorWorkload(loaded, READERS, { order: 'far' });
   const [scan, batches] = scanWorkloads(loaded);
   return load === 'scan' ? scan : batches;
 }

@@ -16,6 +16,7 @@ import {
 import { grpcHeaders } from '../support/http2-connection.ts';
 import { measured } from '../support/measured.ts';
 import type { Contender, Sample, Workload } from '../support/sample.ts';
+import { type EventsShape, type LoadedPeers, peerScans, peerSelectorReads } from './read-peers.ts';
 
 /** The one database of a loaded node. */
 export const DATABASE = 'loaded';
@@ -52,7 +53,7 @@ export async function loadEvents(node: CairnNode, events: number): Promise<Sampl
     events: EVENTS_PER_TRANSACTION,
     eventBytes: EVENT_BYTES,
     conditional: false,
-    subjects: events / EVENTS_PER_SUBJECT,
+    subjectOf: (number: number) => number % (events / EVENTS_PER_SUBJECT),
   };
   const template = appendRequests(shape, 0);
   const server = { pids: [node.pid], eventsPerCall: EVENTS_PER_TRANSACTION };
@@ -68,7 +69,12 @@ export async function loadEvents(node: CairnNode, events: number): Promise<Sampl
   return loaded;
 }
 
-export function scanWorkloads(loaded: LoadedNode): readonly [scan: Workload, batches: Workload] {
+/** What the peers of a node hold that has so many events. */
+export function shapeOf(events: number): EventsShape {
+  return { events, subjects: events / EVENTS_PER_SUBJECT, eventBytes: EVENT_BYTES };
+}
+
+export function scanWorkloads(loaded: LoadedNode, peers?: LoadedPeers): readonly [scan: Workload, batches: Workload] {
   const scan = (peer: string, path: string): Contender => ({
     peer,
     durability: DURABILITY,
@@ -87,18 +93,29 @@ export function scanWorkloads(loaded: LoadedNode): readonly [scan: Workload, bat
   });
   const shared = { unit: 'events', clients: 1, eventBytes: EVENT_BYTES };
   const what = `The whole log of ${loaded.events} events, forward,`;
+  const others = peers === undefined ? [] : peerScans(peers);
   return [
-    { ...shared, name: 'scan', what: `${what} one event a message.`, contenders: [scan('ScanDatabaseLog', SCAN_LOG)] },
+    {
+      ...shared,
+      name: 'scan',
+      what: `${what} one event a message.`,
+      contenders: [scan('ScanDatabaseLog', SCAN_LOG), ...others],
+    },
     {
       ...shared,
       name: 'scan-batches',
       what: `${what} in batches.`,
-      contenders: [scan('ScanLogBatches', SCAN_LOG_BATCHES)],
+      contenders: [scan('ScanLogBatches', SCAN_LOG_BATCHES), ...others],
     },
   ];
 }
 
-export function selectorWorkload(loaded: LoadedNode, clients: number, order: SubjectOrder = 'near'): Workload {
+export function selectorWorkload(
+  loaded: LoadedNode,
+  clients: number,
+  { order = 'near', peers }: { readonly order?: SubjectOrder; readonly peers?: LoadedPeers } = {},
+): Workload {
+  const others = peers === undefined ? [] : peerSelectorReads(peers, clients, STRIDES[order]);
   const after = order === 'near' ? '' : ' The next subject is in other pages.';
   return {
     name: `selector-read-${clients}${order === 'near' ? '' : '-far'}`,
@@ -106,7 +123,7 @@ export function selectorWorkload(loaded: LoadedNode, clients: number, order: Sub
     unit: 'reads',
     clients,
     eventBytes: EVENT_BYTES,
-    contenders: [selectorReads('QueryEvents', loaded, clients, order)],
+    contenders: [selectorReads('QueryEvents', loaded, clients, order), ...others],
   };
 }
 
@@ -117,7 +134,8 @@ export function selectorReads(
   clients: number,
   order: SubjectOrder = 'near',
 ): Contender {
-  const template = subjectQueries(DATABASE, loaded.events / EVENTS_PER_SUBJECT, STRIDES[order]);
+  const [subjects, stride] = [loaded.events / EVENTS_PER_SUBJECT, STRIDES[order]];
+  const template = subjectQueries(DATABASE, (number) => (number * stride) % subjects);
   const server = { pids: [loaded.node.pid], eventsPerCall: 1 };
   const load = { address: loaded.node.address, headers: grpcHeaders(QUERY_EVENTS), clients };
   return {

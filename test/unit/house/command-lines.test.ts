@@ -7,6 +7,7 @@ import { expect, it } from 'vitest';
 const ROOT = resolve(import.meta.dirname, '../../..');
 const CHAOS = 'chaos/main.ts';
 const BENCH = 'bench/run.ts';
+const COMPARE = 'bench/compare.ts';
 const BUILDS = 'bench/builds.ts';
 const SIMULATION = 'test/simulation/main.ts';
 const MUTANTS = 'test/simulation/mutants/main.ts';
@@ -27,6 +28,10 @@ it.each([
   },
   { tool: BENCH, args: ['--rounds', '0'], says: '--rounds takes a whole number from 1 on, not "0"' },
   { tool: BENCH, args: ['--seconds', 'x'], says: '--seconds takes a number from 0.1 on, not "x"' },
+  { tool: BENCH, args: ['--suite', 'x'], says: '--suite "x" is none of default, standard, esbs, all' },
+  { tool: BENCH, args: ['--suite', 'all', '--only', 'scan'], says: '--only and --suite do not go together' },
+  { tool: COMPARE, args: [], says: 'name what to compare with first, such as: npm run bench:compare -- main' },
+  { tool: COMPARE, args: ['no-such-ref'], says: '"no-such-ref" is no commit of this repository' },
   { tool: BUILDS, args: ['--measure', 'x', 'a=.'], says: '--measure "x" is none of append, read, start, memory' },
   { tool: BUILDS, args: ['--measure=read', '--loads=x', 'a=.'], says: '--loads "x" is none of selector-1,' },
 
@@ -54,4 +59,12 @@ it.each([
   const [line, ...rest] = stderr.split('\n').filter((text) => !text.includes('ExperimentalWarning'));
   expect({ status, stdout, rest }).toEqual({ status: 2, stdout: '', rest: [''] });
   expect(line?.startsWith(says)).toBe(true);
+});
+
+it('bench --help prints the options and the names of the workloads', () => {
+  const args = ['--conditions=source', BENCH, '--help'];
+  const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: ROOT });
+  expect(status).toBe(0);
+  expect(stdout).toMatch(/^npm run bench -- \[--suite default\|standard\|esbs\|all/);
+  expect(stdout).toMatch(/^ {4}append-64$/m);
 });

@@ -1,0 +1,266 @@
+/**
+ * The configurations of pyeventsourcing/event-store-benchmark (ESBS, MIT), against PostgreSQL and etcd: numbers of
+ * writers and readers, sizes, streams, their distribution and what is there before are its own; how long a turn lasts
+ * is --seconds. Its streams are subjects here, and nothing has a condition.
+ *
+ * Where it mixes writers and readers, all callers draw what they do next by the share of writes, so that the mix is the
+ * stated one whatever either takes. Its Zipf distribution has no exponent in its files; here it is that of `ZIPF`.
+ */
+import type { Arena } from '../arena.ts';
+import { appendRequests, createDatabase, QUERY_EVENTS, subjectQueries, TRANSACT } from '../peers/cairn.ts';
+import { ETCD_RANGE, ETCD_TXN, etcdRanges, etcdSpreadPuts } from '../peers/etcd.ts';
+import { measuredPgbench, postgresBin } from '../peers/postgres.ts';
+import { drawnInsertScript, drawnSubjectScript, loadTable } from '../peers/postgres-events.ts';
+import type { DrawnCall } from '../support/closed-loop.ts';
+import { seeded, uniform, zipf } from '../support/draws.ts';
+import { grpcHeaders } from '../support/http2-connection.ts';
+import { Latencies } from '../support/latencies.ts';
+import { measured } from '../support/measured.ts';
+import type { RequestTemplate } from '../support/request-template.ts';
+import type { Contender, Sample, Workload } from '../support/sample.ts';
+import type { Named } from './named.ts';
+
+interface Configuration {
+  readonly name: string;
+  readonly writers: number;
+  readonly readers: number;
+  /** Of all calls. */
+  readonly writeShare: number;
+  readonly eventBytes: number;
+  /** Events that a read takes at most. */
+  readonly batch: number;
+  readonly distribution: 'uniform' | 'zipf';
+  /** Streams that are written to. */
+  readonly streams: number;
+  readonly before: { readonly events: number; readonly streams: number };
+}
+
+const ZIPF = 1.1;
+const COUNTS = [1, 2, 4, 8, 16, 32];
+const NOTHING = { events: 0, streams: 0 };
+const PER_TRANSACTION = 100;
+const DURABLE = 'fdatasync before the answer';
+
+const WRITES = {
+  readers: 0,
+  writeShare: 1,
+  eventBytes: 256,
+  batch: 0,
+  distribution: 'uniform',
+  before: NOTHING,
+} as const;
+const MIXED = { eventBytes: 256, batch: 50, distribution: 'uniform', streams: 10_000 } as const;
+
+const WRITERS = COUNTS.map(
+  (writers): Configuration => ({ ...WRITES, name: `esbs-writers-${writers}`, writers, streams: 10_000 }),
+);
+const READERS = COUNTS.map((readers): Configuration => {
+  const before = { events: 5000, streams: 500 };
+  const reads = { writers: 0, writeShare: 0, eventBytes: 256, batch: 100, streams: 500, before };
+  return { ...reads, name: `esbs-readers-${readers}`, readers, distribution: 'uniform' };
+});
+const ALONE: readonly Configuration[] = [
+  {
+    ...MIXED,
+    name: 'esbs-mixed-50-50',
+    writers: 8,
+    readers: 8,
+    writeShare: 0.5,
+    before: { events: 10_000, streams: 5000 },
+  },
+  {
+    ...MIXED,
+    name: 'esbs-mixed-read-heavy-70-30',
+    writers: 4,
+    readers: 12,
+    writeShare: 0.3,
+    distribution: 'zipf',
+    before: { events: 20_000, streams: 5000 },
+  },
+  {
+    ...MIXED,
+    name: 'esbs-mixed-write-heavy-30-70',
+    writers: 12,
+    readers: 4,
+    writeShare: 0.7,
+    before: { events: 5000, streams: 2000 },
+  },
+  { ...WRITES, name: 'esbs-audit-log', writers: 16, streams: 20_000 },
+  {
+    ...MIXED,
+    name: 'esbs-cqrs-read-model',
+    writers: 4,
+    readers: 24,
+    writeShare: 0.15,
+    eventBytes: 384,
+    distribution: 'zipf',
+    before: { events: 30_000, streams: 8000 },
+  },
+  { ...WRITES, name: 'esbs-ingestion', writers: 32, eventBytes: 128, streams: 50_000 },
+  { ...WRITES, name: 'esbs-microservices', writers: 8, eventBytes: 512, distribution: 'zipf', streams: 5000 },
+];
+
+export function esbs(): readonly Named[] {
+  return [
+    named('esbs-writers', WRITERS),
+    named('esbs-readers', READERS),
+    ...ALONE.map((configuration) => named(configuration.name, [configuration])),
+  ];
+}
+
+function named(name: string, configurations: readonly Configuration[]): Named {
+  const prepare: Named['prepare'] = async ({ arena }) => {
+    const made: Workload[] = [];
+    for (const configuration of configurations) made.push(await workload(arena, configuration));
+    return made;
+  };
+  return { name, suites: ['esbs'], prepare };
+}
+
+/** What one kind of contender calls, and the latencies of both kinds of calls, from all runs. */
+interface Timed extends Contender {
+  readonly writes: Latencies;
+  readonly reads: Latencies;
+}
+
+async function workload(arena: Arena, configuration: Configuration): Promise<Workload> {
+  const { name, writers, readers, eventBytes, before, distribution } = configuration;
+  const contenders = [await cairn(arena, configuration), ...(await postgres(arena, configuration))];
+  contenders.push(...(await etcd(arena, configuration)));
+  const callers = [...(writers > 0 ? [`${writers} writers`] : []), ...(readers > 0 ? [`${readers} readers`] : [])];
+  const held = before.events === 0 ? 'nothing before' : `${before.events} events of ${before.streams} streams before`;
+  const what = `ESBS: ${callers.join(', ')}, streams drawn ${distribution === 'zipf' ? `by Zipf ${ZIPF}` : 'uniformly'}, ${held}.`;
+  const isMixed = writers > 0 && readers > 0;
+  const notes = (): readonly string[] => contenders.map((each) => `${each.peer}: ${both(each)}`);
+  return {
+    name,
+    what,
+    unit: 'calls',
+    clients: writers + readers,
+    eventBytes,
+    contenders,
+    ...(isMixed ? { notes } : {}),
+  };
+}
+
+function both({ writes, reads }: Timed): string {
+  const told = (kind: string, latencies: Latencies): string => {
+    const { p50, p99 } = latencies.percentiles();
+    return `${latencies.count} ${kind}, p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`;
+  };
+  return `${told('writes', writes)}; ${told('reads', reads)}, in all runs and the warm-up`;
+}
+
+async function cairn(arena: Arena, configuration: Configuration): Promise<Timed> {
+  const node = await arena.cairn();
+  const { name: database, eventBytes, before, batch } = configuration;
+  await createDatabase(node, database);
+  const shape = { database, eventBytes, conditional: false };
+  if (before.events > 0) {
+    const subjectOf = (number: number): number => number % before.streams;
+    const template = appendRequests({ ...shape, events: PER_TRANSACTION, subjectOf }, 0);
+    await filled({ address: node.address, pid: node.pid, path: TRANSACT }, template, before.events);
+  }
+  const writes = appendRequests({ ...shape, events: 1, subjectOf: drawing(configuration) }, arena.numbers());
+  const reads = subjectQueries(database, drawingBefore(configuration), { limit: batch });
+  const calls = { writes: { path: TRANSACT, template: writes }, reads: { path: QUERY_EVENTS, template: reads } };
+  return { peer: 'cairn', durability: DURABLE, ...byCalls(node, configuration, calls) };
+}
+
+async function etcd(arena: Arena, configuration: Configuration): Promise<readonly Timed[]> {
+  const server = await arena.etcd();
+  if (server === undefined) return [];
+  const { name, eventBytes: valueBytes, before, batch: limit } = configuration;
+  const prefix = `${name}-`;
+  if (before.events > 0) {
+    const subjectOf = (number: number): number => number % before.streams;
+    const template = etcdSpreadPuts(PER_TRANSACTION, { prefix, subjectOf, valueBytes });
+    await filled({ address: server.address, pid: server.pid, path: ETCD_TXN }, template, before.events);
+  }
+  const spread = { prefix, subjectOf: drawing(configuration), valueBytes, firstCounter: arena.numbers() };
+  const reads = etcdRanges({ prefix, subjectOf: drawingBefore(configuration), limit });
+  const writes = { path: ETCD_TXN, template: etcdSpreadPuts(1, spread) };
+  const calls = { writes, reads: { path: ETCD_RANGE, template: reads } };
+  return [{ peer: 'etcd', durability: DURABLE, ...byCalls(server, configuration, calls) }];
+}
+
+interface Kind {
+  readonly path: string;
+  readonly template: RequestTemplate;
+}
+
+/** Callers that draw whether they write or read. */
+function byCalls(
+  server: { readonly address: { readonly host: string; readonly port: number }; readonly pid: number },
+  { writers, readers, writeShare }: Configuration,
+  kinds: { readonly writes: Kind; readonly reads: Kind },
+): Pick<Timed, 'run' | 'writes' | 'reads'> {
+  const [writes, reads, random] = [new Latencies(), new Latencies(), seeded()];
+  const [writeHeaders, readHeaders] = [grpcHeaders(kinds.writes.path), grpcHeaders(kinds.reads.path)];
+  const draw = (): DrawnCall =>
+    random() < writeShare
+      ? { headers: writeHeaders, request: kinds.writes.template.next(), latencies: writes }
+      : { headers: readHeaders, request: kinds.reads.template.next(), latencies: reads };
+  const load = { address: server.address, clients: writers + readers, headers: writeHeaders, draw };
+  const run = (seconds: number): Promise<Sample> =>
+    measured({ pids: [server.pid], eventsPerCall: 1 }, { ...load, seconds, request: () => draw().request });
+  return { run, writes, reads };
+}
+
+async function filled(
+  server: {
+    readonly address: { readonly host: string; readonly port: number };
+    readonly pid: number;
+    readonly path: string;
+  },
+  template: RequestTemplate,
+  events: number,
+): Promise<void> {
+  const load = { address: server.address, headers: grpcHeaders(server.path), clients: 16, seconds: 0 };
+  const counted = { pids: [server.pid], eventsPerCall: PER_TRANSACTION };
+  const calls = events / PER_TRANSACTION;
+  const { failed } = await measured(counted, { ...load, calls, request: () => template.next() });
+  if (failed > 0) throw new Error(`${failed} transactions failed while loading`);
+}
+
+async function postgres(arena: Arena, configuration: Configuration): Promise<readonly Timed[]> {
+  const [server, bin] = [await arena.postgres(), postgresBin()];
+  if (server === undefined || bin === undefined) return [];
+  const { name, writers, readers, writeShare, eventBytes, batch, before, streams } = configuration;
+  const table = name.replaceAll('-', '_');
+  await loadTable(bin, server, { table, events: before.events, subjects: before.streams, eventBytes });
+  const [writes, reads] = [new Latencies(), new Latencies()];
+  const kinds = [
+    {
+      text: drawnInsertScript(table, pgbenchDraw(configuration, streams), eventBytes),
+      share: writeShare,
+      kept: writes,
+    },
+    {
+      text: drawnSubjectScript(table, pgbenchDraw(configuration, before.streams), batch),
+      share: 1 - writeShare,
+      kept: reads,
+    },
+  ].filter(({ share }) => share > 0);
+  const scripts = kinds.map(({ text, share }) => ({ text, weight: Math.round(share * 100) }));
+  const run = async (seconds: number): Promise<Sample> => {
+    const sample = measuredPgbench(bin, server, { scripts, clients: writers + readers, seconds, eventsPerCall: 1 });
+    for (const [i, { kept }] of kinds.entries()) kept.addAll(sample.byScript[i]);
+    return sample;
+  };
+  return [{ peer: 'postgresql, pgbench', durability: 'fsync on, synchronous_commit on', run, writes, reads }];
+}
+
+function drawing({ distribution, streams }: Configuration): () => number {
+  return distribution === 'zipf' ? zipf(streams, ZIPF) : uniform(streams);
+}
+
+/** Of the streams that have events for certain. */
+function drawingBefore({ distribution, before }: Configuration): () => number {
+  const count = Math.max(1, before.streams);
+  return distribution === 'zipf' ? zipf(count, ZIPF) : uniform(count);
+}
+
+function pgbenchDraw({ distribution }: Configuration, streams: number): string {
+  return distribution === 'zipf' ? `random_zipfian(1, ${streams}, ${ZIPF}) - 1` : `random(0, ${streams - 1})`;
+}
