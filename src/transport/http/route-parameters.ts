@@ -3,7 +3,7 @@
  *
  * A write refuses every other one: a misspelt `database_id` must not become a deletion by name, nor a `transaction_id`
  * that stands in the URL a second commit. A read refuses those that mean something elsewhere, such as the `limit` of a
- * list where there is none; what no route knows it passes over, as is usual on the web. (ADR 0073)
+ * list where there is none; what no route knows it passes over, as is usual on the web. (ADR 0072)
  */
 import { invalidField } from './errors.ts';
 import type { QueryParameters } from './query-string.ts';
