@@ -81,7 +81,7 @@ function usage(): string {
     const names = [...members.map(({ name }) => name), ...(suite === 'default' ? [FOOTPRINT] : [])];
     return `  ${suite === 'standard' ? 'standard, beside those of default' : suite}:\n    ${names.join('\n    ')}`;
   });
-  return `npm run bench -- [--suite default|standard|esbs|all | --only name,name] [--rounds 5] [--seconds 3]
+  return `npm run bench -- [--suite default|standard|esbs|umadb|all | --only name,name] [--rounds 5] [--seconds 3]
   [--warm-up 5] [--events 1000000]
 
   --suite    which workloads run; default unless given

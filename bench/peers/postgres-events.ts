@@ -26,6 +26,8 @@ const DIGITS = 12;
 
 export interface TableLoad {
   readonly table: string;
+  /** `orders` unless given. */
+  readonly stream?: string;
   readonly events: number;
   readonly subjects: number;
   readonly eventBytes: number;
@@ -95,7 +97,9 @@ function* rows(load: TableLoad): Iterable<string> {
     const chunk: string[] = [];
     for (let n = from; n < Math.min(from + ROWS_PER_CHUNK, load.events); n++) {
       const subject = String(n % load.subjects).padStart(DIGITS, '0');
-      chunk.push(`${n + 1}\tid-${n}\torders\tcom.example.order.placed\tsubject-${subject}\t${payload}\n`);
+      chunk.push(
+        `${n + 1}\tid-${n}\t${load.stream ?? 'orders'}\tcom.example.order.placed\tsubject-${subject}\t${payload}\n`,
+      );
     }
     yield chunk.join('');
   }

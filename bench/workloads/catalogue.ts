@@ -5,10 +5,12 @@ import type { Workload } from '../support/sample.ts';
 import { type AppendLoad, appendWorkload, constraintWorkload, grpcJsWorkload, h2loadWorkload } from './append.ts';
 import { clusterWorkload } from './cluster.ts';
 import { esbs } from './esbs.ts';
+import { latencyWorkload } from './latency-20.ts';
 import type { Named, Preparation, Suite } from './named.ts';
 import { type LoadedNode, loadedNode, scanWorkloads, selectorWorkload, shapeOf } from './read.ts';
 import { type LoadedPeers, loadedPeers } from './read-peers.ts';
 import { scaleWorkloads } from './scale.ts';
+import { umadb } from './umadb.ts';
 
 const EVENT_BYTES = 256;
 const SCALE = 10;
@@ -26,7 +28,7 @@ export function loadedOnce({ arena, events }: Preparation): Promise<LoadedNode> 
 }
 
 export function catalogue(): readonly Named[] {
-  return [...appends(), ...reads(), ...clusters(), ...esbs()];
+  return [...appends(), ...reads(), ...clusters(), ...underLoad(), ...esbs(), ...umadb()];
 }
 
 function appends(): readonly Named[] {
@@ -73,6 +75,10 @@ function reads(): readonly Named[] {
 
 function clusters(): readonly Named[] {
   return [cluster('cluster-append-64', 64, 1), cluster('cluster-append-16x100', 16, 100)];
+}
+
+function underLoad(): readonly Named[] {
+  return [{ name: 'latency-20', suites: IN_STANDARD, prepare: async ({ arena }) => [await latencyWorkload(arena)] }];
 }
 
 function append(name: string, clients: number, perTransaction: number): Named {

@@ -2,13 +2,14 @@
  * Every named workload, and the suites that they make:
  *
  *   default    what a run without options measures, in about ten minutes
- *   standard   that, clusters, and what takes minutes
+ *   standard   that, clusters, latency under a fifth of the load, and what takes minutes
  *   esbs       the configurations of pyeventsourcing/event-store-benchmark
+ *   umadb      the benches of UmaDB (umadb-benches), in lock-step waves
  */
 import type { Arena } from '../arena.ts';
 import type { Workload } from '../support/sample.ts';
 
-export const SUITES = ['default', 'standard', 'esbs'] as const;
+export const SUITES = ['default', 'standard', 'esbs', 'umadb'] as const;
 export type Suite = (typeof SUITES)[number];
 
 export interface Preparation {

@@ -28,7 +28,7 @@ it.each([
   },
   { tool: BENCH, args: ['--rounds', '0'], says: '--rounds takes a whole number from 1 on, not "0"' },
   { tool: BENCH, args: ['--seconds', 'x'], says: '--seconds takes a number from 0.1 on, not "x"' },
-  { tool: BENCH, args: ['--suite', 'x'], says: '--suite "x" is none of default, standard, esbs, all' },
+  { tool: BENCH, args: ['--suite', 'x'], says: '--suite "x" is none of default, standard, esbs, umadb, all' },
   { tool: BENCH, args: ['--suite', 'all', '--only', 'scan'], says: '--only and --suite do not go together' },
   { tool: COMPARE, args: [], says: 'name what to compare with first, such as: npm run bench:compare -- main' },
   { tool: COMPARE, args: ['no-such-ref'], says: '"no-such-ref" is no commit of this repository' },
@@ -65,6 +65,6 @@ it('bench --help prints the options and the names of the workloads', () => {
   const args = ['--conditions=source', BENCH, '--help'];
   const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: ROOT });
   expect(status).toBe(0);
-  expect(stdout).toMatch(/^npm run bench -- \[--suite default\|standard\|esbs\|all/);
+  expect(stdout).toMatch(/^npm run bench -- \[--suite default\|standard\|esbs\|umadb\|all/);
   expect(stdout).toMatch(/^ {4}append-64$/m);
 });

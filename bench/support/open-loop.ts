@@ -1,0 +1,53 @@
+/**
+ * Open-loop load over gRPC: calls are due at even intervals, whether earlier ones have ended or not, and a latency
+ * counts from when the call was due. What a stall keeps waiting is thereby measured, and not left out.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Load, LoadResult } from './closed-loop.ts';
+import { Http2Connection } from './http2-connection.ts';
+import { Latencies } from './latencies.ts';
+
+export interface OpenLoad extends Load {
+  /** Calls a second. */
+  readonly rate: number;
+}
+
+export interface OpenLoadResult extends LoadResult {
+  /** How long after they were due calls left, in milliseconds: timers of Node go by the millisecond. */
+  readonly late: Latencies;
+}
+
+const CALLERS_PER_CONNECTION = 32;
+const TICK_MS = 1;
+
+export async function openLoop(load: OpenLoad): Promise<OpenLoadResult> {
+  const connections = await Promise.all(
+    Array.from({ length: Math.ceil(load.clients / CALLERS_PER_CONNECTION) }, () => Http2Connection.open(load.address)),
+  );
+  const [latencies, late] = [new Latencies(), new Latencies()];
+  const calls = Math.max(1, Math.floor(load.rate * load.seconds));
+  const start = performance.now();
+  let [sent, failed] = [0, 0];
+  const { promise: ended, resolve: end } = Promise.withResolvers<undefined>();
+  const call = (due: number): void => {
+    late.add(performance.now() - due);
+    connections[sent % connections.length]?.call(load.headers, load.request(), {
+      onEnd: ({ ok }) => {
+        latencies.add(performance.now() - due);
+        if (!ok) failed += 1;
+        if (latencies.count === calls) end(undefined);
+      },
+    });
+    sent += 1;
+  };
+  const dueOf = (index: number): number => start + (index * 1000) / load.rate;
+  for (let i = 0; i < calls; i++) {
+    const due = dueOf(i);
+    while (performance.now() < due) await delay(TICK_MS);
+    call(due);
+  }
+  await ended;
+  const seconds = (performance.now() - start) / 1000;
+  for (const connection of connections) connection.close();
+  return { calls: latencies.count, failed, seconds, latencies, late };
+}

@@ -1,0 +1,34 @@
+/** Lock-step load over gRPC: all callers call at once, and again when the last of them has its answer. */
+import type { Load, LoadResult } from './closed-loop.ts';
+import { Http2Connection } from './http2-connection.ts';
+import { Latencies } from './latencies.ts';
+
+const CALLERS_PER_CONNECTION = 32;
+
+export async function waves(load: Load): Promise<LoadResult> {
+  const connections = await Promise.all(
+    Array.from({ length: Math.ceil(load.clients / CALLERS_PER_CONNECTION) }, () => Http2Connection.open(load.address)),
+  );
+  const latencies = new Latencies();
+  let failed = 0;
+  const call = (connection: Http2Connection): Promise<void> =>
+    new Promise((resolve) => {
+      const began = performance.now();
+      connection.call(load.headers, load.request(), {
+        onEnd: ({ ok }) => {
+          latencies.add(performance.now() - began);
+          if (!ok) failed += 1;
+          resolve();
+        },
+      });
+    });
+  const callers = Array.from({ length: load.clients }, (_, i) => connections[i % connections.length]);
+  const start = performance.now();
+  const deadline = start + load.seconds * 1000;
+  while (performance.now() < deadline) {
+    await Promise.all(callers.flatMap((connection) => (connection === undefined ? [] : [call(connection)])));
+  }
+  const seconds = (performance.now() - start) / 1000;
+  for (const connection of connections) connection.close();
+  return { calls: latencies.count, failed, seconds, latencies };
+}
