@@ -25,3 +25,29 @@ function varint(value: number): Buffer {
   bytes.push(rest);
   return Buffer.from(bytes);
 }
+
+/** The fields of a message by number; of several the last, of fixed width the bytes. */
+export function fieldsOf(bytes: Buffer): ReadonlyMap<number, number | Buffer> {
+  const fields = new Map<number, number | Buffer>();
+  let at = 0;
+  const next = (): number => {
+    let [value, scale] = [0, 1];
+    for (let byte = 128; byte >= 128; scale *= 128) {
+      byte = bytes.readUInt8(at++);
+      value += (byte % 128) * scale;
+    }
+    return value;
+  };
+  while (at < bytes.length) {
+    const key = next();
+    const [number, wire] = [Math.floor(key / 8), key % 8];
+    if (wire === 0) {
+      fields.set(number, next());
+      continue;
+    }
+    const length = wire === 2 ? next() : wire === 1 ? 8 : 4;
+    fields.set(number, bytes.subarray(at, at + length));
+    at += length;
+  }
+  return fields;
+}

@@ -4,12 +4,14 @@ import { hasH2load } from '../support/h2load.ts';
 import type { Workload } from '../support/sample.ts';
 import { type AppendLoad, appendWorkload, constraintWorkload, grpcJsWorkload, h2loadWorkload } from './append.ts';
 import { clusterWorkload } from './cluster.ts';
+import { conflictWorkload } from './conflict-heavy.ts';
 import { esbs } from './esbs.ts';
 import { latencyWorkload } from './latency-20.ts';
 import type { Named, Preparation, Suite } from './named.ts';
 import { type LoadedNode, loadedNode, scanWorkloads, selectorWorkload, shapeOf } from './read.ts';
 import { type LoadedPeers, loadedPeers } from './read-peers.ts';
 import { scaleWorkloads } from './scale.ts';
+import { speedrunWorkload } from './speedrun.ts';
 import { umadb } from './umadb.ts';
 
 const EVENT_BYTES = 256;
@@ -78,7 +80,11 @@ function clusters(): readonly Named[] {
 }
 
 function underLoad(): readonly Named[] {
-  return [{ name: 'latency-20', suites: IN_STANDARD, prepare: async ({ arena }) => [await latencyWorkload(arena)] }];
+  return [
+    { name: 'latency-20', suites: IN_STANDARD, prepare: async ({ arena }) => [await latencyWorkload(arena)] },
+    { name: 'conflict-heavy', suites: IN_STANDARD, prepare: async ({ arena }) => [await conflictWorkload(arena)] },
+    { name: 'speedrun', suites: IN_STANDARD, prepare: async ({ arena }) => [await speedrunWorkload(arena)] },
+  ];
 }
 
 function append(name: string, clients: number, perTransaction: number): Named {

@@ -2,7 +2,7 @@
  * Every named workload, and the suites that they make:
  *
  *   default    what a run without options measures, in about ten minutes
- *   standard   that, clusters, latency under a fifth of the load, and what takes minutes
+ *   standard   that, clusters, contention, latency at a fifth of the load, and what takes minutes
  *   esbs       the configurations of pyeventsourcing/event-store-benchmark
  *   umadb      the benches of UmaDB (umadb-benches), in lock-step waves
  */

@@ -1,0 +1,25 @@
+/** One call over an open connection, for loads whose next request follows from the last reply. */
+import type { Http2Connection } from './http2-connection.ts';
+
+const FRAME_HEADER_BYTES = 5;
+
+/** The messages of the reply, in order; none when the call failed or there were none. */
+export function messagesOf(connection: Http2Connection, headers: Buffer, request: Buffer): Promise<readonly Buffer[]> {
+  return new Promise((resolve) => {
+    const parts: Buffer[] = [];
+    connection.call(headers, request, {
+      onData: (bytes) => void parts.push(Buffer.from(bytes)),
+      onEnd: ({ ok }) => resolve(ok ? framesOf(Buffer.concat(parts)) : []),
+    });
+  });
+}
+
+function framesOf(bytes: Buffer): readonly Buffer[] {
+  const messages: Buffer[] = [];
+  for (let at = 0; at + FRAME_HEADER_BYTES <= bytes.length; ) {
+    const end = at + FRAME_HEADER_BYTES + bytes.readUInt32BE(at + 1);
+    messages.push(bytes.subarray(at + FRAME_HEADER_BYTES, end));
+    at = end;
+  }
+  return messages;
+}
