@@ -13,7 +13,7 @@
  * Exits with 1 when something is wrong. One seed of a hundred, and the first, runs twice: both runs must be the same.
  */
 import { readNumber, readNumbers, readOptions, refuse, refuseAlone } from '../../scripts/support/command-line.ts';
-import { minimise, replayCommand } from './minimise.ts';
+import { minimise, replayCommand, seedCommand } from './minimise.ts';
 import { forbidRealWorld } from './real-world.ts';
 import { type RunOptions, type RunResult, runSeed } from './scenario.ts';
 
@@ -103,7 +103,7 @@ async function explain(result: RunResult, leak: string | undefined): Promise<voi
     say(`seed ${seed} (${result.nodes} nodes): ${problem}`);
   }
   if (leak !== undefined || endsAtFailure) {
-    return say(`  npm run sim -- --seed ${seed} --nodes ${result.nodes}${aimed ? ' --aimed' : ''}`);
+    return say(`  ${seedCommand(result)}`);
   }
   const small = await minimise(result);
   say(

@@ -24,8 +24,8 @@ export async function minimise(failing: RunResult, runsMax: number = RUNS_MAX): 
   };
   const attempt = async (faults: readonly number[], operations: number): Promise<boolean> => {
     if (best.runs >= runsMax) return false;
-    const { seed, nodes, aimed } = failing;
-    const result = await runSeed(seed, { nodes, aimed, faults, operations });
+    const { seed, nodes, aimed, steps } = failing;
+    const result = await runSeed(seed, { nodes, aimed, steps, faults, operations });
     const isSame = kindOf(result) === kindOf(failing);
     best = isSame ? { result, faults, operations, runs: best.runs + 1 } : { ...best, runs: best.runs + 1 };
     return isSame;
@@ -52,6 +52,10 @@ function kindOf({ problems }: RunResult): string | undefined {
 /** How to see the run again. */
 export function replayCommand({ result, faults, operations }: SmallRun): string {
   const list = faults.length === 0 ? 'none' : faults.join(',');
-  const world = `--nodes ${result.nodes}${result.aimed ? ' --aimed' : ''}`;
-  return `npm run sim -- --seed ${result.seed} ${world} --faults ${list} --operations ${operations}`;
+  return `${seedCommand(result)} --faults ${list} --operations ${operations}`;
+}
+
+/** How to see the whole seed again. */
+export function seedCommand({ seed, nodes, aimed, steps }: RunResult): string {
+  return `npm run sim -- --seed ${seed} --nodes ${nodes}${aimed ? ' --aimed' : ''}${steps ? ' --steps' : ''}`;
 }

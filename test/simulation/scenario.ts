@@ -60,6 +60,8 @@ export interface RunResult {
   readonly seed: number;
   readonly nodes: number;
   readonly aimed: boolean;
+  /** As it was asked for. */
+  readonly steps: boolean;
   /** What is wrong; nothing, when all is well. */
   readonly problems: readonly string[];
   readonly traceHash: string;
@@ -130,6 +132,7 @@ class Run {
   readonly #nemesis: Nemesis;
   readonly #problems: string[] = [];
   readonly #isAimed: boolean;
+  readonly #checksSteps: boolean;
   readonly #story: Story | undefined;
   #evidence: Evidence | undefined;
   #isOver = false;
@@ -142,6 +145,7 @@ class Run {
     const nodeCount = nodes ?? nodesOf(seed);
     const drawn = nodeCount === 1 ? ranges : asCluster(ranges, nodeCount, this.#simulator.random('cluster'));
     this.#isAimed = aimed === true;
+    this.#checksSteps = steps === true;
     const mood = this.#simulator.random('mood');
     const isRestless = mood.chance(this.#isAimed ? 0.35 : 0.15);
     const restless = isRestless ? asRestless(drawn) : drawn;
@@ -151,7 +155,7 @@ class Run {
     this.#story = this.#isAimed && nodeCount >= STORY_NODES ? drawStory(story) : undefined;
     const traps = isLate ? asLate(aimedAt) : aimedAt;
     const world = this.#story === undefined ? traps : STORIES[this.#story](aimedAt, story);
-    this.#swarm = steps === true ? { ...world, node: { ...world.node, checksSteps: true } } : world;
+    this.#swarm = this.#checksSteps ? { ...world, node: { ...world.node, checksSteps: true } } : world;
     const planned = this.#plan(swarm.split('faults'));
     this.#faults = faults === undefined ? planned : planned.filter(({ number }) => faults.includes(number));
     this.#network = new Network(this.#simulator);
@@ -345,6 +349,7 @@ class Run {
       seed: this.#simulator.seed,
       nodes: this.#swarm.nodeCount,
       aimed: this.#isAimed,
+      steps: this.#checksSteps,
       problems: this.#problems,
       traceHash: this.#simulator.trace.hash,
       eventCount: this.#simulator.trace.eventCount,

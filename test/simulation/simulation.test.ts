@@ -70,6 +70,17 @@ describe('simulation', () => {
     },
     4 * SEED_MS_MAX,
   );
+
+  it(
+    'goes on checking every step where that was asked for',
+    async () => {
+      const result = await runSeed(4, { ...ONE, steps: true, operations: 20 });
+      const small = await minimise({ ...result, problems: [] }, 1);
+      expect(small.result.steps).toBe(true);
+      expect(replayCommand(small)).toContain('--seed 4 --nodes 1 --steps --faults');
+    },
+    SEED_MS_MAX,
+  );
 });
 
 describe('EventQueue', () => {
