@@ -127,7 +127,7 @@ async function startCore(node: NodeId, directory: string, send: (sent: Sent) => 
     front,
     take: (frame) => {
       const decoded = codec.decode(frame);
-      if (decoded.kind === 'failure') throw new Error(decoded.reason);
+      if (decoded.kind === 'failure') throw new Error(decoded.reason.words);
       const { from, tables, messages, forwards, letter } = decoded.value;
       core.receive(from.node, messages, tables);
       if (forwards.length > 0) core.forwarded(from.node, forwards);

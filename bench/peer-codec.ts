@@ -53,9 +53,9 @@ function send(from: PeerCodec, to: PeerCodec, messages: readonly Envelope[], cos
   const startedMs = cpuMs();
   const frames = from.encode(from === north ? SOUTH : NORTH, messages);
   const encodedMs = cpuMs();
-  const arrived = frames.flatMap(({ frame }) => {
-    const result = to.decode(frame);
-    if (result.kind === 'failure') throw new Error(result.reason);
+  const arrived = frames.flatMap(({ frame, lane }) => {
+    const result = to.decode(frame, lane);
+    if (result.kind === 'failure') throw new Error(result.reason.words);
     const { tables, messages: others } = result.value;
     return [...(tables.beats?.rows.values() ?? []), ...(tables.answers?.rows.values() ?? []), ...others];
   });

@@ -67,6 +67,8 @@ export class ClusterWork {
   readonly #finalizing: Finalizing;
   /** Nodes to which nobody listens. */
   #removed: ReadonlySet<NodeId> = new Set();
+  /** The other nodes of the cluster; undefined when they are to be looked up anew. */
+  #known: ReadonlySet<NodeId> | undefined;
   #isOpen = true;
   #isFounded = false;
   readonly hosting: Hosting;
@@ -144,8 +146,9 @@ export class ClusterWork {
   note(group: Group, fact: Fact): void {
     this.#moves.driver.note(group, fact);
     this.#balance.note(group, fact);
-    const isOfCatalog = group.id === CATALOG_GROUP && fact.kind === 'membership-changed';
-    if (isOfCatalog && this.#ports.catalog().nodes().some(isGone)) this.#placesChanged();
+    if (group.id !== CATALOG_GROUP || fact.kind !== 'membership-changed') return;
+    this.#known = undefined;
+    if (this.#ports.catalog().nodes().some(isGone)) this.#placesChanged();
   }
 
   /** Carries out a refusal of a change of membership. */
@@ -161,6 +164,7 @@ export class ClusterWork {
   /** Puts what a change of the catalog means into the turn that applies it. */
   change(change: CatalogChange, turn: ApplyTurn): void {
     const { catalog, monotonicMs } = this.#ports;
+    this.#known = undefined;
     this.fence.note(change, { index: catalog().applied.index, atMs: monotonicMs() });
     this.hosting.change(change, turn);
   }
@@ -214,15 +218,21 @@ export class ClusterWork {
     return this.#removed.has(node);
   }
 
+  /** Whether it is another node of the cluster: registered in the catalog as it is here, or a member of its group. */
+  isKnown(node: NodeId): boolean {
+    this.#known ??= this.#others();
+    return this.#known.has(node);
+  }
+
   /** Looks who is there; comes before anything is heard. */
   begin(): void {
-    const { catalog, lifecycle } = this.#ports;
-    const group = lifecycle.find(CATALOG_GROUP);
-    const members = group === undefined ? [] : everybody(group.raft.membership).map(nodeOf);
+    const { catalog } = this.#ports;
+    const members = this.#members();
     const gone = catalog()
       .nodes()
       .filter((each) => isGone(each) && !members.includes(each.node));
     this.#removed = new Set(gone.map(({ node }) => node));
+    this.#known = undefined;
   }
 
   /** The catalog goes up to where it is now, and nobody here knows what was deleted on the way. */
@@ -236,6 +246,23 @@ export class ClusterWork {
       start,
       others.map(({ node }) => node),
     );
+  }
+
+  #others(): ReadonlySet<NodeId> {
+    const { catalog, node: self } = this.#ports;
+    const registered = catalog()
+      .nodes()
+      .filter((each) => !isGone(each))
+      .map(({ node }) => node);
+    const others = new Set([...registered, ...this.#members()]);
+    others.delete(self);
+    return others;
+  }
+
+  /** Of the group of the catalog; nobody while it is not open. */
+  #members(): readonly NodeId[] {
+    const group = this.#ports.lifecycle.find(CATALOG_GROUP);
+    return group === undefined ? [] : everybody(group.raft.membership).map(nodeOf);
   }
 
   /** What was asked for is looked at now. */

@@ -4,7 +4,7 @@
  * Many need one another. So each is given functions that find the other one when they are called, and nobody calls
  * while the parts are being built.
  */
-import { CATALOG_GROUP, type DatabaseError, type GroupId } from '#base';
+import { CATALOG_GROUP, type DatabaseError, type GroupId, type NodeId } from '#base';
 import type { Input } from '#raft';
 import type { DiskLevel, RecoveredLog } from '#storage';
 import { ApplyLoop } from './apply-loop.ts';
@@ -22,7 +22,6 @@ import { Leadership } from './leadership.ts';
 import { knownLevel } from './levels.ts';
 import { LogFeed } from './log-feed.ts';
 import type { CatalogMachine, DurableMark } from './machine.ts';
-import { isOfCluster } from './peers.ts';
 import type { SpreadView } from './placement.ts';
 import { Intake } from './proposals.ts';
 import { RaftTotals } from './raft-totals.ts';
@@ -83,7 +82,9 @@ export class CoreParts {
     const waits = (group: Group): void => this.leadership.waits(group);
     this.#ports = ports;
     this.feed = new LogFeed(ports.log, knownLevel(ports), monotonicMs);
-    this.replication = new Replication({ peers: ports.peers, limits, timers, asking, touch, step, monotonicMs });
+    const isKnown = (id: NodeId): boolean => this.cluster.isKnown(id);
+    const { peers } = ports;
+    this.replication = new Replication({ peers, limits, timers, asking, touch, step, monotonicMs, isKnown });
     this.apply = this.#applyLoop(step);
     this.snapshots = this.#snapshotTransfers(step, touch);
     const record = (group: Group, mark: DurableMark): void => this.feed.checkpoint(group.id, mark);
@@ -175,9 +176,8 @@ export class CoreParts {
 
   /** Who else may ask, and say something of the catalog. */
   #forwarding(): Pick<ForwardsPorts, 'isKnown' | 'titles' | 'fence'> {
-    const catalog = (): Group | undefined => this.lifecycle.find(CATALOG_GROUP);
     return {
-      isKnown: (id) => id !== this.#ports.node && isOfCluster(id, this.catalog, catalog()),
+      isKnown: (id) => this.cluster.isKnown(id),
       titles: this.lifecycle,
       fence: (from, item) => this.cluster.fence.take(from, item),
     };

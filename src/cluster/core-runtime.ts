@@ -27,6 +27,7 @@ import type { NodeRegistration } from './outcome.ts';
 import type { Envelope } from './peer/envelope.ts';
 import type { ForwardItem } from './peer/forward.ts';
 import type { HeardTables } from './peer/peer-codec.ts';
+import type { Unheard } from './peer/peer-mail.ts';
 import type { SnapshotLetter } from './peer/snapshot-letter.ts';
 import type { Registration } from './registrar.ts';
 import { type CoreStanding, countMembers, lagOf } from './standing.ts';
@@ -136,24 +137,46 @@ export class CoreRuntime implements CoreLink {
   }
 
   /** Messages of another node have arrived, all that came together. What is for no replica of this node is dropped. */
-  receive(from: NodeId, messages: readonly Envelope[], tables: HeardTables = {}): void {
-    if (this.#parts.cluster.isRemoved(from)) return;
+  receive(from: NodeId, messages: readonly Envelope[], tables: HeardTables = {}): Unheard | undefined {
+    const { cluster, rest, replication } = this.#parts;
+    if (cluster.isRemoved(from)) return 'removed';
+    if (!cluster.isKnown(from)) return this.#receiveOfStranger(from, [...rowsOf(tables), ...messages]);
     this.#turns.hear(() => {
-      this.#parts.rest.hear(from, tables, this.#ports.monotonicMs());
-      for (const envelope of messages) this.#parts.replication.deliver(from, envelope);
+      rest.hear(from, tables, this.#ports.monotonicMs());
+      for (const envelope of messages) replication.deliver(from, envelope);
     });
+    return undefined;
   }
 
   /** Another node forwards requests, and answers those of this one. */
-  forwarded(from: NodeId, items: readonly ForwardItem[]): void {
-    if (this.#parts.cluster.isRemoved(from)) return;
-    this.#turns.hear(() => this.#parts.intake.take(this.#parts.forwards.take(from, items)));
+  forwarded(from: NodeId, items: readonly ForwardItem[]): Unheard | undefined {
+    const { cluster, intake, forwards } = this.#parts;
+    if (cluster.isRemoved(from)) return 'removed';
+    this.#turns.hear(() => intake.take(forwards.take(from, items)));
+    return cluster.isKnown(from) ? undefined : 'stranger';
   }
 
   /** Another node has sent a letter of a snapshot's transfer. */
-  receiveLetter(from: NodeId, letter: SnapshotLetter): void {
-    if (this.#parts.cluster.isRemoved(from)) return;
-    this.#turns.hear(() => this.#parts.snapshots.receive(letter));
+  receiveLetter(from: NodeId, letter: SnapshotLetter): Unheard | undefined {
+    const { cluster, snapshots } = this.#parts;
+    if (cluster.isRemoved(from)) return 'removed';
+    if (!isOfCatalog(letter) && !cluster.isKnown(from)) return 'stranger';
+    this.#turns.hear(() => snapshots.receive(letter));
+    return undefined;
+  }
+
+  /**
+   * Whom the catalog here does not name may have joined while this node was away, and even lead the catalog: of that it
+   * is heard, and of nothing else, until the catalog names it (C34).
+   */
+  #receiveOfStranger(from: NodeId, messages: readonly Envelope[]): Unheard | undefined {
+    const { rest, replication } = this.#parts;
+    const ofCatalog = messages.filter(isOfCatalog);
+    this.#turns.hear(() => {
+      rest.forget(from);
+      for (const envelope of ofCatalog) replication.deliver(from, envelope);
+    });
+    return ofCatalog.length < messages.length ? 'stranger' : undefined;
   }
 
   /** A node cannot be reached any more: what it was sent last may be lost, and it may have ended. */
@@ -267,4 +290,12 @@ export class CoreRuntime implements CoreLink {
     const warming = warmer.begin();
     if (warming !== undefined) this.#turns.keep(warming);
   }
+}
+
+function isOfCatalog({ group }: { readonly group: GroupId }): boolean {
+  return group === CATALOG_GROUP;
+}
+
+function rowsOf({ beats, answers }: HeardTables): readonly Envelope[] {
+  return [...(beats?.rows.values() ?? []), ...(answers?.rows.values() ?? [])];
 }

@@ -56,10 +56,12 @@ export class HeardRows<Group extends Sleeper> implements Recurrence {
   }
 
   /**
-   * Hears the next table. `wake` is called for each group whose row has changed or is gone, before the table counts; it
-   * has the group leave. Whoever still rests then has heard it.
+   * Hears the next table; of the first one all rows are new, whatever it is a difference to. `wake` is called for each
+   * group whose row has changed or is gone, before the table counts; it has the group leave. Whoever still rests then
+   * has heard it.
    */
-  hear({ rows, isWhole, changed, gone }: RowsOfTable, nowMs: number, wake: (group: Group) => void): RowsToGive {
+  hear(table: RowsOfTable, nowMs: number, wake: (group: Group) => void): RowsToGive {
+    const { rows, isWhole, changed, gone } = this.#count === 0 ? asFirst(table) : table;
     if (isWhole) {
       for (const group of this.resting) wake(group);
       this.#awake.clear();
@@ -97,4 +99,8 @@ export class HeardRows<Group extends Sleeper> implements Recurrence {
     const group = this.#resting.get(id);
     if (group !== undefined) wake(group);
   }
+}
+
+function asFirst({ rows }: RowsOfTable): RowsOfTable {
+  return { rows, isWhole: true, changed: [...rows.values()], gone: [] };
 }

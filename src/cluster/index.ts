@@ -79,7 +79,13 @@ export {
 export type { AdminReply, AdminRequest, AskAdmin } from './peer/administration.ts';
 export type { Envelope } from './peer/envelope.ts';
 export type { ForwardItem } from './peer/forward.ts';
-export { beginFrame, FRAME_BYTES_MAX, type FrameHeader, readFrameHeader } from './peer/frame.ts';
+export {
+  beginFrame,
+  FRAME_BYTES_MAX,
+  type FrameHeader,
+  type ReceivedHeader,
+  readFrameHeader,
+} from './peer/frame.ts';
 export {
   type AskToJoin,
   askThrough,
@@ -90,6 +96,7 @@ export {
   joinCluster,
 } from './peer/join.ts';
 export {
+  carries,
   LANES,
   type Lane,
   type OpenPeerLinks,
@@ -97,9 +104,9 @@ export {
   type PeerLinks,
   type PeerLinksOptions,
 } from './peer/links.ts';
-export type { PeerNote, PeerObserver } from './peer/observer.ts';
+export type { FrameFault, PeerNote, PeerObserver } from './peer/observer.ts';
 export { type IncomingFrame, type OutgoingFrame, PeerCodec, type PeerCodecParts } from './peer/peer-codec.ts';
-export { PeerMail, type PeerMailParts, type PeerReceiver } from './peer/peer-mail.ts';
+export { PeerMail, type PeerMailParts, type PeerReceiver, type Unheard } from './peer/peer-mail.ts';
 export { isNodeId, isStoreId, type NodeId, type NodePlace, type StoreId, toNodeId, toStoreId } from './peer/place.ts';
 export type { SnapshotLetter } from './peer/snapshot-letter.ts';
 export { noPeers, type Peers } from './peers.ts';

@@ -4,10 +4,7 @@
  *
  * Messages may be lost, doubled and reordered; Raft finds out. Frames, connections and addresses are behind it.
  */
-import { assert, type NodeId, nodeOf } from '#base';
-import { everybody } from '#raft';
-import type { Group } from './group.ts';
-import type { CatalogMachine } from './machine.ts';
+import { assert, type NodeId } from '#base';
 import type { RegisteredNode } from './outcome.ts';
 import type { Envelope } from './peer/envelope.ts';
 import type { ForwardItem } from './peer/forward.ts';
@@ -45,12 +42,6 @@ export const noPeers: Peers = {
 
 function nobody(to: NodeId): void {
   assert(false, 'A cluster of one node has nobody to send to', to);
-}
-
-/** Whether the node is one of the cluster: registered in the catalog as it is here, or a member of its group. */
-export function isOfCluster(node: NodeId, catalog: CatalogMachine, group: Group | undefined): boolean {
-  if (catalog.nodes().some((each) => each.node === node && each.state !== 'removed')) return true;
-  return group !== undefined && everybody(group.raft.membership).some((replica) => nodeOf(replica) === node);
 }
 
 /** The nodes that are spoken with, and have said where they are. */

@@ -5,6 +5,8 @@
  *   C10  What a turn has to say to a node leaves in one hand-over, behind what the turn persists. A message reaches
  *        only the replica that it names, on the node that holds it, from the node that its sender's id tells. After
  *        this thread stood still, what has arrived is heard before time counts.
+ *   C34  Of a node that the catalog here does not name, and that is no member of its group, only messages about the
+ *        catalog are heard.
  */
 import { CATALOG_GROUP, type NodeId, nodeOf, type ReplicaId } from '#base';
 import { type Entry, everybody, type Fact, type Input, type LoadEntries, type Message, members } from '#raft';
@@ -30,6 +32,8 @@ export interface ReplicationPorts {
   readonly touch: (id: Group['id']) => Group | undefined;
   readonly step: (group: Group, input: Input) => void;
   readonly monotonicMs: () => number;
+  /** Whether a node is another one of the cluster. */
+  readonly isKnown: (node: NodeId) => boolean;
 }
 
 /** Replicas of a new group ask for its lead by so many times `firstCampaignMs` one after the other. */
@@ -51,7 +55,7 @@ export class Replication {
   readonly #answers = new Fifo<{ readonly group: Group; readonly input: Input }>();
   /** Groups that ask for their lead: just created, their leader has ended, or without one and with a voter back. */
   readonly #campaigns = new Map<Group, Campaign>();
-  /** Nodes that were lost and not found again. */
+  /** Nodes of the cluster that were lost and not found again. */
   readonly #away = new Set<NodeId>();
 
   constructor(ports: ReplicationPorts) {
@@ -134,7 +138,8 @@ export class Replication {
    * after the other; if the node is there after all, those who still hear of it keep them from it.
    */
   unreachable(node: NodeId, nowMs: number): void {
-    this.#away.add(node);
+    // Strangers may name any node.
+    if (this.#ports.isKnown(node)) this.#away.add(node);
     for (const group of this.#ports.timers.groups) {
       for (const replica of everybody(group.timeless.membership)) {
         if (nodeOf(replica) !== node) continue;

@@ -74,6 +74,14 @@ export class RestingGroups {
     if (answers !== undefined) this.#give(from, pair.answers, answers, nowMs);
   }
 
+  /** What the node has said counts no more: whoever rests upon it wakes, and its next table is the first of it. */
+  forget(from: NodeId): void {
+    const pair = this.#pairs.get(from);
+    if (pair === undefined) return;
+    for (const { resting } of [pair.beats, pair.answers]) for (const group of resting) this.#wake(group);
+    this.#pairs.delete(from);
+  }
+
   /** The group, which leads, has just said once more what it says: its node goes on with it, if it may. */
   join(group: Group): void {
     group.joinRefrains(this.#saying, (node) => this.#pairWith(node));

@@ -114,8 +114,14 @@ export const COUNTERS: Table<CounterLabels> = {
     labels: PEER,
   },
   cairn_peer_received_failures_total: {
-    help: 'Streams and frames of another node that were refused: of another cluster, for another node or store, or malformed.',
+    help: 'Streams and frames of another node that were refused; cairn_peer_dropped_frames_total says why.',
     labels: PEER,
+  },
+  cairn_peer_dropped_frames_total: {
+    help: 'Frames of other nodes that were dropped, and streams of them that were refused. malformed: no frame, or a damaged one; cluster: of another cluster; receiver: for another node or store; sender: with another store than is known, or not from whoever opened the stream; lane: what another lane carries; stranger: about anything but the catalog, which does not name its sender; removed: of a removed node; crowded: one stream too many; closing: this node is closing.',
+    labels: {
+      reason: ['malformed', 'cluster', 'receiver', 'sender', 'lane', 'stranger', 'removed', 'crowded', 'closing'],
+    },
   },
 };
 

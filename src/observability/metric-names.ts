@@ -15,6 +15,18 @@ export type GrpcMethodLabels = {
 /** Another node, by its number; `unknown` for whoever does not say who it is. */
 type PeerLabels = { readonly peer: string };
 
+/** Why a frame of another node was dropped, or a stream of them refused. */
+type PeerDropReason =
+  | 'malformed'
+  | 'cluster'
+  | 'receiver'
+  | 'sender'
+  | 'lane'
+  | 'stranger'
+  | 'removed'
+  | 'crowded'
+  | 'closing';
+
 /** A level of LevelDB. */
 type LevelLabels = { readonly level: '0' | '1' | '2' | '3' | '4' | '5' | '6' };
 
@@ -62,6 +74,7 @@ export interface CounterLabels {
   readonly cairn_peer_received_bytes_total: PeerLabels;
   readonly cairn_peer_sent_failures_total: PeerLabels;
   readonly cairn_peer_received_failures_total: PeerLabels;
+  readonly cairn_peer_dropped_frames_total: { readonly reason: PeerDropReason };
 }
 
 export interface GaugeLabels {

@@ -8,7 +8,7 @@ import { Overhear } from './faults/overhear.ts';
 import { type Blow, drawTrap, type Trap, Trapper } from './faults/traps.ts';
 import type { SaidMessage } from './invariants/raft-watch.ts';
 import type { SimNode } from './node/sim-node.ts';
-import { PeerExchange } from './peers/exchange.ts';
+import { type Letter, PeerExchange } from './peers/exchange.ts';
 
 const NAMES = ['node-1', 'node-2', 'node-3'] as const;
 const NONE: Blow = { kind: 'none', delayUs: 0 };
@@ -146,7 +146,7 @@ describe('Trapper', () => {
     const arrivals: string[] = [];
     const stations = NAMES.map((host) => {
       const thread = new Isolate(stage.simulator, host, new Rng(1, host), () => undefined);
-      const take = (from: string, frame: Uint8Array): void => {
+      const take = (from: string, { frame }: Letter): void => {
         arrivals.push(`${frame[0]} of ${from} at ${Math.round(thread.nowUs / 100_000)}`);
       };
       return { host, thread, take, lost: () => undefined };
@@ -154,7 +154,7 @@ describe('Trapper', () => {
     for (const station of stations) stage.exchange.enter(station);
     const [, second] = stations;
     const send = (word: number): void => {
-      const letter = { frame: Uint8Array.of(word), mayStray: false };
+      const letter: Letter = { frame: Uint8Array.of(word), lane: 'beats', mayStray: false };
       if (second !== undefined) stage.exchange.carry(second, 'node-1', letter, stage.simulator.nowUs);
     };
     const held: Blow = { kind: 'held', delayUs: 0 };

@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { ByteReader, ByteWriter } from '#base';
 import {
   beginFrame,
+  type FrameFault,
   type FrameHeader,
   type Lane,
   type NodeId,
@@ -17,7 +18,7 @@ import {
   toStoreId,
 } from '#cluster';
 import { openPeerLinks, type PeerLimits } from '#transport/peer';
-import { sealFrame } from '../../src/cluster/peer/frame.ts';
+import { type FrameContent, sealFrame } from '../../src/cluster/peer/frame.ts';
 
 export const CLUSTER = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';
 export const OTHER_CLUSTER = '0199a5c8-3c1e-7a2b-9f00-ffffffffffff';
@@ -35,9 +36,9 @@ export function placeOf(node: number, store: number = node): NodePlace {
 const HEADER_BYTES = 76;
 
 /** A frame whose content is a number and so many bytes more. */
-export function numbered(header: FrameHeader, number: number, bytes = 0): Uint8Array {
+export function numbered(header: FrameHeader, number: number, bytes = 0, content?: FrameContent): Uint8Array {
   const writer = new ByteWriter();
-  beginFrame(writer, header);
+  beginFrame(writer, header, content);
   writer.u64le(number);
   writer.bytes(new Uint8Array(bytes));
   return sealFrame(writer.take(), nativeCrc32);
@@ -63,6 +64,7 @@ export class Observed implements PeerObserver {
   readonly failed: Both = { sent: 0, received: 0 };
   readonly trips: number[] = [];
   readonly notes: PeerNote[] = [];
+  readonly drops: FrameFault['kind'][] = [];
   readonly reached: Map<NodeId, boolean> = new Map();
 
   sent(_node: NodeId, bytes: number): void {
@@ -77,8 +79,9 @@ export class Observed implements PeerObserver {
     this.bytes.received += bytes;
   }
 
-  receiveFailed(): void {
+  receiveFailed(_node: NodeId | undefined, reason: FrameFault['kind']): void {
     this.failed.received += 1;
+    this.drops.push(reason);
   }
 
   active(node: NodeId, isActive: boolean): void {

@@ -6,6 +6,7 @@
  */
 import type { AdminReply, AdminRequest } from './administration.ts';
 import type { Envelope } from './envelope.ts';
+import type { FrameContent } from './frame.ts';
 import type { JoinReply, JoinRequest } from './join.ts';
 import type { PeerObserver } from './observer.ts';
 import type { NodeId, NodePlace, Peer } from './place.ts';
@@ -87,4 +88,15 @@ const LANE_OF: Readonly<Record<Envelope['message']['kind'], Lane>> = {
 
 export function laneOf({ message }: Envelope): Lane {
   return LANE_OF[message.kind];
+}
+
+const CONTENTS: Readonly<Record<Lane, ReadonlySet<FrameContent>>> = {
+  beats: new Set(['messages']),
+  appends: new Set(['messages', 'forwards']),
+  bulk: new Set(['messages', 'letter']),
+};
+
+/** Whether frames of that content travel by the lane at all; which messages do, `laneOf` says. */
+export function carries(lane: Lane, content: FrameContent): boolean {
+  return CONTENTS[lane].has(content);
 }

@@ -3,17 +3,40 @@
  */
 import type { NodeId } from './place.ts';
 
+/**
+ * Why a frame of another node was dropped, or a stream of them refused: bytes that are no frame; of another cluster;
+ * for another node or store; from somebody else than has opened the stream, or with another store; with what another
+ * lane carries; from a node that the catalog does not name, about anything but the catalog; from one that was removed;
+ * one stream too many; to a node that is closing.
+ */
+export const DROP_REASONS = [
+  'malformed',
+  'cluster',
+  'receiver',
+  'sender',
+  'lane',
+  'stranger',
+  'removed',
+  'crowded',
+  'closing',
+] as const;
+
+export type DropReason = (typeof DROP_REASONS)[number];
+
+/** What is wrong with a frame, for whoever counts it and for whoever reads of it. */
+export interface FrameFault {
+  readonly kind: DropReason;
+  readonly words: string;
+}
+
 export interface PeerObserver {
   /** A frame has left this process. */
   sent(node: NodeId, bytes: number): void;
   /** A frame was refused, or lost with its connection. Whether it was of the lane of beats. */
   sendFailed(node: NodeId, hadBeats: boolean): void;
   received(node: NodeId, bytes: number): void;
-  /**
-   * A frame or a stream was refused: its sender, as far as that is known, is not who it should be, or takes us for
-   * another.
-   */
-  receiveFailed(node: NodeId | undefined): void;
+  /** A frame or a stream was refused. The node is who has opened its stream, as far as that is known. */
+  receiveFailed(node: NodeId | undefined, reason: DropReason): void;
   /** Whether a node is reached by any lane. */
   active(node: NodeId, isActive: boolean): void;
   roundTrip(node: NodeId, elapsedMs: number): void;

@@ -33,7 +33,7 @@ import {
   sealFrame,
 } from './frame.ts';
 import { readLetter, writeLetter } from './letter-bytes.ts';
-import { LANES, type Lane, laneOf } from './links.ts';
+import { carries, LANES, type Lane, laneOf } from './links.ts';
 import {
   type Ends,
   fail,
@@ -44,6 +44,7 @@ import {
   writeMessage,
   writeRoute,
 } from './message-bytes.ts';
+import type { FrameFault } from './observer.ts';
 import type { NodeId, NodePlace, StoreId } from './place.ts';
 import type { Beat, Refrains } from './refrain.ts';
 import {
@@ -98,7 +99,7 @@ const MESSAGES_MAX = 2 ** 15;
 const NODES_MAX = 256;
 const SESSION_BYTES = 7;
 
-const MALFORMED = 'its content is malformed';
+const MALFORMED: FrameFault = { kind: 'malformed', words: 'its content is malformed' };
 
 const HELD = 1;
 const BEATS = 2;
@@ -215,20 +216,27 @@ export class PeerCodec {
     return this.#sealed();
   }
 
-  /** What is in a frame for this node; the failure says what is wrong with it, and then nothing of it was taken. */
-  decode(frame: Uint8Array): Result<IncomingFrame, string> {
+  /**
+   * What is in a frame for this node; the failure says what is wrong with it, and then nothing of it was taken. `lane`
+   * is the one that it came by, if it came by one: what travels by another is wrong.
+   */
+  decode(frame: Uint8Array, lane?: Lane): Result<IncomingFrame, FrameFault> {
     // A Buffer is a Uint8Array whose slices are its own: what is handed on must not be one.
     const bytes = new Uint8Array(frame.buffer, frame.byteOffset, frame.length);
     const header = readFrameHeader(bytes);
-    if (header.kind === 'failure') return header;
-    const { clusterId, to } = header.value;
+    if (header.kind === 'failure') return malformed(header.reason);
+    const { clusterId, to, content } = header.value;
     const { self } = this.#parts;
-    if (clusterId !== this.#parts.clusterId) return failure(`it is of the cluster ${clusterId}`);
-    if (to.node !== self.node || to.store !== self.store)
-      return failure(`it is for node ${to.node}, store ${to.store}`);
+    if (clusterId !== this.#parts.clusterId) {
+      return failure({ kind: 'cluster', words: `it is of the cluster ${clusterId}` });
+    }
+    if (to.node !== self.node || to.store !== self.store) {
+      return failure({ kind: 'receiver', words: `it is for node ${to.node}, store ${to.store}` });
+    }
+    if (lane !== undefined && !carries(lane, content)) return astray(lane, content);
     const opened = openFrame(bytes, this.#parts.crc32);
-    if (opened.kind === 'failure') return opened;
-    return this.#decodeContent(opened.value, header.value);
+    if (opened.kind === 'failure') return malformed(opened.reason);
+    return this.#decodeContent(opened.value, header.value, lane);
   }
 
   /** The connection to a node broke: what was under way is lost, so the next tables are whole. */
@@ -238,7 +246,11 @@ export class PeerCodec {
     peer?.answers.forget();
   }
 
-  #decodeContent(reader: ByteReader, { from, to, content }: ReceivedHeader): Result<IncomingFrame, string> {
+  #decodeContent(
+    reader: ByteReader,
+    { from, to, content }: ReceivedHeader,
+    lane: Lane | undefined,
+  ): Result<IncomingFrame, FrameFault> {
     if (content === 'forwards') {
       const forwards = readForwards(reader);
       return reader.failed
@@ -254,6 +266,8 @@ export class PeerCodec {
     const peer = this.#correspondent(from);
     const read = readContent(reader, peer, ends);
     if (read === undefined) return failure(MALFORMED);
+    const stray = lane === undefined ? undefined : strayIn(read, lane);
+    if (lane !== undefined && stray !== undefined) return astray(lane, stray);
     const tables = take(read, peer);
     return ok({ from, tables, messages: read.messages, forwards: NO_FORWARDS, letter: undefined });
   }
@@ -369,6 +383,22 @@ function readContent(reader: ByteReader, peer: Correspondent, ends: Ends): Conte
     else messages.push({ ...route, message });
   }
   return reader.failed ? undefined : { held, beats, answers, messages };
+}
+
+/** What of the content travels by another lane; undefined when nothing does. */
+function strayIn({ held, beats, answers, messages }: Content, lane: Lane): string | undefined {
+  const hasTables = held !== undefined || beats !== undefined || answers !== undefined;
+  if (hasTables && lane !== 'beats') return 'tables of beats';
+  for (const envelope of messages) if (laneOf(envelope) !== lane) return envelope.message.kind;
+  return undefined;
+}
+
+function astray(lane: Lane, what: string): Result<never, FrameFault> {
+  return failure({ kind: 'lane', words: `${what} came by the lane ${lane}, which does not carry that` });
+}
+
+function malformed(words: string): Result<never, FrameFault> {
+  return failure({ kind: 'malformed', words });
 }
 
 function take({ held, beats, answers }: Content, peer: Correspondent): HeardTables {

@@ -10,18 +10,21 @@
 import type { Peers } from '../peers.ts';
 import type { Envelope } from './envelope.ts';
 import type { ForwardItem } from './forward.ts';
-import type { Peer, PeerLinks } from './links.ts';
-import type { PeerObserver } from './observer.ts';
+import type { Lane, Peer, PeerLinks } from './links.ts';
+import type { FrameFault, PeerObserver } from './observer.ts';
 import type { HeardTables, OutgoingFrame, PeerCodec } from './peer-codec.ts';
 import type { NodeId, NodePlace } from './place.ts';
 import type { Refrains } from './refrain.ts';
 import type { SnapshotLetter } from './snapshot-letter.ts';
 
-/** Who the messages are for: the core. */
+/** Why something of a frame was not heard: its sender was removed, or is not known, and it is not about the catalog. */
+export type Unheard = 'removed' | 'stranger';
+
+/** Who the messages are for: the core. Each way in says why it has not heard all of it, if it has not. */
 export interface PeerReceiver {
-  receive(from: NodeId, messages: readonly Envelope[], tables: HeardTables): void;
-  forwarded(from: NodeId, items: readonly ForwardItem[]): void;
-  receiveLetter(from: NodeId, letter: SnapshotLetter): void;
+  receive(from: NodeId, messages: readonly Envelope[], tables: HeardTables): Unheard | undefined;
+  forwarded(from: NodeId, items: readonly ForwardItem[]): Unheard | undefined;
+  receiveLetter(from: NodeId, letter: SnapshotLetter): Unheard | undefined;
   /** No way leads to the node any more; what it was sent last may be lost. */
   unreachable(node: NodeId): void;
   /** A way leads to the node, where none did. */
@@ -50,7 +53,7 @@ export class PeerMail implements Peers {
   /** Nothing is heard before. */
   open(receiver: PeerReceiver): void {
     const { links, codec } = this.#parts;
-    links.onFrame((frame) => this.#take(frame, receiver));
+    links.onFrame((frame, lane) => this.#take(frame, lane, receiver));
     links.onUnreachable((node) => {
       codec.forget(node);
       receiver.unreachable(node);
@@ -102,19 +105,28 @@ export class PeerMail implements Peers {
     this.#strangers.set(stranger.node, stranger);
   }
 
-  #take(frame: Uint8Array, receiver: PeerReceiver): void {
-    const decoded = this.#parts.codec.decode(frame);
-    if (decoded.kind === 'ok') {
-      const { from, tables, messages, forwards, letter } = decoded.value;
-      if (!this.#places.has(from.node)) this.#meet(from);
-      const hasTables = tables.beats !== undefined || tables.answers !== undefined;
-      if (hasTables || messages.length > 0) receiver.receive(from.node, messages, tables);
-      if (forwards.length > 0) receiver.forwarded(from.node, forwards);
-      if (letter !== undefined) receiver.receiveLetter(from.node, letter);
-    } else {
-      const { observer } = this.#parts;
-      observer.receiveFailed(undefined);
-      observer.note({ event: 'peer-refused', node: undefined, reason: decoded.reason });
-    }
+  #take(frame: Uint8Array, lane: Lane, receiver: PeerReceiver): void {
+    const decoded = this.#parts.codec.decode(frame, lane);
+    if (decoded.kind === 'failure') return this.#drop(undefined, decoded.reason);
+    const { from, tables, messages, forwards, letter } = decoded.value;
+    const { node } = from;
+    if (!this.#places.has(node)) this.#meet(from);
+    const hasTables = tables.beats !== undefined || tables.answers !== undefined;
+    let unheard: Unheard | undefined;
+    if (hasTables || messages.length > 0) unheard = receiver.receive(node, messages, tables);
+    if (forwards.length > 0) unheard = receiver.forwarded(node, forwards);
+    if (letter !== undefined) unheard = receiver.receiveLetter(node, letter);
+    if (unheard !== undefined) this.#drop(node, { kind: unheard, words: UNHEARD[unheard] });
+  }
+
+  #drop(node: NodeId | undefined, { kind, words }: FrameFault): void {
+    const { observer } = this.#parts;
+    observer.receiveFailed(node, kind);
+    observer.note({ event: 'peer-refused', node, reason: words });
   }
 }
+
+const UNHEARD: Readonly<Record<Unheard, string>> = {
+  removed: 'the node was removed from the cluster',
+  stranger: 'the catalog as it is here does not name the node; until it does, only what is about the catalog is heard',
+};

@@ -4,7 +4,7 @@
  */
 import type { Logger, Metrics } from '#observability';
 import type { SnapshotEnding, SnapshotFacts, SnapshotObserver, SnapshotWay } from '../snapshot-observer.ts';
-import type { PeerNote, PeerObserver } from './observer.ts';
+import { DROP_REASONS, type DropReason, type PeerNote, type PeerObserver } from './observer.ts';
 import type { NodeId } from './place.ts';
 
 /** Of one node, since the last time. */
@@ -31,6 +31,8 @@ export interface PeerMeasures {
   readonly membersBehind: number;
   /** Frames of the lane of beats that failed. */
   readonly beatFailures: number;
+  /** Frames that were dropped and streams that were refused; a reason without any is missing. */
+  readonly drops: ReadonlyMap<DropReason, number>;
 }
 
 /** Strangers may name any node. */
@@ -47,6 +49,7 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
   #endings: SnapshotEnding[] = [];
   #membersBehind = 0;
   #beatFailures = 0;
+  #drops = new Map<DropReason, number>();
   #hasNews = false;
 
   sent(node: NodeId, bytes: number): void {
@@ -62,8 +65,9 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
     this.#of(node).receivedBytes += bytes;
   }
 
-  receiveFailed(node: NodeId | undefined): void {
+  receiveFailed(node: NodeId | undefined, reason: DropReason): void {
     this.#of(node).receivedFailures += 1;
+    this.#drops.set(reason, (this.#drops.get(reason) ?? 0) + 1);
   }
 
   active(node: NodeId, isActive: boolean): void {
@@ -106,12 +110,14 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
       endings: this.#endings,
       membersBehind: this.#membersBehind,
       beatFailures: this.#beatFailures,
+      drops: this.#drops,
     };
     this.#nodes = new Map();
     this.#notes = [];
     this.#begun = [];
     this.#endings = [];
     this.#beatFailures = 0;
+    this.#drops = new Map();
     this.#hasNews = false;
     return measures;
   }
@@ -146,6 +152,8 @@ export class PeerMetrics {
   constructor(metrics: Metrics, logger: Logger) {
     this.#metrics = metrics;
     this.#logger = logger;
+    // Each is there from the start: a counter that appears with its first drop has no rate for it.
+    for (const reason of DROP_REASONS) metrics.counter('cairn_peer_dropped_frames_total', { reason });
   }
 
   forget(node: NodeId): void {
@@ -153,10 +161,11 @@ export class PeerMetrics {
     this.#metrics.forgetPeer(String(node));
   }
 
-  show({ nodes, notes, begun, endings, membersBehind, beatFailures }: PeerMeasures): void {
+  show({ nodes, notes, begun, endings, membersBehind, beatFailures, drops }: PeerMeasures): void {
     const [metrics, logger] = [this.#metrics, this.#logger];
     metrics.gauge('cairn_raft_members_behind', {}).set(membersBehind);
     metrics.counter('cairn_raft_heartbeat_send_failures_total', {}).add(beatFailures);
+    for (const [reason, count] of drops) metrics.counter('cairn_peer_dropped_frames_total', { reason }).add(count);
     for (const { way, group, node } of begun) logger.info('snapshot-begins', { way, group, peer: node });
     for (const ending of endings) showEnding(metrics, logger, ending);
     for (const [node, measures] of nodes) {

@@ -1,12 +1,12 @@
 /**
  * The side that asks: to be let into a cluster, and which cluster a node belongs to. One connection for each question.
  */
-import { Client, type ClientOptions, credentials } from '@grpc/grpc-js';
+import { Client, type ClientOptions, credentials, type ServiceError, status } from '@grpc/grpc-js';
 import type { Address } from '#base';
 import type { AdminReply, AdminRequest, JoinReply, JoinRequest } from '#cluster';
 import { ADMIN_METHODS, writeAdminRequest } from './admin-messages.ts';
 import { readReply, replyOf } from './admin-methods.ts';
-import { JOIN, NOTHING, PING, readPong, targetOf, writeNothing } from './exchange.ts';
+import { endAfter, JOIN, NOTHING, PING, readPong, targetOf, writeNothing } from './exchange.ts';
 import { readJoinReply, writeJoinRequest } from './join-messages.ts';
 
 /** A description of many databases. */
@@ -24,12 +24,12 @@ const OPTIONS: ClientOptions = {
 export async function askToJoin(address: Address, request: JoinRequest, timeoutMs: number): Promise<JoinReply> {
   const client = open(address);
   if (client === undefined) return { kind: 'later', reason: 'no node can be dialled there' };
-  const options = { deadline: Date.now() + timeoutMs };
-  const reply = await new Promise<JoinReply>((resolve) => {
-    client.makeUnaryRequest(JOIN, writeJoinRequest, readJoinReply, request, options, (error, value) => {
-      resolve(value ?? { kind: 'later', reason: error?.details ?? 'there was no answer' });
-    });
+  const { promise, resolve } = Promise.withResolvers<JoinReply>();
+  const call = client.makeUnaryRequest(JOIN, writeJoinRequest, readJoinReply, request, (error, value) => {
+    resolve(value ?? { kind: 'later', reason: reasonOf(error, timeoutMs) });
   });
+  endAfter(call, timeoutMs, promise);
+  const reply = await promise;
   client.close();
   return reply;
 }
@@ -38,14 +38,14 @@ export async function askToJoin(address: Address, request: JoinRequest, timeoutM
 export async function askAdmin(address: Address, request: AdminRequest, timeoutMs: number): Promise<AdminReply> {
   const client = open(address);
   if (client === undefined) return { kind: 'later', reason: 'no node can be dialled there' };
-  const options = { deadline: Date.now() + timeoutMs };
   const method = request.order.kind;
   const read = (bytes: Buffer): AdminReply | undefined => readReply(method, bytes);
-  const reply = await new Promise<AdminReply>((resolve) => {
-    client.makeUnaryRequest(ADMIN_METHODS[method], writeAdminRequest, read, request, options, (error, value) => {
-      resolve(replyOf(error, value));
-    });
+  const { promise, resolve } = Promise.withResolvers<AdminReply>();
+  const call = client.makeUnaryRequest(ADMIN_METHODS[method], writeAdminRequest, read, request, (error, value) => {
+    resolve(replyOf(error && { code: error.code, details: reasonOf(error, timeoutMs) }, value));
   });
+  endAfter(call, timeoutMs, promise);
+  const reply = await promise;
   client.close();
   return reply;
 }
@@ -54,12 +54,17 @@ export async function askAdmin(address: Address, request: AdminRequest, timeoutM
 export async function askForCluster(address: Address, timeoutMs: number): Promise<string | undefined> {
   const client = open(address);
   if (client === undefined) return undefined;
-  const options = { deadline: Date.now() + timeoutMs };
-  const clusterId = await new Promise<string | undefined>((resolve) => {
-    client.makeUnaryRequest(PING, writeNothing, readPong, NOTHING, options, (_error, value) => resolve(value));
-  });
+  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  const call = client.makeUnaryRequest(PING, writeNothing, readPong, NOTHING, (_error, value) => resolve(value));
+  endAfter(call, timeoutMs, promise);
+  const clusterId = await promise;
   client.close();
   return clusterId;
+}
+
+function reasonOf(error: ServiceError | null, timeoutMs: number): string {
+  const isLate = error === null || error.code === status.CANCELLED;
+  return isLate ? `there was no answer within ${timeoutMs} ms` : error.details;
 }
 
 /** Undefined for a place that cannot even be tried. */

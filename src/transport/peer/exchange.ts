@@ -101,6 +101,15 @@ export function greeting({ header, lane, address }: Hello): Metadata {
   return metadata;
 }
 
+/**
+ * Gives a call up that was not answered in time. A deadline of gRPC is a time of the wall clock, which may be set while
+ * the call is under way; a timer goes by the clock that only goes on.
+ */
+export function endAfter(call: { cancel(): void }, timeoutMs: number, answered: Promise<unknown>): void {
+  const timer = setTimeout(() => call.cancel(), timeoutMs);
+  void answered.finally(() => clearTimeout(timer));
+}
+
 /** Who greets, and whom; the failure says what is wrong with it. */
 export function readGreeting(metadata: Metadata): Result<Hello, string> {
   const [hello] = metadata.get(HELLO);

@@ -13,6 +13,8 @@
  *   TP5  Whoever may send to this node is answered: a sender that is not known is dialled where it says that it
  *        listens, as long as it sends.
  *   TP6  Whatever stands for the place of a node, making its link throws nothing: it is a node that is not reached.
+ *   TP7  The frames of a stream are of whoever has opened it, and hold what its lane carries; others are dropped and
+ *        counted by what is wrong with them.
  */
 
 export { askAdmin, askForCluster, askToJoin } from './lazy-asking.ts';

@@ -21,6 +21,7 @@ import type { Address } from '#base';
 import type { FrameHeader, Lane } from '#cluster';
 import {
   DELIVER,
+  endAfter,
   greeting,
   type Hello,
   NOTHING,
@@ -105,12 +106,12 @@ export class LaneLink {
   ping(): Promise<number | undefined> {
     if (!this.isOpen) return Promise.resolve(undefined);
     const startedMs = performance.now();
-    const options = { deadline: Date.now() + this.#options.limits.pingTimeoutMs };
-    return new Promise((resolve) => {
-      this.#client.makeUnaryRequest(PING, writeNothing, readNothing, NOTHING, options, (error) => {
-        resolve(error === null ? performance.now() - startedMs : undefined);
-      });
+    const { promise, resolve } = Promise.withResolvers<number | undefined>();
+    const call = this.#client.makeUnaryRequest(PING, writeNothing, readNothing, NOTHING, (error) => {
+      resolve(error === null ? performance.now() - startedMs : undefined);
     });
+    endAfter(call, this.#options.limits.pingTimeoutMs, promise);
+    return promise;
   }
 
   /** Takes nothing more; resolves when the other side has what was taken, or the time for that is over. */

@@ -81,9 +81,9 @@ export class GrpcPeerLinks implements PeerLinks {
       },
       onJoin: options.onJoin,
       onAdmin: options.onAdmin,
-      onRefused: (node, reason) => {
-        observer.receiveFailed(node);
-        this.#note({ event: 'peer-refused', node, reason });
+      onRefused: (node, { kind, words }) => {
+        observer.receiveFailed(node, kind);
+        this.#note({ event: 'peer-refused', node, reason: words });
       },
     });
     const isPeer = (port: number): boolean => [...this.#links.values()].some(({ peer }) => peer.port === port);

@@ -2,8 +2,9 @@
  * The side of the links that listens: takes frames from whoever means this node, and says who it is.
  *
  * Every stream begins with a greeting, and every frame has a header; both must name this cluster, this node and this
- * store, and a sender that is not known to have another store (TP3). A node that is not known at all is heard: it may
- * have joined while this one was away, and what it sends may be what tells of it.
+ * store, and a sender that is not known to have another store (TP3). What follows a greeting is of whoever has greeted,
+ * and is what its lane carries. A node that is not known at all is heard: it may have joined while this one was away,
+ * and what it sends may be what tells of it; what is listened to of it, the core decides.
  */
 
 import type { Socket } from 'node:net';
@@ -19,12 +20,15 @@ import {
 import { type Address, type Result } from '#base';
 import {
   type AdminReply,
+  carries,
+  type FrameFault,
   type FrameHeader,
   type JoinReply,
   type JoinRequest,
   type Lane,
   type NodeId,
   type NodePlace,
+  type ReceivedHeader,
   readFrameHeader,
   type StoreId,
 } from '#cluster';
@@ -62,15 +66,22 @@ export interface PeerServerOptions {
   readonly onJoin: (request: JoinRequest) => Promise<JoinReply>;
   /** An operator asks something of the cluster. */
   readonly onAdmin: Administer;
-  /** A stream or a frame was refused. */
-  readonly onRefused: (node: NodeId | undefined, reason: string) => void;
+  /** A stream or a frame was refused; the node is who has opened the stream, as far as it says so. */
+  readonly onRefused: (node: NodeId | undefined, fault: FrameFault) => void;
 }
 
 type Incoming = ServerReadableStream<Uint8Array, Nothing>;
 
+/** Whose frames a stream has, and of which lane. */
+interface Accepted {
+  readonly caller: NodePlace;
+  readonly lane: Lane;
+}
+
 /** Of one connection: a lane, and pings. */
 const STREAMS_PER_CONNECTION = 16;
 const CLOSING: AdminReply = { kind: 'later', reason: 'the node is closing' };
+const NO_MORE: FrameFault = { kind: 'closing', words: 'the node is closing' };
 /** A connection without streams. */
 const IDLE_MS = 30_000;
 
@@ -126,14 +137,11 @@ export class PeerServer {
   /** Why the stream is refused, or undefined: then its frames are taken from now on. */
   #accept(call: Incoming): string | undefined {
     const hello = readGreeting(call.metadata);
-    const caller = hello.kind === 'ok' ? hello.value.header.from : undefined;
-    const refusal = this.#isClosed ? 'the node is closing' : (this.#faultIn(helloHeader(hello)) ?? this.#crowded());
-    if (hello.kind === 'failure' || caller === undefined || refusal !== undefined) {
-      const reason = refusal ?? 'the stream has no greeting';
-      this.#options.onRefused(caller?.node, reason);
-      return reason;
-    }
-    const { lane, address } = hello.value;
+    if (hello.kind === 'failure') return this.#refuse(undefined, malformed(hello.reason));
+    const { header, lane, address } = hello.value;
+    const caller = header.from;
+    const fault = this.#isClosed ? NO_MORE : (this.#faultIn(header) ?? this.#crowded());
+    if (fault !== undefined) return this.#refuse(caller.node, fault);
     const ended = this.#options.onStream(caller, address);
     this.#streamCount += 1;
     call.once('close', () => {
@@ -142,7 +150,7 @@ export class PeerServer {
     });
     // A stream that breaks off ends; its sender opens another.
     call.on('error', () => undefined);
-    call.on('data', (frame: Uint8Array) => this.#take(call, frame, lane));
+    call.on('data', (frame: Uint8Array) => this.#take(call, frame, { caller, lane }));
     call.sendMetadata(this.#answerTo(caller, lane));
     return undefined;
   }
@@ -152,41 +160,56 @@ export class PeerServer {
     return greeting({ header: { clusterId, from: self, to: caller }, lane, address: undefined });
   }
 
-  #crowded(): string | undefined {
+  #crowded(): FrameFault | undefined {
     const { streamsMax } = this.#options.limits;
-    return this.#streamCount < streamsMax ? undefined : `${streamsMax} streams are open, which is the most at a time`;
+    if (this.#streamCount < streamsMax) return undefined;
+    return { kind: 'crowded', words: `${streamsMax} streams are open, which is the most at a time` };
   }
 
-  #take(call: Incoming, frame: Uint8Array, lane: Lane): void {
+  #refuse(node: NodeId | undefined, fault: FrameFault): string {
+    this.#options.onRefused(node, fault);
+    return fault.words;
+  }
+
+  #take(call: Incoming, frame: Uint8Array, { caller, lane }: Accepted): void {
     if (this.#isClosed) return;
     const header = readFrameHeader(frame);
-    const fault = this.#faultIn(header);
-    if (header.kind === 'failure' || fault !== undefined) {
-      this.#options.onRefused(header.kind === 'ok' ? header.value.from.node : undefined, fault ?? 'no frame');
-      return;
-    }
-    const taking = this.#options.onFrame(frame, lane, header.value.from);
+    if (header.kind === 'failure') return void this.#refuse(caller.node, malformed(header.reason));
+    const fault = this.#faultIn(header.value) ?? faultOn(header.value, caller, lane);
+    if (fault !== undefined) return void this.#refuse(caller.node, fault);
+    const taking = this.#options.onFrame(frame, lane, caller);
     if (taking === undefined) return;
     call.pause();
     void taking.finally(() => call.resume());
   }
 
-  #faultIn(header: Result<FrameHeader, string>): string | undefined {
-    if (header.kind === 'failure') return header.reason;
-    const { clusterId, from, to } = header.value;
+  #faultIn({ clusterId, from, to }: FrameHeader): FrameFault | undefined {
     const { self, clusterId: ours, storeOf } = this.#options;
-    if (clusterId !== ours) return `it is of the cluster ${clusterId}, this node is of ${ours}`;
+    if (clusterId !== ours) {
+      return { kind: 'cluster', words: `it is of the cluster ${clusterId}, this node is of ${ours}` };
+    }
     if (to.node !== self.node || to.store !== self.store) {
-      return `it is for node ${to.node}, store ${to.store}; this is node ${self.node}, store ${self.store}`;
+      const words = `it is for node ${to.node}, store ${to.store}; this is node ${self.node}, store ${self.store}`;
+      return { kind: 'receiver', words };
     }
     const known = storeOf(from.node);
     if (known === undefined || known === from.store) return undefined;
-    return `it is from store ${from.store}; node ${from.node} has store ${known}`;
+    return { kind: 'sender', words: `it is from store ${from.store}; node ${from.node} has store ${known}` };
   }
 }
 
-function helloHeader(hello: ReturnType<typeof readGreeting>): Result<FrameHeader, string> {
-  return hello.kind === 'ok' ? { kind: 'ok', value: hello.value.header } : hello;
+/** What of a frame is not of its stream. */
+function faultOn({ from, content }: ReceivedHeader, caller: NodePlace, lane: Lane): FrameFault | undefined {
+  if (from.node !== caller.node || from.store !== caller.store) {
+    const said = `node ${from.node}, store ${from.store}`;
+    return { kind: 'sender', words: `it is from ${said}, on a stream of node ${caller.node}, store ${caller.store}` };
+  }
+  if (carries(lane, content)) return undefined;
+  return { kind: 'lane', words: `${content} came by the lane ${lane}, which does not carry that` };
+}
+
+function malformed(words: string): FrameFault {
+  return { kind: 'malformed', words };
 }
 
 function serverOptions(limits: PeerLimits): Record<string, number> {

@@ -65,7 +65,7 @@ describe('forwarded requests and answers', () => {
         const receiver = codecOf(SOUTH);
         const arrived = frames.flatMap(({ lane, frame }) => {
           const result = receiver.decode(frame);
-          if (result.kind === 'failure') throw new Error(result.reason);
+          if (result.kind === 'failure') throw new Error(result.reason.words);
           expect([lane, result.value.from, result.value.messages]).toEqual(['appends', NORTH, []]);
           return result.value.forwards;
         });

@@ -21,7 +21,7 @@ const RUNS = Number(process.env['PEER_RUNS'] ?? '300');
 
 function decoded(codec: PeerCodec, frame: Uint8Array): readonly Envelope[] {
   const result = codec.decode(frame);
-  if (result.kind === 'failure') throw new Error(result.reason);
+  if (result.kind === 'failure') throw new Error(result.reason.words);
   expect(result.value.from).toEqual(NORTH);
   return messagesIn(result.value);
 }
@@ -108,7 +108,7 @@ describe('a letter of a snapshot', () => {
     fc.assert(
       fc.property(letters(NORTH.node, SOUTH.node), (letter) => {
         const result = codecOf(SOUTH).decode(codecOf(NORTH).encodeLetter(SOUTH, letter));
-        if (result.kind === 'failure') throw new Error(result.reason);
+        if (result.kind === 'failure') throw new Error(result.reason.words);
         expect(result.value).toEqual({ from: NORTH, tables: {}, messages: [], forwards: [], letter });
       }),
       { numRuns: RUNS },
@@ -258,7 +258,7 @@ class History {
 
   #arrive({ frame, toSouth, said }: Sent): void {
     const result = (toSouth ? this.#south : this.#north).decode(frame);
-    if (result.kind === 'failure') throw new Error(result.reason);
+    if (result.kind === 'failure') throw new Error(result.reason.words);
     const messages = messagesIn(result.value);
     const isAsSaid = messages.length === 0 || isDeepStrictEqual(inOrder(messages), inOrder(said));
     if (!isAsSaid) throw new Error(`${JSON.stringify(messages)} arrived instead of ${JSON.stringify(said)}`);
@@ -328,7 +328,7 @@ describe('a refrain', () => {
           const frames = north.encode(SOUTH, beside, kind === 'time' ? { beats: refrain } : {});
           for (const { frame } of isLost ? [] : frames) {
             const result = south.decode(frame);
-            if (result.kind === 'failure') throw new Error(result.reason);
+            if (result.kind === 'failure') throw new Error(result.reason.words);
             const { beats } = result.value.tables;
             if (beats !== undefined) {
               if (beats.isWhole) known = new Map();

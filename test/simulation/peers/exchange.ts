@@ -2,6 +2,7 @@
  * The network between nodes: who can be reached where, ways that are closed in one direction, and frames that get lost,
  * come late, twice, in another order, or with a bit flipped. It carries bytes; what they mean is for the ends of it.
  */
+import type { Lane } from '#cluster';
 import type { Isolate } from '../engine/isolate.ts';
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
@@ -27,14 +28,15 @@ export const CALM_PEERS: PeerConditions = {
 export interface Station {
   readonly host: string;
   readonly thread: Isolate;
-  /** Bytes from another host, flipped or not. */
-  take(from: string, frame: Uint8Array, isFlipped: boolean): void;
+  /** A letter from another host, its bytes flipped or not. */
+  take(from: string, letter: Letter, isFlipped: boolean): void;
   /** The process at that host has ended, or does not answer. */
   lost(host: string): void;
 }
 
 export interface Letter {
   readonly frame: Uint8Array;
+  readonly lane: Lane;
   /** Whether it may come twice and overtake others: what clients have asked may not. */
   readonly mayStray: boolean;
 }
@@ -144,7 +146,9 @@ export class PeerExchange {
       const frame = isFlipped ? this.#flipped(letter.frame) : letter.frame.slice();
       const station = this.#stations.get(to);
       // Where nobody listens it is lost; a later process of the same host has other connections.
-      station?.thread.after(atUs - nowUs, `frame of ${from.host}`, () => station.take(from.host, frame, isFlipped));
+      station?.thread.after(atUs - nowUs, `frame of ${from.host}`, () => {
+        station.take(from.host, { ...letter, frame }, isFlipped);
+      });
     }
     return lastUs;
   }

@@ -5,7 +5,7 @@
  */
 import type { JoinReply, JoinRequest, Lane, NodeId, OpenPeerLinks, Peer, PeerLinksOptions } from '#cluster';
 import type { Isolate } from '../engine/isolate.ts';
-import type { PeerExchange, Station } from './exchange.ts';
+import type { Letter, PeerExchange, Station } from './exchange.ts';
 
 export const PEER_PORT = 50_052;
 
@@ -87,7 +87,7 @@ export class SimLinks implements OpenPeerLinks, Station {
       this.#suspect(link);
       return true;
     }
-    const letter = { frame, mayStray: frame[KIND_AT] !== FORWARDS };
+    const letter = { frame, lane, mayStray: frame[KIND_AT] !== FORWARDS };
     state.lastUs = exchange.carry(this, host, letter, Math.max(state.lastUs, thread.nowUs));
     state.inFlight += frame.length;
     state.frames.push({ untilUs: state.lastUs, bytes: frame.length });
@@ -131,10 +131,10 @@ export class SimLinks implements OpenPeerLinks, Station {
     this.#onJoin = undefined;
   }
 
-  take(_from: string, frame: Uint8Array, isFlipped: boolean): void {
+  take(from: string, { frame, lane }: Letter, isFlipped: boolean): void {
     const before = this.#refused;
-    void this.#onFrame(frame, 'appends');
-    if (isFlipped && this.#refused === before) this.#parts.onDeceived(_from);
+    void this.#onFrame(frame, lane);
+    if (isFlipped && this.#refused === before) this.#parts.onDeceived(from);
   }
 
   lost(host: string): void {

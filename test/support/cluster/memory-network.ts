@@ -189,7 +189,7 @@ export class MemoryNetwork {
     if (station === undefined || this.#cut.has(`${from} ${to}`)) return;
     const decoded = station.codec.decode(frame.slice());
     // The process that it was for has ended: the next one has another store in no case, but may know other tables.
-    if (decoded.kind === 'failure') throw new Error(`A frame does not decode: ${decoded.reason}`);
+    if (decoded.kind === 'failure') throw new Error(`A frame does not decode: ${decoded.reason.words}`);
     const { tables, messages, forwards, letter } = decoded.value;
     const hasTables = tables.beats !== undefined || tables.answers !== undefined;
     const heard = this.forgetsTables ? asNew(tables) : tables;

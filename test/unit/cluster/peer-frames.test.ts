@@ -44,13 +44,13 @@ function single(codec: PeerCodec, to: NodePlace, messages: readonly Envelope[]):
 
 function messagesOf(codec: PeerCodec, frame: Uint8Array): readonly Envelope[] {
   const result = codec.decode(frame);
-  if (result.kind === 'failure') throw new Error(result.reason);
+  if (result.kind === 'failure') throw new Error(result.reason.words);
   return messagesIn(result.value);
 }
 
 function reasonOf(codec: PeerCodec, frame: Uint8Array): string {
   const result = codec.decode(frame);
-  return result.kind === 'failure' ? result.reason : 'decoded';
+  return result.kind === 'failure' ? result.reason.words : 'decoded';
 }
 
 describe('docs/formats/peer-frames.md', () => {

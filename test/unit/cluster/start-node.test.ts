@@ -139,7 +139,7 @@ describe('a node', () => {
     const parts = { clusterId, self: other.place, crc32: nativeCrc32, random: nativeRandom };
     const mail = new PeerMail({ codec: new PeerCodec(parts), links: other.links, observer: other.observed });
     mail.open({
-      receive: (_from, messages) => heard.push(...messages),
+      receive: (_from, messages) => void heard.push(...messages),
       forwarded: () => undefined,
       receiveLetter: () => undefined,
       unreachable: () => undefined,

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { Client, type ClientWritableStream, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { LEVELS } from '#base';
-import { type FrameHeader, type JoinRequest, LANES, toNodeId } from '#cluster';
+import { type FrameFault, type FrameHeader, type JoinRequest, LANES } from '#cluster';
 import { askToJoin } from '#transport/peer';
 import {
   DELIVER,
@@ -114,31 +114,45 @@ describe('a stream', () => {
     });
   });
 
-  it('drops what is no frame for this node, counts it, notes it once, and goes on with what is (TP3)', async () => {
+  it('drops what is no frame for this node, counts why, notes it once, and goes on with what is (TP3)', async () => {
     const south = await openSouth();
     const { call } = strangerAt(south, hello());
     const foreign = { ...TO_SOUTH, clusterId: OTHER_CLUSTER };
-    const bad = [
-      Uint8Array.of(),
-      Uint8Array.of(0xff),
-      Uint8Array.of(0x0a, 0xff, 0xff, 0xff),
-      Uint8Array.of(0x0a, 0x00),
-      Uint8Array.from({ length: 500 }, (_, at) => (at * 31) % 256),
-      writeRequest(new Uint8Array(100)),
-      writeRequest(numbered(TO_SOUTH, 1).subarray(0, 70)),
-      writeRequest(numbered(foreign, 2)),
-      writeRequest(numbered({ ...TO_SOUTH, to: placeOf(2, 9) }, 3)),
-      writeRequest(numbered({ ...TO_SOUTH, from: placeOf(7) }, 4)),
+    const bad: readonly (readonly [FrameFault['kind'], Uint8Array])[] = [
+      ['malformed', Uint8Array.of()],
+      ['malformed', Uint8Array.of(0xff)],
+      ['malformed', Uint8Array.of(0x0a, 0xff, 0xff, 0xff)],
+      ['malformed', Uint8Array.of(0x0a, 0x00)],
+      ['malformed', Uint8Array.from({ length: 500 }, (_, at) => (at * 31) % 256)],
+      ['malformed', writeRequest(new Uint8Array(100))],
+      ['malformed', writeRequest(numbered(TO_SOUTH, 1).subarray(0, 70))],
+      ['cluster', writeRequest(numbered(foreign, 2))],
+      ['receiver', writeRequest(numbered({ ...TO_SOUTH, to: placeOf(2, 9) }, 3))],
+      ['sender', writeRequest(numbered({ ...TO_SOUTH, from: placeOf(7) }, 4))],
+      // Another node that may send, on a stream that this one has opened; this one with another store.
+      ['sender', writeRequest(numbered({ ...TO_SOUTH, from: placeOf(3) }, 4))],
+      ['sender', writeRequest(numbered({ ...TO_SOUTH, from: placeOf(1, 10) }, 4))],
+      ['lane', writeRequest(numbered(TO_SOUTH, 4, 0, 'letter'))],
     ];
-    for (const message of bad) call.write(message);
+    for (const [, message] of bad) call.write(message);
     call.write(Buffer.concat([writeRequest(numbered(TO_SOUTH, 5)), Uint8Array.of(0x10, 0x01)]));
     await eventually(() => expect(south.arrived).toEqual([{ lane: 'appends', number: 5 }]));
-    expect(south.observed.failed.received).toBe(bad.length);
-    expect(south.observed.notes.map(({ event, node }) => [event, node])).toEqual([
-      ['peer-refused', undefined],
-      ['peer-refused', NORTH.node],
-      ['peer-refused', toNodeId(7)],
-    ]);
+    expect(south.observed.drops).toEqual(bad.map(([reason]) => reason));
+    expect(south.observed.notes.map(({ event, node }) => [event, node])).toEqual([['peer-refused', NORTH.node]]);
+  });
+
+  it.each([
+    ['beats', 'forwards'],
+    ['beats', 'letter'],
+    ['appends', 'letter'],
+    ['bulk', 'forwards'],
+  ] as const)('of the lane %s carries no %s (TP7)', async (lane, content) => {
+    const south = await openSouth();
+    const { call } = strangerAt(south, greeting({ header: TO_SOUTH, lane, address: undefined }));
+    call.write(writeRequest(numbered(TO_SOUTH, 1, 0, content)));
+    call.write(writeRequest(numbered(TO_SOUTH, 2)));
+    await eventually(() => expect(south.arrived).toEqual([{ lane, number: 2 }]));
+    expect(south.observed.drops).toEqual(['lane']);
   });
 
   it('ends with a message beyond the bound, and no other stream does', async () => {

@@ -2,9 +2,10 @@
 // waits is bounded and no lane waits for another; nobody is taken for somebody else; and links come back by themselves.
 // Method: real nodes over loopback, on wires that are cut and held, and clients of grpc-js that break the rules.
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { DatabaseError } from '#base';
 import { LANES, type Lane, toNodeId } from '#cluster';
+import { askForCluster } from '#transport/peer';
 import { eventually } from '../../../support/eventually.ts';
 import {
   CLUSTER,
@@ -105,6 +106,19 @@ describe('links between two nodes that dial each other', () => {
     const { north } = await pair({ limits: { ...QUICK, pingEveryMs: 50 } });
     await eventually(() => expect(north.observed.trips.length).toBeGreaterThan(2));
     expect(Math.min(...north.observed.trips)).toBeGreaterThan(0);
+  });
+
+  it('measure it, and ask, whatever is done to the clock of the machine meanwhile', async () => {
+    const { north, south } = await pair({ limits: { ...QUICK, pingEveryMs: 50 } });
+    const now = Date.now.bind(Date);
+    // Set on by a day whenever somebody has looked at it.
+    let days = 0;
+    const set = vi.spyOn(Date, 'now').mockImplementation(() => now() + 86_400_000 * days++);
+    north.observed.trips.length = 0;
+    await eventually(() => expect(north.observed.trips.length).toBeGreaterThan(2));
+    const { host, port } = south.peer;
+    expect(await askForCluster({ host, port }, 5000)).toBe(CLUSTER);
+    set.mockRestore();
   });
 
   it('give what was taken a moment to leave when they are closed', async () => {

@@ -14,6 +14,7 @@ import {
   PeerCodec,
   PeerMail,
   type SnapshotLetter,
+  type Unheard,
 } from '#cluster';
 import { createMetrics, type LogFields, type Logger, silentLogger } from '#observability';
 import { openPeerLinks } from '#transport/peer';
@@ -39,6 +40,9 @@ class PostedNode {
   readonly letters: SnapshotLetter[] = [];
   readonly lost: NodeId[] = [];
   readonly found: NodeId[] = [];
+  readonly #drops = new Map<string, number>();
+  /** What the core would say of what it gets. */
+  unheard: Unheard | undefined;
 
   static async open(self: NodePlace): Promise<PostedNode> {
     const gatherer = new PeerMeasureGatherer();
@@ -49,15 +53,29 @@ class PostedNode {
     return node;
   }
 
+  /** Frames that were dropped so far, by reason. */
+  get drops(): ReadonlyMap<string, number> {
+    for (const [reason, count] of this.gatherer.take()?.drops ?? []) {
+      this.#drops.set(reason, (this.#drops.get(reason) ?? 0) + count);
+    }
+    return this.#drops;
+  }
+
   private constructor(self: NodePlace, gatherer: PeerMeasureGatherer, links: OpenPeerLinks) {
     this.gatherer = gatherer;
     this.links = links;
     const codec = new PeerCodec({ clusterId: CLUSTER, self, crc32: nativeCrc32, random: nativeRandom });
     this.mail = new PeerMail({ codec, links, observer: gatherer });
     this.mail.open({
-      receive: (_from, messages, tables) => this.heard.push(...messagesIn({ messages, tables })),
-      forwarded: () => undefined,
-      receiveLetter: (_from, letter) => this.letters.push(letter),
+      receive: (_from, messages, tables) => {
+        this.heard.push(...messagesIn({ messages, tables }));
+        return this.unheard;
+      },
+      forwarded: () => this.unheard,
+      receiveLetter: (_from, letter) => {
+        this.letters.push(letter);
+        return this.unheard;
+      },
       unreachable: (node) => this.lost.push(node),
       reachable: (node) => this.found.push(node),
     });
@@ -169,6 +187,33 @@ describe('the messages of two nodes', () => {
     expect(south.gatherer.take()?.beatFailures).toBe(1);
   });
 
+  it('are dropped as a whole frame where one of them came by the lane of others (TP7)', async () => {
+    const { north, south } = await pair();
+    const codec = new PeerCodec({ clusterId: CLUSTER, self: NORTH, crc32: nativeCrc32, random: nativeRandom });
+    const notice = say(3, { kind: 'term-notice', term: TERM });
+    const [commit, vote] = [
+      say(3, { kind: 'commit', term: TERM, commit: toLogIndex(1) }),
+      say(3, { kind: 'beat', term: TERM, commit: toLogIndex(1), round: 0 }),
+    ].map((envelope) => codec.encode(SOUTH, [envelope])[0]?.frame ?? new Uint8Array());
+    if (commit === undefined || vote === undefined) throw new Error('There are two frames');
+    expect(north.links.send(SOUTH.node, 'beats', commit)).toBe(true);
+    expect(north.links.send(SOUTH.node, 'appends', vote)).toBe(true);
+    north.mail.send(SOUTH.node, [notice]);
+    await eventually(() => expect(south.drops.get('lane')).toBe(2));
+    await eventually(() => expect(south.heard).toEqual([notice]));
+  });
+
+  it('that the core does not hear are counted by the reason that it gives', async () => {
+    const { north, south } = await pair();
+    south.unheard = 'stranger';
+    north.mail.send(SOUTH.node, beats(1));
+    await eventually(() => expect(south.heard).toHaveLength(50));
+    south.unheard = 'removed';
+    north.mail.forward(SOUTH.node, [{ kind: 'await-past', index: toLogIndex(1) }]);
+    await eventually(() => expect(south.drops.get('removed')).toBe(1));
+    expect(south.drops.get('stranger')).toBe(1);
+  });
+
   it('to nobody who is known are counted as lost', async () => {
     const north = await PostedNode.open(NORTH);
     north.mail.send(SOUTH.node, beats(1));
@@ -204,8 +249,10 @@ describe('what links tell', () => {
     expect(value('cairn_peer_sent_bytes_total{peer="2"}')).toBeGreaterThan(400);
     expect(value('cairn_peer_received_bytes_total{peer="2"}')).toBeGreaterThan(76);
     expect(value('cairn_peer_sent_failures_total{peer="2"}')).toBeGreaterThanOrEqual(0);
-    // Frames that said to be from the one they were for, and so were not decoded: `reached` sent them.
-    expect(value('cairn_peer_received_failures_total{peer="unknown"}')).toBeGreaterThan(0);
+    // Frames that said to be from the one they were for: `reached` sent them.
+    expect(value('cairn_peer_received_failures_total{peer="2"}')).toBeGreaterThan(0);
+    expect(value('cairn_peer_dropped_frames_total{reason="sender"}')).toBeGreaterThan(0);
+    expect(value('cairn_peer_dropped_frames_total{reason="stranger"}')).toBe(0);
     expect(lines).toContainEqual(['peer-reached', { peer: SOUTH.node, reason: `127.0.0.1:${south.links.port}` }]);
 
     await south.mail.close();
@@ -219,8 +266,8 @@ describe('what links tell', () => {
     // It is removed, and somebody still speaks for it.
     shown.forget(SOUTH.node);
     expect((await metrics.render()).body).not.toContain('peer="2"');
-    const failures = (await read())('cairn_peer_received_failures_total{peer="unknown"}');
-    north.gatherer.receiveFailed(SOUTH.node);
+    const failures = (await read())('cairn_peer_received_failures_total{peer="unknown"}') || 0;
+    north.gatherer.receiveFailed(SOUTH.node, 'removed');
     north.gatherer.active(SOUTH.node, true);
     const late = north.gatherer.take();
     if (late !== undefined) shown.show(late);
@@ -255,7 +302,7 @@ describe('what links tell', () => {
 
   it('of more nodes than are told apart is counted together', () => {
     const gatherer = new PeerMeasureGatherer();
-    for (let node = 1; node <= 1000; node++) gatherer.receiveFailed(placeOf(node).node);
+    for (let node = 1; node <= 1000; node++) gatherer.receiveFailed(placeOf(node).node, 'malformed');
     for (let times = 0; times < 1000; times++) gatherer.note({ event: 'peer-refused', node: undefined, reason: 'x' });
     const measures = gatherer.take();
     expect(measures?.nodes.size).toBeLessThanOrEqual(257);

@@ -1,0 +1,89 @@
+// Goal: C34. Of a node that the catalog here does not name only what is about the catalog is heard: it leads no
+// database here, and nothing that it says of one counts; as soon as it is named it is heard as if it had spoken for the
+// first time. Method: three nodes in one thread, and a fourth that the test speaks for; tables by hand.
+
+import { describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, type GroupId, replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
+import type { Envelope } from '#cluster';
+import type { Message } from '#raft';
+import { HeardRows } from '../../../src/cluster/heard-rows.ts';
+import { ReplicaWorld, type WorldNode } from '../../support/cluster/replica-world.ts';
+
+const STRANGER = toNodeId(77);
+const LATER = toTerm(50);
+const BEAT: Message = { kind: 'beat', term: LATER, commit: toLogIndex(0), round: 0 };
+
+function of(group: GroupId, to: WorldNode, message: Message = BEAT): Envelope {
+  return { group, from: replicaOf(STRANGER), to: replicaOf(to.node), message };
+}
+
+async function started(): Promise<{ world: ReplicaWorld; group: GroupId; follower: WorldNode; leader: WorldNode }> {
+  const world = await ReplicaWorld.started(3);
+  const catalog = await world.leader(CATALOG_GROUP);
+  const { binding } = await world.answer(catalog.front.createDatabase('shop'));
+  const leader = await world.leader(binding.group);
+  await world.pass(500);
+  const follower = world.up.find((each) => each !== leader) ?? leader;
+  return { world, group: binding.group, leader, follower };
+}
+
+describe('a node that the catalog does not name', () => {
+  it('is followed in no database, whatever its term, by message or by table', async () => {
+    const { world, group, leader, follower } = await started();
+    const beat = of(group, follower);
+    const rows = new Map([
+      [group, { ...beat, message: { kind: 'beat', term: LATER, commit: toLogIndex(0), round: 0 } }],
+    ] as const);
+    const table = { rows, isWhole: true, changed: [...rows.values()], gone: [] };
+    expect(follower.core.receive(STRANGER, [beat])).toBe('stranger');
+    expect(follower.core.receive(STRANGER, [], { beats: table })).toBe('stranger');
+    expect(
+      follower.core.receive(STRANGER, [
+        of(group, follower, {
+          kind: 'vote-request',
+          term: LATER,
+          last: { index: toLogIndex(99), term: LATER },
+          isTransfer: true,
+          commit: { index: toLogIndex(0), term: toTerm(0) },
+        }),
+      ]),
+    ).toBe('stranger');
+    await world.pass(50);
+    expect(follower.front.leaderOf(group)?.node).toBe(`node-${leader.node}`);
+    expect(follower.core.levels.term).toBeLessThan(LATER);
+    expect(await world.answer(follower.transact(group, 'a'))).toMatchObject({ kind: 'committed', revision: 1 });
+    expect(world.failures).toEqual([]);
+  });
+
+  it('is heard of the catalog, from which alone this node may learn of it', async () => {
+    const { world, follower } = await started();
+    expect(follower.core.receive(STRANGER, [of(CATALOG_GROUP, follower)])).toBeUndefined();
+    await world.pass(10);
+    expect(follower.core.levels.term).toBe(LATER);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('sends no state of a database', async () => {
+    const { world, group, follower } = await started();
+    const letter = { from: replicaOf(STRANGER), to: replicaOf(follower.node), transfer: 1 };
+    const content = { kind: 'offer', term: LATER } as const;
+    expect(follower.core.receiveLetter(STRANGER, { ...letter, group, content })).toBe('stranger');
+    expect(follower.core.receiveLetter(STRANGER, { ...letter, group: CATALOG_GROUP, content })).toBeUndefined();
+    expect(world.failures).toEqual([]);
+  });
+});
+
+it('the first table that is heard of a node gives all of its rows, though it is a difference to others', () => {
+  const heard = new HeardRows();
+  const row = (group: number): Envelope => ({
+    group: toGroupId(group),
+    from: replicaOf(STRANGER),
+    to: replicaOf(toNodeId(1)),
+    message: BEAT,
+  });
+  const rows = new Map([1, 2, 3].map((group) => [toGroupId(group), row(group)]));
+  const table = { rows, isWhole: false, changed: [row(2)], gone: [] };
+  const wake = (): void => undefined;
+  expect(heard.hear(table, 0, wake).changed).toEqual([1, 2, 3].map(row));
+  expect(heard.hear({ ...table, changed: [] }, 1, wake)).toEqual({ changed: [], unchanged: [1, 2, 3].map(row) });
+});
