@@ -77,7 +77,8 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const shared = { host: config.host, logger, metrics, budgets, relay, onFatal };
   const untilMine = (port: number): Promise<void> => untilFree({ host: config.host, port }, logger);
   await untilMine(config.grpcPort);
-  const grpc = await transport.startGrpcServer({ ...shared, port: config.grpcPort, service });
+  const gzipBytesMin = config.grpcGzipBytes === 'off' ? undefined : config.grpcGzipBytes;
+  const grpc = await transport.startGrpcServer({ ...shared, port: config.grpcPort, service, gzipBytesMin });
   starting.defer(() => grpc.drain(config.shutdownGraceMs));
   bound?.name(grpc.port, 'grpc');
   await untilMine(config.httpPort);

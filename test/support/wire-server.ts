@@ -31,6 +31,7 @@ export interface WireOptions {
   readonly requests?: number;
   readonly streams?: number;
   readonly unsent?: number;
+  readonly gzipBytesMin?: number;
   readonly refusals?: Partial<Refusals>;
   readonly statusOf?: WireServerParts['statusOf'];
 }
@@ -77,6 +78,7 @@ export async function startWireServer(options: WireOptions): Promise<WireFixture
     onConnectionEnded: (why) => endings.push(why),
     statusOf: options.statusOf ?? (() => ({ code: 'INTERNAL', message: 'a bug' })),
     ...budgets,
+    gzipBytesMin: options.gzipBytesMin,
     refusals: { ...REFUSALS, ...options.refusals },
     limits: { ...LIMITS, ...options.limits },
   });

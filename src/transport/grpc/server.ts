@@ -55,6 +55,8 @@ export interface GrpcServerOptions {
   readonly onFatal: (failure: unknown) => void;
   readonly limits?: Partial<WireLimits>;
   readonly budgets: ByteBudgets;
+  /** As of the wire. */
+  readonly gzipBytesMin?: number | undefined;
   /** Absent: what this node cannot answer is refused. */
   readonly relay?: Relay;
 }
@@ -71,7 +73,7 @@ export interface GrpcServer {
 
 /** Listens when the promise resolves. */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
-  const { service, logger, metrics, onFatal, host, budgets, relay } = options;
+  const { service, logger, metrics, onFatal, host, budgets, relay, gzipBytesMin } = options;
   const context = { service, leaderTrailers: new LeaderTrailers(service) };
   const limits = { ...GRPC_LIMITS, callsMax: callPlaces(budgets.streams.bytesMax), ...options.limits };
   let draining = false;
@@ -91,6 +93,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     ],
     limits,
     ...budgets,
+    gzipBytesMin,
     refusals: { ...REFUSALS, ...shareRefusals(limits.callsMax) },
     meterOf,
     onRefused: (reason) => metrics.counter('cairn_rejected_total', { reason }).add(),

@@ -84,9 +84,15 @@ export class SliceWriter implements SlicePace, Disposable {
     this.#room = undefined;
   }
 
-  async write(frames: Uint8Array, count: number): Promise<void> {
+  async write(slice: Uint8Array, count: number): Promise<void> {
     await this.#leaving;
     this.#call.signal.throwIfAborted();
+    const packing = this.#pack(slice);
+    let frames = slice;
+    if (packing !== undefined) {
+      frames = (await packing) ?? slice;
+      this.#call.signal.throwIfAborted();
+    }
     const bytes = this.#roomFor(frames.length);
     const hold = this.#room ?? this.#taker.takeAnyway(bytes, this.#cut);
     this.#room = undefined;
@@ -94,7 +100,7 @@ export class SliceWriter implements SlicePace, Disposable {
     if (this.#needed > 0) hold.watch();
     else hold.renew();
     this.#call.write(frames, count, hold);
-    if (frames.length <= SMALL_SLICE_BYTES) this.#needed = 0;
+    if (slice.length <= SMALL_SLICE_BYTES) this.#needed = 0;
     const sliceBytes = this.#bytes;
     this.#bytes = SMALL_SLICE_BYTES;
     const sinceMs = performance.now();
@@ -108,6 +114,15 @@ export class SliceWriter implements SlicePace, Disposable {
 
   [Symbol.dispose](): void {
     this.rest();
+  }
+
+  /** As of `Packer`. What had to wait for room has none for a second copy, which must be lent meanwhile. */
+  #pack(slice: Uint8Array): Promise<Uint8Array | undefined> | undefined {
+    if (this.#needed === 0 || this.#call.encoding === undefined) return this.#call.pack(slice);
+    const room = this.#taker.tryBorrow(slice.length, this.#cut);
+    const packing = room && this.#call.pack(slice);
+    if (packing === undefined) room?.release();
+    return packing?.finally(() => room?.release());
   }
 
   /** For a slice of so many bytes: of a large one grpc-js copies a piece at a time. */

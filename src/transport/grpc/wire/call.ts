@@ -16,6 +16,7 @@ import { Hold } from '../../byte-budget.ts';
 import type { FairBudget, Taker } from '../../fair-budget.ts';
 import { OutgoingFrames, PIECE_BYTES } from './framing.ts';
 import type { MethodMeter, MethodTraits } from './method-traits.ts';
+import type { Packer } from './packing.ts';
 import type { PeerStream, Room } from './peer-stream.ts';
 import type { Waiting } from './rounds.ts';
 import type { Place } from './shares.ts';
@@ -43,6 +44,8 @@ export interface SharedParts {
   readonly unsent: FairBudget;
   readonly smallReplies: Allowance;
   readonly sliceTurns: SliceTurns;
+  /** Undefined: replies are not compressed. */
+  readonly packer: Packer | undefined;
   /** The status for a reply that there is no room for. */
   readonly noRoom: CallStatus;
   readonly onEnded: (call: Call) => void;
@@ -51,7 +54,7 @@ export interface SharedParts {
 /** A reply of a unary call up to this size is small: it takes room among its like, as long as there is some. */
 const SMALL_REPLY_BYTES = 64 * 1024;
 
-/** A reply in its frame, and the pieces that it came in when another node has sent it. */
+/** A reply in its frame, and the pieces that it came in when another node has sent it, or what it is compressed to. */
 const COPIES = 2;
 
 export interface ReplyParts {
@@ -113,7 +116,7 @@ export class Call {
     return this.#ended;
   }
 
-  /** Whether the peer has been sent anything. */
+  /** Whether the peer has been sent anything, or is about to be. */
   get answered(): boolean {
     return this.#begun || this.#ended;
   }
@@ -125,6 +128,11 @@ export class Call {
 
   get metadata(): Metadata {
     return this.#surface.call.metadata;
+  }
+
+  /** What messages to this client may be compressed by; undefined: by nothing. */
+  get encoding(): string | undefined {
+    return this.#shared.packer?.encodingFor(this.#peer?.accepted);
   }
 
   /** Until its deadline; undefined when it has none. */
@@ -168,14 +176,33 @@ export class Call {
   /**
    * Sends the one framed message of a unary call and ends it with OK; or, when there is no room for it, with the status
    * that says so. Where such a status would deny what was committed, the message is sent anyway, or the call is cut
-   * off.
+   * off. Compressing it takes a moment, in which the call may still end otherwise.
    */
-  reply(framed: Uint8Array, { headers, trailers, isRepeat = false }: ReplyParts = {}): void {
-    if (this.#ended) return;
+  reply(framed: Uint8Array, parts: ReplyParts = {}): void {
+    if (this.#ended || !this.reserve(framed.length, parts)) return;
+    const packing = this.pack(framed);
+    if (packing === undefined) this.#send(framed, parts);
+    else void this.#sendPacked(packing, framed, parts);
+  }
+
+  async #sendPacked(packing: Promise<Uint8Array | undefined>, framed: Uint8Array, parts: ReplyParts): Promise<void> {
+    this.#begun = true;
+    const packed = await packing;
+    // The timer of a deadline that has passed answers, if it has not yet.
+    if (this.#ended || this.isLate) return;
+    if (packed === undefined) this.#send(framed, parts);
+    else this.#send(packed, parts, this.encoding);
+  }
+
+  /** As of `Packer`; nothing for a client that does not accept what it is compressed by. */
+  pack(frames: Uint8Array): Promise<Uint8Array | undefined> | undefined {
+    return this.encoding === undefined ? undefined : this.#shared.packer?.pack(frames);
+  }
+
+  #send(framed: Uint8Array, { headers, trailers }: ReplyParts, encoding?: string): void {
     assert(this.#surface.kind === 'unary', 'Only a unary call is answered with one message', this.method.name);
-    if (!this.reserve(framed.length, { isRepeat })) return;
     for (const hold of this.#replyHolds) hold.watch();
-    this.#surface.call.reply(framed, { headers, trailers }, (restBytes) => {
+    this.#surface.call.reply(framed, { headers, trailers, encoding }, (restBytes) => {
       for (const hold of this.#replyHolds) {
         if (restBytes === 0) hold.taken();
         else hold.moved();
@@ -210,7 +237,9 @@ export class Call {
     if (this.#ended) return;
     assert(this.#surface.kind === 'server_stream', 'Only a stream begins before its messages', this.method.name);
     this.#begun = true;
-    this.#surface.call.sendMetadata(Metadata.fromHttp2Headers(headers));
+    const encoding = this.encoding;
+    const all = encoding === undefined ? headers : { ...headers, 'grpc-encoding': encoding };
+    this.#surface.call.sendMetadata(Metadata.fromHttp2Headers(all));
   }
 
   /**

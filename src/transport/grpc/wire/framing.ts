@@ -108,6 +108,6 @@ export class OutgoingFrames {
 }
 
 /** A Buffer may be a part of Node's pool, or of something that its maker still looks at. */
-function giveBackFrames(frames: Uint8Array): void {
+export function giveBackFrames(frames: Uint8Array): void {
   if (!Buffer.isBuffer(frames)) giveBack(frames);
 }

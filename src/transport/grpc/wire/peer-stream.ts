@@ -82,6 +82,8 @@ export interface PeerStreamParts {
   readonly claim: Claim | undefined;
   /** Absent: grpc-js has the stream, too. */
   readonly own: UnaryStream | undefined;
+  /** The header `grpc-accept-encoding`. */
+  readonly accepted: string | string[] | undefined;
 }
 
 /** One stream. */
@@ -95,6 +97,8 @@ export class PeerStream implements StandingRequest {
   readonly #unsent: Room[] = [];
   readonly #frames: FrameWalk;
   readonly #encoding: string | undefined;
+  /** What its client reads: the header `grpc-accept-encoding`, which grpc-js shows nobody. */
+  readonly accepted: string | string[] | undefined;
   /** Of its connection, for what it holds beside the budgets; absent: that is not counted. */
   readonly claim: Claim | undefined;
   /** What it has of the claim. */
@@ -116,6 +120,7 @@ export class PeerStream implements StandingRequest {
     this.#options = options;
     this.#frames = new FrameWalk(rules);
     this.#encoding = rules.encoding;
+    this.accepted = parts.accepted;
     this.claim = claim;
     this.#claimed = claim === undefined ? 0 : STREAM_BYTES;
     this.#own = own;

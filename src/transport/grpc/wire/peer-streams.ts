@@ -193,7 +193,8 @@ export class PeerStreams {
       bytesMax,
     };
     const own = messages === 'unary' || fault !== undefined ? new UnaryStream(stream, headers, expired) : undefined;
-    const peer = new PeerStream(stream, this.#options, { rules, own, ...shared });
+    const accepted = headers['grpc-accept-encoding'];
+    const peer = new PeerStream(stream, this.#options, { rules, own, accepted, ...shared });
     // Of the others grpc-js unpacks the messages.
     if (messages === 'one') delete headers['grpc-encoding'];
     if (fault !== undefined) peer.refuse(fault);

@@ -28,6 +28,7 @@ import type { FrameFault, Packing } from './frame-faults.ts';
 import type { OutgoingFrames } from './framing.ts';
 import type { Method, UnaryMethod } from './method.ts';
 import { type CallKind, callKind, type MethodMeter, type MethodTraits } from './method-traits.ts';
+import { Packer } from './packing.ts';
 import type { PeerStream } from './peer-stream.ts';
 import { type EndReason, PeerStreams } from './peer-streams.ts';
 import { Rounds, type Waiting } from './rounds.ts';
@@ -107,6 +108,8 @@ export interface WireServerParts {
   readonly onRefused: (why: 'overload' | 'draining' | 'malformed' | 'too_large') => void;
   /** Told before a connection ends because of what its client sends. */
   readonly onConnectionEnded: (why: EndReason, session: Http2Session) => void;
+  /** Messages of replies that are so long are compressed for clients that accept it; undefined: none is. */
+  readonly gzipBytesMin?: number | undefined;
   /** The statuses of calls that the server itself refuses or ends. */
   readonly refusals: Refusals;
   readonly extension?: Extension;
@@ -183,11 +186,12 @@ export class WireServer {
       requests: parts.requests,
       onOpen: (socket) => injector.injectConnection(socket),
     });
-    const { unsent, smallReplies, refusals } = parts;
+    const { unsent, smallReplies, refusals, gzipBytesMin } = parts;
     this.#shared = {
       unsent,
       smallReplies,
       sliceTurns: new SliceTurns(),
+      packer: gzipBytesMin === undefined ? undefined : new Packer(gzipBytesMin),
       noRoom: refusals.noRoom,
       onEnded: (ended) => this.#ended(ended),
     };

@@ -26,14 +26,15 @@ export interface UnaryListener {
 export interface ReplyFields {
   readonly headers?: Fields | undefined;
   readonly trailers?: Fields | undefined;
+  /** What the message is compressed by; undefined: it is not. */
+  readonly encoding?: string | undefined;
 }
 
-/** As grpc-js begins every reply. */
+/** As grpc-js begins every reply; `grpc-encoding` comes behind them. */
 const REPLY_HEADERS: readonly string[] = Object.entries({
   ':status': '200',
   'content-type': 'application/grpc+proto',
   'grpc-accept-encoding': 'identity,deflate,gzip',
-  'grpc-encoding': 'identity',
 }).flat();
 const OK_TRAILERS: OutgoingHttpHeaders = { 'grpc-status': 0, 'grpc-message': 'OK' };
 const WAIT_FOR_TRAILERS = { waitForTrailers: true };
@@ -151,10 +152,10 @@ export class UnaryStream {
    * Sends the one message, in its frame, and OK. Nobody looks at it afterwards: what is large is given back. `left` is
    * called for each piece of it that has left, with the number of bytes that have not.
    */
-  reply(framed: Uint8Array, { headers, trailers }: ReplyFields, left: (restBytes: number) => void): void {
+  reply(framed: Uint8Array, { headers, trailers, encoding }: ReplyFields, left: (restBytes: number) => void): void {
     if (!this.#answer()) return;
     const stream = this.#stream;
-    stream.respond(listOf(headers), WAIT_FOR_TRAILERS);
+    stream.respond(listOf(headers, encoding), WAIT_FOR_TRAILERS);
     const all = trailers === undefined ? OK_TRAILERS : { ...OK_TRAILERS, ...trailers };
     stream.on('wantTrailers', () => stream.sendTrailers(all));
     if (framed.length < SMALL_BYTES) stream.end(framed);
@@ -226,8 +227,8 @@ export class UnaryStream {
 }
 
 /** Names and values in a row, which node:http2 takes with less work than an object. */
-function listOf(headers: Fields | undefined): readonly string[] {
-  const list = [...REPLY_HEADERS];
+function listOf(headers: Fields | undefined, encoding: string = 'identity'): readonly string[] {
+  const list = [...REPLY_HEADERS, 'grpc-encoding', encoding];
   for (const name in headers) {
     const value = headers[name];
     if (typeof value === 'string') list.push(name, value);

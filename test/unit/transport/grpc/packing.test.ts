@@ -1,0 +1,228 @@
+// Goal: a long message of a reply is compressed for a client that accepts gzip, and for no other; whatever becomes of
+// the call meanwhile, it ends once, and its room is given back (T1, TM1). Method: a server with a method that answers
+// when the test says so, and a client that sends any headers; grpc-js beside it, which unpacks.
+import { constants } from 'node:http2';
+import { gunzipSync } from 'node:zlib';
+import { Client, credentials } from '@grpc/grpc-js';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SliceWriter } from '../../../../src/transport/grpc/slice-writer.ts';
+import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
+import { FRAME_HEADER_BYTES, frame } from '../../../../src/transport/grpc/wire/framing.ts';
+import type { Method } from '../../../../src/transport/grpc/wire/method.ts';
+import { Packer } from '../../../../src/transport/grpc/wire/packing.ts';
+import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
+import { until } from '../../../support/budget-time.ts';
+import { RawGrpc, type RawReply } from '../../../support/raw-grpc.ts';
+import { startWireServer, type WireFixture } from '../../../support/wire-server.ts';
+
+const MIN = 4096;
+const GZIP = { 'grpc-accept-encoding': 'gzip' };
+const HELLO = frame(Buffer.from('hello'));
+
+/** Becomes a small part of its length. */
+const text = (bytes: number): Buffer => Buffer.alloc(bytes, '{"name":"an event","value":[1,2,3]}');
+/** Becomes longer. */
+function noise(bytes: number): Buffer {
+  let state = 1;
+  return Buffer.from(Array.from({ length: bytes }, () => (state = (state * 48_271) % 0x7fffffff) & 0xff));
+}
+/** Takes a second of a thread, or some tenths of one. */
+const LARGE = 64 * 2 ** 20;
+
+let fixture: WireFixture;
+let raw: RawGrpc;
+let calls: Call[];
+/** What the streams send. */
+let slices: readonly (readonly Buffer[])[];
+
+function methods(): readonly Method[] {
+  const service = 'test.Service';
+  return [
+    { kind: 'unary', service, name: 'Wait', handle: (call) => void calls.push(call) },
+    {
+      kind: 'server_stream',
+      service,
+      name: 'Many',
+      handle: async (call) => {
+        using writer = new SliceWriter(call);
+        call.begin();
+        for (const slice of slices) await writer.write(Buffer.concat(slice.map(frame)), slice.length);
+        await writer.flushed();
+      },
+    },
+  ];
+}
+
+beforeEach(async () => {
+  calls = [];
+  slices = [];
+  fixture = await startWireServer({ methods: methods(), gzipBytesMin: MIN });
+  raw = new RawGrpc(fixture.port);
+});
+
+afterEach(async () => {
+  raw.session.destroy();
+  await fixture[Symbol.asyncDispose]();
+});
+
+async function answered(message: Buffer, headers: Record<string, string>): Promise<RawReply> {
+  const count = calls.length;
+  const answer = raw.call({ path: '/test.Service/Wait', pieces: [HELLO], headers });
+  await until(() => calls.length > count);
+  calls.at(-1)?.reply(frame(message));
+  return answer;
+}
+
+interface Sent {
+  readonly flag: number | undefined;
+  readonly message: Buffer;
+  readonly bytes: number;
+}
+
+/** The messages in a body, unpacked by their flags. */
+function messagesIn(body: Buffer): readonly Sent[] {
+  const found: Sent[] = [];
+  for (let at = 0; at < body.length; ) {
+    const bytes = body.readUInt32BE(at + 1);
+    const sent = body.subarray(at + FRAME_HEADER_BYTES, at + FRAME_HEADER_BYTES + bytes);
+    found.push({ flag: body[at], message: body[at] === 1 ? gunzipSync(sent) : sent, bytes });
+    at += FRAME_HEADER_BYTES + bytes;
+  }
+  return found;
+}
+
+describe('a unary reply', () => {
+  it.each([
+    ['gzip', 'gzip', 1],
+    ['identity,deflate,gzip', 'gzip', 1],
+    ['deflate, gzip', 'gzip', 1],
+    ['identity', 'identity', 0],
+    ['deflate', 'identity', 0],
+    ['snappy', 'identity', 0],
+    ['x-gzip', 'identity', 0],
+    ['', 'identity', 0],
+  ])('to a client that accepts %j is %s', async (accepted, encoding, flag) => {
+    const reply = await answered(text(MIN), { 'grpc-accept-encoding': accepted });
+    expect(reply.headers['grpc-encoding']).toBe(encoding);
+    expect(messagesIn(reply.body)).toMatchObject([{ flag, message: text(MIN) }]);
+    expect(reply.status).toBe(GRPC_STATUS.OK);
+  });
+
+  it.each([
+    ['is short', text(MIN - 1)],
+    ['does not become half as long', noise(3 * MIN)],
+  ])('that %s is sent as it is', async (_what, message) => {
+    const reply = await answered(message, GZIP);
+    expect(reply.headers['grpc-encoding']).toBe('identity');
+    expect(messagesIn(reply.body)).toEqual([{ flag: 0, message, bytes: message.length }]);
+  });
+
+  it('to a client that says nothing is sent as it is', async () => {
+    const reply = await answered(text(MIN), {});
+    expect(reply.headers['grpc-encoding']).toBe('identity');
+    expect(reply.body).toEqual(frame(text(MIN)));
+  });
+
+  it('is read by grpc-js', async () => {
+    const client = new Client(`127.0.0.1:${fixture.port}`, credentials.createInsecure());
+    const asItIs = (bytes: Buffer): Buffer => bytes;
+    const answer = new Promise((resolve, reject) => {
+      client.makeUnaryRequest('/test.Service/Wait', asItIs, asItIs, Buffer.from('hello'), (error, value) =>
+        error === null ? resolve(value) : reject(error),
+      );
+    });
+    await until(() => calls.length === 1);
+    calls[0]?.reply(frame(text(100_000)));
+    expect(await answer).toEqual(text(100_000));
+    client.close();
+  });
+
+  it('leaves as it is while two others are being compressed', async () => {
+    const answers = ['a', 'b', 'c'].map(() => raw.call({ path: '/test.Service/Wait', pieces: [HELLO], headers: GZIP }));
+    await until(() => calls.length === 3);
+    for (const call of calls) call.reply(frame(text(100_000)));
+    const encodings = (await Promise.all(answers)).map(({ headers }) => headers['grpc-encoding']);
+    expect(encodings.map(String).toSorted()).toEqual(['gzip', 'gzip', 'identity']);
+    const next = await answered(text(MIN), GZIP);
+    expect(next.headers['grpc-encoding']).toBe('gzip');
+  });
+
+  it('that is being compressed when the server drains is sent', async () => {
+    const answer = raw.call({ path: '/test.Service/Wait', pieces: [HELLO], headers: GZIP });
+    await until(() => calls.length === 1);
+    calls[0]?.reply(frame(text(200_000)));
+    const drained = fixture.server.drain(10_000);
+    expect(messagesIn((await answer).body)).toMatchObject([{ flag: 1, message: text(200_000) }]);
+    await drained;
+  });
+});
+
+describe('a call that ends while its reply is compressed', () => {
+  /** Ends soon, with nothing sent and nothing held, and the next call is answered. */
+  async function endsAs(code: string): Promise<void> {
+    await until(() => fixture.ended.length === 1);
+    expect(fixture.ended).toEqual([code]);
+    await until(() => fixture.budgets.unsent.used === 0);
+    expect((await answered(text(MIN), {})).status).toBe(GRPC_STATUS.OK);
+    expect(fixture.ended).toEqual([code, 'OK']);
+  }
+
+  it('is cancelled', async () => {
+    const headers = { ':method': 'POST', ':path': '/test.Service/Wait', 'content-type': 'application/grpc', ...GZIP };
+    const stream = raw.session.request(headers).on('error', () => undefined);
+    stream.end(HELLO);
+    await until(() => calls.length === 1);
+    calls[0]?.reply(frame(text(LARGE)));
+    expect(calls[0]).toMatchObject({ answered: true, ended: false });
+    stream.close(constants.NGHTTP2_CANCEL);
+    await endsAs('CANCELLED');
+  });
+
+  it('loses its connection', async () => {
+    const gone = new RawGrpc(fixture.port);
+    const answer = gone.call({ path: '/test.Service/Wait', pieces: [HELLO], headers: GZIP });
+    await until(() => calls.length === 1);
+    calls[0]?.reply(frame(text(LARGE)));
+    gone.session.destroy();
+    await expect(answer).resolves.toMatchObject({ status: undefined });
+    await endsAs('CANCELLED');
+  });
+
+  it('has a deadline that passes', async () => {
+    const headers = { ...GZIP, 'grpc-timeout': '20m' };
+    const answer = raw.call({ path: '/test.Service/Wait', pieces: [HELLO], headers });
+    await until(() => calls.length === 1);
+    calls[0]?.reply(frame(text(LARGE)));
+    const reply = await answer;
+    expect(reply).toMatchObject({ status: GRPC_STATUS.DEADLINE_EXCEEDED, message: '20m are over' });
+    expect(reply.body).toHaveLength(0);
+    await endsAs('DEADLINE_EXCEEDED');
+  });
+});
+
+describe('a stream', () => {
+  const many = (headers: Record<string, string>): Promise<RawReply> =>
+    raw.call({ path: '/test.Service/Many', pieces: [HELLO], headers });
+
+  it('has its long messages compressed, each by itself, and the others as they are', async () => {
+    slices = [[text(10), text(2 * MIN), text(11), noise(MIN), text(3 * MIN), text(12)], [text(13)], [text(4 * MIN)]];
+    const reply = await many(GZIP);
+    const messages = messagesIn(reply.body);
+    expect(reply.headers['grpc-encoding']).toBe('gzip');
+    expect(messages.map(({ message }) => message)).toEqual(slices.flat());
+    expect(messages.map(({ flag }) => flag)).toEqual([0, 1, 0, 0, 1, 0, 0, 1]);
+  });
+
+  it('to a client that accepts nothing is sent as it is', async () => {
+    slices = [[text(2 * MIN), text(10)]];
+    const reply = await many({});
+    expect(reply.headers['grpc-encoding']).toBe('identity');
+    expect(reply.body).toEqual(Buffer.concat(slices.flat().map(frame)));
+  });
+});
+
+it('what is compressed already is left alone', () => {
+  const frames = frame(text(MIN));
+  frames[0] = 1;
+  expect(new Packer(MIN).pack(frames)).toBeUndefined();
+});
