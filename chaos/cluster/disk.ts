@@ -1,4 +1,7 @@
-/** The disk of a node in a run: a file system of a few hundred megabytes in memory, which others may fill. */
+/**
+ * The disk of a node in a run: a file system of a few hundred megabytes in memory, which others may fill, or a plain
+ * directory where file systems cannot be mounted.
+ */
 import { mkdirSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from './namespaces.ts';
@@ -9,8 +12,19 @@ const FILLER = 'somebody-else';
 export class Disk {
   readonly path: string;
 
-  private constructor(path: string) {
+  /** Whether it is a file system of its own. */
+  readonly isOwn: boolean;
+
+  private constructor(path: string, isOwn: boolean) {
     this.path = path;
+    this.isOwn = isOwn;
+  }
+
+  /** A part of the disk that the directory is on. */
+  static share(parent: string, name: string): Disk {
+    const path = join(parent, name);
+    mkdirSync(path);
+    return new Disk(path, false);
   }
 
   /** Mounts it, in a world whose /run is its own. */
@@ -18,17 +32,11 @@ export class Disk {
     const path = join(ROOT, name);
     mkdirSync(path, { recursive: true });
     await run('mount', '-t', 'tmpfs', '-o', `size=${bytes}`, name, path);
-    return new Disk(path);
+    return new Disk(path, true);
   }
 
   get dataDir(): string {
     return join(this.path, 'data');
-  }
-
-  /** What everything on it takes. */
-  get usedBytes(): number {
-    const { blocks, bfree, bsize } = statfsSync(this.path);
-    return (blocks - bfree) * bsize;
   }
 
   /** Somebody else takes all but so many bytes of what is free. */

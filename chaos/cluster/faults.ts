@@ -27,6 +27,14 @@ export type Fault =
   /** SIGTERM, and a start: of one node, or of all, one after the other. */
   | { readonly kind: 'restart'; readonly isRolling: boolean; readonly target: Target }
   | { readonly kind: 'partition'; readonly way: Way; readonly target: Target; readonly durationMs: number }
+  /** What a node and the others say to each other takes so long, and perhaps all their connections are lost then. */
+  | {
+      readonly kind: 'slow-link';
+      readonly target: Target;
+      readonly delayMs: number;
+      readonly durationMs: number;
+      readonly isLost: boolean;
+    }
   /** Every sync and write takes so much longer. */
   | { readonly kind: 'slow-disk'; readonly target: Target; readonly delayMs: number; readonly durationMs: number }
   /** Every sync fails: the process must end, and lose nothing that it answered. */
@@ -50,7 +58,7 @@ export const ROWS: readonly { readonly name: string; readonly weights: Weights; 
   { name: 'processes', weights: { kill: 75, pause: 18, restart: 7 }, pauseMsMean: 500 },
   {
     name: 'surroundings',
-    weights: { partition: 62, 'slow-disk': 12, 'sync-error': 8, 'full-disk': 9, clock: 9 },
+    weights: { partition: 54, 'slow-link': 8, 'slow-disk': 12, 'sync-error': 8, 'full-disk': 9, clock: 9 },
     pauseMsMean: 2000,
   },
   { name: 'sleepers', weights: { sleep: 1 }, pauseMsMean: 25_000 },
@@ -78,6 +86,10 @@ export function drawFault(random: Rng, weights: Weights): Fault {
       return { kind, isRolling: drawn.chance(0.4), target };
     case 'partition':
       return { kind, way: drawn.pick(WAYS), target, durationMs: drawn.between(300, 3000) };
+    case 'slow-link': {
+      const delayMs = drawn.pick([5, 40, 200, 1000]);
+      return { kind, target, delayMs, durationMs: drawn.between(1000, 4000), isLost: drawn.chance(0.5) };
+    }
     case 'slow-disk':
       return { kind, target, delayMs: drawn.pick([5, 50, 300]), durationMs: drawn.between(1000, 4000) };
     case 'sync-error':

@@ -2,7 +2,7 @@
  * One node of a run: a host in the network, a disk, a clock, and one process after the other. Whoever ends a process
  * says so before; every other end is a fault of the node.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, type WriteStream, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import { type NodeProcess, startNode } from '../support/node-process.ts';
 import type { Disk } from './disk.ts';
 import type { Address } from './line.ts';
 import type { Host } from './network.ts';
+import { inject } from './tracer.ts';
 
 export interface MemberOptions {
   /** From 1 on. */
@@ -24,7 +25,6 @@ export interface MemberOptions {
   readonly onMisbehaviour: (what: string) => void;
 }
 
-const PORTS = { grpc: 50_051, http: 3000, metrics: 9464, peer: 50_052 } as const;
 const SETTINGS = ['--wal-segment-bytes=4MiB', '--store-write-buffer-bytes=2MiB', '--ballast-bytes=8MiB'];
 /** Levels of a disk of any size. */
 const DISK_LEVELS = ['--disk-soft-bytes=24MiB', '--disk-hard-bytes=8MiB'];
@@ -34,6 +34,23 @@ const FATAL_EXIT = 70;
 const EXITS = { SIGKILL: 'SIGKILL', SIGTERM: 0, disk: FATAL_EXIT, removed: FATAL_EXIT } as const;
 /** Node itself may stumble while it ends the threads of a process that has said why it ends. */
 const ABORTED = 'SIGABRT';
+
+/** In namespaces nothing outlives the run; elsewhere somebody has to see to it. */
+const running = new Set<ChildProcess>();
+let isOver = false;
+process.on('exit', killAll);
+
+/** Ends what is left of all nodes; resolves when nothing runs any more. */
+export async function endAll(): Promise<void> {
+  const ends = [...running].map((child) => once(child, 'exit'));
+  killAll();
+  await Promise.all(ends);
+}
+
+function killAll(): void {
+  isOver = true;
+  for (const child of running) child.kill('SIGKILL');
+}
 
 export class Member {
   readonly number: number;
@@ -57,8 +74,9 @@ export class Member {
     this.number = number;
     this.name = `node-${number}`;
     this.disk = disk;
-    this.address = { grpc: `${host.ip}:${PORTS.grpc}`, http: `http://${host.ip}:${PORTS.http}` };
-    this.peer = `${host.ip}:${PORTS.peer}`;
+    const { ip, ports } = host;
+    this.address = { grpc: `${ip}:${ports.grpc}`, http: `http://${ip}:${ports.http}` };
+    this.peer = `${ip}:${ports.peer}`;
     this.#log = createWriteStream(join(dir, `${this.name}.log`));
     this.#clockFile = join(disk.path, 'clock');
     this.setClock(0);
@@ -92,15 +110,16 @@ export class Member {
     this.#log.write(`--- process ${this.#incarnation}\n`);
     const node = await startNode({
       dataDir: disk.dataDir,
-      ports: Object.entries(PORTS).map(([name, port]) => `--${name}-port=${port}`),
+      ports: Object.entries(host.ports).map(([name, port]) => `--${name}-port=${port}`),
       settings: [
-        `--host=${host.ip}`,
+        ...host.settings,
         `--node-name=${this.name}`,
         `--zone=${this.name}`,
         ...SETTINGS,
         ...DISK_LEVELS,
         ...(this.#seeds.length === 0 ? [] : [`--join=${this.#seeds.join(',')}`]),
       ],
+      nodeOptions: host.nodeOptions,
       under: [...host.under, ...this.#clockCommand()],
       onSpawn: (child) => this.#keepLog(child),
     });
@@ -163,18 +182,15 @@ export class Member {
    */
   async inject(calls: string, how: string): Promise<() => Promise<void>> {
     const { pid } = this;
-    if (pid === undefined) return async () => undefined;
-    const tracer = spawn(
-      'strace',
-      ['-f', '-q', '-o', '/dev/null', '-p', String(pid), '-e', `trace=${calls}`, '-e', `inject=${calls}:${how}`],
-      { stdio: 'ignore' },
-    );
-    const ended = once(tracer, 'exit');
-    await once(tracer, 'spawn');
-    return async () => {
-      tracer.kill('SIGTERM');
-      await ended;
-    };
+    return pid === undefined ? async () => undefined : inject(pid, calls, how);
+  }
+
+  /** Others take the disk, up to so many bytes; ends with the returned function. */
+  async fillDisk(leftBytes: number): Promise<() => Promise<void>> {
+    // What is not the node's own cannot be filled: then writes find it full.
+    if (!this.disk.isOwn) return this.inject('pwrite64,pwritev,fallocate', 'error=ENOSPC');
+    await this.disk.fill(leftBytes);
+    return async () => this.disk.empty();
   }
 
   #clockCommand(): readonly string[] {
@@ -191,6 +207,8 @@ export class Member {
   }
 
   #keepLog(child: ChildProcess): void {
+    running.add(child);
+    child.once('exit', () => running.delete(child));
     child.stderr?.on('data', (text: Buffer | string) => this.#log.write(text));
   }
 
@@ -198,6 +216,6 @@ export class Member {
     this.#log.write(`--- ended with ${how}\n`);
     const hasSaidWhy = how === ABORTED && /"exitCode":70\b/.test(node.log());
     const exit = hasSaidWhy ? FATAL_EXIT : how;
-    if (!this.#allowed.has(exit)) this.#options.onMisbehaviour(`${this.name} ended with ${how}`);
+    if (!this.#allowed.has(exit) && !isOver) this.#options.onMisbehaviour(`${this.name} ended with ${how}`);
   }
 }

@@ -9,6 +9,7 @@ import { nowUs } from './connection.ts';
 import { drawFault, type Fault, ROWS, type Way } from './faults.ts';
 import type { Fleet } from './fleet.ts';
 import type { Member } from './member.ts';
+import type { Missing } from './missing.ts';
 import type { Network } from './network.ts';
 import { Quorum } from './quorum.ts';
 import { replace } from './replacement.ts';
@@ -27,8 +28,8 @@ export interface NemesisOptions {
   readonly seed: number;
   readonly fleet: Fleet;
   readonly network: Network;
-  /** Clocks can be set. */
-  readonly hasClocks: boolean;
+  /** What cannot be done here, and why. */
+  readonly missing: Missing;
   readonly leader: () => string | undefined;
   readonly onDone: (done: Done) => void;
   readonly say: (line: string) => void;
@@ -69,7 +70,7 @@ export class Nemesis {
     while (!this.#isOver) {
       await delay(random.exponential(pauseMsMean));
       const fault = drawFault(random, weights);
-      if (fault.kind === 'clock' && !this.#options.hasClocks) continue;
+      if (this.#options.missing[fault.kind] !== undefined) continue;
       const members = await this.#whenItMay(fault);
       if (members !== undefined) await this.#carryOut(fault, members);
     }
@@ -109,7 +110,8 @@ export class Nemesis {
   }
 
   async #carryOut(fault: Fault, members: readonly Member[]): Promise<void> {
-    const hit = fault.kind === 'partition' ? members.slice(0, fault.way.endsWith('link') ? 2 : 1) : members;
+    const isOfTwo = fault.kind === 'partition' && fault.way.endsWith('link');
+    const hit = isOfLinks(fault) ? members.slice(0, isOfTwo ? 2 : 1) : members;
     const nodes = hit.map(({ name }) => name);
     const done: Done = { fault, nodes, leader: this.#options.leader(), fromUs: nowUs(), toUs: 0 };
     this.done.push(done);
@@ -142,6 +144,8 @@ export class Nemesis {
         return;
       case 'partition':
         return this.#partition(fault, members);
+      case 'slow-link':
+        return this.#slowLinks(fault, members);
       case 'slow-disk': {
         const delayUs = fault.delayMs * 1000;
         const end = await member.inject('fdatasync,fsync,pwrite64', `delay_exit=${delayUs}`);
@@ -189,12 +193,24 @@ export class Nemesis {
     await delay(fault.durationMs);
     await Promise.all(ways.map(([from, to]) => network.open(from, to)));
   }
+
+  async #slowLinks(fault: Extract<Fault, { readonly kind: 'slow-link' }>, members: readonly Member[]): Promise<void> {
+    const { delays } = this.#options.network;
+    if (delays === undefined) throw new Error('Links cannot be slowed here: `missing` should have said so');
+    const numbers = members.map(({ number }) => number);
+    const ways = waysOf('isolated', numbers);
+    for (const [from, to] of ways) delays.delay(from, to, fault.delayMs);
+    await delay(fault.durationMs);
+    for (const [from, to] of ways) delays.delay(from, to, 0);
+    const [first = 0] = numbers;
+    if (fault.isLost) delays.reset(first);
+  }
 }
 
 /** Whom the fault has to do with, when it begins with the first of these. */
 function membersFor(fault: Fault, ordered: readonly Member[]): readonly Member[] {
   if (fault.kind === 'kill') return ordered.slice(0, { one: 1, two: 2, all: ordered.length }[fault.count]);
-  if (fault.kind === 'partition' || (fault.kind === 'restart' && fault.isRolling)) return ordered;
+  if (isOfLinks(fault) || (fault.kind === 'restart' && fault.isRolling)) return ordered;
   return ordered.slice(0, 1);
 }
 
@@ -229,8 +245,12 @@ function impairedBy(fault: Fault, members: readonly Member[]): readonly number[]
   return numbers.slice(0, 1);
 }
 
-function hasToDoWithProcess({ kind }: Fault): boolean {
-  return kind !== 'partition' && kind !== 'clock';
+function hasToDoWithProcess(fault: Fault): boolean {
+  return !isOfLinks(fault) && fault.kind !== 'clock';
+}
+
+function isOfLinks({ kind }: Fault): boolean {
+  return kind === 'partition' || kind === 'slow-link';
 }
 
 async function failSyncs(member: Member, error: string): Promise<void> {
@@ -246,9 +266,9 @@ async function fillDisk(
   { leftBytes, durationMs }: { readonly leftBytes: number; readonly durationMs: number },
 ): Promise<void> {
   member.allowDiskFailure(true);
-  await member.disk.fill(leftBytes);
+  const end = await member.fillDisk(leftBytes);
   const hasEnded = await member.endsWithin(durationMs);
-  member.disk.empty();
+  await end();
   await startAgain(member, hasEnded);
 }
 

@@ -9,21 +9,22 @@ import { checkAll } from '../../test/simulation/checks/all.ts';
 import { Evidence, type FinalDatabase } from '../../test/simulation/checks/evidence.ts';
 import { Rng } from '../../test/simulation/engine/random.ts';
 import { History } from '../../test/simulation/history.ts';
-import { Disk } from './disk.ts';
 import { Epoch } from './epoch.ts';
 import { type Figures, figuresOf, silences } from './figures.ts';
 import { Fleet, type Members } from './fleet.ts';
 import { Member } from './member.ts';
+import { type Missing, missingOf } from './missing.ts';
 import { type Done, Nemesis } from './nemesis.ts';
-import { Network } from './network.ts';
 import { PROBED, Prober } from './prober.ts';
 import { laggards, must, open, readCopies, writeLastWords } from './truth.ts';
+import { makeWorld, type World, type WorldKind } from './world.ts';
 
 export interface RunPlan {
   readonly seed: number;
   readonly nodes: number;
   readonly minutes: number;
   readonly hasFaults: boolean;
+  readonly world: WorldKind;
   /** The library that shifts clocks; absent: no fault of clocks. */
   readonly fakeTime: string | undefined;
   /** Logs of the nodes go here, and the histories when something is wrong. */
@@ -32,6 +33,7 @@ export interface RunPlan {
 }
 
 export interface Verdict extends Figures {
+  readonly world: WorldKind;
   readonly problems: readonly string[];
   readonly seconds: number;
   readonly operations: number;
@@ -43,6 +45,8 @@ export interface Verdict extends Figures {
   readonly partitions: number;
   /** Faults by kind. */
   readonly faults: Readonly<Record<string, number>>;
+  /** Kinds of faults that could not be done here, and why. */
+  readonly missing: Missing;
 }
 
 const EPOCH_MS = 15_000;
@@ -55,15 +59,16 @@ const PROBLEMS_SHOWN = 40;
 const SILENCE_MS = 5000;
 
 export async function runCluster(plan: RunPlan): Promise<Verdict> {
-  const network = await Network.make();
-  const run = new Run(plan, network);
+  const world = await makeWorld(plan.world, plan.dir);
+  const run = new Run(plan, { world, missing: plan.hasFaults ? await missingOf(world, plan.fakeTime) : {} });
   await run.start();
   return run.verdict();
 }
 
 class Run {
   readonly #plan: RunPlan;
-  readonly #network: Network;
+  readonly #world: World;
+  readonly #missing: Missing;
   readonly #problems: string[] = [];
   readonly #epochs: Epoch[] = [];
   readonly #fromMs = performance.now();
@@ -71,13 +76,15 @@ class Run {
   #prober: Prober | undefined;
   #finals: readonly FinalDatabase[] = [];
 
-  constructor(plan: RunPlan, network: Network) {
+  constructor(plan: RunPlan, { world, missing }: { readonly world: World; readonly missing: Missing }) {
     this.#plan = plan;
-    this.#network = network;
+    this.#world = world;
+    this.#missing = missing;
   }
 
   async start(): Promise<void> {
-    const { seed, minutes, hasFaults, fakeTime } = this.#plan;
+    const { seed, minutes, hasFaults } = this.#plan;
+    for (const [kind, why] of Object.entries(this.#missing)) this.#say(`no ${kind}: ${why}`);
     const fleet = await this.#startFleet();
     const prober = new Prober(fleet, seed);
     this.#prober = prober;
@@ -86,8 +93,8 @@ class Run {
     const nemesis = new Nemesis({
       seed,
       fleet,
-      network: this.#network,
-      hasClocks: fakeTime !== undefined,
+      network: this.#world.network,
+      missing: this.#missing,
       leader: () => prober.leader,
       onDone: (done) => this.#say(`${done.fault.kind} ${JSON.stringify(done.fault)} ${done.nodes.join(' ')}`),
       say: (line) => this.#say(line),
@@ -119,6 +126,7 @@ class Run {
     const kills = this.#done.flatMap(({ fault, nodes }) => (fault.kind === 'kill' ? nodes : [])).length;
     if (this.#problems.length > 0) this.#keep(histories);
     return {
+      world: this.#world.kind,
       problems: this.#problems.slice(0, PROBLEMS_SHOWN),
       seconds: Math.round((performance.now() - this.#fromMs) / 1000),
       operations: operations.length,
@@ -130,6 +138,7 @@ class Run {
       kills,
       partitions: faults['partition'] ?? 0,
       faults,
+      missing: this.#missing,
       ...figuresOf(this.#prober?.history ?? new History(), this.#done),
     };
   }
@@ -151,8 +160,8 @@ class Run {
     const { minutes, fakeTime, dir } = this.#plan;
     return new Member({
       number,
-      host: await this.#network.add(number),
-      disk: await Disk.mount(`node-${number}`, DISK_BYTES + Math.ceil(minutes * DISK_BYTES_A_MINUTE)),
+      host: await this.#world.network.add(number),
+      disk: await this.#world.disk(`node-${number}`, DISK_BYTES + Math.ceil(minutes * DISK_BYTES_A_MINUTE)),
       fakeTime,
       dir,
       onMisbehaviour: (what) => this.#problem(what),
