@@ -17,7 +17,7 @@ export class Arena implements AsyncDisposable {
   readonly dir: string = mkdtempSync(join(tmpdir(), 'cairn-bench-'));
   readonly #servers: Promise<{ stop(): Promise<void> }>[] = [];
   readonly #cairns = new Map<string, Promise<CairnNode>>();
-  #cluster: Promise<CairnCluster> | undefined;
+  readonly #clusters = new Map<string, Promise<CairnCluster>>();
   #etcd: Promise<Etcd> | undefined;
   #etcdCluster: Promise<EtcdCluster> | undefined;
   #postgres: Promise<Postgres> | undefined;
@@ -39,10 +39,13 @@ export class Arena implements AsyncDisposable {
     return started;
   }
 
-  /** Three nodes. */
-  cairnCluster(): Promise<CairnCluster> {
-    this.#cluster ??= this.#keep(CairnCluster.start(join(this.dir, 'cluster'), CLUSTER_NODES));
-    return this.#cluster;
+  /** Three nodes; of a name, a cluster of its own. */
+  cairnCluster(name = 'cluster', build?: Build): Promise<CairnCluster> {
+    const known = this.#clusters.get(name);
+    if (known !== undefined) return known;
+    const started = this.#keep(CairnCluster.start(join(this.dir, name), CLUSTER_NODES, [], build));
+    this.#clusters.set(name, started);
+    return started;
   }
 
   /** Three members; nothing where etcd is not installed. */

@@ -7,6 +7,7 @@
  *   node --conditions=source bench/builds.ts --measure start [--rounds 9] [--settle 5] [--events 0] old=../old new=.
  *   node --conditions=source bench/builds.ts --measure read [--loads selector-1,selector-16,selector-16-far,scan,scan-batches] [--events 1000000] \\
  *     [--rounds 5] [--seconds 2] [--warm-up 4] old=../old new=.
+ *   node --conditions=source bench/builds.ts --measure cluster [--loads 64x1,16x100] [--rounds 5] [--seconds 2] [--warm-up 4] old=../old new=.
  *   node --conditions=source bench/builds.ts --measure memory [--events 1000000] [--rounds 5] [--seconds 2] old=../old new=.
  *
  * A contender is a name, the checkout that it is built in (npm run build), and options of Node and variables of the
@@ -15,6 +16,7 @@
  *   append  For each load (callers x events) a table, and the processor time of an event by thread (front: the main
  *           thread; V8Worker: collections and compilations of all; libuv-worker: LevelDB's batches). Then the memory of
  *           each.
+ *   cluster The same for three nodes of each build, by the node that leads; the others are shown together.
  *   read    The same for reads of so many events. `far`: the next read finds its events in other pages than the last.
  *   start   Starts and stops each again and again, over so many events: what a start takes, and what the node holds when
  *           it has had nothing to do for so many seconds.
@@ -29,7 +31,8 @@ import type { Build, CairnNode } from './peers/cairn.ts';
 import { residentMemory } from './support/process-cpu.ts';
 import { type Contender, compete, type Sample, table, type Workload } from './support/sample.ts';
 import { ThreadTimes } from './support/thread-times.ts';
-import { nodeAppend } from './workloads/append.ts';
+import { type AppendLoad, nodeAppend } from './workloads/append.ts';
+import { competeByClusters } from './workloads/cluster-builds.ts';
 import {
   type BuildContender,
   competeByMemory,
@@ -40,7 +43,8 @@ import {
 import { competeByStarts } from './workloads/start.ts';
 
 const EVENT_BYTES = 256;
-const MEASURES = ['append', 'read', 'start', 'memory'] as const;
+const MEASURES = ['append', 'cluster', 'read', 'start', 'memory'] as const;
+const APPEND_LOADS = '64x1,16x100';
 const EVENTS_LOADED = 1_000_000;
 
 const { values, positionals } = readCommandLine();
@@ -56,10 +60,11 @@ if (contenders.length === 0) refuse('there is nothing to compare; name builds, s
 const readLoads = measure === 'read' ? (values.loads?.split(',') ?? READ_LOADS).map(readLoad) : [];
 
 await using arena = new Arena();
-if (measure === 'append') await competeByAppends(values.loads ?? '64x1,16x100');
+if (measure === 'append') await competeByAppends(values.loads ?? APPEND_LOADS);
+else if (measure === 'cluster') await competeByClusterAppends(values.loads ?? APPEND_LOADS);
 else process.stdout.write(`${await competed(measure)}\n`);
 
-function competed(by: Exclude<(typeof MEASURES)[number], 'append'>): Promise<string> {
+function competed(by: Exclude<(typeof MEASURES)[number], 'append' | 'cluster'>): Promise<string> {
   if (by === 'start') return competeByStarts(arena, contenders, { rounds, settleSeconds, events: events ?? 0 });
   const loaded = events ?? EVENTS_LOADED;
   if (by === 'memory') return competeByMemory(arena, contenders, { rounds, events: loaded, seconds });
@@ -88,6 +93,20 @@ async function competeByAppends(loads: string): Promise<void> {
   }
 }
 
+async function competeByClusterAppends(loads: string): Promise<void> {
+  const plan = { rounds, seconds, warmUpSeconds };
+  for (const name of loads.split(',')) {
+    process.stdout.write(`${await competeByClusters(arena, contenders, { plan, load: appendLoad(name) })}\n`);
+  }
+}
+
+/** A load by its name, callers x events. */
+function appendLoad(name: string): AppendLoad {
+  const [clients = 1, perTransaction = 1] = name.split('x').map(Number);
+  const what = `Conditional transactions of ${perTransaction} events.`;
+  return { name, what, clients, events: perTransaction, eventBytes: EVENT_BYTES };
+}
+
 interface Appends extends Workload {
   readonly contenders: readonly (Contender & { readonly times: ThreadTimes })[];
 }
@@ -96,9 +115,7 @@ async function appends(
   name: string,
   nodes: readonly { readonly name: string; readonly node: CairnNode }[],
 ): Promise<Appends> {
-  const [clients = 1, perTransaction = 1] = name.split('x').map(Number);
-  const what = `Conditional transactions of ${perTransaction} events.`;
-  const load = { name, what, clients, events: perTransaction, eventBytes: EVENT_BYTES, conditional: true };
+  const load = { ...appendLoad(name), conditional: true };
   const made = nodes.map(async ({ name: peer, node }) => {
     const appending = await nodeAppend(arena, node, load);
     const times = new ThreadTimes(node.pid);
