@@ -1,6 +1,7 @@
 /**
- * The links between the nodes of a cluster, over gRPC: `PeerLinks` of #cluster on a port of its own. It has a door of
- * its own too (#transport/peer), because it runs beside the core, where nothing of the other transports is loaded.
+ * The links between the nodes of a cluster: `PeerLinks` of #cluster on a port of its own, where nodes and operators ask
+ * by gRPC, too. It has a door of its own (#transport/peer), because it runs beside the core, where nothing of the other
+ * transports is loaded.
  *
  * Invariants:
  *   TP1  Frames of a lane to one node arrive in the order in which they were taken, each once, or they are lost with

@@ -1,36 +1,18 @@
 /**
- * One lane to one node: a connection of its own with one stream, opened again and again until it is closed.
+ * One lane to one node: a connection of its own, dialled again and again until it is closed.
  *
  * ```
  *   connecting ── answered by whom we mean ──> open ── broken, or ended by the other side ──> pausing ──> connecting
- *       └──────── refused ────────────────────────────────────────────────────────────────────> pausing
+ *       └──────── refused, or not answered ─────────────────────────────────────────────────> pausing
  * ```
- * The connection is the business of grpc-js, which dials with pauses of its own for as long as a stream waits for it.
- * Frames wait in the stream, which writes one at a time; their bytes are counted until they have left, and what is lost
- * with a stream counts no more (TP2).
+ * What is said on it is in lane-words.ts. Frames that are sent in one turn leave together, 256 KiB at a time; the
+ * others wait here. Their bytes are counted until the system has taken them, and what is lost with a connection counts
+ * no more (TP2).
  */
-import {
-  Client,
-  type ClientWritableStream,
-  credentials,
-  type Metadata,
-  type ServiceError,
-  status,
-} from '@grpc/grpc-js';
-import type { Address } from '#base';
+import { connect, type Socket } from 'node:net';
+import { type Address, concatBytes, NO_BYTES } from '#base';
 import type { FrameHeader, Lane } from '#cluster';
-import {
-  DELIVER,
-  endAfter,
-  greeting,
-  type Hello,
-  NOTHING,
-  PING,
-  readGreeting,
-  readNothing,
-  writeNothing,
-  writeRequest,
-} from './exchange.ts';
+import { ASK, answerLength, ECHO_BYTE, type LaneAnswer, readAnswer, recordHead, writeHello } from './lane-words.ts';
 import type { PeerLimits } from './limits.ts';
 
 export interface LaneListeners {
@@ -42,11 +24,13 @@ export interface LaneListeners {
   sent(bytes: number): void;
   /** A frame that was taken is gone. */
   dropped(): void;
+  /** Milliseconds of the way there and back. */
+  answered(elapsedMs: number): void;
 }
 
 export interface LaneLinkOptions {
-  /** As `targetOf` writes it. */
-  readonly target: string;
+  /** Where the other node listens. */
+  readonly target: Address;
   readonly lane: Lane;
   /** Where this node listens itself, if others can dial that. */
   readonly address: Address | undefined;
@@ -58,24 +42,44 @@ export interface LaneLinkOptions {
   readonly listeners: LaneListeners;
 }
 
-/** One try to have a stream, and the stream if it succeeds. */
+/** One connection, and what is on its way by it. */
 interface Attempt {
-  readonly call: ClientWritableStream<Uint8Array>;
+  readonly socket: Socket;
   isOpen: boolean;
+  /** Of the answer, until it is there. */
+  said: Uint8Array;
+  heardMs: number;
+  /** When it was asked last. */
+  askedMs: number;
+  /** Whether what had been written before that stood in the way, and when something was taken by the system last. */
+  wasFull: boolean;
+  movedMs: number;
+  isCorked: boolean;
+  /** Not given to the connection yet. */
+  waiting: Uint8Array[];
+  handedBytes: number;
+  /** All that was taken and has not left. */
   waitingBytes: number;
   waitingFrames: number;
+  asking: NodeJS.Timeout | undefined;
+  deadline: NodeJS.Timeout | undefined;
 }
+
+/** Given to a connection at a time: when it moves on only slowly, that is seen. */
+const HANDED_BYTES_MAX = 2 ** 18;
 
 export class LaneLink {
   readonly #options: LaneLinkOptions;
-  readonly #client: Client;
   #attempt: Attempt | undefined;
   #pause: NodeJS.Timeout | undefined;
+  /** Attempts in a row that were not answered. */
+  #failures = 0;
   #isClosed = false;
 
+  /** Throws for a place that cannot even be tried. */
   constructor(options: LaneLinkOptions) {
+    if (options.target.host === '') throw new Error('there is no host');
     this.#options = options;
-    this.#client = new Client(options.target, credentials.createInsecure(), clientOptions(options.limits));
     this.#connect();
   }
 
@@ -85,33 +89,15 @@ export class LaneLink {
 
   /** Takes the frame, or says no. */
   send(frame: Uint8Array): boolean {
-    const { limits, lane, listeners } = this.#options;
+    const { limits, lane } = this.#options;
     const attempt = this.#attempt;
     if (this.#isClosed || attempt?.isOpen !== true) return false;
     if (attempt.waitingBytes + frame.length > limits.laneBytesMax[lane]) return false;
     attempt.waitingBytes += frame.length;
     attempt.waitingFrames += 1;
-    attempt.call.write(frame, (failure: Error | null | undefined) => {
-      // What waits in a stream that breaks is told so, and has been counted as dropped by then.
-      if (attempt !== this.#attempt) return;
-      attempt.waitingBytes -= frame.length;
-      attempt.waitingFrames -= 1;
-      if (failure === null || failure === undefined) listeners.sent(frame.length);
-      else listeners.dropped();
-    });
+    attempt.waiting.push(frame);
+    this.#hand(attempt);
     return true;
-  }
-
-  /** Milliseconds of the way there and back; undefined when there was no answer. */
-  ping(): Promise<number | undefined> {
-    if (!this.isOpen) return Promise.resolve(undefined);
-    const startedMs = performance.now();
-    const { promise, resolve } = Promise.withResolvers<number | undefined>();
-    const call = this.#client.makeUnaryRequest(PING, writeNothing, readNothing, NOTHING, (error) => {
-      resolve(error === null ? performance.now() - startedMs : undefined);
-    });
-    endAfter(call, this.#options.limits.pingTimeoutMs, promise);
-    return promise;
   }
 
   /** Takes nothing more; resolves when the other side has what was taken, or the time for that is over. */
@@ -119,45 +105,115 @@ export class LaneLink {
     this.#isClosed = true;
     clearTimeout(this.#pause);
     const attempt = this.#attempt;
-    if (attempt?.isOpen === true && attempt.waitingFrames > 0) await this.#flushed(attempt);
+    if (attempt?.isOpen === true) await this.#flushed(attempt);
     if (this.#attempt !== undefined) this.#end(this.#attempt);
-    this.#client.close();
   }
 
-  /** Ends the stream, and waits for the word that everything before its end has arrived. */
-  #flushed({ call }: Attempt): Promise<void> {
+  /** Ends the connection, and waits for the other side to do so, which has read everything before that. */
+  #flushed({ socket, waiting }: Attempt): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, this.#options.limits.flushMs);
-      call.once('status', () => {
+      socket.once('close', () => {
         clearTimeout(timer);
         resolve();
       });
-      call.end();
+      for (const frame of waiting) writeRecord(socket, frame);
+      socket.end();
     });
   }
 
-  #connect(): void {
-    const metadata = greeting(this.#options);
-    metadata.setOptions({ waitForReady: true });
-    const ended = (error: ServiceError | null): void => this.#ended(attempt, error);
-    const call = this.#client.makeClientStreamRequest(DELIVER, writeRequest, readNothing, metadata, ended);
-    const attempt: Attempt = { call, isOpen: false, waitingBytes: 0, waitingFrames: 0 };
-    this.#attempt = attempt;
-    call.on('metadata', (answer: Metadata) => this.#answered(attempt, answer));
-    call.on('error', (error: Error) => this.#fail(attempt, error.message));
+  /** Gives frames to the connection; those of a turn leave it in one piece. */
+  #hand(attempt: Attempt): void {
+    const { socket } = attempt;
+    while (attempt.waiting.length > 0 && attempt.handedBytes < HANDED_BYTES_MAX) {
+      const frame = attempt.waiting.shift() ?? NO_BYTES;
+      if (!attempt.isCorked) {
+        attempt.isCorked = true;
+        socket.cork();
+        process.nextTick(() => {
+          attempt.isCorked = false;
+          socket.uncork();
+        });
+      }
+      attempt.handedBytes += frame.length;
+      writeRecord(socket, frame, (failure) => this.#left(attempt, frame, failure));
+    }
   }
 
-  #answered(attempt: Attempt, answer: Metadata): void {
-    if (attempt !== this.#attempt || attempt.isOpen) return;
-    const hello = readGreeting(answer);
-    const fault = hello.kind === 'failure' ? hello.reason : this.#faultIn(hello.value);
+  /** The system has taken a frame, or never will. */
+  #left(attempt: Attempt, { length }: Uint8Array, failure: Error | null | undefined): void {
+    // What waits on a connection that breaks is told so, and has been counted as dropped by then.
+    if (attempt !== this.#attempt) return;
+    attempt.handedBytes -= length;
+    attempt.waitingBytes -= length;
+    attempt.waitingFrames -= 1;
+    attempt.movedMs = performance.now();
+    const { listeners } = this.#options;
+    if (failure === null || failure === undefined) listeners.sent(length);
+    else listeners.dropped();
+    if (!this.#isClosed) this.#hand(attempt);
+  }
+
+  #connect(): void {
+    const { target, limits } = this.#options;
+    const socket = connect({ ...target, noDelay: true });
+    const attempt: Attempt = {
+      socket,
+      isOpen: false,
+      said: NO_BYTES,
+      heardMs: 0,
+      askedMs: 0,
+      wasFull: false,
+      movedMs: 0,
+      isCorked: false,
+      waiting: [],
+      handedBytes: 0,
+      waitingBytes: 0,
+      waitingFrames: 0,
+      asking: undefined,
+      deadline: setTimeout(
+        () => socket.destroy(new Error(`nothing was heard within ${limits.silentMs} ms`)),
+        limits.silentMs,
+      ),
+    };
+    this.#attempt = attempt;
+    let reason = 'it closed the connection';
+    socket.on('error', (error: Error) => {
+      reason = error.message;
+    });
+    socket.on('close', () => this.#fail(attempt, reason));
+    socket.on('data', (chunk: Uint8Array) => this.#hear(attempt, chunk));
+    socket.write(writeHello(this.#options));
+  }
+
+  #hear(attempt: Attempt, chunk: Uint8Array): void {
+    if (attempt !== this.#attempt) return;
+    attempt.heardMs = performance.now();
+    if (attempt.isOpen) return this.#takeWords(attempt, chunk);
+    attempt.said = concatBytes([attempt.said, chunk]);
+    const length = answerLength(attempt.said);
+    if (length === undefined || attempt.said.length < length) return;
+    const answer = readAnswer(attempt.said.subarray(0, length));
+    const fault = answer.kind === 'refused' ? answer.reason : this.#faultIn(answer);
     if (fault !== undefined) return this.#refused(attempt, fault);
+    this.#failures = 0;
     attempt.isOpen = true;
+    attempt.said = NO_BYTES;
+    clearTimeout(attempt.deadline);
+    attempt.deadline = undefined;
+    attempt.asking = setInterval(() => this.#ask(attempt), this.#options.limits.pingEveryMs);
     this.#options.listeners.opened();
   }
 
+  #takeWords(attempt: Attempt, words: Uint8Array): void {
+    clearTimeout(attempt.deadline);
+    attempt.deadline = undefined;
+    if (!words.includes(ECHO_BYTE)) return;
+    this.#options.listeners.answered(attempt.heardMs - attempt.askedMs);
+  }
+
   /** Somebody answers at that address: is it who is meant? */
-  #faultIn({ header: { clusterId, from } }: Hello): string | undefined {
+  #faultIn({ header: { clusterId, from } }: Extract<LaneAnswer, { kind: 'accepted' }>): string | undefined {
     const { to, clusterId: ours } = this.#options.header;
     if (clusterId !== ours) return `it belongs to the cluster ${clusterId}`;
     return from.node === to.node && from.store === to.store
@@ -165,12 +221,25 @@ export class LaneLink {
       : `it is node ${from.node}, store ${from.store}`;
   }
 
-  /** The other side ended the stream, or the connection broke. */
-  #ended(attempt: Attempt, error: ServiceError | null): void {
-    if (attempt !== this.#attempt) return;
-    const isRefused = error !== null && !attempt.isOpen && error.code !== status.UNAVAILABLE;
-    if (isRefused) this.#refused(attempt, error.details);
-    else this.#fail(attempt, error === null ? 'it closed the stream' : error.details);
+  /** Asks whether the other side is there, unless it is asked already. */
+  #ask(attempt: Attempt): void {
+    if (attempt.deadline !== undefined) return;
+    const { pingTimeoutMs } = this.#options.limits;
+    attempt.askedMs = performance.now();
+    attempt.wasFull = attempt.waitingFrames > 0;
+    attempt.socket.write(ASK);
+    attempt.deadline = setTimeout(() => {
+      attempt.deadline = undefined;
+      // After this thread stood still, what has arrived is heard before time counts.
+      setImmediate(() => this.#judge(attempt));
+    }, pingTimeoutMs);
+  }
+
+  /** Gives up on whoever has said nothing, and taken nothing of what was in the way, since it was asked. */
+  #judge(attempt: Attempt): void {
+    const { socket, askedMs, heardMs, wasFull, movedMs } = attempt;
+    if (heardMs >= askedMs || (wasFull && movedMs >= askedMs)) return;
+    socket.destroy(new Error(`it has not answered for ${this.#options.limits.pingTimeoutMs} ms`));
   }
 
   /** Nothing will be different in a moment. */
@@ -181,7 +250,9 @@ export class LaneLink {
 
   #fail(attempt: Attempt, reason: string): void {
     if (attempt !== this.#attempt) return;
-    this.#again(attempt, this.#options.limits.backoffFirstMs);
+    const { backoffFirstMs, backoffLastMs } = this.#options.limits;
+    this.#again(attempt, Math.min(backoffLastMs, backoffFirstMs * 2 ** this.#failures));
+    this.#failures += 1;
     if (attempt.isOpen && !this.#isClosed) this.#options.listeners.lost(reason);
   }
 
@@ -194,26 +265,14 @@ export class LaneLink {
 
   #end(attempt: Attempt): void {
     this.#attempt = undefined;
-    attempt.call.cancel();
+    clearInterval(attempt.asking);
+    clearTimeout(attempt.deadline);
+    attempt.socket.destroy();
     for (let lost = attempt.waitingFrames; lost > 0; lost--) this.#options.listeners.dropped();
   }
 }
 
-function clientOptions(limits: PeerLimits): Record<string, number> {
-  return {
-    // Without it clients to the same address would share one connection.
-    'grpc.use_local_subchannel_pool': 1,
-    'grpc.keepalive_time_ms': limits.pingEveryMs,
-    'grpc.keepalive_timeout_ms': limits.pingTimeoutMs,
-    'grpc.initial_reconnect_backoff_ms': limits.backoffFirstMs,
-    'grpc.max_reconnect_backoff_ms': limits.backoffLastMs,
-    // The address of a pod that was replaced is another one soon.
-    'grpc.dns_min_time_between_resolutions_ms': limits.backoffLastMs,
-    'grpc.max_send_message_length': limits.messageBytesMax,
-    // A retry would need every frame to be kept.
-    'grpc.enable_retries': 0,
-    'grpc.enable_http_proxy': 0,
-    'grpc.service_config_disable_resolution': 1,
-    'grpc.enable_channelz': 0,
-  };
+function writeRecord(socket: Socket, frame: Uint8Array, done?: (failure: Error | null | undefined) => void): void {
+  socket.write(recordHead(frame.length));
+  socket.write(frame, done);
 }

@@ -1,7 +1,7 @@
 /**
- * The links of one node to all others, over gRPC: it serves the connections that are handed to it, and dials each of
- * the others, one connection a lane. Loading this file loads grpc-js; lazy-links.ts does so when there is somebody to
- * reach.
+ * The links of one node to all others: it serves the connections that are handed to it, and dials each of the others,
+ * one connection a lane. Loading this file loads grpc-js, by which nodes and operators ask; lazy-links.ts does so when
+ * there is somebody to reach.
  */
 import type { Socket } from 'node:net';
 import { type Address, formatAddress, quote } from '#base';
@@ -19,11 +19,9 @@ import {
   type PeerLinksOptions,
   type PeerNote,
 } from '#cluster';
-import { targetOf } from './exchange.ts';
 import { LaneLink } from './lane-link.ts';
 import { PEER_LIMITS, type PeerLimits } from './limits.ts';
 import { PeerServer } from './peer-server.ts';
-import { SilentConnections } from './silent-connections.ts';
 
 export interface LinksOptions extends PeerLinksOptions {
   readonly limits?: Partial<PeerLimits>;
@@ -59,8 +57,6 @@ export class GrpcPeerLinks implements PeerLinks {
   /** Streams that others have open to this node. */
   readonly #streams = new Map<NodeId, number>();
   readonly #noted = new Map<string, number>();
-  readonly #pinging: NodeJS.Timeout;
-  readonly #silent: SilentConnections;
   #onFrame: (frame: Uint8Array, lane: Lane) => void | Promise<void> = () => undefined;
   #onUnreachable: (node: NodeId) => void = () => undefined;
   #onReachable: (node: NodeId) => void = () => undefined;
@@ -86,9 +82,6 @@ export class GrpcPeerLinks implements PeerLinks {
         this.#note({ event: 'peer-refused', node, reason: words });
       },
     });
-    const isPeer = (port: number): boolean => [...this.#links.values()].some(({ peer }) => peer.port === port);
-    this.#silent = new SilentConnections(isPeer, this.#limits.silentMs);
-    this.#pinging = setInterval(() => this.#ping(), this.#limits.pingEveryMs);
   }
 
   /** Serves a connection that was accepted. */
@@ -128,13 +121,11 @@ export class GrpcPeerLinks implements PeerLinks {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#pinging);
     this.#onFrame = () => undefined;
     this.#onUnreachable = () => undefined;
     this.#onReachable = () => undefined;
     for (const link of this.#links.values()) this.#drop(link);
     await Promise.all(this.#closing);
-    this.#silent[Symbol.dispose]();
     this.#server.close();
   }
 
@@ -163,7 +154,7 @@ export class GrpcPeerLinks implements PeerLinks {
     const address = { host, port };
     const open = (lane: Lane): LaneLink =>
       new LaneLink({
-        target: targetOf(address),
+        target: address,
         lane,
         address: this.#address(),
         header: { clusterId, from: self, to: { node, store } },
@@ -176,6 +167,9 @@ export class GrpcPeerLinks implements PeerLinks {
             this.#note({ event: 'peer-refuses', node, reason: `${formatAddress(address)}: ${reason}` }),
           sent: (bytes) => observer.sent(node, bytes),
           dropped: () => observer.sendFailed(node, lane === 'beats'),
+          answered: (elapsedMs) => {
+            if (lane === 'beats') observer.roundTrip(node, elapsedMs);
+          },
         },
       });
     const lanes = { beats: open('beats'), appends: open('appends'), bulk: open('bulk') };
@@ -235,15 +229,6 @@ export class GrpcPeerLinks implements PeerLinks {
     const closing = Promise.all(LANES.map((lane) => link.lanes[lane].close()));
     this.#closing.add(closing);
     void closing.finally(() => this.#closing.delete(closing));
-  }
-
-  #ping(): void {
-    for (const { peer, lanes } of this.#links.values()) void this.#measure(peer.node, lanes.beats);
-  }
-
-  async #measure(node: NodeId, lane: LaneLink): Promise<void> {
-    const elapsedMs = await lane.ping();
-    if (elapsedMs !== undefined) this.#options.observer.roundTrip(node, elapsedMs);
   }
 
   /** Of the same kind and node, one in a while. */

@@ -1,5 +1,6 @@
 /**
- * The side of the links that listens: takes frames from whoever means this node, and says who it is.
+ * The side of the links that listens: takes frames from whoever means this node, and says who it is. On the same port
+ * others ask by gRPC; what a connection begins with tells the two apart.
  *
  * Every stream begins with a greeting, and every frame has a header; both must name this cluster, this node and this
  * store, and a sender that is not known to have another store (TP3). What follows a greeting is of whoever has greeted,
@@ -8,19 +9,12 @@
  */
 
 import type { Socket } from 'node:net';
-import {
-  type handleClientStreamingCall,
-  type handleUnaryCall,
-  type Metadata,
-  Server,
-  ServerCredentials,
-  type ServerReadableStream,
-  status,
-} from '@grpc/grpc-js';
+import { type handleUnaryCall, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import { type Address, type Result } from '#base';
 import {
   type AdminReply,
   carries,
+  FRAME_BYTES_MAX,
   type FrameFault,
   type FrameHeader,
   type JoinReply,
@@ -33,20 +27,10 @@ import {
   type StoreId,
 } from '#cluster';
 import { type Administer, addAdminMethods } from './admin-methods.ts';
-import {
-  DELIVER,
-  greeting,
-  JOIN,
-  NOTHING,
-  type Nothing,
-  PING,
-  readGreeting,
-  readNothing,
-  readRequest,
-  writeNothing,
-  writePong,
-} from './exchange.ts';
+import { JOIN, type Nothing, PING, readNothing, writePong } from './exchange.ts';
 import { readJoinRequest, writeJoinReply } from './join-messages.ts';
+import { LaneServer } from './lane-server.ts';
+import { HELLO_BEGINS, type Hello, type LaneAnswer } from './lane-words.ts';
 import type { PeerLimits } from './limits.ts';
 
 /** For the operator of a node that belongs to what there was before. */
@@ -70,15 +54,7 @@ export interface PeerServerOptions {
   readonly onRefused: (node: NodeId | undefined, fault: FrameFault) => void;
 }
 
-type Incoming = ServerReadableStream<Uint8Array, Nothing>;
-
-/** Whose frames a stream has, and of which lane. */
-interface Accepted {
-  readonly caller: NodePlace;
-  readonly lane: Lane;
-}
-
-/** Of one connection: a lane, and pings. */
+/** Of one connection that asks. */
 const STREAMS_PER_CONNECTION = 16;
 const CLOSING: AdminReply = { kind: 'later', reason: 'the node is closing' };
 const NO_MORE: FrameFault = { kind: 'closing', words: 'the node is closing' };
@@ -89,17 +65,13 @@ export class PeerServer {
   readonly #options: PeerServerOptions;
   readonly #server: Server;
   readonly #injector: ReturnType<Server['createConnectionInjector']>;
+  readonly #lanes = new Set<LaneServer>();
   #streamCount = 0;
   #isClosed = false;
 
   constructor(options: PeerServerOptions) {
     this.#options = options;
     this.#server = new Server(serverOptions(options.limits));
-    const deliver: handleClientStreamingCall<Uint8Array, Nothing> = (call, respond) => {
-      const refusal = this.#accept(call);
-      if (refusal === undefined) call.once('end', () => respond(null, NOTHING));
-      else respond({ code: status.FAILED_PRECONDITION, details: refusal });
-    };
     const ping: handleUnaryCall<Nothing, string> = (_call, respond) => respond(null, options.clusterId);
     const join: handleUnaryCall<Result<JoinRequest, string>, JoinReply> = ({ request }, respond) => {
       void this.#join(request).then(
@@ -109,19 +81,31 @@ export class PeerServer {
     };
     this.#server.register(JOIN, join, writeJoinReply, readJoinRequest, 'unary');
     this.#injector = this.#server.createConnectionInjector(ServerCredentials.createInsecure());
-    this.#server.register(DELIVER, deliver, writeNothing, readRequest, 'clientStream');
     this.#server.register(PING, ping, writePong, readNothing, 'unary');
     addAdminMethods(this.#server, async (request) => (this.#isClosed ? CLOSING : options.onAdmin(request)));
   }
 
   /** Serves a connection that somebody has accepted. */
   serve(connection: Socket): void {
-    this.#injector.injectConnection(connection);
+    const silence = setTimeout(() => connection.destroy(), this.#options.limits.silentMs);
+    const ended = (): void => clearTimeout(silence);
+    const broken = (): void => undefined;
+    connection.once('close', ended).once('error', broken);
+    connection.once('data', (first: Buffer) => {
+      clearTimeout(silence);
+      connection.off('close', ended);
+      if (first[0] === HELLO_BEGINS) return this.#serveLane(connection, first);
+      connection.pause();
+      connection.unshift(first);
+      this.#injector.injectConnection(connection);
+      connection.off('error', broken);
+    });
   }
 
   /** Ends all streams at once. */
   close(): void {
     this.#isClosed = true;
+    for (const lane of this.#lanes) lane.destroy();
     this.#server.forceShutdown();
   }
 
@@ -134,30 +118,42 @@ export class PeerServer {
     return { kind: 'refused', reason: `this is the cluster ${ours}, and not ${clusterId}; ${OTHER_CLUSTER}` };
   }
 
-  /** Why the stream is refused, or undefined: then its frames are taken from now on. */
-  #accept(call: Incoming): string | undefined {
-    const hello = readGreeting(call.metadata);
-    if (hello.kind === 'failure') return this.#refuse(undefined, malformed(hello.reason));
-    const { header, lane, address } = hello.value;
-    const caller = header.from;
-    const fault = this.#isClosed ? NO_MORE : (this.#faultIn(header) ?? this.#crowded());
-    if (fault !== undefined) return this.#refuse(caller.node, fault);
-    const ended = this.#options.onStream(caller, address);
-    this.#streamCount += 1;
-    call.once('close', () => {
-      this.#streamCount -= 1;
-      ended();
+  #serveLane(connection: Socket, first: Buffer): void {
+    let closed: (() => void) | undefined;
+    const lane = new LaneServer(connection, {
+      limits: this.#options.limits,
+      onHello: (hello) => {
+        if (hello.kind === 'failure') return this.#refuseStream(undefined, malformed(hello.reason));
+        const { header, address } = hello.value;
+        const fault = this.#isClosed ? NO_MORE : (this.#faultIn(header) ?? this.#crowded());
+        if (fault !== undefined) return this.#refuseStream(header.from.node, fault);
+        closed = this.#options.onStream(header.from, address);
+        this.#streamCount += 1;
+        return this.#accept(header.from);
+      },
+      onFrame: (frame, hello) => this.#take(frame, hello),
+      onExcess: (bytes, { header }) => {
+        const words = `a frame of ${bytes} bytes; the longest has ${FRAME_BYTES_MAX}`;
+        this.#options.onRefused(header.from.node, malformed(words));
+      },
+      onClosed: () => {
+        this.#streamCount -= 1;
+        closed?.();
+      },
     });
-    // A stream that breaks off ends; its sender opens another.
-    call.on('error', () => undefined);
-    call.on('data', (frame: Uint8Array) => this.#take(call, frame, { caller, lane }));
-    call.sendMetadata(this.#answerTo(caller, lane));
-    return undefined;
+    this.#lanes.add(lane);
+    connection.once('close', () => this.#lanes.delete(lane));
+    lane.take(first);
   }
 
-  #answerTo(caller: NodePlace, lane: Lane): Metadata {
+  #refuseStream(node: NodeId | undefined, fault: FrameFault): LaneAnswer {
+    this.#options.onRefused(node, fault);
+    return { kind: 'refused', reason: fault.words };
+  }
+
+  #accept(caller: NodePlace): LaneAnswer {
     const { clusterId, self } = this.#options;
-    return greeting({ header: { clusterId, from: self, to: caller }, lane, address: undefined });
+    return { kind: 'accepted', header: { clusterId, from: self, to: caller } };
   }
 
   #crowded(): FrameFault | undefined {
@@ -166,21 +162,13 @@ export class PeerServer {
     return { kind: 'crowded', words: `${streamsMax} streams are open, which is the most at a time` };
   }
 
-  #refuse(node: NodeId | undefined, fault: FrameFault): string {
-    this.#options.onRefused(node, fault);
-    return fault.words;
-  }
-
-  #take(call: Incoming, frame: Uint8Array, { caller, lane }: Accepted): void {
+  #take(frame: Uint8Array, { header: { from: caller }, lane }: Hello): void | Promise<void> {
     if (this.#isClosed) return;
     const header = readFrameHeader(frame);
-    if (header.kind === 'failure') return void this.#refuse(caller.node, malformed(header.reason));
+    if (header.kind === 'failure') return this.#options.onRefused(caller.node, malformed(header.reason));
     const fault = this.#faultIn(header.value) ?? faultOn(header.value, caller, lane);
-    if (fault !== undefined) return void this.#refuse(caller.node, fault);
-    const taking = this.#options.onFrame(frame, lane, caller);
-    if (taking === undefined) return;
-    call.pause();
-    void taking.finally(() => call.resume());
+    if (fault !== undefined) return this.#options.onRefused(caller.node, fault);
+    return this.#options.onFrame(frame, lane, caller);
   }
 
   #faultIn({ clusterId, from, to }: FrameHeader): FrameFault | undefined {

@@ -3,9 +3,11 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, it, vi } from 'vitest';
-import { LinkedNode, placeOf } from '../../../support/peer-nodes.ts';
+import { writeHello } from '../../../../src/transport/peer/lane-words.ts';
+import { LinkedNode, OTHER_CLUSTER, placeOf } from '../../../support/peer-nodes.ts';
 
 const CONNECTIONS_MAX = 3;
+const HEADER = { clusterId: OTHER_CLUSTER, from: placeOf(2), to: placeOf(1) };
 
 it('closes connections beyond the most as they come, and takes others when some have gone', async () => {
   await using node = await LinkedNode.open(placeOf(1), { connectionsMax: CONNECTIONS_MAX });
@@ -17,7 +19,8 @@ it('closes connections beyond the most as they come, and takes others when some 
   await vi.waitUntil(async () => {
     const socket = connect(node.links.port, '127.0.0.1').on('error', () => undefined);
     await once(socket, 'connect');
-    // A server of HTTP/2 speaks first.
+    // It answers what is none of its streams, and says why.
+    socket.write(writeHello({ header: HEADER, lane: 'beats', address: undefined }));
     const answer = await Promise.race([once(socket, 'data'), once(socket, 'close')]);
     socket.destroy();
     return answer[0] instanceof Uint8Array;

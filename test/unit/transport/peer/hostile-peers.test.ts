@@ -1,24 +1,25 @@
 // Goal: TP3 and TP4 against those who break the rules: streams without a greeting, frames that are none or for others,
-// messages beyond the bound, more streams than there may be; and a process that is killed. Method: clients of grpc-js
-// that write any bytes, and a child process.
+// frames beyond the bound, more streams than there may be; and a process that is killed. Method: sockets that write any
+// bytes, and a child process.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { Client, type ClientWritableStream, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { LEVELS } from '#base';
 import { type FrameFault, type FrameHeader, type JoinRequest, LANES } from '#cluster';
 import { askToJoin } from '#transport/peer';
 import {
-  DELIVER,
-  greeting,
-  readGreeting,
-  readNothing,
-  readRequest,
-  writeRequest,
-} from '../../../../src/transport/peer/exchange.ts';
+  ECHO_BYTE,
+  HELLO_BEGINS,
+  type Hello,
+  readAnswer,
+  readHello,
+  recordHead,
+  writeHello,
+} from '../../../../src/transport/peer/lane-words.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { CLUSTER, LinkedNode, numbered, OTHER_CLUSTER, placeOf, QUICK, UNPINGED } from '../../../support/peer-nodes.ts';
 import { endWithTest } from '../../../support/test-scope.ts';
@@ -55,87 +56,123 @@ async function openSouth(streamsMax = 100): Promise<LinkedNode> {
 }
 
 interface Stranger {
-  readonly call: ClientWritableStream<Uint8Array>;
-  readonly ended: Promise<ServiceError | null>;
+  readonly socket: Socket;
+  /** The answer to what it said first. */
+  readonly answer: Promise<ReturnType<typeof readAnswer>>;
+  /** How many bytes it was told in all, when the connection has ended. */
+  readonly ended: Promise<number>;
 }
 
-/** A stream of whoever likes; what is written to it is the message itself. */
-function strangerAt(node: LinkedNode, metadata: Metadata): Stranger {
-  const client = new Client(`127.0.0.1:${node.links.port}`, credentials.createInsecure(), {
-    'grpc.use_local_subchannel_pool': 1,
-    'grpc.max_send_message_length': -1,
+/** A connection of whoever likes; what is written to it is what is sent. */
+function strangerAt(node: LinkedNode, said: Uint8Array): Stranger {
+  const socket = connect(node.links.port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  let heard = 0;
+  socket.on('data', (bytes: Buffer) => {
+    heard += bytes.length;
   });
-  const { promise: ended, resolve } = Promise.withResolvers<ServiceError | null>();
-  const asItIs = (bytes: Uint8Array): Buffer => Buffer.from(bytes);
-  const call = client.makeClientStreamRequest(DELIVER, asItIs, readNothing, metadata, resolve);
-  stack.push({
-    [Symbol.asyncDispose]: async () => {
-      call.cancel();
-      client.close();
-    },
-  });
-  return { call, ended };
+  const answer = once(socket, 'data').then(([bytes]: Buffer[]) => readAnswer(bytes ?? new Uint8Array(0)));
+  const ended = new Promise<number>((resolve) => void socket.once('close', () => resolve(heard)));
+  // Nobody may look at it.
+  answer.catch(() => undefined);
+  stack.push({ [Symbol.asyncDispose]: async () => void socket.destroy() });
+  socket.write(said);
+  return { socket, answer, ended };
 }
 
-const hello = (header = TO_SOUTH): Metadata => greeting({ header, lane: 'appends', address: undefined });
+const hello = (header = TO_SOUTH, rest: Partial<Hello> = {}): Uint8Array =>
+  writeHello({ header, lane: 'appends', address: undefined, ...rest });
 
-function withLane(lane: string): Metadata {
-  const metadata = hello();
-  metadata.set('cairn-lane', lane);
-  return metadata;
+function changed(at: number, byte: number): Uint8Array {
+  const bytes = hello();
+  bytes[at] = byte;
+  return bytes;
+}
+
+/** Bytes as a record. */
+function record(bytes: Uint8Array): Buffer {
+  return Buffer.concat([recordHead(bytes.length), bytes]);
 }
 
 describe('a stream', () => {
   it.each([
-    ['no greeting', new Metadata(), 'the metadata cairn-hello-bin is missing'],
-    ['a lane that there is not', withLane('express'), 'the metadata cairn-lane is one of beats, appends, bulk'],
+    ['no greeting', changed(1, 0x51), 'the stream has no greeting'],
+    ['a format of later', changed(4, 2), 'streams of format 2 are unknown here, 1 would be known'],
+    ['a lane that there is not', changed(5, 3), 'lane 3 is none of 0 to 2'],
+    ['a long address', changed(9, 5), 'its address is too long'],
+    ['no header', changed(12, 0), 'bytes that do not begin with CPFR are no frame'],
     ['another cluster', hello({ ...TO_SOUTH, clusterId: OTHER_CLUSTER }), `it is of the cluster ${OTHER_CLUSTER}`],
     ['another node', hello({ ...TO_SOUTH, to: placeOf(3) }), 'it is for node 3, store'],
     ['a sender with another store', hello({ ...TO_SOUTH, from: placeOf(7) }), 'node 7 has store'],
-  ])('is refused by what is wrong with its greeting: %s (TP3)', async (_name, metadata, reason) => {
+  ])('is refused by what is wrong with its greeting: %s (TP3)', async (_name, said, reason) => {
     const south = await openSouth();
-    const error = await strangerAt(south, metadata).ended;
-    expect([error?.code, error?.details]).toEqual([status.FAILED_PRECONDITION, expect.stringContaining(reason)]);
+    const { socket, answer } = strangerAt(south, said);
+    // Where it says that more is to come.
+    socket.write(new Uint8Array(2000));
+    expect(await answer).toEqual({ kind: 'refused', reason: expect.stringContaining(reason) });
     expect(south.observed.failed.received).toBe(1);
+  });
+
+  it('is taken wherever its bytes are parted', async () => {
+    const south = await openSouth();
+    const { socket } = strangerAt(south, Uint8Array.of(HELLO_BEGINS));
+    const rest = Buffer.concat([hello().subarray(1), record(numbered(TO_SOUTH, 1, 20)), record(numbered(TO_SOUTH, 2))]);
+    socket.setNoDelay(true);
+    for (const byte of rest) {
+      await new Promise((resolve) => void socket.write(Uint8Array.of(byte), resolve));
+    }
+    await eventually(() => expect(south.numbersOf('appends')).toEqual([1, 2]));
+  });
+
+  it('that says nothing, or not all of its greeting, ends', async () => {
+    const south = await LinkedNode.open(SOUTH, { limits: { ...QUICK, silentMs: 50 } });
+    stack.push(south);
+    const strangers = [new Uint8Array(0), Uint8Array.of(HELLO_BEGINS), hello().subarray(0, 50)];
+    const ends = strangers.map((said) => strangerAt(south, said).ended);
+    expect(await Promise.all(ends)).toEqual([0, 0, 0]);
+  });
+
+  it('is answered when it asks', async () => {
+    const south = await openSouth();
+    const { socket, answer } = strangerAt(south, hello());
+    expect(await answer).toMatchObject({ kind: 'accepted', header: { from: SOUTH, to: NORTH } });
+    const word = once(socket, 'data');
+    socket.write(recordHead(0));
+    expect([...((await word) as [Buffer])[0]]).toEqual([ECHO_BYTE]);
   });
 
   it('is refused when there are as many as there may be, and taken again when there are less', async () => {
     const south = await openSouth(2);
     const [first, second] = [strangerAt(south, hello()), strangerAt(south, hello())];
-    await Promise.all([once(first.call, 'metadata'), once(second.call, 'metadata')]);
-    expect((await strangerAt(south, hello()).ended)?.details).toContain('2 streams are open');
-    first.call.cancel();
-    await eventually(async () => {
-      const another = strangerAt(south, hello());
-      await Promise.race([
-        once(another.call, 'metadata'),
-        another.ended.then((error) => Promise.reject(new Error(error?.details))),
-      ]);
+    await Promise.all([first.answer, second.answer]);
+    expect(await strangerAt(south, hello()).answer).toEqual({
+      kind: 'refused',
+      reason: '2 streams are open, which is the most at a time',
     });
+    first.socket.destroy();
+    await eventually(async () => expect((await strangerAt(south, hello()).answer).kind).toBe('accepted'));
   });
 
   it('drops what is no frame for this node, counts why, notes it once, and goes on with what is (TP3)', async () => {
     const south = await openSouth();
-    const { call } = strangerAt(south, hello());
+    const { socket } = strangerAt(south, hello());
     const foreign = { ...TO_SOUTH, clusterId: OTHER_CLUSTER };
     const bad: readonly (readonly [FrameFault['kind'], Uint8Array])[] = [
-      ['malformed', Uint8Array.of()],
       ['malformed', Uint8Array.of(0xff)],
       ['malformed', Uint8Array.of(0x0a, 0xff, 0xff, 0xff)],
-      ['malformed', Uint8Array.of(0x0a, 0x00)],
       ['malformed', Uint8Array.from({ length: 500 }, (_, at) => (at * 31) % 256)],
-      ['malformed', writeRequest(new Uint8Array(100))],
-      ['malformed', writeRequest(numbered(TO_SOUTH, 1).subarray(0, 70))],
-      ['cluster', writeRequest(numbered(foreign, 2))],
-      ['receiver', writeRequest(numbered({ ...TO_SOUTH, to: placeOf(2, 9) }, 3))],
-      ['sender', writeRequest(numbered({ ...TO_SOUTH, from: placeOf(7) }, 4))],
+      ['malformed', new Uint8Array(100)],
+      ['malformed', numbered(TO_SOUTH, 1).subarray(0, 70)],
+      ['cluster', numbered(foreign, 2)],
+      ['receiver', numbered({ ...TO_SOUTH, to: placeOf(2, 9) }, 3)],
+      ['sender', numbered({ ...TO_SOUTH, from: placeOf(7) }, 4)],
       // Another node that may send, on a stream that this one has opened; this one with another store.
-      ['sender', writeRequest(numbered({ ...TO_SOUTH, from: placeOf(3) }, 4))],
-      ['sender', writeRequest(numbered({ ...TO_SOUTH, from: placeOf(1, 10) }, 4))],
-      ['lane', writeRequest(numbered(TO_SOUTH, 4, 0, 'letter'))],
+      ['sender', numbered({ ...TO_SOUTH, from: placeOf(3) }, 4)],
+      ['sender', numbered({ ...TO_SOUTH, from: placeOf(1, 10) }, 4)],
+      ['lane', numbered(TO_SOUTH, 4, 0, 'letter')],
     ];
-    for (const [, message] of bad) call.write(message);
-    call.write(Buffer.concat([writeRequest(numbered(TO_SOUTH, 5)), Uint8Array.of(0x10, 0x01)]));
+    for (const [, bytes] of bad) socket.write(record(bytes));
+    socket.write(record(numbered(TO_SOUTH, 5)));
     await eventually(() => expect(south.arrived).toEqual([{ lane: 'appends', number: 5 }]));
     expect(south.observed.drops).toEqual(bad.map(([reason]) => reason));
     expect(south.observed.notes.map(({ event, node }) => [event, node])).toEqual([['peer-refused', NORTH.node]]);
@@ -148,22 +185,25 @@ describe('a stream', () => {
     ['bulk', 'forwards'],
   ] as const)('of the lane %s carries no %s (TP7)', async (lane, content) => {
     const south = await openSouth();
-    const { call } = strangerAt(south, greeting({ header: TO_SOUTH, lane, address: undefined }));
-    call.write(writeRequest(numbered(TO_SOUTH, 1, 0, content)));
-    call.write(writeRequest(numbered(TO_SOUTH, 2)));
+    const { socket } = strangerAt(south, hello(TO_SOUTH, { lane }));
+    socket.write(record(numbered(TO_SOUTH, 1, 0, content)));
+    socket.write(record(numbered(TO_SOUTH, 2)));
     await eventually(() => expect(south.arrived).toEqual([{ lane, number: 2 }]));
     expect(south.observed.drops).toEqual(['lane']);
   });
 
-  it('ends with a message beyond the bound, and no other stream does', async () => {
+  it('ends with a frame beyond the bound, and no other stream does', async () => {
     const south = await openSouth();
     const north = await LinkedNode.open(NORTH);
     stack.push(north);
     north.links.setPeers([south.peer]);
     await eventually(() => expect(LANES.every((lane) => north.send(SOUTH, lane, 1))).toBe(true));
-    const { call, ended } = strangerAt(south, hello());
-    call.write(new Uint8Array(5 * 2 ** 20));
-    expect((await ended)?.code).toBe(status.RESOURCE_EXHAUSTED);
+    const { socket, ended } = strangerAt(south, hello());
+    socket.write(recordHead(5 * 2 ** 20));
+    await ended;
+    expect(south.observed.notes.map(({ reason }) => reason)).toContain(
+      'a frame of 5242880 bytes; the longest has 4194304',
+    );
     expect(north.send(SOUTH, 'appends', 2)).toBe(true);
     await eventually(() => expect(south.numbersOf('appends')).toContain(2));
     expect(north.unreachable).toEqual([]);
@@ -200,18 +240,11 @@ it.each([
   ['unix:/tmp/socket:1', undefined],
   ['', undefined],
 ])('a greeting says %s, or nothing that could be dialled', (text, address) => {
-  const metadata = hello();
-  metadata.set('cairn-address', text);
-  const greeted = readGreeting(metadata);
+  const said = Buffer.concat([hello(), Buffer.from(text)]);
+  said.writeUInt32LE(text.length, 8);
+  const greeted = readHello(said);
   expect(greeted).toMatchObject({ kind: 'ok', value: { lane: 'appends' } });
   expect(greeted.kind === 'ok' ? greeted.value.address : 'none').toEqual(address);
-});
-
-it('a DeliverRequest carries a frame of any length', () => {
-  for (const length of [1, 127, 128, 16_384, 2 ** 21]) {
-    const frame = new Uint8Array(length).fill(7);
-    expect(Buffer.compare(readRequest(writeRequest(frame)), frame)).toBe(0);
-  }
 });
 
 describe('a process that is killed', () => {

@@ -1,0 +1,112 @@
+/**
+ * The side of a lane that was dialled: hears a hello, answers it, and hands on the frames that follow.
+ *
+ * As long as a frame is being taken nothing more is read. So it says by itself from time to time that it is here:
+ * whoever asks on a connection that is not being read gets no answer.
+ */
+import type { Socket } from 'node:net';
+import { concatBytes } from '#base';
+import { FRAME_BYTES_MAX } from '#cluster';
+import { ECHO, HERE, type Hello, helloLength, type LaneAnswer, readHello, writeAnswer } from './lane-words.ts';
+import type { PeerLimits } from './limits.ts';
+import { RecordReader } from './record-reader.ts';
+
+export interface LaneServerOptions {
+  readonly limits: PeerLimits;
+  /** Who calls, and what of it is wrong. */
+  readonly onHello: (hello: ReturnType<typeof readHello>) => LaneAnswer;
+  readonly onFrame: (frame: Uint8Array, hello: Hello) => void | Promise<void>;
+  /** A frame begins that is longer than any may be; the connection ends. */
+  readonly onExcess: (bytes: number, hello: Hello) => void;
+  /** The connection of a lane that was accepted has ended. */
+  readonly onClosed: () => void;
+}
+
+export class LaneServer {
+  readonly #options: LaneServerOptions;
+  readonly #socket: Socket;
+  readonly #records = new RecordReader(FRAME_BYTES_MAX);
+  #said: Uint8Array = new Uint8Array(0);
+  #hello: Hello | undefined;
+  /** Read, and behind a frame that is being taken. */
+  #rest: Uint8Array | undefined;
+  #telling: NodeJS.Timeout | undefined;
+
+  constructor(socket: Socket, options: LaneServerOptions) {
+    this.#options = options;
+    this.#socket = socket;
+    socket.setNoDelay(true);
+    const silence = setTimeout(() => {
+      if (this.#hello === undefined) socket.destroy();
+    }, options.limits.silentMs);
+    // A stream that breaks off ends; its sender opens another.
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      clearTimeout(silence);
+      clearInterval(this.#telling);
+      if (this.#hello !== undefined) options.onClosed();
+    });
+    socket.on('data', (chunk: Uint8Array) => this.take(chunk));
+  }
+
+  /** Ends it at once. */
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  /** Bytes have arrived. */
+  take(chunk: Uint8Array): void {
+    if (this.#rest !== undefined) this.#rest = concatBytes([this.#rest, chunk]);
+    else if (this.#hello === undefined) this.#greet(chunk);
+    else this.#read(chunk, this.#hello);
+  }
+
+  #greet(chunk: Uint8Array): void {
+    this.#said = concatBytes([this.#said, chunk]);
+    const length = helloLength(this.#said);
+    if (length === undefined || this.#said.length < length) return;
+    const said = this.#said;
+    const hello = readHello(said.subarray(0, length));
+    const answer = this.#options.onHello(hello);
+    if (answer.kind === 'refused' || hello.kind === 'failure') {
+      this.#socket.removeAllListeners('data').end(writeAnswer(answer)).resume();
+      return;
+    }
+    this.#socket.write(writeAnswer(answer));
+    this.#hello = hello.value;
+    this.#said = new Uint8Array(0);
+    this.#telling = setInterval(() => this.#socket.write(HERE), this.#options.limits.pingEveryMs);
+    if (said.length > length) this.#read(said.subarray(length), hello.value);
+  }
+
+  #read(chunk: Uint8Array, hello: Hello): void {
+    for (let left = chunk; left.length > 0; ) {
+      const { taken, record } = this.#records.read(left);
+      left = left.subarray(taken);
+      const { excess } = this.#records;
+      if (excess !== undefined) {
+        this.#options.onExcess(excess, hello);
+        return void this.#socket.destroy();
+      }
+      if (record === undefined) return;
+      if (record.length === 0) this.#socket.write(ECHO);
+      else {
+        const taking = this.#options.onFrame(record, hello);
+        if (taking !== undefined) return this.#hold(taking, left, hello);
+      }
+    }
+  }
+
+  #hold(taking: Promise<void>, rest: Uint8Array, hello: Hello): void {
+    this.#rest = rest;
+    this.#socket.pause();
+    const goOn = (): void => {
+      const left = this.#rest ?? new Uint8Array(0);
+      this.#rest = undefined;
+      if (this.#socket.destroyed) return;
+      this.#read(left, hello);
+      if (this.#rest === undefined) this.#socket.resume();
+    };
+    taking.then(goOn, goOn);
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * What is said on the connection of a lane. Whoever dials says what it wants, is answered, and then sends records; the
+ * other side says single words.
+ *
+ * ```
+ * dials    := hello record*
+ * hello    := "CPLN", u8 format: 1, u8 lane, u16 zero, u32 bytes of the address, header, address
+ * record   := u32 bytes, frame         0 bytes are a question: are you there?
+ * answers  := answer word*
+ * answer   := u8 0, u32 bytes, header  accepted, by whom
+ *           | u8 1, u32 bytes, UTF-8   refused, and why; the connection ends
+ * word     := u8 2                     to a question: I am
+ *           | u8 3                     unasked: I am here, and may not be reading
+ * ```
+ * A header is that of a frame without content: it says who calls whom, and who answers whom. Numbers are little-endian.
+ */
+import {
+  type Address,
+  ByteReader,
+  ByteWriter,
+  decodeUtf8,
+  encodeUtf8,
+  failure,
+  formatAddress,
+  ok,
+  parseAddress,
+  type Result,
+} from '#base';
+import { beginFrame, type FrameHeader, LANES, type Lane, readFrameHeader } from '#cluster';
+
+/** What the dialling side says before anything else. */
+export interface Hello {
+  readonly header: FrameHeader;
+  readonly lane: Lane;
+  /** Where whoever greets listens for other nodes; undefined when it is not said. */
+  readonly address: Address | undefined;
+}
+
+/** Accepted by whom, or why not. */
+export type LaneAnswer =
+  | { readonly kind: 'accepted'; readonly header: FrameHeader }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+const MAGIC = encodeUtf8('CPLN');
+const FORMAT = 1;
+const HELLO_HEAD_BYTES = 12;
+const HEADER_BYTES = 76;
+const ADDRESS_BYTES_MAX = 1024;
+const ACCEPTED = 0;
+const REFUSED = 1;
+const ANSWER_HEAD_BYTES = 5;
+const ANSWER_BYTES_MAX = 1024;
+
+/** The first byte of a hello; a connection of HTTP/2 begins with another. */
+export const HELLO_BEGINS: number = MAGIC[0] ?? 0;
+/** Of a record: its length. */
+export const RECORD_HEAD_BYTES = 4;
+export const ASK: Uint8Array = new Uint8Array(RECORD_HEAD_BYTES);
+export const ECHO_BYTE = 2;
+export const ECHO: Uint8Array = Uint8Array.of(ECHO_BYTE);
+export const HERE: Uint8Array = Uint8Array.of(3);
+
+export function recordHead(length: number): Uint8Array {
+  return Uint8Array.of(length, length >>> 8, length >>> 16, length >>> 24);
+}
+
+export function writeHello({ header, lane, address }: Hello): Uint8Array {
+  const text = encodeUtf8(address === undefined ? '' : formatAddress(address));
+  const writer = new ByteWriter();
+  writer.bytes(MAGIC);
+  writer.u8(FORMAT);
+  writer.u8(LANES.indexOf(lane));
+  writer.u16be(0);
+  writer.u32le(text.length);
+  beginFrame(writer, header);
+  writer.bytes(text);
+  return writer.take();
+}
+
+/** How many bytes the hello has that begins so; undefined as long as that is not known. */
+export function helloLength(bytes: Uint8Array): number | undefined {
+  if (bytes.length < HELLO_HEAD_BYTES) return undefined;
+  return HELLO_HEAD_BYTES + HEADER_BYTES + Math.min(ADDRESS_BYTES_MAX, addressLength(bytes));
+}
+
+/** Reads a whole hello; the failure says what is wrong with it. */
+export function readHello(bytes: Uint8Array): Result<Hello, string> {
+  if (MAGIC.some((byte, at) => bytes[at] !== byte)) return failure('the stream has no greeting');
+  const [, , , , format, lane] = bytes;
+  if (format !== FORMAT) return failure(`streams of format ${format} are unknown here, ${FORMAT} would be known`);
+  const named = LANES[lane ?? LANES.length];
+  if (named === undefined) return failure(`lane ${lane} is none of 0 to ${LANES.length - 1}`);
+  if (addressLength(bytes) > ADDRESS_BYTES_MAX) return failure('its address is too long');
+  const headerEnd = HELLO_HEAD_BYTES + HEADER_BYTES;
+  const header = readFrameHeader(bytes.subarray(HELLO_HEAD_BYTES, headerEnd));
+  if (header.kind === 'failure') return header;
+  const address = parseAddress(decodeUtf8(bytes.subarray(headerEnd)) ?? '');
+  return ok({ header: header.value, lane: named, address });
+}
+
+export function writeAnswer(answer: LaneAnswer): Uint8Array {
+  const body = new ByteWriter();
+  if (answer.kind === 'accepted') beginFrame(body, answer.header);
+  else body.bytes(encodeUtf8(answer.reason).subarray(0, ANSWER_BYTES_MAX));
+  const writer = new ByteWriter();
+  writer.u8(answer.kind === 'accepted' ? ACCEPTED : REFUSED);
+  writer.u32le(body.length);
+  writer.bytes(body.view());
+  return writer.take();
+}
+
+/** How many bytes the answer has that begins so; undefined as long as that is not known. */
+export function answerLength(bytes: Uint8Array): number | undefined {
+  if (bytes.length < ANSWER_HEAD_BYTES) return undefined;
+  return ANSWER_HEAD_BYTES + Math.min(ANSWER_BYTES_MAX, new ByteReader(bytes, 1).u32le());
+}
+
+/** Reads a whole answer. What is none refuses, too. */
+export function readAnswer(bytes: Uint8Array): LaneAnswer {
+  const body = bytes.subarray(ANSWER_HEAD_BYTES);
+  if (bytes[0] === REFUSED) return { kind: 'refused', reason: decodeUtf8(body) ?? 'it refuses, and not in words' };
+  if (bytes[0] !== ACCEPTED) return { kind: 'refused', reason: 'what answers there is no node' };
+  const header = readFrameHeader(body);
+  return header.kind === 'ok' ? { kind: 'accepted', header: header.value } : { kind: 'refused', reason: header.reason };
+}
+
+function addressLength(hello: Uint8Array): number {
+  return new ByteReader(hello, HELLO_HEAD_BYTES - 4).u32le();
+}

@@ -1,0 +1,52 @@
+/** Puts the records of a stream of bytes together, each in memory of its own. */
+import { ByteReader, NO_BYTES } from '#base';
+import { RECORD_HEAD_BYTES } from './lane-words.ts';
+
+export interface ReadOn {
+  /** Bytes of the chunk that were taken. */
+  readonly taken: number;
+  /** The record that they completed; empty for a question. */
+  readonly record: Uint8Array | undefined;
+}
+
+export class RecordReader {
+  readonly #bytesMax: number;
+  readonly #head = new Uint8Array(RECORD_HEAD_BYTES);
+  #headLength = 0;
+  #record: Uint8Array | undefined;
+  #filled = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** How long the record is that has begun, if it is longer than any may be: nothing behind its head can be read. */
+  get excess(): number | undefined {
+    if (this.#headLength < RECORD_HEAD_BYTES || this.#record !== undefined) return undefined;
+    return new ByteReader(this.#head).u32le();
+  }
+
+  /** Takes bytes up to the end of a record, or all of them. */
+  read(chunk: Uint8Array): ReadOn {
+    let taken = 0;
+    if (this.#record === undefined) {
+      taken = Math.min(RECORD_HEAD_BYTES - this.#headLength, chunk.length);
+      this.#head.set(chunk.subarray(0, taken), this.#headLength);
+      this.#headLength += taken;
+      if (this.#headLength < RECORD_HEAD_BYTES) return { taken, record: undefined };
+      const length = new ByteReader(this.#head).u32le();
+      if (length > this.#bytesMax) return { taken: chunk.length, record: undefined };
+      this.#record = length === 0 ? NO_BYTES : Buffer.allocUnsafeSlow(length);
+      this.#filled = 0;
+    }
+    const part = chunk.subarray(taken, taken + this.#record.length - this.#filled);
+    this.#record.set(part, this.#filled);
+    this.#filled += part.length;
+    taken += part.length;
+    if (this.#filled < this.#record.length) return { taken, record: undefined };
+    const record = this.#record;
+    this.#record = undefined;
+    this.#headLength = 0;
+    return { taken, record };
+  }
+}
