@@ -71,6 +71,8 @@ export class ClusterWork {
   #known: ReadonlySet<NodeId> | undefined;
   #isOpen = true;
   #isFounded = false;
+  #hasCompany = false;
+  #onCompany: () => void = () => undefined;
   readonly hosting: Hosting;
   readonly recoveries: DatabaseRecoveries;
   readonly fence: CatalogFence;
@@ -103,6 +105,16 @@ export class ClusterWork {
   /** How far the catalog must be before a group that this node leads is changed. */
   get freshness(): Freshness {
     return this.#moves.freshness;
+  }
+
+  /** Whether no other node was ever known to this process (C32). */
+  get isAlone(): boolean {
+    return !this.#hasCompany;
+  }
+
+  /** Calls the listener once, before anything is told to another node or taken from it. */
+  onCompany(listener: () => void): void {
+    this.#onCompany = listener;
   }
 
   tick(nowMs: number): void {
@@ -148,6 +160,7 @@ export class ClusterWork {
     this.#balance.note(group, fact);
     if (group.id !== CATALOG_GROUP || fact.kind !== 'membership-changed') return;
     this.#known = undefined;
+    this.lookForCompany();
     if (this.#ports.catalog().nodes().some(isGone)) this.#placesChanged();
   }
 
@@ -165,6 +178,7 @@ export class ClusterWork {
   change(change: CatalogChange, turn: ApplyTurn): void {
     const { catalog, monotonicMs } = this.#ports;
     this.#known = undefined;
+    if (change.kind === 'registered') this.lookForCompany();
     this.fence.note(change, { index: catalog().applied.index, atMs: monotonicMs() });
     this.hosting.change(change, turn);
   }
@@ -235,8 +249,20 @@ export class ClusterWork {
     this.#known = undefined;
   }
 
+  /** Another node is one that the catalog has, were it removed, or that belongs to the catalog's group. */
+  lookForCompany(): void {
+    const { node: self, catalog, lifecycle } = this.#ports;
+    const isThere = catalog()
+      .nodes()
+      .some(({ node }) => node !== self);
+    if (this.#hasCompany || (!isThere && lifecycle.find(CATALOG_GROUP)?.isAlone !== false)) return;
+    this.#hasCompany = true;
+    this.#onCompany();
+  }
+
   /** The catalog goes up to where it is now, and nobody here knows what was deleted on the way. */
   skipped(): void {
+    this.lookForCompany();
     const { catalog, monotonicMs, node: self } = this.#ports;
     const others = catalog()
       .nodes()

@@ -88,6 +88,15 @@ export class CoreRuntime implements CoreLink {
     };
   }
 
+  get isAlone(): boolean {
+    return this.#parts.cluster.isAlone;
+  }
+
+  /** Calls the listener when `isAlone` ends, before anything follows from that. */
+  onCompany(listener: () => void): void {
+    this.#parts.cluster.onCompany(listener);
+  }
+
   /** Whether this node leads the group and can take writes. */
   leads(id: GroupId): boolean {
     return this.#parts.lifecycle.find(id)?.isReady ?? false;
@@ -259,6 +268,7 @@ export class CoreRuntime implements CoreLink {
       turn: (work) => this.#turns.run(work),
       until: (isDone) => this.#turns.until(isDone),
     });
+    cluster.lookForCompany();
   }
 
   #clearTrash(nowMs: number): void {

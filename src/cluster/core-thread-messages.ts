@@ -30,6 +30,8 @@ export interface CoreOrder {
   readonly replaceAfterMs: number | undefined;
   /** Without it nothing that links need is loaded, and nobody reaches this node. */
   readonly links: LinksOrder | undefined;
+  /** One 32-bit number, 1 while the core is alone: the front sees it change before any message that follows (C32). */
+  readonly alone: SharedArrayBuffer;
 }
 
 /** How other nodes reach this one, and which there are. */

@@ -49,6 +49,7 @@ export class CoreThread implements CoreLink {
   readonly #listeners: CoreThreadListeners;
   readonly #exited: Promise<void>;
   readonly #opened = Promise.withResolvers<Opened>();
+  readonly #alone = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   #onReport: (report: Report) => void = () => undefined;
   #drained: (() => void) | undefined;
   /** Who waits for what comes before `open`. */
@@ -103,8 +104,9 @@ export class CoreThread implements CoreLink {
   }
 
   /** Has it recover the node. Rejects with the reason when it refuses to. */
-  open(order: CoreOrder): Promise<Opened> {
-    this.#worker.postMessage(order, []);
+  open(order: Omit<CoreOrder, 'alone'>): Promise<Opened> {
+    const complete: CoreOrder = { ...order, alone: this.#alone.buffer };
+    this.#worker.postMessage(complete, []);
     return this.#opened.promise;
   }
 
@@ -112,6 +114,10 @@ export class CoreThread implements CoreLink {
   async abandon(): Promise<void> {
     this.#isEnded = true;
     await this.#worker.terminate();
+  }
+
+  get isAlone(): boolean {
+    return Atomics.load(this.#alone, 0) === 1;
   }
 
   send(commands: Commands): void {

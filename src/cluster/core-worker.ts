@@ -115,6 +115,7 @@ async function start(
   };
   const core = await CoreRuntime.open(ports, recovered);
   core.onFailure((failure) => fail(port, failure));
+  showWhetherAlone(core, new Int32Array(order.alone));
   reach?.begin(core);
   core.onReport((report) => {
     post(port, packReport(report, gatherer.take(core.levels)));
@@ -148,6 +149,12 @@ async function start(
     post(port, { kind: 'drained' });
     port.close();
   }
+}
+
+/** In memory that the front looks into (C32). */
+function showWhetherAlone(core: CoreRuntime, shown: Int32Array): void {
+  core.onCompany(() => Atomics.store(shown, 0, 0));
+  Atomics.store(shown, 0, core.isAlone ? 1 : 0);
 }
 
 /** Counts what is seen here alone, and tells the front how the core is. */

@@ -4,6 +4,10 @@
  * Everything that is asked in one turn of the event loop leaves in one message. A report is taken in a fixed order:
  * catalog, revisions, then answers. Whoever is told of a database can see it; whoever is told of a revision makes it
  * the least that the next read shows, and that read waits until its rows are in the store (C6).
+ *
+ *   C32  While no other node was ever known to this process, whatever anybody is told of a database he is told here. So
+ *        the highest revision that was told is the latest, and the core need not be asked: but for the first time, for
+ *        that opens the group and judges what the store holds.
  */
 import {
   assert,
@@ -96,6 +100,8 @@ export class FrontNode implements Node {
   readonly #revisions: Revisions;
   readonly #pending = new Slots<Pending>();
   readonly #leaders = new Map<GroupId, NodeId | undefined>();
+  /** Groups of which the core has said something since this process began: the first question opens them. */
+  readonly #confirmed = new Set<GroupId>();
   #turn: Turn = new Turn();
   #isScheduled = false;
   /** Whether the core knows that somebody waits for rows. */
@@ -108,7 +114,7 @@ export class FrontNode implements Node {
     this.#ports = ports;
     this.#catalog = new LiveCatalog(ports.catalog);
     const { limits = LIMITS, monotonicMs } = ports;
-    this.#lease = new CatalogLease({ limits, monotonicMs, ask: () => this.latest(CATALOG_GROUP) });
+    this.#lease = new CatalogLease({ limits, monotonicMs, ask: () => this.confirmedLatest(CATALOG_GROUP) });
     this.#revisions = new Revisions(ports.storedRevision);
     ports.link.onReport((report) => this.#take(report));
   }
@@ -183,7 +189,12 @@ export class FrontNode implements Node {
     return this.#ask('proposal', { add, answer, onAdmitted });
   }
 
-  async latest(group: GroupId): Promise<Revision> {
+  latest(group: GroupId): Promise<Revision> {
+    const told = this.#latestTold(group);
+    return told === undefined ? this.confirmedLatest(group) : this.#shown(group, told);
+  }
+
+  async confirmedLatest(group: GroupId): Promise<Revision> {
     const shared = this.#turn.sharedReads?.get(group);
     if (shared !== undefined) return shared;
     const read = this.#read(group);
@@ -244,12 +255,36 @@ export class FrontNode implements Node {
     await this.#ports.close();
   }
 
+  /**
+   * The latest revision of a database whose only copy is here, at a node that is alone: the highest that anybody was
+   * told of, for this front tells everybody (C32). Undefined: the core must be asked.
+   */
+  #latestTold(group: GroupId): Revision | undefined {
+    const { link } = this.#ports;
+    if (!this.#confirmed.has(group) || !link.isAlone || this.#draining !== undefined) return undefined;
+    return this.#catalog.has(group) ? this.#revisions.answered(group) : undefined;
+  }
+
+  /** The revision, as soon as its rows can be read; of a group that is gone meanwhile, whatever the core says. */
+  async #shown(group: GroupId, revision: Revision): Promise<Revision> {
+    const { monotonicMs, observer } = this.#ports;
+    const sinceMs = monotonicMs();
+    if (this.#revisions.of(group) < revision) {
+      const waiting = this.#revisions.wait(group, revision);
+      this.#follow();
+      if ((await waiting) === 'gone') return this.confirmedLatest(group);
+    }
+    observer.read({ elapsedMs: monotonicMs() - sinceMs });
+    return revision;
+  }
+
   async #read(group: GroupId): Promise<Revision> {
     const askedMs = this.#ports.monotonicMs();
     const add = (token: Token): unknown => this.#turn.reads.push({ token, group });
     const revision = await this.#ask('read', { add, answer: readRevision });
     if (group === CATALOG_GROUP) this.#lease.confirmed(askedMs);
     this.#revisions.advance(group, revision);
+    if (group !== CATALOG_GROUP && this.#catalog.has(group)) this.#confirmed.add(group);
     return revision;
   }
 
@@ -308,6 +343,7 @@ export class FrontNode implements Node {
       this.#catalog.apply(change);
       if (change.kind === 'deleted') {
         this.#revisions.remove(change.binding.group);
+        this.#confirmed.delete(change.binding.group);
         this.#leaders.delete(change.binding.group);
       } else if (change.kind === 'moved' && this.#own(before) !== this.#own(change.binding)) {
         this.#revisions.restart(change.binding.group);

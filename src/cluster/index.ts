@@ -20,7 +20,7 @@
  *   C4  A deleted database's group is closed in the batch that deletes it: nothing is persisted, applied or answered
  *       for it afterwards, and its id is never used again.
  *   C5  `latest` is answered at an index that was confirmed after the read arrived, once that index is in the store,
- *       and only while the same leadership stands.
+ *       and only while the same leadership stands; or by the front, at a node that is alone (C32).
  *   C6  The front takes a report in order: catalog, revisions, answers. Whoever is told of a database can see it. What
  *       a read shows after an answer is not behind it: a revision that was answered and has no rows yet is waited for.
  *   C7  The log may forget only what the store holds durably; what the store claims beyond its last checkpoint is

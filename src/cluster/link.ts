@@ -101,6 +101,11 @@ export interface Report {
 }
 
 export interface CoreLink {
+  /**
+   * Whether no other node has been known here since this process began: whatever anybody was told of a database, the
+   * front has told. Once false it stays so. It is ahead of every report (C32).
+   */
+  readonly isAlone: boolean;
   send(commands: Commands): void;
   /** One listener, set before the first `send`. */
   onReport(listener: (report: Report) => void): void;

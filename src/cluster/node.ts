@@ -101,8 +101,13 @@ export interface Node {
    */
   transact(group: GroupId, payload: Uint8Array, options?: TransactOptions): Promise<TransactOutcome>;
 
-  /** The revision that a linearizable read must show: confirmed by the leader after this call, and applied here. */
+  /**
+   * The revision that a linearizable read must show, applied here: confirmed by the leader after this call, or known
+   * without it, since nobody was told of a later one (C32).
+   */
   latest(group: GroupId): Promise<Revision>;
+  /** The same by the core's word in any case: all that the core had to say before was heard by then. */
+  confirmedLatest(group: GroupId): Promise<Revision>;
   /** The revision whose rows `reader` has, without asking anyone. Never goes back; 0 for a group that is gone. */
   applied(group: GroupId): Revision;
   /**

@@ -104,16 +104,16 @@ export class Revisions {
   }
 
   /** Resolves when the revision is applied, the group is gone, or the signal fires. Never rejects. */
-  async wait(group: GroupId, revision: Revision, signal: AbortSignal): Promise<WaitOutcome> {
+  async wait(group: GroupId, revision: Revision, signal?: AbortSignal): Promise<WaitOutcome> {
     if (this.of(group) >= revision) return 'reached';
-    if (signal.aborted) return 'aborted';
+    if (signal?.aborted === true) return 'aborted';
     const { promise, resolve } = Promise.withResolvers<WaitOutcome>();
     const waiter: Waiter = { revision, resolve };
     const abort = (): void => resolve('aborted');
     add(this.#waiters, group, waiter);
-    signal.addEventListener('abort', abort, { once: true });
+    signal?.addEventListener('abort', abort, { once: true });
     const outcome = await promise;
-    signal.removeEventListener('abort', abort);
+    signal?.removeEventListener('abort', abort);
     take(this.#waiters, group, waiter);
     return outcome;
   }

@@ -99,7 +99,7 @@ export class Reads {
     if (!isFatal(failure)) return failure;
     const node = this.#node;
     // Whatever comes of it comes behind what the core knew of the catalog when it cleared the rows (C6).
-    const gone = await node.latest(binding.group).then(() => false, isNotFound);
+    const gone = await node.confirmedLatest(binding.group).then(() => false, isNotFound);
     if (gone) return databaseDeleted(binding.name);
     const own = ownReplica(node, binding);
     const now = node.catalog.lookup(binding.name);

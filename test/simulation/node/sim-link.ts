@@ -40,6 +40,11 @@ export class SimLink implements CoreLink {
     });
   }
 
+  /** Memory that the threads share. */
+  get isAlone(): boolean {
+    return this.#parts.core.isAlone;
+  }
+
   send(commands: Commands): void {
     const packed = packCommands(commands);
     const message = posted(packed, commandTransfers(packed));

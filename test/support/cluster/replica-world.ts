@@ -61,6 +61,10 @@ class StallingLink implements CoreLink {
     });
   }
 
+  get isAlone(): boolean {
+    return this.#core.isAlone;
+  }
+
   send(commands: Commands): void {
     this.#core.send(commands);
   }

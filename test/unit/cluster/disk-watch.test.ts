@@ -26,6 +26,7 @@ describe('the watch of the disk', () => {
     const probe = (): { availableBytes: number; capacityBytes: number } => ({ availableBytes, capacityBytes: 10_000 });
     const guard = DiskGuard.open(directory, { thresholds: THRESHOLDS, probe });
     const link = {
+      isAlone: true,
       send: () => undefined,
       onReport: () => undefined,
       reportDisk: (level: DiskLevel) => told.push(level),
@@ -62,6 +63,7 @@ describe('the watch of the disk', () => {
     });
     const guard = DiskGuard.open(directory, { thresholds, probe });
     const link = {
+      isAlone: true,
       send: () => undefined,
       onReport: () => undefined,
       reportDisk: () => undefined,

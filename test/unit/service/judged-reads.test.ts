@@ -44,7 +44,7 @@ async function judged({ binding, latest }: Now): Promise<unknown> {
   const node: Partial<Node> = {
     identity: { node: SELF } as Node['identity'],
     catalog: { lookup: () => binding } as unknown as Node['catalog'],
-    latest: () => (latest === undefined ? Promise.resolve(toRevision(3)) : Promise.reject(latest)),
+    confirmedLatest: () => (latest === undefined ? Promise.resolve(toRevision(3)) : Promise.reject(latest)),
     absence: () => (holds ? undefined : NOT_HERE),
   };
   const reads = new Reads(node as Node, DIGESTS);

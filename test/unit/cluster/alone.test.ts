@@ -1,0 +1,112 @@
+// Goal: a node that is alone knows the latest revision without its core, never less than anybody was told, and asks its
+// core again as soon as there may be another node (C32). Method: a front that hears nothing of its core meanwhile.
+import { describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, type GroupId, LEVELS } from '#base';
+import { settle } from '../../support/cluster/core-world.ts';
+import { databaseKit } from '../../support/cluster/machine-kit.ts';
+import { ReplicaWorld, type WorldNode } from '../../support/cluster/replica-world.ts';
+import { placeOf } from '../../support/peer-nodes.ts';
+
+interface Started {
+  readonly world: ReplicaWorld;
+  readonly member: WorldNode;
+  readonly group: GroupId;
+}
+
+/** A database with one transaction, whose latest revision somebody has asked for. */
+async function asked(count: number): Promise<Started> {
+  const world = await ReplicaWorld.started(count, { kit: databaseKit });
+  const member = await world.leader(CATALOG_GROUP);
+  const { binding } = await world.answer(member.front.createDatabase('shop'));
+  await world.answer(member.transact(binding.group, 'x'));
+  await world.answer(member.front.latest(binding.group));
+  return { world, member, group: binding.group };
+}
+
+/** What is answered while nothing that the core says is heard. */
+async function whileStalled({ world, member, group }: Started): Promise<number | undefined> {
+  member.stall();
+  let found: number | undefined;
+  const read = member.front.latest(group).then((revision) => (found = revision));
+  await settle();
+  const seen = found;
+  member.resume();
+  await world.answer(read);
+  return seen;
+}
+
+async function register({ world, member }: Started, store: number): Promise<unknown> {
+  const peer = { host: '127.0.0.1', port: 50_000 + store };
+  const registration = {
+    storeId: placeOf(store).store,
+    name: `node-${store}`,
+    zone: '',
+    peer,
+    grpc: '',
+    http: '',
+    levels: LEVELS,
+  };
+  return world.answer(member.core.register(registration, store === member.node));
+}
+
+describe('latest at a node that is alone (C32)', () => {
+  it('is known without the core', async () => {
+    expect(await whileStalled(await asked(1))).toBe(1);
+  });
+
+  it('is not behind what was answered, and waits for its rows', async () => {
+    const { world, member, group } = await asked(1);
+    const gate = Promise.withResolvers<void>();
+    member.kv.gate = gate.promise;
+    expect(await world.answer(member.transact(group, 'y'))).toMatchObject({ kind: 'committed', revision: 2 });
+    let found: number | undefined;
+    const read = member.front.latest(group).then((revision) => (found = revision));
+    await settle();
+    expect(found).toBeUndefined();
+    gate.resolve();
+    expect(await world.answer(read)).toBe(2);
+  });
+
+  it('is asked of the core first, which opens the group', async () => {
+    const all = await asked(1);
+    await all.member.crash();
+    await all.member.start();
+    expect(await whileStalled(all)).toBeUndefined();
+    expect(await whileStalled(all)).toBe(1);
+  });
+
+  it('of a database that is deleted meanwhile is refused as before', async () => {
+    const { world, member, group } = await asked(1);
+    const gate = Promise.withResolvers<void>();
+    member.kv.gate = gate.promise;
+    await world.answer(member.transact(group, 'y'));
+    const read = member.front.latest(group).catch(() => 'refused');
+    const deleted = member.front.deleteDatabase('shop');
+    gate.resolve();
+    await world.answer(deleted);
+    await expect(world.answer(member.front.latest(group))).rejects.toMatchObject({ code: 'not_found' });
+    expect([2, 'refused']).toContain(await world.answer(read));
+  });
+
+  it('is asked of the core from the moment in which another node is registered', async () => {
+    const all = await asked(1);
+    await register(all, 1);
+    expect([all.member.core.isAlone, await whileStalled(all)]).toEqual([true, 1]);
+    await register(all, 2);
+    expect([all.member.core.isAlone, await whileStalled(all)]).toEqual([false, undefined]);
+  });
+
+  it('is asked of the core after a restart, too, when another node is registered', async () => {
+    const all = await asked(1);
+    await register(all, 1);
+    await register(all, 2);
+    await all.member.crash();
+    await all.member.start();
+    await whileStalled(all);
+    expect(await whileStalled(all)).toBeUndefined();
+  });
+
+  it('is asked of the core among others', async () => {
+    expect(await whileStalled(await asked(3))).toBeUndefined();
+  });
+});
