@@ -8,6 +8,7 @@ import * as model from '../../src/model/limits.ts';
 import { SERVICE_LIMITS } from '../../src/service/limits.ts';
 import { callPlaces, GRPC_LIMITS } from '../../src/transport/grpc/limits.ts';
 import { REFLECTION_LIMITS } from '../../src/transport/grpc/reflection.ts';
+import { HEAD_LIMITS } from '../../src/transport/grpc/wire/frame-faults.ts';
 import * as http from '../../src/transport/http/limits.ts';
 
 export interface LimitRow {
@@ -43,6 +44,15 @@ const BUSY = '503, UNAVAILABLE (`busy`)';
 function row(what: string, value: string, beyond: string, ...names: readonly string[]): LimitRow {
   return { what, value, beyond, names };
 }
+
+/**
+ * Those of nghttp2, under node:http2, of names and values in the form in which they are sent: of one, and of all, which
+ * come in nine frames at most. A test holds them.
+ */
+export const SENT_HEADER_LIMITS: { readonly oneBytes: number; readonly allBytes: number } = {
+  oneBytes: 64 * 1024,
+  allBytes: 9 * 16 * 1024,
+};
 
 const CALLS = callPlaces(SETTINGS.requestMemoryBytes.default);
 
@@ -199,6 +209,24 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         bytes(GRPC_LIMITS.requestBytesMax),
         'RESOURCE_EXHAUSTED (`too_large`)',
         'requestBytesMax',
+      ),
+      row(
+        'Headers of different names, those of HTTP/2 among them; bytes of their names and values',
+        `${count(HEAD_LIMITS.headersMax)}; ${bytes(HEAD_LIMITS.headerBytesMax)}`,
+        'RESOURCE_EXHAUSTED (`too_large`)',
+        'headersMax',
+        'headerBytesMax',
+      ),
+      row(
+        'Headers, each that comes again included',
+        count(HEAD_LIMITS.headerPairsMax),
+        'the stream is reset, without words',
+        'headerPairsMax',
+      ),
+      row(
+        'Bytes of one header, and of all, as HPACK has them',
+        `${bytes(SENT_HEADER_LIMITS.oneBytes)}; ${bytes(SENT_HEADER_LIMITS.allBytes)}`,
+        'the connection is closed, without words',
       ),
       row(
         'Calls of a connection at a time',

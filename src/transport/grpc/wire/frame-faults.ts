@@ -53,13 +53,20 @@ const TIMEOUT = /^\d{1,8}[HMSmun]$/;
 const SECONDS_MAX = 2_000_000;
 const MS_OF_UNIT: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 
-/**
- * Of all headers, names and values; a few bytes of what arrives may stand for as much as the connection's table has.
- */
-const HEADER_BYTES_MAX = 16 * 1024;
+interface HeadLimits {
+  /** Of all, names and values; a few bytes of what arrives may stand for as much as the connection's table has. */
+  readonly headerBytesMax: number;
+  /** Of different names, those of HTTP/2 itself among them. */
+  readonly headersMax: number;
+  /**
+   * With more of them node:http2 resets the stream; so those that are somewhat too many can be told. Each is work for
+   * it.
+   */
+  readonly headerPairsMax: number;
+}
 
-/** Of different names, those of HTTP/2 itself among them. */
-const HEADERS_MAX = 128;
+/** Of the headers of a request. */
+export const HEAD_LIMITS: HeadLimits = { headerBytesMax: 16 * 1024, headersMax: 128, headerPairsMax: 256 };
 
 /**
  * What is wrong with the headers. A timeout that is longer than a timer can wait is cut short in them, and a media type
@@ -69,8 +76,9 @@ export function headFault(headers: IncomingHttpHeaders): FrameFault | undefined 
   const method = headers[':method'];
   if (method !== 'POST') return { kind: 'method', value: method ?? '' };
   const { count, bytes } = sizeOf(headers);
-  if (bytes > HEADER_BYTES_MAX) return { kind: 'headers-too-long', bytes, bytesMax: HEADER_BYTES_MAX };
-  if (count > HEADERS_MAX) return { kind: 'too-many-headers', count, countMax: HEADERS_MAX };
+  const { headerBytesMax, headersMax } = HEAD_LIMITS;
+  if (bytes > headerBytesMax) return { kind: 'headers-too-long', bytes, bytesMax: headerBytesMax };
+  if (count > headersMax) return { kind: 'too-many-headers', count, countMax: headersMax };
   const fault = mediaFault(headers);
   if (fault !== undefined) return fault;
   for (const name of ASKING) {

@@ -24,7 +24,7 @@ import type { FairBudget } from '../../fair-budget.ts';
 import { Lines } from '../../turns-by-line.ts';
 import { Call, failureOf, type Seat, type SharedParts, type StatusFailure, type Surface } from './call.ts';
 import { Connections } from './connections.ts';
-import type { FrameFault, Packing } from './frame-faults.ts';
+import { type FrameFault, HEAD_LIMITS, type Packing } from './frame-faults.ts';
 import type { OutgoingFrames } from './framing.ts';
 import type { Method, UnaryMethod } from './method.ts';
 import { type CallKind, callKind, type MethodMeter, type MethodTraits } from './method-traits.ts';
@@ -127,8 +127,7 @@ const HTTP2_OPTIONS = {
   streamResetBurst: NO_BOUND,
   streamResetRate: NO_BOUND,
   maxSessionRejectedStreams: 10_000,
-  // It resets a stream with more of them; so those that are somewhat too many can be told. Each is work for it.
-  maxHeaderListPairs: 256,
+  maxHeaderListPairs: HEAD_LIMITS.headerPairsMax,
 };
 
 /** Streams that still carry a reply away are no calls any more. */
