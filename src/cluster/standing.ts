@@ -71,6 +71,8 @@ export function observeStanding(metrics: Metrics): (standing: StandingMessage, m
   const core = metrics.gauge('cairn_worker_queue_depth', { worker: 'core' });
   const log = metrics.gauge('cairn_worker_queue_depth', { worker: 'log' });
   const store = metrics.gauge('cairn_worker_queue_depth', { worker: 'store' });
+  // Until the first look, which may be long after the first scrape.
+  for (const gauge of [voters, learners, core, log, store]) gauge.set(0);
   const delays = metrics.histogram('cairn_core_tick_delay_seconds', {});
   const campaigns = {
     lost: metrics.counter('cairn_raft_election_total', { result: 'lost' }),

@@ -187,8 +187,8 @@ function show(metrics: Metrics, peer: string, measures: Readonly<NodeMeasures>):
   metrics.counter('cairn_peer_sent_failures_total', { peer }).add(measures.sentFailures);
   metrics.counter('cairn_peer_received_failures_total', { peer }).add(measures.receivedFailures);
   const { sent, received } = measures.snapshotBytes;
-  if (sent > 0) metrics.counter('cairn_raft_snapshot_bytes_total', { peer, way: 'sent' }).add(sent);
-  if (received > 0) metrics.counter('cairn_raft_snapshot_bytes_total', { peer, way: 'received' }).add(received);
+  metrics.counter('cairn_raft_snapshot_bytes_total', { peer, way: 'sent' }).add(sent);
+  metrics.counter('cairn_raft_snapshot_bytes_total', { peer, way: 'received' }).add(received);
   if (measures.isActive !== undefined) metrics.gauge('cairn_peer_active', { peer }).set(measures.isActive ? 1 : 0);
   const trips = metrics.histogram('cairn_peer_round_trip_time_seconds', { peer });
   for (const elapsedMs of measures.roundTripsMs) trips.observe(elapsedMs / MS_PER_SECOND);
