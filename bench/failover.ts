@@ -1,13 +1,16 @@
 /**
- * How long nobody can write when the node that leads a database is killed, and when it is stopped as it should be.
+ * How long nobody can write when the node that leads databases is killed, and when it is stopped as it should be.
  *
- *   npm run build && node --conditions=source bench/failover.ts [--kills 100] [--drains 20] [--writers 4]
+ *   npm run build && node --conditions=source bench/failover.ts [--kills 100] [--drains 20]
+ *     [--databases 1] [--writers 4] [--every-ms 5]
  *
- * Three nodes in processes of their own on loopback. Writers go from node to node until a transaction is acknowledged.
- * The leader is killed with SIGKILL, or stopped with SIGTERM; the time is taken to the first acknowledgement of what
- * was sent afterwards, and the longest time between two acknowledgements. Then the node is started again, and the next
- * round begins when all three hold everything. SIGINT and SIGTERM, which the nodes may get as well, end it with the
- * figures of the rounds before.
+ * Three nodes in processes of their own on loopback. Each database has so many writers, which go from node to node
+ * until a transaction is acknowledged, and send the next one after `--every-ms`: of many databases take one writer
+ * each, and more time. The node that leads the most of them is killed with SIGKILL, or stopped with SIGTERM; of each
+ * database that it led the time is taken to the first acknowledgement of what was sent afterwards, and the longest time
+ * between two acknowledgements, which `--every-ms` is part of. Then the node is started again, and the next round
+ * begins when all three hold everything. SIGINT and SIGTERM, which the nodes may get as well, end it with the figures
+ * of the rounds before.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -18,7 +21,6 @@ import { CairnCluster } from './peers/cairn-cluster.ts';
 import { Latencies } from './support/latencies.ts';
 import { longestGap, RetryingWriter, untilNext } from './support/retrying-writer.ts';
 
-const DATABASE = 'failover';
 const NODES = 3;
 const LOOK_MS = 5;
 /** Nobody can write for so long: something is broken, and no figure would say so. */
@@ -29,6 +31,7 @@ const AROUND_MS = 1_000;
 type End = 'kill' | 'stop';
 
 interface Series {
+  rounds: number;
   readonly toNext: Latencies;
   readonly gaps: Latencies;
   readonly ends: Latencies;
@@ -37,10 +40,13 @@ interface Series {
   acknowledged: number;
 }
 
-const values = readOptions({ kills: '100', drains: '20', writers: '4' });
+const values = readOptions({ kills: '100', drains: '20', databases: '1', writers: '4', 'every-ms': '5' });
 const kills = readNumber('kills', values.kills, { min: 0, isWhole: true });
 const drains = readNumber('drains', values.drains, { min: 0, isWhole: true });
+const databaseCount = readNumber('databases', values.databases, { min: 1, isWhole: true });
 const writerCount = readNumber('writers', values.writers, { min: 1, isWhole: true });
+const everyMs = readNumber('every-ms', values['every-ms'], { min: 0, isWhole: true });
+const databases = Array.from({ length: databaseCount }, (_, at) => `failover-${at + 1}`);
 
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort());
@@ -48,7 +54,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 const dir = mkdtempSync(join(tmpdir(), 'cairn-failover-'));
 const cluster = await CairnCluster.start(dir, NODES);
 try {
-  await cluster.createDatabase(DATABASE);
+  await cluster.createDatabases(databases);
   await series('kill -9 of the leader', 'kill', kills);
   await series('SIGTERM of the leader', 'stop', drains);
 } finally {
@@ -58,6 +64,7 @@ try {
 
 async function series(what: string, end: End, rounds: number): Promise<void> {
   const seen: Series = {
+    rounds: 0,
     toNext: new Latencies(),
     gaps: new Latencies(),
     ends: new Latencies(),
@@ -65,40 +72,49 @@ async function series(what: string, end: End, rounds: number): Promise<void> {
     failed: 0,
     acknowledged: 0,
   };
-  for (let round = 0; round < rounds && !stopping.signal.aborted; round++) {
+  for (let time = 0; time < rounds && !stopping.signal.aborted; time++) {
     try {
-      await one(end, seen);
+      await round(end, seen);
     } catch (failure) {
       if (!stopping.signal.aborted) throw failure;
     }
   }
-  const { count } = seen.gaps;
-  if (count > 0) process.stdout.write(`${report(what, count, seen)}\n`);
+  if (seen.rounds > 0) process.stdout.write(`${report(what, seen)}\n`);
 }
 
-async function one(end: End, seen: Series): Promise<void> {
-  const name = await cluster.leaderOf(DATABASE);
+async function round(end: End, seen: Series): Promise<void> {
+  const { name, led } = busiest(await cluster.leadersOf(databases));
   const leader = cluster.node(name);
   const addresses = cluster.names.map((each) => cluster.node(each).address);
-  const writers = Array.from({ length: writerCount }, (_, at) => new RetryingWriter(DATABASE, () => addresses, at));
+  const begin = (database: string, first: number): RetryingWriter =>
+    new RetryingWriter(database, () => addresses, { first, everyMs });
+  const writers = new Map(
+    databases.map((database, at) => [
+      database,
+      Array.from({ length: writerCount }, (_, number) => begin(database, at + number)),
+    ]),
+  );
   await delay(AROUND_MS);
   const beganMs = performance.now();
-  const ending = end === 'kill' ? leader.kill() : leader.stop();
-  let toNext: number | undefined;
-  while (toNext === undefined) {
+  const ending = endedAt(end === 'kill' ? leader.kill() : leader.stop());
+  const waiting = led.map((database) => writers.get(database) ?? []);
+  while (waiting.some((each) => untilNext(each, beganMs) === undefined)) {
     await delay(LOOK_MS);
     if (stopping.signal.aborted || performance.now() > beganMs + GIVE_UP_MS)
-      throw new Error(`no write was acknowledged until ${GIVE_UP_MS} ms were over`);
-    toNext = untilNext(writers, beganMs);
+      throw new Error(`there is a database of which no write was acknowledged until ${GIVE_UP_MS} ms were over`);
   }
-  await ending;
-  seen.ends.add(performance.now() - beganMs);
+  const endedMs = await ending;
   await delay(AROUND_MS);
   const overMs = performance.now();
-  await Promise.all(writers.map((writer) => writer.stop()));
-  seen.toNext.add(toNext);
-  seen.gaps.add(longestGap(writers, beganMs - AROUND_MS, overMs));
-  for (const { acknowledged, failed } of writers) {
+  const all = [...writers.values()].flat();
+  await Promise.all(all.map((writer) => writer.stop()));
+  seen.rounds += 1;
+  seen.ends.add(endedMs - beganMs);
+  for (const each of waiting) {
+    seen.toNext.add(untilNext(each, beganMs) ?? Number.NaN);
+    seen.gaps.add(longestGap(each, beganMs - AROUND_MS, overMs));
+  }
+  for (const { acknowledged, failed } of all) {
     seen.acknowledged += acknowledged.length;
     seen.retried += acknowledged.filter(({ attempts }) => attempts > 1).length;
     seen.failed += failed;
@@ -106,22 +122,37 @@ async function one(end: End, seen: Series): Promise<void> {
   await cluster.startNode(name);
 }
 
-function report(what: string, rounds: number, seen: Series): string {
+async function endedAt(ending: Promise<void>): Promise<number> {
+  await ending;
+  return performance.now();
+}
+
+/** The node that leads the most databases, and which. */
+function busiest(leaders: ReadonlyMap<string, string>): { readonly name: string; readonly led: readonly string[] } {
+  const ledBy = (name: string): readonly string[] => databases.filter((database) => leaders.get(database) === name);
+  const all = cluster.names.map((name) => ({ name, led: ledBy(name) }));
+  const [most] = all.toSorted((one, other) => other.led.length - one.led.length);
+  if (most === undefined) throw new Error('A cluster has nodes');
+  return most;
+}
+
+function report(what: string, seen: Series): string {
   const row = (name: string, latencies: Latencies): string => {
-    const { p50, p99, p999 } = latencies.percentiles();
-    return `| ${[name, p50, p99, p999].map((cell) => (typeof cell === 'number' ? cell.toFixed(0) : cell)).join(' | ')} |`;
+    const { p50, p99, max } = latencies.percentiles();
+    return `| ${[name, p50, p99, max].map((cell) => (typeof cell === 'number' ? cell.toFixed(0) : cell)).join(' | ')} |`;
   };
   return [
-    `### ${what}, ${rounds} times`,
+    `### ${what}, ${seen.rounds} times`,
     '',
-    `${writerCount} writers; ${seen.acknowledged} transactions acknowledged, ${seen.retried} of them after more than one attempt, ` +
+    `${databaseCount} databases with ${writerCount} writers each, a transaction every ${everyMs} ms; ${seen.gaps.count} leads ended; ` +
+      `${seen.acknowledged} transactions acknowledged, ${seen.retried} of them after more than one attempt, ` +
       `${seen.failed} failed; load average ${loadavg()[0]?.toFixed(1)}.`,
     '',
     '| milliseconds | p50 | p99 | longest |',
     '| --- | --- | --- | --- |',
-    row('to the first acknowledgement of what was sent afterwards', seen.toNext),
-    row('longest time between two acknowledgements', seen.gaps),
-    row('to the end of the process and that acknowledgement', seen.ends),
+    row('of a database, to the first acknowledgement of what was sent afterwards', seen.toNext),
+    row('of a database, longest time between two acknowledgements', seen.gaps),
+    row('to the end of the process', seen.ends),
     '',
   ].join('\n');
 }

@@ -68,21 +68,32 @@ export class CairnCluster {
 
   /** Creates a database and resolves when every node holds it and votes. */
   async createDatabase(database: string): Promise<void> {
+    await this.createDatabases([database]);
+  }
+
+  /** One after the other. */
+  async createDatabases(names: readonly string[]): Promise<void> {
     const [first = ''] = this.names;
-    await createDatabase(this.node(first), database);
-    await this.leaderOf(database);
+    for (const name of names) await createDatabase(this.node(first), name);
+    await this.leadersOf(names);
   }
 
   /** The name of the node that leads the database, once every node holds it, votes and is up to date. */
   async leaderOf(database: string): Promise<string> {
+    return (await this.leadersOf([database])).get(database) ?? '';
+  }
+
+  /** The same of several databases, by their names. */
+  async leadersOf(names: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const count = this.#nodes.size;
     const seen = await this.#until(({ databases }) => {
-      const found = databases.find(({ name }) => name === database);
-      const ready = found?.members.filter(({ isVoter, standing }) => isVoter && standing === 'ready') ?? [];
-      return found?.leader !== undefined && ready.length === count;
+      const isWhole = ({ leader, members }: ClusterDescription['databases'][number]): boolean =>
+        leader !== undefined && members.filter((each) => each.isVoter && each.standing === 'ready').length === count;
+      const whole = new Set(databases.filter(isWhole).map(({ name }) => name));
+      return names.every((name) => whole.has(name));
     });
-    const leader = seen.databases.find(({ name }) => name === database)?.leader;
-    return seen.nodes.find(({ node }) => node === leader)?.name ?? '';
+    const nodes = new Map(seen.nodes.map(({ node, name }) => [node, name]));
+    return new Map(seen.databases.map(({ name, leader }) => [name, (leader && nodes.get(leader)) ?? '']));
   }
 
   async stop(): Promise<void> {

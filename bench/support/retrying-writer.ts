@@ -24,24 +24,32 @@ interface Address {
 const HEADERS = grpcHeaders(TRANSACT);
 const ATTEMPT_MS = 2_000;
 const RETRY_MS = 10;
-const EVERY_MS = 5;
 /** A transaction that is not acknowledged by then has failed. */
 const GIVE_UP_MS = 30_000;
 
+export interface WriterOptions {
+  /** Of the addresses, the one to begin with. */
+  readonly first: number;
+  /** So long after an acknowledgement comes the next transaction. */
+  readonly everyMs: number;
+}
+
 export class RetryingWriter {
+  readonly database: string;
   readonly acknowledged: Acknowledged[] = [];
   failed = 0;
-  readonly #database: string;
   readonly #addresses: () => readonly Address[];
+  readonly #everyMs: number;
   #at: number;
   #connection: Http2Connection | undefined;
   #isOver = false;
   readonly #running: Promise<void>;
 
-  /** Begins to write at once, to the node `first` of those that there are. */
-  constructor(database: string, addresses: () => readonly Address[], first: number) {
-    this.#database = database;
+  /** Begins to write at once. */
+  constructor(database: string, addresses: () => readonly Address[], { first, everyMs }: WriterOptions) {
+    this.database = database;
     this.#addresses = addresses;
+    this.#everyMs = everyMs;
     this.#at = first;
     this.#running = this.#run();
   }
@@ -56,12 +64,12 @@ export class RetryingWriter {
   async #run(): Promise<void> {
     while (!this.#isOver) {
       await this.#write();
-      await delay(EVERY_MS);
+      await delay(this.#everyMs);
     }
   }
 
   async #write(): Promise<void> {
-    const request = oneEvent(this.#database);
+    const request = oneEvent(this.database);
     const giveUpMs = performance.now() + GIVE_UP_MS;
     for (let attempts = 1; performance.now() < giveUpMs; attempts++) {
       const sentMs = performance.now();

@@ -10,6 +10,7 @@ import { CatalogFence } from './catalog-fence.ts';
 import type { CorePorts } from './core-ports.ts';
 import { DatabaseRecoveries } from './database-recoveries.ts';
 import type { NodeOrder } from './decommission.ts';
+import { Departures } from './departures.ts';
 import { type ClusterDescription, describeHere } from './describe.ts';
 import { FenceSight } from './fence-sight.ts';
 import type { Freshness } from './freshness.ts';
@@ -25,7 +26,7 @@ import { Moves } from './moves.ts';
 import type { CatalogChange } from './node.ts';
 import { type NodeOrders, nodeOrders, type OrderAnswer } from './node-orders.ts';
 import type { Binding, NodeRegistration, RegisteredNode } from './outcome.ts';
-import type { FenceItem } from './peer/forward.ts';
+import type { DepartureItem, FenceItem } from './peer/forward.ts';
 import { peersOf } from './peers.ts';
 import { PlacementDriver } from './placement-driver.ts';
 import { nodeRemoved } from './refusals.ts';
@@ -43,7 +44,7 @@ export interface ClusterWorkPorts extends CorePorts {
   /** Hands a payload to the node that leads the group, and expects no answer. */
   readonly tell: (to: NodeId, group: GroupId, payload: Uint8Array) => void;
   /** Says something to another node at the end of the turn; it may be lost. */
-  readonly post: (to: NodeId, item: FenceItem) => void;
+  readonly post: (to: NodeId, item: FenceItem | DepartureItem) => void;
   /** Tells the front outcomes. */
   readonly settled: (settlements: readonly Settlement[]) => void;
   /** The groups that this node leads. */
@@ -76,19 +77,23 @@ export class ClusterWork {
   readonly hosting: Hosting;
   readonly recoveries: DatabaseRecoveries;
   readonly fence: CatalogFence;
+  readonly departures: Departures;
 
   constructor(ports: ClusterWorkPorts) {
     const find = (id: GroupId): Group | undefined => ports.lifecycle.find(id);
     this.#ports = ports;
-    this.#placements = new PlacementDriver({ ...ports, find, reviewCatalog: () => this.review(CATALOG_GROUP) });
+    this.departures = new Departures({ ...ports, others: () => this.#others() });
+    const isLeaving = (node: NodeId): boolean => this.departures.isLeaving(node);
+    const reviewCatalog = (): void => this.review(CATALOG_GROUP);
+    this.#placements = new PlacementDriver({ ...ports, find, isLeaving, reviewCatalog });
     this.#moves = new Moves({ ...ports, find, wanted: (id) => this.#wanted(id) });
     this.#registrar = registrar({ ...ports, find });
     this.#orders = nodeOrders({ ...ports, find });
     this.#finalizing = finalizing({ ...ports, find });
     this.recoveries = new DatabaseRecoveries({ ...ports, find, isPast: (name) => this.fence.isPast(name) });
     const groups = (): Iterable<Group> => ports.lifecycle.openGroups;
-    this.#balance = new LeaderBalance(ports);
-    this.#stall = new StalledLog({ ...ports, groups, waitsSinceMs: () => ports.feed.waitsSinceMs });
+    this.#balance = new LeaderBalance({ ...ports, isLeaving });
+    this.#stall = new StalledLog({ ...ports, groups, isLeaving, waitsSinceMs: () => ports.feed.waitsSinceMs });
     this.hosting = new Hosting({ ...ports, moves: this.#moves });
     const sight = new FenceSight(() => find(CATALOG_GROUP), ports.monotonicMs);
     const { limits, post, settled: tell } = ports;
@@ -122,6 +127,7 @@ export class ClusterWork {
     this.#moves.driver.drive(nowMs);
     if (this.#ports.upkeep !== undefined && this.#isOpen) this.#balance.drive(nowMs);
     if (this.#isOpen) this.#stall.drive(nowMs);
+    this.departures.tick(nowMs);
     this.hosting.recoveries.advance();
   }
 
@@ -135,12 +141,18 @@ export class ClusterWork {
     this.recoveries.settle();
   }
 
-  /** The node drains: others go on with what is under way. */
-  close(): void {
+  /** The node hands over whatever it leads: others go on with what is under way. */
+  leave(): void {
     this.#isOpen = false;
-    this.fence.closeFront();
+    this.departures.leave();
     this.#placements.close();
     this.#moves.driver.close();
+  }
+
+  /** Nobody asks anything of the node any more. */
+  close(): void {
+    this.leave();
+    this.fence.closeFront();
     this.hosting.recoveries.close();
   }
 

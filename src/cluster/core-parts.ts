@@ -83,8 +83,18 @@ export class CoreParts {
     this.#ports = ports;
     this.feed = new LogFeed(ports.log, knownLevel(ports), monotonicMs);
     const isKnown = (id: NodeId): boolean => this.cluster.isKnown(id);
-    const { peers } = ports;
-    this.replication = new Replication({ peers, limits, timers, asking, touch, step, monotonicMs, isKnown });
+    const isLeaving = (id: NodeId): boolean => this.cluster.departures.isLeaving(id);
+    this.replication = new Replication({
+      peers: ports.peers,
+      limits,
+      timers,
+      asking,
+      isLeaving,
+      touch,
+      step,
+      monotonicMs,
+      isKnown,
+    });
     this.apply = this.#applyLoop(step);
     this.snapshots = this.#snapshotTransfers(step, touch);
     const record = (group: Group, mark: DurableMark): void => this.feed.checkpoint(group.id, mark);
@@ -102,7 +112,18 @@ export class CoreParts {
     this.reads = new ReadBarrier(requests);
     const { reads, intake } = this;
     const passOn = (group: Group): void => intake.passOn(group);
-    this.leadership = new Leadership({ limits, reporter, monotonicMs, timers, reads, passOn, step });
+    const release = (group: Group): void => intake.release(group);
+    this.leadership = new Leadership({
+      limits,
+      reporter,
+      monotonicMs,
+      timers,
+      reads,
+      passOn,
+      release,
+      isLeaving,
+      step,
+    });
     this.campaigns = new Campaigns((result) => ports.observer.campaignFailed(result));
     this.cluster = this.#clusterWork(step);
     this.steps = new GroupSteps(ports, this);
@@ -175,18 +196,20 @@ export class CoreParts {
   }
 
   /** Who else may ask, and say something of the catalog. */
-  #forwarding(): Pick<ForwardsPorts, 'isKnown' | 'titles' | 'fence'> {
+  #forwarding(): Pick<ForwardsPorts, 'isKnown' | 'titles' | 'fence' | 'leaving'> {
     return {
       isKnown: (id) => this.cluster.isKnown(id),
       titles: this.lifecycle,
       fence: (from, item) => this.cluster.fence.take(from, item),
+      leaving: (from) => this.cluster.departures.heard(from),
     };
   }
 
   /** What new databases are placed by. */
   #view(): SpreadView {
     const { monotonicMs, upkeep } = this.#ports;
-    const time = { nowMs: monotonicMs(), replaceAfterMs: upkeep?.replaceAfterMs };
+    const isLeaving = (id: NodeId): boolean => this.cluster.departures.isLeaving(id);
+    const time = { nowMs: monotonicMs(), replaceAfterMs: upkeep?.replaceAfterMs, isLeaving };
     return spreadView(this.catalog, this.lifecycle.find(CATALOG_GROUP), time);
   }
 

@@ -18,7 +18,7 @@ import { CoreParts } from './core-parts.ts';
 import type { CorePorts } from './core-ports.ts';
 import type { NodeOrder } from './decommission.ts';
 import type { ClusterDescription } from './describe.ts';
-import { drainCore } from './drain.ts';
+import { drainCore, leaveCore } from './drain.ts';
 import { checkLevels, type FinalizeAnswer, type FinalizeOrder } from './levels.ts';
 import type { Commands, CoreLink, Report } from './link.ts';
 import type { OrderAnswer } from './node-orders.ts';
@@ -233,6 +233,11 @@ export class CoreRuntime implements CoreLink {
 
   reportDisk(level: DiskLevel): void {
     this.#disk = level;
+  }
+
+  /** Hands over whatever this node leads, and goes on serving; resolves after so long at the latest. */
+  async leave(withinMs: number): Promise<void> {
+    await leaveCore({ ...this.#ports, parts: this.#parts, turns: this.#turns }, withinMs);
   }
 
   /**

@@ -72,6 +72,8 @@ export type ToCore =
   | { readonly kind: 'disk'; readonly level: DiskLevel }
   /** Where this node is, for the catalog. */
   | { readonly kind: 'announce'; readonly registration: NodeRegistration }
+  /** Hands over what the node leads, for so long at most. */
+  | { readonly kind: 'leave'; readonly withinMs: number }
   | { readonly kind: 'drain' };
 
 /** The answer to a preparation. */
@@ -86,6 +88,8 @@ export type FromCore =
   | { readonly kind: 'peers'; readonly measures: PeerMeasures }
   | { readonly kind: 'standing'; readonly standing: StandingMessage }
   | ReportMessage
+  /** The answer to `leave`. */
+  | { readonly kind: 'left' }
   | { readonly kind: 'drained' }
   | { readonly kind: 'failed'; readonly failure: SentFailure };
 

@@ -51,6 +51,7 @@ export class CoreThread implements CoreLink {
   readonly #opened = Promise.withResolvers<Opened>();
   readonly #alone = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   #onReport: (report: Report) => void = () => undefined;
+  #left: (() => void) | undefined;
   #drained: (() => void) | undefined;
   /** Who waits for what comes before `open`. */
   #preparing: Preparing | undefined;
@@ -133,6 +134,14 @@ export class CoreThread implements CoreLink {
     this.#post({ kind: 'disk', level });
   }
 
+  async leave(withinMs: number): Promise<void> {
+    assert(this.#left === undefined, 'A core leaves once');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#left = resolve;
+    this.#post({ kind: 'leave', withinMs });
+    await promise;
+  }
+
   async drain(): Promise<void> {
     assert(this.#drained === undefined, 'A core is drained once');
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -158,6 +167,9 @@ export class CoreThread implements CoreLink {
         break;
       case 'standing':
         this.#listeners.onStanding(message.standing, this.#sentCount);
+        break;
+      case 'left':
+        this.#left?.();
         break;
       case 'drained':
         this.#isEnded = true;

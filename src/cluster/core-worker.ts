@@ -129,13 +129,13 @@ async function start(
     teller.takes();
     if (message instanceof ArrayBuffer || message.kind === 'commands') core.send(unpackCommands(message));
     else if (message.kind === 'disk') core.reportDisk(message.level);
-    else if (message.kind === 'announce') announce(message.registration);
-    else drain().catch((failure: unknown) => fail(port, failure));
+    else if (message.kind === 'announce') keep(announce(reach, message.registration));
+    else keep(message.kind === 'leave' ? leave(port, core, message.withinMs) : drain());
   });
   post(port, { kind: 'opened', catalog: core.catalog, peerPort: reach?.port });
 
-  function announce(registration: NodeRegistration): void {
-    reach?.announcer.announce(registration).catch((failure: unknown) => fail(port, failure));
+  function keep(work: Promise<void>): void {
+    work.catch((failure: unknown) => fail(port, failure));
   }
 
   async function drain(): Promise<void> {
@@ -155,6 +155,15 @@ async function start(
 function showWhetherAlone(core: CoreRuntime, shown: Int32Array): void {
   core.onCompany(() => Atomics.store(shown, 0, 0));
   Atomics.store(shown, 0, core.isAlone ? 1 : 0);
+}
+
+async function announce(reach: Reach | undefined, registration: NodeRegistration): Promise<void> {
+  await reach?.announcer.announce(registration);
+}
+
+async function leave(port: MessagePort, core: CoreRuntime, withinMs: number): Promise<void> {
+  await core.leave(withinMs);
+  post(port, { kind: 'left' });
 }
 
 /** Counts what is seen here alone, and tells the front how the core is. */

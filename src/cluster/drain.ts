@@ -13,6 +13,29 @@ export interface DrainPorts extends Pick<CorePorts, 'monotonicMs' | 'limits'> {
 }
 
 /**
+ * Hands whatever this node leads to others, while it goes on with everything else: requests of its clients are
+ * forwarded to whoever leads by then. Ends when nothing is left, when nobody takes what is left, or when the time is
+ * over; and may be repeated.
+ */
+export async function leaveCore(
+  { parts, turns, monotonicMs, limits }: Pick<DrainPorts, 'parts' | 'turns' | 'monotonicMs' | 'limits'>,
+  withinMs: number,
+): Promise<void> {
+  const { cluster, leadership } = parts;
+  const endMs = monotonicMs() + withinMs;
+  turns.run(() => {
+    // Others are to know before they choose an heir.
+    cluster.leave();
+    leadership.leave();
+  });
+  const { handOver } = leadership;
+  const isInVain = (): boolean => monotonicMs() >= Math.min(endMs, handOver.movedMs + limits.handOverMs);
+  await turns.until(() => handOver.count === 0 || isInVain());
+  // The front knows by whom its clients are answered from here on, and what is left.
+  parts.reporter.flushAll();
+}
+
+/**
  * Takes nothing more, hands over the lead of groups with other members, answers what it has taken in, and makes
  * everything durable. Log and store stay open, and nothing is written to them afterwards.
  *
@@ -33,7 +56,7 @@ export async function drainCore(ports: DrainPorts): Promise<void> {
     warmer.close();
     snapshots.close();
     cluster.close();
-    // First of all: until another node leads, the requests of all others wait. What is in flight passes to it.
+    // What is still led: until another node leads, the requests of all others wait. What is in flight passes to it.
     leadership.leave();
   });
   await turns.until(() => !owesAnswers(parts) || isAfter(limits.outcomeWaitMs));
@@ -41,9 +64,13 @@ export async function drainCore(ports: DrainPorts): Promise<void> {
     forwards.expire(Number.POSITIVE_INFINITY);
     leadership.giveUp();
   });
-  // What is left waits for disks of this node, for a read index or for a lease, none of which takes for ever.
-  await turns.until(() => !owesAnswers(parts));
-  await turns.until(() => !leadership.leadsOthers || isAfter(limits.handOverMs));
+  // What is left waits for disks of this node, for a read index or for a lease.
+  await turns.until(() => !owesAnswers(parts) || isAfter(limits.owedMs));
+  // Nobody waits for ever for a disk that stands still. What becomes of it is for the log, which the next start reads.
+  turns.run(() => {
+    for (const group of parts.lifecycle.openGroups) if (group.isBusy) leadership.giveUpIn(group);
+  });
+  await turns.until(() => leadership.handOver.count === 0 || isAfter(limits.handOverMs));
   turns.closeEars();
   await Promise.all([clearing(), warmer.running, snapshots.settled(), cluster.settled()]);
   while (checkpointer.isDirty || !apply.isIdle) {

@@ -46,6 +46,8 @@ export interface ForwardsPorts {
   readonly titles: Pick<Lifecycle, 'titleOf'>;
   /** A node of the cluster says how far its clients see the catalog, or asks for it. */
   readonly fence: (from: NodeId, item: FenceItem) => void;
+  /** A node of the cluster is about to end. */
+  readonly leaving: (from: NodeId) => void;
   /** Whether a node is another one of the cluster. */
   readonly isKnown: (node: NodeId) => boolean;
   /** Drawn anew by each process, 0 to 2^32 - 1. */
@@ -147,6 +149,9 @@ export class Forwards {
         case 'shown':
         case 'past':
           if (isKnown) this.#ports.fence(from, item);
+          break;
+        case 'leaving':
+          if (isKnown) this.#ports.leaving(from);
           break;
         default:
           unreachable(item);

@@ -46,6 +46,7 @@ import type {
   NodeHealth,
   NodeIdentity,
   TransactOptions,
+  Unfinished,
   WaitOutcome,
   WriteOptions,
 } from './node.ts';
@@ -108,6 +109,7 @@ export class FrontNode implements Node {
   #isFollowing = false;
   #pendingProposals = 0;
   #address = '';
+  #leaving: Promise<void> | undefined;
   #draining: Promise<void> | undefined;
 
   constructor(ports: FrontPorts) {
@@ -236,12 +238,27 @@ export class FrontNode implements Node {
     // Who asks how this node is uses it: a node that nobody else uses finds out, too.
     this.currentCatalog()?.catch(() => undefined);
     return {
-      accepting: this.#draining === undefined,
+      accepting: this.#leaving === undefined && this.#draining === undefined,
       disk: this.#ports.disk(),
       knowsCatalog: !this.#lease.isLost,
       groupCount: this.#catalog.count + 1,
       pendingProposals: this.#pendingProposals,
     };
+  }
+
+  get unfinished(): Unfinished {
+    const { node } = this.identity;
+    const nodes = this.#catalog.nodes().filter(({ state }) => state !== 'removed');
+    let leads = this.#leaders.get(CATALOG_GROUP) === node && nodes.length > 1 ? 1 : 0;
+    for (const { group, replicas } of this.#catalog.list()) {
+      if (replicas.length > 1 && this.#leaders.get(group) === node) leads += 1;
+    }
+    return { leads, requests: this.#pending.size };
+  }
+
+  async leave(withinMs: number): Promise<void> {
+    this.#leaving ??= this.#ports.link.leave(withinMs);
+    await this.#leaving;
   }
 
   async drain(): Promise<void> {

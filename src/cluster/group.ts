@@ -133,6 +133,12 @@ export class Group {
     return role.kind === 'leader' && applied >= role.first;
   }
 
+  /** Whether its lead is being handed over: until that has ended its leader takes nothing in. */
+  get isHandingOver(): boolean {
+    const { role } = this.#raft;
+    return role.kind === 'leader' && role.transfer !== undefined;
+  }
+
   /** Whether it needs nothing more to go on: it leads, or others may. */
   get isSettled(): boolean {
     return this.isReady || !this.isAlone;

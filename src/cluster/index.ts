@@ -59,6 +59,7 @@ export type {
   NodeHealth,
   NodeIdentity,
   TransactOptions,
+  Unfinished,
   WaitOutcome,
   WriteOptions,
 } from './node.ts';

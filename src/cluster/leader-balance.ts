@@ -41,6 +41,8 @@ export interface LeaderBalancePorts {
   /** The groups that this node leads. */
   readonly led: () => Iterable<Group>;
   readonly limits: CoreLimits;
+  /** Whether a node is about to end. */
+  readonly isLeaving: (node: NodeId) => boolean;
   readonly step: (group: Group, input: Input) => void;
 }
 
@@ -86,7 +88,8 @@ export class LeaderBalance {
     const room = { idle: idleHandOvers, busy: 1 };
     const due: Group[] = [];
     for (const [group, misplaced] of this.#misplaced) {
-      misplaced.sinceMs = isReady(group, misplaced.to, nowMs) ? (misplaced.sinceMs ?? nowMs) : undefined;
+      const isFit = isReady(group, misplaced.to, nowMs) && !this.#ports.isLeaving(nodeOf(misplaced.to));
+      misplaced.sinceMs = isFit ? (misplaced.sinceMs ?? nowMs) : undefined;
       if (misplaced.sinceMs === undefined || nowMs < misplaced.sinceMs + leaderRestMs) continue;
       const kind = group.isAtRest ? 'idle' : 'busy';
       if (room[kind] === 0) continue;

@@ -2,6 +2,7 @@
  * What follows for requests when a group of several replicas has another leader, or none.
  *
  *   requests that wait     another node leads: proposals are forwarded to it, reads are asked there
+ *                          nobody has taken the lead that was handed over: they go on here
  *                          nobody leads for too long: refused, they were never entries
  *
  * It is told of roles while effects are carried out, and acts on them when no step is under way.
@@ -10,10 +11,11 @@
  *        entry is committed at its index, or as unknown; never as failed.
  *   C12  Who does not lead a group adds no entries to it, and tells other nodes who does.
  */
-import { nodeOf, type ReplicaId } from '#base';
-import { type Fact, type Input, isVoter, type Peer, type RaftState } from '#raft';
+import { type NodeId, nodeOf, type ReplicaId } from '#base';
+import type { Fact, Input } from '#raft';
 import type { Group } from './group.ts';
 import type { GroupTimers } from './group-timers.ts';
+import { HandOver } from './hand-over.ts';
 import type { CoreLimits } from './limits.ts';
 import type { ReadBarrier } from './read-barrier.ts';
 import { noLeader, outcomeUnknown } from './refusals.ts';
@@ -29,6 +31,10 @@ export interface LeadershipPorts {
   readonly reads: ReadBarrier;
   /** Takes proposals that wait to where they can be taken in. */
   readonly passOn: (group: Group) => void;
+  /** Proposes what waits in a group that this node leads. */
+  readonly release: (group: Group) => void;
+  /** Whether another node drains. */
+  readonly isLeaving: (node: NodeId) => boolean;
   readonly monotonicMs: () => number;
   readonly step: (group: Group, input: Input) => void;
 }
@@ -47,11 +53,14 @@ export class Leadership {
   readonly #waiting = new Set<Group>();
   /** Groups that have a new leader since the last turn. */
   #led = new Set<Group>();
+  /** Groups that this node goes on leading, for nobody took them. */
+  #kept = new Set<Group>();
   #expireMs = 0;
-  #isLeaving = false;
+  readonly handOver: HandOver;
 
   constructor(ports: LeadershipPorts) {
     this.#ports = ports;
+    this.handOver = new HandOver(ports);
   }
 
   /** How many groups this node leads. */
@@ -68,16 +77,9 @@ export class Leadership {
     return this.#following.size;
   }
 
-  /** Whether this node leads a group that others could lead. */
-  get leadsOthers(): boolean {
-    for (const group of this.#leading) if (othersIn(group.raft, group.self).length > 0) return true;
-    return false;
-  }
-
   /** Asks others to take the lead of whatever this node leads, from here on: it is about to end. */
   leave(): void {
-    this.#isLeaving = true;
-    this.#handOver();
+    this.handOver.begin(this.#leading);
   }
 
   /** Somebody begins to wait for other nodes, or for a leader of the group. */
@@ -87,16 +89,20 @@ export class Leadership {
 
   /** Answers whoever waits for other nodes: what they say from here on is not heard any more. */
   giveUp(): void {
-    for (const group of this.#ports.timers.groups) {
-      if (group.isAlone) continue;
-      // What is in flight is in doubt, too.
-      group.proposals.doubt(this.#ports.monotonicMs());
-      this.#refuse(group, { waitingSinceMs: Number.POSITIVE_INFINITY, inDoubtSinceMs: Number.POSITIVE_INFINITY });
-    }
+    for (const group of this.#ports.timers.groups) if (!group.isAlone) this.giveUpIn(group);
+  }
+
+  /** Answers whoever waits in a group, for whatever it is. */
+  giveUpIn(group: Group): void {
+    // What is in flight is in doubt, too.
+    group.proposals.doubt(this.#ports.monotonicMs());
+    this.#refuse(group, { waitingSinceMs: Number.POSITIVE_INFINITY, inDoubtSinceMs: Number.POSITIVE_INFINITY });
   }
 
   /** Takes note of what has happened in a step. */
   note(group: Group, fact: Fact): void {
+    this.handOver.note(group, fact);
+    if (fact.kind === 'transfer-given-up') this.#kept.add(group);
     if (fact.kind === 'became-leader') this.#lead(group);
     else if (fact.kind === 'became-candidate' || fact.kind === 'became-pre-candidate') this.#lose(group);
     else if (fact.kind === 'became-follower') this.#follow(group, fact.leader);
@@ -108,12 +114,16 @@ export class Leadership {
     this.#leading.delete(group);
     this.#following.delete(group);
     this.#led.delete(group);
+    this.#kept.delete(group);
     this.#waiting.delete(group);
+    this.handOver.forget(group);
     this.#ports.timers.forget(group);
   }
 
   /** Goes on with what waited for a leader that is known now. */
   settle(): void {
+    this.handOver.settle();
+    this.#goOn();
     if (this.#led.size === 0) return;
     const led = this.#led;
     this.#led = new Set();
@@ -125,9 +135,9 @@ export class Leadership {
     }
   }
 
-  /** Gives up what has waited for too long; and hands over what this node leads still, or again, when it is to end. */
+  /** Gives up what has waited for too long, hand-overs among it. */
   tick(nowMs: number): void {
-    if (this.#isLeaving) this.#handOver();
+    this.handOver.tick(nowMs);
     if (nowMs < this.#expireMs) return;
     this.#expireMs = nowMs + EXPIRE_MS;
     const { leaderWaitMs, outcomeWaitMs } = this.#ports.limits;
@@ -138,30 +148,20 @@ export class Leadership {
     }
   }
 
+  /** What came while a lead was to go has waited for that. */
+  #goOn(): void {
+    if (this.#kept.size === 0) return;
+    const kept = this.#kept;
+    this.#kept = new Set();
+    for (const group of kept) if (group.isOpen && group.isReady) this.#ports.release(group);
+  }
+
   #refuse(group: Group, { waitingSinceMs, inDoubtSinceMs }: Late): void {
     const { reporter } = this.#ports;
     const late = [...group.proposals.takeLate(waitingSinceMs), ...group.reads.takeLate(waitingSinceMs)];
     if (late.length > 0) reporter.refuse(late, noLeader(group.title));
     const unknown = group.proposals.takeUnknown(inDoubtSinceMs);
     if (unknown.length > 0) reporter.refuse(unknown, outcomeUnknown(group.title));
-  }
-
-  #handOver(): void {
-    const led = Array.from(this.#leading, (group) => ({ group, to: this.#heirOf(group) }));
-    for (const { group, to } of led) {
-      if (to !== undefined) this.#ports.step(group, { kind: 'transfer-leadership', to });
-    }
-  }
-
-  /** Who is to lead it next; undefined when nobody answers, or somebody was asked to already. */
-  #heirOf({ raft, self }: Group): ReplicaId | undefined {
-    const { role } = raft;
-    if (role.kind !== 'leader' || role.transfer !== undefined) return undefined;
-    const { limits, monotonicMs } = this.#ports;
-    // Two beats: whoever ended a moment ago is not asked, for then nobody would lead until that is given up.
-    const sinceMs = monotonicMs() - limits.electionWindowMs / 2;
-    const there = othersIn(raft, self).filter(([, { hasAnswered, heardMs }]) => hasAnswered && heardMs > sinceMs);
-    return there.toSorted(([, one], [, other]) => other.progress.match - one.progress.match)[0]?.[0];
   }
 
   #lead(group: Group): void {
@@ -183,10 +183,4 @@ export class Leadership {
     } else if (led) this.#ports.reporter.led({ group: group.id, node: undefined });
     else this.#lose(group);
   }
-}
-
-/** The other voters of a group that this node leads. */
-function othersIn({ role, membership }: RaftState, self: ReplicaId): readonly (readonly [ReplicaId, Peer])[] {
-  if (role.kind !== 'leader') return [];
-  return [...role.peers].filter(([id]) => id !== self && isVoter(membership.voters, id));
 }

@@ -58,8 +58,16 @@ export interface CoreLimits {
   readonly firstCampaignMs: number;
   /** Of groups without a leader so many ask for it at one look, and fewer while looks are late; the others wait. */
   readonly campaignsMax: number;
-  /** How long a node that drains waits for others to take the lead of its groups. */
+  /** A node that drains waits no longer for others to take the lead of its groups when none was taken for so long. */
   readonly handOverMs: number;
+  /** It hands over so many at a time; an heir that has not taken its lead after so long makes way for the next one. */
+  readonly handOversMax: number;
+  readonly heirWaitMs: number;
+  /** How often it says that it drains, and for how long that is believed when nothing more is heard of it. */
+  readonly leavingTellMs: number;
+  readonly leavingMs: number;
+  /** How long a core that drains waits for answers that only its own disks and leases hold up; longer than a lease. */
+  readonly owedMs: number;
   /** How often groups that are not what they should be are looked at, and how many of them at a time. */
   readonly membershipLookMs: number;
   readonly membershipLooks: number;
@@ -127,6 +135,11 @@ export const LIMITS: CoreLimits = {
   firstCampaignMs: 100,
   campaignsMax: 128,
   handOverMs: 2500,
+  handOversMax: 16,
+  heirWaitMs: 500,
+  leavingTellMs: 500,
+  leavingMs: 2500,
+  owedMs: 11_000,
   membershipLookMs: 100,
   membershipLooks: 64,
   placementLookMs: 1000,

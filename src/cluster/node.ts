@@ -32,7 +32,7 @@ export type CatalogChange = Extract<
 export type WaitOutcome = 'reached' | 'gone' | 'aborted';
 
 export interface NodeHealth {
-  /** False while the node drains: it finishes what it took in and accepts nothing new. */
+  /** False once the node is about to end: clients are to go elsewhere. */
   readonly accepting: boolean;
   readonly disk: DiskLevel;
   /** False when it does not reach the leader of the catalog: it answers nothing of any database (C21). */
@@ -40,6 +40,14 @@ export interface NodeHealth {
   readonly groupCount: number;
   /** Proposals that are taken in and not yet answered. */
   readonly pendingProposals: number;
+}
+
+/** What a node that ends has not done yet. */
+export interface Unfinished {
+  /** Databases that it leads and other nodes hold, too, the catalog among them. */
+  readonly leads: number;
+  /** Requests that it has not answered. */
+  readonly requests: number;
 }
 
 export interface NodeIdentity {
@@ -122,6 +130,13 @@ export interface Node {
   onApplied(group: GroupId, listener: (revision: Revision | undefined) => void): () => void;
 
   health(): NodeHealth;
+  readonly unfinished: Unfinished;
+  /**
+   * Hands over whatever this node leads to others, while it goes on answering: its clients are forwarded. Resolves when
+   * that is done, when nobody takes what is left, or after so long; may be repeated. `drain` does not need it, but has
+   * others wait for longer without it.
+   */
+  leave(withinMs: number): Promise<void>;
   /** Takes no more proposals, answers the ones it has, checkpoints, closes. Resolves when everything is closed. */
   drain(): Promise<void>;
 }

@@ -22,6 +22,7 @@ export interface PlacementDriverPorts {
   readonly find: (id: GroupId) => Group | undefined;
   readonly monotonicMs: () => number;
   readonly step: (group: Group, input: Input) => void;
+  readonly isLeaving: (node: NodeId) => boolean;
   /** The catalog's group may have to be another one. */
   readonly reviewCatalog: () => void;
 }
@@ -117,8 +118,8 @@ export class PlacementDriver {
   }
 
   #nodes(): readonly NodeView[] {
-    const { upkeep, catalog, find, monotonicMs } = this.#ports;
-    const time = { nowMs: monotonicMs(), replaceAfterMs: upkeep?.replaceAfterMs };
+    const { upkeep, catalog, find, monotonicMs, isLeaving } = this.#ports;
+    const time = { nowMs: monotonicMs(), replaceAfterMs: upkeep?.replaceAfterMs, isLeaving };
     return nodeViews(catalog(), find(CATALOG_GROUP), time);
   }
 }

@@ -106,6 +106,7 @@ export class Intake {
 
   /** Proposes what waited for the group to become ready. */
   release(group: Group): void {
+    if (group.isHandingOver) return;
     const waiting = group.proposals.takeWaiting();
     if (waiting.length > 0)
       this.#propose(
@@ -138,7 +139,7 @@ export class Intake {
     if (group === undefined) return this.#refuse(proposal, refusal ?? this.#ports.absence(proposal.group));
     const error = refusal ?? this.#pressure(group, proposal);
     if (error !== undefined) return this.#refuse(proposal, error);
-    if (!group.isReady) return this.#wait(group, waiting);
+    if (!group.isReady || group.isHandingOver) return this.#wait(group, waiting);
     const others = admitted.get(group);
     if (others === undefined) admitted.set(group, [proposal]);
     else others.push(proposal);
@@ -190,7 +191,7 @@ export class Intake {
       return backlogFull(group.title, commit - applied, group.backlog.bytes);
     }
     const waiting = group.proposals.waitingBytes + payload.length;
-    return !group.isReady && waiting > limits.waitingBytesMax
+    return (!group.isReady || group.isHandingOver) && waiting > limits.waitingBytesMax
       ? waitingFull(group.title, limits.waitingBytesMax)
       : undefined;
   }

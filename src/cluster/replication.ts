@@ -29,6 +29,8 @@ export interface ReplicationPorts {
   readonly limits: CoreLimits;
   readonly timers: GroupTimers;
   readonly asking: AskingPace;
+  /** Whether a node is about to end, this one included. */
+  readonly isLeaving: (node: NodeId) => boolean;
   readonly touch: (id: Group['id']) => Group | undefined;
   readonly step: (group: Group, input: Input) => void;
   readonly monotonicMs: () => number;
@@ -203,7 +205,10 @@ export class Replication {
   begin({ group: id, replicas, placement }: Binding, nowMs: number): void {
     const group = replicas.length > 1 || placement > 0 ? this.#ports.touch(id) : undefined;
     if (group === undefined || placement > 0) return;
-    const ordered = inTurn(replicas, id).filter((replica) => !this.#away.has(nodeOf(replica)));
+    const { isLeaving } = this.#ports;
+    if (isLeaving(nodeOf(group.self))) return;
+    const isThere = (node: NodeId): boolean => !this.#away.has(node) && !isLeaving(node);
+    const ordered = inTurn(replicas, id).filter((replica) => isThere(nodeOf(replica)));
     this.#askInTurn(group, ordered, nowMs, FOUNDERS_APART * this.#ports.limits.firstCampaignMs);
   }
 
@@ -213,13 +218,14 @@ export class Replication {
    * be the one who cannot be elected.
    */
   campaign(nowMs: number): void {
+    const { limits, asking, isLeaving } = this.#ports;
     const due: Due[] = [];
     for (const [group, campaign] of this.#campaigns) {
       if (campaign.atMs > nowMs) continue;
-      if (group.leader === undefined) due.push({ group, campaign });
+      // Whoever is about to end leaves it to the others, unless none of them leads by the next election deadline.
+      if (group.leader === undefined && !isLeaving(nodeOf(group.self))) due.push({ group, campaign });
       else this.#campaigns.delete(group);
     }
-    const { limits, asking } = this.#ports;
     const { electionWindowMs, firstCampaignMs } = limits;
     for (const { group, campaign } of firstOf(due, asking.room)) {
       asking.take();

@@ -118,10 +118,11 @@ function compare(one: readonly number[], other: readonly number[]): number {
   return at < 0 ? 0 : (one[at] ?? 0) - (other[at] ?? 0);
 }
 
-/** When somebody looks, and after how much silence a node is lost. */
+/** When somebody looks, after how much silence a node is lost, and who says that it is about to end. */
 export interface ViewTime {
   readonly nowMs: number;
   readonly replaceAfterMs?: number | undefined;
+  readonly isLeaving?: (node: NodeId) => boolean;
 }
 
 /** The view of a node; only one that leads the catalog knows who answers. */
@@ -147,8 +148,10 @@ export function nodeViews(catalog: CatalogMachine, group: Group | undefined, tim
 function livenessOf(
   node: RegisteredNode['node'],
   group: Group | undefined,
-  { nowMs, replaceAfterMs }: ViewTime,
+  { nowMs, replaceAfterMs, isLeaving }: ViewTime,
 ): Liveness {
+  // It will be silent in a moment.
+  if (isLeaving?.(node) === true) return 'silent';
   if (group === undefined || group.raft.role.kind !== 'leader') return 'silent';
   const standing = standingOf(group.raft, replicaOf(node), nowMs);
   const isLost = replaceAfterMs !== undefined && nowMs >= heardOf(node, group, nowMs) + replaceAfterMs;

@@ -7,7 +7,7 @@
  *   C29  When a batch of the log has not become durable for an election window, this node asks other voters to take the
  *        lead of each group that they can lead without it, again every two windows, another one each time.
  */
-import type { ReplicaId } from '#base';
+import { type NodeId, nodeOf, type ReplicaId } from '#base';
 import { everybody, type Input, standingOf, tally } from '#raft';
 import type { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
@@ -20,6 +20,8 @@ export interface StalledLogPorts {
   /** When the oldest batch was handed to the log that is not durable yet; undefined when all are. */
   readonly waitsSinceMs: () => number | undefined;
   readonly groups: () => Iterable<Group>;
+  /** Whether a node is about to end. */
+  readonly isLeaving: (node: NodeId) => boolean;
   readonly step: (group: Group, input: Input) => void;
 }
 
@@ -38,7 +40,7 @@ export class StalledLog {
   drive(nowMs: number): void {
     const isGap = nowMs - this.#lookedMs > GAP_MS;
     this.#lookedMs = nowMs;
-    const { limits, waitsSinceMs, groups, step } = this.#ports;
+    const { limits, waitsSinceMs, groups, isLeaving, step } = this.#ports;
     const sinceMs = waitsSinceMs();
     if (sinceMs === undefined || nowMs - sinceMs < limits.electionWindowMs) {
       this.#attempts = 0;
@@ -47,7 +49,7 @@ export class StalledLog {
     if (isGap || nowMs < this.#restsUntilMs) return;
     this.#restsUntilMs = nowMs + 2 * limits.electionWindowMs;
     for (const group of groups()) {
-      const heirs = heirsOf(group, nowMs);
+      const heirs = heirsOf(group, nowMs).filter((heir) => !isLeaving(nodeOf(heir)));
       const to = heirs[this.#attempts % Math.max(1, heirs.length)];
       if (to !== undefined) step(group, { kind: 'transfer-leadership', to });
     }

@@ -4,7 +4,7 @@
  *
  * ```
  *   build ──> ready line on stdout ──> serving ── SIGTERM, SIGINT ──> draining ──> exit 0
- *     └─ cannot start: exit 1             └─ broken: one line, exit 70 (#cluster)   └─ second signal: exit 1
+ *     └─ cannot start: exit 1             └─ broken: one line, exit 70 (#cluster)   └─ not done in time, or SIGINT: exit 1
  * ```
  */
 import { DatabaseError } from '#base';
@@ -17,6 +17,9 @@ import { endAtOnce, type StopSignals } from './stop-signals.ts';
 import { ownLackingV8Options } from './v8-options.ts';
 
 const EXIT_CANNOT_START = 1;
+
+/** After the grace a node has so long to answer what is left and to close; then it ends as it is. */
+const CLOSING_MS = 15_000;
 
 /** Resolves when the node has stopped, with the exit code set. */
 export async function serve(config: Config, signals: StopSignals): Promise<void> {
@@ -47,9 +50,22 @@ export async function serve(config: Config, signals: StopSignals): Promise<void>
   logger.info('ready', { ...running.addresses });
   const signal = await signals.told;
   logger.info('draining', { signal, graceMs: config.shutdownGraceMs });
-  await running.drain();
-  logger.info('stopped');
+  await drained(running, config.shutdownGraceMs + CLOSING_MS, logger);
+  const { leads } = running.unfinished;
+  logger.info('stopped', leads === 0 ? {} : { leadsLeft: leads });
   logger.flush();
+}
+
+/** Ends the process when that takes longer: the log has all that was acknowledged, and the next start reads it. */
+async function drained(running: RunningNode, withinMs: number, logger: Logger): Promise<void> {
+  const late = setTimeout(() => {
+    const message = `Not drained within ${withinMs} ms: what stands still, such as a disk, is not waited for any longer`;
+    logger.fatal('stopped-without-drain', { ...running.unfinished, message });
+    logger.flush();
+    endAtOnce();
+  }, withinMs);
+  await running.drain();
+  clearTimeout(late);
 }
 
 async function start(config: Config, logger: Logger): Promise<RunningNode> {

@@ -1,12 +1,23 @@
 /**
  * The composition root: the one place that knows all parts of a node and puts them together.
  *
- * Started from the bottom up, stopped from the top down: clients are sent away before the node closes its groups.
+ * Started from the bottom up, stopped from the top down. New clients are sent elsewhere first; then others take what
+ * the node leads, while it forwards the requests of those that it has; then these are finished, and sent away; then the
+ * node closes its groups.
  */
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { formatAddress } from '#base';
-import { type Node, nativeCrc32, nativeRandom, nativeSha256, startNode, stopProcess, wallClock } from '#cluster';
+import {
+  type Node,
+  nativeCrc32,
+  nativeRandom,
+  nativeSha256,
+  startNode,
+  stopProcess,
+  type Unfinished,
+  wallClock,
+} from '#cluster';
 import { createMetrics, type Logger, type Metrics, type MetricsServer, startMetricsServer } from '#observability';
 import { createService } from '#service';
 import type { HttpServerOptions } from '#transport';
@@ -35,8 +46,13 @@ export interface Addresses {
 
 export interface RunningNode {
   readonly addresses: Addresses;
-  /** Lets what is in flight finish within the grace of the settings, then closes everything. */
+  /**
+   * Hands over what the node leads and lets what is in flight finish, both within the grace of the settings; then
+   * closes everything.
+   */
   drain(): Promise<void>;
+  /** What it has left by now. */
+  readonly unfinished: Unfinished;
 }
 
 /**
@@ -97,15 +113,34 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
       ...(node.peerAddress !== undefined && { peer: node.peerAddress }),
       docs: join(PACKAGE_DIR, 'docs'),
     },
+    get unfinished() {
+      return node.unfinished;
+    },
     drain: async () => {
       grpc.announceDrain();
+      const graceMs = await handOver(node, config, logger);
       // Both fronts at once: a client of one must not wait for the clients of the other.
-      await Promise.all([grpc.drain(config.shutdownGraceMs), http.close(config.shutdownGraceMs)]);
+      await Promise.all([grpc.drain(graceMs), http.close(graceMs)]);
       lists.close();
       await node.drain();
       await scrape.close();
     },
   };
+}
+
+/** Whoever asks when all the time has gone into handing over has so much left. */
+const LEAST_GRACE_MS = 1_000;
+
+/** Returns what is left of the grace, in which requests go on all the while. */
+async function handOver(node: Node, { shutdownGraceMs }: Config, logger: Logger): Promise<number> {
+  const beganMs = performance.now();
+  const { leads } = node.unfinished;
+  await node.leave(shutdownGraceMs);
+  const elapsedMs = Math.round(performance.now() - beganMs);
+  const left = node.unfinished.leads;
+  if (left === 0) logger.info('leads-handed-over', { leads, elapsedMs });
+  else logger.warn('leads-left', { leads, left, elapsedMs });
+  return Math.max(Math.min(LEAST_GRACE_MS, shutdownGraceMs), shutdownGraceMs - elapsedMs);
 }
 
 async function openScrape(

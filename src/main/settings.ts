@@ -135,7 +135,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   shutdownGraceMs: {
     type: wholeNumber({ min: 0, max: 600_000, unit: 'milliseconds' }),
     default: 10_000,
-    help: 'How long requests in flight may take to finish after SIGTERM.',
+    help: 'How long a node may take after SIGTERM to hand over what it leads and to finish the requests in flight. It ends at most 15 s later, whatever stands still.',
   },
   grpcGzipBytes: {
     type: wordOr('off', byteSize({ min: KIB, max: GIB })),

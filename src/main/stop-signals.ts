@@ -10,7 +10,8 @@ const EXIT_IMPATIENT = 1;
 
 /**
  * A signal right behind the first is the same one: Ctrl-C reaches a process from the terminal and again from the npm
- * that started it.
+ * that started it. SIGTERM is the same one however often it comes, for whoever sends it may not know of the first: a
+ * hook before the stop of a container, and then what stops it.
  */
 const SAME_SIGNAL_WITHIN_MS = 500;
 
@@ -19,7 +20,7 @@ export class StopSignals {
   readonly told: Promise<NodeJS.Signals>;
   /** The first, once it has come. */
   first: NodeJS.Signals | undefined;
-  /** Called for a later one. */
+  /** Called for a later one of somebody who does not want to wait. */
   onAnother: (signal: NodeJS.Signals) => void = endAtOnce;
   /** Listens no more: a signal ends the process, as where nobody listens. For commands that leave nothing half done. */
   readonly close: () => void;
@@ -34,7 +35,9 @@ export class StopSignals {
         this.first = signal;
         this.#toldAtMs = performance.now();
         resolve(signal);
-      } else if (performance.now() - this.#toldAtMs > SAME_SIGNAL_WITHIN_MS) this.onAnother(signal);
+      } else if (signal !== 'SIGTERM' && performance.now() - this.#toldAtMs > SAME_SIGNAL_WITHIN_MS) {
+        this.onAnother(signal);
+      }
     };
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);

@@ -1,6 +1,8 @@
 /**
  * Handing leadership over: nothing is proposed any more, the target gets what it lacks, then it is told to campaign.
- * What was asked meanwhile goes on, and after one election window without a new leader everything is as before.
+ * What was asked meanwhile goes on, and after one election window without a new leader everything is as before. Another
+ * target may be named before that: the one before is not waited for any more, and if it campaigns after all it is an
+ * election like any other.
  */
 import type { Effect } from './effect.ts';
 import { lastId } from './log.ts';
@@ -15,11 +17,13 @@ export function startTransfer(state: RaftState, to: ReplicaId, nowMs: number): S
   const { self, electionWindowMs } = state.config;
   if (to === self) return ignoreTransfer(state, 'already-leader');
   if (!isVoter(state.membership.voters, to)) return ignoreTransfer(state, 'not-a-voter');
-  if (role.transfer !== undefined) return ignoreTransfer(state, 'already-transferring');
+  if (role.transfer?.to === to) return ignoreTransfer(state, 'already-transferring');
+  const before: readonly Effect[] =
+    role.transfer === undefined ? [] : [{ kind: 'fact', fact: { kind: 'transfer-given-up', to: role.transfer.to } }];
   const timers = arm(state.timers, 'transfer', nowMs + electionWindowMs);
   const started: RaftState = { ...state, timers, role: { ...role, transfer: { to, isTold: false } } };
   const fact: Effect = { kind: 'fact', fact: { kind: 'transfer-started', to } };
-  return andThen({ state: started, effects: [fact] }, handOver);
+  return andThen({ state: started, effects: [...before, fact] }, handOver);
 }
 
 /** Tells the target to campaign as soon as it holds the whole log. */

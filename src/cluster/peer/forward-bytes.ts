@@ -3,12 +3,13 @@
  *
  * ```
  * content   := item*
- * item      := u8 kind, varint session, varint id, fields | fence
+ * item      := u8 kind, varint session, varint id, fields | fence | leaving
  * propose   := 1   varint group, varint length, payload
  * create    := 2   text name
  * accepted  := 3   varint index, varint term
  * refused   := 4   text code, text message, text reason, varint retry after ms + 1, varint node that leads
  * fence     := 5 to 8 (await-past, await-shown, shown, past), varint index
+ * leaving   := 9
  * text      := varint length, UTF-8
  * ```
  * In `refused` an empty reason is none, and so is 0 for the two numbers.
@@ -36,10 +37,16 @@ const FENCE_KINDS: ReadonlyMap<number, FenceItem['kind']> = new Map([
   [FENCE_TAGS.past, 'past'],
 ]);
 
+const LEAVING_TAG = 9;
+
 /** Items of one frame. */
 export const FORWARDS_MAX: number = 2 ** 15;
 
 export function writeForward(writer: ByteWriter, item: ForwardItem): void {
+  if (item.kind === 'leaving') {
+    writer.u8(LEAVING_TAG);
+    return;
+  }
   if (!('session' in item)) {
     writer.u8(FENCE_TAGS[item.kind]);
     writer.varint(item.index);
@@ -82,6 +89,7 @@ function readForward(reader: ByteReader): ForwardItem | undefined {
   const tag = reader.u8();
   const fenceKind = FENCE_KINDS.get(tag);
   if (fenceKind !== undefined) return { kind: fenceKind, index: readIndex(reader) };
+  if (tag === LEAVING_TAG) return { kind: 'leaving' };
   const number = { session: reader.varint(), id: reader.varint() };
   switch (tag) {
     case TAGS.propose: {

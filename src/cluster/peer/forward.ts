@@ -23,7 +23,12 @@ export interface FenceItem {
   readonly index: LogIndex;
 }
 
-export type ForwardItem = FenceItem | Request;
+/** Whoever says it is about to end, and takes no leads and no copies. */
+export interface DepartureItem {
+  readonly kind: 'leaving';
+}
+
+export type ForwardItem = FenceItem | DepartureItem | Request;
 
 type Request = Numbered &
   (

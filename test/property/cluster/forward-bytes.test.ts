@@ -47,6 +47,7 @@ const item: fc.Arbitrary<ForwardItem> = fc.oneof(
     kind: fc.constantFrom('await-past' as const, 'await-shown' as const, 'shown' as const, 'past' as const),
     index: number.map(toLogIndex),
   }),
+  fc.constant({ kind: 'leaving' as const }),
 );
 const items = fc.array(item, { maxLength: 12 });
 

@@ -30,6 +30,8 @@ export interface NemesisParts {
 }
 
 const LOOK_US = 1000;
+/** Whoever is told to drain twice is told so the second time. */
+const AGAIN_US = 100_000;
 /** An answer is with its client by then, mostly. */
 const ANSWERED_US = 10_000;
 
@@ -133,7 +135,7 @@ export class Nemesis {
       case 'clock':
         return node.clock.step(action.byMs);
       case 'drain':
-        return node.drain();
+        return this.#drain(action, node);
       case 'rot':
         return this.#rot(action, node);
       case 'network':
@@ -183,6 +185,13 @@ export class Nemesis {
         for (const [from, to] of action.ways) exchange.close(nodes[from]?.name ?? '', nodes[to]?.name ?? '');
         return later('together again', () => exchange.open());
     }
+  }
+
+  #drain({ deaf, deafUs, isRepeated }: Extract<FaultAction, { readonly kind: 'drain' }>, node: SimNode): void {
+    const others = this.#parts.nodes.filter((each, place) => each !== node && deaf.includes(place));
+    for (const other of others) pause(other, 'core', deafUs);
+    node.drain();
+    if (isRepeated) this.#later(AGAIN_US, 'told again', () => node.drain());
   }
 
   /** Whoever is up is asked, as an operator would try one after the other. */

@@ -74,7 +74,8 @@ export type FaultAction =
   | { readonly kind: 'network'; readonly conditions: NetworkConditions; readonly durationUs: number }
   /** Requests reach the node and answers do not, or the other way round. */
   | { readonly kind: 'one-way'; readonly isAnswers: boolean; readonly durationUs: number }
-  | { readonly kind: 'drain' }
+  /** Those nodes, by their places, stand still from then on for so long: they do not take what is handed to them. */
+  | { readonly kind: 'drain'; readonly deaf: readonly number[]; readonly deafUs: number; readonly isRepeated: boolean }
   /** Nothing gets from the first of each pair of nodes to the second, by their places. */
   | { readonly kind: 'partition'; readonly ways: readonly (readonly [number, number])[]; readonly durationUs: number }
   | { readonly kind: 'peer-network'; readonly conditions: PeerConditions; readonly durationUs: number }
@@ -239,7 +240,7 @@ function drawAction(kind: FaultKind, random: Rng, { durationMsMax, nodeCount }: 
     case 'one-way':
       return { kind, isAnswers: random.chance(0.5), durationUs };
     case 'drain':
-      return { kind };
+      return drawDrain(random, nodeCount);
     case 'partition':
       return { kind, ways: drawWays(random, nodeCount), durationUs };
     case 'peer-network':
@@ -328,6 +329,14 @@ function drawHolders(random: Rng, nodeCount: number): readonly number[] {
   const places = Array.from({ length: nodeCount }, (_, place) => place);
   const count = random.chance(0.7) ? Math.min(3, nodeCount) : random.between(1, Math.min(3, nodeCount));
   return drawSome(random, places, count);
+}
+
+/** Of several nodes, every other time, one or two do not answer by then. */
+function drawDrain(random: Rng, nodeCount: number): FaultAction {
+  const places = Array.from({ length: nodeCount }, (_, place) => place);
+  const deaf = nodeCount > 1 && random.chance(0.5) ? drawSome(random, places, random.between(1, 2)) : [];
+  const deafUs = deaf.length === 0 ? 0 : random.between(100, 4000) * 1000;
+  return { kind: 'drain', deaf, deafUs, isRepeated: random.chance(0.2) };
 }
 
 function drawSome(random: Rng, places: readonly number[], count: number): readonly number[] {

@@ -59,6 +59,14 @@ export class SimLink implements CoreLink {
     this.#toCore('disk level', () => this.#parts.core.reportDisk(level));
   }
 
+  async leave(withinMs: number): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#toCore('leave', () => {
+        this.#parts.core.leave(withinMs).then(() => this.#toFront('left', resolve), reject);
+      });
+    });
+  }
+
   async drain(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#toCore('drain', () => {

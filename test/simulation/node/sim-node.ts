@@ -32,6 +32,9 @@ export interface NodeListener {
   readonly onMisbehaviour: (what: string) => void;
 }
 
+/** As of the settings of a node. */
+const GRACE_MS = 10_000;
+
 /** What a command on the machine of a stopped node works on. */
 export interface Maintenance {
   readonly disk: SimDisk;
@@ -173,14 +176,18 @@ export class SimNode {
   drain(): void {
     const process = this.process;
     if (process?.node === undefined) return;
-    this.#simulator.note(`${this.name} drains`);
+    this.#simulator.note(`${this.name} drains${this.#isDraining ? ', as it does already' : ''}`);
     this.#isDraining = true;
     this.#drainProcess(process, process.node).catch((failure: unknown) => process.fail(failure));
   }
 
   async #drainProcess(process: NodeProcess, node: SimFront): Promise<void> {
-    await node.drain();
+    // It serves as ever meanwhile.
+    await node.leave(GRACE_MS);
     if (!process.isAlive) return;
+    this.#simulator.note(`${this.name} has handed over all but ${node.unfinished.leads}`);
+    await node.drain();
+    if (!process.isAlive || this.#process !== process) return;
     const { unanswered } = node;
     if (unanswered > 0) this.#listener.onMisbehaviour(`${this.name} has drained, and ${unanswered} were not answered`);
     process.kill();

@@ -77,6 +77,10 @@ class StallingLink implements CoreLink {
     this.#core.reportDisk(level);
   }
 
+  leave(withinMs: number): Promise<void> {
+    return this.#core.leave(withinMs);
+  }
+
   drain(): Promise<void> {
     return this.#core.drain();
   }

@@ -30,6 +30,7 @@ describe('the watch of the disk', () => {
       send: () => undefined,
       onReport: () => undefined,
       reportDisk: (level: DiskLevel) => told.push(level),
+      leave: async () => undefined,
       drain: async () => undefined,
     };
     const lines: unknown[] = [];
@@ -67,6 +68,7 @@ describe('the watch of the disk', () => {
       send: () => undefined,
       onReport: () => undefined,
       reportDisk: () => undefined,
+      leave: async () => undefined,
       drain: async () => undefined,
     };
     const lines: unknown[] = [];

@@ -152,7 +152,13 @@ function idleNode(count: number): {
     },
   } as unknown as CatalogMachine;
   const step = (group: Group): unknown => handedOver.push(group);
-  const balance = new LeaderBalance({ catalog: () => catalog, led: () => led, limits: LIMITS, step });
+  const balance = new LeaderBalance({
+    catalog: () => catalog,
+    led: () => led,
+    limits: LIMITS,
+    isLeaving: () => false,
+    step,
+  });
   return { balance, led, looks: () => looks, handedOver };
 }
 

@@ -75,6 +75,7 @@ class Leader {
       find: () => this as unknown as Group,
       monotonicMs: () => 0,
       step,
+      isLeaving: () => false,
       reviewCatalog: () => undefined,
     });
   }

@@ -3,7 +3,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { type NodeProcess, startNode } from '../../../chaos/support/node-process.ts';
@@ -204,16 +204,42 @@ test('a signal that comes twice at once is one: the node still drains (N3)', asy
   expect(node.log()).toContain('"event":"stopped"');
 });
 
-test('a node that is told to stop again while it drains ends with 1, and says so at every level', async () => {
-  const node = await start(testDir(), '--log-level=silent');
+/** A request that never ends, so that a drain takes as long as it may. */
+async function busyWith(node: NodeProcess): Promise<Socket> {
   const busy = connect(Number(new URL(node.http).port), '127.0.0.1');
   busy.on('error', () => undefined).write('POST /databases HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{');
   expect(await (await fetch(`${node.http}/health`)).text()).toBe('OK');
-  const telling = setInterval(() => node.kill('SIGTERM'), 100);
+  return busy;
+}
+
+test('a node that is interrupted again while it drains ends with 1, and says so at every level', async () => {
+  const node = await start(testDir(), '--log-level=silent');
+  const busy = await busyWith(node);
+  const telling = setInterval(() => node.kill('SIGINT'), 100);
   expect(await node.ended).toBe(1);
   clearInterval(telling);
   busy.destroy();
-  expect(JSON.parse(node.log())).toMatchObject({ event: 'stopped-without-drain', level: 'error', signal: 'SIGTERM' });
+  expect(JSON.parse(node.log())).toMatchObject({ event: 'stopped-without-drain', level: 'error', signal: 'SIGINT' });
+});
+
+test('SIGTERM is the same wish however often it comes: the node drains, for as long as it may', async () => {
+  const node = await start(testDir(), '--shutdown-grace-ms=3000');
+  const busy = await busyWith(node);
+  // All of them while it drains: the last moments of a process are not its own.
+  let times = 0;
+  const telling = setInterval(() => {
+    times += 1;
+    if (times <= 10) node.kill('SIGTERM');
+  }, 100);
+  expect(await node.ended).toBe(0);
+  clearInterval(telling);
+  busy.destroy();
+  const lines = node.log().trim().split('\n').slice(-3);
+  expect(lines.map((line): unknown => JSON.parse(line))).toMatchObject([
+    { event: 'draining' },
+    { event: 'leads-handed-over' },
+    { event: 'stopped' },
+  ]);
 });
 
 test('a data directory that is in use is refused with its name, in one line (N1)', async () => {
