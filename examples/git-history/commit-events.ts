@@ -3,8 +3,9 @@
  * the effective time. Commits are imported in the order in which they entered the history, and authored in another
  * (rebases, patches by mail): so the two time axes of the database really differ.
  *
- * A commit of more files than a transaction may hold becomes several transactions in a row. Their ids follow from the
- * commit, so that an import that was cut off is simply started again: what is there already is answered, not repeated.
+ * A commit of more files than a transaction may hold, by their number or by their bytes, becomes several transactions
+ * in a row. Where they are cut and their ids follow from the commit, so that an import that was cut off is simply
+ * started again: what is there already is answered, not repeated.
  */
 import { createHash } from 'node:crypto';
 import { Event, type LoggedTransaction, type TransactRequest } from './api.ts';
@@ -14,8 +15,9 @@ const FILE_ADDED = 'git.file.added';
 const FILE_MODIFIED = 'git.file.modified';
 export const FILE_DELETED = 'git.file.deleted';
 
-/** A transaction holds at most 1,000 events and 1 MB; paths can be long. */
+/** A transaction holds at most 1,000 events and 1,000,000 bytes of them; paths can be long. */
 const EVENTS_PER_TRANSACTION = 500;
+const BYTES_PER_TRANSACTION = 900_000;
 const SUBJECT_BYTES_MAX = 255;
 const MESSAGE_BYTES_MAX = 65_536;
 const AUTHOR_BYTES_MAX = 4096;
@@ -40,15 +42,30 @@ export function transactionsOf(
   commit: Commit,
   target: { readonly database: string; readonly stream: string },
 ): readonly TransactRequest[] {
-  const parts = Math.max(1, Math.ceil(commit.changes.length / EVENTS_PER_TRANSACTION));
-  const requests: TransactRequest[] = [];
-  for (let part = 0; part < parts; part++) {
-    const changes = commit.changes.slice(part * EVENTS_PER_TRANSACTION, (part + 1) * EVENTS_PER_TRANSACTION);
-    // A commit that changes nothing leaves no events, and a transaction has at least one.
-    if (changes.length === 0) continue;
-    requests.push(transaction(commit, { ...target, changes, part }));
+  const { database, stream } = target;
+  return eventsOf(commit, stream).map((events, part) => transaction(commit, { database, stream, events, part }));
+}
+
+/**
+ * The events of each transaction. A commit that changes nothing leaves none, and a transaction has at least one event.
+ */
+function eventsOf(commit: Commit, stream: string): readonly (readonly Event[])[] {
+  const parts: Event[][] = [];
+  let last: Event[] = [];
+  let lastBytes = 0;
+  for (const change of commit.changes) {
+    const next = (): Event => fileEvent(commit, change, { stream, id: `${parts.length - 1}.${last.length}` });
+    const bytes = Event.encode(next()).finish().length;
+    const fits = last.length < EVENTS_PER_TRANSACTION && lastBytes + bytes <= BYTES_PER_TRANSACTION;
+    if (parts.length === 0 || !fits) {
+      last = [];
+      lastBytes = 0;
+      parts.push(last);
+    }
+    last.push(next());
+    lastBytes += bytes;
   }
-  return requests;
+  return parts;
 }
 
 /** The commit that a transaction is of, if it is one of these. */
@@ -66,15 +83,15 @@ export function subjectOf(path: string): string {
 interface Part {
   readonly database: string;
   readonly stream: string;
-  readonly changes: readonly Change[];
+  readonly events: readonly Event[];
   readonly part: number;
 }
 
-function transaction(commit: Commit, { database, stream, changes, part }: Part): TransactRequest {
+function transaction(commit: Commit, { database, stream, events, part }: Part): TransactRequest {
   return {
     databaseName: database,
     transaction: {
-      events: changes.map((change, i) => fileEvent(commit, change, { stream, id: `${commit.hash}:${part}.${i}` })),
+      events: [...events],
       constraints: [],
       transactionId: uuidOf(`${stream}/${commit.hash}/${part}`),
       options: {
@@ -92,12 +109,13 @@ function transaction(commit: Commit, { database, stream, changes, part }: Part):
   };
 }
 
+/** `id` within the commit. */
 function fileEvent(commit: Commit, change: Change, names: { readonly stream: string; readonly id: string }): Event {
   const { path, mode, blob } = change;
   const data: FileChange = { path, mode, blob, commit: commit.hash };
   const authoredMs = Date.parse(commit.authoredAt);
   return Event.fromPartial({
-    id: names.id,
+    id: `${commit.hash}:${names.id}`,
     specVersion: '1.0',
     ty: TYPES[change.kind],
     source: `/git/${encodeURIComponent(names.stream)}`,

@@ -9,6 +9,8 @@ import { Progress, type ProgressOutput } from './progress.ts';
 
 export interface ImportSummary {
   readonly commits: number;
+  /** Of them, those that changed no file: they leave no transaction. */
+  readonly empty: number;
   readonly events: number;
   readonly revision: number;
 }
@@ -24,12 +26,13 @@ export async function importRepository(
   await api.ensureDatabase(source.database);
   const began = await beginningOf(api, source.database);
   const progress = new Progress(output, commitCount, performance.now());
-  const done = { commits: 0, events: 0 };
+  const done = { commits: 0, empty: 0, events: 0 };
   for await (const commit of readCommits(source.repository)) {
     const requests = transactionsOf(commit, source);
     if (done.events === 0 && requests.length > 0) refuseOther(source, began, commit.hash);
     await transactAll(api, requests, commit.hash);
     done.commits += 1;
+    done.empty += requests.length === 0 ? 1 : 0;
     done.events += commit.changes.length;
     progress.show(done, performance.now());
   }

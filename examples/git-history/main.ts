@@ -87,9 +87,9 @@ async function run({ server, database: named, ask, repository }: Invocation): Pr
   const database = named ?? databaseNameOf(stream, await rootCommit(repository));
   const source = { repository, stream, database };
   using api = new Api(server);
-  const { commits, events, revision } = await importRepository(api, source, process.stderr);
+  const { commits, empty, events, revision } = await importRepository(api, source, process.stderr);
   process.stderr.write(
-    `${commits} commits and ${events} events are in revision ${revision} of the database ${database}.\n`,
+    `${commits} commits (${empty} of them without a changed file) and ${events} events are in revision ${revision} of the database ${database}.\n`,
   );
   const history = new History(api, database);
   for (const question of ask) {

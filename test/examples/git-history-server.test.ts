@@ -108,6 +108,20 @@ describe('the history of a made repository', () => {
     expect(await history.lastChange('gone.txt', revision)).toMatchObject({ deleted: true, author: /^Alan/ });
   });
 
+  it('takes a commit whose files have more bytes than a transaction may', { timeout: TIMEOUT_MS }, async () => {
+    using repository = new GitRepository();
+    const folder = Array.from({ length: 10 }, () => 'long'.repeat(60)).join('/');
+    for (let n = 0; n < 500; n++) repository.write(`${folder}/${n}`, String(n));
+    repository.commit({ message: 'many long paths' });
+    repository.commit({ message: 'nothing' });
+    await using server = await startTestServer();
+    using api = new Api(server.grpc);
+    const summary = { commits: 2, empty: 1, events: 500, revision: 2 };
+    expect(await importInto(api, repository.dir)).toEqual(summary);
+    expect(await new History(api, 'history').treeAtRevision(2)).toEqual(await readTree(repository.dir, 'HEAD'));
+    expect(await importInto(api, repository.dir)).toEqual(summary);
+  });
+
   it('takes paths with spaces, quotes and numbers at the prompt', { timeout: TIMEOUT_MS }, async () => {
     using repository = madeRepository();
     await using server = await startTestServer();
@@ -209,7 +223,7 @@ describe('main.ts', () => {
     const questions = ['--ask', 'who with space.txt', '--ask', 'tree @1'];
     const first = await promisify(execFile)(process.execPath, [...args, ...questions]);
     expect(first.stderr).toMatch(
-      /100 % {2}6\/6 commits, \d+ events, \d+ events\/s\n6 commits and \d+ events are in revision \d+ of the database asked\.\n/,
+      /100 % {2}6\/6 commits, \d+ events, \d+ events\/s\n6 commits \(1 of them without a changed file\) and \d+ events are in revision \d+ of the database asked\.\n/,
     );
     expect(first.stdout).toMatch(
       /^with space\.txt: changed by Alan .*\n3 files\n(?: {2}100644 [0-9a-f]{10} .*\n){3}$/s,
