@@ -12,22 +12,21 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readNumber, refuse } from '../scripts/support/command-line.ts';
 import { Arena } from './arena.ts';
-import { type CairnNode, createDatabase, FETCH_LATEST } from './peers/cairn.ts';
+import { type CairnNode, FETCH_LATEST } from './peers/cairn.ts';
+import { costing, inTurn, readCheckouts } from './support/checkouts.ts';
 import { closedLoop } from './support/closed-loop.ts';
 import { hasH2load } from './support/h2load.ts';
 import { grpcHeaders, grpcMessage } from './support/http2-connection.ts';
 import { Latencies } from './support/latencies.ts';
-import { cpuSeconds, residentMemory } from './support/process-cpu.ts';
 import { bytesField } from './support/protobuf.ts';
 import { type FloodCounts, RunningFlood } from './support/stream-flood.ts';
 
 const DATABASE = 'shop';
 const MEBIBYTE = 2 ** 20;
-const LOOK_MS = 50;
 /** Without others, with those that cancel and acknowledge settings, with those that do not, and with 40,000 calls. */
 const LOADS = ['none', 'cancelled', 'unacknowledged', 'crowd'] as const;
 type LoadName = (typeof LOADS)[number];
@@ -37,11 +36,7 @@ const { values, positionals } = readCommandLine();
 const connections = readNumber('connections', values.connections, { min: 1, isWhole: true });
 const seconds = readNumber('seconds', values.seconds, { min: 1, isWhole: false });
 const rounds = readNumber('rounds', values.rounds, { min: 1, isWhole: true });
-const contenders = positionals.map((text) => {
-  const [name = '', root] = text.split('=');
-  return root === undefined ? refuse(`${text} is no contender; name one as old=../old`) : { name, root: resolve(root) };
-});
-if (contenders.length === 0) refuse('there is nothing to compare; name builds, such as old=../old new=.');
+const checkouts = readCheckouts(positionals);
 
 interface Row {
   readonly name: string;
@@ -63,15 +58,11 @@ const lines = [
   '| round | build | load | same connection: calls, p50, p99, last ms | new connections: calls, p50, p99, last ms | failed | s of processor | peak MiB | streams of the others | connections ended |',
   '|---|---|---|---|---|---|---|---|---|---|',
 ];
-for (let round = 1; round <= rounds; round++) {
-  for (const { name, root } of contenders) {
-    const node = await arena.cairn(`${name}-${round}`, { root, nodeOptions: [], env: {} });
-    await createDatabase(node, DATABASE);
-    await measure(node, { name, load: 'none' });
-    for (const load of loads) lines.push(`| ${round} ${line(await measure(node, { name, load }))}`);
-    await node.stop();
-  }
-}
+const turns = { checkouts, rounds, variants: ['all'], database: DATABASE };
+await inTurn(arena, turns, async ({ round, name, node }) => {
+  await measure(node, { name, load: 'none' });
+  for (const load of loads) lines.push(`| ${round} ${line(await measure(node, { name, load }))}`);
+});
 process.stdout.write(`${lines.join('\n')}\n`);
 
 function readCommandLine() {
@@ -92,28 +83,14 @@ async function measure(
   { name, load }: { readonly name: string; readonly load: LoadName },
 ): Promise<Row> {
   const flood = begin(load, address);
-  const before = cpuSeconds([pid]);
-  let peakBytes = 0;
-  const looking = setInterval(() => {
-    peakBytes = Math.max(peakBytes, residentMemory(pid).total);
-  }, LOOK_MS);
   const fresh = new Latencies();
-  const [known, freshFailed] = await Promise.all([
-    closedLoop({ address, headers, clients: 1, seconds, request }),
-    callAnew(address, fresh),
-  ]);
-  const counts = (await flood?.stop()) ?? NO_FLOOD;
-  clearInterval(looking);
-  return {
-    name,
-    load,
-    known: known.latencies,
-    fresh,
-    failed: known.failed + freshFailed,
-    cpuSeconds: cpuSeconds([pid]) - before,
-    peakBytes,
-    flood: counts,
-  };
+  const { result, cpuSeconds, peakBytes } = await costing(pid, async () => {
+    const calls = [closedLoop({ address, headers, clients: 1, seconds, request }), callAnew(address, fresh)] as const;
+    const [known, freshFailed] = await Promise.all(calls);
+    const counts = (await flood?.stop()) ?? NO_FLOOD;
+    return { known: known.latencies, failed: known.failed + freshFailed, flood: counts };
+  });
+  return { name, load, fresh, ...result, cpuSeconds, peakBytes };
 }
 
 interface Flooding {

@@ -10,21 +10,19 @@
  * and send one transaction after the other, of one event of so many bytes; one that was refused is another one after a
  * tenth of a second, and not counted among those whose times are given.
  */
-import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { readNumber, refuse } from '../scripts/support/command-line.ts';
 import { Arena } from './arena.ts';
-import { type CairnNode, createDatabase, TRANSACT } from './peers/cairn.ts';
+import { type CairnNode, TRANSACT } from './peers/cairn.ts';
+import { costing, inTurn, readCheckouts } from './support/checkouts.ts';
 import { type HalfRequestCounts, RunningHalfRequests } from './support/half-request-flood.ts';
 import { grpcHeaders, grpcMessage, Http2Connection } from './support/http2-connection.ts';
 import { Latencies } from './support/latencies.ts';
-import { cpuSeconds, residentMemory } from './support/process-cpu.ts';
 import { bytesField, message } from './support/protobuf.ts';
 
 const DATABASE = 'shop';
 const MEBIBYTE = 2 ** 20;
-const LOOK_MS = 50;
 const PAUSE_MS = 100;
 const LOADS = ['none', 'half requests', 'unacknowledged'] as const;
 type LoadName = (typeof LOADS)[number];
@@ -38,11 +36,7 @@ const eventBytes = count('bytes', values.bytes);
 const clients = count('clients', values.clients);
 const seconds = readNumber('seconds', values.seconds, { min: 1, isWhole: false });
 const rounds = count('rounds', values.rounds);
-const contenders = positionals.map((text) => {
-  const [name = '', root] = text.split('=');
-  return root === undefined ? refuse(`${text} is no contender; name one as old=../old`) : { name, root: resolve(root) };
-});
-if (contenders.length === 0) refuse('there is nothing to compare; name builds, such as old=../old new=.');
+const checkouts = readCheckouts(positionals);
 
 interface Honest {
   readonly latencies: Latencies;
@@ -58,16 +52,10 @@ const lines = [
   '| round | build | others | transactions | failed | p50, p99, longest ms | s of processor | peak MiB | begun by the others | given up |',
   '|---|---|---|---|---|---|---|---|---|---|',
 ];
-for (let round = 1; round <= rounds; round++) {
-  for (const load of LOADS) {
-    for (const { name, root } of contenders) {
-      const node = await arena.cairn(`${name}-${load}-${round}`, { root, nodeOptions: [], env: {} });
-      await createDatabase(node, DATABASE);
-      lines.push(`| ${round} | ${name} | ${load} | ${await measure(node, load)} |`);
-      await node.stop();
-    }
-  }
-}
+const turns = { checkouts, rounds, variants: LOADS, database: DATABASE };
+await inTurn(arena, turns, async ({ round, variant, name, node }) => {
+  lines.push(`| ${round} | ${name} | ${variant} | ${await measure(node, variant)} |`);
+});
 process.stdout.write(`${lines.join('\n')}\n`);
 
 function readCommandLine() {
@@ -107,20 +95,15 @@ function transaction(): Buffer {
 async function measure({ pid, address }: CairnNode, load: LoadName): Promise<string> {
   const parts = { ...address, path: TRANSACT, connections, requests, bytes: halfBytes };
   const flood = load === 'none' ? undefined : new RunningHalfRequests({ ...parts, isPolite: load === 'half requests' });
-  const before = cpuSeconds([pid]);
-  let peakBytes = 0;
-  const looking = setInterval(() => {
-    peakBytes = Math.max(peakBytes, residentMemory(pid).total);
-  }, LOOK_MS);
   const honest: Honest = { latencies: new Latencies(), failed: 0 };
   const deadline = performance.now() + seconds * 1_000;
-  await Promise.all(Array.from({ length: clients }, () => transactUntil(deadline, address, honest)));
-  const cpu = cpuSeconds([pid]) - before;
+  const { cpuSeconds, peakBytes } = await costing(pid, () =>
+    Promise.all(Array.from({ length: clients }, () => transactUntil(deadline, address, honest))),
+  );
   const counts: HalfRequestCounts = (await flood?.stop()) ?? { begun: 0, ended: 0 };
-  clearInterval(looking);
   const { p50, p99 } = honest.latencies.percentiles();
   const times = [p50, p99, honest.latencies.largest].map((ms) => ms.toFixed(0)).join(', ');
-  const cost = `${cpu.toFixed(1)} | ${(peakBytes / MEBIBYTE).toFixed(0)}`;
+  const cost = `${cpuSeconds.toFixed(1)} | ${(peakBytes / MEBIBYTE).toFixed(0)}`;
   return `${honest.latencies.count} | ${honest.failed} | ${times} | ${cost} | ${counts.begun} | ${counts.ended}`;
 }
 
