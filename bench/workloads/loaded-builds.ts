@@ -1,7 +1,7 @@
 /**
  * Builds against one another over many events: what reads cost, and what a node holds once it has loaded and read them.
  */
-import { cpSync, rmSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import type { Arena } from '../arena.ts';
@@ -30,6 +30,7 @@ export interface MemoryPlan {
 
 interface MemorySample {
   readonly load: Sample;
+  readonly tableBytes: number;
   readonly totalBytes: number;
   readonly anonymousBytes: number;
   readonly filesBytes: number;
@@ -96,8 +97,8 @@ export async function competeByMemory(
     '',
     `${plan.rounds} times each, in turn, after loading ${plan.events} events, scanning them and reading them by their subjects for ${plan.seconds} s; load average ${loadavg()[0]?.toFixed(1)}.`,
     '',
-    '| build | resident MiB | anonymous MiB | mapped files MiB | server µs an event loaded | events/s |',
-    '| --- | --- | --- | --- | --- | --- |',
+    '| build | resident MiB | anonymous MiB | mapped files MiB | server µs an event loaded | events/s | tables written B an event |',
+    '| --- | --- | --- | --- | --- | --- | --- |',
     ...series.map(({ contender: { name }, samples }) => {
       const cells = [
         column(samples, (sample) => sample.totalBytes / MIB, 0),
@@ -105,6 +106,7 @@ export async function competeByMemory(
         column(samples, (sample) => sample.filesBytes / MIB, 0),
         column(samples, ({ load }) => (load.serverCpuSeconds / load.operations) * 1e6, 1),
         column(samples, ({ load }) => load.operations / load.seconds, 0),
+        column(samples, ({ load, tableBytes }) => tableBytes / load.operations, 0),
       ];
       return `| ${[name, ...cells].join(' | ')} |`;
     }),
@@ -121,11 +123,19 @@ async function loadOnce(arena: Arena, { name, build }: BuildContender, plan: Mem
     for (const { contenders } of scanWorkloads(loaded)) for (const scan of contenders) await scan.run(0);
     await selectorReads(name, loaded, READERS).run(plan.seconds);
     const { total, anonymous, files } = residentMemory(node.pid);
-    return { load, totalBytes: total, anonymousBytes: anonymous, filesBytes: files };
+    const tableBytes = tableBytesWritten(directory);
+    return { load, tableBytes, totalBytes: total, anonymousBytes: anonymous, filesBytes: files };
   } finally {
     await node.stop();
     rmSync(directory, { recursive: true });
   }
+}
+
+/** What LevelDB has written of tables so far, those of compactions included, as its diary says. */
+function tableBytesWritten(directory: string): number {
+  const diary = readFileSync(join(directory, 'store', 'LOG'), 'utf8');
+  const written = [...diary.matchAll(/Level-0 table #\d+: (\d+) bytes OK|Compacted .* => (\d+) bytes/g)];
+  return written.reduce((sum, [, flushed = '0', compacted = '0']) => sum + Number(flushed) + Number(compacted), 0);
 }
 
 function readWorkload(load: ReadLoad, loaded: LoadedNode): Workload {

@@ -4,7 +4,6 @@
  *
  * ```
  * 01 g 00                      applied row
- * 01 g 01 revision             page; the revision is its first
  * 01 g 02 transaction_id       transaction row
  * 01 g 03 stream 00            head of a stream        \
  * 01 g 04 type 00              head of an event type    |  what follows `01 g` is the head's tail: it names the list
@@ -19,6 +18,7 @@
  * 01 g 10 block                bindings of 64 groups (catalog group only)
  * 01 g 11                      nodes of the cluster (catalog group only)
  * 01 g 12                      level of the cluster (catalog group only)
+ * 01 g ff revision             page; the revision is its first
  * ```
  * Nothing here knows what the values hold.
  */
@@ -29,7 +29,6 @@ const GROUP_ROWS = 0x01;
 
 export const TABLE = {
   APPLIED: 0x00,
-  PAGE: 0x01,
   TRANSACTION: 0x02,
   CHUNK: 0x06,
   TIP: 0x07,
@@ -39,6 +38,8 @@ export const TABLE = {
   BINDINGS: 0x10,
   NODES: 0x11,
   LEVEL: 0x12,
+  /** Behind all others: new ones lie behind all that there is, and are merged with nothing (ADR 0093). */
+  PAGE: 0xff,
 } as const;
 
 /** What a head lists the events of; the number is the head's table. */

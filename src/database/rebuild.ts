@@ -39,7 +39,7 @@ export async function rebuildDerived(store: KvStore, source: DatabaseSource, dur
   const { keys } = reader;
   const above = keys.pages(durable.revision + 1, Number.MAX_SAFE_INTEGER);
   await store.clear(above.gte, above.lt);
-  const derived = keys.tables(TABLE.TRANSACTION, 0x100);
+  const derived = keys.tables(TABLE.TRANSACTION, TABLE.PAGE);
   await store.clear(derived.gte, derived.lt);
   const { group: known, ...identity } = applied;
   // Who belongs to the group was decided for good, even where the state goes back behind that. What came as a snapshot
