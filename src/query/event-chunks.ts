@@ -9,6 +9,8 @@ import type { StoredEvent } from '#database';
 import type { SlicePace } from './slice-pace.ts';
 
 export interface EventChunks {
+  /** Whether it is known already that nothing follows what `next` gave last. */
+  readonly isOver?: boolean;
   /**
    * The next events; none of them when the walk only got closer to the next one; undefined at the end. `left` is how
    * many the reader will take in all: once it has them it does not come back.

@@ -21,10 +21,13 @@ const SLICE_READS = 64;
 
 export function hitEvents(reader: DatabaseReader, options: HitEventsOptions): EventChunks {
   const { hits, test, pace } = options;
+  let isOver = false;
   return {
+    get isOver(): boolean {
+      return isOver;
+    },
     next: async (left: number): Promise<readonly StoredEvent[] | undefined> => {
       const slice = new Slice(left, pace);
-      let isOver = false;
       for (let reads = 0; !slice.full && !isOver; ) {
         if (!hits.ready) {
           // Lists that have hardly an event in common are long walked in vain: the reader has a turn meanwhile.

@@ -49,6 +49,7 @@ export async function* queryEvents(source: DatabaseSource, read: EventRead): Asy
       left -= events.length;
       yield events;
       reader.releasePages();
+      if (chunks.isOver === true) return;
     }
   } finally {
     reader.releasePages();

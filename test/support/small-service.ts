@@ -100,6 +100,18 @@ function methodsOf(waiting: Call[], written: { chunks: number }): readonly Metho
     {
       kind: 'server_stream',
       service,
+      name: 'Whole',
+      handle: async (call) => {
+        call.begin();
+        call.write(frame(MESSAGE), 1);
+        call.complete();
+        // It has more to do than to answer.
+        await new Promise((resolve) => call.signal.addEventListener('abort', resolve));
+      },
+    },
+    {
+      kind: 'server_stream',
+      service,
       name: 'Fail',
       handle: async (call) => {
         call.begin();

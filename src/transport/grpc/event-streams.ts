@@ -58,7 +58,7 @@ const scanLogBatches: Handler = async ({ service }, call, bytes, writer) => {
   for await (const batches of reply.batches) {
     await writer.write(frameAll(batches), batches.length);
   }
-  await writer.flushed();
+  await writer.end();
 };
 
 const subscribeEvents: Handler = async ({ service }, call, bytes, writer) => {
@@ -87,7 +87,7 @@ async function sendEvents(writer: SliceWriter, reply: EventsReply, options: Fram
     const count = options.framing === 'batch' ? 1 : events.length;
     await writer.write(frameEvents(events, options), count);
   }
-  await writer.flushed();
+  await writer.end();
 }
 
 /** What stands around an event: its frame, what wraps it, and what the server adds; ids that were changed aside. */

@@ -27,7 +27,7 @@ const LENT_SLICE_BYTES = 256 * 1024;
 
 const GROWTH = 4;
 
-/** A slice in its frames, and the copy of it that grpc-js makes. */
+/** A slice in its frames, and what it is put together of. */
 const COPIES = 2;
 
 export class SliceWriter implements SlicePace, Disposable {
@@ -112,6 +112,12 @@ export class SliceWriter implements SlicePace, Disposable {
     await this.#leaving;
   }
 
+  /** The same; nothing but OK follows what was written. */
+  async end(): Promise<void> {
+    this.#call.complete();
+    await this.#leaving;
+  }
+
   [Symbol.dispose](): void {
     this.rest();
   }
@@ -125,7 +131,7 @@ export class SliceWriter implements SlicePace, Disposable {
     return packing?.finally(() => room?.release());
   }
 
-  /** For a slice of so many bytes: of a large one grpc-js copies a piece at a time. */
+  /** For a slice of so many bytes; of a large one a piece leaves at a time. */
   #roomFor(bytes: number): number {
     return this.#needed > 0 ? bytes + PIECE_BYTES : COPIES * bytes;
   }

@@ -9,28 +9,24 @@
  * It ends exactly once (T1); whatever is sent afterwards is dropped. The signal of the call aborts at the end, however
  * it comes, so that work below stops. A writer that waits for `drained` keeps at most one chunk of its own unsent (T4).
  */
-import { Metadata, type ServerWritableStream } from '@grpc/grpc-js';
+import { Metadata } from '@grpc/grpc-js';
 import { assert, DatabaseError } from '#base';
 import type { Allowance } from '../../allowance.ts';
 import { Hold } from '../../byte-budget.ts';
 import type { FairBudget, Taker } from '../../fair-budget.ts';
-import { OutgoingFrames, PIECE_BYTES } from './framing.ts';
+import type { CallStream } from './call-stream.ts';
+import { PIECE_BYTES } from './framing.ts';
 import type { MethodMeter, MethodTraits } from './method-traits.ts';
 import type { Packer } from './packing.ts';
 import type { PeerStream, Room } from './peer-stream.ts';
 import type { Waiting } from './rounds.ts';
 import type { Place } from './shares.ts';
 import type { SliceTurns } from './slice-turns.ts';
-import { type CallStatus, type Fields, GRPC_STATUS, type GrpcStatusName } from './status.ts';
-import type { UnaryStream } from './unary-stream.ts';
-
-/** What is underneath, of a stream the call of grpc-js. Requests are bytes, replies are bytes in their frames. */
-export type Surface =
-  | { readonly kind: 'unary'; readonly call: UnaryStream }
-  | { readonly kind: 'server_stream'; readonly call: ServerWritableStream<Uint8Array, OutgoingFrames> };
+import { type CallStatus, type Fields, GRPC_STATUS, type GrpcStatusName, OK } from './status.ts';
 
 export interface CallParts {
-  readonly surface: Surface;
+  /** What is underneath. Requests are bytes, replies are bytes in their frames. */
+  readonly stream: CallStream;
   readonly method: MethodTraits;
   readonly meter: MethodMeter;
   /** Absent when the peer was gone before its call began. */
@@ -82,7 +78,7 @@ export class Call {
   readonly method: MethodTraits;
   /** For the server: what it keeps of the call, once it is accepted. */
   seat: Seat | undefined;
-  readonly #surface: Surface;
+  readonly #stream: CallStream;
   readonly #meter: MethodMeter;
   readonly #peer: PeerStream | undefined;
   readonly #shared: SharedParts;
@@ -95,21 +91,21 @@ export class Call {
   /** For a reply that must be sent, until there is one. */
   #expected: Room | undefined;
   #abort: AbortController | undefined;
-  /** Chunks that grpc-js has not handed to the connection yet. */
+  /** Whether OK is on its way behind what was written. */
+  #isComplete = false;
+  /** Chunks that the connection has not taken yet. */
   #unsent = 0;
   #onDrained: (() => void) | undefined;
 
   constructor(parts: CallParts) {
     this.method = parts.method;
-    this.#surface = parts.surface;
+    this.#stream = parts.stream;
     this.#meter = parts.meter;
     this.#peer = parts.peer;
     this.#shared = parts.shared;
     this.#meter.started();
     this.#meter.received();
-    const { surface } = parts;
-    if (surface.kind === 'unary') surface.call.listener = this;
-    else surface.call.on('cancelled', () => this.cancelled());
+    parts.stream.listener = this;
   }
 
   get ended(): boolean {
@@ -123,11 +119,11 @@ export class Call {
 
   /** The bytes of the request. */
   get message(): Uint8Array {
-    return this.#surface.call.request;
+    return this.#stream.request;
   }
 
   get metadata(): Metadata {
-    return this.#surface.call.metadata;
+    return this.#stream.metadata;
   }
 
   /** What messages to this client may be compressed by; undefined: by nothing. */
@@ -157,10 +153,7 @@ export class Call {
 
   /** The first value of a text header; names are lowercase. */
   header(name: string): string | undefined {
-    const surface = this.#surface;
-    if (surface.kind === 'unary') return surface.call.header(name);
-    const [value] = surface.call.metadata.get(name);
-    return typeof value === 'string' ? value : undefined;
+    return this.#stream.header(name);
   }
 
   /**
@@ -200,9 +193,9 @@ export class Call {
   }
 
   #send(framed: Uint8Array, { headers, trailers }: ReplyParts, encoding?: string): void {
-    assert(this.#surface.kind === 'unary', 'Only a unary call is answered with one message', this.method.name);
+    assert(this.method.kind === 'unary', 'Only a unary call is answered with one message', this.method.name);
     for (const hold of this.#replyHolds) hold.watch();
-    this.#surface.call.reply(framed, { headers, trailers, encoding }, (restBytes) => {
+    this.#stream.reply(framed, { headers, trailers, encoding }, (restBytes) => {
       for (const hold of this.#replyHolds) {
         if (restBytes === 0) hold.taken();
         else hold.moved();
@@ -235,11 +228,9 @@ export class Call {
   /** Sends the headers of a stream of messages. */
   begin(headers: Fields = {}): void {
     if (this.#ended) return;
-    assert(this.#surface.kind === 'server_stream', 'Only a stream begins before its messages', this.method.name);
+    assert(this.method.kind === 'server_stream', 'Only a stream begins before its messages', this.method.name);
     this.#begun = true;
-    const encoding = this.encoding;
-    const all = encoding === undefined ? headers : { ...headers, 'grpc-encoding': encoding };
-    this.#surface.call.sendMetadata(Metadata.fromHttp2Headers(all));
+    this.#stream.begin(headers, this.encoding);
   }
 
   /**
@@ -252,20 +243,26 @@ export class Call {
       hold?.release();
       return true;
     }
-    assert(this.#surface.kind === 'server_stream', 'Only a stream is written to', this.method.name);
+    assert(this.method.kind === 'server_stream', 'Only a stream is written to', this.method.name);
     this.#meter.sent(count);
     this.#unsent += 1;
     if (hold !== undefined) this.keep(hold);
-    const pieces = OutgoingFrames.inPieces(frames, hold?.isWatched === true ? PIECE_BYTES : Number.POSITIVE_INFINITY);
-    const last = pieces.at(-1);
-    for (const piece of pieces) {
-      this.#surface.call.write(piece, () => {
-        piece.left();
-        if (piece === last) this.#sent(hold);
-        else hold?.moved();
-      });
-    }
+    const pieceBytesMax = hold?.isWatched === true ? PIECE_BYTES : Number.POSITIVE_INFINITY;
+    this.#stream.write(frames, pieceBytesMax, (restBytes) => {
+      if (restBytes === 0) this.#sent(hold);
+      else hold?.moved();
+    });
     return this.#unsent === 0;
+  }
+
+  /**
+   * Nothing follows what was written, and OK goes right behind it. The call is open until `finish`, for what it has
+   * written is still its own.
+   */
+  complete(): void {
+    if (this.#ended || this.#isComplete) return;
+    this.#isComplete = true;
+    this.#stream.finish(OK);
   }
 
   /** What takes the room for its replies. */
@@ -304,10 +301,7 @@ export class Call {
   /** Ends the call with a status, after what has been written. */
   finish(status: CallStatus): void {
     if (this.#ended) return;
-    const surface = this.#surface;
-    if (surface.kind === 'unary') surface.call.finish(status);
-    else if (status.code === 'OK') surface.call.end(trailersOf(status));
-    else surface.call.emit('error', failureOf(status));
+    this.#stream.finish(status);
     this.#end(status.code);
   }
 
@@ -348,22 +342,21 @@ export class Call {
     if (this.#unsent === 0) this.#onDrained?.();
   }
 
-  /** For what is underneath. grpc-js says so at the end of every call; only one that we have not ended was cut off. */
+  /** For what is underneath: the stream has closed, or its time is over. */
   cancelled(): void {
-    if (!this.#ended) this.#end(this.isLate ? 'DEADLINE_EXCEEDED' : 'CANCELLED');
+    if (this.#ended) return;
+    if (this.#isComplete) this.#end('OK');
+    else this.#end(this.isLate ? 'DEADLINE_EXCEEDED' : 'CANCELLED');
   }
 
   get #deadlineMs(): number {
-    const surface = this.#surface;
-    if (surface.kind === 'unary') return surface.call.deadlineMs;
-    const deadline = surface.call.getDeadline();
-    return typeof deadline === 'number' ? deadline : deadline.getTime();
+    return this.#stream.deadlineMs;
   }
 
   #end(code: GrpcStatusName): void {
     this.#ended = true;
     // The call is kept as long as its stream, and with the call its request.
-    this.#surface.call.request = NO_MESSAGE;
+    this.#stream.request = NO_MESSAGE;
     this.#expected?.release();
     this.#abort?.abort(callEnded(code));
     this.#onDrained?.();
@@ -382,10 +375,10 @@ export interface StatusFailure {
 
 /** A status other than OK. */
 export function failureOf(status: CallStatus): StatusFailure {
-  return { code: GRPC_STATUS[status.code], details: status.message.toWellFormed(), metadata: trailersOf(status) };
+  return { code: GRPC_STATUS[status.code], details: status.message.toWellFormed(), metadata: metadataOf(status) };
 }
 
-function trailersOf(status: CallStatus): Metadata {
+function metadataOf(status: CallStatus): Metadata {
   const trailers = new Metadata();
   if (status.details !== undefined) trailers.set('grpc-status-details-bin', Buffer.from(status.details));
   for (const [name, value] of Object.entries(status.trailers ?? {})) trailers.set(name, value);

@@ -7,19 +7,19 @@
  *      └── too slow ──> reset; while others need the room: answered
  * ```
  *
- * Of unary methods it reads the request, of the others it looks at what grpc-js reads (ADR 0056).
+ * Of methods that take one message it reads the request, of the others it looks at what grpc-js reads (ADR 0056, 0091).
  */
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { Readable } from 'node:stream';
 import { Link } from '#base';
 import type { Claim } from '../../allowance.ts';
 import type { ByteBudget, Hold } from '../../byte-budget.ts';
+import type { CallStream } from './call-stream.ts';
 import { type FrameFault, isPacking, type Packing } from './frame-faults.ts';
 import { type FrameRules, FrameWalk } from './frame-walk.ts';
 import type { Sender } from './senders.ts';
 import type { StandingRequest, StandingRequests } from './standing-requests.ts';
 import { type CallStatus, headersOf } from './status.ts';
-import type { UnaryStream } from './unary-stream.ts';
 
 export interface PeerStreamOptions {
   /** What requests may hold while they arrive and are worked on. */
@@ -30,8 +30,8 @@ export interface PeerStreamOptions {
   readonly receiveMs: number;
   /** A reply that has not been taken so long after its end is given up. */
   readonly lingerMs: number;
-  /** The request for a unary method has arrived. */
-  readonly onRequest: (request: UnaryStream, peer: PeerStream) => void;
+  /** The request for a method that takes one message has arrived. */
+  readonly onRequest: (request: CallStream, peer: PeerStream) => void;
   /** Told of every stream that is refused or reset for want of room. */
   readonly onRefused: () => void;
   /** The answer to a request that is malformed before its message is looked at. */
@@ -81,7 +81,7 @@ export interface PeerStreamParts {
   readonly rules: FrameRules;
   readonly claim: Claim | undefined;
   /** Absent: grpc-js has the stream, too. */
-  readonly own: UnaryStream | undefined;
+  readonly own: CallStream | undefined;
   /** The header `grpc-accept-encoding`. */
   readonly accepted: string | string[] | undefined;
 }
@@ -97,13 +97,13 @@ export class PeerStream implements StandingRequest {
   readonly #unsent: Room[] = [];
   readonly #frames: FrameWalk;
   readonly #encoding: string | undefined;
-  /** What its client reads: the header `grpc-accept-encoding`, which grpc-js shows nobody. */
+  /** What its client reads: the header `grpc-accept-encoding`. */
   readonly accepted: string | string[] | undefined;
   /** Of its connection, for what it holds beside the budgets; absent: that is not counted. */
   readonly claim: Claim | undefined;
   /** What it has of the claim. */
   #claimed: number;
-  readonly #own: UnaryStream | undefined;
+  readonly #own: CallStream | undefined;
   #request: Hold | undefined;
   #received = 0;
   #pieces = 0;
@@ -251,7 +251,7 @@ export class PeerStream implements StandingRequest {
    * What node:http2 pushes is taken at once, and goes through the stream only if somebody else listens to that: its
    * buffer, its ticks and its events cost as much as the rest of reading.
    */
-  #read(own: UnaryStream): void {
+  #read(own: CallStream): void {
     const stream = this.#stream;
     // Whatever is wrong with it, it closes.
     stream.on('error', IGNORE);
@@ -280,7 +280,7 @@ export class PeerStream implements StandingRequest {
   }
 
   /** Nothing more comes; when the stream is closed, for another reason. */
-  #endOf(own: UnaryStream): void {
+  #endOf(own: CallStream): void {
     if (this.#hasEnded || !this.#isWhole()) return;
     this.#hasEnded = true;
     if (own.isAnswered) return;
@@ -328,7 +328,7 @@ export class PeerStream implements StandingRequest {
   /** False when there is no room for so much of the request. */
   #count(requestBytes: number): boolean {
     if (this.#stream.closed) return true;
-    // Of unary methods small pieces are put together.
+    // Of our own small pieces are put together.
     const bytes = requestBytes + (this.isOwn ? 0 : this.#pieces * AROUND_PIECE_BYTES);
     if (this.#request === undefined && bytes <= SMALL_REQUEST_BYTES)
       return this.#claimed === 0 || this.#claimAll(STREAM_BYTES + bytes);

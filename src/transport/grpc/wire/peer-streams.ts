@@ -1,7 +1,7 @@
 /**
- * The HTTP/2 streams underneath the calls. Those of unary methods are read here, and grpc-js does not get them (ADR
- * 0056); of the others it is seen here what grpc-js does not say: how much of a message has arrived, when the last byte
- * of a reply has left, and how to end a stream whose reader never takes it.
+ * The HTTP/2 streams underneath the calls. Those of methods that take one message are read here, and grpc-js does not
+ * get them (ADR 0056, 0091). Of the others it is seen here what grpc-js does not say: how much of a message has come,
+ * and how to end a stream whose reader never takes it.
  *
  * They come by Node's diagnostics channel of created streams (ADR 0015). Each is marked with a header of its own,
  * by which it is kept from grpc-js, or found by its call in its metadata (T8).
@@ -10,21 +10,21 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { constants, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { assert, Slots } from '#base';
 import type { Allowance, Claim } from '../../allowance.ts';
+import { CallStream } from './call-stream.ts';
 import { headFault } from './frame-faults.ts';
 import { PeerStream, type PeerStreamOptions, type PeerStreamParts, STREAM_BYTES } from './peer-stream.ts';
 import { type Sender, Senders } from './senders.ts';
 import { StandingRequests } from './standing-requests.ts';
 import type { CallStatus } from './status.ts';
 import type { StreamLimits } from './stream-limits.ts';
-import { UnaryStream } from './unary-stream.ts';
 
 export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'standingRequests'> {
   /** What streams may hold by standing open, and of their requests the first bytes. */
   readonly standing: Allowance;
   /** Streams at a time, those included that still carry a reply away. */
   readonly streamsMax: number;
-  /** The methods that are served: unary ones, and how many messages each of the others takes, which are grpc-js's. */
-  readonly methods: ReadonlyMap<string, 'unary' | 'one' | 'many'>;
+  /** The methods that are served: those that take one message, and those that take many, which are grpc-js's. */
+  readonly methods: ReadonlyMap<string, 'one' | 'many'>;
   /** Whether a path asks how the node is, which must be found out also while it is full. */
   readonly isProbe: (path: string) => boolean;
   /** Longest message, as it is sent. */
@@ -33,7 +33,7 @@ export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'standingReq
   readonly perConnection: StreamLimits;
   /** Told before a connection ends because of what its client sends. */
   readonly onEnded: (why: EndReason, session: Http2Session) => void;
-  /** For a unary call whose time is over, by its `grpc-timeout`. */
+  /** For a call whose time is over, by its `grpc-timeout`. */
   readonly expired: (timeout: string) => CallStatus;
 }
 
@@ -192,11 +192,9 @@ export class PeerStreams {
       encoding: typeof encoding === 'string' ? encoding : undefined,
       bytesMax,
     };
-    const own = messages === 'unary' || fault !== undefined ? new UnaryStream(stream, headers, expired) : undefined;
+    const own = messages === 'one' || fault !== undefined ? new CallStream(stream, headers, expired) : undefined;
     const accepted = headers['grpc-accept-encoding'];
     const peer = new PeerStream(stream, this.#options, { rules, own, accepted, ...shared });
-    // Of the others grpc-js unpacks the messages.
-    if (messages === 'one') delete headers['grpc-encoding'];
     if (fault !== undefined) peer.refuse(fault);
     return peer;
   }

@@ -5,28 +5,22 @@
  * so that they may walk them instead of decoding them, and replies leave as the bytes that the handler framed, many
  * messages in one write.
  *
- * Not here: what any message means. Connections that are open (opening.ts, ADR 0068) and streams of messages are
- * grpc-js's, unary calls are read and answered without it (unary-stream.ts, ADR 0056). Requests that break the protocol
- * are found before anybody else sees them, and answered in words of ours (frame-faults.ts).
+ * Not here: what any message means. Connections that are open (opening.ts, ADR 0068) are grpc-js's, and so are calls
+ * that take many messages; others are read and answered without it (call-stream.ts, ADR 0056, 0091). Requests that
+ * break the protocol are found before anybody else sees them, and answered in words of ours (frame-faults.ts).
  */
 import type { Http2Session } from 'node:http2';
-import {
-  type handleServerStreamingCall,
-  type Metadata,
-  Server,
-  ServerCredentials,
-  type ServerOptions,
-} from '@grpc/grpc-js';
+import { type Metadata, Server, ServerCredentials, type ServerOptions } from '@grpc/grpc-js';
 import { assert, DatabaseError, Slots } from '#base';
 import type { Allowance } from '../../allowance.ts';
 import type { ByteBudget } from '../../byte-budget.ts';
 import type { FairBudget } from '../../fair-budget.ts';
 import { Lines } from '../../turns-by-line.ts';
-import { Call, failureOf, type Seat, type SharedParts, type StatusFailure, type Surface } from './call.ts';
+import { Call, failureOf, type Seat, type SharedParts, type StatusFailure } from './call.ts';
+import type { CallStream } from './call-stream.ts';
 import { Connections } from './connections.ts';
 import { type FrameFault, HEAD_LIMITS, type Packing } from './frame-faults.ts';
-import type { OutgoingFrames } from './framing.ts';
-import type { Method, UnaryMethod } from './method.ts';
+import type { Method } from './method.ts';
 import { type CallKind, callKind, type MethodMeter, type MethodTraits } from './method-traits.ts';
 import { Packer } from './packing.ts';
 import type { PeerStream } from './peer-stream.ts';
@@ -36,7 +30,6 @@ import { type Place, Shares } from './shares.ts';
 import { SliceTurns } from './slice-turns.ts';
 import { type CallStatus, OK } from './status.ts';
 import { StreamLimits } from './stream-limits.ts';
-import type { UnaryStream } from './unary-stream.ts';
 import { Unpacker } from './unpacking.ts';
 
 export interface WireLimits {
@@ -69,7 +62,7 @@ export interface Refusals {
   readonly malformed: (fault: FrameFault) => CallStatus;
   /** For a call whose time was over before it was begun. */
   readonly late: CallStatus;
-  /** For a unary call whose time is over, by what it had; of streams grpc-js tells it by itself. */
+  /** For a call whose time is over, by what it had. */
   readonly expired: (timeout: string) => CallStatus;
 }
 
@@ -141,8 +134,7 @@ const GONE: CallStatus = { code: 'CANCELLED', message: 'The connection of the ca
 
 /** A call whose message is there. */
 interface Arrived {
-  /** Absent when it was gone before its call began. */
-  readonly peer: PeerStream | undefined;
+  readonly peer: PeerStream;
   /** For the message, as far as is known yet. */
   readonly hasRoom: boolean;
 }
@@ -155,13 +147,11 @@ interface Accepting extends Arrived {
   readonly meter: MethodMeter;
 }
 
-const asItIs = (bytes: Buffer): Uint8Array => bytes;
-
 export class WireServer {
   readonly #parts: WireServerParts;
   readonly #server: Server;
   readonly #calls = new Slots<Call>();
-  readonly #unary = new Map<string, { readonly method: UnaryMethod; readonly meter: MethodMeter }>();
+  readonly #methods = new Map<string, { readonly method: Method; readonly meter: MethodMeter }>();
   readonly #shared: SharedParts;
   readonly #peers: PeerStreams;
   readonly #connections: Connections;
@@ -196,8 +186,8 @@ export class WireServer {
     };
     const { waiting, reading, working } = parts.limits.callsMax;
     this.#shares = { waiting: new Shares(waiting), reading: new Shares(reading), working: new Shares(working) };
-    const methods = new Map<string, 'unary' | 'one' | 'many'>();
-    for (const method of parts.methods) methods.set(pathOf(method), method.kind === 'unary' ? 'unary' : 'one');
+    const methods = new Map<string, 'one' | 'many'>();
+    for (const method of parts.methods) methods.set(pathOf(method), 'one');
     for (const path of parts.extension?.paths ?? []) methods.set(path, 'many');
     const probes = new Set(parts.methods.filter(({ isProbe = false }) => isProbe).map(pathOf));
     this.#unpacker = new Unpacker(parts.limits.requestBytesMax);
@@ -227,7 +217,7 @@ export class WireServer {
         return parts.refusals.malformed(fault);
       },
     });
-    for (const method of parts.methods) this.#register(method);
+    for (const method of parts.methods) this.#methods.set(pathOf(method), { method, meter: parts.meterOf(method) });
     parts.extension?.addTo(this.#server, ({ metadata }, end) => {
       this.#peers.of(metadata)?.onFault((status) => end(failureOf(status)));
     });
@@ -297,43 +287,25 @@ export class WireServer {
     if (this.#calls.size === 0) this.#onIdle?.();
   }
 
-  #register(method: Method): void {
-    const path = pathOf(method);
-    const meter = this.#parts.meterOf(method);
-    if (method.kind === 'unary') {
-      this.#unary.set(path, { method, meter });
-      return;
-    }
-    const handler: handleServerStreamingCall<Uint8Array, OutgoingFrames> = (call) =>
-      this.#whole(call, this.#peers.of(call.metadata), (arrived) => {
-        const accepted = this.#accept({ kind: 'server_stream', call }, { method, meter, ...arrived });
-        if (accepted === undefined) return;
-        const { call: ours } = accepted;
-        this.#begin(accepted, () => method.handle(ours, call.request).then(() => ours.finish(OK)));
-      });
-    const serialise = (frames: OutgoingFrames): Buffer => frames.serialised();
-    this.#server.register(path, handler, serialise, asItIs, 'serverStream');
-  }
-
-  /** A request for a unary method, which grpc-js has not seen. */
-  #arrived(request: UnaryStream, stream: PeerStream): void {
-    const known = this.#unary.get(request.path);
+  /** A request that takes one message, which grpc-js has not seen. */
+  #arrived(request: CallStream, stream: PeerStream): void {
+    const known = this.#methods.get(request.path);
     assert(known !== undefined, 'What arrives is for a method that is served', request.path);
     const { method, meter } = known;
     this.#whole(request, stream, (arrived) => {
-      const accepted = this.#accept({ kind: 'unary', call: request }, { method, meter, ...arrived });
-      if (accepted !== undefined) this.#begin(accepted, () => method.handle(accepted.call, request.request));
+      const accepted = this.#accept(request, { method, meter, ...arrived });
+      if (accepted !== undefined) this.#begin(accepted, () => handled(method, accepted.call));
     });
   }
 
   /** Goes on when the message is as it was before it was compressed: at once, nearly always. */
-  #whole(call: Surface['call'], peer: PeerStream | undefined, goOn: GoOn): void {
-    const packing = peer?.packing;
-    if (peer === undefined || packing === undefined) goOn({ peer, hasRoom: true });
+  #whole(call: CallStream, peer: PeerStream, goOn: GoOn): void {
+    const { packing } = peer;
+    if (packing === undefined) goOn({ peer, hasRoom: true });
     else void this.#unpack(call, packing, peer, goOn);
   }
 
-  async #unpack(call: Surface['call'], packing: Packing, peer: PeerStream, goOn: GoOn): Promise<void> {
+  async #unpack(call: CallStream, packing: Packing, peer: PeerStream, goOn: GoOn): Promise<void> {
     const unpacked = await this.#unpacker.unpack(call.request, packing, peer);
     if (peer.isGone || unpacked.kind === 'gone') return;
     if (unpacked.kind === 'fault') {
@@ -345,13 +317,13 @@ export class WireServer {
   }
 
   /** The call, unless it is refused at once, or its peer has gone (T10). */
-  #accept(surface: Surface, { method, meter, peer, ...arrived }: Accepting): Accepted | undefined {
-    const call = new Call({ surface, method, meter, peer, shared: this.#shared });
-    if (peer === undefined || peer.isGone) {
+  #accept(stream: CallStream, { method, meter, peer, ...arrived }: Accepting): Accepted | undefined {
+    const call = new Call({ stream, method, meter, peer, shared: this.#shared });
+    if (peer.isGone) {
       call.finish(GONE);
       return undefined;
     }
-    const { length } = surface.call.request;
+    const { length } = stream.request;
     const isDelivered = arrived.hasRoom && peer.deliver(length);
     const refusal = this.#refusal(isDelivered && (method.mustAnswer !== true || call.expectReply(length)));
     if (refusal !== undefined) {
@@ -430,6 +402,12 @@ interface Accepted {
   readonly call: Call;
   readonly seat: Seat;
   readonly peer: PeerStream;
+}
+
+/** A stream that its handler has not ended ends with OK. */
+function handled(method: Method, call: Call): void | Promise<void> {
+  if (method.kind === 'unary') return method.handle(call, call.message);
+  return method.handle(call, call.message).then(() => call.finish(OK));
 }
 
 function mayLast({ method }: Call): boolean {

@@ -36,13 +36,17 @@ export interface CallStatus {
   readonly trailers?: Readonly<Record<string, string>>;
 }
 
-export const OK: CallStatus = { code: 'OK', message: '' };
+/** In the words of grpc-js. */
+export const OK: CallStatus = { code: 'OK', message: 'OK' };
 
 /** As the headers of a reply that has nothing else. */
-export function headersOf({ code, message, details, trailers }: CallStatus): OutgoingHttpHeaders {
+export function headersOf(status: CallStatus): OutgoingHttpHeaders {
+  return { ':status': 200, 'content-type': 'application/grpc+proto', ...trailersOf(status) };
+}
+
+/** As the trailers behind messages. */
+export function trailersOf({ code, message, details, trailers }: CallStatus): OutgoingHttpHeaders {
   return {
-    ':status': 200,
-    'content-type': 'application/grpc+proto',
     'grpc-status': GRPC_STATUS[code],
     'grpc-message': encodeURI(message.toWellFormed()),
     ...(details !== undefined && { 'grpc-status-details-bin': Buffer.from(details).toString('base64') }),

@@ -1,6 +1,5 @@
 /**
- * Compressed messages. grpc-js could unpack them, and would say of one that is none no more than that: it is told of no
- * compression, and hands over the bytes as they came.
+ * Compressed messages, as they came, and what is wrong with those that are none.
  *
  * A few kilobytes may unpack to the longest message there is. So a few are unpacked at a time, by connection in turn,
  * each with room for the longest message taken before (TM1); the others wait as they came, and those whose stream has

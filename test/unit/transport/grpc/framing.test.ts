@@ -1,73 +1,78 @@
-// Goal: many messages handed to grpc-js as one leave as the frames that they are (T2).
-// Method: the steps by which grpc-js writes a message, over random messages.
+// Goal: many messages leave as the frames that they are, whole or in pieces, and are given back when they have left
+// (T2). Method: a method that writes what the test gives it, and a client that reads any bytes.
 
 import * as fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
 import {
   FRAME_HEADER_BYTES,
   frame,
-  OutgoingFrames,
+  PIECE_BYTES,
   writeFrameHeader,
 } from '../../../../src/transport/grpc/wire/framing.ts';
+import { RawGrpc } from '../../../support/raw-grpc.ts';
+import { startWireServer, type WireFixture } from '../../../support/wire-server.ts';
 
-/** What grpc-js does with what a serialiser returned. */
-function written(serialised: Buffer): Buffer {
-  const output = Buffer.alloc(serialised.byteLength + FRAME_HEADER_BYTES);
-  output.writeUInt8(0, 0);
-  output.writeUInt32BE(serialised.byteLength, 1);
-  serialised.copy(output, FRAME_HEADER_BYTES);
-  return output;
+/** What is written, one after the other; who is watched is written in pieces. */
+interface Written {
+  readonly frames: readonly Uint8Array[];
+  readonly isWatched: boolean;
 }
 
-it('frames handed over as one message are written as they are (T2)', () => {
-  const messages = fc.array(fc.uint8Array({ maxLength: 300 }), { minLength: 1, maxLength: 8 });
-  fc.assert(
-    fc.property(messages, fc.nat(20), (parts, offset) => {
-      const frames = Buffer.concat(parts.map((part) => frame(part)));
-      const inside = Buffer.concat([Buffer.alloc(offset), frames]).subarray(offset);
-      expect(written(new OutgoingFrames(inside).serialised())).toEqual(frames);
-    }),
-  );
+const GIVEN_BACK_BYTES = 4096;
+
+let fixture: WireFixture;
+let raw: RawGrpc;
+let next: Written;
+
+beforeEach(async () => {
+  const handle = async (call: Call): Promise<void> => {
+    call.begin();
+    for (const frames of next.frames) {
+      const hold = call.taker().takeAnyway(frames.length, () => undefined);
+      if (next.isWatched) hold.watch();
+      call.write(frames, 1, hold);
+    }
+    await call.drained();
+  };
+  fixture = await startWireServer({
+    methods: [{ kind: 'server_stream', service: 'test.Service', name: 'Write', handle }],
+  });
+  raw = new RawGrpc(fixture.port);
 });
 
-it('frames are written as they are in pieces, too, wherever these are cut (T2)', () => {
-  const lengths = { length: fc.integer({ min: 1, max: 20_000 }), bytesMax: fc.integer({ min: 1_000, max: 9_000 }) };
-  fc.assert(
-    fc.property(fc.record(lengths), ({ length, bytesMax }) => {
-      const frames = frame(Uint8Array.from({ length }, (_, n) => n * 7));
-      const pieces = OutgoingFrames.inPieces(frames, bytesMax).map((piece) => written(piece.serialised()));
-      expect(Buffer.concat(pieces)).toEqual(frames);
-      for (const piece of pieces) expect(piece.length).toBeLessThanOrEqual(bytesMax);
-    }),
-  );
+afterEach(async () => {
+  raw.session.destroy();
+  await fixture[Symbol.asyncDispose]();
 });
 
-it('frames in pieces are given back when the last of them is copied, and each copy when it has left', () => {
-  const frames = Uint8Array.from(frame(new Uint8Array(20_000).fill(1)));
-  const [first, second, third, ...more] = OutgoingFrames.inPieces(frames, 8_000);
-  const copies = [first, second].map((piece) => written(piece?.serialised() ?? Buffer.alloc(0)));
-  expect([more.length, frames.length]).toEqual([0, 20_005]);
-  first?.left();
-  expect(copies.map(({ length }) => length)).toEqual([0, 6_669]);
-  expect(third?.serialised().copy(Buffer.alloc(7_000), FRAME_HEADER_BYTES)).toBe(6_667);
-  expect(frames.length).toBe(0);
+async function received(written: Written): Promise<Buffer> {
+  next = written;
+  const { body, status } = await raw.call({ path: '/test.Service/Write', pieces: [frame(Buffer.from('go'))] });
+  expect(status).toBe(0);
+  return body;
+}
+
+it('frames are written as they are, whole and in pieces, in their order (T2)', async () => {
+  const lengths = fc.array(fc.integer({ min: 1, max: 3 * PIECE_BYTES }), { minLength: 1, maxLength: 4 });
+  await expect(
+    fc.assert(
+      fc.asyncProperty(lengths, fc.boolean(), async (all, isWatched) => {
+        const frames = all.map((length, n) => Uint8Array.from(frame(new Uint8Array(length).fill(n + 1))));
+        const expected = Buffer.concat(frames);
+        expect((await received({ frames, isWatched })).equals(expected)).toBe(true);
+        // They belong to the call, which gives back what is large.
+        expect(frames.every(({ length }) => length < GIVEN_BACK_BYTES)).toBe(true);
+      }),
+      { numRuns: 30 },
+    ),
+  ).resolves.toBeUndefined();
 });
 
-it('outgoing frames give back what they took, and their copy when it has left, but nothing of a pool', () => {
+it('frames that are a part of something else are not given back', async () => {
   const pooled = frame(Uint8Array.of(1, 2, 3));
-  const large = frame(new Uint8Array(5000).fill(1));
-  const frames = Uint8Array.from(large);
-  const outgoing = new OutgoingFrames(frames);
-  const copy = written(outgoing.serialised());
-  expect([frames.length, copy.equals(large)]).toEqual([0, true]);
-  outgoing.left();
-  expect(copy.length).toBe(0);
-
-  const kept = new OutgoingFrames(pooled);
-  const room = Buffer.alloc(20);
-  kept.serialised().copy(room.subarray(4), FRAME_HEADER_BYTES);
-  kept.left();
-  expect([...room.subarray(4, 12)]).toEqual([...pooled]);
+  expect([...(await received({ frames: [pooled], isWatched: false }))]).toEqual([...pooled]);
+  expect(pooled.length).toBe(8);
 });
 
 it('a frame header holds lengths beyond 31 bits', () => {

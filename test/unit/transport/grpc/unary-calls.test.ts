@@ -1,6 +1,13 @@
-// Goal: unary calls, which grpc-js does not see, go as it would let them go (ADR 0056). Method: a server with a method
-// of each kind, so that what grpc-js sends for the one can be held against what is sent for the other.
+// Goal: calls with one request, which grpc-js does not see, go as it would let them go (ADR 0056, 0091). Method: a
+// server with a method of each kind, and one of grpc-js that answers the same.
 import { type ClientHttp2Stream, constants } from 'node:http2';
+import {
+  type handleServerStreamingCall,
+  type handleUnaryCall,
+  Metadata,
+  Server,
+  ServerCredentials,
+} from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { narrowBufferPool } from '../../../../src/main/buffer-pool.ts';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
@@ -13,6 +20,8 @@ import { startWireServer, type WireFixture } from '../../../support/wire-server.
 
 const HELLO = frame(Buffer.from('hello'));
 const SCOPE = { 'x-database-id': 'some-id', 'x-revision': '7' };
+const NOTHING = 'Nothing is called "ü%"';
+const TRAILERS = { 'x-leader-node': 'one' };
 const { DEADLINE_EXCEEDED, NOT_FOUND, OK } = GRPC_STATUS;
 
 let fixture: WireFixture;
@@ -44,11 +53,42 @@ function methods(): readonly Method[] {
   ];
 }
 
+/** grpc-js with the same methods. */
+async function startReference(): Promise<AsyncDisposable & { readonly port: number }> {
+  const server = new Server();
+  const asItIs = (bytes: Buffer): Buffer => bytes;
+  const failure = { code: NOT_FOUND, details: NOTHING, metadata: Metadata.fromHttp2Headers(TRAILERS) };
+  const hello = Buffer.from('hello');
+  const scope = Metadata.fromHttp2Headers(SCOPE);
+  const one: handleUnaryCall<Buffer, Buffer> = (asked, answer) => {
+    asked.sendMetadata(scope);
+    answer(null, hello);
+  };
+  const many: handleServerStreamingCall<Buffer, Buffer> = (asked) => {
+    asked.sendMetadata(scope);
+    asked.write(hello);
+    asked.end();
+  };
+  server.register('/test.Service/One', one, asItIs, asItIs, 'unary');
+  server.register('/test.Service/Many', many, asItIs, asItIs, 'serverStream');
+  const fail: handleUnaryCall<Buffer, Buffer> = (_asked, answer) => answer(failure);
+  const failMany: handleServerStreamingCall<Buffer, Buffer> = (asked) => void asked.emit('error', failure);
+  server.register('/test.Service/Fail', fail, asItIs, asItIs, 'unary');
+  server.register('/test.Service/FailMany', failMany, asItIs, asItIs, 'serverStream');
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => {
+      if (error === null) resolve(bound);
+      else reject(error);
+    });
+  });
+  return { port, [Symbol.asyncDispose]: async () => server.forceShutdown() };
+}
+
 beforeEach(async () => {
   calls = [];
   fixture = await startWireServer({
     methods: methods(),
-    statusOf: () => ({ code: 'NOT_FOUND', message: 'Nothing is called "ü%"', trailers: { 'x-leader-node': 'one' } }),
+    statusOf: () => ({ code: 'NOT_FOUND', message: NOTHING, trailers: TRAILERS }),
     limits: { requestBytesMax: 100_000 },
   });
   ({ ended } = fixture);
@@ -69,17 +109,20 @@ function begin(name: string, headers: Record<string, string> = {}): ClientHttp2S
     .on('error', () => undefined);
 }
 
-it.each([
-  ['One', 'Many', OK],
-  ['Fail', 'FailMany', NOT_FOUND],
-])('%s is answered with the headers and trailers of %s', async (unary, streamed, status) => {
-  const [one, many] = [await call(unary), await call(streamed)];
-  const timeless = ({ date: _date, ...headers }: Record<string, unknown>): Record<string, unknown> => headers;
-  expect(timeless(one.headers)).toEqual(timeless(many.headers));
-  expect({ ...one.trailers }).toEqual({ ...many.trailers });
-  expect(one.body).toEqual(many.body);
-  expect(one.status).toBe(status);
-});
+it.each(['One', 'Many', 'Fail', 'FailMany'])(
+  '%s is answered with the headers and trailers of grpc-js',
+  async (name) => {
+    await using reference = await startReference();
+    const theirs = new RawGrpc(reference.port);
+    const [own, other] = [await call(name), await theirs.call({ path: `/test.Service/${name}`, pieces: [HELLO] })];
+    theirs.session.destroy();
+    const timeless = ({ date: _date, ...headers }: Record<string, unknown>): Record<string, unknown> => headers;
+    expect(timeless(own.headers)).toEqual(timeless(other.headers));
+    expect({ ...own.trailers }).toEqual({ ...other.trailers });
+    expect(own.body).toEqual(other.body);
+    expect(own.status).toBe(name.startsWith('Fail') ? NOT_FOUND : OK);
+  },
+);
 
 it('a call whose request is not all there at its deadline is over, and is not begun when the rest comes', async () => {
   const stream = begin('Wait', { 'grpc-timeout': '50m' });

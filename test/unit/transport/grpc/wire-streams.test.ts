@@ -28,6 +28,14 @@ describe('streams', () => {
     expect(reply.body.equals(expected)).toBe(true);
   });
 
+  it('has its status behind the last message, when its handler says that there is no other', async () => {
+    const reply = await at.raw.call({ path: '/test.Service/Whole', pieces: [frame(MESSAGE)] });
+    expect(reply.body).toEqual(Buffer.from(frame(MESSAGE)));
+    expect(reply.status).toBe(GRPC_STATUS.OK);
+    await until(() => at.ended.length === 1);
+    expect(at.ended).toEqual(['OK']);
+  });
+
   it('ends with the status of a failure after the messages before it', async () => {
     const reply = await at.raw.call({ path: '/test.Service/Fail', pieces: [frame(MESSAGE)] });
     expect(reply.body).toEqual(Buffer.from(frame(MESSAGE)));

@@ -1,23 +1,23 @@
 /**
- * A unary call on its stream of HTTP/2: the message that came, and the one reply or status that goes.
+ * A call on its stream of HTTP/2: the message that came, and what goes: a reply or a stream of messages, and a status.
  *
  * ```
- *   receiving ── the request has ended ──> begun ── reply / finish ──> answered
+ *   receiving ── the request has ended ──> whole ── reply / finish ──────────────────> answered
+ *       │                                    └── begin ──> begun ── finish / its time ──> answered, behind what was written
  *       └──────────── its time is over ──────┴──> answered: DEADLINE_EXCEEDED
  *       └──────────── the stream has closed ─┴──> gone
  * ```
  *
- * grpc-js does the same for the calls that it is left (ADR 0056). What is sent is what it sends.
+ * grpc-js does the same for the streams that it is left (ADR 0056, 0091). What is sent is what it sends.
  */
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { Metadata } from '@grpc/grpc-js';
-import { giveBack } from '#base';
 import { timeoutMs } from './frame-faults.ts';
-import { FRAME_HEADER_BYTES, PIECE_BYTES } from './framing.ts';
-import { type CallStatus, type Fields, headersOf } from './status.ts';
+import { FRAME_HEADER_BYTES, giveBackFrames, PIECE_BYTES } from './framing.ts';
+import { type CallStatus, type Fields, headersOf, OK, trailersOf } from './status.ts';
 
 /** Who works on the message. */
-export interface UnaryListener {
+export interface CallListener {
   /** The call has ended without its doing. */
   cancelled(): void;
 }
@@ -36,8 +36,14 @@ const REPLY_HEADERS: readonly string[] = Object.entries({
   'content-type': 'application/grpc+proto',
   'grpc-accept-encoding': 'identity,deflate,gzip',
 }).flat();
-const OK_TRAILERS: OutgoingHttpHeaders = { 'grpc-status': 0, 'grpc-message': 'OK' };
+const OK_TRAILERS: OutgoingHttpHeaders = trailersOf(OK);
 const WAIT_FOR_TRAILERS = { waitForTrailers: true };
+
+/** A piece of what was written, behind all before it. */
+interface Outgoing {
+  readonly piece: Uint8Array;
+  readonly left: () => void;
+}
 
 /** What gRPC asks of the server, and not of whoever answers the call. */
 const NOT_METADATA: readonly string[] = [
@@ -60,11 +66,11 @@ const SMALL_BYTES = 4096;
 const PRINTABLE = /^[\x20-\x7e]*$/;
 const NO_MESSAGE = new Uint8Array(0);
 
-export class UnaryStream {
+export class CallStream {
   /** The message; empty until it is there. */
   request: Uint8Array = NO_MESSAGE;
   /** Told once, unless the call has been answered. */
-  listener: UnaryListener | undefined;
+  listener: CallListener | undefined;
   readonly #stream: ServerHttp2Stream;
   readonly #headers: IncomingHttpHeaders;
   readonly #expired: (timeout: string) => CallStatus;
@@ -77,6 +83,12 @@ export class UnaryStream {
   #jointBytes = 0;
   #isWhole = false;
   #isAnswered = false;
+  #hasBegun = false;
+  /** Of a stream of messages. */
+  #trailers: OutgoingHttpHeaders = OK_TRAILERS;
+  /** Pieces that node:http2 does not have yet; the one before them is leaving. */
+  #outgoing: Outgoing[] = [];
+  #isLeaving = false;
 
   /** `expired` is the answer when its time is over, which was this `grpc-timeout`. */
   constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, expired: (timeout: string) => CallStatus) {
@@ -172,19 +184,78 @@ export class UnaryStream {
       if (error !== null && error !== undefined) return;
       left(framed.length - to);
       if (to < framed.length) this.#send(framed, to, left);
-      else if (!Buffer.isBuffer(framed)) giveBack(framed);
+      else giveBackFrames(framed);
     });
     if (to === framed.length) stream.end();
   }
 
-  /** Sends a status alone. */
+  /** Sends the headers of a stream of messages. */
+  begin(headers: Fields, encoding: string | undefined): void {
+    const stream = this.#stream;
+    if (this.#isAnswered || stream.destroyed || stream.closed) return;
+    this.#hasBegun = true;
+    stream.respond(listOf(headers, encoding), WAIT_FOR_TRAILERS);
+    stream.on('wantTrailers', () => stream.sendTrailers(this.#trailers));
+  }
+
+  /**
+   * Sends framed messages behind what was written before, in pieces of at most so many bytes, each when the one before
+   * has left. `left` is called for each piece that the socket has taken, with the number of bytes that it has not.
+   * Nobody looks at the frames afterwards: they are given back.
+   */
+  write(frames: Uint8Array, pieceBytesMax: number, left: (restBytes: number) => void): void {
+    const count = Math.max(1, Math.ceil(frames.length / pieceBytesMax));
+    const bytes = Math.ceil(frames.length / count);
+    for (let from = 0, rest = count; rest > 0; from += bytes, rest--) {
+      const piece = count === 1 ? frames : frames.subarray(from, from + bytes);
+      const restBytes = Math.max(0, frames.length - from - bytes);
+      const whole = rest === 1 ? frames : undefined;
+      this.#outgoing.push({
+        piece,
+        left: () => {
+          if (whole !== undefined) giveBackFrames(whole);
+          left(restBytes);
+        },
+      });
+    }
+    if (!this.#isLeaving) this.#leave();
+  }
+
+  /** Hands the next piece over; behind the last one of a call that was answered, the end. */
+  #leave(): void {
+    const stream = this.#stream;
+    const next = this.#outgoing.shift();
+    this.#isLeaving = next !== undefined;
+    if (stream.destroyed || stream.closed) return;
+    if (next === undefined) {
+      if (this.#isAnswered) stream.end();
+      return;
+    }
+    stream.write(next.piece, (error) => {
+      // A write that failed may still be looked at by the connection.
+      if (error !== null && error !== undefined) return;
+      next.left();
+      this.#leave();
+    });
+    // With the last piece, so that it leaves at once.
+    if (this.#isAnswered && this.#outgoing.length === 0) stream.end();
+  }
+
+  /** Sends a status, behind the messages of a stream. */
   finish(status: CallStatus): void {
-    if (this.#answer()) this.#stream.respond(headersOf(status), { endStream: true });
+    if (!this.#answer()) return;
+    if (!this.#hasBegun) {
+      this.#stream.respond(headersOf(status), { endStream: true });
+      return;
+    }
+    this.#trailers = trailersOf(status);
+    if (this.#outgoing.length === 0) this.#stream.end();
   }
 
   /** The stream has closed. */
   closed(): void {
     this.drop();
+    this.#outgoing = [];
     this.#cancel();
   }
 
