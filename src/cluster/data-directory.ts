@@ -20,6 +20,7 @@ import {
   holdTables,
   isLevelLocked,
   isLevelStoreInUse,
+  type LevelLog,
   type LevelStore,
   type LevelStoreOptions,
   openLevelStore,
@@ -36,11 +37,12 @@ import type { NodeIdentity } from './node.ts';
 import { ownIdentity } from './own-identity.ts';
 import type { Joined } from './peer/join.ts';
 import { clockFault } from './refusals.ts';
+import { sentenceOn } from './store-logs.ts';
 import { makeWritableDirectory } from './writable-directory.ts';
 
 const STORE = 'store';
 const ALL = Number.POSITIVE_INFINITY;
-const NO_TABLES: StoreLook = { seen: [], unseen: [] };
+const NOTHING: StoreLook = { seen: [], unseen: [], logs: [] };
 
 export interface DataDirectory {
   readonly storeDirectory: string;
@@ -48,6 +50,8 @@ export interface DataDirectory {
   readonly store: LevelStore;
   /** Tables of the store that were verified whole before it was opened. */
   readonly seen: readonly number[];
+  /** Its logs before it was opened. */
+  readonly storeLogs: readonly LevelLog[];
   readonly guard: DiskGuard;
   readonly identity: NodeIdentity;
 }
@@ -87,17 +91,17 @@ export async function openDataDirectory(directory: string, options: DataDirector
   // First of all: on a full disk its ballast is what lets the store open.
   const guard = DiskGuard.open(directory, options.disk);
   try {
-    const { store, seen } = await openStore(places, options).catch((failure: unknown) => {
+    const { store, seen, storeLogs } = await openStore(places, options).catch((failure: unknown) => {
       if (failure instanceof StorageFailure || guard.check().level !== 'read-only') throw failure;
       throw full(directory, guard.report.availableBytes, failure);
     });
     try {
       if (isSuspect) clearDamageNote(directory);
       options.onSuspicion?.(false);
-      const checkNew = (): Promise<void> => checkLogIsNew(logDirectory);
+      const checkNew = (): Promise<void> => checkLogIsNew(logDirectory, storeLogs);
       const identity = await ownIdentity(store, { place: directory, checkNew, ...options });
       settleLog(directory, identity.storeId);
-      return { storeDirectory, logDirectory, store, seen, guard, identity };
+      return { storeDirectory, logDirectory, store, seen, storeLogs, guard, identity };
     } catch (failure) {
       await store.close();
       throw failure;
@@ -120,20 +124,17 @@ export async function openStoppedStore(directory: string): Promise<LevelStore> {
   return openUnlessLocked(places, {});
 }
 
-interface OpenStore {
-  readonly store: LevelStore;
-  readonly seen: readonly number[];
-}
+type OpenStore = Pick<DataDirectory, 'store' | 'seen' | 'storeLogs'>;
 
 async function openStore(places: Places, options: DataDirectoryOptions): Promise<OpenStore> {
   const { rowBytes = ROW_BYTES_DEFAULT } = options;
   const look = await lookAt(places, places.isSuspect ? ALL : rowBytes);
   if (look === undefined) await checkLogIsNew(places.logDirectory);
-  const { seen, unseen } = look === undefined ? NO_TABLES : await holdUnseen(places, look);
+  const { seen, unseen, logs } = look === undefined ? NOTHING : await holdUnseen(places, look);
   const store = await openUnlessLocked(places, options.store);
   try {
     releaseOthers(places.storeDirectory, unseen);
-    return { store, seen };
+    return { store, seen, storeLogs: logs };
   } catch (failure) {
     await store.close();
     throw failure;
@@ -147,7 +148,7 @@ async function holdUnseen(places: Places, look: StoreLook): Promise<StoreLook> {
   if (await isLevelStoreInUse(storeDirectory)) throw inUse(directory);
   const failed = new Set(holdTables(storeDirectory, look.unseen));
   await verifyTables(storeDirectory, [...failed]);
-  return { seen: [...look.seen, ...failed], unseen: look.unseen.filter((number) => !failed.has(number)) };
+  return { ...look, seen: [...look.seen, ...failed], unseen: look.unseen.filter((number) => !failed.has(number)) };
 }
 
 async function openUnlessLocked(places: Places, options: LevelStoreOptions): Promise<LevelStore> {
@@ -169,11 +170,14 @@ async function lookAt({ directory, storeDirectory }: Places, rowBytes: number): 
 }
 
 /** A store that is new has a log that is new. */
-async function checkLogIsNew(logDirectory: string): Promise<void> {
+async function checkLogIsNew(logDirectory: string, storeLogs: readonly LevelLog[] = []): Promise<void> {
   const [file] = await readdir(logDirectory);
   if (file === undefined) return;
   const message = `The log in ${logDirectory} has files (${file}) but there is no store beside it, or a new one: the store was lost. Restore the data directory from a backup; start with an empty one only where other nodes of the cluster have copies, or what it held may be lost`;
-  throw new DatabaseError('internal', message, { details: { reason: 'StoreMissing' } });
+  const own = sentenceOn(storeLogs);
+  throw new DatabaseError('internal', own === '' ? message : `${message}.${own}`, {
+    details: { reason: 'StoreMissing' },
+  });
 }
 
 function noStore(directory: string): DatabaseError {

@@ -16,9 +16,11 @@
 import { assert, CATALOG_GROUP, DatabaseError, type GroupId } from '#base';
 import type { KvStore } from '#kv';
 import type { RecoveredGroup, RecoveredLog } from '#storage';
+import type { DataDirectory } from './data-directory.ts';
 import type { Lifecycle } from './group-lifecycle.ts';
 import type { LogFeed } from './log-feed.ts';
 import type { AppliedMark, DurableMark, Machine, Machines } from './machine.ts';
+import { sentenceOn } from './store-logs.ts';
 import { SyncedStore } from './synced-store.ts';
 
 export interface RecoveryPlan {
@@ -138,8 +140,21 @@ function checkPlace(group: GroupId, applied: DurableMark, recovered: RecoveredGr
   }
 }
 
+const DISAGREE = 'StoreAndLogDisagree';
+
 function broken(message: string): DatabaseError {
   return new DatabaseError('internal', `${message}; restore the data directory from a backup`, {
-    details: { reason: 'StoreAndLogDisagree' },
+    details: { reason: DISAGREE },
   });
+}
+
+/** The same failure with the files that it is about, if it is one of these. */
+export function namingFiles(
+  failure: unknown,
+  { storeDirectory, logDirectory, storeLogs }: Pick<DataDirectory, 'storeDirectory' | 'logDirectory' | 'storeLogs'>,
+): unknown {
+  if (!(failure instanceof DatabaseError) || failure.details.reason !== DISAGREE) return failure;
+  const places = `The store is in ${storeDirectory}, the log in ${logDirectory}.${sentenceOn(storeLogs)}`;
+  const { code, details } = failure;
+  return new DatabaseError(code, `${failure.message}. ${places}`, { details, cause: failure });
 }

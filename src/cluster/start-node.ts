@@ -26,6 +26,7 @@ import type { CatalogMirror, Node } from './node.ts';
 import { observeFront, observeMeasures } from './observer.ts';
 import type { RegisteredNode } from './outcome.ts';
 import { type PeerMeasures, PeerMetrics } from './peer/peer-measures.ts';
+import { namingFiles } from './recovery.ts';
 import { logRecoveries } from './recovery-log.ts';
 import { nodeRemoved } from './refusals.ts';
 import { watchSizes } from './size-watch.ts';
@@ -79,12 +80,14 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   // It loads its modules while the directory is looked at here.
   const core = CoreThread.start(options.coreWorker, listeners);
   const joining = new Joining(options, core);
-  const { guard, store, identity, seen, ...places } = await openDirectory(options, walSegmentBytes, joining).catch(
-    async (failure: unknown) => {
-      await core.abandon();
-      throw failure;
-    },
-  );
+  const { guard, store, identity, seen, storeLogs, ...places } = await openDirectory(
+    options,
+    walSegmentBytes,
+    joining,
+  ).catch(async (failure: unknown) => {
+    await core.abandon();
+    throw failure;
+  });
   const limits = { ...LIMITS, ...options.limits };
   const links = joining.links;
   const { copies = COPIES_DEFAULT, replaceAfterMs } = options;
@@ -94,17 +97,14 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   if (links !== undefined) await options.beforeListening?.();
   const opening = core.open(order);
   options.onRecovering?.();
-  const { catalog, peerPort } = await opening.catch(async (failure: unknown) => {
+  const abandon = async (failure: unknown): Promise<never> => {
     await core.abandon();
     await Promise.all([store.close(), guard.close()]);
-    throw failure;
-  });
+    throw namingFiles(failure, { ...places, storeLogs });
+  };
+  const { catalog, peerPort } = await opening.catch(abandon);
   const fault = faultIn(catalog.nodes, identity.node, links !== undefined);
-  if (fault !== undefined) {
-    await core.abandon();
-    await Promise.all([store.close(), guard.close()]);
-    throw fault;
-  }
+  if (fault !== undefined) await abandon(fault);
   const look = watchDisk({ guard, link: core, logger, metrics });
   const looking = setInterval(() => {
     try {

@@ -32,20 +32,33 @@ export const TYPE_LAST = 4;
 const TYPE_MAX = TYPE_LAST;
 const LOG_NAME = /^\d+\.log$/;
 
-/** @throws StorageFailure `corrupt`, naming the file and the place. */
-export function verifyLevelLogs(directory: string): void {
-  if (!existsSync(directory)) return;
-  for (const name of readdirSync(directory).filter((file) => LOG_NAME.test(file))) {
+/** A log that LevelDB may read. It is deleted when its rows are in tables, which is done when LevelDB opens. */
+export interface LevelLog {
+  readonly path: string;
+  /** Of its whole records, in a row. */
+  readonly bytes: number;
+  /** Whether something that is no record stands behind them: a power loss leaves it, and a cut. */
+  readonly isTorn: boolean;
+}
+
+/**
+ * The logs that are there.
+ * @throws StorageFailure `corrupt`, naming the file and the place.
+ */
+export function verifyLevelLogs(directory: string): readonly LevelLog[] {
+  if (!existsSync(directory)) return [];
+  const logs = readdirSync(directory).filter((file) => LOG_NAME.test(file));
+  return logs.map((name) => {
     const path = join(directory, name);
-    const offset = brokenRecord(logBlocks(path));
-    if (offset === undefined) continue;
+    const { damagedAt: offset, bytes, isTorn } = walkLog(logBlocks(path));
+    if (offset === undefined) return { path, bytes, isTorn };
     throw new StorageFailure(
       'corrupt',
       `${path} is damaged at offset ${offset}: its record does not match its checksum, and good ones follow it. ` +
         'LevelDB would drop acknowledged data without a word. Do not start from this directory: restore it from a backup.',
       { path, offset },
     );
-  }
+  });
 }
 
 /**
@@ -73,20 +86,28 @@ export function readUpTo(file: number, buffer: Uint8Array, offset: number): numb
   return length;
 }
 
-/** The offset of the first record that is broken in front of a good one, in a log that is given block by block. */
-export function brokenRecord(blocks: Iterable<Uint8Array>): number | undefined {
+interface LogWalk extends Omit<LevelLog, 'path'> {
+  /** The first record that is broken in front of a good one; there the walk ends. */
+  readonly damagedAt: number | undefined;
+}
+
+/** Through a log that is given block by block. */
+export function walkLog(blocks: Iterable<Uint8Array>): LogWalk {
   let broken: number | undefined;
   let start = 0;
+  let bytes = 0;
+  const ended = (damagedAt?: number): LogWalk => ({ damagedAt, bytes: broken ?? bytes, isTorn: broken !== undefined });
   for (const block of blocks) {
     const { count, brokenAt } = walkBlock(block);
-    if (broken !== undefined && count > 0) return broken;
+    if (broken !== undefined && count > 0) return ended(broken);
     if (brokenAt !== undefined) {
       broken ??= start + brokenAt;
-      if (hasRecordIn(block, brokenAt + 1, block.length)) return broken;
+      if (hasRecordIn(block, brokenAt + 1, block.length)) return ended(broken);
     }
+    bytes = start + block.length;
     start += BLOCK_BYTES;
   }
-  return undefined;
+  return ended();
 }
 
 interface BlockWalk {

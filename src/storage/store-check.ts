@@ -11,7 +11,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { verifyLevelLogs } from './level-log-check.ts';
+import { type LevelLog, verifyLevelLogs } from './level-log-check.ts';
 import { checkFiles, type LiveTable, ManifestReader, tableName } from './level-manifest.ts';
 import { LevelTable } from './level-table.ts';
 import { mergedAway } from './storage-failure.ts';
@@ -28,6 +28,8 @@ export interface StoreLook {
   readonly seen: readonly number[];
   /** Of these, only what leads to rows. */
   readonly unseen: readonly number[];
+  /** What tables do not have yet. */
+  readonly logs: readonly LevelLog[];
 }
 
 /**
@@ -40,11 +42,11 @@ export async function verifyStore(directory: string, rowBytes: number): Promise<
   const manifest = new ManifestReader(directory).readOn();
   if (manifest === undefined) return undefined;
   checkFiles(directory, manifest);
-  verifyLevelLogs(directory);
+  const logs = verifyLevelLogs(directory);
   const held = heldTables(directory);
   await verifyMergedTables(directory, manifest.tables, held.numbers);
   const leftBehind = new Set(held.isStopped ? [] : held.numbers);
-  const look = { seen: [] as number[], unseen: [] as number[] };
+  const look = { seen: [] as number[], unseen: [] as number[], logs };
   let bytesLeft = rowBytes;
   for (const live of manifest.tables.toSorted((a, b) => a.level - b.level || a.number - b.number)) {
     const isDue = live.level <= FIRST_LEVEL_MAX || leftBehind.has(live.number) || live.bytes <= bytesLeft;

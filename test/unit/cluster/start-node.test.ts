@@ -2,7 +2,7 @@
 // kill -9, refuses what it must, and ends with code 70 when it cannot go on. Method: real processes on real files.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readdirSync, rmSync, truncateSync } from 'node:fs';
+import { cpSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -25,6 +25,8 @@ import { LinkedNode, placeOf } from '../../support/peer-nodes.ts';
 import { endWithTest, testDir } from '../../support/test-scope.ts';
 
 const BARE_NODE = join(import.meta.dirname, '../../support/cluster/bare-node.ts');
+/** Places where a log is cut, in turn. */
+const CUTS = 8;
 let directory = '';
 
 beforeEach(() => {
@@ -164,6 +166,29 @@ describe('a node', () => {
     await node.drain();
     await vi.waitFor(() => expect(other.observed.notes.map(({ event }) => event)).toContain('peer-lost'));
     await mail.close();
+  });
+
+  it('names the log of its store when that was cut, and what is left does not go with its own log', async () => {
+    const first = await open();
+    const { binding } = await first.createDatabase('shop');
+    for (const text of ['a', 'b', 'c']) await first.transact(binding.group, databaseKit.payload(text));
+    await first.drain();
+    const name = readdirSync(join(directory, 'store')).find((file) => /^\d+\.log$/.test(file)) ?? '';
+    const { size } = statSync(join(directory, 'store', name));
+    const refusals: string[] = [];
+    for (let bytes = 0; bytes < size; bytes += Math.ceil(size / CUTS)) {
+      const dataDirectory = testDir();
+      cpSync(directory, dataDirectory, { recursive: true });
+      const path = join(dataDirectory, 'store', name);
+      truncateSync(path, bytes);
+      const refusal = await open({ dataDirectory }).then(
+        (node) => node.drain(),
+        ({ message }: Error) => message.replaceAll(path, 'THE LOG'),
+      );
+      if (refusal !== undefined) refusals.push(refusal);
+    }
+    expect(refusals.length).toBeGreaterThan(1);
+    for (const refusal of refusals) expect(refusal).toContain('THE LOG');
   });
 
   it('refuses to start where others cannot reach it', async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { crc32c } from '#base';
 import { openLevelStore, StorageFailure } from '#storage';
-import { BLOCK_BYTES, brokenRecord, logBlocks, verifyLevelLogs } from '../../../src/storage/level-log-check.ts';
+import { BLOCK_BYTES, logBlocks, verifyLevelLogs, walkLog } from '../../../src/storage/level-log-check.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 /** Writes `batches` batches and hands back the log that holds them, and where it is. */
@@ -33,9 +33,9 @@ test('logs as LevelDB writes them are whole, also over many blocks, and however 
   using dir = tempDir();
   const { bytes } = await writtenLog(dir.path, 1000);
   expect(bytes.length).toBeGreaterThan(3 * 32 * 1024);
-  expect(brokenRecord(blocksOf(bytes))).toBeUndefined();
+  expect(walkLog(blocksOf(bytes)).damagedAt).toBeUndefined();
   for (let length = 0; length < bytes.length; length += 97)
-    expect(brokenRecord(blocksOf(bytes.subarray(0, length)))).toBeUndefined();
+    expect(walkLog(blocksOf(bytes.subarray(0, length))).damagedAt).toBeUndefined();
 });
 
 test('every bit in front of the last record is guarded (W17)', async () => {
@@ -45,7 +45,7 @@ test('every bit in front of the last record is guarded (W17)', async () => {
   for (let bit = 0; bit < lastRecord * 8; bit++) {
     const damaged = Buffer.from(bytes);
     damaged.writeUInt8(damaged.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
-    expect(brokenRecord(blocksOf(damaged))).toBeLessThanOrEqual(bit >> 3);
+    expect(walkLog(blocksOf(damaged)).damagedAt).toBeLessThanOrEqual(bit >> 3);
   }
 });
 
@@ -75,6 +75,17 @@ test('a large log is read a block at a time, and damage near its end is found (W
   large.writeUInt8(large.readUInt8(at) ^ 1, at);
   writeFileSync(path, large);
   expect(() => verifyLevelLogs(dir.path)).toThrow(`${path} is damaged at offset ${(blocks - 2) * BLOCK_BYTES}`);
+});
+
+test('the logs are told with where their whole records end', async () => {
+  using dir = tempDir();
+  const { path, bytes } = await writtenLog(dir.path, 10);
+  expect(verifyLevelLogs(dir.path)).toEqual([{ path, bytes: bytes.length, isTorn: false }]);
+  const recordBytes = bytes.length / 10;
+  writeFileSync(path, bytes.subarray(0, bytes.length - 1));
+  expect(verifyLevelLogs(dir.path)).toEqual([{ path, bytes: 9 * recordBytes, isTorn: true }]);
+  writeFileSync(path, bytes.subarray(0, 9 * recordBytes));
+  expect(verifyLevelLogs(dir.path)).toEqual([{ path, bytes: 9 * recordBytes, isTorn: false }]);
 });
 
 test('a directory that is not there yet has no logs to be damaged', () => {

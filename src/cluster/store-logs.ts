@@ -1,0 +1,15 @@
+/**
+ * Which logs LevelDB had of its own when the node was started, for a refusal whose cause may be one of them. One that
+ * was cut between two records, or inside of the last one, looks as a power loss leaves it: nothing else says that it
+ * has lost something, and when LevelDB has opened they are gone.
+ */
+import type { LevelLog } from '#storage';
+
+/** A sentence with a blank in front, or nothing where there was none. */
+export function sentenceOn(storeLogs: readonly LevelLog[]): string {
+  if (storeLogs.length === 0) return '';
+  const words = storeLogs.map(({ path, bytes, isTorn }) =>
+    isTorn ? `${path}, of which only the first ${bytes} bytes are whole` : `${path}, of ${bytes} bytes`,
+  );
+  return ` When the node was started, LevelDB had as its own logs ${words.join(', and ')}.`;
+}
