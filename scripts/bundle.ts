@@ -1,5 +1,6 @@
 /**
- * Makes the product out of the sources: for each thread of a node one bundle, in one folder.
+ * Makes the product out of the sources: for each thread of a node, and for the processes that run guests, one bundle,
+ * in one folder.
  *
  *   node scripts/bundle.ts <folder>      a folder beside dist, which becomes it; scripts/bootstrap.mjs does that
  *
@@ -24,6 +25,7 @@ const THREADS: Readonly<Record<string, string>> = {
   'core-worker': 'src/main/core-worker.ts',
   'log-worker': 'src/storage/log-worker.ts',
   'scrub-worker': 'src/storage/scrub-worker.ts',
+  'executor-worker': 'src/wasm/executor-worker.ts',
 };
 /** How the sources name the file of a thread that they start. */
 const STARTED = /["'`]\.\/([\w-]+-worker)\.js["'`]/g;

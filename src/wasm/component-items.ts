@@ -1,7 +1,7 @@
 /** What types and components have in common: names with a prefix, indices with a sort, aliases, descriptions. */
 import type { BinaryReader } from './binary-reader.ts';
 import { entry, type Scope, scopeAt } from './component-scope.ts';
-import type { Item } from './component-types.ts';
+import { CORE_SORTS, type Item, type Reference, type Step } from './component-types.ts';
 import { unsupported } from './features.ts';
 import { DEFINITIONS_MAX } from './limits.ts';
 import { Refused } from './refusal.ts';
@@ -42,10 +42,12 @@ export function setOnce<Value>(named: Map<string, Value>, name: string, value: V
 }
 
 /** The sort, the index behind it, and what has it. */
-export function readItem(reader: BinaryReader, scope: Scope): Item {
+export function readItem(reader: BinaryReader, scope: Scope): { readonly item: Item; readonly to: Reference } {
   const at = reader.at;
   const sort = readSort(reader);
-  return itemAt(scope, sort, reader.u32(), at);
+  const index = reader.u32();
+  const item = itemAt(scope, sort, index, at);
+  return { item, to: { sort: item.sort, index } };
 }
 
 /** Sorts as they are written; those of core modules behind a zero, here with 0x100 added. */
@@ -59,8 +61,6 @@ const SORT = {
   coreModule: 0x111,
 } as const;
 const CORE = 0x100;
-/** Of what core instances export, up to tags. */
-const CORE_ITEM_LAST = 0x104;
 
 function readSort(reader: BinaryReader): number {
   const sort = reader.u8();
@@ -88,35 +88,39 @@ function itemAt(scope: Scope, sort: number, index: number, at: number): Item {
   }
 }
 
-/** What an alias gives another index to. */
-export function readAlias(reader: BinaryReader, scope: Scope): Item {
+/** What an alias gives another index to, and how it is come by. */
+export function readAlias(reader: BinaryReader, scope: Scope): { readonly item: Item; readonly step: Step } {
   const at = reader.at;
   const sort = readSort(reader);
   const targetAt = reader.at;
   switch (reader.u8()) {
     case 0x00:
       return readInstanceExport(reader, scope, sort);
-    case 0x01:
-      reader.u32();
-      reader.name();
-      if (sort < CORE || sort > CORE_ITEM_LAST)
-        throw reader.unexpected(at, 'the sort of an alias', 'one of core items');
-      return { sort: 'core item' };
+    case 0x01: {
+      const [instance, name] = [reader.u32(), reader.name()];
+      const coreSort = CORE_SORTS[sort - CORE];
+      if (coreSort === undefined) throw reader.unexpected(at, 'the sort of an alias', 'one of core items');
+      return { item: { sort: 'core item' }, step: { kind: 'core alias', sort: coreSort, instance, name } };
+    }
     case 0x02: {
-      const outer = scopeAt(scope, reader.u32(), at);
-      return itemAt(outer, sort, reader.u32(), at);
+      const level = reader.u32();
+      const outer = scopeAt(scope, level, at);
+      const index = reader.u32();
+      const item = itemAt(outer, sort, index, at);
+      return { item, step: { kind: 'outer alias', level, to: { sort: item.sort, index } } };
     }
     default:
       throw reader.unexpected(targetAt, 'what an alias leads to', '0 to 2');
   }
 }
 
-function readInstanceExport(reader: BinaryReader, scope: Scope, sort: number): Item {
+function readInstanceExport(reader: BinaryReader, scope: Scope, sort: number): ReturnType<typeof readAlias> {
   const at = reader.at;
-  const offers = entry(scope.instances, reader.u32(), 'instance', at);
+  const instance = reader.u32();
+  const offers = entry(scope.instances, instance, 'instance', at);
   const name = reader.name();
   const item = offers.get(name);
-  if (item !== undefined && sort < CORE) return item;
+  if (item !== undefined && sort < CORE) return { item, step: { kind: 'alias', sort: item.sort, instance, name } };
   const message = `An alias asks for the export "${name}" of an instance that does not have it; name one that it has`;
   throw new Refused('InvalidComponent', at, message);
 }
@@ -152,7 +156,7 @@ function readTypeBound(reader: BinaryReader, scope: Scope): Extract<Item, { sort
   const at = reader.at;
   const bound = reader.u8();
   if (bound === 0x00) return entry(scope.types, reader.u32(), 'type', at);
-  if (bound === 0x01) return { kind: 'resource' };
+  if (bound === 0x01) return { kind: 'resource', destructor: undefined };
   throw reader.unexpected(at, 'the bound of a type', '0 or 1');
 }
 

@@ -22,6 +22,8 @@ const PRIMITIVES: ReadonlyMap<number, string> = new Map([
   [0x74, 'char'],
   [0x73, 'string'],
 ]);
+/** Of one type, as in the component model. */
+const FLAGS_MAX = 32;
 /** error-context, stream, future. */
 const ASYNCHRONOUS: ReadonlySet<number> = new Set([0x64, 0x65, 0x66]);
 
@@ -76,8 +78,7 @@ export class TypeReader {
   #resource(): ComponentType {
     const at = this.#reader.at;
     if (this.#reader.u8() !== 0x7f) throw this.#reader.unexpected(at, 'what represents a resource', '0x7f, i32');
-    if (this.#optional()) this.#reader.u32();
-    return { kind: 'resource' };
+    return { kind: 'resource', destructor: this.#optional() ? this.#reader.u32() : undefined };
   }
 
   #defined(scope: Scope, form: number, at: number): ValueType {
@@ -85,17 +86,44 @@ export class TypeReader {
     if (primitive !== undefined) return { kind: 'primitive', name: primitive };
     switch (form) {
       case 0x72:
-        return { kind: 'record', fields: this.#fields(scope) };
+        return { kind: 'record', fields: some(this.#fields(scope), at) };
       case 0x71:
-        return { kind: 'variant', cases: this.#all(() => this.#case(scope)) };
+        return {
+          kind: 'variant',
+          cases: some(
+            this.#all(() => this.#case(scope)),
+            at,
+          ),
+        };
       case 0x70:
         return { kind: 'list', of: this.#value(scope) };
       case 0x6f:
-        return { kind: 'tuple', items: this.#all(() => this.#value(scope)) };
+        return {
+          kind: 'tuple',
+          items: some(
+            this.#all(() => this.#value(scope)),
+            at,
+          ),
+        };
       case 0x6e:
-        return { kind: 'flags', labels: this.#all(() => this.#reader.name()) };
+        return {
+          kind: 'flags',
+          labels: fewFlags(
+            some(
+              this.#all(() => this.#reader.name()),
+              at,
+            ),
+            at,
+          ),
+        };
       case 0x6d:
-        return { kind: 'enum', labels: this.#all(() => this.#reader.name()) };
+        return {
+          kind: 'enum',
+          labels: some(
+            this.#all(() => this.#reader.name()),
+            at,
+          ),
+        };
       case 0x6b:
         return { kind: 'option', of: this.#value(scope) };
       case 0x6a:
@@ -154,7 +182,7 @@ export class TypeReader {
       const form = this.#reader.u8();
       if (form === 0x00) throw unsupported('core types outside of core modules', at);
       else if (form === 0x01) scope.types.push(this.type(scope));
-      else if (form === 0x02) scope.add(readAlias(this.#reader, scope));
+      else if (form === 0x02) scope.add(readAlias(this.#reader, scope).item);
       else if (form === 0x04 || (form === 0x03 && of === 'component'))
         this.#extern(scope, form === 0x04 ? offers : undefined);
       else throw this.#reader.unexpected(at, `what a type of a ${of} says`, '1, 2 or 4, in a component also 3');
@@ -173,4 +201,15 @@ export class TypeReader {
   #all<Value>(read: () => Value): readonly Value[] {
     return Array.from(this.#definitions.list(this.#reader), read);
   }
+}
+
+/** A value of a type with nothing in it would take no room, and a list of any length would fit into a memory. */
+function some<Part>(parts: readonly Part[], at: number): readonly Part[] {
+  if (parts.length > 0) return parts;
+  throw new Refused('InvalidComponent', at, `The type at ${at} has nothing in it; it must have one part at least`);
+}
+
+function fewFlags(labels: readonly string[], at: number): readonly string[] {
+  if (labels.length <= FLAGS_MAX) return labels;
+  throw new Refused('InvalidComponent', at, `The type at ${at} has ${labels.length} flags; ${FLAGS_MAX} is the most`);
 }

@@ -5,6 +5,7 @@
  * it may be as long as two to the power of its depth. A shape therefore stops at a length.
  */
 
+import type { Span } from './binary-reader.ts';
 import type { CoreModule } from './core-module.ts';
 
 export type ValueType =
@@ -49,7 +50,8 @@ export type ComponentType =
   | { readonly kind: 'value'; readonly type: ValueType }
   | FunctionType
   | { readonly kind: 'instance'; readonly offers: Offers }
-  | { readonly kind: 'component' | 'resource' };
+  | { readonly kind: 'component' }
+  | { readonly kind: 'resource'; readonly destructor: number | undefined };
 
 /** What one instance of a component amounts to, with everything inside it. */
 export interface Tally {
@@ -65,12 +67,75 @@ export interface Component {
   readonly imports: ReadonlyMap<string, ImportedItem>;
   readonly exports: Offers;
   readonly tally: Tally;
+  readonly steps: readonly Step[];
 }
 
 export interface ImportedItem {
   readonly item: Item;
   readonly offset: number;
 }
+
+/** What core instances export, by the byte that it is written with. */
+export const CORE_SORTS = ['core function', 'core table', 'core memory', 'core global'] as const;
+export type CoreSort = (typeof CORE_SORTS)[number];
+
+/** An item by its index. */
+export interface Reference {
+  readonly sort: Item['sort'];
+  readonly index: number;
+}
+
+export interface CoreReference {
+  readonly sort: CoreSort;
+  readonly index: number;
+}
+
+export interface Named<To> {
+  readonly name: string;
+  readonly to: To;
+}
+
+export type TextEncoding = 'utf8' | 'utf16' | 'latin1+utf16';
+
+/** How values cross: in which memory, by whose allocator, with what done after the result was read. */
+export interface CanonicalOptions {
+  readonly encoding: TextEncoding;
+  readonly memory: number | undefined;
+  readonly realloc: number | undefined;
+  readonly postReturn: number | undefined;
+}
+
+/**
+ * What a component does when it is instantiated, in the order of its definitions: the reader writes it down, the linker
+ * (linker.ts) does it. Each step adds to one of the index spaces that the steps behind it count in, as in the binary.
+ * Types have no steps: where one matters, the step holds the type itself.
+ */
+export type Step =
+  | { readonly kind: 'core module'; readonly span: Span }
+  | { readonly kind: 'component'; readonly component: Component }
+  | { readonly kind: 'core instance'; readonly module: number; readonly given: readonly Named<number>[] }
+  | { readonly kind: 'core exports'; readonly exports: readonly Named<CoreReference>[] }
+  | { readonly kind: 'instance'; readonly component: number; readonly given: readonly Named<Reference>[] }
+  | { readonly kind: 'exports'; readonly exports: readonly Named<Reference>[] }
+  | { readonly kind: 'core alias'; readonly sort: CoreSort; readonly instance: number; readonly name: string }
+  | { readonly kind: 'alias'; readonly sort: Item['sort']; readonly instance: number; readonly name: string }
+  | { readonly kind: 'outer alias'; readonly level: number; readonly to: Reference }
+  | {
+      readonly kind: 'lift';
+      readonly core: number;
+      readonly type: FunctionType;
+      readonly options: CanonicalOptions;
+    }
+  | {
+      readonly kind: 'lower';
+      readonly function: number;
+      readonly type: FunctionType;
+      readonly options: CanonicalOptions;
+    }
+  | { readonly kind: 'resource'; readonly type: ComponentType; readonly destructor: number | undefined }
+  | { readonly kind: 'new resource' | 'drop resource' | 'resource rep'; readonly type: ComponentType }
+  | { readonly kind: 'import'; readonly name: string; readonly item: Item }
+  | { readonly kind: 'export'; readonly name: string; readonly to: Reference };
 
 const SHAPE_LENGTH_MAX = 200;
 

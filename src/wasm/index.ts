@@ -2,20 +2,35 @@
  * #wasm: the host of components. What users publish is read, limited and run here, and cannot hurt the node.
  *
  * For: the inspector, which refuses a component before anything else sees it; the cap and the meter, which rewrite its
- * core modules so that they keep within memory and fuel; the WASI that gives a guest nothing. All of these are
- * functions: they wait for nothing and read nothing.
+ * core modules so that they keep within memory and fuel; the linker, which puts it together without generated code; the
+ * canonical ABI, by which values cross; the WASI that gives a guest nothing; publishing, and the processes in which all
+ * of that happens.
  *
  * Not here: what a component computes, and when it is called (#components). Nothing of a guest is loaded or run in the
  * process of the node.
  *
- * A refusal is an answer, returned with a code, a sentence and a place. The invariants G1 to G10 stand where they are
- * kept: names.ts, features.ts, code-walk.ts, tally.ts, allowed-imports.ts, worlds.ts, cap.ts, meter.ts, null-wasi.ts.
+ * A refusal of what is published and a fault of a call are answers, returned with a code and a sentence. The invariants
+ * G1 to G19 stand where they are kept.
  */
 export type { ComponentKind, ImportedInterface } from './allowed-imports.ts';
 export { cap } from './cap.ts';
+export {
+  DEFAULT_EXECUTORS,
+  type ExecutorFigures,
+  type ExecutorSettings,
+  Executors,
+  type FoldCall,
+  type FoldOutcome,
+  type FunctionCall,
+} from './executors.ts';
+export { FAULT_CODES, type Fault, type FaultCode } from './faults.ts';
 export { type Growth, type Inspected, type InspectOptions, inspect } from './inspect.ts';
 export { type ComponentLimits, DEFAULT_LIMITS } from './limits.ts';
+export type { HostCall } from './messages.ts';
 export { FUEL_EXPORT, INITIAL_FUEL, meter } from './meter.ts';
-export { Denied, type NullWasiOptions, nullWasi, type WasiImports } from './null-wasi.ts';
+export { NullWasi, type WasiOptions } from './null-wasi.ts';
+export type { Published, PublishOptions } from './publish.ts';
+export { DEFAULT_PUBLISHER, Publisher, type PublisherSettings } from './publisher.ts';
 export { REFUSAL_CODES, type Refusal, type RefusalCode } from './refusal.ts';
+export { Handle, tagged, type Value, type ValueList, type ValueRecord } from './values.ts';
 export type { Binding, ExportedFunction, Shape } from './worlds.ts';

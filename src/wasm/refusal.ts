@@ -17,6 +17,8 @@ export const REFUSAL_CODES = [
   'CodeTooComplex',
   'ForbiddenImport',
   'MissingExport',
+  'SmokeCallFailed',
+  'NotPublished',
 ] as const;
 
 export type RefusalCode = (typeof REFUSAL_CODES)[number];

@@ -1,26 +1,44 @@
 /**
- * The same component, or core module, without custom sections, at every level. They hold names for debuggers and
- * notes of toolchains; nothing that runs needs them, nobody looks into them, so nobody is handed them.
+ * The same component with other contents: without custom sections, at every level, and with its core modules rewritten.
+ *
+ * Custom sections hold names for debuggers and notes of toolchains; nothing that runs needs them, nobody looks into
+ * them, so nobody is handed them.
  */
 import type { Span } from './binary-reader.ts';
 import { ModuleWriter } from './module-writer.ts';
-import { preambleOf, readSections } from './sections.ts';
+import { readSections } from './sections.ts';
 
 const CUSTOM = 0;
-/** In a component: a core module, a component. */
-const NESTED: ReadonlySet<number> = new Set([1, 4]);
+const CORE_MODULE = 1;
+const COMPONENT = 4;
+
+type Rewrite = (module: Uint8Array) => Uint8Array;
 
 export function stripComponent(bytes: Uint8Array): Uint8Array {
-  return strip(bytes, { from: 0, to: bytes.length });
+  return rewritten(bytes, { from: 0, to: bytes.length }, (module) => strip(module));
 }
 
-function strip(bytes: Uint8Array, span: Span): Uint8Array {
-  const kind = preambleOf(bytes, span.from) === 'component' ? 'component' : 'module';
+/** The component with each core module as `rewrite` makes it. */
+export function rewriteModules(bytes: Uint8Array, rewrite: Rewrite): Uint8Array {
+  return rewritten(bytes, { from: 0, to: bytes.length }, rewrite);
+}
+
+function rewritten(bytes: Uint8Array, span: Span, rewrite: Rewrite): Uint8Array {
   const writer = new ModuleWriter(bytes, span);
-  for (const section of readSections(bytes, span, kind)) {
+  for (const section of readSections(bytes, span, 'component')) {
     if (section.id === CUSTOM) continue;
-    if (kind === 'component' && NESTED.has(section.id)) writer.section(section.id, strip(bytes, section));
+    if (section.id === CORE_MODULE) writer.section(section.id, rewrite(bytes.subarray(section.from, section.to)));
+    else if (section.id === COMPONENT) writer.section(section.id, rewritten(bytes, section, rewrite));
     else writer.copy({ from: section.at, to: section.to });
+  }
+  return writer.take();
+}
+
+function strip(module: Uint8Array): Uint8Array {
+  const span = { from: 0, to: module.length };
+  const writer = new ModuleWriter(module, span);
+  for (const section of readSections(module, span, 'module')) {
+    if (section.id !== CUSTOM) writer.copy({ from: section.at, to: section.to });
   }
   return writer.take();
 }

@@ -33,7 +33,12 @@ const SERVER = `
   console.log(JSON.stringify({ event: 'ready', pid: process.pid, node: process.execPath, args: process.argv.slice(2) }));
   if (process.argv[2] === 'wait') setInterval(() => {}, 1000); else process.exitCode = Number(process.argv[2] ?? 0);
 `;
-const OTHER_THREADS = ['main/core-worker.ts', 'storage/log-worker.ts', 'storage/scrub-worker.ts'];
+const OTHER_THREADS = [
+  'main/core-worker.ts',
+  'storage/log-worker.ts',
+  'storage/scrub-worker.ts',
+  'wasm/executor-worker.ts',
+];
 // What npm ci would leave behind. The Node in it is the Node of this test, and says of itself that it is the package's.
 const NPM = `
   import { appendFileSync, cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -254,7 +259,7 @@ function freshProject(env: NodeJS.ProcessEnv = {}): Project {
   mkdirSync(join(path, 'src/main'), { recursive: true });
   for (const name of ['bootstrap.mjs', 'bundle.ts']) cpSync(join(root, 'scripts', name), join(path, 'scripts', name));
   writeFileSync(join(path, 'src/main/main.ts'), SERVER);
-  mkdirSync(join(path, 'src/storage'));
+  for (const folder of ['storage', 'wasm']) mkdirSync(join(path, 'src', folder));
   for (const thread of OTHER_THREADS) writeFileSync(join(path, 'src', thread), 'export {};\n');
   writeFileSync(join(path, 'hello.mjs'), 'console.log("hello");');
   writeJson(join(path, 'package.json'), { type: 'module', scripts: { start: startScript() } });

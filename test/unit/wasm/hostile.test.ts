@@ -2,7 +2,7 @@
 // code, a sentence and a place (G2, G4, G5, G6). Method: components from their text, one for each attack that
 // publishing meets, and the inspector.
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_LIMITS, inspect, REFUSAL_CODES, type Refusal } from '#wasm';
+import { DEFAULT_LIMITS, inspect, REFUSAL_CODES, type Refusal, type RefusalCode } from '#wasm';
 import { HOSTILE } from '../../support/wasm/hostile.ts';
 import { viewText, wat } from '../../support/wasm/wat.ts';
 
@@ -24,8 +24,9 @@ describe('inspect', () => {
     expect(inspect(component, { ...OPTIONS, limits })).toMatchObject({ reason: { code: 'TooLarge' } });
   });
 
-  it('has an example of every code', () => {
-    expect(new Set(HOSTILE.map(({ code }) => code)).add('UnsafeName')).toEqual(new Set(REFUSAL_CODES));
+  it('has an example of every code, with those of names and of publishing', () => {
+    const elsewhere: readonly RefusalCode[] = ['UnsafeName', 'SmokeCallFailed', 'NotPublished'];
+    expect(new Set([...HOSTILE.map(({ code }) => code), ...elsewhere])).toEqual(new Set(REFUSAL_CODES));
   });
 });
 

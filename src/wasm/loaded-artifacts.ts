@@ -1,0 +1,33 @@
+/** Which artifacts a process holds, by their numbers there; beyond the most, the one goes that was used longest ago. */
+export interface Use {
+  readonly number: number;
+  readonly isNew: boolean;
+  /** The number of one that has to go. */
+  readonly dropped: number | undefined;
+}
+
+export class LoadedArtifacts {
+  readonly #max: number;
+  /** In the order of their last use. */
+  readonly #numbers: Map<string, number> = new Map();
+  #next = 1;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  use(digest: string): Use {
+    const known = this.#numbers.get(digest);
+    const number = known ?? this.#next++;
+    this.#numbers.delete(digest);
+    this.#numbers.set(digest, number);
+    return { number, isNew: known === undefined, dropped: this.#overflow() };
+  }
+
+  #overflow(): number | undefined {
+    const [oldest] = this.#numbers;
+    if (this.#numbers.size <= this.#max || oldest === undefined) return undefined;
+    this.#numbers.delete(oldest[0]);
+    return oldest[1];
+  }
+}

@@ -1,0 +1,28 @@
+/** A component that our linker put together in the test's own process: of our own texts alone. */
+import { DEFAULT_LIMITS, type Value, type ValueList } from '#wasm';
+import { readComponent } from '../../../src/wasm/component-reader.ts';
+import { type CoreExports, compile } from '../../../src/wasm/engine.ts';
+import { type HostFunctions, link } from '../../../src/wasm/linker.ts';
+
+export interface LinkedGuest {
+  call(name: string, values: ValueList): Value;
+  readonly cores: readonly CoreExports[];
+}
+
+const BUDGET_BYTES = 2 ** 30;
+
+export function linkedWith(component: Uint8Array, host: HostFunctions): LinkedGuest {
+  const { exports, cores } = link(readComponent(component, DEFAULT_LIMITS), {
+    host,
+    code: ({ from, to }) => compile(component.subarray(from, to)),
+    budget: { left: BUDGET_BYTES },
+  });
+  return {
+    cores,
+    call: (name, values) => {
+      const found = exports.get(name);
+      if (found?.sort !== 'function') throw new Error(`The component has no function ${name}`);
+      return found.call(values);
+    },
+  };
+}
