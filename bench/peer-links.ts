@@ -36,6 +36,7 @@ const observer: PeerObserver = {
   sendFailed: nothing,
   received: nothing,
   receiveFailed: nothing,
+  stoppedReading: nothing,
   active: nothing,
   roundTrip: nothing,
   note: nothing,

@@ -13,7 +13,7 @@
  * learn something from the store first holds its group up, and no other, until everything that the group has applied is
  * written and its machine has looked.
  */
-import { CATALOG_GROUP } from '#base';
+import { CATALOG_GROUP, type LogIndex } from '#base';
 import type { KvStore } from '#kv';
 import type { Entry, Input } from '#raft';
 import { ApplyTurn } from './apply-turn.ts';
@@ -46,6 +46,8 @@ export interface ApplyPorts {
   /** Whether somebody in the front waits for rows. */
   readonly isFollowed: () => boolean;
   readonly monotonicMs: () => number;
+  /** What a log may keep of what is applied, if that is less now than its own bound. */
+  readonly retainedBytesMax: () => number | undefined;
   /** Takes care of work in the background: a failure stops the core. */
   readonly keep: (work: Promise<void>) => void;
   /** Calls `apply` and `write` again, once everything else that has arrived had its turn. */
@@ -69,6 +71,8 @@ export class ApplyLoop {
   #blocked: Blocked[] = [];
   /** Groups whose machines are looking into the store. */
   #answeringCount = 0;
+  /** Of the backlogs of all groups. */
+  #backlogBytes = 0;
 
   constructor(ports: ApplyPorts) {
     this.#ports = ports;
@@ -78,6 +82,11 @@ export class ApplyLoop {
   get isIdle(): boolean {
     const heldUp = this.#blocked.length + this.#answeringCount;
     return this.#writing === undefined && this.#turn.entryCount + this.#ready.length + heldUp === 0;
+  }
+
+  /** Bytes of entries that are committed and not applied, in all groups. */
+  get backlogBytes(): number {
+    return this.#backlogBytes;
   }
 
   /** Whether an outcome of this node's clients waits for its rows. */
@@ -93,7 +102,14 @@ export class ApplyLoop {
   /** Carries out an `apply` effect. */
   onApply(group: Group, entries: readonly Entry[]): void {
     if (group.backlog.length === 0) this.#ready.push(group);
+    const before = group.backlog.bytes;
     group.backlog.push(entries);
+    this.#backlogBytes += group.backlog.bytes - before;
+  }
+
+  /** What the group has not applied it never will. */
+  closed(group: Group): void {
+    this.#backlogBytes -= group.backlog.bytes;
   }
 
   /** Carries out an `install-snapshot` effect: parts in their order, which together are the snapshot. */
@@ -163,6 +179,7 @@ export class ApplyLoop {
   #applyEntry(group: Group): void {
     const answers = group.backlog.answers ?? [];
     const entry = group.backlog.shift();
+    this.#backlogBytes -= entry.payload.length;
     const { index, term, payload, membership } = entry;
     const outcome = group.machine.apply({ index, term, payload, answers, membership });
     this.#turn.add(group, entry, outcome);
@@ -200,12 +217,13 @@ export class ApplyLoop {
     const sync = [...turn.groups].some((group) => group.id === CATALOG_GROUP);
     await this.#ports.kv.write(turn.batch, { sync });
     this.#writing = undefined;
+    const { retainedBytesMax } = this.#ports;
     for (const [group, mark] of turn.marks) {
       if (!group.isOpen) continue;
       group.machine.flushed();
       group.markWritten(mark);
       if (mark.index > group.raft.applying) this.#ports.installWritten(group, mark);
-      else this.#ports.step(group, { kind: 'applied', index: mark.index });
+      else this.#ports.step(group, applied(mark.index, retainedBytesMax()));
     }
     for (const blocked of heldUp) this.#ports.keep(this.#answer(blocked));
     this.#ports.written(turn, this.#ports.monotonicMs() - startedMs);
@@ -230,6 +248,10 @@ export class ApplyLoop {
   #newTurn(): ApplyTurn {
     return new ApplyTurn(this.#ports.kv.batch(), this.#ports.limits);
   }
+}
+
+function applied(index: LogIndex, retainedBytesMax: number | undefined): Input {
+  return retainedBytesMax === undefined ? { kind: 'applied', index } : { kind: 'applied', index, retainedBytesMax };
 }
 
 const NO_CHANGES: readonly CatalogChange[] = [];

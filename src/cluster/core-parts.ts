@@ -22,6 +22,7 @@ import { Leadership } from './leadership.ts';
 import { knownLevel } from './levels.ts';
 import { LogFeed } from './log-feed.ts';
 import type { CatalogMachine, DurableMark } from './machine.ts';
+import { NodeMemory } from './node-memory.ts';
 import type { SpreadView } from './placement.ts';
 import { Intake } from './proposals.ts';
 import { RaftTotals } from './raft-totals.ts';
@@ -51,6 +52,7 @@ export class CoreParts {
   readonly timers: GroupTimers;
   readonly totals: RaftTotals = new RaftTotals();
   readonly warmer: Warmer = new Warmer();
+  readonly memory: NodeMemory;
   readonly feed: LogFeed;
   readonly replication: Replication;
   readonly snapshots: Snapshots;
@@ -81,6 +83,8 @@ export class CoreParts {
     const opened = (group: Group, tail: AppliedTail): void => this.#opened(group, tail);
     const waits = (group: Group): void => this.leadership.waits(group);
     this.#ports = ports;
+    this.memory = new NodeMemory(limits.memoryBytesMax, () => this.totals.logBytes);
+    const { memory } = this;
     this.feed = new LogFeed(ports.log, knownLevel(ports), monotonicMs);
     const isKnown = (id: NodeId): boolean => this.cluster.isKnown(id);
     const isLeaving = (id: NodeId): boolean => this.cluster.departures.isLeaving(id);
@@ -101,14 +105,14 @@ export class CoreParts {
     this.checkpointer = new Checkpointer({ limits, syncStore, record });
     this.trash = new Trash({ ...ports, cleared: (group) => this.#cleared(group) });
     this.lifecycle = new Lifecycle(
-      { node, kv, machines, limits, reporter, monotonicMs, seed, step, waits, opened },
+      { node, kv, machines, limits, reporter, monotonicMs, seed, step, waits, waiting: memory.waiting, opened },
       recovered.groups,
     );
     const requests = { reporter, touch, absence, monotonicMs, step };
     this.forwards = new Forwards({ ...ports, ...this.#forwarding(), session: seed() >>> 0, ...requests });
     const { forwards } = this;
     const world = { clock, random, placement, view: () => this.#view(), level: () => this.catalog.level, disk };
-    this.intake = new Intake({ machines, limits, forwards, ...world, ...requests });
+    this.intake = new Intake({ machines, limits, forwards, memory, ...world, ...requests });
     this.reads = new ReadBarrier(requests);
     const { reads, intake } = this;
     const passOn = (group: Group): void => intake.passOn(group);
@@ -133,7 +137,7 @@ export class CoreParts {
   }
 
   #applyLoop(step: GroupSteps['step']): ApplyLoop {
-    const { turns } = this.#ports;
+    const { turns, limits } = this.#ports;
     return new ApplyLoop({
       ...this.#ports,
       step,
@@ -147,6 +151,7 @@ export class CoreParts {
       },
       answered: () => turns.end(),
       isFollowed: () => this.reporter.isFollowed,
+      retainedBytesMax: () => this.memory.retainedBelow(limits.retainedBytesMax),
       again: () => turns.again(),
       keep: (work) => turns.keep(work),
     });
@@ -196,8 +201,9 @@ export class CoreParts {
   }
 
   /** Who else may ask, and say something of the catalog. */
-  #forwarding(): Pick<ForwardsPorts, 'isKnown' | 'titles' | 'fence' | 'leaving'> {
+  #forwarding(): Pick<ForwardsPorts, 'isKnown' | 'titles' | 'fence' | 'leaving' | 'held'> {
     return {
+      held: this.memory.forwarded,
       isKnown: (id) => this.cluster.isKnown(id),
       titles: this.lifecycle,
       fence: (from, item) => this.cluster.fence.take(from, item),
@@ -225,6 +231,7 @@ export class CoreParts {
     this.campaigns.forget(closed);
     this.cluster.forget(closed);
     this.replication.closed(closed);
+    this.apply.closed(closed);
     this.totals.closed(closed.raft);
   }
 

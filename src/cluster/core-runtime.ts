@@ -39,6 +39,8 @@ export class CoreRuntime implements CoreLink {
   readonly #parts: CoreParts;
   readonly #turns: Turns;
   #clearing: Promise<void> | undefined;
+  /** Pending while other nodes are not to send entries. */
+  #room: Promise<void> | undefined;
   #disk: DiskLevel = 'open';
 
   /** Recovers, takes the lead of every group that was behind, and is then where the last process stopped. */
@@ -78,13 +80,14 @@ export class CoreRuntime implements CoreLink {
 
   /** As it is now; passes over the groups that are led here. */
   get standing(): CoreStanding {
-    const { leadership, rest, feed, totals } = this.#parts;
+    const { leadership, rest, feed, totals, memory } = this.#parts;
     const { committedIndex, appliedIndex } = totals.levels;
     return {
       ...countMembers(this.membershipOf(CATALOG_GROUP)),
       lag: lagOf(leadership.led, rest.told),
       logQueue: feed.inFlightCount,
       storeQueue: committedIndex - appliedIndex,
+      heldBytes: memory.heldBytes,
     };
   }
 
@@ -186,6 +189,27 @@ export class CoreRuntime implements CoreLink {
       for (const envelope of ofCatalog) replication.deliver(from, envelope);
     });
     return ofCatalog.length < messages.length ? 'stranger' : undefined;
+  }
+
+  /**
+   * Undefined as long as there is room for what other nodes send of entries; otherwise it resolves when there is. Only
+   * what this node gets done without them counts: appends that are not durable, and entries that are not applied.
+   * Else two nodes might each wait for what the other one does not read.
+   */
+  room(): Promise<void> | undefined {
+    if (this.#room !== undefined) return this.#room;
+    const { memory } = this.#parts;
+    if (!memory.isBehind(this.#behindBytes)) return undefined;
+    const forget = (): void => {
+      this.#room = undefined;
+    };
+    // Whoever waits when the core has failed waits for nothing any more.
+    this.#room = this.#turns.until(() => memory.hasCaughtUp(this.#behindBytes)).then(forget, forget);
+    return this.#room;
+  }
+
+  get #behindBytes(): number {
+    return this.#parts.feed.inFlightBytes + this.#parts.apply.backlogBytes;
   }
 
   /** A node cannot be reached any more: what it was sent last may be lost, and it may have ended. */

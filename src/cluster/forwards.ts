@@ -31,6 +31,7 @@ import type { Waiting } from './group-proposals.ts';
 import type { CoreLimits } from './limits.ts';
 import type { CreateRequest, Proposal, Token } from './link.ts';
 import type { Machines } from './machine.ts';
+import { type HeldBytes, isWithinShare } from './node-memory.ts';
 import type { FenceItem, ForwardItem } from './peer/forward.ts';
 import type { Peers } from './peers.ts';
 import { forwardsFull, malformedForward, nodeNotKnown, noLeader, outcomeUnknown, payloadTooLarge } from './refusals.ts';
@@ -50,12 +51,17 @@ export interface ForwardsPorts {
   readonly leaving: (from: NodeId) => void;
   /** Whether a node is another one of the cluster. */
   readonly isKnown: (node: NodeId) => boolean;
+  /** Bytes of requests that other nodes are to take in. */
+  readonly held: HeldBytes;
   /** Drawn anew by each process, 0 to 2^32 - 1. */
   readonly session: number;
 }
 
 /** No request of this process has this number: its answers are nobody's. */
 const NOBODY = 2 ** 32 - 1;
+
+/** What a request takes in memory beside its payload, roughly. */
+const REQUEST_BYTES = 256;
 
 /** A request that has no answer yet. */
 interface Sent extends Waiting {
@@ -89,6 +95,7 @@ export class Forwards {
   readonly #ports: ForwardsPorts;
   readonly #sent = new Slots<Sent>();
   readonly #sentBytes = new Map<NodeId, number>();
+  readonly #bytesOf = new Map<GroupId, number>();
   readonly #askers = new Slots<Asker>();
   /** Refused by one node, and to be asked again. */
   #again: Waiting[] = [];
@@ -103,16 +110,21 @@ export class Forwards {
     return this.#sent.size + this.#again.length;
   }
 
+  /** What requests of the group hold that have no answer yet. */
+  bytesOf(group: GroupId): number {
+    return this.#bytesOf.get(group) ?? 0;
+  }
+
   /** Asks the node that leads. */
   ask(to: NodeId, { proposal, sinceMs }: Waiting): void {
     const { limits, monotonicMs, reporter, session, titles } = this.#ports;
     assert(!proposal.staysHere, 'What another node has asked for is not passed on', proposal.group);
-    const bytes = this.#bytesTo(to) + proposal.payload.length;
-    if (bytes > limits.forwardedBytesMax) {
+    const wish = { own: this.bytesOf(proposal.group), added: costOf(proposal) };
+    if (!isWithinShare(wish, limits.forwardedBytesMax - this.#bytesTo(to))) {
       reporter.refuse([proposal.token], forwardsFull(titles.titleOf(proposal.group), to, limits.forwardedBytesMax));
       return;
     }
-    this.#sentBytes.set(to, bytes);
+    this.#count(to, proposal, 1);
     const id = this.#sent.add({ proposal, sinceMs, to, sentMs: monotonicMs() });
     const { group, payload, creates } = proposal;
     if (creates === undefined) this.post(to, { kind: 'propose', session, id, group, payload });
@@ -243,10 +255,15 @@ export class Forwards {
   #remove(id: number): Sent | undefined {
     const sent = this.#sent.remove(id);
     if (sent === undefined) return undefined;
-    const bytes = this.#bytesTo(sent.to) - sent.proposal.payload.length;
-    if (bytes === 0) this.#sentBytes.delete(sent.to);
-    else this.#sentBytes.set(sent.to, bytes);
+    this.#count(sent.to, sent.proposal, -1);
     return sent;
+  }
+
+  #count(to: NodeId, proposal: Proposal, sign: 1 | -1): void {
+    const bytes = sign * costOf(proposal);
+    this.#ports.held.bytes += bytes;
+    add(this.#sentBytes, to, bytes);
+    add(this.#bytesOf, proposal.group, bytes);
   }
 
   #bytesTo(node: NodeId): number {
@@ -269,6 +286,17 @@ export class Forwards {
     if (items === undefined) this.#outgoing.set(to, [item]);
     else items.push(item);
   }
+}
+
+function costOf({ payload }: Proposal): number {
+  return REQUEST_BYTES + payload.length;
+}
+
+/** Whoever has nothing is not in the map. */
+function add<Key>(counts: Map<Key, number>, key: Key, bytes: number): void {
+  const count = (counts.get(key) ?? 0) + bytes;
+  if (count === 0) counts.delete(key);
+  else counts.set(key, count);
 }
 
 /** It is not forwarded a second time, and its node is told of its admission in any case. */

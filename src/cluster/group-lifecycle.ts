@@ -41,6 +41,7 @@ import type { RecoveredGroup } from '#storage';
 import { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
 import type { AppliedMark, CatalogMachine, DurableMark, Machine, Machines } from './machine.ts';
+import type { HeldBytes } from './node-memory.ts';
 import type { Binding } from './outcome.ts';
 import { beingRecovered, CATALOG_TITLE, noSuchDatabase, notHere, type Title, titleOf } from './refusals.ts';
 import type { Reporter } from './reporter.ts';
@@ -56,6 +57,8 @@ export interface LifecyclePorts {
   readonly step: (group: Group, input: Input) => void;
   /** Somebody begins to wait for other nodes, or for a leader of the group. */
   readonly waits: (group: Group) => void;
+  /** Bytes of requests that wait, in all groups. */
+  readonly waiting: HeldBytes;
   /** A group was opened, and has no leader yet. Its log held these entries that are applied, behind this one. */
   readonly opened: (group: Group, applied: AppliedTail) => void;
 }
@@ -256,7 +259,8 @@ export class Lifecycle {
     const clock = { nowMs: monotonicMs(), seed: seed() };
     const { membership, index: membershipIndex } = machine.members;
     const raft = openReplica(this.#configOf(self), membership, { hardState, base, entries, membershipIndex }, clock);
-    const group = new Group({ id, title: this.titleOf(id), waits: this.#ports.waits }, raft, machine);
+    const { waits, waiting } = this.#ports;
+    const group = new Group({ id, title: this.titleOf(id), waits, waiting }, raft, machine);
     this.#open.set(id, group);
     opened(group, tail);
     // Nobody else can lead: no need to wait for the election deadline.

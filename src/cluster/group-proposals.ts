@@ -18,6 +18,7 @@ import type { Entry, Proposed } from '#raft';
 import { AwaitedEntries } from './awaited-entries.ts';
 import { Fifo } from './fifo.ts';
 import { isForeign, type Proposal, type Token } from './link.ts';
+import type { HeldBytes } from './node-memory.ts';
 
 /** Where a proposal stands in the log. */
 export interface InFlight {
@@ -48,10 +49,13 @@ export class GroupProposals {
   #superseded: readonly Token[] = NOBODY;
   #unknown: readonly Token[] = NOBODY;
   readonly #waits: () => void;
+  /** What waits in all groups. */
+  readonly #held: HeldBytes;
 
   /** `waits` is called when somebody begins to wait for other nodes, or for a leader. */
-  constructor(waits: () => void = () => undefined) {
+  constructor(waits: () => void = () => undefined, held: HeldBytes = { bytes: 0 }) {
     this.#waits = waits;
+    this.#held = held;
   }
 
   get count(): number {
@@ -64,12 +68,12 @@ export class GroupProposals {
 
   wait(proposal: Proposal, sinceMs: number): void {
     this.#waiting.push({ proposal, sinceMs });
-    this.#waitingBytes += proposal.payload.length;
+    this.#hold(proposal.payload.length);
     this.#waits();
   }
 
   takeWaiting(): readonly Waiting[] {
-    this.#waitingBytes = 0;
+    this.#hold(-this.#waitingBytes);
     return this.#waiting.drain();
   }
 
@@ -82,7 +86,7 @@ export class GroupProposals {
       first = this.#waiting.peek()
     ) {
       this.#waiting.shift();
-      this.#waitingBytes -= first.proposal.payload.length;
+      this.#hold(-first.proposal.payload.length);
       late.push(first.proposal.token);
     }
     return late;
@@ -145,6 +149,11 @@ export class GroupProposals {
   abandon(): readonly Token[] {
     const entered = [...this.#inFlight.drain().map(({ token }) => token), ...this.#awaited.takeAll()];
     return [...entered, ...this.takeWaiting().map(({ proposal }) => proposal.token)];
+  }
+
+  #hold(bytes: number): void {
+    this.#waitingBytes += bytes;
+    this.#held.bytes += bytes;
   }
 
   #settleAwaited(entry: Entry): Token | undefined {

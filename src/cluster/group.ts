@@ -10,6 +10,7 @@ import { GroupReads } from './group-reads.ts';
 import { GroupRest, type RestPlace } from './group-rest.ts';
 import type { Recurrence } from './heard-rows.ts';
 import type { AppliedMark, Machine } from './machine.ts';
+import type { HeldBytes } from './node-memory.ts';
 import type { Envelope } from './peer/envelope.ts';
 import type { Title } from './refusals.ts';
 
@@ -18,6 +19,8 @@ export interface GroupParts {
   readonly title: Title;
   /** Somebody begins to wait for other nodes, or for a leader. */
   readonly waits: (group: Group) => void;
+  /** Bytes of requests that wait, in all groups. */
+  readonly waiting?: HeldBytes;
 }
 
 export class Group {
@@ -36,9 +39,9 @@ export class Group {
   #isOpen = true;
   #logStart: LogIndex;
 
-  constructor({ id, title, waits }: GroupParts, raft: RaftState, machine: Machine) {
+  constructor({ id, title, waits, waiting }: GroupParts, raft: RaftState, machine: Machine) {
     const begins = (): void => waits(this);
-    this.proposals = new GroupProposals(begins);
+    this.proposals = new GroupProposals(begins, waiting);
     this.reads = new GroupReads(begins);
     this.id = id;
     this.title = title;

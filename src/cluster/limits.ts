@@ -4,6 +4,8 @@
 import { REPLICATION } from '#raft';
 
 export interface CoreLimits {
+  /** What all groups of a node hold in memory of entries and of requests that are none yet (node-memory.ts). */
+  readonly memoryBytesMax: number;
   /** Bytes of payloads of one group that may wait for a quorum. */
   readonly uncommittedBytesMax: number;
   /** Bytes of payloads of one group that may wait for its election. */
@@ -104,6 +106,7 @@ const KIBIBYTE = 2 ** 10;
 const MEBIBYTE = 2 ** 20;
 
 export const LIMITS: CoreLimits = {
+  memoryBytesMax: 256 * MEBIBYTE,
   uncommittedBytesMax: 16 * MEBIBYTE,
   waitingBytesMax: 16 * MEBIBYTE,
   backlogEntriesMax: 5000,

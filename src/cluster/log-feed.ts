@@ -14,6 +14,7 @@ import type { DurableMark } from './machine.ts';
 
 interface InFlight {
   readonly batch: BatchId;
+  readonly bytes: number;
   readonly sinceMs: number;
   /** The last write of each group in the batch: its completion implies that of the earlier ones. */
   readonly completions: ReadonlyMap<Group, Persisted>;
@@ -34,6 +35,7 @@ export class LogFeed {
   #starts = new Map<Group, Snapshot>();
   #ended: (() => void)[] = [];
   readonly #inFlight = new Fifo<InFlight>();
+  #inFlightBytes = 0;
 
   /** `levelOf` throws for an entry that must not be written here. */
   constructor(log: LogWriter, levelOf: (group: GroupId, entry: Entry) => number, monotonicMs: () => number) {
@@ -85,6 +87,11 @@ export class LogFeed {
     return this.#inFlight.length;
   }
 
+  /** The bytes in them. */
+  get inFlightBytes(): number {
+    return this.#inFlightBytes;
+  }
+
   /** Whether everything that was handed in is durable. */
   get isIdle(): boolean {
     return this.#writer.byteLength === 0 && this.#inFlight.length === 0;
@@ -97,11 +104,13 @@ export class LogFeed {
 
   /** Sends what was gathered, if anything. */
   flush(): void {
-    if (this.#writer.byteLength === 0) return;
+    const bytes = this.#writer.byteLength;
+    if (bytes === 0) return;
+    this.#inFlightBytes += bytes;
     const batch = this.#log.append(this.#writer.take());
     const sinceMs = this.#monotonicMs();
     const ended = this.#ended.length > 0 ? this.#ended : NOTHING_ENDED;
-    this.#inFlight.push({ batch, sinceMs, completions: this.#gathered, starts: this.#starts, ended });
+    this.#inFlight.push({ batch, bytes, sinceMs, completions: this.#gathered, starts: this.#starts, ended });
     this.#gathered = new Map();
     this.#starts = new Map();
     // What ends from now on is of the next batch, and of none that is on its way.
@@ -114,6 +123,7 @@ export class LogFeed {
     const starts = new Map<Group, Snapshot>();
     for (let next = this.#inFlight.peek(); next !== undefined && next.batch <= through; next = this.#inFlight.peek()) {
       this.#inFlight.shift();
+      this.#inFlightBytes -= next.bytes;
       for (const [group, completion] of next.completions) latest.set(group, completion);
       for (const [group, snapshot] of next.starts) starts.set(group, snapshot);
       for (const ended of next.ended) ended();

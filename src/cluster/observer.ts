@@ -69,6 +69,8 @@ const REJECTIONS = {
   WaitingBytes: 'overload',
   ApplyBacklog: 'overload',
   PendingReads: 'overload',
+  ForwardedBytes: 'overload',
+  ReplicationMemory: 'overload',
 } as const;
 
 /** Gathers in the core's isolate. */

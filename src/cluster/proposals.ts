@@ -30,6 +30,7 @@ import {
   type Proposal,
 } from './link.ts';
 import type { Machines } from './machine.ts';
+import type { NodeMemory } from './node-memory.ts';
 import type { Placement, SpreadView } from './placement.ts';
 import {
   backlogFull,
@@ -37,6 +38,7 @@ import {
   diskFull,
   draining,
   levelNotReached,
+  memoryFull,
   noLeader,
   notLeader,
   uncommittedFull,
@@ -54,6 +56,7 @@ export interface IntakePorts {
   readonly view: () => SpreadView;
   readonly reporter: Reporter;
   readonly forwards: Forwards;
+  readonly memory: NodeMemory;
   readonly disk: () => DiskLevel;
   /** Of the cluster: nothing above it is written. */
   readonly level: () => number;
@@ -69,7 +72,12 @@ export interface IntakePorts {
 type Requests = Pick<Commands, 'proposals' | 'creates'> & Partial<Pick<Commands, 'deletes'>>;
 
 /** What may be proposed, by group. */
-type Admitted = Map<Group, Proposal[]>;
+type Admitted = Map<Group, Offer>;
+
+interface Offer {
+  readonly proposals: Proposal[];
+  bytes: number;
+}
 
 const UUID_RANDOM_BYTES = 10;
 
@@ -94,14 +102,14 @@ export class Intake {
     for (const request of deletes) {
       this.#admit({ proposal: this.#deletion(request), sinceMs }, this.#diskAllows('refusing-writes'), admitted);
     }
-    for (const [group, theirs] of admitted) this.#propose(group, theirs);
+    this.#proposeAll(admitted);
   }
 
   /** Takes in once more what another node has refused to. */
   takeAgain(waiting: readonly Waiting[]): void {
     const admitted: Admitted = new Map();
     for (const each of waiting) this.#admit(each, undefined, admitted);
-    for (const [group, theirs] of admitted) this.#propose(group, theirs);
+    this.#proposeAll(admitted);
   }
 
   /** Proposes what waited for the group to become ready. */
@@ -137,12 +145,22 @@ export class Intake {
     const group = this.#ports.touch(proposal.group);
     const refusal = this.#isOpen ? (fault ?? this.#aboveLevel(proposal)) : draining();
     if (group === undefined) return this.#refuse(proposal, refusal ?? this.#ports.absence(proposal.group));
-    const error = refusal ?? this.#pressure(group, proposal);
+    const offer = admitted.get(group);
+    const error = refusal ?? this.#pressure(group, proposal, offer?.bytes);
     if (error !== undefined) return this.#refuse(proposal, error);
     if (!group.isReady || group.isHandingOver) return this.#wait(group, waiting);
-    const others = admitted.get(group);
-    if (others === undefined) admitted.set(group, [proposal]);
-    else others.push(proposal);
+    const { length } = proposal.payload;
+    this.#ports.memory.taken.bytes += length;
+    if (offer === undefined) admitted.set(group, { proposals: [proposal], bytes: length });
+    else {
+      offer.proposals.push(proposal);
+      offer.bytes += length;
+    }
+  }
+
+  #proposeAll(admitted: Admitted): void {
+    this.#ports.memory.taken.bytes = 0;
+    for (const [group, { proposals }] of admitted) this.#propose(group, proposals);
   }
 
   /** Until it leads; if another node does, it is that one's to take. */
@@ -183,17 +201,26 @@ export class Intake {
     return level > own ? levelNotReached(level, own) : undefined;
   }
 
-  /** What already piles up in the group, if it is too much. */
-  #pressure(group: Group, { payload }: Proposal): DatabaseError | undefined {
-    const { limits } = this.#ports;
+  /** What already piles up in the group, or in all of them, if it is too much. */
+  #pressure(group: Group, { payload }: Proposal, offered = 0): DatabaseError | undefined {
+    const { limits, memory } = this.#ports;
     const { commit, applied } = group.raft;
     if (commit - applied > limits.backlogEntriesMax || group.backlog.bytes > limits.backlogBytesMax) {
       return backlogFull(group.title, commit - applied, group.backlog.bytes);
     }
     const waiting = group.proposals.waitingBytes + payload.length;
-    return (!group.isReady || group.isHandingOver) && waiting > limits.waitingBytesMax
-      ? waitingFull(group.title, limits.waitingBytesMax)
-      : undefined;
+    if ((!group.isReady || group.isHandingOver) && waiting > limits.waitingBytesMax) {
+      return waitingFull(group.title, limits.waitingBytesMax);
+    }
+    const wish = { own: this.#bytesOf(group) + offered, added: payload.length };
+    // Without the catalog nothing could be deleted, and no copy moved.
+    const isFree = group.id === CATALOG_GROUP || memory.admits(wish);
+    return isFree ? undefined : memoryFull(group.title, memory.bytesMax);
+  }
+
+  /** What the group holds of the memory of the node (C35). */
+  #bytesOf(group: Group): number {
+    return group.timeless.log.bytes + group.proposals.waitingBytes + this.#ports.forwards.bytesOf(group.id);
   }
 
   /** The refusal when the disk is worse than `worst`. */

@@ -19,6 +19,12 @@ export class RaftTotals {
   #lastIndex = 0;
   #committedIndex = 0;
   #appliedIndex = 0;
+  #logBytes = 0;
+
+  /** What the entries take that the logs have in memory. */
+  get logBytes(): number {
+    return this.#logBytes;
+  }
 
   get levels(): RaftLevels {
     return {
@@ -49,5 +55,6 @@ export class RaftTotals {
     this.#lastIndex += sign * lastId(state.log).index;
     this.#committedIndex += sign * state.commit;
     this.#appliedIndex += sign * state.applied;
+    this.#logBytes += sign * state.log.bytes;
   }
 }

@@ -119,6 +119,12 @@ export function forwardsFull(title: Title, leader: NodeId, bytesMax: number): Da
   return refused('ForwardedBytes', message, RETRY_AFTER_MS);
 }
 
+/** What all databases hold is too much, or what this one holds is more than its share of it. */
+export function memoryFull(title: Title, bytesMax: number): DatabaseError {
+  const message = `Entries and requests of all databases that are not settled yet may hold ${bytesMax} bytes on this node (replication-memory-bytes), and those of the ${title} have their share of it; send again when some are applied`;
+  return refused('ReplicationMemory', message, RETRY_AFTER_MS);
+}
+
 export function readsFull(title: Title, countMax: number): DatabaseError {
   const message = `${countMax} reads of the ${title} already wait for its leader to be confirmed; send again`;
   return refused('PendingReads', message, RETRY_AFTER_MS);

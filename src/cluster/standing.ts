@@ -18,6 +18,8 @@ export interface CoreStanding {
   readonly logQueue: number;
   /** Entries that are committed and whose rows are not in the store. */
   readonly storeQueue: number;
+  /** What all groups hold of entries and of requests that are none yet (C35). */
+  readonly heldBytes: number;
 }
 
 /** What has been counted since the last look, where the core runs. */
@@ -71,8 +73,9 @@ export function observeStanding(metrics: Metrics): (standing: StandingMessage, m
   const core = metrics.gauge('cairn_worker_queue_depth', { worker: 'core' });
   const log = metrics.gauge('cairn_worker_queue_depth', { worker: 'log' });
   const store = metrics.gauge('cairn_worker_queue_depth', { worker: 'store' });
+  const held = metrics.gauge('cairn_replication_memory_bytes', {});
   // Until the first look, which may be long after the first scrape.
-  for (const gauge of [voters, learners, core, log, store]) gauge.set(0);
+  for (const gauge of [voters, learners, core, log, store, held]) gauge.set(0);
   const delays = metrics.histogram('cairn_core_tick_delay_seconds', {});
   const campaigns = {
     lost: metrics.counter('cairn_raft_election_total', { result: 'lost' }),
@@ -85,6 +88,7 @@ export function observeStanding(metrics: Metrics): (standing: StandingMessage, m
     core.set(messagesSent - standing.messagesTaken);
     log.set(standing.logQueue);
     store.set(standing.storeQueue);
+    held.set(standing.heldBytes);
     const lag = [...standing.lag].toSorted(([one], [other]) => one - other);
     metrics.setSeries(
       'cairn_raft_follower_lag_entries',

@@ -27,6 +27,7 @@ import { CORE_WORKER } from './core-worker-url.ts';
 import { untilFree } from './free-port.ts';
 import { showBudgets, showNode } from './node-gauges.ts';
 import { COMMIT, PACKAGE_DIR, RELEASE } from './release.ts';
+import { replicationMemoryBytes } from './replication-memory.ts';
 import type { Config } from './settings.ts';
 import { showThrottledTime } from './throttled-time.ts';
 
@@ -200,6 +201,7 @@ function openNode(
     zone: config.zone,
     copies: config.copies,
     replaceAfterMs: config.replaceAfterMs === 'off' ? undefined : config.replaceAfterMs,
+    limits: { memoryBytesMax: replicationMemoryBytes(config.replicationMemoryBytes) },
     walSegmentBytes: config.walSegmentBytes,
     store: {
       cacheBytes: config.storeCacheBytes,

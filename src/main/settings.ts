@@ -44,6 +44,8 @@ export interface Config {
   readonly grpcGzipBytes: number | 'off';
   readonly requestMemoryBytes: number;
   readonly unsentMemoryBytes: number;
+  /** `auto`: a share of the memory (replication-memory.ts). */
+  readonly replicationMemoryBytes: number | 'auto';
   readonly walSegmentBytes: number;
   readonly storeCacheBytes: number;
   readonly storeWriteBufferBytes: number;
@@ -152,6 +154,11 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: 128 * MIB,
     help: 'What replies of all clients may hold until they have been read, and a quarter more for small ones. Beyond it reads go on in small slices, of which each stream may have one more, and what is large waits; clients that have not taken a reply or a slice of a stream for 10 s while others wait are cut off.',
   },
+  replicationMemoryBytes: {
+    type: wordOr('auto', byteSize({ min: 32 * MIB, max: 64 * GIB })),
+    default: 'auto',
+    help: 'What entries and requests of all databases may hold until they are committed, applied and known to all copies. Beyond it writes are refused (RESOURCE_EXHAUSTED) to databases that hold as much as is left; so one that is busy takes half, and others have room. When log and store lag behind by a quarter of it, nothing more is read from other nodes until they have caught up. auto: an eighth of the memory that the process may use, 64 MiB to 1 GiB.',
+  },
   walSegmentBytes: {
     // The log asks for an even number of sectors.
     type: byteSize({ min: 4 * MIB, max: GIB, step: KIB }),
@@ -214,6 +221,7 @@ export function buildConfig(read: <T>(key: string, setting: Setting<T>) => T): C
     grpcGzipBytes: read('grpcGzipBytes', SETTINGS.grpcGzipBytes),
     requestMemoryBytes: read('requestMemoryBytes', SETTINGS.requestMemoryBytes),
     unsentMemoryBytes: read('unsentMemoryBytes', SETTINGS.unsentMemoryBytes),
+    replicationMemoryBytes: read('replicationMemoryBytes', SETTINGS.replicationMemoryBytes),
     walSegmentBytes: read('walSegmentBytes', SETTINGS.walSegmentBytes),
     storeCacheBytes: read('storeCacheBytes', SETTINGS.storeCacheBytes),
     storeWriteBufferBytes: read('storeWriteBufferBytes', SETTINGS.storeWriteBufferBytes),

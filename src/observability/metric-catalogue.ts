@@ -117,6 +117,10 @@ export const COUNTERS: Table<CounterLabels> = {
     help: 'Streams and frames of another node that were refused; cairn_peer_dropped_frames_total says why.',
     labels: PEER,
   },
+  cairn_peer_reading_stopped_total: {
+    help: 'Times that no more appends of another node were read, because log or state of this one had not taken a quarter of replication-memory-bytes yet that had been read.',
+    labels: NONE,
+  },
   cairn_peer_dropped_frames_total: {
     help: 'Frames of other nodes that were dropped, and streams of them that were refused. malformed: no frame, or a damaged one; cluster: of another cluster; receiver: for another node or store; sender: with another store than is known, or not from whoever opened the stream; lane: what another lane carries; stranger: about anything but the catalog, which does not name its sender; removed: of a removed node; crowded: one stream too many; closing: this node is closing.',
     labels: {
@@ -158,6 +162,10 @@ export const GAUGES: Table<GaugeLabels> = {
     labels: NONE,
   },
   cairn_raft_proposals_pending: { help: 'Proposals that wait to be committed and applied.', labels: NONE },
+  cairn_replication_memory_bytes: {
+    help: 'Bytes that all databases hold of entries and requests that are not settled yet: not committed, not applied, or not known to all copies. The setting replication-memory-bytes bounds it.',
+    labels: NONE,
+  },
   cairn_store_size_bytes: {
     help: 'Bytes of files on disk, by kind; log and LevelDB are measured every 10 s.',
     labels: { kind: ['wal', 'leveldb', 'ballast'] },

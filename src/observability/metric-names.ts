@@ -74,6 +74,7 @@ export interface CounterLabels {
   readonly cairn_peer_received_bytes_total: PeerLabels;
   readonly cairn_peer_sent_failures_total: PeerLabels;
   readonly cairn_peer_received_failures_total: PeerLabels;
+  readonly cairn_peer_reading_stopped_total: NoLabels;
   readonly cairn_peer_dropped_frames_total: { readonly reason: PeerDropReason };
 }
 
@@ -88,6 +89,7 @@ export interface GaugeLabels {
   readonly cairn_raft_committed_index: NoLabels;
   readonly cairn_raft_applied_index: NoLabels;
   readonly cairn_raft_proposals_pending: NoLabels;
+  readonly cairn_replication_memory_bytes: NoLabels;
   readonly cairn_raft_members: { readonly role: 'voter' | 'learner' };
   readonly cairn_raft_members_behind: NoLabels;
   readonly cairn_raft_follower_lag_entries: PeerLabels;

@@ -3,9 +3,11 @@
  */
 import { assert, type LogIndex } from '#base';
 import type { Effect } from './effect.ts';
-import type { Persisted } from './input.ts';
+import type { Input, Persisted } from './input.ts';
 import { markPersisted, releaseFor, releaseThrough, slice, termAt } from './log.ts';
 import { commitId, type RaftState, type Step, send, unchanged } from './state.ts';
+
+type Applied = Extract<Input, { readonly kind: 'applied' }>;
 
 /**
  * What the state is once the disk holds what the completion says; undefined when it no longer speaks of this log (R6).
@@ -33,11 +35,11 @@ export function acknowledge(state: RaftState, completion: Persisted): Step {
 }
 
 /** Moves the applied index and forgets the entries that nobody will ask for again. */
-export function recordApplied(state: RaftState, index: LogIndex): Step {
+export function recordApplied(state: RaftState, { index, retainedBytesMax }: Applied): Step {
   assert(index <= state.applying, 'R1: only what was handed out is applied', index);
   if (index <= state.applied) return unchanged(state);
   const applied: RaftState = { ...state, applied: index };
-  return unchanged({ ...applied, log: releaseThrough(applied.log, releasable(applied)) });
+  return unchanged({ ...applied, log: releaseThrough(applied.log, releasable(applied, retainedBytesMax)) });
 }
 
 /** Hands out what has become committed and durable here, once and in order (R1). */
@@ -51,15 +53,16 @@ export function handOut(state: RaftState): Step {
 }
 
 /** A leader keeps what members that are behind will ask for, within a bound; what it has released it can load. */
-function releasable(state: RaftState): LogIndex {
+function releasable(state: RaftState, room: number = Number.POSITIVE_INFINITY): LogIndex {
   const { role, log, applied, config } = state;
   if (role.kind !== 'leader' || role.peers.size === 0) return applied;
   let wanted = applied;
   for (const { progress } of role.peers.values()) {
     if (progress.kind !== 'snapshot' && progress.match < wanted) wanted = progress.match;
   }
-  if (wanted === applied || log.bytes <= config.replication.retainedBytesMax) return wanted;
-  const bounded = releaseFor(log, config.replication.retainedBytesMax, applied);
+  const bytesMax = Math.min(room, config.replication.retainedBytesMax);
+  if (wanted === applied || log.bytes <= bytesMax) return wanted;
+  const bounded = releaseFor(log, bytesMax, applied);
   return bounded > wanted ? bounded : wanted;
 }
 

@@ -75,8 +75,11 @@ export type Input =
   /** Add entries with these payloads, in this order. Payloads are not empty: empty is the leader's no-op. */
   | { readonly kind: 'propose'; readonly payloads: readonly Uint8Array[] }
   | Persisted
-  /** Everything up to this index, all of it handed out by `apply` effects, has been applied. */
-  | { readonly kind: 'applied'; readonly index: LogIndex }
+  /**
+   * Everything up to this index, all of it handed out by `apply` effects, has been applied. A leader that keeps some of
+   * it for others keeps less when there is less room for it than its bound allows.
+   */
+  | { readonly kind: 'applied'; readonly index: LogIndex; readonly retainedBytesMax?: number }
   /** `install-snapshot` is done: state machine and log begin behind it, on disk as well. */
   | { readonly kind: 'snapshot-installed'; readonly snapshot: Snapshot }
   /**

@@ -22,7 +22,7 @@ export function step(state: RaftState, input: Input, nowMs: number): Step {
 function stepAny(state: RaftState, input: Input, nowMs: number): Step {
   // What is left over is a `RoleInput`, over which every role is total.
   if (input.kind === 'receive') return receive(state, input.from, input.message, nowMs);
-  if (input.kind === 'applied') return recordApplied(state, input.index);
+  if (input.kind === 'applied') return recordApplied(state, input);
   if (input.kind === 'snapshot-installed') {
     return andThen(snapshotInstalled(state, input.snapshot), (installed) => settleMembership(installed, nowMs));
   }

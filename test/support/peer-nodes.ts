@@ -65,6 +65,7 @@ export class Observed implements PeerObserver {
   readonly trips: number[] = [];
   readonly notes: PeerNote[] = [];
   readonly drops: FrameFault['kind'][] = [];
+  stops = 0;
   readonly reached: Map<NodeId, boolean> = new Map();
 
   sent(_node: NodeId, bytes: number): void {
@@ -82,6 +83,10 @@ export class Observed implements PeerObserver {
   receiveFailed(_node: NodeId | undefined, reason: FrameFault['kind']): void {
     this.failed.received += 1;
     this.drops.push(reason);
+  }
+
+  stoppedReading(): void {
+    this.stops += 1;
   }
 
   active(node: NodeId, isActive: boolean): void {

@@ -9,19 +9,16 @@ import type { NodeId } from './place.ts';
  * lane carries; from a node that the catalog does not name, about anything but the catalog; from one that was removed;
  * one stream too many; to a node that is closing.
  */
-export const DROP_REASONS = [
-  'malformed',
-  'cluster',
-  'receiver',
-  'sender',
-  'lane',
-  'stranger',
-  'removed',
-  'crowded',
-  'closing',
-] as const;
-
-export type DropReason = (typeof DROP_REASONS)[number];
+export type DropReason =
+  | 'malformed'
+  | 'cluster'
+  | 'receiver'
+  | 'sender'
+  | 'lane'
+  | 'stranger'
+  | 'removed'
+  | 'crowded'
+  | 'closing';
 
 /** What is wrong with a frame, for whoever counts it and for whoever reads of it. */
 export interface FrameFault {
@@ -37,6 +34,8 @@ export interface PeerObserver {
   received(node: NodeId, bytes: number): void;
   /** A frame or a stream was refused. The node is who has opened its stream, as far as that is known. */
   receiveFailed(node: NodeId | undefined, reason: DropReason): void;
+  /** No more appends are read of a node, until those that were read are in log and state. */
+  stoppedReading(): void;
   /** Whether a node is reached by any lane. */
   active(node: NodeId, isActive: boolean): void;
   roundTrip(node: NodeId, elapsedMs: number): void;

@@ -25,6 +25,8 @@ export interface PeerReceiver {
   receive(from: NodeId, messages: readonly Envelope[], tables: HeardTables): Unheard | undefined;
   forwarded(from: NodeId, items: readonly ForwardItem[]): Unheard | undefined;
   receiveLetter(from: NodeId, letter: SnapshotLetter): Unheard | undefined;
+  /** Undefined as long as there is room for what other nodes send of entries; otherwise it resolves when there is. */
+  room(): Promise<void> | undefined;
   /** No way leads to the node any more; what it was sent last may be lost. */
   unreachable(node: NodeId): void;
   /** A way leads to the node, where none did. */
@@ -105,7 +107,18 @@ export class PeerMail implements Peers {
     this.#strangers.set(stranger.node, stranger);
   }
 
-  #take(frame: Uint8Array, lane: Lane, receiver: PeerReceiver): void {
+  /**
+   * What is returned keeps the next frame of the stream from being read. Only appends wait: beats decide who leads, and
+   * what a transfer of state sends ahead has a bound of its own.
+   */
+  #take(frame: Uint8Array, lane: Lane, receiver: PeerReceiver): Promise<void> | undefined {
+    this.#hear(frame, lane, receiver);
+    const room = lane === 'appends' ? receiver.room() : undefined;
+    if (room !== undefined) this.#parts.observer.stoppedReading();
+    return room;
+  }
+
+  #hear(frame: Uint8Array, lane: Lane, receiver: PeerReceiver): void {
     const decoded = this.#parts.codec.decode(frame, lane);
     if (decoded.kind === 'failure') return this.#drop(undefined, decoded.reason);
     const { from, tables, messages, forwards, letter } = decoded.value;

@@ -4,7 +4,7 @@
  */
 import type { Logger, Metrics } from '#observability';
 import type { SnapshotEnding, SnapshotFacts, SnapshotObserver, SnapshotWay } from '../snapshot-observer.ts';
-import { DROP_REASONS, type DropReason, type PeerNote, type PeerObserver } from './observer.ts';
+import type { DropReason, PeerNote, PeerObserver } from './observer.ts';
 import type { NodeId } from './place.ts';
 
 /** Of one node, since the last time. */
@@ -33,6 +33,8 @@ export interface PeerMeasures {
   readonly beatFailures: number;
   /** Frames that were dropped and streams that were refused; a reason without any is missing. */
   readonly drops: ReadonlyMap<DropReason, number>;
+  /** How often appends of a node were not read for a while. */
+  readonly stops: number;
 }
 
 /** Strangers may name any node. */
@@ -50,6 +52,7 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
   #membersBehind = 0;
   #beatFailures = 0;
   #drops = new Map<DropReason, number>();
+  #stops = 0;
   #hasNews = false;
 
   sent(node: NodeId, bytes: number): void {
@@ -68,6 +71,11 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
   receiveFailed(node: NodeId | undefined, reason: DropReason): void {
     this.#of(node).receivedFailures += 1;
     this.#drops.set(reason, (this.#drops.get(reason) ?? 0) + 1);
+  }
+
+  stoppedReading(): void {
+    this.#stops += 1;
+    this.#hasNews = true;
   }
 
   active(node: NodeId, isActive: boolean): void {
@@ -111,6 +119,7 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
       membersBehind: this.#membersBehind,
       beatFailures: this.#beatFailures,
       drops: this.#drops,
+      stops: this.#stops,
     };
     this.#nodes = new Map();
     this.#notes = [];
@@ -118,6 +127,7 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
     this.#endings = [];
     this.#beatFailures = 0;
     this.#drops = new Map();
+    this.#stops = 0;
     this.#hasNews = false;
     return measures;
   }
@@ -152,8 +162,6 @@ export class PeerMetrics {
   constructor(metrics: Metrics, logger: Logger) {
     this.#metrics = metrics;
     this.#logger = logger;
-    // Each is there from the start: a counter that appears with its first drop has no rate for it.
-    for (const reason of DROP_REASONS) metrics.counter('cairn_peer_dropped_frames_total', { reason });
   }
 
   forget(node: NodeId): void {
@@ -161,10 +169,11 @@ export class PeerMetrics {
     this.#metrics.forgetPeer(String(node));
   }
 
-  show({ nodes, notes, begun, endings, membersBehind, beatFailures, drops }: PeerMeasures): void {
+  show({ nodes, notes, begun, endings, membersBehind, beatFailures, drops, stops }: PeerMeasures): void {
     const [metrics, logger] = [this.#metrics, this.#logger];
     metrics.gauge('cairn_raft_members_behind', {}).set(membersBehind);
     metrics.counter('cairn_raft_heartbeat_send_failures_total', {}).add(beatFailures);
+    metrics.counter('cairn_peer_reading_stopped_total', {}).add(stops);
     for (const [reason, count] of drops) metrics.counter('cairn_peer_dropped_frames_total', { reason }).add(count);
     for (const { way, group, node } of begun) logger.info('snapshot-begins', { way, group, peer: node });
     for (const ending of endings) showEnding(metrics, logger, ending);

@@ -16,6 +16,8 @@
  *   TP6  Whatever stands for the place of a node, making its link throws nothing: it is a node that is not reached.
  *   TP7  The frames of a stream are of whoever has opened it, and hold what its lane carries; others are dropped and
  *        counted by what is wrong with them.
+ *   TP8  Whoever takes frames may have the next ones wait: then they are not read, and what is on its way is bounded by
+ *        what its sender may have waiting (TP2) and by the sockets.
  */
 
 export { askAdmin, askForCluster, askToJoin } from './lazy-asking.ts';

@@ -192,6 +192,7 @@ export class Seat {
       received: nothing,
       receiveFailed: () => this.#links?.refused(),
       active: nothing,
+      stoppedReading: nothing,
       roundTrip: nothing,
       note: nothing,
     };

@@ -144,6 +144,7 @@ describe('a node', () => {
       receive: (_from, messages) => void heard.push(...messages),
       forwarded: () => undefined,
       receiveLetter: () => undefined,
+      room: () => undefined,
       unreachable: () => undefined,
       reachable: () => undefined,
     });

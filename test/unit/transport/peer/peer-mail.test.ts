@@ -43,6 +43,8 @@ class PostedNode {
   readonly #drops = new Map<string, number>();
   /** What the core would say of what it gets. */
   unheard: Unheard | undefined;
+  /** Pending while it is not to be sent entries. */
+  room: Promise<void> | undefined;
 
   static async open(self: NodePlace): Promise<PostedNode> {
     const gatherer = new PeerMeasureGatherer();
@@ -76,6 +78,7 @@ class PostedNode {
         this.letters.push(letter);
         return this.unheard;
       },
+      room: () => this.room,
       unreachable: (node) => this.lost.push(node),
       reachable: (node) => this.found.push(node),
     });
@@ -212,6 +215,26 @@ describe('the messages of two nodes', () => {
     north.mail.forward(SOUTH.node, [{ kind: 'await-past', index: toLogIndex(1) }]);
     await eventually(() => expect(south.drops.get('removed')).toBe(1));
     expect(south.drops.get('stranger')).toBe(1);
+  });
+
+  it('with entries are not read while the core has no room, and beats are; none is lost by it (TP8)', async () => {
+    const { north, south } = await pair();
+    const room = Promise.withResolvers<void>();
+    south.room = room.promise;
+    const previous = { index: toLogIndex(7), term: TERM };
+    const entries = [{ index: toLogIndex(8), term: TERM, payload: new Uint8Array(2 ** 18) }];
+    const append = say(3, { kind: 'append', term: TERM, previous, entries, commit: previous.index });
+    for (let left = 40; left > 0; left--) north.mail.send(SOUTH.node, [append]);
+    await eventually(() => expect(south.heard).toHaveLength(1));
+    for (let commit = 1; commit <= 5; commit++) {
+      north.mail.send(SOUTH.node, beats(commit));
+      await eventually(() => expect(south.heard).toHaveLength(1 + 50 * commit));
+    }
+    expect(south.gatherer.take()?.stops).toBe(1);
+    south.room = undefined;
+    room.resolve();
+    await eventually(() => expect(south.heard).toHaveLength(40 + 50 * 5));
+    expect(south.gatherer.take()?.stops ?? 0).toBe(0);
   });
 
   it('to nobody who is known are counted as lost', async () => {
