@@ -10,13 +10,11 @@ export interface Target {
   readonly draw: number;
 }
 
-export const WAYS = ['unplugged', 'isolated', 'mute', 'deaf', 'one-link', 'half-link'] as const;
-
 /**
  * How a network is cut: a node without its link; a node that no other reaches though clients do; one whose words do not
  * arrive; one that hears nothing; two nodes that do not reach each other; one that does not reach another.
  */
-export type Way = (typeof WAYS)[number];
+export type Way = 'unplugged' | 'isolated' | 'mute' | 'deaf' | 'one-link' | 'half-link';
 
 export type Fault =
   /** SIGKILL to so many at once, and a start after some time. */
@@ -46,71 +44,166 @@ export type Fault =
   /** The clock of a node is so far off from now on. */
   | { readonly kind: 'clock'; readonly target: Target; readonly offsetMs: number };
 
-export type FaultKind = Fault['kind'];
+export const NAMES = [
+  'kill',
+  'kill-two',
+  'kill-all',
+  'pause',
+  'sleep',
+  'restart',
+  'rolling-restart',
+  'partition-unplugged',
+  'partition-isolated',
+  'partition-mute',
+  'partition-deaf',
+  'partition-one-link',
+  'partition-half-link',
+  'slow-link',
+  'slow-disk',
+  'sync-error',
+  'full-disk',
+  'clock',
+  'replace',
+  'replace-dead',
+] as const;
 
-type Weights = Readonly<Partial<Record<FaultKind, number>>>;
+/** What a run is to have had some of. */
+export type FaultName = (typeof NAMES)[number];
+
+type Cards = Readonly<Partial<Record<FaultName, number>>>;
+
+interface Row {
+  readonly name: string;
+  /** How many of each name there are in a deck. */
+  readonly cards: Cards;
+  readonly pauseMsMean: number;
+}
 
 /**
  * Faults come in rows, which go on side by side: what ends or stops processes, what is around them, who stands still
  * for long, and who belongs there.
  */
-export const ROWS: readonly { readonly name: string; readonly weights: Weights; readonly pauseMsMean: number }[] = [
-  { name: 'processes', weights: { kill: 75, pause: 18, restart: 7 }, pauseMsMean: 500 },
+export const ROWS: readonly Row[] = [
+  {
+    name: 'processes',
+    cards: { kill: 19, 'kill-two': 2, 'kill-all': 2, pause: 5, restart: 1, 'rolling-restart': 1 },
+    pauseMsMean: 500,
+  },
   {
     name: 'surroundings',
-    weights: { partition: 54, 'slow-link': 8, 'slow-disk': 12, 'sync-error': 8, 'full-disk': 9, clock: 9 },
+    cards: {
+      'partition-unplugged': 2,
+      'partition-isolated': 2,
+      'partition-mute': 2,
+      'partition-deaf': 2,
+      'partition-one-link': 2,
+      'partition-half-link': 2,
+      'slow-link': 2,
+      'slow-disk': 3,
+      'sync-error': 2,
+      'full-disk': 2,
+      clock: 2,
+    },
     pauseMsMean: 2000,
   },
-  { name: 'sleepers', weights: { sleep: 1 }, pauseMsMean: 25_000 },
-  { name: 'members', weights: { replace: 1 }, pauseMsMean: 8000 },
+  { name: 'sleepers', cards: { sleep: 1 }, pauseMsMean: 25_000 },
+  { name: 'members', cards: { replace: 3, 'replace-dead': 2 }, pauseMsMean: 8000 },
 ];
+
+/**
+ * The faults of a row, one after the other: first one of each name, then as many as its cards say, again and again,
+ * each time in another order. So none is long in coming.
+ */
+export class Deck {
+  readonly #random: Rng;
+  readonly #cards: Cards;
+  #left: readonly FaultName[];
+
+  constructor(random: Rng, cards: Cards) {
+    this.#random = random;
+    this.#cards = cards;
+    this.#left = this.#shuffled((count) => Math.min(count, 1));
+  }
+
+  draw(): Fault {
+    if (this.#left.length === 0) this.#left = this.#shuffled((count) => count);
+    const [name, ...others] = this.#left;
+    if (name === undefined) throw new Error('A row of faults has no cards');
+    this.#left = others;
+    return drawFault(this.#random.split('fault'), name);
+  }
+
+  #shuffled(countOf: (count: number) => number): readonly FaultName[] {
+    const names = NAMES.flatMap((name) => Array.from({ length: countOf(this.#cards[name] ?? 0) }, () => name));
+    const random = this.#random.split('shuffle');
+    return names
+      .map((name) => ({ name, place: random.next() }))
+      .toSorted((one, other) => one.place - other.place)
+      .map(({ name }) => name);
+  }
+}
+
+export function nameOf(fault: Fault): FaultName {
+  if (fault.kind === 'kill') return fault.count === 'one' ? 'kill' : `kill-${fault.count}`;
+  if (fault.kind === 'partition') return `partition-${fault.way}`;
+  if (fault.kind === 'restart') return fault.isRolling ? 'rolling-restart' : 'restart';
+  if (fault.kind === 'replace') return fault.isDead ? 'replace-dead' : 'replace';
+  return fault.kind;
+}
 
 const MIB = 2 ** 20;
 const LEADER_SHARE = 0.45;
 
-export function drawFault(random: Rng, weights: Weights): Fault {
-  const drawn = random.split('fault');
-  const target = { isLeader: drawn.chance(LEADER_SHARE), draw: drawn.next() };
-  const kind = drawKind(drawn, weights);
-  switch (kind) {
-    case 'kill': {
-      const draw = drawn.share();
-      const count = draw < 0.84 ? 'one' : draw < 0.92 ? 'two' : 'all';
-      return { kind, count, target, downMs: drawn.between(0, 800) };
-    }
-    case 'pause':
-      return { kind, target, durationMs: drawn.between(200, 4000) };
-    case 'sleep':
-      return { kind, target, durationMs: drawn.between(11_000, 20_000) };
-    case 'restart':
-      return { kind, isRolling: drawn.chance(0.4), target };
-    case 'partition':
-      return { kind, way: drawn.pick(WAYS), target, durationMs: drawn.between(300, 3000) };
-    case 'slow-link': {
-      const delayMs = drawn.pick([5, 40, 200, 1000]);
-      return { kind, target, delayMs, durationMs: drawn.between(1000, 4000), isLost: drawn.chance(0.5) };
-    }
-    case 'slow-disk':
-      return { kind, target, delayMs: drawn.pick([5, 50, 300]), durationMs: drawn.between(1000, 4000) };
-    case 'sync-error':
-      return { kind, target, error: drawn.pick(['EIO', 'ENOSPC']) };
-    case 'full-disk':
-      return { kind, target, leftBytes: drawn.pick([0, 4 * MIB, 16 * MIB]), durationMs: drawn.between(1000, 4000) };
-    case 'replace':
-      return { kind, target, isDead: drawn.chance(0.4) };
-    case 'clock': {
-      const offsetMs = drawn.pick([-3_600_000, -60_000, -1000, -50, 0, 50, 1000, 60_000, 3_600_000]);
-      return { kind, target, offsetMs };
-    }
-  }
+const WAYS: Readonly<Record<`partition-${Way}`, Way>> = {
+  'partition-unplugged': 'unplugged',
+  'partition-isolated': 'isolated',
+  'partition-mute': 'mute',
+  'partition-deaf': 'deaf',
+  'partition-one-link': 'one-link',
+  'partition-half-link': 'half-link',
+};
+
+function isPartition(name: FaultName): name is keyof typeof WAYS {
+  return name in WAYS;
 }
 
-function drawKind(random: Rng, weights: Weights): FaultKind {
-  const entries = Object.entries(weights) as readonly [FaultKind, number][];
-  let place = random.share() * entries.reduce((sum, [, weight]) => sum + weight, 0);
-  for (const [kind, weight] of entries) {
-    place -= weight;
-    if (place < 0) return kind;
+function drawFault(drawn: Rng, name: FaultName): Fault {
+  const target = { isLeader: drawn.chance(LEADER_SHARE), draw: drawn.next() };
+  if (isPartition(name)) {
+    return { kind: 'partition', way: WAYS[name], target, durationMs: drawn.between(300, 3000) };
   }
-  throw new Error('no kind of fault has any weight');
+  switch (name) {
+    case 'kill':
+      return { kind: 'kill', count: 'one', target, downMs: drawn.between(0, 800) };
+    case 'kill-two':
+      return { kind: 'kill', count: 'two', target, downMs: drawn.between(0, 800) };
+    case 'kill-all':
+      return { kind: 'kill', count: 'all', target, downMs: drawn.between(0, 800) };
+    case 'pause':
+      return { kind: name, target, durationMs: drawn.between(200, 4000) };
+    case 'sleep':
+      return { kind: name, target, durationMs: drawn.between(11_000, 20_000) };
+    case 'restart':
+    case 'rolling-restart':
+      return { kind: 'restart', isRolling: name === 'rolling-restart', target };
+    case 'slow-link': {
+      const delayMs = drawn.pick([5, 40, 200, 1000]);
+      return { kind: name, target, delayMs, durationMs: drawn.between(1000, 4000), isLost: drawn.chance(0.5) };
+    }
+    case 'slow-disk':
+      return { kind: name, target, delayMs: drawn.pick([5, 50, 300]), durationMs: drawn.between(1000, 4000) };
+    case 'sync-error':
+      return { kind: name, target, error: drawn.pick(['EIO', 'ENOSPC']) };
+    case 'full-disk': {
+      const leftBytes = drawn.pick([0, 4 * MIB, 16 * MIB]);
+      return { kind: name, target, leftBytes, durationMs: drawn.between(1000, 4000) };
+    }
+    case 'replace':
+    case 'replace-dead':
+      return { kind: 'replace', target, isDead: name === 'replace-dead' };
+    case 'clock': {
+      const offsetMs = drawn.pick([-3_600_000, -60_000, -1000, -50, 0, 50, 1000, 60_000, 3_600_000]);
+      return { kind: name, target, offsetMs };
+    }
+  }
 }

@@ -29,6 +29,10 @@ const SETTINGS = ['--wal-segment-bytes=4MiB', '--store-write-buffer-bytes=2MiB',
 /** Levels of a disk of any size. */
 const DISK_LEVELS = ['--disk-soft-bytes=24MiB', '--disk-hard-bytes=8MiB'];
 const FATAL_EXIT = 70;
+/** Requests may take 10 s to end (`--shutdown-grace-ms`); leads and the store take a few more. */
+const ENDS_WITHIN_MS = 45_000;
+const REPORT_SIGNAL = 'SIGUSR2';
+const REPORTED_WITHIN_MS = 5000;
 
 /** How a process may end: by SIGKILL, by SIGTERM, because its disk fails, or because its node was removed. */
 const EXITS = { SIGKILL: 'SIGKILL', SIGTERM: 0, disk: FATAL_EXIT, removed: FATAL_EXIT } as const;
@@ -119,7 +123,7 @@ export class Member {
         ...DISK_LEVELS,
         ...(this.#seeds.length === 0 ? [] : [`--join=${this.#seeds.join(',')}`]),
       ],
-      nodeOptions: host.nodeOptions,
+      nodeOptions: [...host.nodeOptions, ...this.#reports],
       under: [...host.under, ...this.#clockCommand()],
       onSpawn: (child) => this.#keepLog(child),
     });
@@ -133,8 +137,7 @@ export class Member {
     if (node === undefined) return;
     this.#allowed.add(EXITS[signal]);
     node.kill(signal);
-    await node.ended;
-    this.#process = undefined;
+    if (!(await this.endsWithin(ENDS_WITHIN_MS))) await this.#giveUp(node, signal);
   }
 
   /** Whether the process may end because of its disk. */
@@ -191,6 +194,21 @@ export class Member {
     if (!this.disk.isOwn) return this.inject('pwrite64,pwritev,fallocate', 'error=ENOSPC');
     await this.disk.fill(leftBytes);
     return async () => this.disk.empty();
+  }
+
+  get #reports(): readonly string[] {
+    return ['--report-on-signal', `--report-signal=${REPORT_SIGNAL}`, `--report-directory=${this.#options.dir}`];
+  }
+
+  /** A process that does not end is a fault of the node: what it holds on to stands in a report beside its log. */
+  async #giveUp(node: NodeProcess, signal: string): Promise<void> {
+    this.#options.onMisbehaviour(`${this.name} has not ended ${ENDS_WITHIN_MS / 1000} s after ${signal}`);
+    node.kill(REPORT_SIGNAL);
+    await this.endsWithin(REPORTED_WITHIN_MS);
+    this.#allowed.add(EXITS.SIGKILL);
+    node.kill('SIGKILL');
+    await node.ended;
+    this.#process = undefined;
   }
 
   #clockCommand(): readonly string[] {

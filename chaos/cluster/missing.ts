@@ -4,12 +4,12 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { FaultKind } from './faults.ts';
+import type { FaultName } from './faults.ts';
 import { whyNoTracer } from './tracer.ts';
 import type { World } from './world.ts';
 
-/** Why faults of a kind cannot be done. */
-export type Missing = Readonly<Partial<Record<FaultKind, string>>>;
+/** Why faults of a name are not done. */
+export type Missing = Readonly<Partial<Record<FaultName, string>>>;
 
 const MAPS = '/proc/self/maps';
 const FAKE_TIME = 'faketime/libfaketimeMT.so.1';

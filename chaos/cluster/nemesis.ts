@@ -6,7 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Rng } from '../../test/simulation/engine/random.ts';
 import { nowUs } from './connection.ts';
-import { drawFault, type Fault, ROWS, type Way } from './faults.ts';
+import { Deck, type Fault, nameOf, ROWS, type Way } from './faults.ts';
 import type { Fleet } from './fleet.ts';
 import type { Member } from './member.ts';
 import type { Missing } from './missing.ts';
@@ -65,12 +65,13 @@ export class Nemesis {
     this.#isOver = true;
   }
 
-  async #runRow({ name, weights, pauseMsMean }: (typeof ROWS)[number]): Promise<void> {
+  async #runRow({ name, cards, pauseMsMean }: (typeof ROWS)[number]): Promise<void> {
     const random = new Rng(this.#options.seed, `faults: ${name}`);
+    const deck = new Deck(random.split('deck'), cards);
     while (!this.#isOver) {
       await delay(random.exponential(pauseMsMean));
-      const fault = drawFault(random, weights);
-      if (this.#options.missing[fault.kind] !== undefined) continue;
+      const fault = deck.draw();
+      if (this.#options.missing[nameOf(fault)] !== undefined) continue;
       const members = await this.#whenItMay(fault);
       if (members !== undefined) await this.#carryOut(fault, members);
     }

@@ -10,6 +10,7 @@ import { Evidence, type FinalDatabase } from '../../test/simulation/checks/evide
 import { Rng } from '../../test/simulation/engine/random.ts';
 import { History } from '../../test/simulation/history.ts';
 import { Epoch } from './epoch.ts';
+import { type Counts, countsOf, shortfalls } from './expectations.ts';
 import { type Figures, figuresOf, silences } from './figures.ts';
 import { Fleet, type Members } from './fleet.ts';
 import { Member } from './member.ts';
@@ -32,7 +33,7 @@ export interface RunPlan {
   readonly report: (line: string) => void;
 }
 
-export interface Verdict extends Figures {
+export interface Verdict extends Figures, Counts {
   readonly world: WorldKind;
   readonly problems: readonly string[];
   readonly seconds: number;
@@ -43,9 +44,7 @@ export interface Verdict extends Figures {
   readonly revisions: number;
   readonly kills: number;
   readonly partitions: number;
-  /** Faults by kind. */
-  readonly faults: Readonly<Record<string, number>>;
-  /** Kinds of faults that could not be done here, and why. */
+  /** Faults that were not done, and why. */
   readonly missing: Missing;
 }
 
@@ -121,9 +120,13 @@ class Run {
     const histories = [this.#prober, ...this.#epochs].flatMap((each) => each?.history ?? []);
     const operations = histories.flatMap((history) => history.operations);
     const transacts = histories.flatMap((history) => history.of('transact'));
-    const faults: Record<string, number> = {};
-    for (const { fault } of this.#done) faults[fault.kind] = (faults[fault.kind] ?? 0) + 1;
+    const counts = countsOf(histories, this.#done);
+    const { minutes, hasFaults } = this.#plan;
+    const { problems, untried } = shortfalls(counts, { minutes, hasFaults, missing: this.#missing });
+    // A run that was ended early has less of everything.
+    if (this.#problems.length === 0) for (const problem of problems) this.#problem(problem);
     const kills = this.#done.flatMap(({ fault, nodes }) => (fault.kind === 'kill' ? nodes : [])).length;
+    const partitions = this.#done.filter(({ fault }) => fault.kind === 'partition').length;
     if (this.#problems.length > 0) this.#keep(histories);
     return {
       world: this.#world.kind,
@@ -136,9 +139,9 @@ class Run {
       databases: this.#finals.length,
       revisions: this.#finals.reduce((sum, { revision }) => sum + revision, 0),
       kills,
-      partitions: faults['partition'] ?? 0,
-      faults,
-      missing: this.#missing,
+      partitions,
+      ...counts,
+      missing: { ...this.#missing, ...untried },
       ...figuresOf(this.#prober?.history ?? new History(), this.#done),
     };
   }

@@ -1,8 +1,9 @@
 // Goal: what a run of chaos on a cluster says of itself is right: which faults are drawn, when a majority may be hit,
-// and how long nobody could write. Method: examples with known answers.
+// how long nobody could write, and whether there was enough of everything. Method: examples with known answers.
 import { describe, expect, it } from 'vitest';
 import { LIMITS } from '#cluster';
-import { drawFault, ROWS } from '../../chaos/cluster/faults.ts';
+import { type Counts, countsOf, shortfalls } from '../../chaos/cluster/expectations.ts';
+import { Deck, type Fault, NAMES, nameOf, ROWS } from '../../chaos/cluster/faults.ts';
 import { figuresOf } from '../../chaos/cluster/figures.ts';
 import type { Done } from '../../chaos/cluster/nemesis.ts';
 import { Quorum } from '../../chaos/cluster/quorum.ts';
@@ -63,21 +64,65 @@ describe('a quorum', () => {
   });
 });
 
-it('faults are drawn by the seed alone, each kind of each row', () => {
-  for (const { weights } of ROWS) {
-    const draw = (): readonly unknown[] => {
-      const random = new Rng(7, 'faults');
-      return Array.from({ length: 400 }, () => drawFault(random, weights));
-    };
-    const faults = draw() as readonly { readonly kind: string }[];
-    expect(draw()).toEqual(faults);
-    expect(new Set(faults.map(({ kind }) => kind))).toEqual(new Set(Object.keys(weights)));
-  }
+describe('a deck of faults', () => {
+  it('is dealt by the seed alone, one of each name first, then as many as its cards say', () => {
+    for (const { cards } of ROWS) {
+      const names = Object.keys(cards).toSorted();
+      const size = Object.values(cards).reduce((sum, count) => sum + count, 0);
+      const deal = (): readonly Fault[] => {
+        const deck = new Deck(new Rng(7, 'faults'), cards);
+        return Array.from({ length: names.length + size }, () => deck.draw());
+      };
+      const faults = deal();
+      expect(deal()).toEqual(faults);
+      expect(faults.slice(0, names.length).map(nameOf).toSorted()).toEqual(names);
+      const dealt = Object.groupBy(faults.slice(names.length), nameOf);
+      expect(Object.fromEntries(Object.entries(dealt).map(([name, each]) => [name, each.length]))).toEqual(cards);
+    }
+  });
+
+  it('has every name in one of the rows', () => {
+    expect(ROWS.flatMap(({ cards }) => Object.keys(cards)).toSorted()).toEqual(NAMES.toSorted());
+  });
+
+  it('lets whoever sleeps wake when leases and fences are over', () => {
+    const deck = new Deck(new Rng(7, 'faults'), { sleep: 1 });
+    const drawn = Array.from({ length: 400 }, () => deck.draw());
+    const durations = drawn.flatMap((fault) => (fault.kind === 'sleep' ? [fault.durationMs] : []));
+    expect(durations).toHaveLength(400);
+    expect(Math.min(...durations)).toBeGreaterThan(Math.max(LIMITS.leaseMs, LIMITS.fenceMs));
+  });
 });
 
-it('whoever sleeps wakes when leases and fences are over', () => {
-  const random = new Rng(7, 'faults');
-  const drawn = Array.from({ length: 400 }, () => drawFault(random, { sleep: 1 }));
-  const durations = drawn.flatMap((fault) => (fault.kind === 'sleep' ? [fault.durationMs] : []));
-  expect(Math.min(...durations)).toBeGreaterThan(Math.max(LIMITS.leaseMs, LIMITS.fenceMs));
+describe('what a run must have had', () => {
+  const nothing = countsOf([], []);
+  const plenty = Object.fromEntries(Object.keys(nothing.answers).map((kind) => [kind, 1000])) as Counts['answers'];
+  const faulty = Object.fromEntries(NAMES.map((name) => [name, 100])) as Counts['faults'];
+
+  it('is some of every fault and of every answer', () => {
+    const all = { minutes: 10, hasFaults: true, missing: {} };
+    expect(shortfalls({ faults: faulty, answers: plenty }, all)).toEqual({ problems: [], untried: {} });
+    const { problems } = shortfalls(nothing, all);
+    expect(problems).toHaveLength(NAMES.length + Object.keys(plenty).length);
+    expect(problems[0]).toBe('kill: 0 in the run, which was to have 10 or more');
+    expect(problems).toContain('answers of the kind names: 0 in the run, which was to have 3 or more');
+  });
+
+  it('is no fault that cannot be done, and none that a short run has no time for, which is named', () => {
+    const missing = { clock: 'no library' };
+    const faults = { ...faulty, clock: 0, replace: 0, 'sync-error': 0 };
+    const { problems, untried } = shortfalls({ faults, answers: plenty }, { minutes: 3, hasFaults: true, missing });
+    expect(problems).toEqual(['sync-error: 0 in the run, which was to have 1 or more']);
+    expect(untried).toEqual({ replace: 'did not come up in 3 minutes' });
+  });
+
+  it('is no fault at all without faults', () => {
+    const calm = { minutes: 10, hasFaults: false, missing: {} };
+    expect(shortfalls({ ...nothing, answers: plenty }, calm)).toEqual({ problems: [], untried: {} });
+  });
+
+  it('is counted from what was begun and what was answered', () => {
+    const { faults, answers } = countsOf([commits([0, 10], [20, 30])], [kill(5, 'node-1', 'node-1')]);
+    expect([faults.kill, faults['kill-two'], answers.recorded, answers.refused]).toEqual([1, 0, 2, 0]);
+  });
 });

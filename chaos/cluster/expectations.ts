@@ -1,0 +1,113 @@
+/**
+ * What a run must have had: so many faults of each name, so many answers of each kind, and so much to judge. A run in
+ * which nothing was tried finds nothing, which must not pass for a good one.
+ */
+import type { CallKind, History } from '../../test/simulation/history.ts';
+import { type FaultName, NAMES, nameOf } from './faults.ts';
+import type { Missing } from './missing.ts';
+import type { Done } from './nemesis.ts';
+
+/** What clients were told: an answer to a call, a transaction that was judged, or a part of a subscription. */
+type AnswerKind = Exclude<CallKind, 'transact'> | 'recorded' | 'refused' | 'shown' | 'heartbeat';
+
+export interface Counts {
+  /** Faults that were begun. */
+  readonly faults: Readonly<Record<FaultName, number>>;
+  /** What clients were told; `shown` are events of subscriptions. */
+  readonly answers: Readonly<Record<AnswerKind, number>>;
+}
+
+/**
+ * Of each so many a minute at least: far below what a run comes to, also one on a machine that has much else to do. One
+ * is not asked for something that it would have less than one of.
+ */
+const FAULTS_A_MINUTE: Readonly<Record<FaultName, number>> = {
+  kill: 1,
+  'kill-two': 0.34,
+  'kill-all': 0.34,
+  pause: 0.67,
+  sleep: 0.34,
+  restart: 0.34,
+  'rolling-restart': 0.34,
+  'partition-unplugged': 0.34,
+  'partition-isolated': 0.34,
+  'partition-mute': 0.34,
+  'partition-deaf': 0.34,
+  'partition-one-link': 0.34,
+  'partition-half-link': 0.34,
+  'slow-link': 0.34,
+  'slow-disk': 0.34,
+  'sync-error': 0.34,
+  'full-disk': 0.34,
+  clock: 0.34,
+  // One that is hindered by the others may take most of a run.
+  replace: 0.15,
+  'replace-dead': 0.15,
+};
+
+const ANSWERS_A_MINUTE: Readonly<Record<AnswerKind, number>> = {
+  recorded: 30,
+  refused: 2,
+  create: 0.34,
+  delete: 0.34,
+  list: 0.34,
+  describe: 5,
+  query: 5,
+  fetch: 1,
+  log: 0.34,
+  await: 0.34,
+  event: 0.34,
+  names: 0.34,
+  shown: 10,
+  heartbeat: 5,
+};
+
+export function countsOf(histories: readonly History[], done: readonly Done[]): Counts {
+  const faults = zeros(FAULTS_A_MINUTE);
+  for (const { fault } of done) faults[nameOf(fault)] += 1;
+  const answers = zeros(ANSWERS_A_MINUTE);
+  for (const { operations, subscriptions } of histories) {
+    for (const { kind, outcome } of operations) {
+      if (outcome.kind !== 'ok') continue;
+      answers[kind === 'transact' ? outcome.value.kind : kind] += 1;
+    }
+    for (const item of subscriptions.flatMap(({ items }) => items)) {
+      if (item.kind === 'heartbeat') answers.heartbeat += 1;
+      else answers.shown += item.events.length;
+    }
+  }
+  return { faults, answers };
+}
+
+export interface Expected {
+  readonly minutes: number;
+  readonly hasFaults: boolean;
+  readonly missing: Missing;
+}
+
+/** What there was too little of, and what the run was too short for. */
+export function shortfalls(
+  { faults, answers }: Counts,
+  { minutes, hasFaults, missing }: Expected,
+): { readonly problems: readonly string[]; readonly untried: Missing } {
+  const names = hasFaults ? NAMES.filter((name) => missing[name] === undefined) : [];
+  const ofFaults = names.map((name) => shortfall(name, faults[name], FAULTS_A_MINUTE[name] * minutes));
+  const kinds = Object.entries(ANSWERS_A_MINUTE) as readonly [AnswerKind, number][];
+  const ofAnswers = kinds.map(([kind, rate]) =>
+    shortfall(`answers of the kind ${kind}`, answers[kind], rate * minutes),
+  );
+  const untried = names.filter((name) => faults[name] === 0 && FAULTS_A_MINUTE[name] * minutes < 1);
+  return {
+    problems: [...ofFaults, ...ofAnswers].filter((each) => each !== undefined),
+    untried: Object.fromEntries(untried.map((name) => [name, `did not come up in ${minutes} minutes`])),
+  };
+}
+
+function shortfall(what: string, count: number, expected: number): string | undefined {
+  const min = Math.floor(expected);
+  return count >= min ? undefined : `${what}: ${count} in the run, which was to have ${min} or more`;
+}
+
+function zeros<Name extends string>(of: Readonly<Record<Name, unknown>>): Record<Name, number> {
+  return Object.fromEntries(Object.keys(of).map((name) => [name, 0])) as Record<Name, number>;
+}
