@@ -4,13 +4,16 @@
  *   npm run dev -- [--data ./data] [--nodes 3] [--free-ports]
  *
  * Node 1 begins the cluster, the others join it; their directories are <data>/dev-1 and so on, and the next run goes on
- * with them. Node n has the ports of `npm start` plus 10 · (n - 1), or any free ones with --free-ports. The nodes run
- * from the sources. One that ends stays away until the next run; the others go on as far as they can.
+ * with them. The ids of their processes are in <data>/node-1.pid and so on. Node n has the ports of `npm start` plus
+ * 10 · (n - 1), or any free ones with --free-ports. The nodes run from the sources. One that ends stays away until the
+ * next run; the others go on as far as they can.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
 import { readNumber, readOptions } from './support/command-line.ts';
 
 interface ReadyLine {
@@ -20,8 +23,12 @@ interface ReadyLine {
 }
 
 const MAIN = resolve(import.meta.dirname, '../src/main/main.ts');
+const NODE_ARGS = ['--conditions=source', '--disable-warning=ExperimentalWarning', MAIN];
 const PORTS = { 'grpc-port': 50_051, 'http-port': 3_000, 'metrics-port': 9_464, 'peer-port': 50_052 };
 const PORTS_APART = 10;
+/** So many hold the catalog, and a database, where there are as many. */
+const VOTERS = 3;
+const run = promisify(execFile);
 
 const values = readOptions({ data: './data', nodes: '3', 'free-ports': undefined }, ['free-ports']);
 const count = readNumber('nodes', values.nodes, { min: 1, isWhole: true });
@@ -35,6 +42,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
 const seed = await start(1);
 const others = Array.from({ length: count - 1 }, (_, at) => start(at + 2, seed.peer));
 await Promise.all(others);
+await untilVoting(seed.peer);
 if (!isStopping) say('dev', `all ${count} nodes are ready; Ctrl-C stops them`);
 
 /** Resolves when the node is ready. Without a seed it begins a cluster. A node that cannot start ends them all. */
@@ -45,8 +53,7 @@ async function start(number: number, peer?: string): Promise<ReadyLine> {
   );
   const place = [`--data-dir=${join(data, `dev-${number}`)}`, `--node-name=${name}`, '--ballast-bytes=0'];
   const settings = [...place, ...ports, ...(peer === undefined ? [] : [`--join=${peer}`])];
-  const args = ['--conditions=source', '--disable-warning=ExperimentalWarning', MAIN, ...settings];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [...NODE_ARGS, ...settings], { stdio: ['ignore', 'pipe', 'pipe'] });
   running.add(child);
   createInterface({ input: child.stderr }).on('line', (line) => say(name, readable(line)));
   const ended = once(child, 'exit').then(([code, signal]: (number | string | null)[]) => {
@@ -61,8 +68,22 @@ async function start(number: number, peer?: string): Promise<ReadyLine> {
     return new Promise(() => undefined);
   }
   const line: ReadyLine = JSON.parse(String(ready[0]));
-  say(name, `process ${child.pid}: gRPC ${line.grpc}, HTTP ${line.http}`);
+  writeFileSync(join(data, `${name}.pid`), `${child.pid}\n`);
+  say(name, `process ${child.pid}: gRPC ${line.grpc}, peers ${line.peer}, HTTP ${line.http}`);
   return line;
+}
+
+/** Waits until the end of any node would stop nobody: all of them vote, or as many as ever do. */
+async function untilVoting(peer: string): Promise<void> {
+  // Two would be worse than one, and grow to three.
+  const votersMin = count < VOTERS ? 1 : VOTERS;
+  for (;;) {
+    const status = await run(process.execPath, [...NODE_ARGS, 'cluster', 'status', '--json', `--at=${peer}`]).catch(
+      () => undefined,
+    );
+    const { nodes }: { nodes: { catalogRole: string }[] } = JSON.parse(status?.stdout ?? '{"nodes":[]}');
+    if (isStopping || nodes.filter(({ catalogRole }) => catalogRole === 'voter').length >= votersMin) return;
+  }
 }
 
 /** Nodes that share a terminal have got its Ctrl-C, too; they take both for one. */

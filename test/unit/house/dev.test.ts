@@ -17,7 +17,7 @@ it('npm run dev starts three nodes that know each other, and SIGTERM stops all o
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
   await expect.poll(() => output, { timeout: 90_000 }).toContain('dev    | all 3 nodes are ready');
-  const http = /^node-2 \| process \d+: gRPC \S+, HTTP (\S+)$/m.exec(output)?.[1];
+  const http = /^node-2 \| process \d+: gRPC \S+, peers \S+, HTTP (\S+)$/m.exec(output)?.[1];
   const pids = Array.from(output.matchAll(/process (\d+):/g), ([, pid]) => Number(pid));
   expect(pids).toHaveLength(3);
   const created = await fetch(`${http}/api/v1/db`, {
