@@ -26,12 +26,14 @@ const LOOK_MS = 5;
 /** Nobody can write for so long: something is broken, and no figure would say so. */
 const GIVE_UP_MS = 60_000;
 /** Writes go on for so long before and after the node ends, so that what is around it is seen, too. */
-const AROUND_MS = 1_000;
+const AROUND_LEAST_MS = 1_000;
+const AROUND_WRITES = 4;
 
 type End = 'kill' | 'stop';
 
 interface Series {
   rounds: number;
+  readonly before: Latencies;
   readonly toNext: Latencies;
   readonly gaps: Latencies;
   readonly ends: Latencies;
@@ -46,6 +48,7 @@ const drains = readNumber('drains', values.drains, { min: 0, isWhole: true });
 const databaseCount = readNumber('databases', values.databases, { min: 1, isWhole: true });
 const writerCount = readNumber('writers', values.writers, { min: 1, isWhole: true });
 const everyMs = readNumber('every-ms', values['every-ms'], { min: 0, isWhole: true });
+const aroundMs = Math.max(AROUND_LEAST_MS, AROUND_WRITES * everyMs);
 const databases = Array.from({ length: databaseCount }, (_, at) => `failover-${at + 1}`);
 
 const stopping = new AbortController();
@@ -65,6 +68,7 @@ try {
 async function series(what: string, end: End, rounds: number): Promise<void> {
   const seen: Series = {
     rounds: 0,
+    before: new Latencies(),
     toNext: new Latencies(),
     gaps: new Latencies(),
     ends: new Latencies(),
@@ -94,7 +98,7 @@ async function round(end: End, seen: Series): Promise<void> {
       Array.from({ length: writerCount }, (_, number) => begin(database, at + number)),
     ]),
   );
-  await delay(AROUND_MS);
+  await delay(aroundMs);
   const beganMs = performance.now();
   const ending = endedAt(end === 'kill' ? leader.kill() : leader.stop());
   const waiting = led.map((database) => writers.get(database) ?? []);
@@ -104,7 +108,7 @@ async function round(end: End, seen: Series): Promise<void> {
       throw new Error(`there is a database of which no write was acknowledged until ${GIVE_UP_MS} ms were over`);
   }
   const endedMs = await ending;
-  await delay(AROUND_MS);
+  await delay(aroundMs);
   const overMs = performance.now();
   const all = [...writers.values()].flat();
   await Promise.all(all.map((writer) => writer.stop()));
@@ -112,12 +116,15 @@ async function round(end: End, seen: Series): Promise<void> {
   seen.ends.add(endedMs - beganMs);
   for (const each of waiting) {
     seen.toNext.add(untilNext(each, beganMs) ?? Number.NaN);
-    seen.gaps.add(longestGap(each, beganMs - AROUND_MS, overMs));
+    seen.gaps.add(longestGap(each, beganMs - aroundMs, overMs));
   }
   for (const { acknowledged, failed } of all) {
     seen.acknowledged += acknowledged.length;
     seen.retried += acknowledged.filter(({ attempts }) => attempts > 1).length;
     seen.failed += failed;
+    for (const { sentMs, acknowledgedMs } of acknowledged) {
+      if (acknowledgedMs < beganMs) seen.before.add(acknowledgedMs - sentMs);
+    }
   }
   await cluster.startNode(name);
 }
@@ -150,6 +157,7 @@ function report(what: string, seen: Series): string {
     '',
     '| milliseconds | p50 | p99 | longest |',
     '| --- | --- | --- | --- |',
+    row('of a transaction, before any of it', seen.before),
     row('of a database, to the first acknowledgement of what was sent afterwards', seen.toNext),
     row('of a database, longest time between two acknowledgements', seen.gaps),
     row('to the end of the process', seen.ends),

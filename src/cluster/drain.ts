@@ -18,7 +18,7 @@ export interface DrainPorts extends Pick<CorePorts, 'monotonicMs' | 'limits'> {
  * over; and may be repeated.
  */
 export async function leaveCore(
-  { parts, turns, monotonicMs, limits }: Pick<DrainPorts, 'parts' | 'turns' | 'monotonicMs' | 'limits'>,
+  { parts, turns, monotonicMs }: Pick<DrainPorts, 'parts' | 'turns' | 'monotonicMs'>,
   withinMs: number,
 ): Promise<void> {
   const { cluster, leadership } = parts;
@@ -29,8 +29,7 @@ export async function leaveCore(
     leadership.leave();
   });
   const { handOver } = leadership;
-  const isInVain = (): boolean => monotonicMs() >= Math.min(endMs, handOver.movedMs + limits.handOverMs);
-  await turns.until(() => handOver.count === 0 || isInVain());
+  await turns.until(() => handOver.count === 0 || handOver.isInVain(monotonicMs()) || monotonicMs() >= endMs);
   // The front knows by whom its clients are answered from here on, and what is left.
   parts.reporter.flushAll();
 }
@@ -70,7 +69,8 @@ export async function drainCore(ports: DrainPorts): Promise<void> {
   turns.run(() => {
     for (const group of parts.lifecycle.openGroups) if (group.isBusy) leadership.giveUpIn(group);
   });
-  await turns.until(() => leadership.handOver.count === 0 || isAfter(limits.handOverMs));
+  const { handOver } = leadership;
+  await turns.until(() => handOver.count === 0 || handOver.isInVain(monotonicMs()) || isAfter(limits.handOverMs));
   turns.closeEars();
   await Promise.all([clearing(), warmer.running, snapshots.settled(), cluster.settled()]);
   while (checkpointer.isDirty || !apply.isIdle) {

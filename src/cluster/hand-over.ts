@@ -20,7 +20,7 @@ import { inTurn } from './leader-balance.ts';
 import type { CoreLimits } from './limits.ts';
 
 export interface HandOverPorts {
-  readonly limits: Pick<CoreLimits, 'electionWindowMs' | 'handOversMax' | 'heirWaitMs'>;
+  readonly limits: Pick<CoreLimits, 'electionWindowMs' | 'handOverMs' | 'handOversMax' | 'heirWaitMs'>;
   readonly monotonicMs: () => number;
   /** Whether a node is about to end, too: it has to hand over once more. */
   readonly isLeaving: (node: NodeId) => boolean;
@@ -52,6 +52,8 @@ export class HandOver {
   #isDue = false;
   /** When a lead was taken last, or the first was to be. */
   #movedMs = 0;
+  /** Since when all others who could lead what waits are about to end; undefined: there is somebody. */
+  #stuckSinceMs: number | undefined;
 
   constructor(ports: HandOverPorts) {
     this.#ports = ports;
@@ -64,9 +66,11 @@ export class HandOver {
     return count;
   }
 
-  /** When another node has taken a lead last; before the first, when this node began to hand over. */
-  get movedMs(): number {
-    return this.#movedMs;
+  /** Whether it makes no sense to wait: nobody has taken a lead for long, or all others are about to end. */
+  isInVain(nowMs: number): boolean {
+    const { handOverMs, heirWaitMs } = this.#ports.limits;
+    const isStuck = this.#stuckSinceMs !== undefined && nowMs >= this.#stuckSinceMs + heirWaitMs;
+    return isStuck || nowMs >= this.#movedMs + handOverMs;
   }
 
   /** These are to go, and whatever this node is to lead from here on. */
@@ -141,15 +145,18 @@ export class HandOver {
   #drive(): void {
     this.#isDue = false;
     const nowMs = this.#ports.monotonicMs();
+    let isHopeful = this.#moving.size > 0 || this.#waiting.size > LOOKS;
     let looks = Math.min(LOOKS, this.#waiting.size);
     for (const [group, notBeforeMs] of this.#waiting) {
-      if (looks === 0 || !this.#hasRoom) return;
+      if (looks === 0 || !this.#hasRoom) break;
       looks -= 1;
       this.#waiting.delete(group);
-      const to = nowMs < notBeforeMs ? undefined : this.#heirsOf(group, nowMs)[0];
-      if (to === undefined) this.#waiting.set(group, notBeforeMs);
+      const [to] = this.#heirsOf(group, nowMs);
+      isHopeful ||= this.#hasStaying(group);
+      if (to === undefined || nowMs < notBeforeMs) this.#waiting.set(group, notBeforeMs);
       else this.#ask(group, to, { nowMs, asked: new Set() });
     }
+    this.#stuckSinceMs = isHopeful ? undefined : (this.#stuckSinceMs ?? nowMs);
   }
 
   #tryNext(group: Group, { asked }: Moving, nowMs: number): void {
@@ -164,6 +171,12 @@ export class HandOver {
   ): void {
     this.#moving.set(group, { to, sinceMs: nowMs, asked: new Set([...asked, to]) });
     this.#ports.step(group, { kind: 'transfer-leadership', to });
+  }
+
+  /** Whether another voter stays, though it may be silent at the moment. */
+  #hasStaying({ timeless, self }: Group): boolean {
+    const { voters } = timeless.membership;
+    return members(voters).some((voter) => voter !== self && !this.#ports.isLeaving(nodeOf(voter)));
   }
 
   /**

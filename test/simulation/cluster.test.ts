@@ -30,6 +30,8 @@ const STILL = [
   [1, /node-\d stands still, which leads alpha/],
   [2, /node-\d, node-\d stand still, and node-\d leads/],
 ] as const;
+/** A seed in which a node drains that leads three databases, and one of its two heirs stands still for long. */
+const DRAINED = 114;
 /** A seed in which an operator gets to empty a volume. */
 const EMPTIED = 45;
 /** A seed in which an operator gets to upgrade the cluster. */
@@ -52,6 +54,21 @@ describe('simulation of a cluster', () => {
       const [one, two] = [await runSeed(4, { nodes: 3 }), await runSeed(4, { nodes: 3 })];
       expect(two.traceHash).toBe(one.traceHash);
       expect(two.eventCount).toBe(one.eventCount);
+    },
+    SEED_MS_MAX,
+  );
+
+  it(
+    'has a node that drains hand everything over within a second, although an heir stands still (C33)',
+    async () => {
+      const notes: string[] = [];
+      const { problems } = await runSeed(DRAINED, { nodes: 3, listener: (note) => notes.push(note) });
+      expect(problems).toEqual([]);
+      const after = (what: RegExp): number => Number.parseFloat(notes.find((note) => what.test(note)) ?? '');
+      const beganS = after(/node-2 \{"kind":"drain","deaf":\[1,2\],"deafUs":3154000,/);
+      const endedS = after(/node-2 has handed over 3 leads, and has 0$/);
+      expect(endedS - beganS).toBeGreaterThan(0);
+      expect(endedS - beganS).toBeLessThan(1);
     },
     SEED_MS_MAX,
   );

@@ -183,9 +183,10 @@ export class SimNode {
 
   async #drainProcess(process: NodeProcess, node: SimFront): Promise<void> {
     // It serves as ever meanwhile.
+    const { leads } = node.unfinished;
     await node.leave(GRACE_MS);
     if (!process.isAlive) return;
-    this.#simulator.note(`${this.name} has handed over all but ${node.unfinished.leads}`);
+    this.#simulator.note(`${this.name} has handed over ${leads} leads, and has ${node.unfinished.leads}`);
     await node.drain();
     if (!process.isAlive || this.#process !== process) return;
     const { unanswered } = node;

@@ -118,6 +118,15 @@ describe('a node that is to end (C33)', () => {
     expect(world.failures).toEqual([]);
   });
 
+  it('waits for nobody when all others are about to end, too', async () => {
+    const { world } = await started();
+    const left = world.up.map((node) => watch(node.front.leave(LONG_MS)));
+    await world.until(() => left.every(({ isDone }) => isDone), 'the end of the attempts', 1_500);
+    const drained = world.up.map((node) => watch(node.front.drain()));
+    await world.until(() => drained.every(({ isDone }) => isDone), 'the ends of the drains', 1_500);
+    expect(world.failures).toEqual([]);
+  });
+
   it('answers whoever asks it meanwhile and afterwards, until it drains; and may be told twice', async () => {
     const { world, groups, leader, others } = await started();
     const left = [watch(leader.front.leave(LONG_MS)), watch(leader.front.leave(LONG_MS))];
