@@ -1,334 +1,253 @@
 /**
- * How fast a member that has nothing gets a database from its leader, and what that does to those who write meanwhile.
+ * How fast a node that was away gets what it missed, and what that does to those who write meanwhile.
  *
- *   node --conditions=source bench/catch-up.ts [--events 300000] [--batch 10] [--bytes 300] [--writers 16]
+ *   npm run build && node --conditions=source bench/catch-up.ts [--events 1000000] [--batch 100] [--bytes 256] \
+ *     [--writers 16] [--seconds 5] [--warm-up 5] [--root .]
  *
- * Three cores over real logs and stores in a temporary directory: the leader and a follower in this thread, the third
- * member in a thread of its own, between them frames in memory. The database is filled while the third is away, with
- * logs that keep a MiB. Then it starts empty. Writers send one event at a time, each the next when the last is
- * answered; their rate is taken before, during and after. CPU times are of the process: all three cores, logs and
- * stores.
+ * Three nodes in processes of their own on loopback. One that does not lead is stopped, so many events are written, and
+ * it is started again: it lacks more than the logs of the others still hold. Writers send transactions of one event to
+ * the leader, each the next when the last is answered. Their rate and the processor time of the nodes are taken with
+ * three nodes, with two, while the third catches up, from its first new revision on, and after that.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { isMainThread, type MessagePort, parentPort, Worker, workerData } from 'node:worker_threads';
-import { encodeUtf8, type GroupId, type NodeId, toNodeId, toRevision } from '#base';
-import {
-  type CoreLimits,
-  CoreRuntime,
-  clusterOf,
-  FrontNode,
-  LIMITS,
-  nativeCrc32,
-  nativeRandom,
-  nativeSha256,
-  PeerCodec,
-  type Peers,
-  toStoreId,
-  unobservedSnapshots,
-  wallClock,
-} from '#cluster';
-import { DATA_KIND, encodeEvent, encodeTransactPayload, NO_OPTIONS, ORIGIN } from '#model';
-import { LogThread, openLevelStore } from '#storage';
-import { databaseMachines } from '../src/cluster/database-machines.ts';
-import { uuidBytes } from '../src/cluster/node-rows.ts';
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { readNumber, readOptions } from '../scripts/support/command-line.ts';
+import { appendRequests, type CairnNode, TRANSACT } from './peers/cairn.ts';
+import { CairnCluster } from './peers/cairn-cluster.ts';
+import { closedLoop } from './support/closed-loop.ts';
+import { grpcHeaders, Http2Connection } from './support/http2-connection.ts';
+import { Latencies } from './support/latencies.ts';
+import { threadSeconds } from './support/process-cpu.ts';
+import type { RequestTemplate } from './support/request-template.ts';
 
-const CLUSTER = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';
-const NODES = [1, 2, 3].map(toNodeId);
-const [FIRST = toNodeId(1), SECOND = toNodeId(2), THIRD = toNodeId(3)] = NODES;
-const MEBIBYTE = 2 ** 20;
-const KEEPS_LITTLE: CoreLimits = {
-  ...LIMITS,
-  tailBytesMax: MEBIBYTE,
-  retainedBytesMax: MEBIBYTE,
-  snapshotWindowBytes: Number(process.env['WINDOW'] ?? LIMITS.snapshotWindowBytes),
-};
-const MEASURED_MS = 3000;
+const DATABASE = 'catch-up';
+const NODES = 3;
+const LOADERS = 16;
+const LOOK_MS = 100;
+const SETTLE_MS = 2_000;
+const NUMBERS = 500_000_000;
+/** Threads that take less of a processor are left out. */
+const SHARE_MIN = 0.02;
 
-interface Sent {
-  readonly from: NodeId;
-  readonly to: NodeId;
-  readonly frame: Uint8Array;
+const values = readOptions({
+  events: '1000000',
+  batch: '100',
+  bytes: '256',
+  writers: '16',
+  seconds: '5',
+  'warm-up': '5',
+  root: '.',
+});
+const whole = { min: 1, isWhole: true } as const;
+const events = readNumber('events', values.events, whole);
+const batch = readNumber('batch', values.batch, whole);
+const eventBytes = readNumber('bytes', values.bytes, whole);
+const writerCount = readNumber('writers', values.writers, whole);
+const seconds = readNumber('seconds', values.seconds, { min: 0.1, isWhole: false });
+const warmUpSeconds = readNumber('warm-up', values['warm-up'], { min: 0, isWhole: false });
+const build = { root: resolve(values.root ?? '.'), nodeOptions: [], env: {} };
+const headers = grpcHeaders(TRANSACT);
+
+/** Writers that go on until they are stopped. */
+class Writers {
+  latencies = new Latencies();
+  failed = 0;
+  readonly #connection: Http2Connection;
+  readonly #template: RequestTemplate;
+  #isOver = false;
+  #writing = 0;
+
+  static async start(address: CairnNode['address'], template: RequestTemplate): Promise<Writers> {
+    const writers = new Writers(await Http2Connection.open(address), template);
+    for (let left = writerCount; left > 0; left--) writers.#write();
+    return writers;
+  }
+
+  private constructor(connection: Http2Connection, template: RequestTemplate) {
+    this.#connection = connection;
+    this.#template = template;
+  }
+
+  /** Resolves when the last write has ended. */
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    while (this.#writing > 0) await delay(1);
+    this.#connection.close();
+  }
+
+  #write(): void {
+    if (this.#isOver) return;
+    this.#writing += 1;
+    const startedMs = performance.now();
+    const onEnd = ({ ok }: { readonly ok: boolean }): void => {
+      this.#writing -= 1;
+      if (ok) this.latencies.add(performance.now() - startedMs);
+      else this.failed += 1;
+      this.#write();
+    };
+    this.#connection.call(headers, this.#template.next(), { onEnd });
+  }
 }
 
-interface Running {
-  readonly core: CoreRuntime;
-  readonly front: FrontNode;
-  take(frame: Uint8Array): void;
-  close(): Promise<void>;
+/** A process, and what it is called here. */
+type Named = readonly [name: string, node: CairnNode];
+
+interface Phase {
+  readonly name: string;
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly seconds: number;
+  /** Processor seconds in each second, by node and thread. */
+  readonly shares: ReadonlyMap<string, number>;
+  /** Milliseconds that a sync of the log took on the average, of those nodes that hold everything. */
+  readonly syncMs: number;
 }
 
-function placeOf(node: NodeId): { readonly node: NodeId; readonly store: ReturnType<typeof toStoreId> } {
-  return { node, store: toStoreId(`0199a5c8-3c1e-7a2b-9f01-${node.toString(16).padStart(12, '0')}`) };
+/** What is written while `until` is not over. */
+async function phase(
+  name: string,
+  writers: Writers,
+  { nodes, until }: { readonly nodes: readonly Named[]; readonly until: () => Promise<unknown> },
+): Promise<Phase> {
+  writers.latencies = new Latencies();
+  const synced = nodes.slice(0, 2).map(([, node]) => node);
+  const [before, syncsBefore] = [times(nodes), await syncsOf(synced)];
+  const startedMs = performance.now();
+  await until();
+  const took = (performance.now() - startedMs) / 1000;
+  const { count } = writers.latencies;
+  const { p50, p99 } = writers.latencies.percentiles();
+  const shares = new Map<string, number>();
+  for (const [thread, used] of times(nodes)) shares.set(thread, (used - (before.get(thread) ?? 0)) / took);
+  const syncs = await syncsOf(synced);
+  const syncMs = (1000 * (syncs.seconds - syncsBefore.seconds)) / (syncs.count - syncsBefore.count);
+  return { name, perSecond: count / took, p50, p99, seconds: took, shares, syncMs };
 }
 
-async function startCore(node: NodeId, directory: string, send: (sent: Sent) => boolean): Promise<Running> {
-  const place = placeOf(node);
-  const codec = new PeerCodec({ clusterId: CLUSTER, self: place, crc32: nativeCrc32, random: nativeRandom });
-  const post = (to: NodeId, frame: Uint8Array): boolean => send({ from: node, to, frame });
-  const peers: Peers = {
-    send: (to, messages, refrains) =>
-      codec.encode(placeOf(to), messages, refrains).forEach(({ frame }) => void post(to, frame)),
-    forward: (to, items) => codec.encodeForwards(placeOf(to), items).forEach(({ frame }) => void post(to, frame)),
-    sendLetter: (to, letter) => post(to, codec.encodeLetter(placeOf(to), letter)),
-    setPeers: () => undefined,
-  };
-  const store = await openLevelStore(join(directory, `store-${node}`));
-  const log = LogThread.start();
-  const identity = { clusterId: uuidBytes(CLUSTER), storeId: uuidBytes(place.store) };
-  const recovered = await log.open(join(directory, `log-${node}`), { identity, segmentBytes: 64 * MEBIBYTE });
-  const nothing = (): void => undefined;
-  const core = await CoreRuntime.open(
-    {
-      ...clusterOf(NODES, node),
-      kv: store,
-      syncStore: () => store.checkpointFiles(),
-      log,
-      peers,
-      machines: databaseMachines,
-      limits: KEEPS_LITTLE,
-      clock: wallClock,
-      monotonicMs: () => performance.now(),
-      random: nativeRandom,
-      observer: {
-        elected: nothing,
-        followed: nothing,
-        campaignFailed: nothing,
-        committed: nothing,
-        synced: nothing,
-        written: nothing,
-      },
-      snapshotObserver: unobservedSnapshots,
-      later: setImmediate,
-    },
-    recovered,
+function times(nodes: readonly Named[]): ReadonlyMap<string, number> {
+  const all = nodes.flatMap(([name, { pid }]) =>
+    [...threadSeconds(pid)].map(([thread, used]) => [`${name}'s ${thread}`, used] as const),
   );
-  core.onFailure((failure) => {
-    throw failure;
-  });
-  const front = new FrontNode({
-    link: core,
-    reader: store,
-    identity: { clusterId: CLUSTER, storeId: place.store, node },
-    name: `node-${node}`,
-    catalog: core.catalog,
-    disk: () => 'open',
-    storedRevision: (group) => databaseMachines.markOf(store, group)?.revision ?? toRevision(0),
-    schedule: setImmediate,
-    monotonicMs: () => performance.now(),
-    observer: { proposed: nothing, refused: nothing, read: nothing },
-    close: async () => undefined,
-  });
-  const ticking = setInterval(() => core.tick(), 50);
-  return {
-    core,
-    front,
-    take: (frame) => {
-      const decoded = codec.decode(frame);
-      if (decoded.kind === 'failure') throw new Error(decoded.reason.words);
-      const { from, tables, messages, forwards, letter } = decoded.value;
-      core.receive(from.node, messages, tables);
-      if (forwards.length > 0) core.forwarded(from.node, forwards);
-      if (letter !== undefined) core.receiveLetter(from.node, letter);
-    },
-    close: async () => {
-      await core.drain();
-      clearInterval(ticking);
-      await log.close();
-      await store.close();
-    },
+  return new Map(all);
+}
+
+async function syncsOf(nodes: readonly CairnNode[]): Promise<{ readonly count: number; readonly seconds: number }> {
+  const sum = { count: 0, seconds: 0 };
+  for (const { metrics } of nodes) {
+    const text = await (await fetch(metrics)).text();
+    const valueOf = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+    sum.count += valueOf('cairn_wal_fsync_duration_seconds_count');
+    sum.seconds += valueOf('cairn_wal_fsync_duration_seconds_sum');
+  }
+  return sum;
+}
+
+/** How far a node has the database; 0 as long as it has none. */
+async function revisionAt({ metrics }: CairnNode): Promise<number> {
+  const text = await (await fetch(metrics)).text();
+  return Number(new RegExp(`^cairn_database_revision\\{database="${DATABASE}"\\} (\\S+)$`, 'm').exec(text)?.[1] ?? 0);
+}
+
+async function measure(cluster: CairnCluster): Promise<string> {
+  await cluster.createDatabase(DATABASE);
+  const leading = await cluster.leaderOf(DATABASE);
+  const away = cluster.names.findLast((name) => name !== leading) ?? '';
+  const other = cluster.names.find((name) => name !== leading && name !== away) ?? '';
+  const leader = cluster.node(leading);
+  const { address } = leader;
+  const shape = { database: DATABASE, eventBytes, conditional: true };
+  const single = appendRequests({ ...shape, events: 1 }, 0);
+  const two: Named[] = [
+    ['leader', leader],
+    ['other', cluster.node(other)],
+  ];
+  const until = (): Promise<unknown> => delay(1000 * seconds);
+
+  const first = await Writers.start(address, single);
+  await delay(1000 * warmUpSeconds);
+  const phases = [await phase('three nodes', first, { nodes: [...two, ['member', cluster.node(away)]], until })];
+  await first.stop();
+  await cluster.node(away).stop();
+
+  const before = await revisionAt(leader);
+  const load = appendRequests({ ...shape, events: batch }, NUMBERS);
+  const calls = Math.ceil(events / batch);
+  await closedLoop({ address, headers, clients: LOADERS, seconds: 0, calls, request: () => load.next() });
+  await delay(SETTLE_MS);
+  /** Events behind a revision that the third node had. */
+  const missedAt = (revision: number): number => {
+    const loaded = Math.min(revision - before, calls);
+    return batch * loaded + Math.max(0, revision - before - loaded);
   };
+
+  const writers = await Writers.start(address, single);
+  await delay(SETTLE_MS);
+  phases.push(await phase('two nodes', writers, { nodes: two, until }));
+  const target = await revisionAt(leader);
+  const node = await cluster.startNode(away);
+  const nodes: Named[] = [...two, ['member', node]];
+  const began = await reached(node, before + 1);
+  const catching = await phase('catching up', writers, { nodes, until: () => reached(node, target) });
+  phases.push(catching, await phase('afterwards', writers, { nodes, until }));
+  await writers.stop();
+  const caughtUp = missedAt(target) - missedAt(began);
+  return report(phases, { caughtUp, perSecond: caughtUp / catching.seconds, failed: first.failed + writers.failed });
 }
 
-/** The third member: starts when it is told to, says how far the database is, and ends. */
-async function runThird(port: MessagePort, directory: string): Promise<void> {
-  const third = await startCore(THIRD, directory, (sent) => {
-    port.postMessage(sent, []);
-    return true;
+/** The revision that the node has, once that is so much. */
+async function reached(node: CairnNode, revision: number): Promise<number> {
+  for (;;) {
+    const seen = await revisionAt(node);
+    if (seen >= revision) return seen;
+    await delay(LOOK_MS);
+  }
+}
+
+interface CaughtUp {
+  readonly caughtUp: number;
+  readonly perSecond: number;
+  readonly failed: number;
+}
+
+function report(phases: readonly Phase[], { caughtUp, perSecond, failed }: CaughtUp): string {
+  const rows = phases.map(({ name, perSecond: writes, p50, p99, seconds: took, shares, syncMs }) => {
+    const large = [...shares].filter(([, share]) => share >= SHARE_MIN).toSorted(([, one], [, more]) => more - one);
+    const by = large.map(([thread, share]) => `${thread} ${share.toFixed(2)}`).join(', ');
+    const total = [...shares.values()].reduce((sum, share) => sum + share, 0);
+    return [
+      name,
+      took.toFixed(1),
+      writes.toFixed(0),
+      p50.toFixed(2),
+      p99.toFixed(2),
+      syncMs.toFixed(2),
+      total.toFixed(2),
+      by,
+    ];
   });
-  const telling = setInterval(() => {
-    const bound = third.front.catalog.lookup('shop');
-    const { user, system } = process.threadCpuUsage();
-    const revision = bound === undefined ? 0 : third.front.applied(bound.group);
-    port.postMessage({ revision, cpu: (user + system) / 1e6 }, []);
-  }, 20);
-  port.on('message', (message: Sent | 'end') => {
-    if (message !== 'end') return third.take(message.frame);
-    clearInterval(telling);
-    void third.close().then(() => port.close());
-  });
+  const head = ['', 'seconds', 'writes/s', 'p50 ms', 'p99 ms', 'a sync, ms', 'processors', 'of them'];
+  const during = phases.find(({ name }) => name === 'catching up')?.perSecond ?? Number.NaN;
+  const against = phases
+    .filter(({ name }) => name !== 'catching up')
+    .map(({ name, perSecond: writes }) => `${(100 * (1 - during / writes)).toFixed(0)} % below ${name}`);
+  return [
+    `${caughtUp} events caught up, ${perSecond.toFixed(0)} a second; writes meanwhile ${against.join(', ')}.`,
+    `${writerCount} writers, events of ${eventBytes} bytes, ${batch} in a transaction of those that were missed; ` +
+      `${failed} writes failed; load average ${loadavg()[0]?.toFixed(1)}.`,
+    '',
+    ...[head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`),
+    '',
+  ].join('\n');
 }
 
-/** The two others, with whom the third is when it is there. */
-class Cluster {
-  readonly #directory: string;
-  readonly #here = new Map<NodeId, Running>();
-  #third: Worker | undefined;
-  revisionOfThird = 0;
-  /** Seconds of its thread. */
-  cpuOfThird = 0;
-
-  constructor(directory: string) {
-    this.#directory = directory;
-  }
-
-  async start(): Promise<Running> {
-    const send = (sent: Sent): boolean => this.#send(sent);
-    for (const node of [FIRST, SECOND]) this.#here.set(node, await startCore(node, this.#directory, send));
-    for (;;) {
-      const leader = [...this.#here.values()].find(({ core }) => core.leads(CATALOG));
-      if (leader !== undefined) return leader;
-      await pause(20);
-    }
-  }
-
-  leaderOf(group: GroupId): Running | undefined {
-    return [...this.#here.values()].find(({ core }) => core.leads(group));
-  }
-
-  startThird(): void {
-    this.#third = new Worker(import.meta.filename, { workerData: this.#directory });
-    this.#third.on('message', (message: Sent | { readonly revision: number; readonly cpu: number }) => {
-      if ('revision' in message) {
-        this.revisionOfThird = message.revision;
-        this.cpuOfThird = message.cpu;
-      } else this.#here.get(message.to)?.take(message.frame);
-    });
-  }
-
-  async end(): Promise<void> {
-    const third = this.#third;
-    if (third !== undefined) {
-      const exited = new Promise((resolve) => void third.once('exit', resolve));
-      third.postMessage('end', []);
-      await exited;
-    }
-    await Promise.all([...this.#here.values()].map((node) => node.close()));
-  }
-
-  #send(sent: Sent): boolean {
-    if (sent.to === THIRD) this.#third?.postMessage(sent, []);
-    else setImmediate(() => this.#here.get(sent.to)?.take(sent.frame));
-    return true;
-  }
+const dir = mkdtempSync(join(tmpdir(), 'cairn-catch-up-'));
+const cluster = await CairnCluster.start(dir, NODES, [], build);
+try {
+  process.stdout.write(`${await measure(cluster)}\n`);
+} finally {
+  await cluster.stop();
+  rmSync(dir, { recursive: true, force: true });
 }
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
-const CATALOG = 0 as GroupId;
-let written = 0;
-
-function payloadOf(events: number, bytes: number): Uint8Array {
-  written += 1;
-  return encodeTransactPayload({
-    transactionId: nativeSha256([encodeUtf8(`transaction ${written}`)]).subarray(0, 16),
-    origin: ORIGIN.UNSPECIFIED,
-    options: NO_OPTIONS,
-    constraints: [],
-    events: Array.from({ length: events }, (_, at) =>
-      encodeEvent({
-        id: `${written}-${at}`,
-        specVersion: '1.0',
-        type: `type-${at % 5}`,
-        source: `/streams/orders/${written % 100}`,
-        subject: `order-${written % 10_000}`,
-        data: new Uint8Array(bytes),
-        dataKind: DATA_KIND.BINARY,
-        extensions: new Map(),
-      }),
-    ),
-  });
-}
-
-/** Writers that go on until they are stopped; how many answers they have got. */
-function startWriters(count: number, leader: Running, group: GroupId): { answered: number; stop(): Promise<void> } {
-  const state = { answered: 0, isStopped: false, stop: async (): Promise<void> => undefined };
-  const writers = Array.from({ length: count }, async () => {
-    while (!state.isStopped) {
-      await leader.front.transact(group, payloadOf(1, 300));
-      state.answered += 1;
-    }
-  });
-  state.stop = async () => {
-    state.isStopped = true;
-    await Promise.all(writers);
-  };
-  return state;
-}
-
-async function measure(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      events: { type: 'string', default: '300000' },
-      batch: { type: 'string', default: '10' },
-      bytes: { type: 'string', default: '300' },
-      writers: { type: 'string', default: '16' },
-    },
-  });
-  const [events, batch, bytes, writerCount] = [values.events, values.batch, values.bytes, values.writers].map(Number);
-  if (events === undefined || batch === undefined || bytes === undefined || writerCount === undefined) return;
-  const directory = mkdtempSync(join(tmpdir(), 'cairn-catch-up-'));
-  const cluster = new Cluster(directory);
-  try {
-    const catalog = await cluster.start();
-    const { binding } = await catalog.front.createDatabase('shop');
-    let leader: Running | undefined;
-    for (; leader === undefined; leader = cluster.leaderOf(binding.group)) await pause(20);
-    const at = leader;
-    for (let done = 0; done < events; done += batch * 100) {
-      await Promise.all(Array.from({ length: 100 }, () => at.front.transact(binding.group, payloadOf(batch, bytes))));
-    }
-    await pause(2000);
-    const writers = startWriters(writerCount, at, binding.group);
-    const rate = async (isOver: () => boolean): Promise<{ perSecond: number; seconds: number; cpu: number }> => {
-      const [count, startedMs, cpu] = [writers.answered, performance.now(), process.cpuUsage()];
-      while (!isOver()) await pause(10);
-      const seconds = (performance.now() - startedMs) / 1000;
-      const { user, system } = process.cpuUsage(cpu);
-      return { perSecond: (writers.answered - count) / seconds, seconds, cpu: (user + system) / 1e6 };
-    };
-    const forMs = (ms: number): (() => boolean) => {
-      const endMs = performance.now() + ms;
-      return () => performance.now() >= endMs;
-    };
-    await rate(forMs(1000));
-    const before = await rate(forMs(MEASURED_MS));
-    const target = events / batch;
-    cluster.startThird();
-    while (cluster.revisionOfThird === 0) await pause(5);
-    const first = cluster.revisionOfThird;
-    const firstCpu = cluster.cpuOfThird;
-    const during = await rate(() => cluster.revisionOfThird >= target);
-    const cpuOfThird = cluster.cpuOfThird - firstCpu;
-    const after = await rate(forMs(MEASURED_MS));
-    await writers.stop();
-    const caughtUp = (target - first) * batch;
-    const extraCpu =
-      during.cpu - before.cpu * (during.seconds / before.seconds) * (during.perSecond / before.perSecond);
-    console.log(
-      `load ${loadavg()[0]?.toFixed(1)}; ${writerCount} writers, events of ${bytes} bytes, ${batch} a transaction`,
-    );
-    console.log(
-      `catch-up   ${caughtUp} events in ${during.seconds.toFixed(2)} s: ${Math.round(caughtUp / during.seconds)} events/s`,
-    );
-    console.log(
-      `           ${((extraCpu * 1e6) / caughtUp).toFixed(1)} µs of CPU an event beyond what the writes take`,
-    );
-    console.log(
-      `           ${((cpuOfThird * 1e6) / caughtUp).toFixed(1)} µs of them in the thread of the member's core`,
-    );
-    for (const [name, { perSecond }] of [
-      ['before', before],
-      ['during', during],
-      ['after', after],
-    ] as const)
-      console.log(`writes ${name.padEnd(8)} ${Math.round(perSecond)} /s`);
-  } finally {
-    await cluster.end();
-    rmSync(directory, { recursive: true, force: true });
-  }
-}
-
-if (isMainThread) await measure();
-else if (parentPort !== null) await runThird(parentPort, String(workerData));
