@@ -45,6 +45,8 @@ export interface CoreLimits {
   readonly snapshotPartBytes: number;
   /** Bytes of a snapshot that are on their way, or here and not installed yet. */
   readonly snapshotWindowBytes: number;
+  /** How long whoever has installed something rests, as a share of the time that it took. */
+  readonly snapshotRestShare: number;
   /** After so long without a part it is asked for again; after so much longer without an answer it is given up. */
   readonly snapshotAskMs: number;
   readonly snapshotGiveUpMs: number;
@@ -131,6 +133,7 @@ export const LIMITS: CoreLimits = {
   snapshotPartBytes: 56 * KIBIBYTE,
   // What is installed at a time ends with syncs, in which nothing else is: with less there are too many of them.
   snapshotWindowBytes: 4 * MEBIBYTE,
+  snapshotRestShare: 0.5,
   snapshotAskMs: 1000,
   snapshotGiveUpMs: 10_000,
   leaderWaitMs: 5000,

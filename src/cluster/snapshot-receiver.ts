@@ -5,6 +5,9 @@
  *              ^                 |                        |
  *              +--- a new round, when something was lost  +--- so many bytes more may come
  *
+ * A snapshot is installed as fast as processor and disk let it, and both may be what others write with. So behind each
+ * one there is a rest, a share of the time that it took: where much else is done it takes longer, and so does the rest.
+ *
  * Each part ends at a place in the log. So what lies here becomes a snapshot of its own whenever the group has nothing
  * else to do: small, whole, and never lost again. A crash or another leader begins where the last one was installed.
  *
@@ -49,6 +52,10 @@ interface Incoming {
   hasLast: boolean;
   heardMs: number;
   askedMs: number;
+  /** When what is being installed was begun; undefined when nothing is. */
+  beganMs: number | undefined;
+  /** Nothing is installed before. */
+  restsUntilMs: number;
 }
 
 export class SnapshotReceiver {
@@ -64,6 +71,12 @@ export class SnapshotReceiver {
 
   get isIdle(): boolean {
     return this.#incoming.size === 0;
+  }
+
+  /** When something may be installed that rests; undefined when nothing does. */
+  get deadlineMs(): number | undefined {
+    const resting = [...this.#incoming.values()].filter(({ parts }) => parts.length > 0);
+    return resting.length === 0 ? undefined : Math.min(...resting.map(({ restsUntilMs }) => restsUntilMs));
   }
 
   /** Takes what the leader of a group says. */
@@ -143,6 +156,8 @@ export class SnapshotReceiver {
       hasLast: false,
       heardMs: nowMs,
       askedMs: nowMs,
+      beganMs: undefined,
+      restsUntilMs: 0,
     };
     if (content.term < group.raft.hardState.term) return this.#post(incoming, { kind: 'end', reason: 'refused' });
     if (this.#incoming.size >= limits.snapshotsMax) return this.#post(incoming, { kind: 'end', reason: 'busy' });
@@ -192,7 +207,8 @@ export class SnapshotReceiver {
 
   #advance(each: Incoming): void {
     if (each.state === undefined) this.#resume(each);
-    this.#install(each);
+    if (each.beganMs !== undefined && each.installing.size === 0 && !each.group.isInstalling) this.#rest(each);
+    if (each.restsUntilMs <= this.#ports.monotonicMs()) this.#install(each);
     if (!this.#incoming.has(each.group)) return;
     if (each.hasLast && each.parts.length === 0 && each.installing.size === 0 && !each.group.isInstalling) {
       this.#post(each, { kind: 'end', reason: 'done' });
@@ -201,6 +217,14 @@ export class SnapshotReceiver {
     const { snapshotWindowBytes } = this.#ports.limits;
     const room = each.receivedBytes + snapshotWindowBytes - each.heldBytes - each.credit;
     if (each.state !== undefined && !each.hasLast && room >= snapshotWindowBytes / 4) this.#ask(each);
+  }
+
+  /** What was begun is installed. */
+  #rest(each: Incoming): void {
+    const nowMs = this.#ports.monotonicMs();
+    const { snapshotRestShare, snapshotAskMs } = this.#ports.limits;
+    each.restsUntilMs = nowMs + Math.min(snapshotAskMs, snapshotRestShare * (nowMs - (each.beganMs ?? nowMs)));
+    each.beganMs = undefined;
   }
 
   /** Makes a snapshot of what is here, once the group has nothing else to do. */
@@ -220,7 +244,10 @@ export class SnapshotReceiver {
     this.#offered = parts;
     each.heardMs = this.#ports.monotonicMs();
     this.#ports.step(group, { kind: 'receive', from, message: { kind: 'install-snapshot', term, snapshot } });
-    if (this.#offered.length === 0) return;
+    if (this.#offered.length === 0) {
+      each.beganMs = each.heardMs;
+      return;
+    }
     // The log has it already, or another leader has said more.
     this.#offered = [];
     this.#forget(each, parts);

@@ -39,8 +39,9 @@ export class Snapshots {
 
   /** When `tick` is next worth calling; undefined when nothing is under way. */
   get deadlineMs(): number | undefined {
-    const isIdle = this.#sender.isIdle && this.#receiver.isIdle;
-    return isIdle ? undefined : this.#lookedMs + this.#ports.limits.snapshotAskMs / LOOKS;
+    if (this.#sender.isIdle && this.#receiver.isIdle) return undefined;
+    const lookMs = this.#lookedMs + this.#ports.limits.snapshotAskMs / LOOKS;
+    return Math.min(lookMs, this.#receiver.deadlineMs ?? lookMs);
   }
 
   /** Carries out a `send-snapshot` effect. */

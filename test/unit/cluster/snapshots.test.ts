@@ -87,6 +87,20 @@ describe.each([
     expect(await caughtUp(away)).toEqual([]);
   });
 
+  it('rests behind each step, for a share of the time that it took (C16)', async () => {
+    const away = await withOneAway(kit, 300, { ...TINY, snapshotRestShare: 2 });
+    const { world, group, behind } = away;
+    await behind.start();
+    behind.holdDisk(true);
+    await world.until(() => behind.front.applied(group) > 1, 'the first step', 30_000);
+    await world.pass(400);
+    const reached = behind.front.applied(group);
+    behind.holdDisk(false);
+    await world.pass(600);
+    expect(behind.front.applied(group)).toBe(reached);
+    expect(await caughtUp(away)).toEqual([]);
+  });
+
   it('begins at its checkpoint when the disk has lost what was not synced (C7, C15)', async () => {
     const away = await withOneAway(kit, 300);
     const { world, group, behind } = away;
