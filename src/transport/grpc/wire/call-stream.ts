@@ -13,7 +13,7 @@
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { Metadata } from '@grpc/grpc-js';
 import { timeoutMs } from './frame-faults.ts';
-import { FRAME_HEADER_BYTES, giveBackFrames, PIECE_BYTES } from './framing.ts';
+import { FRAME_HEADER_BYTES, giveBackFrames, giveBackWhole, PIECE_BYTES } from './framing.ts';
 import { type CallStatus, type Fields, headersOf, OK, trailersOf } from './status.ts';
 
 /** Who works on the message. */
@@ -201,7 +201,7 @@ export class CallStream {
   /**
    * Sends framed messages behind what was written before, in pieces of at most so many bytes, each when the one before
    * has left. `left` is called for each piece that the socket has taken, with the number of bytes that it has not.
-   * Nobody looks at the frames afterwards: they are given back.
+   * Nobody looks at the frames afterwards, or at anything that shares their memory: it is given back.
    */
   write(frames: Uint8Array, pieceBytesMax: number, left: (restBytes: number) => void): void {
     const count = Math.max(1, Math.ceil(frames.length / pieceBytesMax));
@@ -213,7 +213,7 @@ export class CallStream {
       this.#outgoing.push({
         piece,
         left: () => {
-          if (whole !== undefined) giveBackFrames(whole);
+          if (whole !== undefined) giveBackWhole(whole);
           left(restBytes);
         },
       });

@@ -38,3 +38,8 @@ export function frame(message: Uint8Array): Uint8Array {
 export function giveBackFrames(frames: Uint8Array): void {
   if (!Buffer.isBuffer(frames)) giveBack(frames);
 }
+
+/** The same of frames whose buffer is theirs alone, however much longer it is. */
+export function giveBackWhole(frames: Uint8Array): void {
+  if (!Buffer.isBuffer(frames)) giveBack(frames, frames.buffer.byteLength);
+}

@@ -69,6 +69,13 @@ it('frames are written as they are, whole and in pieces, in their order (T2)', a
   ).resolves.toBeUndefined();
 });
 
+it('frames with a buffer that is too long for them are given back, too', async () => {
+  const frames = new Uint8Array(20_000).subarray(0, 10_000);
+  frames.set(frame(new Uint8Array(9_995)));
+  expect(await received({ frames: [frames], isWatched: false })).toHaveLength(10_000);
+  expect([frames.length, frames.buffer.byteLength]).toEqual([0, 0]);
+});
+
 it('frames that are a part of something else are not given back', async () => {
   const pooled = frame(Uint8Array.of(1, 2, 3));
   expect([...(await received({ frames: [pooled], isWatched: false }))]).toEqual([...pooled]);
