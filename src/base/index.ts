@@ -57,6 +57,7 @@ export {
   type GroupHolders,
   type LeaderAddress,
 } from './error.ts';
+export { Fifo } from './fifo.ts';
 export { parseHex, toHex } from './hex.ts';
 export {
   compareInstants,

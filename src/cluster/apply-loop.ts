@@ -13,12 +13,11 @@
  * learn something from the store first holds its group up, and no other, until everything that the group has applied is
  * written and its machine has looked.
  */
-import { CATALOG_GROUP, type LogIndex } from '#base';
+import { CATALOG_GROUP, Fifo, type LogIndex } from '#base';
 import type { KvStore } from '#kv';
 import type { Entry, Input } from '#raft';
 import { ApplyTurn } from './apply-turn.ts';
 import type { PartToInstall } from './backlog.ts';
-import { Fifo } from './fifo.ts';
 import type { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
 import type { Settlement } from './link.ts';

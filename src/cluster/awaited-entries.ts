@@ -6,8 +6,7 @@
  * is it, or another one is committed in its place for good. An index may be passed over without being applied here,
  * by a snapshot; then nobody here knows.
  */
-import type { LogIndex, Term } from '#base';
-import { Fifo } from './fifo.ts';
+import { Fifo, type LogIndex, type Term } from '#base';
 import type { Token } from './link.ts';
 
 export interface AwaitedEntry {

@@ -2,9 +2,8 @@
  * The entries of one group that are committed and not yet applied, in order, with what the first of them still needs;
  * or the parts of a snapshot that are to be installed: never both, for a snapshot waits for the entries.
  */
-import { assert } from '#base';
+import { assert, Fifo } from '#base';
 import type { Entry } from '#raft';
-import { Fifo } from './fifo.ts';
 import type { HeldMembership } from './machine.ts';
 import type { CheckedPart } from './state-transfer.ts';
 

@@ -113,7 +113,7 @@ export class CoreParts {
     const { forwards } = this;
     const world = { clock, random, placement, view: () => this.#view(), level: () => this.catalog.level, disk };
     this.intake = new Intake({ machines, limits, forwards, memory, ...world, ...requests });
-    this.reads = new ReadBarrier(requests);
+    this.reads = new ReadBarrier({ ...requests, limits });
     const { reads, intake } = this;
     const passOn = (group: Group): void => intake.passOn(group);
     const release = (group: Group): void => intake.release(group);

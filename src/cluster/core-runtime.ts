@@ -314,10 +314,11 @@ export class CoreRuntime implements CoreLink {
 
   /** What every turn ends with. */
   #endTurn(): void {
-    const { snapshots, leadership, cluster, replication, feed, forwards, apply, reporter, warmer } = this.#parts;
+    const { snapshots, leadership, cluster, reads, replication, feed, forwards, apply, reporter, warmer } = this.#parts;
     snapshots.advance();
     leadership.settle();
     cluster.settle();
+    reads.settle();
     replication.answer();
     feed.flush();
     forwards.flush();

@@ -13,10 +13,9 @@
  * What is awaited is found out when its index is applied here (awaited-entries.ts). Whoever waits too long for that is
  * told that nobody knows (C2). What another node has forwarded is never in flight: its node awaits it.
  */
-import { assert, type LogIndex, type Term, toLogIndex } from '#base';
+import { assert, Fifo, type LogIndex, type Term, toLogIndex } from '#base';
 import type { Entry, Proposed } from '#raft';
 import { AwaitedEntries } from './awaited-entries.ts';
-import { Fifo } from './fifo.ts';
 import { isForeign, type Proposal, type Token } from './link.ts';
 import type { HeldBytes } from './node-memory.ts';
 

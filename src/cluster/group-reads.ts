@@ -20,10 +20,16 @@ interface WaitingRead {
   readonly sinceMs: number;
 }
 
+/** Questions that one group may have without an answer: whoever comes then is asked for with the next ones, at once. */
+const ASKED_MAX = 64;
+
 export class GroupReads {
-  #waiting: readonly WaitingRead[] = [];
+  #waiting: WaitingRead[] = [];
   readonly #asked = new Map<number, readonly Token[]>();
-  #parked: readonly ParkedRead[] = [];
+  #parked: ParkedRead[] = [];
+  /** The least index that a parked read waits for. */
+  #leastParked: number = Number.POSITIVE_INFINITY;
+  #count = 0;
   #lastId = 0;
   readonly #waits: () => void;
 
@@ -32,24 +38,37 @@ export class GroupReads {
     this.#waits = waits;
   }
 
+  /** Reads, and not the turns in which they came. */
   get count(): number {
-    return this.#waiting.length + this.#asked.size + this.#parked.length;
+    return this.#count;
+  }
+
+  /** Whether the next ones wait until a question is answered. */
+  get hasAskedEnough(): boolean {
+    return this.#asked.size >= ASKED_MAX;
+  }
+
+  get isWaiting(): boolean {
+    return this.#waiting.length > 0;
   }
 
   wait(tokens: readonly Token[], nowMs: number): void {
-    this.#waiting = [...this.#waiting, { tokens, sinceMs: nowMs }];
+    this.#count += tokens.length;
+    this.#waiting.push({ tokens, sinceMs: nowMs });
     this.#waits();
   }
 
   takeWaiting(): readonly Token[] {
     const tokens = this.#waiting.flatMap((read) => read.tokens);
     this.#waiting = [];
+    this.#count -= tokens.length;
     return tokens;
   }
 
   /** Numbers a read index request for these reads. */
   ask(tokens: readonly Token[]): number {
     this.#lastId += 1;
+    this.#count += tokens.length;
     this.#asked.set(this.#lastId, tokens);
     return this.#lastId;
   }
@@ -58,19 +77,23 @@ export class GroupReads {
   answered(id: number): readonly Token[] {
     const tokens = this.#asked.get(id) ?? [];
     this.#asked.delete(id);
+    this.#count -= tokens.length;
     return tokens;
   }
 
   park(read: ParkedRead): void {
-    this.#parked = [...this.#parked, read];
+    this.#count += read.tokens.length;
+    this.#parked.push(read);
+    this.#leastParked = Math.min(this.#leastParked, read.index);
     this.#waits();
   }
 
   /** Takes out the reads whose index is applied. */
   takeApplied(index: LogIndex): readonly ParkedRead[] {
-    if (this.#parked.length === 0) return [];
+    if (index < this.#leastParked) return [];
     const ready = this.#parked.filter((read) => read.index <= index);
-    this.#parked = this.#parked.filter((read) => read.index > index);
+    this.#keep(this.#parked.filter((read) => read.index > index));
+    this.#count -= countOf(ready);
     return ready;
   }
 
@@ -78,8 +101,10 @@ export class GroupReads {
   takeLate(sinceMs: number): readonly Token[] {
     if (this.#waiting.length + this.#parked.length === 0) return [];
     const late = [...this.#waiting, ...this.#parked].filter((read) => read.sinceMs <= sinceMs);
+    if (late.length === 0) return [];
     this.#waiting = this.#waiting.filter((read) => read.sinceMs > sinceMs);
-    this.#parked = this.#parked.filter((read) => read.sinceMs > sinceMs);
+    this.#keep(this.#parked.filter((read) => read.sinceMs > sinceMs));
+    this.#count -= countOf(late);
     return late.flatMap((read) => read.tokens);
   }
 
@@ -87,8 +112,19 @@ export class GroupReads {
   abandon(): readonly Token[] {
     const parked = this.#parked.flatMap((read) => read.tokens);
     const asked = [...this.#asked.values()].flat();
-    this.#parked = [];
+    const waiting = this.takeWaiting();
+    this.#keep([]);
     this.#asked.clear();
-    return [...parked, ...asked, ...this.takeWaiting()];
+    this.#count = 0;
+    return [...parked, ...asked, ...waiting];
   }
+
+  #keep(parked: ParkedRead[]): void {
+    this.#parked = parked;
+    this.#leastParked = parked.reduce((least, { index }) => Math.min(least, index), Number.POSITIVE_INFINITY);
+  }
+}
+
+function countOf(reads: readonly WaitingRead[]): number {
+  return reads.reduce((count, { tokens }) => count + tokens.length, 0);
 }

@@ -13,7 +13,7 @@ export interface CoreLimits {
   /** Entries and bytes of one group that may be committed and not yet applied. */
   readonly backlogEntriesMax: number;
   readonly backlogBytesMax: number;
-  /** Reads of one group that may wait for a quorum. */
+  /** Reads of one group that may wait: for a quorum, or for an index; and of a leader those that it was asked for. */
   readonly pendingReadsMax: number;
   /** What one batch of the store takes at most. */
   readonly applyEntriesMax: number;

@@ -5,10 +5,9 @@
  * One `append` carries everything of a turn, whichever groups it is of. The log writes while the next turn gathers;
  * what piles up meanwhile it syncs together.
  */
-import type { GroupId } from '#base';
+import { Fifo, type GroupId } from '#base';
 import type { Entry, Input, Persist, Persisted, Snapshot } from '#raft';
 import { type BatchId, type LogWriter, RecordWriter, type RecoveredGroup } from '#storage';
-import { Fifo } from './fifo.ts';
 import type { Group } from './group.ts';
 import type { DurableMark } from './machine.ts';
 

@@ -5,15 +5,15 @@
  * entries without a gap, the last of them the last that was handed out to be applied. All tails together are bounded;
  * what has been in one for the longest goes first. A member that lacks more needs a snapshot.
  */
-import { assert, type LogIndex, type Term, toLogIndex } from '#base';
+import { assert, Fifo, type LogIndex, type Term, toLogIndex } from '#base';
 import type { EntriesLoaded, Entry, EntryId, LoadEntries } from '#raft';
-import { Fifo } from './fifo.ts';
 import type { Group } from './group.ts';
 
 interface Tail {
   /** The entry before the first. */
   base: EntryId;
   readonly entries: Fifo<Entry>;
+  hasEnded: boolean;
 }
 
 /** What an entry takes in memory beside its payload, roughly. */
@@ -22,8 +22,9 @@ const ENTRY_BYTES = 64;
 export class LogTails {
   readonly #bytesMax: number;
   readonly #tails = new Map<Group, Tail>();
-  /** The group of each entry of all tails, in the order in which they came. */
-  readonly #order = new Fifo<Group>();
+  /** The tail of each entry of all tails, in the order in which they came; and of entries of tails that have ended. */
+  readonly #order = new Fifo<Tail>();
+  #endedCount = 0;
   #bytes = 0;
 
   constructor(bytesMax: number) {
@@ -32,7 +33,7 @@ export class LogTails {
 
   /** Begins the tail of a group with what its log still held when it was opened, up to what is applied. */
   begin(group: Group, base: EntryId, entries: readonly Entry[]): void {
-    this.#tails.set(group, { base, entries: new Fifo() });
+    this.#tails.set(group, { base, entries: new Fifo(), hasEnded: false });
     this.add(group, entries);
   }
 
@@ -44,7 +45,7 @@ export class LogTails {
       const next = tail.base.index + tail.entries.length + 1;
       assert(entry.index === next, 'A tail has no gaps', [next, entry.index]);
       tail.entries.push(entry);
-      this.#order.push(group);
+      this.#order.push(tail);
       this.#bytes += bytesOf(entry);
     }
     while (this.#bytes > this.#bytesMax) this.#dropOldest();
@@ -55,8 +56,14 @@ export class LogTails {
     const tail = this.#tails.get(group);
     if (tail === undefined) return;
     this.#tails.delete(group);
-    for (const entry of tail.entries.drain()) this.#bytes -= bytesOf(entry);
-    for (const other of this.#order.drain()) if (other !== group) this.#order.push(other);
+    const entries = tail.entries.drain();
+    for (const entry of entries) this.#bytes -= bytesOf(entry);
+    tail.hasEnded = true;
+    this.#endedCount += entries.length;
+    // Looked through only when half of it goes: where thousands of groups end, each would else look through all.
+    if (this.#endedCount * 2 <= this.#order.length) return;
+    for (const other of this.#order.drain()) if (!other.hasEnded) this.#order.push(other);
+    this.#endedCount = 0;
   }
 
   /** Answers a `load-entries` effect: the entries from `from` on, at least one, or that they are gone. */
@@ -78,17 +85,20 @@ export class LogTails {
 
   #beginBehind(group: Group, [first]: readonly Entry[]): Tail {
     assert(first !== undefined, 'Something was handed out', group.id);
-    const tail: Tail = { base: { index: first.index, term: first.term }, entries: new Fifo() };
+    const tail: Tail = { base: { index: first.index, term: first.term }, entries: new Fifo(), hasEnded: false };
     this.#tails.set(group, tail);
     return tail;
   }
 
   #dropOldest(): void {
-    const group = this.#order.shift();
-    assert(group !== undefined, 'Tails that take memory have entries', this.#bytes);
-    const tail = this.#tails.get(group);
-    const entry = tail?.entries.shift();
-    assert(tail !== undefined && entry !== undefined, 'What is in the order is in a tail', group.id);
+    const tail = this.#order.shift();
+    assert(tail !== undefined, 'Tails that take memory have entries', this.#bytes);
+    if (tail.hasEnded) {
+      this.#endedCount -= 1;
+      return;
+    }
+    const entry = tail.entries.shift();
+    assert(entry !== undefined, 'What is in the order is in a tail', tail.base);
     tail.base = { index: entry.index, term: entry.term };
     this.#bytes -= bytesOf(entry);
   }

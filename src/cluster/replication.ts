@@ -8,10 +8,9 @@
  *   C34  Of a node that the catalog here does not name, and that is no member of its group, only messages about the
  *        catalog are heard.
  */
-import { CATALOG_GROUP, type NodeId, nodeOf, type ReplicaId } from '#base';
+import { CATALOG_GROUP, Fifo, type NodeId, nodeOf, type ReplicaId } from '#base';
 import { type Entry, everybody, type Fact, type Input, type LoadEntries, type Message, members } from '#raft';
 import type { AskingPace } from './asking-pace.ts';
-import { Fifo } from './fifo.ts';
 import type { Group } from './group.ts';
 import type { AppliedTail } from './group-lifecycle.ts';
 import type { GroupTimers } from './group-timers.ts';

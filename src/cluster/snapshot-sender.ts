@@ -8,10 +8,9 @@
  *   C16  At most a few transfers leave a node at a time, each a part at a turn, and none of a part that the member has
  *        not asked for: what is under way is bounded by the member, and nothing but the next parts is held here.
  */
-import { type GroupId, type LogIndex, nodeOf, type Random, type ReplicaId, type Term } from '#base';
+import { Fifo, type GroupId, type LogIndex, nodeOf, type Random, type ReplicaId, type Term } from '#base';
 import type { KvReader } from '#kv';
 import type { Input } from '#raft';
-import { Fifo } from './fifo.ts';
 import type { Group } from './group.ts';
 import type { CoreLimits } from './limits.ts';
 import type { Machines } from './machine.ts';

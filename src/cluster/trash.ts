@@ -5,9 +5,8 @@
  * a restart goes on where the last process stopped (C8). The rows are left alone for a while first: the group is closed
  * and its id never used again, but a read that began before the delete may still be looking at them.
  */
-import type { GroupId } from '#base';
+import { Fifo, type GroupId } from '#base';
 import type { KvBatch, KvStore } from '#kv';
-import { Fifo } from './fifo.ts';
 import type { CoreLimits } from './limits.ts';
 import type { KeyRange, Machines } from './machine.ts';
 import { readTrash, trashKey, trashRows, writeTrash } from './node-rows.ts';

@@ -1,7 +1,7 @@
 /**
  * Warms machines in the background, one after the other, in the order in which their groups were opened.
  */
-import { Fifo } from './fifo.ts';
+import { Fifo } from '#base';
 import type { Group } from './group.ts';
 
 export class Warmer {

@@ -10,7 +10,7 @@
  * no more (TP2).
  */
 import { connect, type Socket } from 'node:net';
-import { type Address, concatBytes, NO_BYTES } from '#base';
+import { type Address, concatBytes, Fifo, NO_BYTES } from '#base';
 import type { FrameHeader, Lane } from '#cluster';
 import { ASK, answerLength, ECHO_BYTE, type LaneAnswer, readAnswer, recordHead, writeHello } from './lane-words.ts';
 import type { PeerLimits } from './limits.ts';
@@ -56,7 +56,7 @@ interface Attempt {
   movedMs: number;
   isCorked: boolean;
   /** Not given to the connection yet. */
-  waiting: Uint8Array[];
+  readonly waiting: Fifo<Uint8Array>;
   handedBytes: number;
   /** All that was taken and has not left. */
   waitingBytes: number;
@@ -117,7 +117,7 @@ export class LaneLink {
         clearTimeout(timer);
         resolve();
       });
-      for (const frame of waiting) writeRecord(socket, frame);
+      for (const frame of waiting.drain()) writeRecord(socket, frame);
       socket.end();
     });
   }
@@ -166,7 +166,7 @@ export class LaneLink {
       wasFull: false,
       movedMs: 0,
       isCorked: false,
-      waiting: [],
+      waiting: new Fifo(),
       handedBytes: 0,
       waitingBytes: 0,
       waitingFrames: 0,

@@ -110,6 +110,28 @@ describe('a transaction at a node that does not lead', () => {
     expect(new Set(reasons)).toEqual(new Set(['OutcomeUnknown', 'ForwardedBytes']));
   });
 
+  it('is refused so, too, when it is one of many that create databases', async () => {
+    const { world } = await started({ limits: { forwardedBytesMax: 2000 } });
+    const catalog = await world.leader(CATALOG_GROUP);
+    const other = world.up.find((each) => each !== catalog) ?? catalog;
+    world.network.cut(catalog.node, other.node);
+    const asked = Array.from({ length: 20 }, (_, at) => reasonOf(other.front.createDatabase(`shop-${at}`)));
+    const reasons = await world.answer(Promise.all(asked));
+    expect(new Set(reasons)).toEqual(new Set(['OutcomeUnknown', 'ForwardedBytes']));
+  });
+
+  it('leaves room to other databases, however many there are of one', async () => {
+    const { world, group, leader, other } = await started({ limits: { forwardedBytesMax: 4000 } });
+    const { binding } = await world.answer(leader.front.createDatabase('books'));
+    const books = await world.leader(binding.group);
+    const third = world.up.find((each) => each !== leader && each !== books) ?? other;
+    for (const each of [leader, books]) world.network.cut(third.node, each.node);
+    const asked = Array.from({ length: 40 }, (_, at) => reasonOf(third.transact(group, `text ${at}`)));
+    const late = reasonOf(third.transact(binding.group, 'a'));
+    expect(new Set(await world.answer(Promise.all(asked)))).toEqual(new Set(['OutcomeUnknown', 'ForwardedBytes']));
+    expect(await world.answer(late)).not.toBe('ForwardedBytes');
+  });
+
   it('is answered before that node has drained', async () => {
     const { world, group, other } = await started();
     const asked = reasonOf(other.transact(group, 'a'));

@@ -1,0 +1,112 @@
+// Goal: reads that wait are bounded by their number, whatever turn they came in; a group asks its leader only so many
+// questions at a time, and whoever waits for that is answered all the same; and what waits is looked through only when
+// something of it is ready. Method: three nodes in one thread of which the leader is cut off, and the parts by hand.
+
+import { describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, type GroupId, toLogIndex, toTerm } from '#base';
+import { GroupReads } from '../../../src/cluster/group-reads.ts';
+import type { Report } from '../../../src/cluster/link.ts';
+import { ReplicaWorld, type WorldNode } from '../../support/cluster/replica-world.ts';
+
+const NOTHING = { proposals: [], creates: [], deletes: [], shown: 0, follows: false };
+
+async function started(pendingReadsMax: number): Promise<{
+  world: ReplicaWorld;
+  group: GroupId;
+  leader: WorldNode;
+  /** Reads that the leader has for a quorum to confirm, at most. */
+  most: () => number;
+}> {
+  let most = 0;
+  const world = await ReplicaWorld.started(3, {
+    limits: { pendingReadsMax },
+    stepped: (_node, _input, { state }) => {
+      if (state.role.kind === 'leader') most = Math.max(most, state.role.reads.length);
+    },
+  });
+  const catalog = await world.leader(CATALOG_GROUP);
+  const { binding } = await world.answer(catalog.front.createDatabase('shop'));
+  const leader = await world.leader(binding.group);
+  await world.pass(500);
+  return { world, group: binding.group, leader, most: () => most };
+}
+
+describe('reads of a group that has no quorum', () => {
+  it('are refused beyond their bound, though all of them came in one turn', async () => {
+    const { world, group, leader } = await started(4);
+    for (const other of world.up) if (other !== leader) world.network.cut(leader.node, other.node);
+    const refused: unknown[] = [];
+    leader.core.onReport(({ settlements }: Report) => {
+      for (const each of settlements) if (each.kind === 'refused') refused.push(each.error.details.reason);
+    });
+    leader.core.send({ ...NOTHING, reads: Array.from({ length: 10 }, (_, token) => ({ token: 1000 + token, group })) });
+    await world.pass(50);
+    expect(refused).toEqual(Array.from({ length: 6 }, () => 'PendingReads'));
+  });
+
+  it('ask so many questions at a time, and are all answered when there is one', async () => {
+    const { world, group, leader, most } = await started(10_000);
+    for (const other of world.up) if (other !== leader) world.network.cut(leader.node, other.node);
+    const asked: Promise<number>[] = [];
+    for (let turn = 0; turn < 100; turn++) {
+      asked.push(leader.front.latest(group));
+      // A turn of its own for each.
+      await Promise.resolve();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(most()).toBe(64);
+    world.network.heal();
+    expect(new Set(await world.answer(Promise.all(asked)))).toEqual(new Set([0]));
+    expect(world.failures).toEqual([]);
+  });
+});
+
+describe('what waits in a group', () => {
+  const at = (index: number): Parameters<GroupReads['park']>[0] => ({
+    tokens: [index, index + 1000],
+    index: toLogIndex(index),
+    term: toTerm(1),
+    sinceMs: index,
+  });
+
+  it('is counted by reads, wherever it is', () => {
+    const reads = new GroupReads();
+    reads.wait([1, 2, 3], 0);
+    expect(reads.count).toBe(3);
+    const id = reads.ask(reads.takeWaiting());
+    expect(reads.count).toBe(3);
+    expect(reads.answered(id)).toEqual([1, 2, 3]);
+    expect(reads.answered(id)).toEqual([]);
+    expect(reads.count).toBe(0);
+    for (const index of [5, 3, 9]) reads.park(at(index));
+    expect(reads.count).toBe(6);
+    expect(reads.takeApplied(toLogIndex(2))).toEqual([]);
+    expect(reads.takeApplied(toLogIndex(5))).toEqual([at(5), at(3)]);
+    expect(reads.takeLate(8)).toEqual([]);
+    expect(reads.count).toBe(2);
+    reads.wait([7], 9);
+    expect(reads.takeLate(9)).toEqual([7, 9, 1009]);
+    expect(reads.count).toBe(0);
+    reads.park(at(4));
+    reads.ask([1]);
+    expect(reads.abandon()).toEqual([4, 1004, 1]);
+    expect(reads.count).toBe(0);
+  });
+
+  it('is not looked through for what is applied before all of it', () => {
+    const reads = new GroupReads();
+    let looks = 0;
+    for (let index = 100; index < 10_100; index++) {
+      reads.park({
+        ...at(index),
+        get index() {
+          looks += 1;
+          return toLogIndex(index);
+        },
+      });
+    }
+    looks = 0;
+    for (let index = 0; index < 100; index++) reads.takeApplied(toLogIndex(index));
+    expect(looks).toBe(0);
+  });
+});
