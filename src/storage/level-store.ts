@@ -83,8 +83,12 @@ const MAPPED_BYTES_DEFAULT = 64 * MEBIBYTE;
 const OPEN_TABLES_MIN = 64;
 /** LevelDB counts these in with the tables. */
 const OTHER_OPEN_FILES = 10;
-/** Up to so many bytes of rows stay with a closed iterator until it is collected, which V8 is in no hurry to do. */
+/** Up to so many bytes of rows may stay with a closed iterator until it is collected. */
 const ROWS_LEFT_BYTES_MAX = 32 * 1024;
+/** And with all of them: V8 is in no hurry, for it does not count what the binding holds. */
+const ROWS_LEFT_BYTES_MAX_OF_ALL = 4 * MEBIBYTE;
+/** What is less is not worth counting. */
+const ROWS_LEFT_BYTES_MIN = 1024;
 const NO_BYTES: Uint8Array = new Uint8Array(0);
 const STATS = 'leveldb.stats';
 /** LevelDB's write-ahead logs, such as 000123.log; not its diary, which is called LOG. */
@@ -149,6 +153,7 @@ function openTables(options: LevelStoreOptions): number {
 class LevelKv implements LevelStore {
   readonly #database: Database;
   readonly #directory: string;
+  readonly #left = new RowsLeft();
 
   constructor(database: Database, directory: string) {
     this.#database = database;
@@ -175,7 +180,7 @@ class LevelKv implements LevelStore {
       ...(limit === undefined ? {} : { limit }),
     };
     try {
-      return new LevelRange(this.#database.iterator(native), this.#directory, lt);
+      return new LevelRange(this.#database.iterator(native), { directory: this.#directory, end: lt, left: this.#left });
     } catch (cause) {
       throw this.#unreadable(cause);
     }
@@ -268,17 +273,43 @@ class LevelBatch implements KvBatch {
   }
 }
 
+/** Bytes of rows that closed iterators hold, as long as those are not collected. */
+class RowsLeft {
+  #bytes = 0;
+  readonly #collected = new FinalizationRegistry<number>((bytes) => {
+    this.#bytes -= bytes;
+  });
+
+  /** Whether so many more may stay with the iterator, which is about to be closed. */
+  mayStay(iterator: DatabaseIterator, bytes: number): boolean {
+    if (bytes < ROWS_LEFT_BYTES_MIN) return true;
+    if (bytes > ROWS_LEFT_BYTES_MAX || this.#bytes + bytes > ROWS_LEFT_BYTES_MAX_OF_ALL) return false;
+    this.#bytes += bytes;
+    this.#collected.register(iterator, bytes);
+    return true;
+  }
+}
+
+interface LevelRangePlace {
+  readonly directory: string;
+  readonly end: Uint8Array;
+  /** Of all ranges of the store. */
+  readonly left: RowsLeft;
+}
+
 class LevelRange implements KvRange {
   readonly #iterator: DatabaseIterator;
   readonly #directory: string;
   readonly #end: Uint8Array;
+  readonly #left: RowsLeft;
   /** Bytes of the rows that the last call of `next` gave. */
   #lastBytes = 0;
 
-  constructor(iterator: DatabaseIterator, directory: string, end: Uint8Array) {
+  constructor(iterator: DatabaseIterator, { directory, end, left }: LevelRangePlace) {
     this.#iterator = iterator;
     this.#directory = directory;
     this.#end = end;
+    this.#left = left;
   }
 
   async next(count: number): Promise<readonly KvRow[]> {
@@ -294,7 +325,7 @@ class LevelRange implements KvRange {
   }
 
   async close(): Promise<void> {
-    if (this.#lastBytes > ROWS_LEFT_BYTES_MAX) await this.#letRowsGo();
+    if (!this.#left.mayStay(this.#iterator, this.#lastBytes)) await this.#letRowsGo();
     await this.#iterator.close();
   }
 
