@@ -57,6 +57,7 @@ export class GrpcPeerLinks implements PeerLinks {
   /** Streams that others have open to this node. */
   readonly #streams = new Map<NodeId, number>();
   readonly #noted = new Map<string, number>();
+  #isClosed = false;
   #onFrame: (frame: Uint8Array, lane: Lane) => void | Promise<void> = () => undefined;
   #onUnreachable: (node: NodeId) => void = () => undefined;
   #onReachable: (node: NodeId) => void = () => undefined;
@@ -121,6 +122,7 @@ export class GrpcPeerLinks implements PeerLinks {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#onFrame = () => undefined;
     this.#onUnreachable = () => undefined;
     this.#onReachable = () => undefined;
@@ -131,9 +133,11 @@ export class GrpcPeerLinks implements PeerLinks {
 
   /**
    * Makes a link. A place that cannot even be tried (a row of the catalog may hold any text) is noted, and its node is
-   * not reached; the others are (TP6).
+   * not reached; the others are (TP6). Once the links are being closed, which takes a moment, nobody is dialled any
+   * more: nobody would close what was opened then.
    */
   #dial(peer: Peer): void {
+    if (this.#isClosed) return;
     const { node, host, port } = peer;
     try {
       this.#links.set(node, this.#open(peer));

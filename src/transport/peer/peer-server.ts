@@ -66,6 +66,8 @@ export class PeerServer {
   readonly #server: Server;
   readonly #injector: ReturnType<Server['createConnectionInjector']>;
   readonly #lanes = new Set<LaneServer>();
+  /** Accepted, and nothing was heard by them yet. */
+  readonly #unheard = new Set<Socket>();
   #streamCount = 0;
   #isClosed = false;
 
@@ -91,7 +93,10 @@ export class PeerServer {
     const ended = (): void => clearTimeout(silence);
     const broken = (): void => undefined;
     connection.once('close', ended).once('error', broken);
+    this.#unheard.add(connection);
+    connection.once('close', () => this.#unheard.delete(connection));
     connection.once('data', (first: Buffer) => {
+      this.#unheard.delete(connection);
       clearTimeout(silence);
       connection.off('close', ended);
       if (first[0] === HELLO_BEGINS) return this.#serveLane(connection, first);
@@ -105,6 +110,7 @@ export class PeerServer {
   /** Ends all streams at once. */
   close(): void {
     this.#isClosed = true;
+    for (const connection of this.#unheard) connection.destroy();
     for (const lane of this.#lanes) lane.destroy();
     this.#server.forceShutdown();
   }

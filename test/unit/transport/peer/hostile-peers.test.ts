@@ -4,7 +4,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -208,6 +208,36 @@ describe('a stream', () => {
     await eventually(() => expect(south.numbersOf('appends')).toContain(2));
     expect(north.unreachable).toEqual([]);
   });
+});
+
+it('a node that closes its links dials nobody who greets it meanwhile, and ends who says nothing', async () => {
+  const south = await openSouth();
+  const north = await LinkedNode.open(NORTH, { limits: QUICK });
+  south.links.setPeers([north.peer]);
+  await eventually(() => expect(south.send(NORTH, 'bulk', 1)).toBe(true));
+  await eventually(() => expect(north.arrived.length).toBeGreaterThan(0));
+  // What is not read is waited for.
+  const held = Promise.withResolvers<void>();
+  north.onFrame = (): Promise<void> => held.promise;
+  south.send(NORTH, 'bulk', 2);
+  await eventually(() => expect(north.numbersOf('bulk')).toContain(2));
+  const dialled: Socket[] = [];
+  const elsewhere = createServer((socket) => dialled.push(socket.on('error', () => undefined)));
+  await once(elsewhere.listen(0, '127.0.0.1'), 'listening');
+  const { port } = elsewhere.address() as AddressInfo;
+  const late = strangerAt(south, new Uint8Array(0));
+  const silent = strangerAt(south, new Uint8Array(0));
+  await Promise.all([late, silent].map(({ socket }) => once(socket, 'connect')));
+  const closing = south.links.close();
+  const from = placeOf(3);
+  late.socket.write(hello({ ...TO_SOUTH, from }, { address: { host: '127.0.0.1', port } }));
+  await late.answer;
+  await closing;
+  await silent.ended;
+  expect(dialled).toEqual([]);
+  held.resolve();
+  elsewhere.close();
+  await north.links.close();
 });
 
 describe('a place that nobody can dial', () => {
