@@ -6,20 +6,22 @@
  *
  * The core modules are those of wasm-tools and of the transpiler, compiled from Rust. To be inspected, each stands in
  * a component beside the smallest State View. Of so many turns the median; then how long wasm-tools takes to read a
- * text of 5,000 functions, as it is and metered, in turn, with the fuel that one takes.
+ * text of 5,000 functions, as it is and metered, in turn, with the fuel that one takes; and last how long publishing
+ * takes in wall time, in a process of its own that runs the sources.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ByteWriter } from '#base';
-import { cap, DEFAULT_LIMITS, inspect, meter } from '#wasm';
+import { cap, DEFAULT_LIMITS, inspect, meter, Publisher } from '#wasm';
 import { largeModules, loadTools } from '../test/support/wasm/own-tools.ts';
 import { valueOf } from '../test/support/wasm/rewritten.ts';
 import { viewText, wat } from '../test/support/wasm/wat.ts';
 
 const { values } = parseArgs({ options: { turns: { type: 'string', default: '9' } } });
 const TURNS = Number(values.turns);
+const PUBLISHED = 5;
 const GROWTH = { memoryPages: 1024, tableElements: 100_000 };
 const MUCH = 2n ** 62n;
 const TEXT = `(module ${'(func (param i32) (result i32) local.get 0 i32.const 1 i32.add)'.repeat(5000)})`;
@@ -27,6 +29,8 @@ const TEXT = `(module ${'(func (param i32) (result i32) local.get 0 i32.const 1 
 console.log(`load ${loadavg()[0]?.toFixed(2)}`);
 for (const [name, module] of largeModules()) await measureChecks(name, module);
 await measureRun();
+for (const [name, module] of largeModules()) await measurePublish(name, await componentWith(module));
+await measurePublish('the smallest State View', await wat(viewText()));
 
 async function measureChecks(name: string, module: Uint8Array): Promise<void> {
   const component = await componentWith(module);
@@ -41,6 +45,20 @@ async function measureChecks(name: string, module: Uint8Array): Promise<void> {
     `${name}, ${megabytes.toFixed(1)} MB: inspect ${inspected}, cap ${capped}, meter ${metered} ms/MB; ` +
       `metered +${growth.toFixed(1)} %`,
   );
+}
+
+/** From the bytes to the artifact, with the start of the process that does it, in wall time. */
+async function measurePublish(name: string, component: Uint8Array): Promise<void> {
+  await using publisher = new Publisher();
+  const limits = { fuel: 1e9, outputBytesMax: 1e6, hostCallsMax: 0 };
+  const smoke = { limits, wasi: { timeNs: 0n, seed: 0n } };
+  const times: number[] = [];
+  for (let turn = 0; turn < PUBLISHED; turn++) {
+    const before = performance.now();
+    valueOf(await publisher.publish(component, { kind: 'state-view', limits: DEFAULT_LIMITS, smoke }));
+    times.push(performance.now() - before);
+  }
+  console.log(`${name}, ${(component.length / 1e6).toFixed(1)} MB: published in ${median(times).toFixed(0)} ms`);
 }
 
 /** The smallest State View, with one more core module. */

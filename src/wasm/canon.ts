@@ -70,7 +70,9 @@ export class Canon {
   /** Room in the guest, given by the guest. */
   allocate(align: number, size: number): number {
     if (this.#realloc === undefined) throw abiViolation('A value goes to memory, and no allocator is named for it');
-    const given = this.shut(this.#realloc, [0, 0, align, size]) ?? 0;
+    this.#gate.isOpen = false;
+    const given = this.#realloc(0, 0, align, size) ?? 0;
+    this.#gate.isOpen = true;
     if (typeof given !== 'number') throw abiViolation('The allocator answers a number of 64 bits; a pointer has 32');
     this.refresh();
     const at = given >>> 0;

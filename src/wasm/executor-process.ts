@@ -12,6 +12,7 @@ import { setPriority } from 'node:os';
 import { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { assert } from '#base';
+import { flagsOf, IS_SOURCE, type ProcessBounds } from './executor-flags.ts';
 import { FrameReader, frameHead } from './frames.ts';
 import {
   type Answer,
@@ -22,13 +23,8 @@ import {
   type HostResult,
 } from './messages.ts';
 
-/** The program stands beside this file, under the same extension: `.ts` from source, `.js` when built. */
-const IS_SOURCE = import.meta.url.endsWith('.ts');
+/** The program stands beside this file, under the same extension. */
 const PROGRAM = fileURLToPath(new URL(IS_SOURCE ? './executor-worker.ts' : './executor-worker.js', import.meta.url));
-/** What it is made of: the built program is one folder, the sources are two layers and what maps their names. */
-const READABLE: readonly string[] = IS_SOURCE
-  ? [fileURLToPath(new URL('..', import.meta.url)), fileURLToPath(new URL('../../package.json', import.meta.url))]
-  : [fileURLToPath(new URL('.', import.meta.url))];
 
 const REQUESTS_FD = 3;
 const HOST_CALLS_FD = 4;
@@ -38,12 +34,7 @@ const LAST_WORDS_BYTES = 2000;
 /** A host call has as much as a guest may give away at most, and its names. */
 const HOST_CALL_BYTES_MAX = 2 ** 28;
 
-export interface ProcessOptions {
-  /** Of its JavaScript heap; memories of guests and bytes are beside it. */
-  readonly heapBytesMax: number;
-  /** No memory of a guest may be larger, whatever a component says. */
-  readonly guestMemoryBytesMax: number;
-  readonly tableElementsMax: number;
+export interface ProcessOptions extends ProcessBounds {
   readonly answerBytesMax: number;
 }
 
@@ -54,9 +45,6 @@ export interface ProcessListeners {
   /** It has ended: by itself, or killed, or because it said what makes no sense. Nothing is heard after it. */
   onEnd(why: string): void;
 }
-
-const MIB = 2 ** 20;
-const PAGE_BYTES = 65_536;
 
 export class ExecutorProcess {
   readonly #child: ChildProcess;
@@ -170,19 +158,6 @@ function write(stream: Duplex | undefined, parts: readonly Uint8Array[]): void {
   stream.write(frameHead(parts.reduce((sum, { length }) => sum + length, 0)));
   for (const part of parts) stream.write(part);
   stream.uncork();
-}
-
-function flagsOf({ heapBytesMax, guestMemoryBytesMax, tableElementsMax }: ProcessOptions): readonly string[] {
-  return [
-    ...(IS_SOURCE ? ['--conditions=source'] : []),
-    '--permission',
-    ...READABLE.map((path) => `--allow-fs-read=${path}`),
-    '--disallow-code-generation-from-strings',
-    '--no-warnings',
-    `--max-old-space-size=${Math.ceil(heapBytesMax / MIB)}`,
-    `--wasm-max-mem-pages=${Math.ceil(guestMemoryBytesMax / PAGE_BYTES)}`,
-    `--wasm-max-table-size=${tableElementsMax}`,
-  ];
 }
 
 /** A thread may have ended meanwhile, and a system may not let us. */

@@ -35,7 +35,7 @@ export function foldOf(artifact: KeptArtifact, events: readonly Uint8Array[], mo
 }
 
 /** Each with its length in front of it. */
-function packed(events: readonly Uint8Array[]): Uint8Array {
+export function packed(events: readonly Uint8Array[]): Uint8Array {
   const parts = events.flatMap((event) => [new Uint8Array(Uint32Array.of(event.length).buffer), event]);
   return Buffer.concat(parts);
 }

@@ -11,11 +11,15 @@ export interface LinkedGuest {
 
 const BUDGET_BYTES = 2 ** 30;
 
-export function linkedWith(component: Uint8Array, host: HostFunctions): LinkedGuest {
+export function linkedWith(
+  component: Uint8Array,
+  host: HostFunctions,
+  budgetBytes: number = BUDGET_BYTES,
+): LinkedGuest {
   const { exports, cores } = link(readComponent(component, DEFAULT_LIMITS), {
     host,
     code: ({ from, to }) => compile(component.subarray(from, to)),
-    budget: { left: BUDGET_BYTES },
+    budget: { left: budgetBytes },
   });
   return {
     cores,
