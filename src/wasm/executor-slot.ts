@@ -68,7 +68,7 @@ export interface SlotSettings {
 
 export interface SlotListeners {
   onStart(): void;
-  /** A process was killed, or ended by itself, at a job of the component. */
+  /** A process was killed, or ended by itself, at a job; the component is absent where it was not its fault. */
   onKill(digest: string | undefined): void;
   onRecycle(): void;
 }
@@ -96,6 +96,8 @@ export class ExecutorSlot {
   #loaded: LoadedArtifacts;
   /** Why it is being killed. */
   #verdict: Fault | undefined;
+  /** The process that waits for an answer of the host: what happens meanwhile is not its component's fault. */
+  #asking: ExecutorProcess | undefined;
   #jobsDone = 0;
   #failedStarts = 0;
   #nextId = 1;
@@ -211,7 +213,8 @@ export class ExecutorSlot {
   #begin({ job: { time } }: Pending): void {
     clearTimeout(this.#deadline);
     this.#deadline = setTimeout(() => {
-      this.#kill({ code: 'DeadlineExceeded', message: `The call takes more than ${time.wallMs} ms` });
+      const meanwhile = this.#asking === undefined ? '' : ', and waits for the host';
+      this.#kill({ code: 'DeadlineExceeded', message: `The call takes more than ${time.wallMs} ms${meanwhile}` });
     }, time.wallMs);
     this.#cpuMsBefore = undefined;
     this.#watch ??= setInterval(() => void this.#look(), WATCH_MS);
@@ -278,9 +281,11 @@ export class ExecutorSlot {
   async #askHost(asker: ExecutorProcess, call: HostCall): Promise<void> {
     const [head] = this.#sent;
     if (head === undefined) return;
+    this.#asking = asker;
     const result = await head.job.host(call).catch((error: unknown): HostResult => {
       return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
     });
+    if (this.#asking === asker) this.#asking = undefined;
     asker.answerHost(result);
   }
 
@@ -296,11 +301,12 @@ export class ExecutorSlot {
     this.#waiting = [...ahead, ...this.#waiting];
     if (head !== undefined) {
       const fault = this.#verdict ?? { code: 'ExecutorLost', message: `The executor is lost: ${why}` };
-      this.#listeners.onKill(head.job.artifact?.digest);
+      this.#listeners.onKill(this.#asking === undefined ? head.job.artifact?.digest : undefined);
       head.resolve({ kind: 'fault', spent: NOTHING_SPENT, fault });
     } else if (!wasReady && !this.#isWorn()) {
       this.#failedStart(why);
     }
+    this.#asking = undefined;
     this.#onEmpty?.();
     if (!this.#isClosing) this.#pump();
   }
