@@ -123,6 +123,8 @@ export interface PgbenchLoad {
   readonly transactions?: number;
   /** So many a second, whatever they take (an open loop); latencies then count from when each was due. */
   readonly rate?: number;
+  /** Begins a transaction again, at once and until it succeeds, that the server could not serialize. */
+  readonly retries?: boolean;
   /** Variables of the scripts: each client has its own copy of them. */
   readonly variables?: Readonly<Record<string, number>>;
 }
@@ -144,6 +146,7 @@ function pgbench(bin: string, server: Postgres, load: PgbenchLoad): PgbenchResul
     `--client=${load.clients}`,
     `--jobs=${Math.min(2, load.clients)}`,
     load.transactions === undefined ? `--time=${lasting}` : `--transactions=${load.transactions}`,
+    ...(load.retries === true ? ['--max-tries=0'] : []),
     ...(load.rate === undefined ? [] : [`--rate=${load.rate.toFixed(1)}`]),
     ...Object.entries(load.variables ?? {}).map(([name, value]) => `--define=${name}=${value}`),
     ...files,

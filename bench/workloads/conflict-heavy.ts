@@ -1,249 +1,143 @@
 /**
  * Contention: callers draw an account, read its last event and append the next one on condition that nothing came in
- * between; who loses reads again, until it has committed. Accounts are drawn by Zipf 1.5 among 100,000, so that 80 % of
- * what is wanted falls on fourteen of them, and beside that uniformly, where hardly anything meets. What the Zipf
- * contender commits less is what contention costs.
+ * between; who loses tries again, until it has committed. Accounts are drawn by Zipf 1.5 among 100,000, so that 38 % of
+ * what is wanted falls on one of them and 80 % on fourteen, and beside that uniformly, where hardly anything meets.
+ * What is committed less by Zipf is what contention costs.
  *
- * Each event holds the number that follows on the one that was read. After each run everything new is read back: an
- * account whose numbers have a gap or a repetition has a wrong commit, and an acknowledged one that is missing is lost.
+ * Cairn and etcd have the same client, which tries again as contended-loop.ts says, at once or after a random time.
+ * PostgreSQL locks the row, or tries again at once. After each run everything is looked at: a wrong commit, or an
+ * acknowledged one that is missing, ends the benchmark.
  */
 import type { Arena } from '../arena.ts';
-import { appendRequests, type CairnNode, createDatabase, QUERY_EVENTS, SCAN_LOG, TRANSACT } from '../peers/cairn.ts';
-import { measuredPgbench, postgresBin, psql } from '../peers/postgres.ts';
-import { closedLoop, type LoadResult } from '../support/closed-loop.ts';
+import { CairnAccounts } from '../peers/cairn-accounts.ts';
+import { EtcdAccounts } from '../peers/etcd-accounts.ts';
+import { postgresBin } from '../peers/postgres.ts';
+import { type AccountLocking, postgresAccounts } from '../peers/postgres-accounts.ts';
+import { contendedLoop, type Retrying } from '../support/contended-loop.ts';
 import { seeded, uniform, zipf } from '../support/draws.ts';
-import { grpcHeaders, grpcMessage, Http2Connection } from '../support/http2-connection.ts';
-import { Latencies } from '../support/latencies.ts';
 import { measuredRun } from '../support/measured.ts';
-import { bytesField, fieldsOf, message, varintField } from '../support/protobuf.ts';
 import type { Contender, Sample, Workload } from '../support/sample.ts';
-import { messagesOf } from '../support/unary.ts';
 
 const ACCOUNTS = 100_000;
 const EXPONENT = 1.5;
 const CLIENTS = 64;
-const CALLERS_PER_CONNECTION = 32;
-const PER_TRANSACTION = 100;
 const EVENT_BYTES = 256;
+const ZIPF = `Zipf ${EXPONENT}`;
 const DURABLE = 'fdatasync before the answer';
-const [SUBJECT, DATA, REVISION] = [5, 7, 13];
+const DRAWS = { [ZIPF]: () => zipf(ACCOUNTS, EXPONENT), uniform: () => uniform(ACCOUNTS, seeded()) };
 
 export async function conflictWorkload(arena: Arena): Promise<Workload> {
-  const own = await cairn(arena);
+  const servers = [await cairn(arena), await etcd(arena), await postgres(arena)];
   return {
     name: 'conflict-heavy',
     what: `Read the last event of an account, append the next one unless another came, until it is committed; ${ACCOUNTS} accounts.`,
     unit: 'commits',
     clients: CLIENTS,
     eventBytes: EVENT_BYTES,
-    contenders: [...own, ...(await postgres(arena))],
-    notes: () => [...own.map((each) => each.told()), lostTo(own)],
+    contenders: servers.flat(),
+    notes: () => servers.flatMap(lostBy),
   };
 }
 
-interface Checked extends Contender {
-  told(): string;
-  /** Commits a second in all runs, the warm-up among them. */
-  rate(): number;
+interface Counted extends Contender {
+  /** Of all runs, the warm-up among them. */
+  readonly totals: { operations: number; seconds: number; refused: number };
+  readonly isContended: boolean;
 }
 
-function lostTo([contended, uncontended]: readonly Checked[]): string {
-  const lost = 1 - (contended?.rate() ?? 0) / (uncontended?.rate() ?? 0);
-  return `Of the commits without contention, contention costs ${(lost * 100).toFixed(0)} %.`;
+/** What contention costs of the commits of the same server without it. */
+function lostBy(contenders: readonly Counted[]): readonly string[] {
+  const calm = contenders.find(({ isContended }) => !isContended)?.totals;
+  if (calm === undefined) return [];
+  return contenders
+    .filter(({ isContended }) => isContended)
+    .map(({ peer, totals: { operations, seconds, refused } }) => {
+      const lost = 1 - operations / seconds / (calm.operations / calm.seconds);
+      const attempts = refused === 0 ? '' : `; ${(refused / operations).toFixed(1)} refused attempts a commit`;
+      return `${peer}: contention costs ${(lost * 100).toFixed(0)} % of the commits${attempts}.`;
+    });
 }
 
-async function cairn(arena: Arena): Promise<readonly Checked[]> {
+/** The accounts of a server that Cairn's and etcd's loads work on. */
+interface Accounts {
+  readonly attempt: CairnAccounts['attempt'];
+  check(committed: ReadonlyMap<number, number>): Promise<void>;
+}
+
+interface Server {
+  readonly name: string;
+  readonly pid: number;
+  readonly address: { readonly host: string; readonly port: number };
+  open(name: string): Promise<Accounts>;
+}
+
+async function cairn(arena: Arena): Promise<readonly Counted[]> {
   const node = await arena.cairn();
-  const draws = [
-    { what: `Zipf ${EXPONENT}`, database: 'conflict-zipf', draw: zipf(ACCOUNTS, EXPONENT) },
-    { what: 'uniform', database: 'conflict-uniform', draw: uniform(ACCOUNTS, seeded()) },
+  return byClient({ ...node, name: 'cairn', open: (name) => CairnAccounts.open(node, name, ACCOUNTS) });
+}
+
+async function etcd(arena: Arena): Promise<readonly Counted[]> {
+  const member = await arena.etcd();
+  if (member === undefined) return [];
+  const shape = { count: ACCOUNTS, eventBytes: EVENT_BYTES };
+  return byClient({ ...member, name: 'etcd', open: (name) => EtcdAccounts.open(member, name, shape) });
+}
+
+async function byClient(server: Server): Promise<readonly Counted[]> {
+  const loads: readonly (readonly [draw: keyof typeof DRAWS, retrying: Retrying])[] = [
+    [ZIPF, 'backing off'],
+    [ZIPF, 'at once'],
+    ['uniform', 'backing off'],
   ];
-  const made: Checked[] = [];
-  for (const { what, database, draw } of draws) {
-    const accounts = await Accounts.open(node, database);
-    const totals = { committed: 0, refused: 0, seconds: 0 };
+  const contenders: Counted[] = [];
+  for (const [draw, retrying] of loads) {
+    const isContended = draw === ZIPF;
+    const accounts = await server.open(`conflict-${contenders.length}`);
+    const totals = { operations: 0, seconds: 0, refused: 0 };
+    const load = { address: server.address, callers: CLIENTS, retrying, draw: DRAWS[draw]?.() ?? (() => 0) };
     const run = async (seconds: number): Promise<Sample> => {
-      const attempt = { refused: 0, committed: new Map<number, number>() };
-      const sample = await measuredRun({ pids: [node.pid], eventsPerCall: 1 }, () =>
-        accounts.load({ draw, seconds, attempt }),
-      );
-      await accounts.check(attempt.committed);
-      totals.refused += attempt.refused;
-      totals.committed += sample.operations;
-      totals.seconds += sample.seconds;
-      return sample;
+      let committed: ReadonlyMap<number, number> = new Map();
+      const sample = await measuredRun({ pids: [server.pid], eventsPerCall: 1 }, async () => {
+        const result = await contendedLoop({
+          ...load,
+          seconds,
+          attempt: (connection, account) => accounts.attempt(connection, account),
+        });
+        ({ committed } = result);
+        totals.refused += result.refused;
+        return result;
+      });
+      await accounts.check(committed);
+      return counted(totals, sample);
     };
-    const peer = `cairn, ${what}`;
-    const told = (): string =>
-      `${peer}: ${totals.committed} commits in all, each read back and right, ${totals.refused} attempts refused before them.`;
-    made.push({ peer, durability: DURABLE, run, told, rate: () => totals.committed / totals.seconds });
+    const peer = `${server.name}, ${draw}${isContended ? `, ${retrying}` : ''}`;
+    contenders.push({ peer, durability: DURABLE, run, totals, isContended });
   }
-  return made;
+  return contenders;
 }
 
-interface Attempt {
-  refused: number;
-  /** Commits by account. */
-  readonly committed: Map<number, number>;
-}
-
-/** The accounts of one database, and what they held when they were last checked. */
-class Accounts {
-  readonly #node: CairnNode;
-  readonly #database: string;
-  readonly #checked = new Int32Array(ACCOUNTS);
-  #nextRevision = 1;
-  #events = 0;
-
-  private constructor(node: CairnNode, database: string) {
-    this.#node = node;
-    this.#database = database;
-  }
-
-  /** Each account has one event, of the number 0. */
-  static async open(node: CairnNode, database: string): Promise<Accounts> {
-    await createDatabase(node, database);
-    const shape = { database, events: PER_TRANSACTION, eventBytes: EVENT_BYTES, conditional: false };
-    const template = appendRequests(shape, 0);
-    const load = { address: node.address, headers: grpcHeaders(TRANSACT), clients: 16, seconds: 0 };
-    const calls = ACCOUNTS / PER_TRANSACTION;
-    const { failed } = await closedLoop({ ...load, calls, request: () => template.next() });
-    if (failed > 0) throw new Error(`${failed} transactions failed while the accounts were made`);
-    const accounts = new Accounts(node, database);
-    accounts.#nextRevision = calls + 1;
-    return accounts;
-  }
-
-  async load(load: {
-    readonly draw: () => number;
-    readonly seconds: number;
-    readonly attempt: Attempt;
-  }): Promise<LoadResult> {
-    const { address } = this.#node;
-    const connections = await Promise.all(
-      Array.from({ length: Math.ceil(CLIENTS / CALLERS_PER_CONNECTION) }, () => Http2Connection.open(address)),
-    );
-    const latencies = new Latencies();
-    const start = performance.now();
-    const isOver = (): boolean => performance.now() >= start + load.seconds * 1000;
-    const caller = async (connection: Http2Connection): Promise<void> => {
-      while (!isOver()) {
-        const [account, began] = [load.draw(), performance.now()];
-        let isCommitted = false;
-        while (!isCommitted && !isOver()) {
-          isCommitted = await this.#next(connection, account);
-          if (!isCommitted) load.attempt.refused += 1;
-        }
-        if (!isCommitted) return;
-        latencies.add(performance.now() - began);
-        load.attempt.committed.set(account, (load.attempt.committed.get(account) ?? 0) + 1);
-      }
-    };
-    const callers = Array.from({ length: CLIENTS }, (_, i) => connections[i % connections.length]);
-    await Promise.all(callers.flatMap((connection) => (connection === undefined ? [] : [caller(connection)])));
-    const seconds = (performance.now() - start) / 1000;
-    for (const connection of connections) connection.close();
-    return { calls: latencies.count, failed: 0, seconds, latencies };
-  }
-
-  /** Reads back what is new: its numbers follow on one another, and it is what was acknowledged. */
-  async check(committed: ReadonlyMap<number, number>): Promise<void> {
-    const connection = await Http2Connection.open(this.#node.address);
-    const request = grpcMessage(message(bytesField(1, this.#database), varintField(2, this.#nextRevision)));
-    const wanted = [...committed.values()].reduce((total, count) => total + count, 0);
-    const events = wanted === 0 ? [] : await messagesOf(connection, grpcHeaders(SCAN_LOG), request);
-    connection.close();
-    const found = new Map<number, number>();
-    for (const event of events) {
-      const { account, number } = accountEvent(event);
-      const before = this.#checked[account] ?? 0;
-      if (number !== before + 1) throw new Error(`wrong commit: account ${account} has ${number} after ${before}`);
-      this.#checked[account] = number;
-      found.set(account, (found.get(account) ?? 0) + 1);
-    }
-    for (const [account, count] of committed) {
-      const stored = found.get(account) ?? 0;
-      if (stored !== count) throw new Error(`account ${account} has ${stored} new events; ${count} were acknowledged`);
-    }
-    if (events.length !== wanted) throw new Error(`${events.length} events are new; ${wanted} were acknowledged`);
-    this.#nextRevision += events.length;
-  }
-
-  /** Whether the account's next event was committed. */
-  async #next(connection: Http2Connection, account: number): Promise<boolean> {
-    const selector = bytesField(3, subjectOf(account));
-    // The last one: in reverse, at most one.
-    const query = message(bytesField(1, bytesField(1, selector)), varintField(4, 1), varintField(5, 1));
-    const read = grpcMessage(message(bytesField(1, this.#database), bytesField(2, query)));
-    const [event] = await messagesOf(connection, QUERY_HEADERS, read);
-    if (event === undefined) throw new Error(`account ${account} could not be read`);
-    const { number, revision } = accountEvent(event);
-    this.#events += 1;
-    const next = message(
-      bytesField(1, `${this.#database}-${this.#events}`),
-      bytesField(2, '1.0'),
-      bytesField(3, 'com.example.account.moved'),
-      bytesField(4, 'https://example.com/streams/accounts'),
-      bytesField(5, subjectOf(account)),
-      bytesField(7, `{"n":${number + 1},"note":"${'x'.repeat(100)}"}`),
-    );
-    const unchanged = bytesField(2, message(varintField(1, revision), bytesField(2, selector)));
-    const transaction = message(bytesField(1, next), bytesField(2, unchanged));
-    const write = grpcMessage(message(bytesField(1, this.#database), bytesField(2, transaction)));
-    return (await messagesOf(connection, TRANSACT_HEADERS, write)).length > 0;
-  }
-}
-
-const QUERY_HEADERS = grpcHeaders(QUERY_EVENTS);
-const TRANSACT_HEADERS = grpcHeaders(TRANSACT);
-
-function subjectOf(account: number): string {
-  return `subject-${String(account).padStart(12, '0')}`;
-}
-
-function accountEvent(event: Buffer): { readonly account: number; readonly number: number; readonly revision: number } {
-  const fields = fieldsOf(event);
-  const account = Number(String(fields.get(SUBJECT)).slice('subject-'.length));
-  // An account's first event has no number.
-  const number = Number(/^\{"n":(\d+)/.exec(String(fields.get(DATA)))?.[1] ?? 0);
-  return { account, number, revision: Number(fields.get(REVISION)) };
-}
-
-/** Accounts are rows that are locked from being read to the commit, as a user of PostgreSQL would. */
-async function postgres(arena: Arena): Promise<readonly Contender[]> {
+async function postgres(arena: Arena): Promise<readonly Counted[]> {
   const [server, bin] = [await arena.postgres(), postgresBin()];
   if (server === undefined || bin === undefined) return [];
-  const draws = [
-    { what: `Zipf ${EXPONENT}`, table: 'conflict_zipf', draw: `random_zipfian(1, ${ACCOUNTS}, ${EXPONENT}) - 1` },
-    { what: 'uniform', table: 'conflict_uniform', draw: `random(0, ${ACCOUNTS - 1})` },
+  const zipfian = `random_zipfian(1, ${ACCOUNTS}, ${EXPONENT}) - 1`;
+  const loads: readonly (readonly [what: string, draw: string, locking: AccountLocking])[] = [
+    [`${ZIPF}, row locks`, zipfian, 'locked'],
+    [`${ZIPF}, at once`, zipfian, 'optimistic'],
+    ['uniform, row locks', `random(0, ${ACCOUNTS - 1})`, 'locked'],
   ];
-  return draws.map(({ what, table, draw }) => {
-    psql(
-      bin,
-      server,
-      `CREATE TABLE ${table} AS SELECT k, 0::bigint AS n FROM generate_series(0, ${ACCOUNTS - 1}) AS k`,
-    );
-    psql(bin, server, `ALTER TABLE ${table} ADD PRIMARY KEY (k)`);
-    psql(
-      bin,
-      server,
-      `CREATE TABLE ${table}_events (position bigserial PRIMARY KEY, k int NOT NULL, n bigint NOT NULL, data bytea NOT NULL, UNIQUE (k, n))`,
-    );
-    const text = `\\set k ${draw}
-BEGIN;
-SELECT n + 1 AS n FROM ${table} WHERE k = :k FOR UPDATE \\gset
-INSERT INTO ${table}_events (k, n, data) VALUES (:k, :n, decode(repeat('78', ${EVENT_BYTES}), 'hex'));
-UPDATE ${table} SET n = :n WHERE k = :k;
-END;
-`;
-    const load = { scripts: [{ text }], clients: CLIENTS, eventsPerCall: 1 };
-    const run = async (seconds: number): Promise<Sample> => {
-      const sample = measuredPgbench(bin, server, { ...load, seconds });
-      const ends = `SELECT max(n) AS last, count(*) AS found FROM ${table}_events GROUP BY k`;
-      const wrong = psql(bin, server, `SELECT count(*) FROM (${ends}) AS ends WHERE last <> found`);
-      if (wrong !== '0') throw new Error(`PostgreSQL has ${wrong} accounts with a wrong commit`);
-      return sample;
-    };
-    return { peer: `postgresql, ${what}`, durability: 'fsync on, synchronous_commit on', run };
+  return loads.map(([what, draw, locking], at) => {
+    const shape = { table: `conflict_${at}`, count: ACCOUNTS, clients: CLIENTS, eventBytes: EVENT_BYTES };
+    const load = postgresAccounts(bin, server, { ...shape, draw, locking });
+    const totals = { operations: 0, seconds: 0, refused: 0 };
+    const run = async (seconds: number): Promise<Sample> => counted(totals, await load(seconds));
+    const peer = `postgresql, ${what}`;
+    const isContended = what.startsWith(ZIPF);
+    return { peer, durability: 'fsync on, synchronous_commit on', run, totals, isContended };
   });
+}
+
+function counted(totals: Counted['totals'], sample: Sample): Sample {
+  totals.operations += sample.operations;
+  totals.seconds += sample.seconds;
+  return sample;
 }

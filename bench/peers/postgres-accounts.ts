@@ -1,0 +1,53 @@
+/**
+ * The accounts of contention in PostgreSQL: a table of them and one of their events, by pgbench.
+ *
+ *   locked       the row is locked from being read to the commit, as a user of PostgreSQL would: nobody loses, who comes
+ *                later waits in the server
+ *   optimistic   nothing is locked by reading; who loses is told so, and pgbench begins again at once
+ */
+import { measuredPgbench, type Postgres, psql } from '../peers/postgres.ts';
+import type { Sample } from '../support/sample.ts';
+
+export type AccountLocking = 'locked' | 'optimistic';
+
+export interface PostgresAccounts {
+  readonly table: string;
+  readonly count: number;
+  /** An expression of pgbench, from 0 on. */
+  readonly draw: string;
+  readonly locking: AccountLocking;
+  readonly clients: number;
+  readonly eventBytes: number;
+}
+
+/** Gives what runs the load, and then looks whether it was right. */
+export function postgresAccounts(
+  bin: string,
+  server: Postgres,
+  { table, count, draw, locking, clients, eventBytes }: PostgresAccounts,
+): (seconds: number) => Promise<Sample> {
+  for (const statement of [
+    `CREATE TABLE ${table} AS SELECT k, 0::bigint AS n FROM generate_series(0, ${count - 1}) AS k`,
+    `ALTER TABLE ${table} ADD PRIMARY KEY (k)`,
+    `CREATE TABLE ${table}_events (position bigserial PRIMARY KEY, k int NOT NULL, n bigint NOT NULL, data bytea NOT NULL, UNIQUE (k, n))`,
+  ]) {
+    psql(bin, server, statement);
+  }
+  const isLocked = locking === 'locked';
+  // What is optimistic updates first: two that insert the same number would end in an error that is not tried again.
+  const text = `\\set k ${draw}
+BEGIN${isLocked ? '' : ' ISOLATION LEVEL REPEATABLE READ'};
+SELECT n + 1 AS n FROM ${table} WHERE k = :k${isLocked ? ' FOR UPDATE' : ''} \\gset
+UPDATE ${table} SET n = :n WHERE k = :k;
+INSERT INTO ${table}_events (k, n, data) VALUES (:k, :n, decode(repeat('78', ${eventBytes}), 'hex'));
+END;
+`;
+  const load = { scripts: [{ text }], clients, eventsPerCall: 1, retries: !isLocked };
+  return async (seconds) => {
+    const sample = measuredPgbench(bin, server, { ...load, seconds });
+    const ends = `SELECT max(n) AS last, count(*) AS found FROM ${table}_events GROUP BY k`;
+    const wrong = psql(bin, server, `SELECT count(*) FROM (${ends}) AS ends WHERE last <> found`);
+    if (wrong !== '0') throw new Error(`PostgreSQL has ${wrong} accounts with a wrong commit`);
+    return sample;
+  };
+}
