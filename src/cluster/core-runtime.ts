@@ -150,10 +150,11 @@ export class CoreRuntime implements CoreLink {
 
   /** Messages of another node have arrived, all that came together. What is for no replica of this node is dropped. */
   receive(from: NodeId, messages: readonly Envelope[], tables: HeardTables = {}): Unheard | undefined {
-    const { cluster, rest, replication } = this.#parts;
+    const { cluster, rest, replication, leadership } = this.#parts;
     if (cluster.isRemoved(from)) return 'removed';
     if (!cluster.isKnown(from)) return this.#receiveOfStranger(from, [...rowsOf(tables), ...messages]);
     this.#turns.hear(() => {
+      leadership.handOver.heard(from);
       rest.hear(from, tables, this.#ports.monotonicMs());
       for (const envelope of messages) replication.deliver(from, envelope);
     });

@@ -11,7 +11,8 @@
  * of them at a time would take as long as the slowest: so the others lead on, and take writes, until it is their turn.
  *
  *   C33  A node that is to end has at most `handOversMax` hand-overs under way. An heir that does not take a lead within
- *        `heirWaitMs` makes way for the next one; when none has, the group rests for an election window and is led here.
+ *        `heirWaitMs`, or thrice that if it is there and campaigns, makes way for the next one; when none has, the group
+ *        rests for an election window and is led here.
  */
 import { CATALOG_GROUP, type NodeId, nodeOf, type ReplicaId } from '#base';
 import { type Fact, type Input, lastId, members, type Peer } from '#raft';
@@ -35,6 +36,8 @@ interface Moving {
   readonly asked: ReadonlySet<ReplicaId>;
 }
 
+/** Where disks are slow so is every election, and a second one beside it makes both slower: it gets so many times. */
+const CAMPAIGNING_TIMES = 3;
 /** Of those that wait so many are looked at in a turn: where nobody answers thousands would be, again and again. */
 const LOOKS = 256;
 /** Entries that an heir lacks count by so many: what is in flight makes no difference. */
@@ -47,6 +50,8 @@ export class HandOver {
   readonly #moving = new Map<Group, Moving>();
   /** What it was given since it has begun: of two nodes that both end neither gives it back. */
   readonly #given = new Set<Group>();
+  /** When something was heard of each node last, of whichever group. */
+  readonly #heardMs = new Map<NodeId, number>();
   #isBegun = false;
   /** Whether there is another place, or another group, since the last look. */
   #isDue = false;
@@ -107,6 +112,11 @@ export class HandOver {
     this.#given.delete(group);
   }
 
+  /** Something was heard of a node. */
+  heard(node: NodeId): void {
+    if (this.#isBegun) this.#heardMs.set(node, this.#ports.monotonicMs());
+  }
+
   /** Goes on with the next where one has gone. Called when no step is under way. */
   settle(): void {
     if (this.#isDue) this.#drive();
@@ -117,7 +127,8 @@ export class HandOver {
     if (!this.#isBegun) return;
     const { heirWaitMs } = this.#ports.limits;
     for (const [group, moving] of this.#moving) {
-      if (nowMs < moving.sinceMs + heirWaitMs) continue;
+      const times = this.#isCampaigning(group, moving) ? CAMPAIGNING_TIMES : 1;
+      if (nowMs < moving.sinceMs + times * heirWaitMs) continue;
       // Whoever has asked for votes may have lost them, or itself: then the others see to it.
       if (!group.leads) this.#moving.delete(group);
       else this.#tryNext(group, moving, nowMs);
@@ -157,6 +168,14 @@ export class HandOver {
       else this.#ask(group, to, { nowMs, asked: new Set() });
     }
     this.#stuckSinceMs = isHopeful ? undefined : (this.#stuckSinceMs ?? nowMs);
+  }
+
+  /** Whether the heir campaigns, as far as can be seen: it was told to, and its node was heard since it was asked. */
+  #isCampaigning({ timeless, leads }: Group, { to, sinceMs }: Moving): boolean {
+    if (!leads) return true;
+    const { role } = timeless;
+    const isTold = role.kind === 'leader' && role.transfer?.isTold === true;
+    return isTold && (this.#heardMs.get(nodeOf(to)) ?? 0) > sinceMs;
   }
 
   #tryNext(group: Group, { asked }: Moving, nowMs: number): void {

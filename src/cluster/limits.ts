@@ -140,7 +140,7 @@ export const LIMITS: CoreLimits = {
   outcomeWaitMs: 5000,
   firstCampaignMs: 100,
   campaignsMax: 128,
-  handOverMs: 2500,
+  handOverMs: 5000,
   handOversMax: 16,
   heirWaitMs: 500,
   leavingTellMs: 500,
