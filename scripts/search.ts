@@ -1,25 +1,18 @@
 /**
- * npm run search: visits every state that a small group can get into (test/support/raft/search.ts), and prints the
- * shortest way to a broken invariant if there is one.
+ * npm run search: visits every state that a small group can get into (test/support/raft/search.ts), and prints one of
+ * the shortest ways to a broken invariant if there is one. With --replay it follows such a way again, from a file.
  *
- *   npm run search -- [--voters 3] [--learners 0] [--terms 3] [--proposals 1] [--crashes 1] [--doubles 0]
- *                     [--change 1,2 [--change-learners 3]] [--states 1000000]
+ *   npm run search -- [--voters 3] [--learners 0] [--terms 3] [--proposals 3] [--crashes 1]
+ *                     [--change 1,2 [--change-learners 3]] [--states 1000000] [--replay way.txt]
  */
+import { readFileSync } from 'node:fs';
 import { toReplicaId } from '#raft';
-import { search } from '../test/support/raft/search.ts';
+import { type Found, replay, search } from '../test/support/raft/search.ts';
 import { readNumber, readNumbers, readOptions, refuseAlone } from './support/command-line.ts';
 
-const DEFAULTS = {
-  voters: '3',
-  learners: '0',
-  terms: '3',
-  proposals: '1',
-  crashes: '1',
-  doubles: '0',
-  states: '1000000',
-};
+const DEFAULTS = { voters: '3', learners: '0', terms: '3', proposals: '3', crashes: '1', states: '1000000' };
 
-const values = readOptions({ ...DEFAULTS, change: undefined, 'change-learners': undefined });
+const values = readOptions({ ...DEFAULTS, change: undefined, 'change-learners': undefined, replay: undefined });
 refuseAlone(values, ['change-learners'], 'change');
 const scope = {
   voters: count('voters', 1),
@@ -27,20 +20,41 @@ const scope = {
   terms: count('terms', 1),
   proposals: count('proposals', 0),
   crashes: count('crashes', 0),
-  doubles: count('doubles', 0),
   change: values.change === undefined ? undefined : { voters: ids('change'), learners: ids('change-learners') },
   statesMax: count('states', 1),
 };
-const startedMs = performance.now();
-const found = search(scope);
-const seconds = (performance.now() - startedMs) / 1000;
-const rate = Math.round(found.states / seconds);
-const extent = found.isComplete ? 'all of them' : `up to ${found.depth} moves`;
-console.log(`${found.states} states (${extent}) in ${seconds.toFixed(1)} s, ${rate} a second`);
-if (found.broken !== undefined) {
-  console.log(`broken: ${found.broken.message}`);
-  for (const [at, label] of found.broken.path.entries()) console.log(`${String(at + 1).padStart(4)}  ${label}`);
+if (values.replay === undefined) searchAll();
+else follow(values.replay);
+
+function searchAll(): void {
+  const startedMs = performance.now();
+  const say = (found: Found): void => {
+    const seconds = (performance.now() - startedMs) / 1000;
+    const extent = found.isComplete ? 'all of them' : `all within ${found.depth} moves, ${found.open} not expanded`;
+    const rate = Math.round(found.states / seconds);
+    console.log(
+      `${found.states} states (${extent}) by ${found.moves} steps in ${seconds.toFixed(1)} s, ${rate} a second`,
+    );
+  };
+  const found = search(scope, undefined, say);
+  say(found);
+  if (found.broken === undefined) return;
+  console.log(`# broken: ${found.broken.message}`);
+  for (const line of found.broken.path) console.log(line);
   process.exitCode = 1;
+}
+
+/** Empty lines and comments are for the reader. */
+function follow(file: string): void {
+  const lines = readFileSync(file, 'utf8')
+    .split('\n')
+    .map((line) => line.trim());
+  const broken = replay(
+    scope,
+    lines.filter((line) => line !== '' && !line.startsWith('#')),
+  );
+  console.log(broken === undefined ? 'nothing is broken' : `broken: ${broken}`);
+  if (broken !== undefined) process.exitCode = 1;
 }
 
 function count(option: keyof typeof DEFAULTS, min: number): number {

@@ -76,10 +76,13 @@ function deliver(state: RaftState, from: ReplicaId, message: Message, nowMs: num
   }
 }
 
-/** Those who ask get an answer, and a leader of an earlier term learns that it is one; the rest came too late. */
+/**
+ * Those who ask get an answer, and a leader of an earlier term learns that it is one; the rest came too late. A
+ * candidate is only told the term: a refusal that carries this term would count in an election of this term, for which
+ * nobody was asked (R9).
+ */
 function answerStale(state: RaftState, from: ReplicaId, message: Message): Step {
-  if (message.kind === 'pre-vote-request') return refuseStale(state, from, 'pre-vote-reply');
-  if (message.kind === 'vote-request') return refuseStale(state, from, 'vote-reply');
-  if (!isFromLeader(message)) return unchanged(state);
+  if (message.kind === 'pre-vote-request') return refuseStale(state, from);
+  if (message.kind !== 'vote-request' && !isFromLeader(message)) return unchanged(state);
   return { state, effects: [send(from, { kind: 'term-notice', term: state.hardState.term })] };
 }

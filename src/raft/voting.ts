@@ -44,10 +44,10 @@ export function answerVote(state: RaftState, from: ReplicaId, request: VoteReque
   });
 }
 
-/** Answers a request of an earlier term: no, and why. */
-export function refuseStale(state: RaftState, from: ReplicaId, kind: 'pre-vote-reply' | 'vote-reply'): Step {
+/** Answers a pre-vote request of an earlier term: no, and why. */
+export function refuseStale(state: RaftState, from: ReplicaId): Step {
   const { term } = state.hardState;
-  return { state, effects: [send(from, { kind, term, isGranted: false, commit: commitId(state) })] };
+  return { state, effects: [send(from, { kind: 'pre-vote-reply', term, isGranted: false, commit: commitId(state) })] };
 }
 
 function sendVote(state: RaftState, to: ReplicaId, isGranted: boolean): Step {

@@ -1,8 +1,9 @@
 /**
  * What must hold of a group as a whole, in every state of it: the invariants that etcd's specification of Raft states,
- * checked on the replicas' logs in memory, or on disk where a replica is down.
+ * checked on the replicas' logs in memory, or on disk where a replica is down. They share no code with what they check:
+ * a majority is counted here anew. Entries are the same when term, payload and membership are.
  *
- *   G1 of two replicas' committed logs one is a prefix of the other
+ *   G1 of two replicas' committed logs one is a prefix of the other, and of what was ever committed
  *   G2 a term has one leader at a time
  *   G3 no log holds an entry of a leader's term that the leader's own log lacks
  *   G4 logs that hold the same entry are the same up to there
@@ -12,13 +13,13 @@
  *   G8 what a leader has committed is on the disks of a quorum of those who voted when it was
  */
 import { assert } from '#base';
-import { type Entry, type EntryId, type Membership, type RaftState, type ReplicaId, tally } from '#raft';
+import type { Entry, Membership, RaftState, ReplicaId } from '#raft';
 import type { History, Replica, World } from './world.ts';
 
 interface View {
   readonly id: ReplicaId;
-  readonly log: readonly EntryId[];
-  readonly disk: readonly EntryId[];
+  readonly log: readonly Entry[];
+  readonly disk: readonly Entry[];
   readonly commit: number;
   readonly membership: Membership;
   readonly state: RaftState | undefined;
@@ -28,6 +29,8 @@ export function checkGroup(world: World): void {
   const views = [...world.replicas.values()].map((replica) => viewOf(world.history.committed, replica));
   for (const one of views) {
     for (const other of views) if (one.id !== other.id) checkPair(one, other);
+    const isKept = agree(one.log, world.history.committed, one.commit);
+    assert(isKept, 'G1: what is committed is what was committed', [one.id, one.commit]);
     checkDisks(one, views, world.history);
   }
 }
@@ -56,8 +59,9 @@ function checkLogMatching(one: View, other: View): void {
   const both = Math.min(one.log.length, other.log.length);
   let parted = false;
   for (let at = 0; at < both; at += 1) {
-    const isSame = one.log[at]?.term === other.log[at]?.term;
-    assert(!(parted && isSame), 'G4: logs that hold the same entry are the same up to there', [
+    const isNamedAlike = one.log[at]?.term === other.log[at]?.term;
+    const isSame = areSame(one.log[at], other.log[at]);
+    assert(!isNamedAlike || (isSame && !parted), 'G4: logs that hold the same entry are the same up to there', [
       one.id,
       other.id,
       at + 1,
@@ -72,17 +76,37 @@ function checkDisks(one: View, views: readonly View[], { committers }: History):
     if (disk.length >= one.commit && agree(disk, one.log, one.commit)) holders.add(id);
   }
   // Every quorum has a holder exactly when those who hold nothing are no quorum.
-  const lacking = tally(one.membership.voters, (voter) => !holders.has(voter));
-  assert(lacking !== 'won', 'G5: every quorum has a disk that holds what is committed', [one.id, one.commit]);
+  const isLacking = isQuorum(one.membership.voters, (voter) => !holders.has(voter));
+  assert(!isLacking, 'G5: every quorum has a disk that holds what is committed', [one.id, one.commit]);
   if (one.state?.role.kind !== 'leader') return;
   const { [one.commit - 1]: sets = [] } = committers;
-  const durable = one.commit === 0 || sets.some((voters) => tally(voters, (voter) => holders.has(voter)) === 'won');
+  const durable = one.commit === 0 || sets.some((voters) => isQuorum(voters, (voter) => holders.has(voter)));
   assert(durable, 'G8: what a leader commits is on the disks of a quorum', [one.id, one.commit]);
 }
 
-function agree(one: readonly EntryId[], other: readonly EntryId[], count: number): boolean {
-  for (let at = count - 1; at >= 0; at -= 1) if (one[at]?.term !== other[at]?.term) return false;
+/** More than half of each half that has members. */
+function isQuorum({ incoming, outgoing }: Membership['voters'], belongs: (voter: ReplicaId) => boolean): boolean {
+  return [incoming, outgoing].every((half) => half.length === 0 || 2 * half.filter(belongs).length > half.length);
+}
+
+function agree(one: readonly Entry[], other: readonly Entry[], count: number): boolean {
+  for (let at = count - 1; at >= 0; at -= 1) if (!areSame(one[at], other[at])) return false;
   return true;
+}
+
+function areSame(one: Entry | undefined, other: Entry | undefined): boolean {
+  if (one === other) return true;
+  if (one === undefined || other === undefined || one.term !== other.term) return false;
+  if (one.payload.length !== other.payload.length || one.payload.some((byte, at) => byte !== other.payload[at])) {
+    return false;
+  }
+  return one.membership === other.membership || textOf(one.membership) === textOf(other.membership);
+}
+
+function textOf(membership: Membership | undefined): string {
+  if (membership === undefined) return 'none';
+  const { voters, learners, learnersNext } = membership;
+  return [voters.incoming, voters.outgoing, learners, learnersNext].map((ids) => ids.join(' ')).join('|');
 }
 
 function viewOf(committed: readonly Entry[], { id, state, disk }: Replica): View {

@@ -1,35 +1,29 @@
 /**
- * Exhaustive search of the shipped core in a small scope: every order of everything that can happen to a few replicas,
- * within bounds, each state of the whole group visited once and checked.
+ * Exhaustive search of the shipped core in a small scope: every order of everything that can happen to a few replicas
+ * (search-moves.ts), within bounds, each state of the whole group visited once and checked, breadth first.
  *
- * What happens: a replica campaigns (at once, as after the order of a leader, so that neither deadlines nor pre-votes
- * multiply the states), a leader proposes or changes the membership, a disk completes its oldest write, a message
- * arrives, arrives and stays to arrive again, or never arrives; a process crashes, with any number of its unfinished
- * writes on disk, and starts again. Entries are applied, and storage answers, as soon as they can.
+ * Left out of the scope: time (beats, deadlines, check-quorum), pre-votes, reads, transfers, compaction and so
+ * snapshots; entries are applied, and storage answers, as soon as they can. Those are for the random schedules.
  *
- * Left out: time (beats, deadlines, check-quorum), pre-votes, and messages of a term that their receiver has left,
- * which only tell their sender so. Those are for the random schedules.
+ * Reductions, none of which hides a state but one that another state stands for:
+ *   inert messages are forgotten   search-moves.ts says why they are
+ *   symmetry                       Two worlds that differ in who is who are one (state-key.ts). No action is left out.
+ *                                  The core knows a replica only by comparing its id with others, so that renaming
+ *                                  the replicas of a world renames what comes of each step, if the renaming keeps the
+ *                                  membership. One place reads the order of ids: to whom a leader that was removed
+ *                                  hands over. So nobody is renamed in a scope with a change.
  *
- * A state is known by a number of 53 bits that is drawn from everything that can make a difference; two states that
- * share one by chance would hide each other, which with ten million states happens about once in two hundred searches.
+ * Worlds are not kept. A state is its key, its predecessor and the number of its move, and its world is made again by
+ * its moves. States of one depth are expanded in the order in which they were found, so that neighbours share nearly
+ * their whole way, and what is shared is made once.
  */
-import { BrokenInvariant } from '#base';
+import { assert, BrokenInvariant } from '#base';
 import { type Config, membershipOf, REPLICATION, type ReplicaId, type Target, toReplicaId } from '#raft';
 import { checkGroup } from './group-invariants.ts';
-import { keyOf } from './state-key.ts';
-import {
-  answer,
-  apply,
-  type Core,
-  crash,
-  deliver,
-  give,
-  replicaOf,
-  start,
-  type World,
-  worldOf,
-  write,
-} from './world.ts';
+import { type Left, type Move, movesFrom, settled } from './search-moves.ts';
+import { Keys, type Permutation } from './state-key.ts';
+import { KeySet, Ways } from './visited.ts';
+import { type Core, type World, worldOf } from './world.ts';
 
 /** How much of everything may happen on one path. */
 export interface Scope {
@@ -39,8 +33,6 @@ export interface Scope {
   readonly terms: number;
   readonly proposals: number;
   readonly crashes: number;
-  /** Messages that arrive twice. */
-  readonly doubles: number;
   /** What the group may be asked to become, once. */
   readonly change: Target | undefined;
   /** States after which the search ends without having seen everything. */
@@ -49,74 +41,176 @@ export interface Scope {
 
 export interface Found {
   readonly states: number;
+  /** Steps that were taken to find them. */
+  readonly moves: number;
+  /** Every state that so many moves lead to was seen. */
   readonly depth: number;
-  /** Whether there was nothing left to see. */
+  /** States that were found and not expanded: what is behind them was not seen. */
+  readonly open: number;
   readonly isComplete: boolean;
-  /** The shortest way to a broken invariant. */
+  /** One of the shortest ways to a broken invariant, as a schedule for `replay`. */
   readonly broken: { readonly message: string; readonly path: readonly string[] } | undefined;
 }
 
 interface Place {
   readonly world: World;
   readonly left: Left;
-  readonly path: Path | undefined;
 }
 
-/** How a place was reached. Worlds that are behind the search are forgotten, the ways through them are not. */
-interface Path {
-  readonly label: string;
-  readonly before: Path | undefined;
+/** Searches the scope with the shipped core, or with another one; `report` hears of each depth that is done. */
+export function search(scope: Scope, core?: Core, report?: (found: Found) => void): Found {
+  return new Search(scope, core).run(report);
 }
 
-interface Left {
-  readonly proposals: number;
-  readonly crashes: number;
-  readonly doubles: number;
-  readonly changes: number;
-}
-
-interface Move {
-  readonly label: string;
-  readonly left: Left;
-  readonly go: () => World;
-}
-
-/** Searches the scope with the shipped core, or with another one. */
-export function search(scope: Scope, core?: Core): Found {
-  const { proposals, crashes, doubles } = scope;
-  const left = { proposals, crashes, doubles, changes: scope.change === undefined ? 0 : 1 };
-  let frontier: Place[] = [{ world: beginning(scope, core), left, path: undefined }];
-  const seen = new Set<number>();
-  let depth = 0;
-  while (frontier.length > 0) {
-    const next: Place[] = [];
-    for (const place of frontier) {
-      for (const move of movesFrom(place, scope)) {
-        const found = follow(place, move);
-        if (typeof found === 'string') {
-          const path = labelsOf({ label: move.label, before: place.path });
-          return { states: seen.size, depth, isComplete: false, broken: { message: found, path } };
-        }
-        const key = keyOf(found.world, Object.values(found.left));
-        if (seen.has(key)) continue;
-        seen.add(key);
-        if (seen.size >= scope.statesMax) return { states: seen.size, depth, isComplete: false, broken: undefined };
-        next.push(found);
-      }
-    }
-    frontier = next;
-    depth += 1;
+/** Follows a schedule that a search has printed. Answers what it breaks, undefined when it breaks nothing. */
+export function replay(scope: Scope, schedule: readonly string[], core?: Core): string | undefined {
+  const keys = new Keys([identity(scope)]);
+  let place = beginning(scope, core);
+  for (const line of schedule) {
+    const move = movesFrom(place.world, place.left, scope).find(({ label }) => label() === line);
+    assert(move !== undefined, 'A schedule goes on with a move that there is', line);
+    const next = follow(place, move, { keys, scope });
+    if (typeof next === 'string') return next;
+    const broken = brokenIn(next.world);
+    if (broken !== undefined) return broken;
+    place = next;
   }
-  return { states: seen.size, depth, isComplete: true, broken: undefined };
+  return undefined;
 }
 
-function beginning({ voters, learners }: Scope, core: Core | undefined): World {
+/** The renamings under which a group of this scope behaves alike; the first changes nothing. */
+export function renamings(scope: Scope): readonly Permutation[] {
+  const { voters, learners, change } = scope;
+  if (change !== undefined) return [identity(scope)];
+  const names = identity(scope).slice(1);
+  return permutations(names.slice(0, voters)).flatMap((first) =>
+    permutations(names.slice(voters, voters + learners)).map((second) => [0, ...first, ...second]),
+  );
+}
+
+class Search {
+  readonly #scope: Scope;
+  readonly #keys: Keys;
+  readonly #seen = new KeySet();
+  readonly #ways = new Ways();
+  /** At n the place and number of the state that was made last at depth n. */
+  readonly #made: { readonly state: number; readonly place: Place }[] = [];
+  #moves = 0;
+
+  constructor(scope: Scope, core: Core | undefined) {
+    this.#scope = scope;
+    this.#keys = new Keys(renamings(scope));
+    const place = beginning(scope, core);
+    this.#seen.add(this.#keyOf(place));
+    this.#ways.add(0, 0);
+    this.#made.push({ state: 0, place });
+  }
+
+  run(report: ((found: Found) => void) | undefined): Found {
+    let from = 0;
+    for (let depth = 0; ; depth += 1) {
+      const to = this.#seen.size;
+      if (from === to) return this.#found(depth - 1, from);
+      for (let state = from; state < to; state += 1) {
+        const broken = this.#expand(state, depth);
+        if (broken !== undefined) return { ...this.#found(depth, state), broken };
+        if (this.#seen.size >= this.#scope.statesMax) return this.#found(depth, state + 1);
+      }
+      from = to;
+      report?.(this.#found(depth + 1, from));
+    }
+  }
+
+  #found(depth: number, expanded: number): Found {
+    const states = this.#seen.size;
+    const open = states - expanded;
+    return { states, moves: this.#moves, depth, open, isComplete: open === 0, broken: undefined };
+  }
+
+  /** Visits what one move leads to. */
+  #expand(state: number, depth: number): Found['broken'] {
+    const place = this.#make(state, depth);
+    for (const [at, move] of movesFrom(place.world, place.left, this.#scope).entries()) {
+      this.#moves += 1;
+      const next = follow(place, move, { keys: this.#keys, scope: this.#scope });
+      if (typeof next === 'string') return this.#brokenBy(state, depth, { move, message: next });
+      if (!this.#seen.add(this.#keyOf(next))) continue;
+      this.#ways.add(state, at);
+      const message = brokenIn(next.world);
+      if (message !== undefined) return this.#brokenBy(state, depth, { move, message });
+    }
+    return undefined;
+  }
+
+  #keyOf({ world, left }: Place): ReturnType<Keys['of']> {
+    return this.#keys.of(world, [left.proposals, left.crashes, left.changes]);
+  }
+
+  /** The world of a state, from the last one on its way that is still there. */
+  #make(state: number, depth: number): Place {
+    const way = [state];
+    for (let at = state; this.#made[depth - way.length + 1]?.state !== at; way.push(at)) at = this.#ways.before(at);
+    const shared = this.#made[depth - way.length + 1];
+    assert(shared !== undefined, 'All ways begin in the beginning', state);
+    let { place } = shared;
+    for (let left = way.length - 2; left >= 0; left -= 1) {
+      const next = way[left] ?? state;
+      const move = movesFrom(place.world, place.left, this.#scope)[this.#ways.move(next)];
+      assert(move !== undefined, 'A way that was found can be gone again', next);
+      const made = follow(place, move, { keys: this.#keys, scope: this.#scope });
+      assert(typeof made !== 'string', 'A way that broke nothing breaks nothing', made);
+      place = made;
+      this.#made[depth - left] = { state: next, place };
+    }
+    return place;
+  }
+
+  #brokenBy(
+    state: number,
+    depth: number,
+    { move, message }: { readonly move: Move; readonly message: string },
+  ): NonNullable<Found['broken']> {
+    this.#make(state, depth);
+    const path = this.#made.slice(0, depth).map(({ place }, at) => {
+      const taken = this.#ways.move(this.#made[at + 1]?.state ?? 0);
+      return movesFrom(place.world, place.left, this.#scope)[taken]?.label() ?? '';
+    });
+    return { message, path: [...path, move.label()] };
+  }
+}
+
+/** The next place, or what the move breaks. */
+function follow(
+  { world }: Place,
+  { left, go }: Move,
+  { keys, scope }: { readonly keys: Keys; readonly scope: Scope },
+): Place | string {
+  try {
+    return { world: settled(go(), world.network, keys, scope.terms), left };
+  } catch (error) {
+    if (error instanceof BrokenInvariant) return error.message;
+    throw error;
+  }
+}
+
+function brokenIn(world: World): string | undefined {
+  try {
+    checkGroup(world);
+    return undefined;
+  } catch (error) {
+    if (error instanceof BrokenInvariant) return error.message;
+    throw error;
+  }
+}
+
+function beginning({ voters, learners, proposals, crashes, change }: Scope, core: Core | undefined): Place {
   const ids = Array.from({ length: voters + learners }, (_, at) => toReplicaId(at + 1));
   const membership = membershipOf(ids.slice(0, voters), ids.slice(voters));
-  return worldOf(
+  const world = worldOf(
     ids.map((self) => ({ config: configOf(self), membership })),
     core,
   );
+  return { world, left: { proposals, crashes, changes: change === undefined ? 0 : 1 } };
 }
 
 function configOf(self: ReplicaId): Config {
@@ -124,94 +218,11 @@ function configOf(self: ReplicaId): Config {
   return { self, ...bounds, replication: { ...REPLICATION, retainedBytesMax: 0 } };
 }
 
-/** The next place, or what is broken in it. */
-function follow(place: Place, { label, left, go }: Move): Place | string {
-  try {
-    const world = quiet(go());
-    checkGroup(world);
-    return { world, left, path: { label, before: place.path } };
-  } catch (error) {
-    if (error instanceof BrokenInvariant) return error.message;
-    throw error;
-  }
+function identity({ voters, learners }: Scope): Permutation {
+  return Array.from({ length: voters + learners + 1 }, (_, id) => id);
 }
 
-/** Applies what can be applied, lets storage answer, and forgets messages that nobody would listen to. */
-function quiet(world: World): World {
-  let settled = world;
-  for (const id of world.replicas.keys()) {
-    while (replicaOf(settled, id).toApply.length > 0) settled = apply(settled, id, Number.POSITIVE_INFINITY).world;
-    while (replicaOf(settled, id).asked.length > 0) settled = answer(settled, id).world;
-  }
-  const network = settled.network.filter(({ to, message }) => {
-    const term = settled.replicas.get(to)?.state?.hardState.term;
-    if (term === undefined || message.term < term || message.kind === 'term-notice') return false;
-    return message.kind !== 'vote-reply' || settled.replicas.get(to)?.state?.role.kind !== 'leader';
-  });
-  return network.length === settled.network.length ? settled : { ...settled, network };
-}
-
-function movesFrom({ world, left, path }: Place, scope: Scope): readonly Move[] {
-  const moves: Move[] = [];
-  for (const id of world.replicas.keys()) {
-    // All voters begin alike: who campaigns first makes no difference.
-    if (path !== undefined || id === 1) moves.push(...campaigns(world, left, id, scope.terms));
-    moves.push(...wishes(world, left, id, scope));
-    if (replicaOf(world, id).writing.length > 0) {
-      moves.push({ label: `disk of ${id} completes a write`, left, go: () => write(world, id).world });
-    }
-    if (left.crashes > 0) moves.push(...crashesOf(world, left, id));
-  }
-  for (const [at, { from, to, message }] of world.network.entries()) {
-    const label = `${message.kind} of ${message.term} from ${from} arrives at ${to}`;
-    moves.push({ label, left, go: () => deliver(world, at).world });
-    if (left.doubles === 0) continue;
-    const doubled = { ...left, doubles: left.doubles - 1 };
-    moves.push({ label: `${label}, and stays`, left: doubled, go: () => deliver(world, at, true).world });
-  }
-  return moves;
-}
-
-/** As after the order of a leader: straight into the next term. */
-function campaigns(world: World, left: Left, id: ReplicaId, terms: number): readonly Move[] {
-  const { state } = replicaOf(world, id);
-  if (state === undefined || state.hardState.term >= terms) return [];
-  const { role, membership } = state;
-  if (role.kind === 'leader' || role.kind === 'pre-candidate') return [];
-  if (![...membership.voters.incoming, ...membership.voters.outgoing].includes(id)) return [];
-  const other = toReplicaId(id === 1 ? 2 : 1);
-  const from = role.kind === 'follower' ? (role.leader ?? other) : other;
-  const message = { kind: 'timeout-now', term: state.hardState.term } as const;
-  const go = (): World => give(world, id, { kind: 'receive', from, message }).world;
-  return [{ label: `${id} campaigns in term ${state.hardState.term + 1}`, left, go }];
-}
-
-/** What a leader may be asked for. */
-function wishes(world: World, left: Left, id: ReplicaId, { change }: Scope): readonly Move[] {
-  if (replicaOf(world, id).state?.role.kind !== 'leader') return [];
-  const moves: Move[] = [];
-  if (left.proposals > 0) {
-    const go = (): World => give(world, id, { kind: 'propose', payloads: [new Uint8Array(1)] }).world;
-    moves.push({ label: `${id} proposes`, left: { ...left, proposals: left.proposals - 1 }, go });
-  }
-  if (left.changes > 0 && change !== undefined) {
-    const go = (): World => give(world, id, { kind: 'change-membership', target: change }).world;
-    moves.push({ label: `${id} changes the membership`, left: { ...left, changes: left.changes - 1 }, go });
-  }
-  return moves;
-}
-
-function crashesOf(world: World, left: Left, id: ReplicaId): readonly Move[] {
-  const { writing } = replicaOf(world, id);
-  return Array.from({ length: writing.length + 1 }, (_, torn) => ({
-    label: `${id} crashes with ${torn} of ${writing.length} writes on disk, and starts again`,
-    left: { ...left, crashes: left.crashes - 1 },
-    go: () => start(crash(world, id, torn), id),
-  }));
-}
-
-function labelsOf(path: Path): readonly string[] {
-  const labels: string[] = [];
-  for (let at: Path | undefined = path; at !== undefined; at = at.before) labels.unshift(at.label);
-  return labels;
+function permutations(names: readonly number[]): readonly Permutation[] {
+  if (names.length === 0) return [[]];
+  return names.flatMap((first, at) => permutations(names.toSpliced(at, 1)).map((rest) => [first, ...rest]));
 }
