@@ -7,8 +7,8 @@
 import { assert } from '#base';
 import type { Entry } from './entry.ts';
 import { type Log, lastId } from './log.ts';
-import { everybody, fault } from './membership.ts';
-import { isVoter } from './quorum.ts';
+import type { Membership } from './membership.ts';
+import type { ReplicaId } from './quorum.ts';
 import type { Candidate, Follower, Leader, Peer } from './role.ts';
 import type { RaftState } from './state.ts';
 
@@ -18,7 +18,8 @@ export function checkState(state: RaftState): void {
   checkHardState(state);
   checkMembership(state);
   const { role, timers } = state;
-  const campaigns = isVoter(state.membership.voters, state.config.self) && role.kind !== 'leader';
+  const { incoming, outgoing } = state.membership.voters;
+  const campaigns = [...incoming, ...outgoing].includes(state.config.self) && role.kind !== 'leader';
   assert((timers.election !== undefined) === campaigns, 'R11: only a voter that does not lead will campaign', timers);
   if (role.kind === 'follower') checkFollower(state, role);
   if (role.kind === 'candidate') checkCandidate(state, role);
@@ -60,12 +61,34 @@ function checkHardState({ hardState, durable, role, config }: RaftState): void {
 }
 
 function checkMembership({ membership, changes, log, commit, installing, role }: RaftState): void {
-  assert(fault(membership) === undefined, 'R11: a membership is well-formed', fault(membership));
+  const seats = seatsOf(membership);
+  assert(
+    [...seats.values()].every((seat) => SEATS.has(seat)),
+    'R11: a membership is well-formed',
+    [...seats],
+  );
+  assert(membership.voters.incoming.length > 0, 'R11: a group has a voter', [...seats]);
   assert(changes.length <= 1, 'R11: at most one change is not known to be committed', changes);
   const open = entriesOf(log).filter((entry) => entry.membership !== undefined && entry.index > commit);
   assert(open.length === changes.length, 'R11: the change in the log is the one that is kept', [open, changes]);
   assert(open[0]?.membership === changes[0]?.membership, 'R11: the change in the log is the one that is kept', changes);
   assert(installing === undefined || role.kind === 'follower', 'R10: only a follower installs a snapshot', role.kind);
+}
+
+/**
+ * What a member may be: a voter of the incoming half, of the outgoing one, of both, a learner, or an outgoing voter
+ * who will be a learner.
+ */
+const SEATS: ReadonlySet<string> = new Set(['i', 'o', 'io', 'l', 'on']);
+
+/** For each member a letter for every list that it stands in, as often as it does. */
+function seatsOf({ voters, learners, learnersNext }: Membership): ReadonlyMap<ReplicaId, string> {
+  const seats = new Map<ReplicaId, string>();
+  const lists = { i: voters.incoming, o: voters.outgoing, l: learners, n: learnersNext };
+  for (const [letter, list] of Object.entries(lists)) {
+    for (const id of list) seats.set(id, (seats.get(id) ?? '') + letter);
+  }
+  return seats;
 }
 
 function checkFollower({ log, durable, hardState }: RaftState, role: Follower): void {
@@ -95,7 +118,7 @@ function checkLeader(state: RaftState, role: Leader): void {
   let bytes = 0;
   for (const entry of entriesOf(log)) if (entry.index > commit) bytes += entry.payload.length;
   assert(role.uncommittedBytes === bytes, 'R4: a leader knows how many bytes wait', [role.uncommittedBytes, bytes]);
-  const others = everybody(membership).filter((id) => id !== config.self);
+  const others = [...seatsOf(membership).keys()].filter((id) => id !== config.self);
   assert(others.length === role.peers.size, 'R11: a leader tracks every other member', [others, role.peers.size]);
   for (const id of others) {
     const peer = role.peers.get(id);

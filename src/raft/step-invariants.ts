@@ -8,7 +8,7 @@ import type { Entry } from './entry.ts';
 import type { Input } from './input.ts';
 import { checkState, entriesOf } from './invariants.ts';
 import { type Log, lastId } from './log.ts';
-import { isJoint, type Membership } from './membership.ts';
+import type { Membership } from './membership.ts';
 import type { Message } from './message.ts';
 import type { RaftState, Step } from './state.ts';
 
@@ -89,8 +89,9 @@ function checkAppendedMemberships(after: RaftState, added: readonly Entry[]): vo
 /** A change of learners alone, the way into a joint membership, or the way out of it. */
 function isNeighbour({ voters }: Membership, next: Membership): boolean {
   const incoming = String(voters.incoming);
-  if (voters.outgoing.length > 0) return !isJoint(next) && String(next.voters.incoming) === incoming;
-  return String(isJoint(next) ? next.voters.outgoing : next.voters.incoming) === incoming;
+  const isNextJoint = next.voters.outgoing.length > 0;
+  if (voters.outgoing.length > 0) return !isNextJoint && String(next.voters.incoming) === incoming;
+  return String(isNextJoint ? next.voters.outgoing : next.voters.incoming) === incoming;
 }
 
 function checkEffect(before: RaftState, after: RaftState, effect: Effect): void {

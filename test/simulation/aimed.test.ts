@@ -1,10 +1,18 @@
-/** Clusters of five nodes, and faults that aim at three nodes or at one, as part of the suite. */
+/** Clusters of five and seven nodes, and faults that aim at three nodes or at one, as part of the suite. */
 import { describe, expect, it } from 'vitest';
 import { runSeed } from './scenario.ts';
 
 const SEEDS = Array.from({ length: 10 }, (_, place) => place + 31);
 /** Of these 1 and 3 found reads that were answered from instances whose deletion another node had acknowledged. */
 const AIMED_SEEDS = Array.from({ length: 30 }, (_, place) => place + 1);
+const MANY = [
+  [201, false],
+  [202, false],
+  [203, false],
+  [204, false],
+  [301, true],
+  [302, true],
+] as const;
 /** Somebody goes on with one copy of a database, whose lost copies come back. */
 const RECOVERED = [34, 45, 52, 77, 86, 92];
 /**
@@ -30,8 +38,20 @@ describe('simulation of five nodes', () => {
   it.each(SEEDS)(
     'holds every check with seed %i',
     async (seed) => {
-      const { problems } = await runSeed(seed, { nodes: 5 });
+      const { problems } = await runSeed(seed, { nodes: 5, steps: true });
       expect(problems).toEqual([]);
+    },
+    SEED_MS_MAX,
+  );
+});
+
+describe('simulation of seven nodes with many databases', () => {
+  it.each(MANY)(
+    'holds every check with seed %i, aimed: %s',
+    async (seed, aimed) => {
+      const { problems, nodes } = await runSeed(seed, { nodes: 7, aimed, steps: true });
+      expect(problems).toEqual([]);
+      expect(nodes).toBe(7);
     },
     SEED_MS_MAX,
   );
@@ -42,7 +62,7 @@ describe('simulation of five nodes of which two are given up', () => {
     'goes on with a recovered database with seed %i (C24, C25)',
     async (seed) => {
       const lines: string[] = [];
-      const { problems } = await runSeed(seed, { nodes: 5, listener: (line) => lines.push(line) });
+      const { problems } = await runSeed(seed, { nodes: 5, steps: true, listener: (line) => lines.push(line) });
       expect(problems).toEqual([]);
       expect(lines.some((line) => /recovery of \w+ is done at revision \d+/.test(line))).toBe(true);
     },
@@ -54,7 +74,7 @@ describe('simulation of five nodes of which clients see copies move, or one is l
   it.each(STORIES)(
     'holds every check with seed %i',
     async (seed) => {
-      const { problems } = await runSeed(seed, { nodes: 5, aimed: true });
+      const { problems } = await runSeed(seed, { nodes: 5, aimed: true, steps: true });
       expect(problems).toEqual([]);
     },
     SEED_MS_MAX,
@@ -98,7 +118,7 @@ describe('simulation of five nodes that come back late', () => {
   it.each(GIVEN_UP)(
     'holds every check with seed %i',
     async (seed) => {
-      const { problems } = await runSeed(seed, { nodes: 5 });
+      const { problems } = await runSeed(seed, { nodes: 5, steps: true });
       expect(problems).toEqual([]);
     },
     SEED_MS_MAX,
@@ -120,7 +140,7 @@ describe('simulation with traps alone', () => {
   it.each(AIMED_SEEDS)(
     'holds every check with seed %i',
     async (seed) => {
-      const { problems } = await runSeed(seed, { nodes: 3, aimed: true });
+      const { problems } = await runSeed(seed, { nodes: 3, aimed: true, steps: true });
       expect(problems).toEqual([]);
     },
     SEED_MS_MAX,

@@ -6,7 +6,7 @@
  *   npm run sim -- --seeds 200 [--from 1]          many seeds; each failure is made small and printed
  *   npm run sim -- --seeds 200 --until-failure     as above, each once, without making it small; ends at the first
  *   npm run sim -- --seeds 200 --first 7,8         begins with these
- *   npm run sim -- --seeds 200 --nodes 3           so many nodes in each; otherwise one, three or five, as the seed says
+ *   npm run sim -- --seeds 200 --nodes 3           so many nodes in each; otherwise one, three, five or seven
  *   npm run sim -- --seeds 200 --nodes 3 --aimed   with faults that aim (faults/traps.ts, one kind of plan.ts) and no others
  *   npm run sim -- --seeds 200 --steps             with the invariants of #raft checked after every step
  *

@@ -20,6 +20,7 @@ import {
   asAimed,
   asCluster,
   asLate,
+  asPeopled,
   asRefounded,
   asRestless,
   asReturned,
@@ -93,6 +94,8 @@ const STORIES = { shown: asShown, refounded: asRefounded, returned: asReturned }
   unknown
 >;
 const STORY_NODES = 5;
+/** So many have many databases, too: what is spread over nodes, and asked of several at once, is more than one. */
+const MANY_NODES = 7;
 /** What was done before the end of all nodes is over by then. */
 const OVER_US = 5 * SECOND_US;
 const SETTLE_US_MAX = 30 * SECOND_US;
@@ -110,9 +113,10 @@ function drawStory(random: Rng): Story | undefined {
   return draw < 0.95 ? 'returned' : undefined;
 }
 
-/** How many nodes a seed has when nobody says so: one, three or five. */
+/** How many nodes a seed has when nobody says so: one, three, five or seven. */
 export function nodesOf(seed: number): number {
-  return new Rng(seed, 'nodes').pick([1, 1, 3, 3, 3, 5]);
+  const nodes = new Rng(seed, 'nodes').pick([1, 1, 3, 3, 3, 5]);
+  return nodes === 5 && new Rng(seed, 'many nodes').chance(0.3) ? MANY_NODES : nodes;
 }
 
 export function runSeed(seed: number, options: RunOptions = {}): Promise<RunResult> {
@@ -143,7 +147,8 @@ class Run {
     const swarm = this.#simulator.random('swarm');
     const ranges = drawSwarm(swarm.split('ranges'));
     const nodeCount = nodes ?? nodesOf(seed);
-    const drawn = nodeCount === 1 ? ranges : asCluster(ranges, nodeCount, this.#simulator.random('cluster'));
+    const few = nodeCount === 1 ? ranges : asCluster(ranges, nodeCount, this.#simulator.random('cluster'));
+    const drawn = nodeCount < MANY_NODES ? few : asPeopled(few, this.#simulator.random('many names'));
     this.#isAimed = aimed === true;
     this.#checksSteps = steps === true;
     const mood = this.#simulator.random('mood');

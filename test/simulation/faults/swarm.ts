@@ -118,6 +118,14 @@ export function asCluster(swarm: Swarm, nodeCount: number, random: Rng): Swarm {
   return { ...made, node: { ...made.node, limits, checksSteps } };
 }
 
+/** The same cluster with many databases, and as many clients as there may be. */
+export function asPeopled(swarm: Swarm, random: Rng): Swarm {
+  const { habits } = swarm;
+  const [first, ...others] = habits.names;
+  const more = Array.from({ length: random.between(4, 12) }, (_, place) => `many-${place + 1}`);
+  return { ...swarm, clientCount: 8, habits: { ...habits, names: [first, ...others, ...more] } };
+}
+
 /**
  * The same cluster with traps one after the other and no other faults, and clients that leave it little rest; the same
  * node with one of the faults that hit what only a restart reads, again and again.

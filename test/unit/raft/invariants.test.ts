@@ -142,6 +142,24 @@ const bentStates: readonly (readonly [string, Partial<RaftState>])[] = [
   ['R11', { changes: [{ index: index(3), membership: membershipOf([SELF]) }] }],
   ['R11', { log: { ...log, runs: [[entry(1, 1), noOp(2, 2), CHANGE]] }, role: { ...LEADER, uncommittedBytes: 0 } }],
   ['R11', { membership: { ...membershipOf([SELF]), learners: [SELF] } }],
+  ['R11: a membership is well-formed', { membership: { ...membershipOf([SELF]), learners: [OTHER, OTHER] } }],
+  ['R11: a membership is well-formed', { membership: { ...membershipOf([SELF]), learnersNext: [OTHER] } }],
+  [
+    'R11: a membership is well-formed',
+    { membership: { voters: { incoming: [SELF, SELF], outgoing: [] }, learners: [], learnersNext: [] } },
+  ],
+  [
+    'R11: a membership is well-formed',
+    { membership: { voters: { incoming: [SELF], outgoing: [OTHER] }, learners: [OTHER], learnersNext: [] } },
+  ],
+  [
+    'R11: a membership is well-formed',
+    { membership: { voters: { incoming: [SELF], outgoing: [SELF] }, learners: [], learnersNext: [SELF] } },
+  ],
+  [
+    'R11: a group has a voter',
+    { membership: { voters: { incoming: [], outgoing: [SELF] }, learners: [], learnersNext: [] } },
+  ],
   ['R11', { membership: membershipOf([SELF, OTHER]) }],
   ['R11', { timers: { election: 1 } }],
   ['R11', follower({ timers: {} })],
