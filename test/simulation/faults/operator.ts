@@ -224,7 +224,11 @@ export class Operator {
     const { nodes } = this.#parts;
     const processes = nodes.map(({ process }) => process);
     if (processes.some((process) => process === undefined)) return false;
-    const leaderOf = (group: GroupId): NodeProcess | undefined => processes.find((each) => each?.leads(group));
+    // Of two one has been followed by the other, and may not know of the latest database.
+    const leaderOf = (group: GroupId): NodeProcess | undefined => {
+      const [leader, ...others] = processes.filter((each) => each?.leads(group) === true);
+      return others.length === 0 ? leader : undefined;
+    };
     const bindings = leaderOf(CATALOG_GROUP)?.node?.catalog.list();
     if (bindings === undefined || bindings.some(({ leaving }) => leaving.length > 0)) return false;
     return [CATALOG_GROUP, ...bindings.map(({ group }) => group)].every((group) => {
