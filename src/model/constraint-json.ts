@@ -116,6 +116,9 @@ function readRevision(
 function readRange(object: JsonObject, place: JsonPlace): Constraint | undefined {
   refuseOthers(object, ['start', 'end', 'min', 'max', 'selector'], place);
   const start = readEnd(object, ['start', 'min'], place);
+  // Without it the range would be 0 to 0, which of a whole database always exists: nothing would be checked.
+  if (member(object, ['end', 'max'], place) === undefined)
+    return place.faults.add(inside(place, 'end').field, 'is required');
   const end = readEnd(object, ['end', 'max'], place);
   const selector = readSelector(object, place);
   return start === undefined || end === undefined ? undefined : revisionRange({ start, end, selector }, place);

@@ -41,5 +41,6 @@ function findAt(context: ServiceContext, view: ReadView, position: Position): St
 function findById(context: ServiceContext, view: ReadView, wanted: Extract<Wanted, { kind: 'id' }>): StoredEvent {
   const found = eventById(context.reads.source(view.binding), view.revision, wanted);
   if (found !== undefined) return found;
-  throw eventNotFound(scopeOf(view), `${quote(wanted.id)} in the stream ${quote(wanted.stream)}`);
+  const where = `in the stream ${quote(wanted.stream)} at revision ${view.revision}`;
+  throw eventNotFound(scopeOf(view), `${quote(wanted.id)} ${where}`);
 }

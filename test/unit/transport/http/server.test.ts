@@ -5,7 +5,8 @@ import { once } from 'node:events';
 import { Agent, type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { assert } from '#base';
+import { assert, toGroupId } from '#base';
+import { RowKeys } from '#database';
 import { eventually } from '../../../support/eventually.ts';
 import { cloudEvent, errorOf, INVALID_ARGUMENT, jsonOf } from '../../../support/http-client.ts';
 import { startHttpWorld } from '../../../support/http-world.ts';
@@ -199,15 +200,13 @@ describe('a failure of the node', () => {
 
 /** Flips a bit in every page of the store. */
 async function damage({ core }: Awaited<ReturnType<typeof startHttpWorld>>): Promise<void> {
-  const rows = core.kv.range({ gte: new Uint8Array([1]), lt: new Uint8Array([2]) });
+  const rows = core.kv.range(new RowKeys(toGroupId(1)).pages(0, Number.MAX_SAFE_INTEGER));
   const batch = core.kv.batch();
-  for (const { key, value } of await rows.next(1_000)) {
-    const isPage = key[5] === 1;
-    if (isPage)
-      batch.put(
-        key,
-        Uint8Array.from(value, (byte, at) => (at === value.length - 3 ? byte ^ 1 : byte)),
-      );
+  const pages = await rows.next(1_000);
+  assert(pages.length === 1, 'There is one page', pages.length);
+  for (const { key, value } of pages) {
+    const flipped = Uint8Array.from(value, (byte, at) => (at === value.length - 3 ? byte ^ 1 : byte));
+    batch.put(key, flipped);
   }
   await core.kv.write(batch);
 }
