@@ -12,6 +12,8 @@ import type { Member } from './member.ts';
 /** A cluster to which nothing happens any more takes a small part of it. */
 const REPLACED_WITHIN_MS = 300_000;
 const RETRY_MS = 1000;
+/** What is lost with one of so many is still with a majority. */
+const COPIES_MIN = 3;
 /** A node that is removed ends when it hears of it, which a cut network may keep from it. */
 const HEARS_WITHIN_MS = 15_000;
 
@@ -23,6 +25,7 @@ export async function replace(
   const { spare } = fleet;
   if (spare === undefined) throw new Error('There is no host for another node');
   if (isDead) {
+    await untilDone(fleet.active, say, (peer) => expectCopies(peer, old));
     await old.end('SIGKILL');
     old.disk.wipe();
   } else old.allowRemoval();
@@ -45,6 +48,21 @@ export async function replace(
   fleet.leave(old);
   if (!isDead && !(await old.endsWithin(HEARS_WITHIN_MS))) await old.end('SIGKILL');
   old.disk.wipe();
+}
+
+/** A database begins with the nodes that are there, and the catalog with one: its volume may then be all there is. */
+async function expectCopies(peer: string, old: Member): Promise<void> {
+  const cluster = await describedAt(peer);
+  if (cluster === undefined) throw new Error('it does not say who is there');
+  const number = numberOf(cluster, old);
+  const voters = cluster.nodes.filter(({ catalogRole }) => catalogRole === 'voter');
+  if (voters.length < COPIES_MIN)
+    throw new Error(`the catalog has ${voters.length} voters, and ${COPIES_MIN} are needed`);
+  const alone = cluster.databases.find(({ nodes, isSettled, members }) => {
+    const copies = members.filter(({ isVoter }) => isVoter);
+    return nodes.some((node) => node === number) && !(isSettled && copies.length >= COPIES_MIN);
+  });
+  if (alone !== undefined) throw new Error(`${alone.name} has no ${COPIES_MIN} copies yet, one of them on ${old.name}`);
 }
 
 /** Asks one node after the other until the work is done at one. */

@@ -60,7 +60,8 @@ export class Moves {
 
   change(change: CatalogChange): void {
     if (change.kind === 'deleted') this.#moved.delete(change.binding.group);
-    else if (change.kind === 'moved') this.note(change.binding);
+    // Whoever gets the state of the catalog may hear of a database only after it has been created and moved.
+    else if (change.kind === 'created' || change.kind === 'moved') this.note(change.binding);
   }
 
   /** Asks the catalog to have these nodes hold the database; what becomes of it, the catalog will show. */

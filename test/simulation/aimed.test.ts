@@ -17,7 +17,8 @@ const MANY = [
 const RECOVERED = [34, 45, 52, 77, 92, 94];
 /**
  * Nodes that were given up come back late: 184 found a copy that came back to a node whose log had not heard of the end
- * of the one before.
+ * of the one before, 107 a leader that had heard of a database as created and moved at once, and never ended the
+ * move.
  */
 const GIVEN_UP = [107, 149, 184];
 /**

@@ -32,7 +32,11 @@ it.each([
   { tool: BENCH, args: ['--suite', 'all', '--only', 'scan'], says: '--only and --suite do not go together' },
   { tool: COMPARE, args: [], says: 'name what to compare with first, such as: npm run bench:compare -- main' },
   { tool: COMPARE, args: ['no-such-ref'], says: '"no-such-ref" is no commit of this repository' },
-  { tool: BUILDS, args: ['--measure', 'x', 'a=.'], says: '--measure "x" is none of append, read, start, memory' },
+  {
+    tool: BUILDS,
+    args: ['--measure', 'x', 'a=.'],
+    says: '--measure "x" is none of append, cluster, read, start, memory',
+  },
   { tool: BUILDS, args: ['--measure=read', '--loads=x', 'a=.'], says: '--loads "x" is none of selector-1,' },
 
   { tool: BUILDS, args: ['--rounds', '0', 'a=.'], says: '--rounds takes a whole number from 1 on, not "0"' },
