@@ -6,6 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClusterDescription } from '#cluster';
 import { clusterCommandAt, describedAt } from '../../test/support/cluster-command.ts';
+import { stateOf } from './cluster-state.ts';
 import type { Fleet } from './fleet.ts';
 import type { Member } from './member.ts';
 
@@ -90,15 +91,6 @@ async function untilDone(
 function reasonOf(failure: unknown): string {
   const text = failure instanceof Error ? failure.message : String(failure);
   return text.replace(/^Command failed: .*\n/, '').trim();
-}
-
-/** What the first that answers says of the cluster. */
-async function stateOf(members: readonly Member[]): Promise<string> {
-  for (const { peer } of members) {
-    const status = await clusterCommandAt(peer, 'status').catch(() => undefined);
-    if (status !== undefined) return `${peer} says:\n${status}`;
-  }
-  return 'no node says who is there';
 }
 
 /** The number of the node on this host; undefined: it is removed, or was never there. */
