@@ -1,6 +1,7 @@
 /** How long nobody could write, overall and after each kind of fault, from the answers to the prober. */
 import type { History } from '../../test/simulation/history.ts';
 import type { Done } from './nemesis.ts';
+import type { Span } from './quorum.ts';
 
 /** Milliseconds from a fault to the first answer to a transaction that was sent after it. */
 export interface Gaps {
@@ -14,6 +15,8 @@ export interface Figures {
   /** Acknowledged transactions of the prober. */
   readonly probes: number;
   readonly longestWriteGapMs: number;
+  /** The longest part of such a gap in which a majority of the nodes was well all along. */
+  readonly longestGapOfMajorityMs: number;
   /** By kind of fault; `kill-leader` are kills of the one node that led, with nothing else wrong meanwhile. */
   readonly gaps: Readonly<Record<string, Gaps>>;
 }
@@ -23,7 +26,8 @@ interface Commit {
   readonly returnedUs: number;
 }
 
-export function figuresOf(history: History, done: readonly Done[]): Figures {
+/** `spans`: when a majority was well. */
+export function figuresOf(history: History, done: readonly Done[], spans: readonly Span[]): Figures {
   const commits = commitsOf(history);
   const waits = new Map<string, number[]>();
   for (const each of done) {
@@ -37,12 +41,25 @@ export function figuresOf(history: History, done: readonly Done[]): Figures {
   return {
     probes: commits.length,
     longestWriteGapMs: Math.max(0, ...silences(history).map(({ ms }) => ms)),
+    longestGapOfMajorityMs: Math.max(0, ...silences(history).map((silence) => longestWithin(silence, spans))),
     gaps: Object.fromEntries(sorted.map(([name, each]) => [name, gapsOf(each)])),
   };
 }
 
+export interface Silence {
+  readonly fromUs: number;
+  readonly ms: number;
+}
+
+/** The longest part of a silence that is within one of the spans, in milliseconds. */
+export function longestWithin({ fromUs, ms }: Silence, spans: readonly Span[]): number {
+  const untilUs = fromUs + ms * 1000;
+  const parts = spans.map((span) => Math.min(span.toUs, untilUs) - Math.max(span.fromUs, fromUs));
+  return Math.round(Math.max(0, ...parts) / 1000);
+}
+
 /** The times between an acknowledged transaction and the next one, in milliseconds, and when each began. */
-export function silences(history: History): readonly { readonly fromUs: number; readonly ms: number }[] {
+export function silences(history: History): readonly Silence[] {
   const times = commitsOf(history).map(({ returnedUs }) => returnedUs);
   return times.slice(1).map((time, at) => {
     const fromUs = times[at] ?? time;

@@ -1,7 +1,7 @@
 /**
  * Does to the nodes what was drawn, in the rows of faults.ts, and puts everything right again. At most one fault at a
  * time has to do with the process of a node. A majority is hit only after it was well for a while, and for a few
- * seconds.
+ * seconds: never by what lasts longer.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Rng } from '../../test/simulation/engine/random.ts';
@@ -11,7 +11,7 @@ import type { Fleet } from './fleet.ts';
 import type { Member } from './member.ts';
 import type { Missing } from './missing.ts';
 import type { Network } from './network.ts';
-import { Quorum } from './quorum.ts';
+import { Quorum, type Span } from './quorum.ts';
 import { replace } from './replacement.ts';
 
 /** A fault that was done. */
@@ -56,6 +56,11 @@ export class Nemesis {
     this.#quorum = new Quorum(options.fleet.size);
   }
 
+  /** When a majority of the nodes was well. */
+  get spans(): readonly Span[] {
+    return this.#quorum.spans;
+  }
+
   /** Resolves when `stop` was called and every fault has ended. */
   async run(): Promise<void> {
     await Promise.all(ROWS.map((row) => this.#runRow(row)));
@@ -95,7 +100,8 @@ export class Nemesis {
 
   #mayBeDone(fault: Fault, members: readonly Member[]): boolean {
     const isFree = !hasToDoWithProcess(fault) || members.every((member) => !this.#taken.has(member));
-    return isFree && (this.#quorum.bears(impairedBy(fault, members)) || this.#quorum.isSettled(SETTLED_MS));
+    if (!isFree || this.#quorum.bears(impairedBy(fault, members))) return isFree;
+    return !lastsLong(fault) && this.#quorum.isSettled(SETTLED_MS);
   }
 
   /** All that it may be about, from the target on. */
@@ -244,6 +250,11 @@ function impairedBy(fault: Fault, members: readonly Member[]): readonly number[]
   // Without one link, whoever reaches both goes on with either.
   if (fault.kind === 'partition' && fault.way.endsWith('link')) return [];
   return numbers.slice(0, 1);
+}
+
+/** Others may have to do without the node for longer than a few seconds. */
+function lastsLong(fault: Fault): boolean {
+  return fault.kind === 'sleep' || (fault.kind === 'replace' && fault.isDead);
 }
 
 function hasToDoWithProcess(fault: Fault): boolean {

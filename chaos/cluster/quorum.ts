@@ -1,12 +1,32 @@
 /** Keeps count of the nodes that something is wrong with, so that a majority is never away for long. */
+import { nowUs } from './connection.ts';
+
+/** A time in which a majority was well all along; until it ends, it has no end. */
+export interface Span {
+  readonly fromUs: number;
+  readonly toUs: number;
+}
+
 export class Quorum {
   readonly #size: number;
+  readonly #now: () => number;
   readonly #wrong = new Map<number, number>();
+  readonly #ended: Span[] = [];
   #changedMs = 0;
   #isWhole = true;
+  #wholeFromUs: number;
 
-  constructor(size: number) {
+  constructor(size: number, now: () => number = nowUs) {
     this.#size = size;
+    this.#now = now;
+    this.#wholeFromUs = now();
+  }
+
+  /** When a majority was well, in order. */
+  get spans(): readonly Span[] {
+    return this.#isWhole
+      ? [...this.#ended, { fromUs: this.#wholeFromUs, toUs: Number.POSITIVE_INFINITY }]
+      : [...this.#ended];
   }
 
   /** Whether a majority is well, and has been for so long. */
@@ -34,7 +54,10 @@ export class Quorum {
     if (count === 0) this.#wrong.delete(number);
     else this.#wrong.set(number, count);
     const isWhole = this.bears([]);
-    if (isWhole !== this.#isWhole) this.#changedMs = performance.now();
+    if (isWhole === this.#isWhole) return;
     this.#isWhole = isWhole;
+    this.#changedMs = performance.now();
+    if (isWhole) this.#wholeFromUs = this.#now();
+    else this.#ended.push({ fromUs: this.#wholeFromUs, toUs: this.#now() });
   }
 }

@@ -6,15 +6,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClusterDescription } from '#cluster';
 import { clusterCommandAt, describedAt } from '../../test/support/cluster-command.ts';
-import { stateOf } from './cluster-state.ts';
+import { isRemoved, stateOf, whyNotToLose } from './cluster-state.ts';
 import type { Fleet } from './fleet.ts';
 import type { Member } from './member.ts';
 
 /** A cluster to which nothing happens any more takes a small part of it. */
 const REPLACED_WITHIN_MS = 300_000;
 const RETRY_MS = 1000;
-/** What is lost with one of so many is still with a majority. */
-const COPIES_MIN = 3;
 /** A node that is removed ends when it hears of it, which a cut network may keep from it. */
 const HEARS_WITHIN_MS = 15_000;
 
@@ -25,8 +23,12 @@ export async function replace(
 ): Promise<void> {
   const { spare } = fleet;
   if (spare === undefined) throw new Error('There is no host for another node');
+  const number = await numberOf(old, say);
   if (isDead) {
-    await untilDone(fleet.active, say, (peer) => expectCopies(peer, old));
+    await untilDone(fleet.active, say, async (peer) => {
+      const reason = whyNotToLose(await clusterAt(peer), number);
+      if (reason !== undefined) throw new Error(reason);
+    });
     await old.end('SIGKILL');
     old.disk.wipe();
   } else old.allowRemoval();
@@ -35,15 +37,12 @@ export async function replace(
   say(`${spare.name} has joined, and takes the place of ${old.name}${isDead ? ', which has nothing left' : ''}`);
   // An operator knows that a dead node does not answer.
   const asked = fleet.active.filter((member) => !isDead || member !== old);
+  const words = isDead
+    ? ['replace', `${number}`, '--by', `${await numberOf(spare, say)}`]
+    : ['decommission', `${number}`];
   await untilDone(asked, say, async (peer) => {
-    const cluster = await describedAt(peer);
-    if (cluster === undefined) throw new Error('it does not say who is there');
-    const number = numberOf(cluster, old);
-    // It was removed by a command whose answer was lost.
-    if (number === undefined) return;
-    const words = isDead
-      ? ['replace', `${number}`, '--by', `${numberOf(cluster, spare)}`]
-      : ['decommission', `${number}`];
+    // By a command whose answer was lost.
+    if (isRemoved(await clusterAt(peer), number)) return;
     await clusterCommandAt(peer, ...words, '--wait');
   });
   fleet.leave(old);
@@ -51,33 +50,28 @@ export async function replace(
   old.disk.wipe();
 }
 
-/** A database begins with the nodes that are there, and the catalog with one: its volume may then be all there is. */
-async function expectCopies(peer: string, old: Member): Promise<void> {
+/** Only the node itself knows for sure: its host may have had other ones, and what others know may be of before. */
+async function numberOf(member: Member, say: (line: string) => void): Promise<number> {
+  return untilDone([member], say, async (peer) => (await clusterAt(peer)).node);
+}
+
+async function clusterAt(peer: string): Promise<ClusterDescription> {
   const cluster = await describedAt(peer);
   if (cluster === undefined) throw new Error('it does not say who is there');
-  const number = numberOf(cluster, old);
-  const voters = cluster.nodes.filter(({ catalogRole }) => catalogRole === 'voter');
-  if (voters.length < COPIES_MIN)
-    throw new Error(`the catalog has ${voters.length} voters, and ${COPIES_MIN} are needed`);
-  const alone = cluster.databases.find(({ nodes, isSettled, members }) => {
-    const copies = members.filter(({ isVoter }) => isVoter);
-    return nodes.some((node) => node === number) && !(isSettled && copies.length >= COPIES_MIN);
-  });
-  if (alone !== undefined) throw new Error(`${alone.name} has no ${COPIES_MIN} copies yet, one of them on ${old.name}`);
+  return cluster;
 }
 
 /** Asks one node after the other until the work is done at one. */
-async function untilDone(
+async function untilDone<Result>(
   members: readonly Member[],
   say: (line: string) => void,
-  work: (peer: string) => Promise<void>,
-): Promise<void> {
+  work: (peer: string) => Promise<Result>,
+): Promise<Result> {
   const endMs = performance.now() + REPLACED_WITHIN_MS;
   for (;;) {
     for (const { peer } of members) {
       try {
-        await work(peer);
-        return;
+        return await work(peer);
       } catch (failure) {
         say(`not done yet, says ${peer}: ${reasonOf(failure)}`);
         if (performance.now() <= endMs) await delay(RETRY_MS);
@@ -91,9 +85,4 @@ async function untilDone(
 function reasonOf(failure: unknown): string {
   const text = failure instanceof Error ? failure.message : String(failure);
   return text.replace(/^Command failed: .*\n/, '').trim();
-}
-
-/** The number of the node on this host; undefined: it is removed, or was never there. */
-function numberOf({ nodes }: ClusterDescription, { name }: Member): number | undefined {
-  return nodes.find((each) => each.name === name && each.state !== 'removed')?.node;
 }

@@ -9,14 +9,16 @@ import { checkAll } from '../../test/simulation/checks/all.ts';
 import { Evidence, type FinalDatabase } from '../../test/simulation/checks/evidence.ts';
 import { Rng } from '../../test/simulation/engine/random.ts';
 import { History } from '../../test/simulation/history.ts';
+import { stateOf } from './cluster-state.ts';
 import { Epoch } from './epoch.ts';
 import { type Counts, countsOf, shortfalls } from './expectations.ts';
-import { type Figures, figuresOf, silences } from './figures.ts';
+import { type Figures, figuresOf, longestWithin, silences } from './figures.ts';
 import { Fleet, type Members } from './fleet.ts';
 import { Member } from './member.ts';
 import { type Missing, missingOf } from './missing.ts';
 import { type Done, Nemesis } from './nemesis.ts';
 import { PROBED, Prober } from './prober.ts';
+import type { Span } from './quorum.ts';
 import { laggards, must, open, readCopies, writeLastWords } from './truth.ts';
 import { makeWorld, type World, type WorldKind } from './world.ts';
 
@@ -71,7 +73,7 @@ class Run {
   readonly #problems: string[] = [];
   readonly #epochs: Epoch[] = [];
   readonly #fromMs = performance.now();
-  #done: readonly Done[] = [];
+  #nemesis: Nemesis | undefined;
   #prober: Prober | undefined;
   #finals: readonly FinalDatabase[] = [];
 
@@ -98,7 +100,7 @@ class Run {
       onDone: (done) => this.#say(`${done.fault.kind} ${JSON.stringify(done.fault)} ${done.nodes.join(' ')}`),
       say: (line) => this.#say(line),
     });
-    this.#done = nemesis.done;
+    this.#nemesis = nemesis;
     const faults = hasFaults ? nemesis.run() : Promise.resolve();
     faults.catch((failure: unknown) => this.#problem(`a fault could not be done or undone: ${String(failure)}`));
     const endMs = performance.now() + minutes * 60_000;
@@ -109,8 +111,10 @@ class Run {
     await faults.catch(() => undefined);
     this.#say('healed');
     await prober.stop();
-    for (const { fromUs, ms } of silences(prober.history).filter((each) => each.ms > SILENCE_MS)) {
-      this.#say(`no write for ${ms} ms, from ${((fromUs / 1000 - this.#fromMs) / 1000).toFixed(1)} on`);
+    for (const silence of silences(prober.history).filter(({ ms }) => ms > SILENCE_MS)) {
+      const from = ((silence.fromUs / 1000 - this.#fromMs) / 1000).toFixed(1);
+      const withMajority = longestWithin(silence, this.#spans);
+      this.#say(`no write for ${silence.ms} ms, from ${from} on; ${withMajority} ms of it with a majority`);
     }
     // A node that misbehaves is not asked any further.
     if (this.#problems.length === 0) await this.#judge(fleet.active, prober);
@@ -142,8 +146,16 @@ class Run {
       partitions,
       ...counts,
       missing: { ...this.#missing, ...untried },
-      ...figuresOf(this.#prober?.history ?? new History(), this.#done),
+      ...figuresOf(this.#prober?.history ?? new History(), this.#done, this.#spans),
     };
+  }
+
+  get #done(): readonly Done[] {
+    return this.#nemesis?.done ?? [];
+  }
+
+  get #spans(): readonly Span[] {
+    return this.#nemesis?.spans ?? [];
   }
 
   async #startFleet(): Promise<Fleet> {
@@ -197,7 +209,8 @@ class Run {
       const finals = await readCopies([PROBED], members, COPIES);
       this.#check(prober.history, finals, 'prober');
     } catch (failure) {
-      this.#problem(failure instanceof Error ? (failure.stack ?? failure.message) : String(failure));
+      const what = failure instanceof Error ? (failure.stack ?? failure.message) : String(failure);
+      this.#problem(`${what}\n${await stateOf(members)}`);
     }
   }
 

@@ -9,7 +9,6 @@ import { expectedBehind } from '../../test/simulation/checks/subscriptions.ts';
 import { Rng } from '../../test/simulation/engine/random.ts';
 import { type CallKind, type Calls, History } from '../../test/simulation/history.ts';
 import { Sketches } from '../../test/simulation/workload/sketches.ts';
-import { stateOf } from './cluster-state.ts';
 import { Connection } from './connection.ts';
 import type { Members } from './fleet.ts';
 import type { Follower } from './follower.ts';
@@ -77,8 +76,7 @@ export function readCopies(
     }
     const [first, ...others] = holding;
     if (first === undefined || holding.length < Math.min(copies, members.length)) {
-      const message = `${name} is held by ${holding.length} of ${members.length} nodes, not by ${copies}`;
-      throw new Error(`${message}\n${await stateOf(members)}`);
+      throw new Error(`${name} is held by ${holding.length} of ${members.length} nodes, not by ${copies}`);
     }
     for (const other of others) {
       const difference = differenceOf(first.final, other.final);

@@ -39,7 +39,7 @@ function kill(fromMs: number, node: string, leader: string): Done {
 describe('figures', () => {
   it('count the wait from a fault to the first answer to what was sent after it', () => {
     const history = commits([0, 10], [20, 130], [150, 1150], [1200, 1210]);
-    const { longestWriteGapMs, gaps, probes } = figuresOf(history, [kill(100, 'node-1', 'node-1')]);
+    const { longestWriteGapMs, gaps, probes } = figuresOf(history, [kill(100, 'node-1', 'node-1')], []);
     expect({ probes, longestWriteGapMs }).toEqual({ probes: 4, longestWriteGapMs: 1020 });
     const wait = { count: 1, p50Ms: 1050, p99Ms: 1050, maxMs: 1050 };
     expect(gaps).toEqual({ kill: wait, 'kill-leader': wait });
@@ -48,7 +48,18 @@ describe('figures', () => {
   it('name a kill of the leader so only when nothing else was wrong', () => {
     const history = commits([0, 10], [300, 310]);
     const done = [kill(100, 'node-1', 'node-1'), kill(105, 'node-2', 'node-1')];
-    expect(Object.keys(figuresOf(history, done).gaps)).toEqual(['kill']);
+    expect(Object.keys(figuresOf(history, done, []).gaps)).toEqual(['kill']);
+  });
+
+  it('name the longest time without a write in which a majority was well', () => {
+    const history = commits([0, 10], [1000, 2010], [2020, 2500]);
+    const spans = [
+      { fromUs: 0, toUs: 400_000 },
+      { fromUs: 1_200_000, toUs: Number.POSITIVE_INFINITY },
+    ];
+    const { longestWriteGapMs, longestGapOfMajorityMs } = figuresOf(history, [], spans);
+    expect([longestWriteGapMs, longestGapOfMajorityMs]).toEqual([2000, 810]);
+    expect(figuresOf(history, [], []).longestGapOfMajorityMs).toBe(0);
   });
 });
 
@@ -61,6 +72,20 @@ describe('a quorum', () => {
       await quorum.without([2], async () => expect(quorum.isSettled(0)).toBe(false));
     });
     expect([quorum.isSettled(0), quorum.isSettled(60_000)]).toEqual([true, false]);
+  });
+
+  it('knows when a majority was well', async () => {
+    let nowUs = 5;
+    const quorum = new Quorum(3, () => nowUs);
+    await quorum.without([1], async () => {
+      nowUs = 10;
+      await quorum.without([2], async () => {
+        expect(quorum.spans).toEqual([{ fromUs: 5, toUs: 10 }]);
+        nowUs = 20;
+      });
+    });
+    const second = { fromUs: 20, toUs: Number.POSITIVE_INFINITY };
+    expect(quorum.spans).toEqual([{ fromUs: 5, toUs: 10 }, second]);
   });
 });
 
