@@ -30,9 +30,9 @@ export function isRemoved({ nodes, node: witness }: ClusterDescription, number: 
  * that are there, and the catalog with one: the volume may then be all there is.
  */
 export function whyNotToLose(cluster: ClusterDescription, number: number): string | undefined {
-  const { nodes, databases, catalogLeader, node: witness } = cluster;
-  // Who else describes it may not know of databases, or of moves, that have begun.
-  if (catalogLeader !== witness) return `node ${witness} does not lead the catalog`;
+  const { nodes, databases, isConfirmed, node: witness } = cluster;
+  // Others may not know of databases, or of moves, that have begun.
+  if (!isConfirmed) return `node ${witness} has not heard who leads the catalog`;
   const voters = nodes.filter(({ catalogRole, answers }) => catalogRole === 'voter' && answers);
   if (voters.length < COPIES_MIN) return `of the voters of the catalog ${voters.length} answer, not ${COPIES_MIN}`;
   const alone = databases.find(({ nodes: holders, isSettled, members }) => {

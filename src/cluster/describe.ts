@@ -6,6 +6,7 @@ import {
   CATALOG_GROUP,
   type DatabaseId,
   type GroupId,
+  type LogIndex,
   type NodeId,
   nodeOf,
   type ReplicaId,
@@ -69,6 +70,10 @@ export interface ClusterDescription {
   readonly node: NodeId;
   readonly clusterId: string;
   readonly catalogLeader: NodeId | undefined;
+  /** The entry of the catalog up to which this is so. */
+  readonly catalogIndex: LogIndex;
+  /** Whether a node that leads the catalog was heard; more may have happened otherwise, and not be shown. */
+  readonly isConfirmed: boolean;
   /** What may be written. */
   readonly level: number;
   readonly nodes: readonly DescribedNode[];
@@ -104,27 +109,45 @@ export function describeHere({
     catalogRole: roleOf(each.node, group),
   }));
   const leader = group?.leader;
-  return { node: self, catalogLeader: leader && nodeOf(leader), level: catalog.level, nodes, databases };
+  return {
+    node: self,
+    catalogLeader: leader && nodeOf(leader),
+    catalogIndex: catalog.applied.index,
+    isConfirmed: group?.isReady === true,
+    level: catalog.level,
+    nodes,
+    databases,
+  };
 }
 
-/** What one node knows, with what those who were heard know of themselves and of what they lead. */
+/**
+ * What whoever was heard knows of the catalog that leads it, or has most of it, for a node that was away or has just
+ * joined may know little; with what each knows of itself and of what it leads.
+ */
 export function together(own: ClusterDescription, others: readonly ClusterDescription[]): ClusterDescription {
   const all = [own, ...others];
+  const [known = own] = all.toSorted((one, other) => rankOf(other) - rankOf(one));
   const byNode = new Map(all.map((each) => [each.node, each]));
   const led = new Map<GroupId, DescribedDatabase>();
   for (const { node, databases } of all) {
     for (const database of databases) if (database.leader === node) led.set(database.group, database);
   }
-  const databases = own.databases.map((database) => {
+  const databases = known.databases.map((database) => {
     const { leader, members } = led.get(database.group) ?? { leader: soleHolder(database, byNode), members: [] };
     return { ...database, leader, members };
   });
-  const nodes = own.nodes.map((node) => ({
+  const nodes = known.nodes.map((node) => ({
     ...node,
     answers: byNode.has(node.node),
     leads: databases.filter(({ leader }) => leader === node.node).length,
   }));
-  return { ...own, nodes, databases };
+  const catalogLeader = known.isConfirmed ? known.node : own.catalogLeader;
+  return { ...known, node: own.node, catalogLeader, nodes, databases };
+}
+
+/** Of two that believe to lead, the one whose catalog is further was elected later, or nothing has happened since. */
+function rankOf({ isConfirmed, catalogIndex }: ClusterDescription): number {
+  return isConfirmed ? Number.MAX_SAFE_INTEGER / 2 + catalogIndex : catalogIndex;
 }
 
 /** Nobody else can lead a database that one node holds, whether its group is open or not. */

@@ -9,8 +9,7 @@ type Database = ClusterDescription['databases'][number];
 const DATABASES_MAX = 50;
 
 export function renderCluster(cluster: ClusterDescription): string {
-  const { clusterId, catalogLeader, nodes, databases } = cluster;
-  const leader = catalogLeader === undefined ? 'nobody leads its catalog' : `node ${catalogLeader} leads its catalog`;
+  const { clusterId, nodes, databases } = cluster;
   const moving = databases.filter(({ isSettled }) => !isSettled).length;
   const unled = databases.filter(({ leader: led }) => led === undefined).length;
   const rows = nodes.map((node) => [
@@ -28,7 +27,7 @@ export function renderCluster(cluster: ClusterDescription): string {
   const shown = databases.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, DATABASES_MAX);
   const more = databases.length - shown.length;
   return [
-    `cluster ${clusterId}; ${leader}, says node ${cluster.node}`,
+    `cluster ${clusterId}; ${leaderOf(cluster)}, says node ${cluster.node}`,
     ...levelLine(cluster),
     '',
     ...table([['NODE', 'NAME', 'STATE', 'ZONE', 'ANSWERS', 'CATALOG', 'COPIES', 'LEADS', 'PEER', 'GRPC'], ...rows]),
@@ -39,6 +38,12 @@ export function renderCluster(cluster: ClusterDescription): string {
     ...originLines(shown),
     '',
   ].join('\n');
+}
+
+function leaderOf({ catalogLeader, isConfirmed }: ClusterDescription): string {
+  if (catalogLeader === undefined) return 'nobody leads its catalog';
+  if (isConfirmed) return `node ${catalogLeader} leads its catalog`;
+  return `node ${catalogLeader} leads its catalog and was not heard, so more may have happened than is shown`;
 }
 
 export function renderDone({ node, state }: RegisteredNode): string {

@@ -12,24 +12,22 @@ const NODES = [
 ] as const;
 
 interface Parts {
-  readonly by?: number;
-  readonly leader?: number;
+  readonly isConfirmed?: boolean;
   readonly silent?: readonly number[];
   readonly isSettled?: boolean;
   readonly voters?: readonly number[];
 }
 
 function described({
-  by = 2,
-  leader = 2,
+  isConfirmed = true,
   silent = [],
   isSettled = true,
   voters = [2, 3, 4],
 }: Parts): ClusterDescription {
   const members = voters.map((node) => ({ node, isVoter: true, standing: 'ready', lag: 0 }));
   return {
-    node: by,
-    catalogLeader: leader,
+    node: 2,
+    isConfirmed,
     nodes: NODES.map(([node, state, catalogRole]) => ({ node, state, catalogRole, answers: !silent.includes(node) })),
     databases: [{ name: 'orders', nodes: [2, 3, 4], isSettled, members }],
   } as unknown as ClusterDescription;
@@ -53,12 +51,12 @@ describe('a volume', () => {
 
   it('may not be lost while that is not known, or not so', () => {
     expect([
-      whyNotToLose(described({ by: 3 }), 4),
+      whyNotToLose(described({ isConfirmed: false }), 4),
       whyNotToLose(described({ silent: [3] }), 4),
       whyNotToLose(described({ isSettled: false }), 4),
       whyNotToLose(described({ voters: [2, 4] }), 4),
     ]).toEqual([
-      'node 3 does not lead the catalog',
+      'node 2 has not heard who leads the catalog',
       'of the voters of the catalog 2 answer, not 3',
       'orders has no 3 copies yet, one of them on node 4',
       'orders has no 3 copies yet, one of them on node 4',

@@ -98,13 +98,20 @@ async function recover(
   return recoveries.recover({ ...order, copies });
 }
 
+/** Whoever was heard may know of nodes that this one has never met: they are asked, too. */
 async function fromAll(own: ClusterDescription, ask: AskAdmin): Promise<ClusterDescription> {
-  const others = own.nodes.filter((each) => each.node !== own.node && each.state !== 'removed' && each.peer.port !== 0);
-  const replies = await Promise.all(others.map(({ node, peer }) => describedBy(node, peer, ask)));
-  return together(
-    own,
-    replies.flatMap((each) => (each?.clusterId === own.clusterId ? [each] : [])),
-  );
+  const asked = new Set([own.node]);
+  const heard: ClusterDescription[] = [];
+  for (;;) {
+    const cluster = together(own, heard);
+    const next = cluster.nodes.filter(
+      ({ node, state, peer }) => !asked.has(node) && state !== 'removed' && peer.port !== 0,
+    );
+    if (next.length === 0) return cluster;
+    for (const { node } of next) asked.add(node);
+    const replies = await Promise.all(next.map(({ node, peer }) => describedBy(node, peer, ask)));
+    heard.push(...replies.flatMap((each) => (each?.clusterId === own.clusterId ? [each] : [])));
+  }
 }
 
 /** Undefined unless it is that node who answers. */

@@ -7,6 +7,7 @@ import {
   beginMessage,
   isDatabaseId,
   isGroupId,
+  isLogIndex,
   isNodeId,
   isRevision,
   ByteWriter as Writer,
@@ -32,7 +33,16 @@ export type AdminMethod = keyof typeof ADMIN_METHODS;
 
 const COPY_OF = { NAME: 1 } as const;
 const ORDER = { NODE: 1, BY: 2, IS_PASSED_ON: 15 } as const;
-const CLUSTER = { CLUSTER_ID: 1, NODE: 2, CATALOG_LEADER: 3, NODES: 4, DATABASES: 5, LEVEL: 6 } as const;
+const CLUSTER = {
+  CLUSTER_ID: 1,
+  NODE: 2,
+  CATALOG_LEADER: 3,
+  NODES: 4,
+  DATABASES: 5,
+  LEVEL: 6,
+  INDEX: 7,
+  IS_CONFIRMED: 8,
+} as const;
 const STATES = ['active', 'leaving', 'removed'] as const;
 const ROLES = ['none', 'voter', 'learner'] as const;
 const STANDINGS = ['silent', 'behind', 'ready'] as const;
@@ -107,6 +117,8 @@ export function writeDescription(cluster: ClusterDescription): Buffer {
     });
   }
   writeVarintField(writer, CLUSTER.LEVEL, cluster.level);
+  writeVarintField(writer, CLUSTER.INDEX, cluster.catalogIndex);
+  writeVarintField(writer, CLUSTER.IS_CONFIRMED, cluster.isConfirmed ? 1 : 0);
   for (const each of cluster.databases) writeMessage(writer, CLUSTER.DATABASES, () => writeDatabase(writer, each));
   return Buffer.from(writer.view());
 }
@@ -114,7 +126,8 @@ export function writeDescription(cluster: ClusterDescription): Buffer {
 export function readDescription(message: Uint8Array): ClusterDescription | undefined {
   const fields = readFields(message);
   const node = fields?.number(CLUSTER.NODE) ?? 0;
-  if (fields === undefined || !isNodeId(node)) return undefined;
+  const catalogIndex = fields?.number(CLUSTER.INDEX) ?? 0;
+  if (fields === undefined || !isNodeId(node) || !isLogIndex(catalogIndex)) return undefined;
   const nodes = fields.messages(CLUSTER.NODES).map(readNode);
   const databases = fields.messages(CLUSTER.DATABASES).map(readDatabase);
   const known = { nodes: nodes.filter(isThere), databases: databases.filter(isThere) };
@@ -124,6 +137,8 @@ export function readDescription(message: Uint8Array): ClusterDescription | undef
     clusterId: fields.text(CLUSTER.CLUSTER_ID),
     node,
     catalogLeader,
+    catalogIndex,
+    isConfirmed: fields.number(CLUSTER.IS_CONFIRMED) === 1,
     level: fields.number(CLUSTER.LEVEL),
     ...known,
   };

@@ -1,7 +1,7 @@
 // Goal: an operator who types something gets what was asked for, or a sentence that says what is wrong, and an exit
 // code that a script can read. Method: the command, with answers made up.
 import { describe, expect, it } from 'vitest';
-import { LEVELS, toDatabaseId, toGroupId, toNodeId, toRevision } from '#base';
+import { LEVELS, toDatabaseId, toGroupId, toLogIndex, toNodeId, toRevision } from '#base';
 import type { AdminReply, AdminRequest, ClusterDescription, NodeState } from '#cluster';
 import { clusterCommand } from '../../../src/main/cluster-command.ts';
 
@@ -27,6 +27,8 @@ const CLUSTER: ClusterDescription = {
   node: toNodeId(2),
   clusterId: '0199a5c8-3c1e-7a2b-9f00-0123456789ab',
   catalogLeader: toNodeId(1),
+  catalogIndex: toLogIndex(9),
+  isConfirmed: true,
   level: 1,
   nodes: [nodeOf(1), nodeOf(2), nodeOf(3, 'leaving')],
   databases: [
@@ -94,6 +96,17 @@ gone      1 2             -       -    settled
 moving    1 2 (leaves 3)  1       0    moving
 shop      1 2             1       3    settled
 `);
+  });
+
+  it('status says when nobody was heard who knows for sure', async () => {
+    const first = async (cluster: ClusterDescription): Promise<string | undefined> =>
+      (await run('status', { kind: 'described', cluster })).out.split('\n')[0]?.split('; ')[1];
+    expect(await first({ ...CLUSTER, isConfirmed: false })).toBe(
+      'node 1 leads its catalog and was not heard, so more may have happened than is shown, says node 2',
+    );
+    expect(await first({ ...CLUSTER, catalogLeader: undefined, isConfirmed: false })).toBe(
+      'nobody leads its catalog, says node 2',
+    );
   });
 
   it('status says where a recovered database comes from', async () => {

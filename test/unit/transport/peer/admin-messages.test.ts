@@ -41,6 +41,8 @@ const DESCRIPTION: ClusterDescription = {
   clusterId: CLUSTER,
   node: toNodeId(1),
   catalogLeader: toNodeId(2),
+  catalogIndex: toLogIndex(2 ** 40),
+  isConfirmed: true,
   level: 6,
   nodes: [NODE, { ...NODE, node: toNodeId(4), state: 'removed', answers: false, catalogRole: 'none', zone: '' }],
   databases: [
@@ -138,7 +140,7 @@ describe('an AdminRequest', () => {
 describe('an AdminReply', () => {
   it('arrives as it was said', () => {
     expect(readDescription(writeDescription(DESCRIPTION))).toEqual(DESCRIPTION);
-    const unled = { ...DESCRIPTION, catalogLeader: undefined, nodes: [], databases: [] };
+    const unled = { ...DESCRIPTION, catalogLeader: undefined, isConfirmed: false, nodes: [], databases: [] };
     expect(readDescription(writeDescription(unled))).toEqual(unled);
     expect(readDone(writeDone(NODE))).toMatchObject({
       kind: 'done',
@@ -181,6 +183,8 @@ describe('an AdminReply', () => {
     expect(read).toMatchObject({
       clusterId: CLUSTER,
       catalogLeader: 2,
+      catalogIndex: 2 ** 40,
+      isConfirmed: true,
       level: 6,
       nodes: [
         {

@@ -1,0 +1,116 @@
+// Goal: whichever node an operator asks, he sees what somebody knows who knows the most, and is told when nobody was
+// heard who knows for sure. Method: nodes that answer by what they have of the catalog; one has next to nothing.
+import { describe, expect, it } from 'vitest';
+import { type NodeId, toLogIndex, toNodeId } from '#base';
+import type { AdminReply, AskAdmin, ClusterDescription } from '#cluster';
+import { administration } from '../../../src/cluster/peer/administration.ts';
+
+const CLUSTER_ID = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';
+
+interface Known {
+  /** Nodes of the catalog as far as it is known. */
+  readonly nodes: readonly number[];
+  readonly index: number;
+  readonly leader?: number;
+}
+
+type Cluster = ReadonlyMap<NodeId, Known>;
+
+function descriptionOf(cluster: Cluster, number: number): Omit<ClusterDescription, 'clusterId'> {
+  const node = toNodeId(number);
+  const { nodes, index, leader } = cluster.get(node) ?? { nodes: [], index: 0 };
+  return {
+    node,
+    catalogLeader: leader === undefined ? undefined : toNodeId(leader),
+    catalogIndex: toLogIndex(index),
+    isConfirmed: leader === number,
+    level: 1,
+    nodes: nodes.map((each) => ({
+      node: toNodeId(each),
+      name: `node-${each}`,
+      zone: 'a',
+      state: 'active',
+      storeId: '',
+      peer: { host: '127.0.0.1', port: each },
+      grpc: '',
+      http: '',
+      levels: { min: 1, max: 1 },
+      answers: each === number,
+      copies: 0,
+      leads: 0,
+      catalogRole: 'voter',
+    })),
+    databases: [],
+  };
+}
+
+/** What node `by` says, where only `up` answer. */
+async function describedBy(
+  by: number,
+  parts: Readonly<Record<number, Known>>,
+  up: readonly number[] = Object.keys(parts).map(Number),
+): Promise<{ readonly cluster: ClusterDescription; readonly asked: readonly number[] }> {
+  const cluster: Cluster = new Map(Object.entries(parts).map(([node, known]) => [toNodeId(Number(node)), known]));
+  const asked: number[] = [];
+  const ask: AskAdmin = async ({ port }, { isPassedOn }): Promise<AdminReply> => {
+    asked.push(port);
+    if (!isPassedOn || !up.includes(port)) return { kind: 'later', reason: 'it does not answer' };
+    return { kind: 'described', cluster: { ...descriptionOf(cluster, port), clusterId: CLUSTER_ID } };
+  };
+  const nothing = (): never => {
+    throw new Error('nobody asks for that');
+  };
+  const core = {
+    order: nothing,
+    recoveries: { copyOf: nothing, recover: nothing },
+    describe: () => descriptionOf(cluster, by),
+  };
+  const answer = administration({ core: () => core, ask }, CLUSTER_ID);
+  const reply = await answer({ order: { kind: 'describe' }, isPassedOn: false });
+  if (reply.kind !== 'described') throw new Error(`It describes, and does not say ${reply.kind}`);
+  return { cluster: reply.cluster, asked };
+}
+
+const numbersOf = ({ nodes }: ClusterDescription): readonly number[] => nodes.map(({ node }) => node);
+
+describe('a node that is asked for the cluster', () => {
+  it('says what the leader of the catalog knows, and asks whomever that one names', async () => {
+    const known = { nodes: [1, 2, 3], index: 9, leader: 1 };
+    const { cluster, asked } = await describedBy(3, { 1: known, 2: known, 3: { nodes: [1], index: 1 } });
+    expect(cluster).toMatchObject({ node: 3, catalogLeader: 1, catalogIndex: 9, isConfirmed: true });
+    expect(cluster.nodes.map(({ node, answers }) => [node, answers])).toEqual([
+      [1, true],
+      [2, true],
+      [3, true],
+    ]);
+    expect(asked).toEqual([1, 2]);
+  });
+
+  it('says so when the leader was not heard, and what the best of the others knows', async () => {
+    const parts = {
+      1: { nodes: [1, 2, 3, 4], index: 12, leader: 1 },
+      2: { nodes: [1, 2, 3], index: 9, leader: 1 },
+      3: { nodes: [1, 2], index: 4, leader: 1 },
+    };
+    const { cluster } = await describedBy(3, parts, [2]);
+    expect(cluster).toMatchObject({ node: 3, catalogLeader: 1, catalogIndex: 9, isConfirmed: false });
+    expect(numbersOf(cluster)).toEqual([1, 2, 3]);
+  });
+
+  it('takes the word of the later leader when two believe to lead', async () => {
+    const parts = {
+      1: { nodes: [1, 2], index: 9, leader: 1 },
+      2: { nodes: [1, 2, 3], index: 12, leader: 2 },
+      3: { nodes: [1, 2, 3], index: 15, leader: 2 },
+    };
+    const { cluster } = await describedBy(1, parts);
+    expect(cluster).toMatchObject({ node: 1, catalogLeader: 2, catalogIndex: 12 });
+  });
+
+  it('knows only itself when it has joined just now and nobody is named', async () => {
+    const { cluster, asked } = await describedBy(3, { 3: { nodes: [], index: 0 } });
+    expect(cluster).toMatchObject({ node: 3, nodes: [], isConfirmed: false });
+    expect(cluster.catalogLeader).toBeUndefined();
+    expect(asked).toEqual([]);
+  });
+});
