@@ -18,6 +18,8 @@
  *        counted by what is wrong with them.
  *   TP8  Whoever takes frames may have the next ones wait: then they are not read, and what is on its way is bounded by
  *        what its sender may have waiting (TP2) and by the sockets.
+ *   TP9  Of each node and lane one stream is heard, the last that was opened; of nodes that nobody has named, those of
+ *        a few. So however often connections break, and whoever connects, there is a stream for each node that is named.
  */
 
 export { askAdmin, askForCluster, askToJoin } from './lazy-asking.ts';

@@ -2,7 +2,8 @@
  * The side of a lane that was dialled: hears a hello, answers it, and hands on the frames that follow.
  *
  * As long as a frame is being taken nothing more is read. So it says by itself from time to time that it is here:
- * whoever asks on a connection that is not being read gets no answer.
+ * whoever asks on a connection that is not being read gets no answer. It says so twice in the time that an answer may
+ * take, for both sides count from the moment in which they met.
  */
 import type { Socket } from 'node:net';
 import { concatBytes } from '#base';
@@ -21,6 +22,9 @@ export interface LaneServerOptions {
   /** The connection of a lane that was accepted has ended. */
   readonly onClosed: () => void;
 }
+
+/** Unasked, while an answer may still come in time. */
+const WORDS_PER_TIMEOUT = 2;
 
 export class LaneServer {
   readonly #options: LaneServerOptions;
@@ -75,26 +79,44 @@ export class LaneServer {
     this.#socket.write(writeAnswer(answer));
     this.#hello = hello.value;
     this.#said = new Uint8Array(0);
-    this.#telling = setInterval(() => this.#socket.write(HERE), this.#options.limits.pingEveryMs);
+    this.#telling = setInterval(() => this.#say(HERE), this.#options.limits.pingTimeoutMs / WORDS_PER_TIMEOUT);
     if (said.length > length) this.#read(said.subarray(length), hello.value);
   }
 
   #read(chunk: Uint8Array, hello: Hello): void {
+    let isAsked = false;
     for (let left = chunk; left.length > 0; ) {
       const { taken, record } = this.#records.read(left);
       left = left.subarray(taken);
-      const { excess } = this.#records;
-      if (excess !== undefined) {
-        this.#options.onExcess(excess, hello);
-        return void this.#socket.destroy();
+      if (record === undefined) {
+        if (this.#isExcess(hello)) return;
+        break;
       }
-      if (record === undefined) return;
-      if (record.length === 0) this.#socket.write(ECHO);
-      else {
-        const taking = this.#options.onFrame(record, hello);
-        if (taking !== undefined) return this.#hold(taking, left, hello);
+      if (record.length === 0) {
+        isAsked = true;
+        continue;
       }
+      const taking = this.#options.onFrame(record, hello);
+      if (taking === undefined) continue;
+      this.#hold(taking, left, hello);
+      break;
     }
+    // Once, however often it was asked.
+    if (isAsked) this.#say(ECHO);
+  }
+
+  /** Ends the connection if the record that has begun is longer than any may be. */
+  #isExcess(hello: Hello): boolean {
+    const { excess } = this.#records;
+    if (excess === undefined) return false;
+    this.#options.onExcess(excess, hello);
+    this.#socket.destroy();
+    return true;
+  }
+
+  /** A word that has not left is as good as this one: nothing piles up for who asks, and does not listen. */
+  #say(word: Uint8Array): void {
+    if (this.#socket.writableLength === 0) this.#socket.write(word);
   }
 
   #hold(taking: Promise<void>, rest: Uint8Array, hello: Hello): void {

@@ -18,6 +18,8 @@ export interface PeerLimits {
   readonly flushMs: number;
   /** Streams that others may have open to this node at a time. */
   readonly streamsMax: number;
+  /** Nodes that nobody has named, of which streams are heard at a time, and that are dialled. */
+  readonly guestsMax: number;
   /** Of the same kind about the same node, one note in this time. */
   readonly noteEveryMs: number;
 }
@@ -34,5 +36,6 @@ export const PEER_LIMITS: PeerLimits = {
   backoffLastMs: 3_000,
   flushMs: 500,
   streamsMax: 1_024,
+  guestsMax: 16,
   noteEveryMs: 60_000,
 };

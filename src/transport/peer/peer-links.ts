@@ -42,8 +42,6 @@ interface Link {
 
 /** Kinds of notes about nodes that are remembered, so that they are not repeated; strangers could name any node. */
 const NOTES_MAX = 1_000;
-/** Nodes that are dialled although nobody has named them. */
-const GUESTS_MAX = 16;
 const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 export class GrpcPeerLinks implements PeerLinks {
@@ -196,7 +194,7 @@ export class GrpcPeerLinks implements PeerLinks {
     const { node } = caller;
     this.#streams.set(node, (this.#streams.get(node) ?? 0) + 1);
     const isGuest = !this.#links.has(node) && node !== this.#options.self.node;
-    if (isGuest && address !== undefined && this.#links.size < this.#named.size + GUESTS_MAX) {
+    if (isGuest && address !== undefined && this.#links.size < this.#named.size + this.#limits.guestsMax) {
       this.#dial({ ...caller, ...address });
     }
     return () => {

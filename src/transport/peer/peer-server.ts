@@ -66,6 +66,8 @@ export class PeerServer {
   readonly #server: Server;
   readonly #injector: ReturnType<Server['createConnectionInjector']>;
   readonly #lanes = new Set<LaneServer>();
+  /** Those that were accepted, by who sends what: of each the last one. */
+  readonly #heard = new Map<NodeId, Map<Lane, LaneServer>>();
   /** Accepted, and nothing was heard by them yet. */
   readonly #unheard = new Set<Socket>();
   #streamCount = 0;
@@ -131,9 +133,14 @@ export class PeerServer {
       onHello: (hello) => {
         if (hello.kind === 'failure') return this.#refuseStream(undefined, malformed(hello.reason));
         const { header, address } = hello.value;
-        const fault = this.#isClosed ? NO_MORE : (this.#faultIn(header) ?? this.#crowded());
+        const fault = this.#isClosed ? NO_MORE : (this.#faultIn(header) ?? this.#crowded(hello.value));
         if (fault !== undefined) return this.#refuseStream(header.from.node, fault);
-        closed = this.#options.onStream(header.from, address);
+        const ended = this.#options.onStream(header.from, address);
+        const forget = this.#hearLast(lane, hello.value);
+        closed = (): void => {
+          forget();
+          ended();
+        };
         this.#streamCount += 1;
         return this.#accept(header.from);
       },
@@ -162,10 +169,40 @@ export class PeerServer {
     return { kind: 'accepted', header: { clusterId, from: self, to: caller } };
   }
 
-  #crowded(): FrameFault | undefined {
-    const { streamsMax } = this.#options.limits;
-    if (this.#streamCount < streamsMax) return undefined;
-    return { kind: 'crowded', words: `${streamsMax} streams are open, which is the most at a time` };
+  /**
+   * Ends the stream that its node has opened before for the same lane: it has one, and what is left of another is a
+   * connection that was given up over there (TP9).
+   */
+  #hearLast(stream: LaneServer, { header, lane }: Hello): () => void {
+    const { node } = header.from;
+    const streams = this.#heard.get(node) ?? new Map<Lane, LaneServer>();
+    this.#heard.set(node, streams);
+    streams.get(lane)?.destroy();
+    streams.set(lane, stream);
+    return () => {
+      if (streams.get(lane) === stream) streams.delete(lane);
+      if (streams.size === 0 && this.#heard.get(node) === streams) this.#heard.delete(node);
+    };
+  }
+
+  #crowded({ header, lane }: Hello): FrameFault | undefined {
+    const { streamsMax, guestsMax } = this.#options.limits;
+    const { node } = header.from;
+    const streams = this.#heard.get(node);
+    if (this.#streamCount >= streamsMax && streams?.has(lane) !== true) {
+      return { kind: 'crowded', words: `${streamsMax} streams are open, which is the most at a time` };
+    }
+    if (streams !== undefined || this.#isNamed(node)) return undefined;
+    const guests = [...this.#heard.keys()].filter((other) => !this.#isNamed(other)).length;
+    if (guests < guestsMax) return undefined;
+    return {
+      kind: 'crowded',
+      words: `${guestsMax} nodes that are not known here are heard, which is the most at a time`,
+    };
+  }
+
+  #isNamed(node: NodeId): boolean {
+    return this.#options.storeOf(node) !== undefined;
   }
 
   #take(frame: Uint8Array, { header: { from: caller }, lane }: Hello): void | Promise<void> {

@@ -10,14 +10,17 @@ import { createInterface } from 'node:readline';
 import { afterEach, describe, expect, it } from 'vitest';
 import { LEVELS } from '#base';
 import { type FrameFault, type FrameHeader, type JoinRequest, LANES } from '#cluster';
-import { askToJoin } from '#transport/peer';
+import { askToJoin, type PeerLimits } from '#transport/peer';
 import {
   ECHO_BYTE,
   HELLO_BEGINS,
+  HERE,
   type Hello,
+  RECORD_HEAD_BYTES,
   readAnswer,
   readHello,
   recordHead,
+  writeAnswer,
   writeHello,
 } from '../../../../src/transport/peer/lane-words.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -48,8 +51,8 @@ afterEach(async () => {
   for (const each of stack.splice(0)) ending.use(each);
 });
 
-async function openSouth(streamsMax = 100): Promise<LinkedNode> {
-  const south = await LinkedNode.open(SOUTH, { limits: { ...QUICK, streamsMax } });
+async function openSouth(limits: Partial<PeerLimits> = {}): Promise<LinkedNode> {
+  const south = await LinkedNode.open(SOUTH, { limits: { ...QUICK, ...limits } });
   stack.push(south);
   south.links.setPeers([{ ...placeOf(7, 70), host: '127.0.0.1', port: 1 }]);
   return south;
@@ -141,16 +144,73 @@ describe('a stream', () => {
     expect([...((await word) as [Buffer])[0]]).toEqual([ECHO_BYTE]);
   });
 
+  it('is answered however often it asks, and not so often', async () => {
+    const south = await openSouth();
+    const { socket, answer, ended } = strangerAt(south, hello());
+    await answer;
+    const QUESTIONS = 200_000;
+    for (let at = 0; at < 10; at++) socket.write(new Uint8Array((QUESTIONS / 10) * RECORD_HEAD_BYTES));
+    socket.end(record(numbered(TO_SOUTH, 1)));
+    const heard = await ended;
+    expect(south.numbersOf('appends')).toEqual([1]);
+    expect(heard).toBeGreaterThan(writeAnswer({ kind: 'accepted', header: TO_SOUTH }).length);
+    expect(heard).toBeLessThan(QUESTIONS / 100);
+  });
+
+  it('is told that its node is there within the time of an answer, also while nothing of it is read', async () => {
+    const south = await openSouth({ pingEveryMs: 3_600_000, pingTimeoutMs: 100 });
+    south.onFrame = (): Promise<void> => new Promise(() => undefined);
+    const { socket, answer } = strangerAt(south, hello());
+    await answer;
+    socket.write(record(numbered(TO_SOUTH, 1)));
+    expect([...((await once(socket, 'data')) as [Buffer])[0]]).toEqual([...HERE]);
+  });
+
   it('is refused when there are as many as there may be, and taken again when there are less', async () => {
-    const south = await openSouth(2);
-    const [first, second] = [strangerAt(south, hello()), strangerAt(south, hello())];
-    await Promise.all([first.answer, second.answer]);
-    expect(await strangerAt(south, hello()).answer).toEqual({
+    const south = await openSouth({ streamsMax: 2 });
+    const [first, second] = [hello(), hello(TO_SOUTH, { lane: 'beats' })].map((said) => strangerAt(south, said));
+    await Promise.all([first?.answer, second?.answer]);
+    const another = hello(TO_SOUTH, { lane: 'bulk' });
+    expect(await strangerAt(south, another).answer).toEqual({
       kind: 'refused',
       reason: '2 streams are open, which is the most at a time',
     });
-    first.socket.destroy();
-    await eventually(async () => expect((await strangerAt(south, hello()).answer).kind).toBe('accepted'));
+    first?.socket.destroy();
+    await eventually(async () => expect((await strangerAt(south, another).answer).kind).toBe('accepted'));
+  });
+
+  it('makes way for the next one of its node and lane, and for no other (TP9)', async () => {
+    // As many as there may be: what was given up over there, and is not known to be here, keeps nobody out.
+    const south = await openSouth({ streamsMax: 2 });
+    const beats = strangerAt(south, hello(TO_SOUTH, { lane: 'beats' }));
+    const before = strangerAt(south, hello());
+    await Promise.all([beats.answer, before.answer]);
+    const { socket, answer } = strangerAt(south, hello());
+    expect((await answer).kind).toBe('accepted');
+    await before.ended;
+    socket.write(record(numbered(TO_SOUTH, 1)));
+    beats.socket.write(record(numbered(TO_SOUTH, 2)));
+    await eventually(() => expect(south.numbersOf('appends')).toEqual([1]));
+    await eventually(() => expect(south.numbersOf('beats')).toEqual([2]));
+  });
+
+  it('of nodes that nobody has named is refused when those of a few are heard, and others are taken (TP9)', async () => {
+    const south = await openSouth({ guestsMax: 2 });
+    const from = (node: number, store?: number): Uint8Array => hello({ ...TO_SOUTH, from: placeOf(node, store) });
+    const guests = [from(8), from(9)].map((said) => strangerAt(south, said));
+    const answers = await Promise.all(guests.map(({ answer }) => answer));
+    expect(answers.map(({ kind }) => kind)).toEqual(['accepted', 'accepted']);
+    expect(await strangerAt(south, from(10)).answer).toEqual({
+      kind: 'refused',
+      reason: '2 nodes that are not known here are heard, which is the most at a time',
+    });
+    expect((await strangerAt(south, from(7, 70)).answer).kind).toBe('accepted');
+    expect((await strangerAt(south, hello({ ...TO_SOUTH, from: placeOf(8) }, { lane: 'bulk' })).answer).kind).toBe(
+      'accepted',
+    );
+    guests[0]?.socket.destroy();
+    guests[1]?.socket.destroy();
+    await eventually(async () => expect((await strangerAt(south, from(10)).answer).kind).toBe('accepted'));
   });
 
   it('drops what is no frame for this node, counts why, notes it once, and goes on with what is (TP3)', async () => {
@@ -198,7 +258,7 @@ describe('a stream', () => {
     stack.push(north);
     north.links.setPeers([south.peer]);
     await eventually(() => expect(LANES.every((lane) => north.send(SOUTH, lane, 1))).toBe(true));
-    const { socket, ended } = strangerAt(south, hello());
+    const { socket, ended } = strangerAt(south, hello({ ...TO_SOUTH, from: placeOf(3) }));
     socket.write(recordHead(5 * 2 ** 20));
     await ended;
     expect(south.observed.notes.map(({ reason }) => reason)).toContain(
