@@ -165,6 +165,7 @@ export class CallStream {
    * called for each piece of it that has left, with the number of bytes that have not.
    */
   reply(framed: Uint8Array, { headers, trailers, encoding }: ReplyFields, left: (restBytes: number) => void): void {
+    this.#stop();
     if (!this.#answer()) return;
     const stream = this.#stream;
     stream.respond(listOf(headers, encoding), WAIT_FOR_TRAILERS);
@@ -243,6 +244,16 @@ export class CallStream {
 
   /** Sends a status, behind the messages of a stream. */
   finish(status: CallStatus): void {
+    this.#stop();
+    this.#say(status);
+  }
+
+  /** The same with OK, while its time goes on: it may be over before the messages have left. */
+  complete(): void {
+    this.#say(OK);
+  }
+
+  #say(status: CallStatus): void {
     if (!this.#answer()) return;
     if (!this.#hasBegun) {
       this.#stream.respond(headersOf(status), { endStream: true });
@@ -261,7 +272,6 @@ export class CallStream {
 
   /** Whether an answer can still be sent, which is then the only one. */
   #answer(): boolean {
-    this.#stop();
     if (this.#isAnswered || this.#stream.destroyed || this.#stream.closed) return false;
     this.#isAnswered = true;
     return true;

@@ -22,7 +22,7 @@ import type { PeerStream, Room } from './peer-stream.ts';
 import type { Waiting } from './rounds.ts';
 import type { Place } from './shares.ts';
 import type { SliceTurns } from './slice-turns.ts';
-import { type CallStatus, type Fields, GRPC_STATUS, type GrpcStatusName, OK } from './status.ts';
+import { type CallStatus, type Fields, GRPC_STATUS, type GrpcStatusName } from './status.ts';
 
 export interface CallParts {
   /** What is underneath. Requests are bytes, replies are bytes in their frames. */
@@ -256,13 +256,13 @@ export class Call {
   }
 
   /**
-   * Nothing follows what was written, and OK goes right behind it. The call is open until `finish`, for what it has
-   * written is still its own.
+   * Nothing follows what was written, and OK goes right behind it. The call is open until `finish`, or until its time
+   * is over, for what it has written is still its own.
    */
   complete(): void {
     if (this.#ended || this.#isComplete) return;
     this.#isComplete = true;
-    this.#stream.finish(OK);
+    this.#stream.complete();
   }
 
   /** What takes the room for its replies. */
@@ -345,7 +345,8 @@ export class Call {
   /** For what is underneath: the stream has closed, or its time is over. */
   cancelled(): void {
     if (this.#ended) return;
-    if (this.#isComplete) this.#end('OK');
+    const hasLeft = this.#unsent === 0;
+    if (this.#isComplete && (hasLeft || !this.isLate)) this.#end('OK');
     else this.#end(this.isLate ? 'DEADLINE_EXCEEDED' : 'CANCELLED');
   }
 

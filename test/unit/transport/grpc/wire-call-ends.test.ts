@@ -1,11 +1,13 @@
 // Goal: every call ends exactly once, whoever ends it: the server, the client, a deadline, a drain (T1).
 // Method: a server of a few small methods, driven by a client that sends any bytes.
 import { once } from 'node:events';
+import { constants, connect as dial } from 'node:http2';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
 import { until } from '../../../support/budget-time.ts';
+import { RawGrpc } from '../../../support/raw-grpc.ts';
 import { MESSAGE, type SmallService, startSmallService } from '../../../support/small-service.ts';
 
 let at: SmallService;
@@ -37,6 +39,21 @@ describe('the end of a call (T1)', () => {
     expect(at.waiting[0]?.signal.aborted).toBe(true);
     at.waiting[0]?.reply(frame(MESSAGE));
     expect(at.ended).toEqual(['DEADLINE_EXCEEDED']);
+  });
+
+  it('comes at the deadline, too, when all was written and its reader takes nothing', async () => {
+    await using slow = await startSmallService({ limits: { lingerMs: 0 } });
+    const session = dial(`http://127.0.0.1:${slow.port}`, { settings: { initialWindowSize: 0 } });
+    const reply = new RawGrpc(session).call({
+      path: '/test.Service/Whole',
+      pieces: [frame(MESSAGE)],
+      headers: { 'grpc-timeout': '100m' },
+    });
+    await until(() => slow.ended.length > 0);
+    expect(slow.ended).toEqual(['DEADLINE_EXCEEDED']);
+    // What it has written is let go of.
+    expect((await reply).resetCode).toBe(constants.NGHTTP2_CANCEL);
+    session.destroy();
   });
 
   it('comes when the client resets the stream, and aborts the signal', async () => {
