@@ -229,7 +229,13 @@ export class ClusterWork {
   /** What this node knows of the cluster. */
   describe(): Omit<ClusterDescription, 'clusterId'> {
     const { node, catalog, lifecycle, monotonicMs } = this.#ports;
-    return describeHere({ node, catalog: catalog(), find: (id) => lifecycle.find(id), nowMs: monotonicMs() });
+    return describeHere({
+      node,
+      catalog: catalog(),
+      find: (id) => lifecycle.find(id),
+      isLeaving: (each) => this.departures.isLeaving(each),
+      nowMs: monotonicMs(),
+    });
   }
 
   /** What an operator asks of a node, or of all. Answered by a later `settle`. */

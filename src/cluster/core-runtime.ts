@@ -42,6 +42,7 @@ export class CoreRuntime implements CoreLink {
   /** Pending while other nodes are not to send entries. */
   #room: Promise<void> | undefined;
   #disk: DiskLevel = 'open';
+  #onToldToStop: () => void = () => undefined;
 
   /** Recovers, takes the lead of every group that was behind, and is then where the last process stopped. */
   static async open(ports: CorePorts, recovered: RecoveredLog): Promise<CoreRuntime> {
@@ -254,6 +255,19 @@ export class CoreRuntime implements CoreLink {
   /** Of databases that have lost their quorum. */
   get recoveries(): ClusterWork['recoveries'] {
     return this.#parts.cluster.recoveries;
+  }
+
+  /** Calls the listener once, when an operator wants this node to hand over what it leads, and to end. */
+  onToldToStop(listener: () => void): void {
+    this.#onToldToStop = listener;
+  }
+
+  /** The others are to know from now on, and whoever runs this node is told. May be repeated. */
+  tellToStop(): void {
+    this.#turns.run(() => this.#parts.cluster.leave());
+    const tell = this.#onToldToStop;
+    this.#onToldToStop = () => undefined;
+    tell();
   }
 
   reportDisk(level: DiskLevel): void {

@@ -88,6 +88,8 @@ export type FromCore =
   | { readonly kind: 'peers'; readonly measures: PeerMeasures }
   | { readonly kind: 'standing'; readonly standing: StandingMessage }
   | ReportMessage
+  /** An operator wants the node to end. */
+  | { readonly kind: 'told-to-stop' }
   /** The answer to `leave`. */
   | { readonly kind: 'left' }
   | { readonly kind: 'drained' }

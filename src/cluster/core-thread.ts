@@ -26,6 +26,8 @@ import type { StandingMessage } from './standing.ts';
 export interface CoreThreadListeners {
   /** The core, or its log, can go on no more; called once, after `open` has resolved. */
   readonly onFatal: (failure: Error) => void;
+  /** An operator has told the node to end; called once. */
+  readonly onToldToStop: () => void;
   readonly onMeasures: (measures: Measures) => void;
   readonly onPeers: (measures: PeerMeasures) => void;
   /** How the core is, every second, and how many messages it was sent by then. */
@@ -167,6 +169,9 @@ export class CoreThread implements CoreLink {
         break;
       case 'standing':
         this.#listeners.onStanding(message.standing, this.#sentCount);
+        break;
+      case 'told-to-stop':
+        this.#listeners.onToldToStop();
         break;
       case 'left':
         this.#left?.();

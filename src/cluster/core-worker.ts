@@ -114,7 +114,7 @@ async function start(
     later: setImmediate,
   };
   const core = await CoreRuntime.open(ports, recovered);
-  core.onFailure((failure) => fail(port, failure));
+  showEnds(core, port);
   showWhetherAlone(core, new Int32Array(order.alone));
   reach?.begin(core);
   core.onReport((report) => {
@@ -149,6 +149,12 @@ async function start(
     post(port, { kind: 'drained' });
     port.close();
   }
+}
+
+/** Why the process is to end: at once, or when it has drained. */
+function showEnds(core: CoreRuntime, port: MessagePort): void {
+  core.onFailure((failure) => fail(port, failure));
+  core.onToldToStop(() => post(port, { kind: 'told-to-stop' }));
 }
 
 /** In memory that the front looks into (C32). */

@@ -23,6 +23,8 @@ export type CatalogRole = 'voter' | 'learner' | 'none';
 export interface DescribedNode extends RegisteredNode {
   /** Whether it was heard just now. */
   readonly answers: boolean;
+  /** Whether it hands its leads over, and is about to end. */
+  readonly isDraining: boolean;
   /** Databases of which it holds a copy, or is to hold one. */
   readonly copies: number;
   /** Databases that it leads. */
@@ -84,6 +86,8 @@ export interface DescriptionParts {
   readonly node: NodeId;
   readonly catalog: CatalogMachine;
   readonly find: (id: GroupId) => Group | undefined;
+  /** Whether a node, this one too, says that it drains. */
+  readonly isLeaving: (node: NodeId) => boolean;
   readonly nowMs: number;
 }
 
@@ -92,6 +96,7 @@ export function describeHere({
   node: self,
   catalog,
   find,
+  isLeaving,
   nowMs,
 }: DescriptionParts): Omit<ClusterDescription, 'clusterId'> {
   const bindings = catalog.list();
@@ -104,6 +109,7 @@ export function describeHere({
   const nodes = catalog.nodes().map((each) => ({
     ...each,
     answers: each.node === self,
+    isDraining: isLeaving(each.node),
     copies: copies.get(each.node) ?? 0,
     leads: each.node === self ? databases.filter(({ leader }) => leader === self).length : 0,
     catalogRole: roleOf(each.node, group),
@@ -139,6 +145,7 @@ export function together(own: ClusterDescription, others: readonly ClusterDescri
   const nodes = known.nodes.map((node) => ({
     ...node,
     answers: byNode.has(node.node),
+    isDraining: isDraining(byNode.get(node.node) ?? known, node.node),
     leads: databases.filter(({ leader }) => leader === node.node).length,
   }));
   const catalogLeader = known.isConfirmed ? known.node : own.catalogLeader;
@@ -148,6 +155,10 @@ export function together(own: ClusterDescription, others: readonly ClusterDescri
 /** Of two that believe to lead, the one whose catalog is further was elected later, or nothing has happened since. */
 function rankOf({ isConfirmed, catalogIndex }: ClusterDescription): number {
   return isConfirmed ? Number.MAX_SAFE_INTEGER / 2 + catalogIndex : catalogIndex;
+}
+
+function isDraining({ nodes }: ClusterDescription, number: NodeId): boolean {
+  return nodes.some((each) => each.node === number && each.isDraining);
 }
 
 /** Nobody else can lead a database that one node holds, whether its group is open or not. */

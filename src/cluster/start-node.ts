@@ -63,6 +63,8 @@ export interface NodeOptions {
   readonly beforeListening?: () => Promise<void>;
   /** Called when the thread of the core begins to recover: the caller's has nothing to do until it is done. */
   readonly onRecovering?: () => void;
+  /** Called once when an operator wants the node to end: the caller's is to drain it. */
+  readonly onToldToStop?: () => void;
 }
 
 /**
@@ -76,7 +78,8 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const peers = new PeerMetrics(metrics, logger);
   const onPeers = (measures: PeerMeasures): void => peers.show(measures);
   const onStanding = observeStanding(metrics);
-  const listeners = { onFatal, onMeasures: observeMeasures(metrics), onPeers, onStanding };
+  const onToldToStop = (): void => options.onToldToStop?.();
+  const listeners = { onFatal, onToldToStop, onMeasures: observeMeasures(metrics), onPeers, onStanding };
   // It loads its modules while the directory is looked at here.
   const core = CoreThread.start(options.coreWorker, listeners);
   const joining = new Joining(options, core);

@@ -8,7 +8,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Address, failure, formatAddress, isNodeId, type NodeId, ok, parseAddress, type Result } from '#base';
 import type { AdminReply, AdminRequest, AskAdmin, ClusterDescription } from '#cluster';
 import { leadingZeroRule, parseRevisionText } from '#model';
-import { jsonOf, renderCluster, renderDone, renderFinalized, renderRecovered } from './cluster-report.ts';
+import {
+  jsonOf,
+  renderCluster,
+  renderDone,
+  renderDraining,
+  renderFinalized,
+  renderRecovered,
+} from './cluster-report.ts';
 
 // An import of it would also load what it offers lazily, such as the comparison of texts for tests.
 const { parseArgs } = process.getBuiltinModule('node:util');
@@ -33,6 +40,8 @@ const CLUSTER_HELP = `Usage: cairn cluster COMMAND [--at HOST:PORT]
                                     removed for good. Refused when something would lose its quorum.
   replace NODE [--by NODE]          The same, once the node that is to take its place has joined and answers.
   recommission NODE                 Keeps a node that is leaving.
+  drain NODE                        Has a node hand over what it leads, and end as on SIGTERM; it stays a member, and is
+                                    started again by whoever runs it. Refused when something would have no quorum.
   finalize                          Ends an upgrade: new things are written from now on that releases which do not know
                                     them cannot read. Refused when a node still runs such a release.
   recover DATABASE --from NODE [--accept-revision REVISION]
@@ -41,7 +50,7 @@ const CLUSTER_HELP = `Usage: cairn cluster COMMAND [--at HOST:PORT]
                                     only says what there is.
 
 NODE is the number of a node, as status shows it. --at is the peer address of any node of the cluster, ${DEFAULT_AT}
-unless it is given. --wait waits until a node that leaves is removed. Every command may be repeated.
+unless it is given. --wait waits until a node that leaves is removed, or one that drains has ended. Every command may be repeated.
 `;
 
 /** Where the output goes, and who is asked. */
@@ -78,6 +87,7 @@ export async function clusterCommand(args: readonly string[], ports: ClusterPort
 
 async function carryOut({ at, order, isJson, waits }: Asked, ports: ClusterPorts): Promise<number> {
   const { ask, out, err } = ports;
+  if (order.kind === 'drain' && waits) return drainAndWait({ at, order, isJson, waits }, ports);
   const reply = await ask(at, { order, isPassedOn: false }, TIMEOUT_MS);
   if (reply.kind === 'described') {
     out(isJson ? `${JSON.stringify(reply.cluster, undefined, 2)}\n` : renderCluster(reply.cluster));
@@ -95,7 +105,8 @@ async function carryOut({ at, order, isJson, waits }: Asked, ports: ClusterPorts
     err(`cairn cluster: ${reply.kind === 'copy' ? 'the answer is malformed' : reasonOf(reply, at, order)}\n`);
     return EXIT_REFUSED;
   }
-  out(isJson ? `${JSON.stringify(reply.node, undefined, 2)}\n` : renderDone(reply.node));
+  const render = order.kind === 'drain' ? renderDraining : renderDone;
+  out(isJson ? `${JSON.stringify(reply.node, undefined, 2)}\n` : render(reply.node));
   if (!waits || reply.node.state !== 'leaving') return 0;
   return awaitRemoval(at, reply.node.node, ports);
 }
@@ -136,6 +147,40 @@ async function awaitRemoval(at: Address, node: NodeId, ports: ClusterPorts): Pro
   err(
     `cairn cluster: nobody answers any more; node ${node} goes on leaving, which status shows at any node that answers\n`,
   );
+  return EXIT_REFUSED;
+}
+
+/** The node that is asked may be the one that ends: who else is there is looked up before. */
+async function drainAndWait(asked: Asked, ports: ClusterPorts): Promise<number> {
+  const { at, order } = asked;
+  const reply = await ports.ask(at, { order: { kind: 'describe' }, isPassedOn: false }, TIMEOUT_MS);
+  const places = reply.kind === 'described' ? placesBeside(at, reply.cluster) : [];
+  const code = await carryOut({ ...asked, waits: false }, ports);
+  return code === 0 && order.kind === 'drain' ? awaitEnd([at, ...places], order.node, ports) : code;
+}
+
+/** Asks the others whether the node is there; whoever runs it may have started it again in between. */
+async function awaitEnd(known: readonly Address[], node: NodeId, ports: ClusterPorts): Promise<number> {
+  const { ask, out, err, pause = sleep } = ports;
+  let places = known;
+  for (let inVain = 0; inVain < ASKED_IN_VAIN_MAX; ) {
+    await pause(LOOK_MS);
+    const [place, ...others] = places;
+    if (place === undefined) break;
+    const reply = await ask(place, { order: { kind: 'describe' }, isPassedOn: false }, TIMEOUT_MS);
+    if (reply.kind !== 'described') {
+      inVain += 1;
+      places = [...others, place];
+      continue;
+    }
+    inVain = 0;
+    places = [place, ...placesBeside(place, reply.cluster)];
+    const found = reply.cluster.nodes.find((each) => each.node === node);
+    if (found?.answers === true && found.isDraining) continue;
+    out(found?.answers === true ? `node ${node} has ended, and is back\n` : `node ${node} has ended\n`);
+    return 0;
+  }
+  err(`cairn cluster: nobody answers any more who could say whether node ${node} has ended\n`);
   return EXIT_REFUSED;
 }
 
@@ -210,16 +255,22 @@ function readOrder(
     if (text !== undefined) faults.push('finalize is asked for the whole cluster, not for a node');
     return { kind: 'finalize' };
   }
-  if (command !== 'decommission' && command !== 'replace' && command !== 'recommission') {
-    faults.push(
-      `${JSON.stringify(command ?? '')} is no command; there are status, decommission, replace, recommission, finalize, recover`,
-    );
+  if (!isOfNode(command)) {
+    faults.push(`${JSON.stringify(command ?? '')} is no command; there are ${COMMANDS.join(', ')}`);
     return undefined;
   }
   const node = readNode(text, `${command} is asked for a node`, faults);
+  if (command === 'drain') return node && { kind: command, node, isGranted: false };
   if (command !== 'replace') return node && { kind: command, node };
   const successor = by === undefined ? undefined : readNode(by, '--by', faults);
   return node && { kind: command, node, by: successor };
+}
+
+const NODE_COMMANDS = ['decommission', 'replace', 'recommission', 'drain'] as const;
+const COMMANDS = ['status', ...NODE_COMMANDS, 'finalize', 'recover'] as const;
+
+function isOfNode(command: string | undefined): command is (typeof NODE_COMMANDS)[number] {
+  return NODE_COMMANDS.some((each) => each === command);
 }
 
 function readRecovery(

@@ -15,7 +15,7 @@ export function renderCluster(cluster: ClusterDescription): string {
   const rows = nodes.map((node) => [
     String(node.node),
     node.name,
-    node.state,
+    node.isDraining ? `${node.state}, drains` : node.state,
     node.zone,
     node.answers ? 'yes' : 'no',
     node.catalogRole,
@@ -55,6 +55,10 @@ export function renderDone({ node, state }: RegisteredNode): string {
     case 'removed':
       return `node ${node} is removed; its data directory can be deleted\n`;
   }
+}
+
+export function renderDraining({ node }: RegisteredNode): string {
+  return `node ${node} hands over what it leads, then it ends\n`;
 }
 
 export function renderFinalized(level: number): string {

@@ -3,8 +3,8 @@
  * before it has built anything, it ends with 0 at once.
  *
  * ```
- *   build ──> ready line on stdout ──> serving ── SIGTERM, SIGINT ──> draining ──> exit 0
- *     └─ cannot start: exit 1             └─ broken: one line, exit 70 (#cluster)   └─ not done in time, or SIGINT: exit 1
+ *   build ──> ready line on stdout ──> serving ── SIGTERM, SIGINT, or an operator ──> draining ──> exit 0
+ *     └─ cannot start: exit 1             └─ broken: one line, exit 70 (#cluster)         └─ not in time, or SIGINT: exit 1
  * ```
  */
 import { DatabaseError } from '#base';
@@ -17,6 +17,7 @@ import { endAtOnce, type StopSignals } from './stop-signals.ts';
 import { ownLackingV8Options } from './v8-options.ts';
 
 const EXIT_CANNOT_START = 1;
+const BY_OPERATOR = 'cairn cluster drain';
 
 /** After the grace a node has so long to answer what is left and to close; then it ends as it is. */
 const CLOSING_MS = 15_000;
@@ -48,8 +49,8 @@ export async function serve(config: Config, signals: StopSignals): Promise<void>
   const running = await start(config, logger);
   process.stdout.write(`${JSON.stringify({ event: 'ready', ...running.addresses })}\n`);
   logger.info('ready', { ...running.addresses });
-  const signal = await signals.told;
-  logger.info('draining', { signal, graceMs: config.shutdownGraceMs });
+  const by = await Promise.race([signals.told, running.toldToStop.then(() => BY_OPERATOR)]);
+  logger.info('draining', { by, graceMs: config.shutdownGraceMs });
   await drained(running, config.shutdownGraceMs + CLOSING_MS, logger);
   const { leads } = running.unfinished;
   logger.info('stopped', leads === 0 ? {} : { leadsLeft: leads });

@@ -47,6 +47,8 @@ export interface Addresses {
 
 export interface RunningNode {
   readonly addresses: Addresses;
+  /** Resolves when an operator wants it to end (`cairn cluster drain`). */
+  readonly toldToStop: Promise<void>;
   /**
    * Hands over what the node leads and lets what is in flight finish, both within the grace of the settings; then
    * closes everything.
@@ -73,7 +75,8 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const scraping = openScrape(config, logger, metrics, shares);
   const given = scraping.catch(() => undefined);
   starting.defer(async () => (await given)?.close());
-  const node = await openNode(config, logger, metrics, shares);
+  const told = Promise.withResolvers<void>();
+  const node = await openNode({ config, logger, metrics, shares, onToldToStop: told.resolve });
   const transport = await import('#transport');
   showNode(node, metrics);
   starting.defer(() => node.drain());
@@ -114,6 +117,7 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
       ...(node.peerAddress !== undefined && { peer: node.peerAddress }),
       docs: join(PACKAGE_DIR, 'docs'),
     },
+    toldToStop: told.promise,
     get unfinished() {
       return node.unfinished;
     },
@@ -171,12 +175,15 @@ function portOf(address: string): number {
   return Number(new URL(address.includes('://') ? address : `http://${address}`).port);
 }
 
-function openNode(
-  config: Config,
-  logger: Logger,
-  metrics: Metrics,
-  shares: ConnectionShares | undefined,
-): Promise<Node> {
+interface NodeParts {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly shares: ConnectionShares | undefined;
+  readonly onToldToStop: () => void;
+}
+
+function openNode({ config, logger, metrics, shares, onToldToStop }: NodeParts): Promise<Node> {
   const { peerPort } = config;
   const peerHost = config.peerHost === AUTO ? config.host : config.peerHost;
   return startNode({
@@ -186,6 +193,7 @@ function openNode(
     logger,
     metrics,
     onRecovering: loadTransport,
+    onToldToStop,
     ...(peerPort !== 'off' && {
       beforeListening: () => untilFree({ host: peerHost, port: peerPort }, logger),
       links: {

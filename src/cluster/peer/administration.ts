@@ -6,6 +6,7 @@ import type { Address, NodeId } from '#base';
 import type { DatabaseRecoveries, RecoveryAnswer } from '../database-recoveries.ts';
 import type { NodeOrder } from '../decommission.ts';
 import { type ClusterDescription, together } from '../describe.ts';
+import { type DrainOrder, faultInDraining } from '../drain-order.ts';
 import type { FinalizeAnswer, FinalizeOrder } from '../levels.ts';
 import type { OrderAnswer } from '../node-orders.ts';
 import type { HeldCopy, RecoveryOrder } from '../recover-order.ts';
@@ -15,6 +16,7 @@ export interface AdminRequest {
     | NodeOrder
     | FinalizeOrder
     | RecoveryOrder
+    | DrainOrder
     | { readonly kind: 'describe' }
     /** What the node that is asked holds of a database. */
     | { readonly kind: 'copy'; readonly name: string };
@@ -46,6 +48,8 @@ export interface AdministeredCore {
   order(order: NodeOrder | FinalizeOrder): Promise<OrderAnswer | FinalizeAnswer>;
   readonly recoveries: Pick<DatabaseRecoveries, 'copyOf' | 'recover'>;
   describe(): Omit<ClusterDescription, 'clusterId'>;
+  /** Has the node end, when it has handed its leads over. */
+  tellToStop(): void;
 }
 
 /** Longer than the leader of the catalog takes to say that it has no quorum. */
@@ -55,6 +59,13 @@ const DESCRIBE_TIMEOUT_MS = 2_000;
 const STARTING: AdminReply = { kind: 'later', reason: 'the node is starting' };
 
 export function administration({ core, ask }: AdministrationPorts, clusterId: string) {
+  /** One drain is looked at after the other: the next one sees that the last has begun. */
+  let drained: Promise<unknown> = Promise.resolve();
+  const drain = (order: DrainOrder, isPassedOn: boolean): Promise<AdminReply> => {
+    const answer = drained.then(() => drainNode({ core, ask }, order, { clusterId, isPassedOn }));
+    drained = answer.catch(() => undefined);
+    return answer;
+  };
   return async ({ order, isPassedOn }: AdminRequest): Promise<AdminReply> => {
     const administered = core();
     if (administered === undefined) return STARTING;
@@ -66,6 +77,7 @@ export function administration({ core, ask }: AdministrationPorts, clusterId: st
       const { node } = administered.describe();
       return { kind: 'copy', clusterId, node, copy: administered.recoveries.copyOf(order.name) };
     }
+    if (order.kind === 'drain') return order.isGranted ? stop(administered, order.node) : drain(order, isPassedOn);
     const answer =
       order.kind === 'recover'
         ? await recover(administered, order, { ask, clusterId })
@@ -96,6 +108,40 @@ async function recover(
   );
   const copies = [recoveries.copyOf(order.name), ...heard].filter((copy) => copy !== undefined);
   return recoveries.recover({ ...order, copies });
+}
+
+/** Whoever leads the catalog decides, and asks the node. */
+async function drainNode(
+  { core, ask }: AdministrationPorts,
+  order: DrainOrder,
+  { clusterId, isPassedOn }: { readonly clusterId: string; readonly isPassedOn: boolean },
+): Promise<AdminReply> {
+  const administered = core();
+  if (administered === undefined) return STARTING;
+  const cluster = await fromAll({ ...administered.describe(), clusterId }, ask);
+  const addressOf = (number: NodeId | undefined): Address | undefined =>
+    cluster.nodes.find(({ node }) => node === number)?.peer;
+  const { node: self, catalogLeader } = cluster;
+  if (catalogLeader !== self) {
+    const leader = addressOf(catalogLeader);
+    if (isPassedOn || leader === undefined) return { kind: 'later', reason: 'it is not known who leads the catalog' };
+    return ask(leader, { order, isPassedOn: true }, ORDER_TIMEOUT_MS);
+  }
+  const fault = faultInDraining(order.node, cluster);
+  if (fault !== undefined) return fault;
+  if (order.node === self) return stop(administered, self);
+  const address = addressOf(order.node);
+  if (address === undefined) return { kind: 'later', reason: `node ${order.node} is gone` };
+  return ask(address, { order: { ...order, isGranted: true }, isPassedOn: true }, DESCRIBE_TIMEOUT_MS);
+}
+
+function stop(administered: AdministeredCore, number: NodeId): AdminReply {
+  const { node, nodes } = administered.describe();
+  const own = nodes.find((each) => each.node === node);
+  if (node !== number || own === undefined)
+    return { kind: 'later', reason: `node ${node} is there, not node ${number}` };
+  administered.tellToStop();
+  return { kind: 'done', node: own };
 }
 
 /** Whoever was heard may know of nodes that this one has never met: they are asked, too. */

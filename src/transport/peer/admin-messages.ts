@@ -23,6 +23,7 @@ export const ADMIN_METHODS = {
   describe: '/cairn.admin.v1.ClusterAdmin/DescribeCluster',
   decommission: '/cairn.admin.v1.ClusterAdmin/DecommissionNode',
   replace: '/cairn.admin.v1.ClusterAdmin/ReplaceNode',
+  drain: '/cairn.admin.v1.ClusterAdmin/DrainNode',
   recommission: '/cairn.admin.v1.ClusterAdmin/RecommissionNode',
   finalize: '/cairn.admin.v1.ClusterAdmin/FinalizeUpgrade',
   recover: '/cairn.admin.v1.ClusterAdmin/RecoverDatabase',
@@ -32,7 +33,7 @@ export const ADMIN_METHODS = {
 export type AdminMethod = keyof typeof ADMIN_METHODS;
 
 const COPY_OF = { NAME: 1 } as const;
-const ORDER = { NODE: 1, BY: 2, IS_PASSED_ON: 15 } as const;
+const ORDER = { NODE: 1, BY: 2, IS_GRANTED: 2, IS_PASSED_ON: 15 } as const;
 const CLUSTER = {
   CLUSTER_ID: 1,
   NODE: 2,
@@ -57,6 +58,7 @@ export function writeAdminRequest({ order, isPassedOn }: AdminRequest): Buffer {
   else if (order.kind === 'copy') writeTextField(writer, COPY_OF.NAME, order.name);
   else if (order.kind !== 'describe' && order.kind !== 'finalize') writeVarintField(writer, ORDER.NODE, order.node);
   if (order.kind === 'replace' && order.by !== undefined) writeVarintField(writer, ORDER.BY, order.by);
+  if (order.kind === 'drain' && order.isGranted) writeVarintField(writer, ORDER.IS_GRANTED, 1);
   if (isPassedOn) writeVarintField(writer, ORDER.IS_PASSED_ON, 1);
   return Buffer.from(writer.view());
 }
@@ -74,6 +76,7 @@ export function readAdminRequest(method: AdminMethod, message: Uint8Array): Admi
   }
   const [node, by] = [fields.number(ORDER.NODE), fields.number(ORDER.BY)];
   if (!isNodeId(node)) return `${node} is no number of a node; DescribeCluster lists them`;
+  if (method === 'drain') return { order: { kind: 'drain', node, isGranted: by === 1 }, isPassedOn };
   const order: NodeOrder =
     method === 'replace' ? { kind: 'replace', node, by: nodeOrNone(by) } : { kind: method, node };
   return { order, isPassedOn };
@@ -114,6 +117,7 @@ export function writeDescription(cluster: ClusterDescription): Buffer {
       writeVarintField(writer, 11, node.copies);
       writeVarintField(writer, 12, node.leads);
       writeVarintField(writer, 13, ROLES.indexOf(node.catalogRole));
+      writeVarintField(writer, 16, node.isDraining ? 1 : 0);
     });
   }
   writeVarintField(writer, CLUSTER.LEVEL, cluster.level);
@@ -176,6 +180,7 @@ function readNode(bytes: Uint8Array): DescribedNode | undefined {
     http: fields.text(9),
     levels: { min: fields.number(14), max: fields.number(15) },
     answers: fields.number(10) === 1,
+    isDraining: fields.number(16) === 1,
     copies: fields.number(11),
     leads: fields.number(12),
     catalogRole,

@@ -36,6 +36,7 @@ function descriptionOf(cluster: Cluster, number: number): Omit<ClusterDescriptio
       http: '',
       levels: { min: 1, max: 1 },
       answers: each === number,
+      isDraining: false,
       copies: 0,
       leads: 0,
       catalogRole: 'voter',
@@ -64,6 +65,7 @@ async function describedBy(
     order: nothing,
     recoveries: { copyOf: nothing, recover: nothing },
     describe: () => descriptionOf(cluster, by),
+    tellToStop: nothing,
   };
   const answer = administration({ core: () => core, ask }, CLUSTER_ID);
   const reply = await answer({ order: { kind: 'describe' }, isPassedOn: false });

@@ -17,6 +17,7 @@ function nodeOf(node: number, state: NodeState = 'active', copies = 1): ClusterD
     http: '',
     levels: LEVELS,
     answers: node !== 3,
+    isDraining: false,
     copies,
     leads: node === 1 ? 2 : 0,
     catalogRole: node === 3 ? 'learner' : 'voter',
@@ -245,11 +246,45 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     expect(alone).toMatchObject({ code: 1, err: expect.stringContaining('nobody answers any more') });
   });
 
+  it('has a node drained, and says so; the status shows it', async () => {
+    const { code, out, asked } = await run('drain 2', { kind: 'done', node: nodeOf(2) });
+    expect({ code, out }).toEqual({ code: 0, out: 'node 2 hands over what it leads, then it ends\n' });
+    const order = { kind: 'drain', node: 2, isGranted: false };
+    expect(asked.map(([, request]) => request)).toEqual([{ order, isPassedOn: false }]);
+    const nodes = [nodeOf(1), { ...nodeOf(2), isDraining: true }, nodeOf(3)];
+    const status = await run('status', { kind: 'described', cluster: { ...CLUSTER, nodes } });
+    expect(status.out).toContain('node-2  active, drains  a');
+    const refused = await run('drain 2', { kind: 'faulty', code: 'failed_precondition', reason: 'no quorum' });
+    expect(refused).toMatchObject({ code: 1, err: 'cairn cluster: no quorum\n' });
+  });
+
   it.each([
-    ['', '"" is no command; there are status, decommission, replace, recommission, finalize'],
+    ['has ended', { answers: false, isDraining: false }],
+    ['has ended, and is back', { answers: true, isDraining: false }],
+  ])('waits until a node that drains %s, and asks others when that is the one that it asked', async (words, end) => {
+    const done: AdminReply = { kind: 'done', node: nodeOf(2) };
+    const described = (state: { readonly answers: boolean; readonly isDraining: boolean }): AdminReply => {
+      return { kind: 'described', cluster: { ...CLUSTER, nodes: [nodeOf(1), { ...nodeOf(2), ...state }] } };
+    };
+    const drains = described({ answers: true, isDraining: true });
+    const later: AdminReply = { kind: 'later', reason: 'it has ended' };
+    const before = described({ answers: true, isDraining: false });
+    const ran = await run('drain 2 --wait', before, done, drains, later, described(end));
+    expect(ran).toMatchObject({ code: 0, err: '' });
+    expect(ran.out).toBe(`node 2 hands over what it leads, then it ends\nnode 2 ${words}\n`);
+    expect(ran.asked.map(([place]) => place).slice(-2)).toEqual(['127.0.0.1:50052', '127.0.0.1:50051']);
+    const alone = await run('drain 2 --wait', later, done, later);
+    expect(alone).toMatchObject({ code: 1, err: expect.stringContaining('nobody answers any more') });
+    expect(await run('drain 2 --wait', before, later)).toMatchObject({ code: 1 });
+  });
+
+  it.each([
+    ['', '"" is no command; there are status, decommission, replace, recommission, drain, finalize, recover'],
     ['evict 3', '"evict" is no command'],
     ['decommission', 'decommission is asked for a node: "" is not its number'],
     ['decommission node-3', '"node-3" is not its number, which status shows'],
+    ['drain', 'drain is asked for a node: "" is not its number'],
+    ['drain 3 --by 4', '--by is only for replace'],
     ['decommission 3 4', '"4" is one word too many'],
     ['decommission 3 --by 4', '--by is only for replace'],
     ['replace 3 --by x', '--by: "x" is not its number'],

@@ -33,6 +33,7 @@ const NODE: ClusterDescription['nodes'][number] = {
   http: 'http://[::1]:3000',
   levels: { min: 1, max: 7 },
   answers: true,
+  isDraining: true,
   copies: 300,
   leads: 7,
   catalogRole: 'learner',
@@ -108,6 +109,8 @@ const ORDERS: readonly AdminRequest['order'][] = [
   { kind: 'recommission', node: toNodeId(2 ** 32 - 1) },
   { kind: 'replace', node: toNodeId(3), by: undefined },
   { kind: 'replace', node: toNodeId(3), by: toNodeId(4) },
+  { kind: 'drain', node: toNodeId(3), isGranted: false },
+  { kind: 'drain', node: toNodeId(3), isGranted: true },
   { kind: 'finalize' },
   { kind: 'copy', name: 'shop' },
   { kind: 'recover', name: 'shop', from: toNodeId(3), acceptRevision: undefined },
@@ -194,6 +197,7 @@ describe('an AdminReply', () => {
           state: 'NODE_STATE_LEAVING',
           host: '::1',
           answers: true,
+          isDraining: true,
           copies: 300,
           catalogRole: 'CATALOG_ROLE_LEARNER',
         },
@@ -223,9 +227,14 @@ describe('an AdminReply', () => {
     const recovered = service['RecoverDatabase']?.responseDeserialize(writeRecovered(RECOVERED_REPLY.database));
     expect(recovered).toMatchObject({ name: 'shop', node: 3, revision: 2 ** 40, databaseId: expect.any(String) });
     const recovery = service['RecoverDatabase']?.requestSerialize({ name: 'shop', from: 3, acceptRevision: 0 });
-    expect(readAdminRequest('recover', recovery ?? Buffer.alloc(0))).toEqual({ order: ORDERS[8], isPassedOn: false });
+    expect(readAdminRequest('recover', recovery ?? Buffer.alloc(0))).toEqual({
+      order: ORDERS.at(-1),
+      isPassedOn: false,
+    });
     const asked = service['ReplaceNode']?.requestSerialize({ node: 3, by: 4 }) ?? Buffer.alloc(0);
     expect(readAdminRequest('replace', asked)).toEqual({ order: ORDERS[4], isPassedOn: false });
+    const drain = service['DrainNode']?.requestSerialize({ node: 3, isGranted: true }) ?? Buffer.alloc(0);
+    expect(readAdminRequest('drain', drain)).toEqual({ order: ORDERS[6], isPassedOn: false });
   });
 
   it('is undefined, and never an error, when it is any other bytes', () => {

@@ -1,0 +1,76 @@
+/**
+ * Whether a node may end for a while, by what an operator would see of the cluster: a pure function of its description.
+ *
+ *   C36  A node is told to end only while a node that leads the catalog was heard, and the catalog and every database
+ *        that it votes in have a majority without it: voters that answer, are not silent to their leader, and do not
+ *        drain themselves.
+ */
+import type { NodeId } from '#base';
+import type { OrderFault } from './decommission.ts';
+import type { ClusterDescription, DescribedDatabase } from './describe.ts';
+
+export interface DrainOrder {
+  readonly kind: 'drain';
+  readonly node: NodeId;
+  /** Whoever leads the catalog has looked, and asks the node itself. */
+  readonly isGranted: boolean;
+}
+
+/** Nobody can say now; it may be asked again. */
+interface Later {
+  readonly kind: 'later';
+  readonly reason: string;
+}
+
+export type DrainFault = ({ readonly kind: 'faulty' } & OrderFault) | Later;
+
+/** Databases that a refusal names. */
+const NAMED_MAX = 3;
+
+/** Why the node must not end now, or undefined. A node that drains already may go on. */
+export function faultInDraining(number: NodeId, cluster: ClusterDescription): DrainFault | undefined {
+  const { nodes, isConfirmed } = cluster;
+  if (!isConfirmed) return later('whoever leads the catalog was not heard');
+  const node = nodes.find((each) => each.node === number);
+  if (node === undefined) {
+    const known = nodes.map((each) => each.node).join(', ');
+    return { kind: 'faulty', code: 'not_found', reason: `there is no node ${number}; the cluster has ${known}` };
+  }
+  if (node.state === 'removed') return faulty(`node ${number} was removed, for good`);
+  if (!node.answers) return later(`node ${number} does not answer: it has ended, or cannot be reached`);
+  if (node.isDraining) return undefined;
+  const staying = new Set(nodes.filter((each) => each.answers && !each.isDraining).map((each) => each.node));
+  staying.delete(number);
+  const voters = nodes.filter(({ catalogRole }) => catalogRole === 'voter').map((each) => each.node);
+  const up = `without node ${number} these stay: ${[...staying].join(', ') || 'none'}`;
+  if (voters.includes(number) && !isMajority(voters.filter((voter) => staying.has(voter)).length, voters.length)) {
+    return faulty(`the catalog, in which ${voters.join(', ')} vote, would have no quorum; ${up}`);
+  }
+  const stuck = cluster.databases.filter((database) => !goesOnWithout(number, database, staying));
+  if (stuck.length === 0) return undefined;
+  const named = stuck.slice(0, NAMED_MAX).map(({ name, nodes: holders }) => `${name} (on ${holders.join(', ')})`);
+  const more = stuck.length > NAMED_MAX ? `, and ${stuck.length - NAMED_MAX} more` : '';
+  return faulty(`there would be no quorum of ${named.join(', ')}${more}; ${up}`);
+}
+
+function goesOnWithout(number: NodeId, database: DescribedDatabase, staying: ReadonlySet<NodeId>): boolean {
+  const { members, nodes, leaving } = database;
+  const voters = members.filter(({ isVoter }) => isVoter);
+  // One without a leader that was heard may have any members.
+  if (voters.length === 0) return ![...nodes, ...leaving].includes(number);
+  if (voters.every(({ node }) => node !== number)) return true;
+  const left = voters.filter(({ node, standing }) => staying.has(node) && standing !== 'silent');
+  return isMajority(left.length, voters.length);
+}
+
+function isMajority(count: number, of: number): boolean {
+  return 2 * count > of;
+}
+
+function faulty(reason: string): DrainFault {
+  return { kind: 'faulty', code: 'failed_precondition', reason };
+}
+
+function later(reason: string): Later {
+  return { kind: 'later', reason };
+}

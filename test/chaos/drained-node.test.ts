@@ -1,0 +1,53 @@
+// Goal: an operator has a node of a cluster hand over and end by a command, and is refused where that would stop
+// something; nothing is lost, and no write fails for a client that repeats it. Method: three real processes on
+// loopback, and the command as he would type it.
+import { expect, it } from 'vitest';
+import { clusterCommandAt, describedAt, holdersAt } from '../support/cluster-command.ts';
+import { startMember, writeAt } from '../support/cluster-member.ts';
+import { testDir } from '../support/test-scope.ts';
+
+const DATABASE = 'shop';
+const POLL = { timeout: 120_000, interval: 250 };
+
+it('a node hands over and ends when it is told to, unless the others could not go on', {
+  timeout: 300_000,
+}, async () => {
+  const dir = testDir();
+  const first = await startMember(dir, 'node-1');
+  const seed = first.process.peer;
+  await first.client.send('createDatabase', { databaseName: DATABASE });
+  await writeAt(first, DATABASE, 'a', POLL);
+  const second = await startMember(dir, 'node-2', seed);
+  await startMember(dir, 'node-3', seed);
+  await expect.poll(() => holdersAt(second.process.peer), POLL).toBe('1,2,3');
+  const votersAt = async (peer: string): Promise<number> =>
+    (await describedAt(peer))?.nodes.filter(({ catalogRole }) => catalogRole === 'voter').length ?? 0;
+  await expect.poll(() => votersAt(second.process.peer), POLL).toBe(3);
+
+  // The node that began everything, asked of another one, under writes.
+  const draining = clusterCommandAt(second.process.peer, 'drain', '1', '--wait');
+  const ended = draining.then(() => 'ended' as const);
+  let count = 1;
+  for (let isThere = true; isThere; count += 1) {
+    await writeAt(second, DATABASE, `during ${count}`, POLL);
+    isThere = (await Promise.race([ended, Promise.resolve('there' as const)])) === 'there';
+  }
+  expect(await draining).toBe('node 1 hands over what it leads, then it ends\nnode 1 has ended\n');
+  expect(await first.process.ended).toBe(0);
+  expect(first.process.log()).toContain('"by":"cairn cluster drain"');
+  expect(first.process.log()).toContain('"event":"leads-handed-over"');
+
+  const refused = { code: 1, stderr: expect.stringContaining('without node 3 these stay: 2') };
+  await expect(clusterCommandAt(second.process.peer, 'drain', '3')).rejects.toMatchObject(refused);
+  const gone = { code: 1, stderr: expect.stringContaining('node 1 does not answer') };
+  await expect(clusterCommandAt(second.process.peer, 'drain', '1')).rejects.toMatchObject(gone);
+  expect(await writeAt(second, DATABASE, 'after', POLL)).toBe(count + 1);
+
+  // It is the same node when it is started again, and then another one may go, itself asked.
+  const again = await startMember(dir, 'node-1');
+  await expect.poll(() => holdersAt(again.process.peer), POLL).toBe('1,2,3');
+  const drained = (): Promise<string> => clusterCommandAt(second.process.peer, 'drain', '2', '--wait');
+  await expect.poll(() => drained().catch(() => ''), POLL).toContain('node 2 has ended\n');
+  expect(await second.process.ended).toBe(0);
+  expect(await writeAt(again, DATABASE, 'last', POLL)).toBe(count + 2);
+});
