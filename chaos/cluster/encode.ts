@@ -8,7 +8,7 @@ import type { EventSketch } from '../../test/simulation/history.ts';
 
 type SelectorKind = NonNullable<EventSelector['kind']>;
 
-const TERMS: Readonly<Record<TermKind, Exclude<SelectorKind['$case'], 'noSubject' | 'and' | 'or'>>> = {
+const TERMS: Readonly<Record<TermKind, Exclude<SelectorKind['$case'], 'noSubject' | 'and' | 'or' | 'parameter'>>> = {
   'by-stream': 'byStream',
   'by-stream-prefix': 'byStreamPrefix',
   'by-type': 'byType',

@@ -20,6 +20,7 @@
  *       same bytes, and match the same events as their disjunctive form does.
  *   M7  A constraint is decided from the constraint and one number.
  *   M8  JSON is read strictly and without loss: no number passes through a float, no key is special, no duplicate wins.
+ *   M9  A definition has one form in bytes, and no other bytes are read as one.
  */
 export { acceptCloudEvent, eventFromCloudEvent } from './cloud-event.ts';
 export {
@@ -34,6 +35,38 @@ export {
 export { constraintFromJson, constraintsFromJson } from './constraint-json.ts';
 export { checkConstraints } from './constraint-rules.ts';
 export { decodeConstraint, encodeConstraint } from './constraint-wire.ts';
+export {
+  COMPONENT_KINDS,
+  type ComponentDigest,
+  type ComponentKind,
+  type ComponentReference,
+  type ContentSchema,
+  type DefinedVersion,
+  type Definition,
+  FOLD_ORDERS,
+  type FoldOrder,
+  isComponentDigest,
+  isVersionNumber,
+  KEY_TYPES,
+  type KeyType,
+  MAINTENANCE_MODES,
+  type MaintenanceMode,
+  NEW_VERSION_STATUS,
+  type OfferedContent,
+  PRIORITIES,
+  type PresenterDefinition,
+  type PresenterReference,
+  type Priority,
+  REDUCE_FUNCTION,
+  type StateChangeDefinition,
+  type StateViewDefinition,
+  toVersionNumber,
+  type VersionNumber,
+  type VersionStatus,
+} from './definition.ts';
+export { decodeDefinition, encodeDefinition } from './definition-bytes.ts';
+export { definitionFromJson } from './definition-json.ts';
+export { checkDefinition, isKeyOf, KEY_BINDING, keyedTemplate } from './definition-rules.ts';
 export {
   DATA_KIND,
   type EffectiveTime,
@@ -162,18 +195,24 @@ export {
   type AllSelector,
   and,
   type CompoundSelector,
+  type CompoundTemplate,
   NO_SUBJECT,
   type NoSubjectSelector,
   or,
+  type ParameterSelector,
+  type ParameterTerm,
+  parameter,
   type Selector,
+  type SelectorTemplate,
   type TermKind,
   type TermSelector,
   term,
 } from './selector.ts';
-export { selectionFromJson, selectorFromJson, selectorToJson } from './selector-json.ts';
+export { selectionFromJson, selectorFromJson, selectorToJson, templateFromJson } from './selector-json.ts';
 export { type Matcher, matcherOf } from './selector-match.ts';
 export { type Conjunction, normalise, type SubjectMatch, type TextMatch } from './selector-normal.ts';
-export { decodeSelection, decodeSelector, encodeSelector } from './selector-wire.ts';
+export { type Bindings, bindTemplate, parametersOf } from './selector-template.ts';
+export { decodeSelection, decodeSelector, decodeTemplate, encodeSelector } from './selector-wire.ts';
 export {
   instantOfTimestamp,
   type SentTimestamp,

@@ -35,6 +35,18 @@ export const PRINCIPAL_ATTRIBUTES_MAX = 64;
 export const PRINCIPAL_VALUE_BYTES_MAX = 4096;
 export const COMMIT_MESSAGE_BYTES_MAX = 65_536;
 
+export const DESCRIPTION_BYTES_MAX = 4096;
+/** A schema that a definition holds itself. */
+export const SCHEMA_BYTES_MAX = 65_536;
+/** State Views that a State Change names. */
+export const STATE_VIEW_NAMES_MAX = 64;
+/** Contents that a presenter offers. */
+export const OFFERS_MAX = 64;
+export const PRESENTER_SETTINGS_MAX = 64;
+export const PRESENTER_SETTING_BYTES_MAX = 4096;
+/** A component: what the host reads is less (docs/components.md); a definition may name no more. */
+export const COMPONENT_BYTES_MAX = 67_108_864;
+
 /** Nesting of objects and arrays in JSON that is read. */
 export const JSON_DEPTH_MAX = 256;
 /**

@@ -13,6 +13,8 @@
  * {"ByTypePrefix": "t."}   {"noSubject": {}}              the kinds by name, in any of the three spellings
  * {"type": "by_type_prefix", "value": "t."}
  * ```
+ * Only what a State View selects may have parameters: wherever a stream, type or subject stands, `{"parameter": "p"}`.
+
  * An unknown or superfluous member is a fault: a typing error must not select other events than were meant.
  */
 import type { Faults } from './faults.ts';
@@ -28,7 +30,7 @@ import {
   objectFrom,
   textFrom,
 } from './json-read.ts';
-import { ALL, and, NO_SUBJECT, or, type Selector, type TermKind } from './selector.ts';
+import { ALL, and, NO_SUBJECT, or, type Selector, type SelectorTemplate, type TermKind } from './selector.ts';
 import { SelectorReading } from './selector-rules.ts';
 
 /** The selector, or undefined with faults added. */
@@ -43,6 +45,12 @@ export function selectionFromJson(node: JsonNode, field: string, faults: Faults)
   const selectors = readList(node, { field, faults, reading, depth: 1, isNested: false });
   if (selectors === undefined) return undefined;
   return reading.finish(selectors.length === 0 ? ALL : or(selectors));
+}
+
+/** What a State View selects, or undefined with faults added. */
+export function templateFromJson(node: JsonNode, field: string, faults: Faults): SelectorTemplate | undefined {
+  const reading = new SelectorReading(field, faults, { isTemplate: true });
+  return reading.finishTemplate(readSelector(node, { field, faults, reading, depth: 1, isNested: false }));
 }
 
 interface Place extends JsonPlace {
@@ -84,7 +92,7 @@ const OPERATORS: ReadonlySet<string> = new Set([...TERMS.keys(), 'equals', 'star
 /** All names of kinds and attributes, without underscores and in lower case. */
 export const SELECTOR_NAMES: readonly string[] = [...OPERATORS, ...ATTRIBUTES.keys()];
 
-function readSelector(node: JsonNode, place: Place): Selector | undefined {
+function readSelector(node: JsonNode, place: Place): SelectorTemplate | undefined {
   if (!place.reading.enter(place.depth)) return undefined;
   const object = objectFrom(node, place);
   if (object === undefined) return undefined;
@@ -103,24 +111,40 @@ function readSelector(node: JsonNode, place: Place): Selector | undefined {
   return readOperator(plain(name), value, { ...at(place, name), isNested: plain(name) === 'equals' });
 }
 
-function readOperator(name: string, value: JsonNode, place: Place): Selector | undefined {
+function readOperator(name: string, value: JsonNode, place: Place): SelectorTemplate | undefined {
   if (name === 'equals' || name === 'startswith') return readAttribute(value, name, place);
   if (name === 'and' || name === 'or') return readCompound(name, value, place);
   if (name === 'nosubject') return readNoSubject(value, place);
   const kind = TERMS.get(name)?.kind;
+  return kind === undefined ? undefined : readTerm(kind, value, place);
+}
+
+/** A text, or the name of a parameter. */
+function readTerm(kind: TermKind, value: JsonNode, place: Place): SelectorTemplate | undefined {
+  const open = parameterIn(value);
+  if (open !== undefined) {
+    const inner = inside(place, 'parameter');
+    const name = textFrom(open, inner);
+    return name === undefined ? undefined : place.reading.parameter(kind, name, inner.field);
+  }
   const text = textFrom(value, place);
-  return kind === undefined || text === undefined ? undefined : place.reading.term(kind, text, place.field);
+  return text === undefined ? undefined : place.reading.term(kind, text, place.field);
+}
+
+/** The name in `{"parameter": name}`. */
+function parameterIn(node: JsonNode): JsonNode | undefined {
+  return node.kind === 'object' && node.members.size === 1 ? node.members.get('parameter') : undefined;
 }
 
 /** `{}` or true. */
-function readNoSubject(value: JsonNode, place: Place): Selector | undefined {
+function readNoSubject(value: JsonNode, place: Place): SelectorTemplate | undefined {
   const empty = value.kind === 'object' && value.members.size === 0;
   if (empty || (value.kind === 'boolean' && value.value)) return NO_SUBJECT;
   return place.faults.add(place.field, 'must be {} or true', describe(value));
 }
 
 /** `{"type": …, "attr" | "value" | "selectors": …}`. */
-function readTyped(object: JsonObject, place: Place): Selector | undefined {
+function readTyped(object: JsonObject, place: Place): SelectorTemplate | undefined {
   const { faults } = place;
   const typeNode = object.members.get('type');
   const type = typeNode === undefined ? undefined : textFrom(typeNode, inside(place, 'type'));
@@ -147,8 +171,8 @@ function readTyped(object: JsonObject, place: Place): Selector | undefined {
 }
 
 /** Any of the attributes, all of which must match. */
-function readFlat(object: JsonObject, place: Place): Selector | undefined {
-  const parts: Selector[] = [];
+function readFlat(object: JsonObject, place: Place): SelectorTemplate | undefined {
+  const parts: SelectorTemplate[] = [];
   for (const [name, value] of object.members) {
     const part = readEquality(name, value, place);
     if (part === undefined) continue;
@@ -157,21 +181,21 @@ function readFlat(object: JsonObject, place: Place): Selector | undefined {
   return parts.length === object.members.size ? and(parts) : undefined;
 }
 
-function readEquality(name: string, value: JsonNode, place: Place): Selector | undefined {
+function readEquality(name: string, value: JsonNode, place: Place): SelectorTemplate | undefined {
   const attribute = ATTRIBUTES.get(plain(name));
   const inner = at(place, name);
   if (attribute === undefined) return place.faults.add(inner.field, `is unknown; ${KNOWN}`);
   if (attribute.whole === 'by-subject' && value.kind === 'object') return readSubject(value, inner);
-  const text = textFrom(value, inner);
-  return text === undefined ? undefined : place.reading.term(attribute.whole, text, inner.field);
+  return readTerm(attribute.whole, value, inner);
 }
 
 const KNOWN =
   'known are stream, event_type, subject, source, equals, startsWith, and, or, noSubject, byStream, byType, bySubject, bySource and their prefixes';
 
 /** `{"hasValue": true, "value": "u"}`; anything less means no subject, and `value` is then ignored. */
-function readSubject(node: JsonNode, place: Place): Selector | undefined {
+function readSubject(node: JsonNode, place: Place): SelectorTemplate | undefined {
   if (node.kind !== 'object') return place.faults.add(place.field, SUBJECT_RULE, describe(node));
+  if (parameterIn(node) !== undefined) return readTerm('by-subject', node, place);
   const subject = subjectValue(node, place);
   if (subject === undefined) return undefined;
   return subject.hasValue ? subjectTerm('by-subject', subject, place) : NO_SUBJECT;
@@ -189,7 +213,7 @@ function subjectTerm(
   kind: 'by-subject' | 'by-subject-prefix',
   { value }: SubjectValue,
   place: Place,
-): Selector | undefined {
+): SelectorTemplate | undefined {
   const { field } = inside(place, 'value');
   return value === undefined
     ? place.faults.add(field, 'is required with hasValue: true')
@@ -212,7 +236,7 @@ function subjectValue(object: JsonObject, place: Place): SubjectValue | undefine
 }
 
 /** The object of `equals` and `startsWith`: exactly one attribute. */
-function readAttribute(node: JsonNode, operator: 'equals' | 'startswith', place: Place): Selector | undefined {
+function readAttribute(node: JsonNode, operator: 'equals' | 'startswith', place: Place): SelectorTemplate | undefined {
   const object = objectFrom(node, place);
   if (object === undefined) return undefined;
   const [only, more] = [...object.members];
@@ -226,13 +250,12 @@ function readAttribute(node: JsonNode, operator: 'equals' | 'startswith', place:
   return isSubject ? readSubject(value, at(place, name)) : readEquality(name, value, place);
 }
 
-function readPrefix(name: string, value: JsonNode, place: Place): Selector | undefined {
+function readPrefix(name: string, value: JsonNode, place: Place): SelectorTemplate | undefined {
   const kind = ATTRIBUTES.get(plain(name))?.prefix;
   const inner = at(place, name);
   if (kind === undefined) return place.faults.add(inner.field, 'is unknown; known are stream, eventType, subject');
-  if (value.kind !== 'object' || kind !== 'by-subject-prefix') {
-    const text = textFrom(value, inner);
-    return text === undefined ? undefined : place.reading.term(kind, text, inner.field);
+  if (value.kind !== 'object' || kind !== 'by-subject-prefix' || parameterIn(value) !== undefined) {
+    return readTerm(kind, value, inner);
   }
   const subject = subjectValue(value, inner);
   if (subject === undefined) return undefined;
@@ -241,7 +264,7 @@ function readPrefix(name: string, value: JsonNode, place: Place): Selector | und
 }
 
 /** A list, `{"selectors": list}` or `{"left": …, "right": …}`. */
-function readCompound(kind: 'and' | 'or', node: JsonNode, place: Place): Selector | undefined {
+function readCompound(kind: 'and' | 'or', node: JsonNode, place: Place): SelectorTemplate | undefined {
   const inner = { ...place, depth: place.depth + 1 };
   const selectors = node.kind === 'object' ? readWrapped(node, inner) : readList(node, inner);
   if (selectors === undefined) return undefined;
@@ -249,7 +272,7 @@ function readCompound(kind: 'and' | 'or', node: JsonNode, place: Place): Selecto
   return kind === 'and' ? and(selectors) : or(selectors);
 }
 
-function readWrapped(object: JsonObject, place: Place): readonly Selector[] | undefined {
+function readWrapped(object: JsonObject, place: Place): readonly SelectorTemplate[] | undefined {
   const { members } = object;
   const [list, left, right] = [members.get('selectors'), members.get('left'), members.get('right')];
   if (list !== undefined && members.size === 1) return readList(list, at(place, 'selectors'));
@@ -261,7 +284,7 @@ function readWrapped(object: JsonObject, place: Place): readonly Selector[] | un
   return read.length === 2 ? read : undefined;
 }
 
-function readList(node: JsonNode, place: Place): readonly Selector[] | undefined {
+function readList(node: JsonNode, place: Place): readonly SelectorTemplate[] | undefined {
   const items = itemsFrom(node, place);
   if (items === undefined) return undefined;
   const selectors = items.map((part, index) => readSelector(part, { ...place, ...item(place, index) }));
@@ -269,8 +292,8 @@ function readList(node: JsonNode, place: Place): readonly Selector[] | undefined
   return read.length === items.length ? read : undefined;
 }
 
-/** The nested form of the revision-scoped family; `selectorFromJson` gives the same selector back. */
-export function selectorToJson(selector: Selector): string {
+/** The nested form of the revision-scoped family; `selectorFromJson` or `templateFromJson` gives the same one back. */
+export function selectorToJson(selector: SelectorTemplate): string {
   switch (selector.kind) {
     case 'all':
       return '{}';
@@ -281,6 +304,8 @@ export function selectorToJson(selector: Selector): string {
       return `{"${selector.kind}":[${selector.selectors.map(selectorToJson).join(',')}]}`;
     case 'by-subject':
       return `{"equals":{"subject":{"hasValue":true,"value":${JSON.stringify(selector.value)}}}}`;
+    case 'parameter':
+      return `{"${operatorOf(selector.term)}":{"${JSON_NAMES[selector.term]}":{"parameter":"${selector.name}"}}}`;
     case 'by-stream':
     case 'by-type':
     case 'by-source':
@@ -290,6 +315,10 @@ export function selectorToJson(selector: Selector): string {
     case 'by-subject-prefix':
       return `{"startsWith":{"${JSON_NAMES[selector.kind]}":${JSON.stringify(selector.value)}}}`;
   }
+}
+
+function operatorOf(kind: TermKind): 'equals' | 'startsWith' {
+  return kind.endsWith('-prefix') ? 'startsWith' : 'equals';
 }
 
 const JSON_NAMES: Record<TermKind, string> = {

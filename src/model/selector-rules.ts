@@ -11,19 +11,33 @@ import {
   SELECTOR_NODES_MAX,
   URI_BYTES_MAX,
 } from './limits.ts';
-import { isCompound, type Selector, type TermKind, term } from './selector.ts';
+import {
+  isCompound,
+  type ParameterSelector,
+  parameter,
+  type Selector,
+  type SelectorTemplate,
+  type TermKind,
+  term,
+} from './selector.ts';
 import { describeTextFault, nameFault, textFault } from './text-rules.ts';
+
+/** A letter or underscore, then letters, digits, `_` and `-`: it stands behind the dot of `{attribute}.{parameter}`. */
+const PARAMETER_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
 /** The reading of one selector, from its root. */
 export class SelectorReading {
   readonly faults: Faults;
+  /** Whether it is a State View's, in which terms may be open. */
+  readonly #isTemplate: boolean;
   readonly #root: string;
   #nodeCount = 0;
   #tooBig = false;
 
-  constructor(root: string, faults: Faults) {
+  constructor(root: string, faults: Faults, { isTemplate }: { readonly isTemplate: boolean } = { isTemplate: false }) {
     this.#root = root;
     this.faults = faults;
+    this.#isTemplate = isTemplate;
   }
 
   /** Counts one selector at that depth (1 is the root). False when a limit is passed, which is a fault once. */
@@ -42,8 +56,22 @@ export class SelectorReading {
     return rule === undefined ? term(kind, value) : this.faults.add(field, rule, value);
   }
 
-  /** The finished selector, unless its disjunctive form is too large. */
-  finish(selector: Selector | undefined): Selector | undefined {
+  /** An open term, or undefined with the fault added. */
+  parameter(kind: TermKind, name: string, field: string): ParameterSelector | undefined {
+    if (!this.#isTemplate)
+      return this.faults.add(field, 'must be a value: only what a State View selects has parameters');
+    if (kind === 'by-source') return this.faults.add(field, 'must be a value: a parameter stands for no source');
+    if (PARAMETER_NAME.test(name)) return parameter(kind, name);
+    return this.faults.add(field, 'must be a letter or "_", then up to 63 letters, digits, "_" or "-"', name);
+  }
+
+  /** The finished selector, unless its disjunctive form is too large. Without parameters: no template was read. */
+  finish(selector: SelectorTemplate | undefined): Selector | undefined {
+    const finished = this.finishTemplate(selector);
+    return finished !== undefined && isBound(finished) ? finished : undefined;
+  }
+
+  finishTemplate(selector: SelectorTemplate | undefined): SelectorTemplate | undefined {
     const count = selector === undefined ? 0 : conjunctionCount(selector);
     if (count <= SELECTOR_CONJUNCTIONS_MAX) return selector;
     const rule = `must come to at most ${SELECTOR_CONJUNCTIONS_MAX} alternatives when And is spread over Or`;
@@ -57,7 +85,12 @@ export class SelectorReading {
   }
 }
 
-function termFault(kind: TermKind, value: string): string | undefined {
+/** Whether nothing in it is open. */
+export function isBound(template: SelectorTemplate): template is Selector {
+  return isCompound(template) ? template.selectors.every(isBound) : template.kind !== 'parameter';
+}
+
+export function termFault(kind: TermKind, value: string): string | undefined {
   if (!value.isWellFormed()) return describeTextFault('ill-formed', NAME_BYTES_MAX);
   const bytes = encodeUtf8(value);
   const bytesMax = kind === 'by-source' ? URI_BYTES_MAX : NAME_BYTES_MAX;
@@ -69,7 +102,7 @@ function termFault(kind: TermKind, value: string): string | undefined {
 }
 
 /** Conjunctions of the disjunctive form before anything is simplified; stops counting once it is too many. */
-export function conjunctionCount(selector: Selector): number {
+export function conjunctionCount(selector: SelectorTemplate): number {
   if (!isCompound(selector)) return 1;
   const counts = selector.selectors.map(conjunctionCount);
   if (selector.kind === 'or') return counts.reduce((sum, count) => sum + count, 0);

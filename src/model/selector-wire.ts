@@ -1,12 +1,31 @@
 /**
  * `cairn.v1.EventSelector` and `EventSelection`. Reading takes the flat form, which means And, and the nested one, in
  * any valid protobuf without unknown fields; writing gives the nested form of a canonical selector, so that equal
- * selectors have equal bytes (M6).
+ * selectors have equal bytes (M6). What a State View selects may have
+ * parameters; anywhere else one is a fault.
  */
-import { ByteWriter, beginMessage, decodeUtf8, ProtoReader, unreachable, writeTextField } from '#base';
+import {
+  ByteWriter,
+  beginMessage,
+  decodeUtf8,
+  ProtoReader,
+  unreachable,
+  writeTextField,
+  writeVarintField,
+} from '#base';
 import { showBytes } from './event-place.ts';
 import type { Faults } from './faults.ts';
-import { ALL, and, NO_SUBJECT, or, type Selector, type TermKind } from './selector.ts';
+import {
+  ALL,
+  and,
+  NO_SUBJECT,
+  or,
+  type ParameterSelector,
+  type Selector,
+  type SelectorTemplate,
+  TERM_KINDS,
+  type TermKind,
+} from './selector.ts';
 import { SelectorReading } from './selector-rules.ts';
 import { refuseField } from './unknown-field.ts';
 
@@ -37,7 +56,11 @@ const KIND_FIELDS: ReadonlyMap<number, TermField> = new Map([
 const NO_SUBJECT_TAG = 0x8a;
 const AND_TAG = 0x92;
 const OR_TAG = 0x9a;
+/** Of a State View alone. */
+const PARAMETER_TAG = 0xaa;
 const SELECTORS_TAG = 0x0a;
+const PARAMETER_NAME_TAG = 0x0a;
+const PARAMETER_TERM_TAG = 0x10;
 
 const FIELD_OF_KIND: ReadonlyMap<TermKind, number> = new Map(
   Array.from(KIND_FIELDS, ([tag, { kind }]) => [kind, tag >>> 3] as const),
@@ -59,14 +82,20 @@ export function decodeSelection(bytes: Uint8Array, field: string, faults: Faults
   return reading.finish(selectors.length === 0 ? ALL : or(selectors));
 }
 
-export function encodeSelector(selector: Selector): Uint8Array {
+/** What a State View selects, or undefined with faults added. */
+export function decodeTemplate(bytes: Uint8Array, field: string, faults: Faults): SelectorTemplate | undefined {
+  const reading = new SelectorReading(field, faults, { isTemplate: true });
+  return reading.finishTemplate(readSelector(new ProtoReader(bytes), { reading, field, depth: 1 }));
+}
+
+export function encodeSelector(selector: SelectorTemplate): Uint8Array {
   const writer = new ByteWriter();
   writeSelector(writer, selector);
   return writer.take();
 }
 
 /** The message without tag and length. */
-export function writeSelector(writer: ByteWriter, selector: Selector): void {
+export function writeSelector(writer: ByteWriter, selector: SelectorTemplate): void {
   switch (selector.kind) {
     case 'all':
       return;
@@ -82,6 +111,13 @@ export function writeSelector(writer: ByteWriter, selector: Selector): void {
         writer.endLength(mark);
       }
       writer.endLength(list);
+      return;
+    }
+    case 'parameter': {
+      const mark = beginMessage(writer, PARAMETER_TAG >>> 3);
+      writeTextField(writer, PARAMETER_NAME_TAG >>> 3, selector.name);
+      writeVarintField(writer, PARAMETER_TERM_TAG >>> 3, TERM_KINDS.indexOf(selector.term) + 1);
+      writer.endLength(mark);
       return;
     }
     case 'by-stream':
@@ -109,16 +145,16 @@ function placeOf({ field, reading }: Place): { readonly field: string; readonly 
   return { field, faults: reading.faults };
 }
 
-const NOTHING: readonly Selector[] = [];
+const NOTHING: readonly SelectorTemplate[] = [];
 
 interface Draft {
   /** Of the flat form, one for each attribute: the last one wins. */
-  flat: readonly Selector[];
+  flat: readonly SelectorTemplate[];
   /** Of the nested form. The last kind wins; the lists of an And or Or that is given in parts are joined. */
-  nested: { readonly tag: number; readonly selectors: readonly Selector[] } | undefined;
+  nested: { readonly tag: number; readonly selectors: readonly SelectorTemplate[] } | undefined;
 }
 
-function readSelector(reader: ProtoReader, place: Place): Selector | undefined {
+function readSelector(reader: ProtoReader, place: Place): SelectorTemplate | undefined {
   const { reading, field, depth } = place;
   if (!reading.enter(depth)) return undefined;
   const countBefore = reading.faults.count;
@@ -131,7 +167,7 @@ function readSelector(reader: ProtoReader, place: Place): Selector | undefined {
   return reading.faults.count === countBefore ? selectorOf(draft) : undefined;
 }
 
-function selectorOf({ flat, nested }: Draft): Selector {
+function selectorOf({ flat, nested }: Draft): SelectorTemplate {
   if (nested === undefined) return and(flat);
   const [only] = nested.selectors;
   if (nested.tag === AND_TAG) return and(nested.selectors);
@@ -152,7 +188,10 @@ function readField(reader: ProtoReader, draft: Draft, place: Place): void {
     reader.lengthDelimited();
     draft.nested = { tag, selectors: [NO_SUBJECT] };
   } else if (tag === AND_TAG || tag === OR_TAG) readParts(reader, tag, { draft, place });
-  else refuseField(reader, tag, { ...placeOf(place), type: 'cairn.v1.EventSelector' });
+  else if (tag === PARAMETER_TAG) {
+    const open = readParameter(reader, place);
+    if (open !== undefined) draft.nested = { tag, selectors: [open] };
+  } else refuseField(reader, tag, { ...placeOf(place), type: 'cairn.v1.EventSelector' });
 }
 
 function readTerm(reader: ProtoReader, { kind, name }: TermField, { reading, field }: Place): Selector | undefined {
@@ -163,6 +202,26 @@ function readTerm(reader: ProtoReader, { kind, name }: TermField, { reading, fie
   return text === undefined
     ? reading.faults.add(path, 'must be well-formed UTF-8', showBytes(reader.bytes, start, reader.at))
     : reading.term(kind, text, path);
+}
+
+function readParameter(reader: ProtoReader, { reading, field }: Place): ParameterSelector | undefined {
+  const start = reader.lengthDelimited();
+  if (reader.failed) return undefined;
+  const message = new ProtoReader(reader.bytes, start, reader.at);
+  const path = `${field}.parameter`;
+  let [name, number] = ['', 0];
+  while (!message.done) {
+    const tag = message.tag();
+    if (tag === PARAMETER_NAME_TAG) {
+      const from = message.lengthDelimited();
+      name = decodeUtf8(message.bytes, from, message.at) ?? '';
+    } else if (tag === PARAMETER_TERM_TAG) number = message.varint();
+    else refuseField(message, tag, { field: path, faults: reading.faults, type: 'cairn.v1.SelectorParameter' });
+  }
+  if (message.failed) reader.fail();
+  const kind = TERM_KINDS[number - 1];
+  if (kind !== undefined) return reading.parameter(kind, name, path);
+  return reading.faults.add(`${path}.term`, `must be 1 to ${TERM_KINDS.length - 1}`, String(number));
 }
 
 interface Parts {
@@ -185,10 +244,10 @@ function readParts(reader: ProtoReader, tag: number, { draft, place }: Parts): v
 }
 
 /** The repeated field 1 of EventSelectors and EventSelection. */
-function readSelectorList(reader: ProtoReader, place: Place, type: string): readonly Selector[] | undefined {
+function readSelectorList(reader: ProtoReader, place: Place, type: string): readonly SelectorTemplate[] | undefined {
   const { reading, field, depth } = place;
   const countBefore = reading.faults.count;
-  const selectors: Selector[] = [];
+  const selectors: SelectorTemplate[] = [];
   let count = 0;
   while (!reader.done) {
     const tag = reader.tag();

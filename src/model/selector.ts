@@ -4,6 +4,9 @@
  * A selector is built by the functions below, which keep it in canonical form: And and Or are flattened, sorted and
  * free of repetitions, have at least two parts, and `all` never stands inside them. Two spellings of one selector, flat
  * or nested, in whatever order, therefore give deeply equal trees and equal bytes. (M6)
+ *
+ * What a State View selects is a template: a selector in which terms may stand open, each with the name of the
+ * parameter that a read fills it with (selector-template.ts). The same functions build it, by the same rules.
  */
 import { assert, compareBytes, encodeUtf8 } from '#base';
 
@@ -30,6 +33,26 @@ export interface CompoundSelector {
   readonly selectors: readonly Selector[];
 }
 
+/** A selector in which parameters stand for values. Every selector is one. */
+export type SelectorTemplate = Exclude<Selector, CompoundSelector> | ParameterSelector | CompoundTemplate;
+
+/** A term whose value a read gives. */
+export interface ParameterSelector {
+  readonly kind: 'parameter';
+  readonly term: ParameterTerm;
+  /** Without the attribute, as in `account_id`. */
+  readonly name: string;
+}
+
+export interface CompoundTemplate {
+  readonly kind: 'and' | 'or';
+  /** At least two, in canonical order. */
+  readonly selectors: readonly SelectorTemplate[];
+}
+
+/** What a parameter may stand for: a stream, an event type or a subject, or the beginning of one. */
+export type ParameterTerm = Exclude<TermKind, 'by-source'>;
+
 /** In canonical order. */
 export const TERM_KINDS = [
   'by-stream',
@@ -54,8 +77,15 @@ export function term(kind: TermKind, value: string): Selector {
   return anyEvent ? ALL : { kind, value };
 }
 
+/** A term that is open. */
+export function parameter(kind: ParameterTerm, name: string): ParameterSelector {
+  return { kind: 'parameter', term: kind, name };
+}
+
 /** All of them must match; none at all is every event. */
-export function and(selectors: readonly Selector[]): Selector {
+export function and(selectors: readonly Selector[]): Selector;
+export function and(selectors: readonly SelectorTemplate[]): SelectorTemplate;
+export function and(selectors: readonly SelectorTemplate[]): SelectorTemplate {
   const parts = canonicalParts('and', selectors).filter((part) => part.kind !== 'all');
   return compound('and', parts);
 }
@@ -63,19 +93,21 @@ export function and(selectors: readonly Selector[]): Selector {
 /**
  * One of them must match. At least one is needed: an Or of nothing would be a selector of nothing, which has no form.
  */
-export function or(selectors: readonly Selector[]): Selector {
+export function or(selectors: readonly Selector[]): Selector;
+export function or(selectors: readonly SelectorTemplate[]): SelectorTemplate;
+export function or(selectors: readonly SelectorTemplate[]): SelectorTemplate {
   assert(selectors.length > 0, 'An Or has at least one selector');
   const parts = canonicalParts('or', selectors);
   return parts.some((part) => part.kind === 'all') ? ALL : compound('or', parts);
 }
 
-function compound(kind: 'and' | 'or', parts: readonly Selector[]): Selector {
+function compound(kind: 'and' | 'or', parts: readonly SelectorTemplate[]): SelectorTemplate {
   const [first, second] = parts;
   if (first === undefined) return ALL;
   return second === undefined ? first : { kind, selectors: parts };
 }
 
-function canonicalParts(kind: 'and' | 'or', selectors: readonly Selector[]): readonly Selector[] {
+function canonicalParts(kind: 'and' | 'or', selectors: readonly SelectorTemplate[]): readonly SelectorTemplate[] {
   const [only] = selectors;
   if (only !== undefined && selectors.length === 1 && only.kind !== kind) return selectors;
   const flat = selectors.flatMap((part) => (part.kind === kind ? part.selectors : [part]));
@@ -84,15 +116,21 @@ function canonicalParts(kind: 'and' | 'or', selectors: readonly Selector[]): rea
 }
 
 /** Canonical order: by kind, then value, then parts. Zero only for equal selectors. */
-function compareSelectors(left: Selector, right: Selector): number {
+function compareSelectors(left: SelectorTemplate, right: SelectorTemplate): number {
   const rank = rankOf(left) - rankOf(right);
   if (rank !== 0) return rank;
   if (isTerm(left) && isTerm(right)) return compareTexts(left.value, right.value);
   if (isCompound(left) && isCompound(right)) return compareParts(left.selectors, right.selectors);
+  if (left.kind === 'parameter' && right.kind === 'parameter') return compareParameters(left, right);
   return 0;
 }
 
-function compareParts(left: readonly Selector[], right: readonly Selector[]): number {
+function compareParameters(left: ParameterSelector, right: ParameterSelector): number {
+  const rank = TERM_KINDS.indexOf(left.term) - TERM_KINDS.indexOf(right.term);
+  return rank === 0 ? compareTexts(left.name, right.name) : rank;
+}
+
+function compareParts(left: readonly SelectorTemplate[], right: readonly SelectorTemplate[]): number {
   for (const [index, part] of left.entries()) {
     const other = right[index];
     if (other === undefined) return 1;
@@ -106,21 +144,20 @@ function compareTexts(left: string, right: string): number {
   return left === right ? 0 : compareBytes(encodeUtf8(left), encodeUtf8(right));
 }
 
-const RANKS: ReadonlyMap<Selector['kind'], number> = new Map(
-  [...TERM_KINDS, 'no-subject' as const, 'and' as const, 'or' as const, 'all' as const].map((kind, rank) => [
-    kind,
-    rank,
-  ]),
+const RANKS: ReadonlyMap<SelectorTemplate['kind'], number> = new Map(
+  ([...TERM_KINDS, 'no-subject', 'parameter', 'and', 'or', 'all'] as const).map((kind, rank) => [kind, rank]),
 );
 
-function rankOf(selector: Selector): number {
+function rankOf(selector: SelectorTemplate): number {
   return RANKS.get(selector.kind) ?? 0;
 }
 
-export function isCompound(selector: Selector): selector is CompoundSelector {
+export function isCompound(selector: Selector): selector is CompoundSelector;
+export function isCompound(selector: SelectorTemplate): selector is CompoundTemplate;
+export function isCompound(selector: SelectorTemplate): boolean {
   return selector.kind === 'and' || selector.kind === 'or';
 }
 
-export function isTerm(selector: Selector): selector is TermSelector {
+export function isTerm(selector: SelectorTemplate): selector is TermSelector {
   return selector.kind.startsWith('by-');
 }

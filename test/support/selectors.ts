@@ -27,8 +27,8 @@ export const arbSelector: fc.Arbitrary<Selector> = fc.letrec<{ node: Selector }>
   node: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },
     arbTerm,
-    fc.array(tie('node'), { maxLength: 3 }).map(and),
-    fc.array(tie('node'), { minLength: 1, maxLength: 3 }).map(or),
+    fc.array(tie('node'), { maxLength: 3 }).map((parts) => and(parts)),
+    fc.array(tie('node'), { minLength: 1, maxLength: 3 }).map((parts) => or(parts)),
   ),
 })).node;
 

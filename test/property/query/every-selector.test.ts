@@ -79,15 +79,31 @@ describe.each(['forward', 'reverse'] as const)('a query going %s', (direction: D
   });
 
   it.each([TRANSACTIONS, 700])('finds what the And of any two selects, at revision %d', async (at) => {
-    expect(await differences(pairs().map(and), at)).toEqual([]);
+    expect(
+      await differences(
+        pairs().map((parts) => and(parts)),
+        at,
+      ),
+    ).toEqual([]);
   });
 
   it('finds what the And of any two selects, in the order of effective time', async () => {
-    expect(await differences(pairs().map(and), TRANSACTIONS, { effectiveTime: {} })).toEqual([]);
+    expect(
+      await differences(
+        pairs().map((parts) => and(parts)),
+        TRANSACTIONS,
+        { effectiveTime: {} },
+      ),
+    ).toEqual([]);
   });
 
   it('finds what the Or of any two selects', async () => {
-    expect(await differences(pairs().map(or), TRANSACTIONS)).toEqual([]);
+    expect(
+      await differences(
+        pairs().map((parts) => or(parts)),
+        TRANSACTIONS,
+      ),
+    ).toEqual([]);
   });
 
   it('finds what an Or of an And and a term selects', async () => {

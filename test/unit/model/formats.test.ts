@@ -3,7 +3,8 @@
 
 import { expect, it } from 'vitest';
 import { encodeUtf8, parseHex, toHex } from '#base';
-import { DATA_KIND, encodeTransactPayload, ORIGIN, stampPayload, term } from '#model';
+import { and, DATA_KIND, encodeDefinition, encodeTransactPayload, ORIGIN, parameter, stampPayload, term } from '#model';
+import { componentName } from '../../support/definitions.ts';
 import { eventBytes } from '../../support/events.ts';
 import { exampleOf } from '../../support/format-pages.ts';
 
@@ -30,4 +31,22 @@ it('docs/formats/transaction.md shows the bytes of a payload, up to its event', 
   });
   stampPayload(payload, Date.UTC(2026, 0, 1, 0, 0, 0, 123));
   expect(`${exampleOf('transaction.md')}${toHex(event)}`).toBe(toHex(payload));
+});
+
+it('docs/formats/definitions.md shows the bytes of a definition', () => {
+  const definition = encodeDefinition({
+    kind: 'state-view',
+    name: componentName('accounts'),
+    description: undefined,
+    sourceCodeUri: undefined,
+    selector: and([term('by-stream', 'ledger'), parameter('by-subject', 'account_id')]),
+    order: 'revision',
+    keyType: 'none',
+    reduceFunction: 'reduce',
+    contentType: 'application/json',
+    schema: undefined,
+    priority: 'high',
+    presenter: { name: componentName('page'), version: undefined },
+  });
+  expect(exampleOf('definitions.md')).toBe(toHex(definition));
 });

@@ -40,6 +40,29 @@ export namespace DataKind {
   export type DATA_KIND_PROTO = typeof DataKind.DATA_KIND_PROTO;
 }
 
+/** What the value of a parameter is compared with. */
+export const ParameterTerm = {
+  PARAMETER_TERM_UNSPECIFIED: 0,
+  PARAMETER_TERM_STREAM: 1,
+  PARAMETER_TERM_STREAM_PREFIX: 2,
+  PARAMETER_TERM_EVENT_TYPE: 3,
+  PARAMETER_TERM_EVENT_TYPE_PREFIX: 4,
+  PARAMETER_TERM_SUBJECT: 5,
+  PARAMETER_TERM_SUBJECT_PREFIX: 6,
+} as const;
+
+export type ParameterTerm = typeof ParameterTerm[keyof typeof ParameterTerm];
+
+export namespace ParameterTerm {
+  export type PARAMETER_TERM_UNSPECIFIED = typeof ParameterTerm.PARAMETER_TERM_UNSPECIFIED;
+  export type PARAMETER_TERM_STREAM = typeof ParameterTerm.PARAMETER_TERM_STREAM;
+  export type PARAMETER_TERM_STREAM_PREFIX = typeof ParameterTerm.PARAMETER_TERM_STREAM_PREFIX;
+  export type PARAMETER_TERM_EVENT_TYPE = typeof ParameterTerm.PARAMETER_TERM_EVENT_TYPE;
+  export type PARAMETER_TERM_EVENT_TYPE_PREFIX = typeof ParameterTerm.PARAMETER_TERM_EVENT_TYPE_PREFIX;
+  export type PARAMETER_TERM_SUBJECT = typeof ParameterTerm.PARAMETER_TERM_SUBJECT;
+  export type PARAMETER_TERM_SUBJECT_PREFIX = typeof ParameterTerm.PARAMETER_TERM_SUBJECT_PREFIX;
+}
+
 export const Direction = { DIRECTION_FORWARD: 0, DIRECTION_REVERSE: 1 } as const;
 
 export type Direction = typeof Direction[keyof typeof Direction];
@@ -123,7 +146,16 @@ export interface EventSelector {
     { readonly $case: "noSubject"; readonly value: NoSubject }
     | { readonly $case: "and"; readonly value: EventSelectors }
     | { readonly $case: "or"; readonly value: EventSelectors }
+    | //
+    /** A value that each read gives. Only in what a State View selects. */
+    { readonly $case: "parameter"; readonly value: SelectorParameter }
     | undefined;
+}
+
+export interface SelectorParameter {
+  /** Without the attribute: a read of `account_id` as a subject binds `subject.account_id`. */
+  readonly name: string;
+  readonly term: ParameterTerm;
 }
 
 export interface NoSubject {
@@ -552,6 +584,9 @@ export const EventSelector: MessageFns<EventSelector> = {
       case "or":
         EventSelectors.encode(message.kind.value, writer.uint32(154).fork()).join();
         break;
+      case "parameter":
+        SelectorParameter.encode(message.kind.value, writer.uint32(170).fork()).join();
+        break;
     }
     return writer;
   },
@@ -681,6 +716,14 @@ export const EventSelector: MessageFns<EventSelector> = {
             message.kind = { $case: "or", value: EventSelectors.decode(reader, reader.uint32()) };
             continue;
           }
+          case 21: {
+            if (tag !== 170) {
+              break;
+            }
+
+            message.kind = { $case: "parameter", value: SelectorParameter.decode(reader, reader.uint32()) };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -763,7 +806,80 @@ export const EventSelector: MessageFns<EventSelector> = {
         }
         break;
       }
+      case "parameter": {
+        if (object.kind?.value !== undefined && object.kind?.value !== null) {
+          message.kind = { $case: "parameter", value: SelectorParameter.fromPartial(object.kind.value) };
+        }
+        break;
+      }
     }
+    return message;
+  },
+};
+
+function createBaseSelectorParameter(): SelectorParameter {
+  return { name: "", term: 0 };
+}
+
+export const SelectorParameter: MessageFns<SelectorParameter> = {
+  encode(message: SelectorParameter, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.term !== 0) {
+      writer.uint32(16).int32(message.term);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SelectorParameter {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSelectorParameter() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.term = reader.int32() as any;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SelectorParameter>): SelectorParameter {
+    return SelectorParameter.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SelectorParameter>): SelectorParameter {
+    const message = createBaseSelectorParameter() as any;
+    message.name = object.name ?? "";
+    message.term = object.term ?? 0;
     return message;
   },
 };

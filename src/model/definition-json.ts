@@ -1,0 +1,275 @@
+/**
+ * The metadata of a component that is published over HTTP or MCP, as JSON.
+ *
+ * ```
+ * State View     {"state_view_name", "content_type", "event_selector", "query_temporality", "description"?,
+ *                 "content_schema"?, "source_code_uri"?, "priority"?, "presenter"?, "key_type"?, "reduce_fn"?, "events"?}
+ * State Change   {"state_change_name", "description"?, "source_code_uri"?, "state_view_names"?}
+ * presenter      {"presenter_name", "content_types": [type or {"content_type", "schema"?}], "description"?,
+ *                 "source_code_uri"?, "settings"?}
+ * ```
+ * `content_schema` is a URI, or the JSON Schema itself, kept as it was written. `events` is a list of event types, any
+ * of which is selected; with it `event_selector` may be left out. `presenter` is a name, or {"name", "version"?}.
+ */
+import { unreachable } from '#base';
+import {
+  type ComponentKind,
+  type ContentSchema,
+  type Definition,
+  type FoldOrder,
+  KEY_TYPES,
+  type KeyType,
+  type OfferedContent,
+  PRIORITIES,
+  type PresenterReference,
+  type Priority,
+  REDUCE_FUNCTION,
+  toVersionNumber,
+} from './definition.ts';
+import { canonicalNames, checkDefinition, keyedTemplate } from './definition-rules.ts';
+import type { Faults } from './faults.ts';
+import { type JsonNode, type JsonObject, parseJson, textOfRaw } from './json.ts';
+import {
+  describe,
+  inside,
+  integerFrom,
+  isPresent,
+  item,
+  itemsFrom,
+  type JsonPlace,
+  member,
+  objectFrom,
+  refuseOthers,
+  textFrom,
+} from './json-read.ts';
+import { type ComponentName, parseComponentName, parseEventType } from './names.ts';
+import { and, or, type SelectorTemplate, term } from './selector.ts';
+import { templateFromJson } from './selector-json.ts';
+
+/** Under each spelling the schema keeps its bytes. */
+const SCHEMA = ['content_schema', 'contentSchema'] as const;
+const RAW: ReadonlySet<string> = new Set(SCHEMA);
+
+/** The definition that the metadata of a publication says, or undefined with faults added. */
+export function definitionFromJson(kind: ComponentKind, text: Uint8Array, faults: Faults): Definition | undefined {
+  const node = parseJson(text, { raw: RAW });
+  if (node.kind === 'fault') return faults.add('metadata', `must be JSON: ${node.message}`);
+  const place = { field: 'metadata', faults };
+  const object = objectFrom(node, place);
+  if (object === undefined) return undefined;
+  const countBefore = faults.count;
+  const reading = new MetadataReading(object, place);
+  const definition = readDefinition(kind, reading);
+  reading.refuseUnread();
+  if (definition === undefined || faults.count > countBefore) return undefined;
+  checkDefinition(definition, place);
+  return faults.count === countBefore ? definition : undefined;
+}
+
+function readDefinition(kind: ComponentKind, reading: MetadataReading): Definition | undefined {
+  switch (kind) {
+    case 'state-view':
+      return readStateView(reading);
+    case 'state-change':
+      return readStateChange(reading);
+    case 'presenter':
+      return readPresenter(reading);
+    default:
+      return unreachable(kind);
+  }
+}
+
+function readStateView(reading: MetadataReading): Definition | undefined {
+  const name = reading.name('state_view_name');
+  const contentType = reading.required('content_type', textFrom);
+  const order = reading.required('query_temporality', orderFrom);
+  const keyType = reading.optional('key_type', keyTypeFrom) ?? 'none';
+  const selector = readSelected(reading);
+  const rest = {
+    ...reading.head(),
+    reduceFunction: reading.optional('reduce_fn', textFrom) ?? REDUCE_FUNCTION,
+    schema: reading.optional('content_schema', schemaFrom),
+    priority: reading.optional('priority', priorityFrom) ?? 'normal',
+    presenter: reading.optional('presenter', presenterFrom),
+  };
+  if (name === undefined || contentType === undefined || order === undefined || selector === undefined)
+    return undefined;
+  return { kind: 'state-view', name, contentType, order, keyType, selector: keyedTemplate(selector, keyType), ...rest };
+}
+
+function readSelected(reading: MetadataReading): SelectorTemplate | undefined {
+  const types = reading.optional('events', typesFrom);
+  if (types !== undefined && !reading.has('event_selector')) return types;
+  const selector = reading.required('event_selector', (node, { field, faults }) =>
+    templateFromJson(node, field, faults),
+  );
+  return selector === undefined || types === undefined ? selector : and([selector, types]);
+}
+
+function readStateChange(reading: MetadataReading): Definition | undefined {
+  const name = reading.name('state_change_name');
+  const stateViews = canonicalNames(reading.optional('state_view_names', namesFrom) ?? []);
+  const head = reading.head();
+  return name && { kind: 'state-change', name, stateViews, ...head };
+}
+
+function readPresenter(reading: MetadataReading): Definition | undefined {
+  const name = reading.name('presenter_name');
+  const offers = reading.required('content_types', offersFrom);
+  const settings = reading.optional('settings', settingsFrom) ?? new Map<string, string>();
+  const head = reading.head();
+  return name && offers && { kind: 'presenter', name, offers, settings, ...head };
+}
+
+type Read<Value> = (node: JsonNode, place: JsonPlace) => Value | undefined;
+
+/** The members of the metadata, in snake case or camel case; what nobody has asked for must not be there. */
+class MetadataReading {
+  readonly #object: JsonObject;
+  readonly #place: JsonPlace;
+  readonly #read: string[] = [];
+
+  constructor(object: JsonObject, place: JsonPlace) {
+    this.#object = object;
+    this.#place = place;
+  }
+
+  has(name: string): boolean {
+    return spellings(name).some((spelling) => isPresent(this.#object.members.get(spelling)));
+  }
+
+  optional<Value>(name: string, read: Read<Value>): Value | undefined {
+    this.#read.push(...spellings(name));
+    const node = member(this.#object, spellings(name), this.#place);
+    return node === undefined ? undefined : read(node, inside(this.#place, name));
+  }
+
+  required<Value>(name: string, read: Read<Value>): Value | undefined {
+    if (!this.has(name)) this.#place.faults.add(inside(this.#place, name).field, 'is required');
+    return this.optional(name, read);
+  }
+
+  name(name: string): ComponentName | undefined {
+    return this.required(name, nameFrom);
+  }
+
+  head(): Pick<Definition, 'description' | 'sourceCodeUri'> {
+    return {
+      description: this.optional('description', textFrom),
+      sourceCodeUri: this.optional('source_code_uri', textFrom),
+    };
+  }
+
+  refuseUnread(): void {
+    refuseOthers(this.#object, this.#read, this.#place);
+  }
+}
+
+function spellings(name: string): readonly string[] {
+  const camel = name.replaceAll(/_(?<letter>[a-z])/g, (_match, letter: string) => letter.toUpperCase());
+  return camel === name ? [name] : [name, camel];
+}
+
+function nameFrom(node: JsonNode, place: JsonPlace): ComponentName | undefined {
+  const text = textFrom(node, place);
+  return text === undefined ? undefined : parseComponentName(text, place.field, place.faults);
+}
+
+function namesFrom(node: JsonNode, place: JsonPlace): readonly ComponentName[] | undefined {
+  const names = itemsFrom(node, place)?.map((each, index) => nameFrom(each, item(place, index)));
+  return names?.filter((name) => name !== undefined);
+}
+
+/** Any of the event types; an empty list selects as much as none. */
+function typesFrom(node: JsonNode, place: JsonPlace): SelectorTemplate | undefined {
+  const items = itemsFrom(node, place);
+  if (items === undefined) return undefined;
+  if (items.length === 0) return place.faults.add(place.field, 'must name at least one event type');
+  const types = items.map((each, index) => {
+    const at = item(place, index);
+    const text = textFrom(each, at);
+    return text === undefined ? undefined : parseEventType(text, at.field, at.faults);
+  });
+  const read = types.filter((type) => type !== undefined);
+  return read.length === items.length ? or(read.map((type) => term('by-type', type))) : undefined;
+}
+
+const ORDERS: ReadonlyMap<string, FoldOrder> = new Map([
+  ['revision', 'revision'],
+  ['effective_timestamp', 'effective-time'],
+]);
+
+function orderFrom(node: JsonNode, place: JsonPlace): FoldOrder | undefined {
+  return wordFrom(node, place, ORDERS);
+}
+
+const KEY_TYPE_WORDS: ReadonlyMap<string, KeyType> = new Map(
+  KEY_TYPES.map((type) => [`${type.charAt(0).toUpperCase()}${type.slice(1)}`, type]),
+);
+
+function keyTypeFrom(node: JsonNode, place: JsonPlace): KeyType | undefined {
+  return wordFrom(node, place, KEY_TYPE_WORDS);
+}
+
+const PRIORITY_WORDS: ReadonlyMap<string, Priority> = new Map(PRIORITIES.map((priority) => [priority, priority]));
+
+function priorityFrom(node: JsonNode, place: JsonPlace): Priority | undefined {
+  return wordFrom(node, place, PRIORITY_WORDS);
+}
+
+function wordFrom<Value>(node: JsonNode, place: JsonPlace, words: ReadonlyMap<string, Value>): Value | undefined {
+  const text = textFrom(node, place);
+  if (text === undefined) return undefined;
+  return words.get(text) ?? place.faults.add(place.field, `must be one of ${[...words.keys()].join(', ')}`, text);
+}
+
+function schemaFrom(node: JsonNode, place: JsonPlace): ContentSchema | undefined {
+  if (node.kind !== 'raw') return undefined;
+  const uri = textOfRaw(node);
+  if (uri !== undefined) return { kind: 'uri', uri };
+  const [first] = node.bytes;
+  const isSchema = first === 0x7b || first === 0x74 || first === 0x66;
+  if (isSchema) return { kind: 'held', bytes: node.bytes.slice() };
+  return place.faults.add(place.field, 'must be a URI, or a JSON Schema: an object, true or false', describe(node));
+}
+
+function presenterFrom(node: JsonNode, place: JsonPlace): PresenterReference | undefined {
+  if (node.kind === 'string') {
+    const only = nameFrom(node, place);
+    return only && { name: only, version: undefined };
+  }
+  const object = objectFrom(node, place, 'must be the name of a presenter, or {"name": …, "version": …}');
+  if (object === undefined) return undefined;
+  refuseOthers(object, ['name', 'version'], place);
+  const [nameNode, versionNode] = [object.members.get('name'), member(object, ['version'], place)];
+  if (!isPresent(nameNode)) return place.faults.add(inside(place, 'name').field, 'is required');
+  const name = nameFrom(nameNode, inside(place, 'name'));
+  const bounds = { min: 1, max: Number.MAX_SAFE_INTEGER };
+  const version = versionNode && integerFrom(versionNode, bounds, inside(place, 'version'));
+  return name && { name, version: version === undefined ? undefined : toVersionNumber(version) };
+}
+
+function offersFrom(node: JsonNode, place: JsonPlace): readonly OfferedContent[] | undefined {
+  const offers = itemsFrom(node, place)?.map((each, index) => offerFrom(each, item(place, index)));
+  return offers?.filter((offer) => offer !== undefined);
+}
+
+function offerFrom(node: JsonNode, place: JsonPlace): OfferedContent | undefined {
+  if (node.kind === 'string') return { contentType: node.value, schema: undefined };
+  const object = objectFrom(node, place, 'must be a content type, or {"content_type": …, "schema": …}');
+  if (object === undefined) return undefined;
+  const reading = new MetadataReading(object, place);
+  const contentType = reading.required('content_type', textFrom);
+  const schema = reading.optional('schema', textFrom);
+  reading.refuseUnread();
+  return contentType === undefined ? undefined : { contentType, schema };
+}
+
+function settingsFrom(node: JsonNode, place: JsonPlace): ReadonlyMap<string, string> | undefined {
+  const settings = new Map<string, string>();
+  for (const [key, value] of objectFrom(node, place)?.members ?? []) {
+    const text = textFrom(value, inside(place, key));
+    if (text !== undefined) settings.set(key, text);
+  }
+  return settings;
+}

@@ -1,0 +1,153 @@
+/**
+ * What a definition may be, whichever way it came: each parser builds a draft of the right shape and has it judged
+ * here. Faults name the fields as the wire does.
+ */
+import { compareBytes, encodeUtf8, quote, utf8Length } from '#base';
+import { type Definition, isVersionNumber, type StateViewDefinition } from './definition.ts';
+import type { Faults } from './faults.ts';
+import {
+  CONTENT_TYPE_BYTES_MAX,
+  DESCRIPTION_BYTES_MAX,
+  NAME_BYTES_MAX,
+  OFFERS_MAX,
+  PRESENTER_SETTING_BYTES_MAX,
+  PRESENTER_SETTINGS_MAX,
+  SCHEMA_BYTES_MAX,
+  STATE_VIEW_NAMES_MAX,
+  URI_BYTES_MAX,
+} from './limits.ts';
+import { isMediaType } from './media-type.ts';
+import { type ComponentName, isComponentName } from './names.ts';
+import { and, parameter, type SelectorTemplate } from './selector.ts';
+import { parametersOf } from './selector-template.ts';
+import { describeTextFault, nameFault } from './text-rules.ts';
+import { isUriReference } from './uri.ts';
+
+/** Of the key of a State View with one state a key. */
+const KEY_PARAMETER = 'key';
+export const KEY_BINDING: string = `subject.${KEY_PARAMETER}`;
+
+/** A function of WIT or of a guest's language. */
+const FUNCTION_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,127}$/;
+
+export interface RulesPlace {
+  readonly field: string;
+  readonly faults: Faults;
+}
+
+/** What a State View with one state a key selects: nothing else, if its key is bound there already. */
+export function keyedTemplate(selector: SelectorTemplate, keyType: StateViewDefinition['keyType']): SelectorTemplate {
+  if (keyType === 'none' || parametersOf(selector).includes(KEY_BINDING)) return selector;
+  return and([selector, parameter('by-subject', KEY_PARAMETER)]);
+}
+
+/** Whether the value of a key is what its type says: for `int64` an integer in its shortest decimal form. */
+export function isKeyOf(keyType: StateViewDefinition['keyType'], value: string): boolean {
+  if (keyType !== 'int64') return true;
+  if (!/^(?:0|-?[1-9]\d{0,18})$/.test(value)) return false;
+  const integer = BigInt(value);
+  return integer >= -(2n ** 63n) && integer < 2n ** 63n;
+}
+
+/** State Views in canonical order, each once. */
+export function canonicalNames(names: readonly ComponentName[]): readonly ComponentName[] {
+  return [...new Set(names)].toSorted((left, right) => compareBytes(encodeUtf8(left), encodeUtf8(right)));
+}
+
+/** Adds a fault for everything that the definition must not be. */
+export function checkDefinition(definition: Definition, place: RulesPlace): void {
+  const { name, description, sourceCodeUri } = definition;
+  if (!isComponentName(name))
+    addFault(place, 'name', 'must be a letter, then up to 127 letters, digits, "_", "." or "-"', name);
+  if (description !== undefined) checkLength(description, 'description', place);
+  if (sourceCodeUri !== undefined) checkUri(sourceCodeUri, 'source_code_uri', place);
+  if (definition.kind === 'state-view') checkStateView(definition, place);
+  else if (definition.kind === 'state-change')
+    checkCount(definition.stateViews.length, STATE_VIEW_NAMES_MAX, { ...place, name: 'state_view_names' });
+  else {
+    checkOffers(definition, place);
+    checkSettings(definition, place);
+  }
+}
+
+function checkStateView(view: StateViewDefinition, place: RulesPlace): void {
+  checkContentType(view.contentType, 'content_type', place);
+  if (view.schema?.kind === 'uri') checkUri(view.schema.uri, 'content_schema', place);
+  if (view.schema?.kind === 'held') checkSchema(view.schema.bytes, place);
+  if (!FUNCTION_NAME.test(view.reduceFunction)) {
+    addFault(
+      place,
+      'reduce_fn',
+      'must be a letter or "_", then up to 127 letters, digits, "_" or "-"',
+      view.reduceFunction,
+    );
+  }
+  const version = view.presenter?.version;
+  if (version !== undefined && !isVersionNumber(version))
+    addFault(place, 'presenter', 'must be a version from 1 on', String(version));
+  if (keyedTemplate(view.selector, view.keyType) !== view.selector) {
+    addFault(place, 'event_selector', `must have the parameter ${KEY_BINDING}, for key_type is ${view.keyType}`);
+  }
+}
+
+function checkOffers({ offers }: Definition & { readonly kind: 'presenter' }, place: RulesPlace): void {
+  if (offers.length === 0) addFault(place, 'content_types', 'must offer at least one content type');
+  checkCount(offers.length, OFFERS_MAX, { ...place, name: 'content_types' });
+  const seen = new Set<string>();
+  for (const [index, { contentType, schema }] of offers.entries()) {
+    const name = `content_types[${index}]`;
+    checkContentType(contentType, `${name}.content_type`, place);
+    if (schema !== undefined) checkUri(schema, `${name}.schema`, place);
+    if (seen.has(contentType)) addFault(place, `${name}.content_type`, 'must be offered once', contentType);
+    seen.add(contentType);
+  }
+}
+
+function checkSettings({ settings }: Definition & { readonly kind: 'presenter' }, place: RulesPlace): void {
+  checkCount(settings.size, PRESENTER_SETTINGS_MAX, { ...place, name: 'settings' });
+  for (const [key, value] of settings) {
+    const name = `settings[${quote(key)}]`;
+    const bytes = encodeUtf8(key);
+    const fault = key.isWellFormed() ? nameFault(bytes, 0, bytes.length) : 'ill-formed';
+    if (fault !== undefined) addFault(place, name, describeTextFault(fault, NAME_BYTES_MAX), key);
+    if (utf8Length(value) > PRESENTER_SETTING_BYTES_MAX) {
+      addFault(place, name, describeTextFault('too-long', PRESENTER_SETTING_BYTES_MAX), value);
+    }
+  }
+}
+
+/** It may span lines, so that its characters are not judged. */
+function checkLength(text: string, name: string, place: RulesPlace): void {
+  if (utf8Length(text) <= DESCRIPTION_BYTES_MAX) return;
+  addFault(place, name, describeTextFault('too-long', DESCRIPTION_BYTES_MAX), text);
+}
+
+function checkUri(text: string, name: string, place: RulesPlace): void {
+  const bytes = encodeUtf8(text);
+  if (bytes.length <= URI_BYTES_MAX && isUriReference(bytes, 0, bytes.length)) return;
+  addFault(place, name, `must be a URI-reference of at most ${URI_BYTES_MAX} bytes`, text);
+}
+
+function checkContentType(text: string, name: string, place: RulesPlace): void {
+  const bytes = encodeUtf8(text);
+  if (bytes.length <= CONTENT_TYPE_BYTES_MAX && isMediaType(bytes, 0, bytes.length)) return;
+  addFault(
+    place,
+    name,
+    `must be a media type such as application/json, of at most ${CONTENT_TYPE_BYTES_MAX} bytes`,
+    text,
+  );
+}
+
+function checkSchema(bytes: Uint8Array, place: RulesPlace): void {
+  if (bytes.length >= 1 && bytes.length <= SCHEMA_BYTES_MAX) return;
+  addFault(place, 'content_schema', `must be 1 to ${SCHEMA_BYTES_MAX} bytes`, String(bytes.length));
+}
+
+function checkCount(count: number, max: number, place: RulesPlace & { readonly name: string }): void {
+  if (count > max) addFault(place, place.name, `must be at most ${max}`, String(count));
+}
+
+function addFault({ field, faults }: RulesPlace, name: string, rule: string, value?: string): void {
+  faults.add(field === '' ? name : `${field}.${name}`, rule, value);
+}

@@ -1,0 +1,143 @@
+/**
+ * Definitions: what somebody publishes beside the bytes of a component, and what the database knows of each version.
+ *
+ * ```
+ * definition        what was published: the same for good         \ Definition
+ * component         its bytes, by digest                           |
+ * version           1, 2, 3 … of a kind and name                   > DefinedVersion
+ * active, mode      set by an operator                             |
+ * fold epoch        of the name: raised by expiring snapshots     /
+ * ```
+ * Definitions are built by their parsers (definition-json.ts, definition-bytes.ts), whose values keep the rules of
+ * definition-rules.ts. They have one canonical form: the same definition has the same bytes, so that publishing it
+ * again is recognised (M9).
+ */
+import { assert, type Brand, type Revision } from '#base';
+import type { ComponentName } from './names.ts';
+import type { SelectorTemplate } from './selector.ts';
+
+/** In canonical order. */
+export const COMPONENT_KINDS = ['state-view', 'state-change', 'presenter'] as const;
+export type ComponentKind = (typeof COMPONENT_KINDS)[number];
+
+export const FOLD_ORDERS = ['revision', 'effective-time'] as const;
+/** In which order a State View folds events. */
+export type FoldOrder = (typeof FOLD_ORDERS)[number];
+
+export const KEY_TYPES = ['none', 'string', 'int64'] as const;
+/**
+ * Whether a State View has one state, or one for each key. A key is the parameter `key` of the subject, and is a 64-bit
+ * integer in decimal with `int64`.
+ */
+export type KeyType = (typeof KEY_TYPES)[number];
+
+export const PRIORITIES = ['low', 'normal', 'high'] as const;
+export type Priority = (typeof PRIORITIES)[number];
+
+export const MAINTENANCE_MODES = ['lazy', 'eager', 'scheduled'] as const;
+/** When the states of an active version are folded: as they are read, as events come, by a schedule. */
+export type MaintenanceMode = (typeof MAINTENANCE_MODES)[number];
+
+/** SHA-256 of a component's bytes, 64 lowercase hexadecimal digits. */
+export type ComponentDigest = Brand<string, 'ComponentDigest'>;
+
+/** Of one kind and name: counted from 1, never used twice. */
+export type VersionNumber = Brand<number, 'VersionNumber'>;
+
+/** Where the bytes of a version are found, and how many they are. */
+export interface ComponentReference {
+  readonly digest: ComponentDigest;
+  readonly size: number;
+}
+
+export type Definition = StateViewDefinition | StateChangeDefinition | PresenterDefinition;
+
+interface DefinitionHead {
+  readonly name: ComponentName;
+  readonly description: string | undefined;
+  readonly sourceCodeUri: string | undefined;
+}
+
+export interface StateViewDefinition extends DefinitionHead {
+  readonly kind: 'state-view';
+  /** The events that it folds; what is open in it, each read binds. */
+  readonly selector: SelectorTemplate;
+  readonly order: FoldOrder;
+  readonly keyType: KeyType;
+  /** The exported function that folds. */
+  readonly reduceFunction: string;
+  /** Of the rendered state. */
+  readonly contentType: string;
+  readonly schema: ContentSchema | undefined;
+  readonly priority: Priority;
+  /** Who renders it for its readers. */
+  readonly presenter: PresenterReference | undefined;
+}
+
+export interface StateChangeDefinition extends DefinitionHead {
+  readonly kind: 'state-change';
+  /** The State Views that it reads, as its publisher says; in canonical order. */
+  readonly stateViews: readonly ComponentName[];
+}
+
+export interface PresenterDefinition extends DefinitionHead {
+  readonly kind: 'presenter';
+  /** Most preferred first; at least one. */
+  readonly offers: readonly OfferedContent[];
+  /** What it is given with every presentation. */
+  readonly settings: ReadonlyMap<string, string>;
+}
+
+export interface OfferedContent {
+  readonly contentType: string;
+  /** A URI. */
+  readonly schema: string | undefined;
+}
+
+/** A schema by its URI or id, or the schema itself. */
+export type ContentSchema =
+  | { readonly kind: 'uri'; readonly uri: string }
+  | { readonly kind: 'held'; readonly bytes: Uint8Array };
+
+/** Without a version: the latest that there is at the revision of the read. */
+export interface PresenterReference {
+  readonly name: ComponentName;
+  readonly version: VersionNumber | undefined;
+}
+
+/** Of a version of a State View. Those of the other kinds are always active and lazy. */
+export interface VersionStatus {
+  readonly active: boolean;
+  readonly mode: MaintenanceMode;
+}
+
+/** A version as the database has it. */
+export interface DefinedVersion {
+  readonly definition: Definition;
+  readonly component: ComponentReference;
+  readonly version: VersionNumber;
+  /** The revision that the database had when it was published: listings at or above it show it. */
+  readonly definedAt: Revision;
+  readonly definedAtMs: number;
+  readonly status: VersionStatus;
+  /** Of all versions of the name; what was folded in an earlier one does not count. */
+  readonly foldEpoch: number;
+}
+
+export const NEW_VERSION_STATUS: VersionStatus = Object.freeze({ active: true, mode: 'lazy' });
+export const REDUCE_FUNCTION = 'reduce';
+
+const DIGEST = /^[0-9a-f]{64}$/;
+
+export function isComponentDigest(text: string): text is ComponentDigest {
+  return DIGEST.test(text);
+}
+
+export function isVersionNumber(value: number): value is VersionNumber {
+  return Number.isSafeInteger(value) && value >= 1;
+}
+
+export function toVersionNumber(value: number): VersionNumber {
+  assert(isVersionNumber(value), 'A version is an integer from 1 to 2^53 - 1', value);
+  return value;
+}

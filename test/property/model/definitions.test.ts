@@ -1,0 +1,119 @@
+// Goal: a definition has one form in bytes and no other bytes are read as one (M9); a template that is bound selects
+// what the same tree with the values in place of the parameters selects. Method: random definitions there and back,
+// changed bytes, shuffled settings; a naive substitution as the oracle.
+
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { encodeUtf8 } from '#base';
+import {
+  and,
+  type Bindings,
+  bindTemplate,
+  type Definition,
+  decodeDefinition,
+  decodeTemplate,
+  encodeDefinition,
+  encodeSelector,
+  Faults,
+  or,
+  type ParameterSelector,
+  parametersOf,
+  parseJson,
+  type Selector,
+  type SelectorTemplate,
+  selectorToJson,
+  templateFromJson,
+  term,
+} from '#model';
+import { arbDefinition, arbTemplate } from '../../support/definitions.ts';
+
+describe('the bytes of a definition', () => {
+  it('give it back', () => {
+    fc.assert(
+      fc.property(arbDefinition, (definition) => {
+        expect(decodeDefinition(encodeDefinition(definition))).toEqual(definition);
+      }),
+    );
+  });
+
+  it('are the same in whatever order its settings were given', () => {
+    fc.assert(
+      fc.property(arbDefinition, (definition) => {
+        expect(encodeDefinition(turned(definition))).toStrictEqual(encodeDefinition(definition));
+      }),
+    );
+  });
+
+  it('are read as another definition or as none when any of them changes', () => {
+    fc.assert(
+      fc.property(arbDefinition, fc.nat(), fc.integer({ min: 1, max: 255 }), (definition, place, change) => {
+        const bytes = encodeDefinition(definition);
+        const at = place % bytes.length;
+        bytes[at] = (bytes[at] ?? 0) ^ change;
+        const read = decodeDefinition(bytes);
+        const again = read === undefined ? bytes : encodeDefinition(read);
+        expect(again).toStrictEqual(bytes);
+      }),
+    );
+  });
+
+  it('are none when they are cut short or go on', () => {
+    fc.assert(
+      fc.property(arbDefinition, fc.nat(), (definition, place) => {
+        const bytes = encodeDefinition(definition);
+        const cut = bytes.subarray(0, place % bytes.length);
+        const longer = new Uint8Array([...bytes, 0]);
+        expect([decodeDefinition(cut), decodeDefinition(longer)]).toStrictEqual([undefined, undefined]);
+      }),
+    );
+  });
+});
+
+describe('a template', () => {
+  it('comes back from its bytes and from its JSON', () => {
+    fc.assert(
+      fc.property(arbTemplate, (template) => {
+        const faults = new Faults();
+        const node = parseJson(encodeUtf8(selectorToJson(template)));
+        if (node.kind === 'fault') throw new Error(node.message);
+        const found = [
+          decodeTemplate(encodeSelector(template), 'selector', faults),
+          templateFromJson(node, 'selector', faults),
+        ];
+        expect([found, faults.violations]).toStrictEqual([[template, template], []]);
+      }),
+    );
+  });
+
+  it('is filled with the values of its parameters', () => {
+    fc.assert(
+      fc.property(
+        arbTemplate,
+        fc.array(fc.constantFrom('x', 'y', 't'), { minLength: 12, maxLength: 12 }),
+        (tree, values) => {
+          const bindings = new Map(parametersOf(tree).map((name, index) => [name, values[index] ?? 'x']));
+          const faults = new Faults();
+          const bound = bindTemplate(tree, bindings, { field: 'parameters', faults });
+          expect([bound, faults.violations]).toStrictEqual([naivelyFilled(tree, bindings), []]);
+        },
+      ),
+    );
+  });
+});
+
+function turned(definition: Definition): Definition {
+  if (definition.kind !== 'presenter') return definition;
+  return { ...definition, settings: new Map([...definition.settings].toReversed()) };
+}
+
+function naivelyFilled(template: SelectorTemplate, bindings: Bindings): Selector {
+  if (template.kind === 'parameter') return term(template.term, bindings.get(naiveBinding(template)) ?? '');
+  if (!('selectors' in template)) return template;
+  const parts = template.selectors.map((part) => naivelyFilled(part, bindings));
+  return template.kind === 'and' ? and(parts) : or(parts);
+}
+
+function naiveBinding({ term: kind, name }: ParameterSelector): string {
+  const attribute = kind.includes('stream') ? 'stream' : kind.includes('type') ? 'event_type' : 'subject';
+  return `${attribute}.${name}`;
+}
