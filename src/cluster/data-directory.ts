@@ -117,12 +117,15 @@ export async function openDataDirectory(directory: string, options: DataDirector
  * none.
  * @throws DatabaseError when there is no store, or another process has it open; StorageFailure when it is damaged.
  */
-export async function openStoppedStore(directory: string): Promise<LevelStore> {
+export async function openStoppedStore(directory: string): Promise<StoppedStoreFiles> {
   const [storeDirectory, logDirectory] = [join(directory, STORE), logDirectoryOf(directory)];
   const places = { directory, storeDirectory, logDirectory, isSuspect: true };
-  if (!existsSync(storeDirectory) || (await lookAt(places, ALL)) === undefined) throw noStore(directory);
-  return openUnlessLocked(places, {});
+  const look = existsSync(storeDirectory) ? await lookAt(places, ALL) : undefined;
+  if (look === undefined) throw noStore(directory);
+  return { storeDirectory, logDirectory, store: await openUnlessLocked(places, {}), storeLogs: look.logs };
 }
+
+export type StoppedStoreFiles = Pick<DataDirectory, 'storeDirectory' | 'logDirectory' | 'store' | 'storeLogs'>;
 
 type OpenStore = Pick<DataDirectory, 'store' | 'seen' | 'storeLogs'>;
 

@@ -148,11 +148,11 @@ function broken(message: string): DatabaseError {
   });
 }
 
+/** Where a failure may come from. */
+export type RecoveredFiles = Pick<DataDirectory, 'storeDirectory' | 'logDirectory' | 'storeLogs'>;
+
 /** The same failure with the files that it is about, if it is one of these. */
-export function namingFiles(
-  failure: unknown,
-  { storeDirectory, logDirectory, storeLogs }: Pick<DataDirectory, 'storeDirectory' | 'logDirectory' | 'storeLogs'>,
-): unknown {
+export function namingFiles(failure: unknown, { storeDirectory, logDirectory, storeLogs }: RecoveredFiles): unknown {
   if (!(failure instanceof DatabaseError) || failure.details.reason !== DISAGREE) return failure;
   const places = `The store is in ${storeDirectory}, the log in ${logDirectory}.${sentenceOn(storeLogs)}`;
   const { code, details } = failure;

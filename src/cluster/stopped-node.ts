@@ -11,7 +11,7 @@ import { type Applied, type Binding, CatalogMachine, DatabaseReader, type Databa
 import type { KvStore } from '#kv';
 import { decodeMembership, type EntryId, encodeMembership, type Membership } from '#raft';
 import { type Disk, type LevelStore, patientDisk, type RecoveredGroup, type RecoveredLog, Wal } from '#storage';
-import { openStoppedStore } from './data-directory.ts';
+import { openStoppedStore, type StoppedStoreFiles } from './data-directory.ts';
 import { databaseMachines } from './database-machines.ts';
 import { keptLog } from './group-lifecycle.ts';
 import { checkLevels } from './levels.ts';
@@ -30,15 +30,21 @@ import {
 } from './node-rows.ts';
 import { FOUNDERS } from './placement.ts';
 import { logBehind } from './recovered-copies.ts';
-import { checkCatalog, recoverDatabases } from './recovery.ts';
+import { checkCatalog, namingFiles, type RecoveredFiles, recoverDatabases } from './recovery.ts';
+import { sentenceOn } from './store-logs.ts';
 
 /** The store of a stopped node, as far as it is used here. */
 export type StoppedStore = KvStore & Pick<LevelStore, 'checkpointFiles'>;
 
+/** With what was looked at before it was opened. */
+export interface OpenedStore extends Omit<StoppedStoreFiles, 'store'> {
+  readonly store: StoppedStore;
+}
+
 /** What a data directory is made of. */
 export interface StoppedPorts {
   /** Rejects when it is not there, is damaged, or is open in another process. */
-  readonly openStore: (directory: string) => Promise<StoppedStore>;
+  readonly openStore: (directory: string) => Promise<OpenedStore>;
   /** Of the files of logs, and of their directories. */
   readonly disk: Disk;
   readonly places: LogPlaces;
@@ -81,23 +87,23 @@ export interface StoppedNode extends AsyncDisposable {
  * @throws DatabaseError or StorageFailure when it is no node, runs, was never taken into its cluster, or is damaged.
  */
 export async function openStoppedNode(directory: string, ports: StoppedPorts = NODE_PORTS): Promise<StoppedNode> {
-  const store = await ports.openStore(directory);
+  const { store, ...files } = await ports.openStore(directory);
   try {
     const row = store.get(IDENTITY_KEY);
-    if (row === undefined) throw neverJoined(directory);
+    if (row === undefined) throw neverJoined(directory, files);
     const identity = readIdentity(row);
     settleLog(directory, identity.storeId, ports.places);
     const log = await readLog(directory, identity, ports.disk);
     checkLevels({ kv: store, machines: databaseMachines }, log);
     const before = store.get(BEFORE_KEY);
     const opened = await lookInto(store, log);
-    if (opened.written.index === 0) throw neverJoined(directory);
+    if (opened.written.index === 0) throw neverJoined(directory, files);
     const close = (): Promise<void> => store.close();
     const known = { directory, identity, before: before && readBefore(before), store, log, ports };
     return { ...known, ...opened, [Symbol.asyncDispose]: close };
   } catch (failure) {
     await store.close();
-    throw failure;
+    throw namingFiles(failure, files);
   }
 }
 
@@ -200,7 +206,10 @@ async function readTrashRows(store: StoppedStore): Promise<ReadonlySet<GroupId>>
 
 const TRASH_ROWS = 1_000;
 
-function neverJoined(directory: string): DatabaseError {
+function neverJoined(directory: string, { storeLogs }: RecoveredFiles): DatabaseError {
   const message = `The node in ${directory} was never taken into a cluster, or has got nothing of its catalog: it holds nothing that could be gone on with`;
-  return new DatabaseError('invalid_argument', message, { details: { reason: 'NeverJoined' } });
+  const own = sentenceOn(storeLogs);
+  return new DatabaseError('invalid_argument', own === '' ? message : `${message}.${own}`, {
+    details: { reason: 'NeverJoined' },
+  });
 }

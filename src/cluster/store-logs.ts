@@ -1,5 +1,5 @@
 /**
- * Which logs LevelDB had of its own when the node was started, for a refusal whose cause may be one of them. One that
+ * Which logs LevelDB had of its own before the store was opened, for a refusal whose cause may be one of them. One that
  * was cut between two records, or inside of the last one, looks as a power loss leaves it: nothing else says that it
  * has lost something, and when LevelDB has opened they are gone.
  */
@@ -11,5 +11,5 @@ export function sentenceOn(storeLogs: readonly LevelLog[]): string {
   const words = storeLogs.map(({ path, bytes, isTorn }) =>
     isTorn ? `${path}, of which only the first ${bytes} bytes are whole` : `${path}, of ${bytes} bytes`,
   );
-  return ` When the node was started, LevelDB had as its own logs ${words.join(', and ')}.`;
+  return ` Before the store was opened, LevelDB had as its own logs ${words.join(', and ')}.`;
 }

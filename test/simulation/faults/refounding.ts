@@ -236,7 +236,12 @@ async function command(
 ): Promise<Refounded | string> {
   disk.arm(interruption?.armed);
   const openStore: StoppedPorts['openStore'] = () =>
-    Promise.resolve({ ...store, checkpointFiles: () => store.syncFiles() });
+    Promise.resolve({
+      store: { ...store, checkpointFiles: () => store.syncFiles() },
+      storeDirectory: DIRECTORY,
+      logDirectory: DIRECTORY,
+      storeLogs: [],
+    });
   await using node = await openStoppedNode(DIRECTORY, { openStore, disk, places: disk.places });
   const fault = faultInRefounding(node);
   if (fault?.isDone === true) return { identity: node.identity, bindings: node.catalog.list() };

@@ -1,12 +1,21 @@
 // Goal: an operator who has one node left is shown all that there is before anything changes, is refused with a
 // sentence that says why, and gets an exit code that a script can read. Method: the command over real data directories.
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { formatAddress, replicaOf, toNodeId } from '#base';
+import { formatAddress, replicaOf, toLogIndex, toNodeId, toRevision, toTerm } from '#base';
 import { encodeCatalogEntry } from '#database';
 import { membershipOf } from '#raft';
-import { openLevelStore } from '#storage';
+import { openLevelStore, RecordWriter } from '#storage';
 import { JOINING_KEY, writeJoining } from '../../../src/cluster/node-rows.ts';
 import { recoverCommand } from '../../../src/main/recover-command.ts';
 import {
@@ -16,12 +25,15 @@ import {
   registerEntry,
   StoppedDirectory,
   storeOf,
+  TERM,
 } from '../../support/cluster/stopped-node.ts';
 import { testDir } from '../../support/test-scope.ts';
 
 const NODE_3 = replicaOf(toNodeId(3));
 const OTHERS = [1, 2].map((node) => replicaOf(toNodeId(node)));
 const TEXTS = ['t1', 't2', 't3', 't4', 't5'];
+/** Places where a log is cut, in turn. */
+const CUTS = 32;
 
 interface Ran {
   readonly code: number;
@@ -229,6 +241,33 @@ never be started again with the disks that they had.
       expect([code, out]).toEqual([1, '']);
       expect(err).toContain(`${path} is damaged at offset`);
     }
+  });
+
+  it('names the log of its store when that was cut, and what is left does not go with its own log', async () => {
+    const directory = testDir();
+    {
+      await using node = await StoppedDirectory.begin(directory);
+      const payloads = [registerEntry(1), registerEntry(2), registerEntry(3), createEntry(1, 'shop')];
+      await node.catalog(payloads);
+      await node.database({ group: groupOf(1), name: 'shop', texts: TEXTS, checkpoint: 2 });
+      const writer = new RecordWriter();
+      writer.checkpoint(groupOf(1), { index: toLogIndex(6), term: toTerm(TERM), revision: toRevision(5) });
+      node.wal.append([writer.take()]);
+    }
+    const [name = ''] = readdirSync(join(directory, 'store')).filter((file) => file.endsWith('.log'));
+    const { size } = statSync(join(directory, 'store', name));
+    const refusals = new Map<string, string>();
+    for (let bytes = 0; bytes < size; bytes += Math.ceil(size / CUTS)) {
+      const copy = testDir();
+      cpSync(directory, copy, { recursive: true });
+      const path = join(copy, 'store', name);
+      truncateSync(path, bytes);
+      const { err } = await run([`--data-dir=${copy}`]);
+      const why = /never taken into|do not belong together/.exec(err)?.[0];
+      if (why !== undefined) refusals.set(why, err.replaceAll(path, 'THE LOG'));
+    }
+    expect([...refusals.keys()]).toEqual(['never taken into', 'do not belong together']);
+    for (const refusal of refusals.values()) expect(refusal).toContain('LevelDB had as its own logs THE LOG');
   });
 
   it('is malformed without a directory, and with what it does not know', async () => {
