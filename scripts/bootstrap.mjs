@@ -53,7 +53,9 @@ function installWhenNeeded() {
   const done = spawnSync(program, [...first, 'ci', '--include=dev', '--no-audit', '--no-fund'], {
     cwd: root,
     stdio: ['ignore', 2, 2],
-    env: { ...process.env, PATH: pathWithoutOwnTools() },
+    // Of packages that want a later Node than the machine's npm would warn for pages; none of them runs on that one.
+    // Whoever sets a level for npm gets it.
+    env: { npm_config_loglevel: 'error', ...process.env, PATH: pathWithoutOwnTools() },
   });
   if (done.error) fail(`npm ci could not be started: ${done.error.message}`);
   if (done.status !== 0)

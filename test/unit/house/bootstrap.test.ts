@@ -44,6 +44,7 @@ const NPM = `
   import { appendFileSync, cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
   if (process.argv[2] !== 'ci') process.exit(8);
   appendFileSync('installs', '.');
+  console.error('npm at level ' + process.env.npm_config_loglevel);
   if (process.env.NPM_EXIT) process.exit(Number(process.env.NPM_EXIT));
   rmSync('node_modules', { recursive: true, force: true });
   mkdirSync('node_modules/node/bin', { recursive: true });
@@ -100,6 +101,14 @@ describe('installing', () => {
     writeJson(join(project.path, 'package-lock.json'), { packages: {} });
     expect(run(project, ['run', 'hello.mjs']).status).toBe(0);
     expect(project.installs()).toBe(0);
+  });
+
+  it.each([
+    ['of errors alone', {}, 'error'],
+    ['of what it was set to', { npm_config_loglevel: 'verbose' }, 'verbose'],
+  ])('has npm ci speak %s', (_what, env, level) => {
+    const { stderr } = run(freshProject(env), ['run', 'hello.mjs']);
+    expect(stderr).toContain(`npm at level ${level}\n`);
   });
 
   it('stops with the reason when npm ci fails', () => {
