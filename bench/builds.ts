@@ -6,9 +6,10 @@
  *     old=../old new=. 'large=. --max-semi-space-size=64 MALLOC_ARENA_MAX=2'
  *   node --conditions=source bench/builds.ts --measure start [--rounds 9] [--settle 5] [--events 0] old=../old new=.
  *   node --conditions=source bench/builds.ts --measure read [--loads selector-1,selector-16,selector-16-far,scan,scan-batches] [--events 1000000] \\
- *     [--rounds 5] [--seconds 2] [--warm-up 4] old=../old new=.
+ *     [--rounds 5] [--seconds 2] [--warm-up 4] [--load-each] old=../old new=.
  *   node --conditions=source bench/builds.ts --measure cluster [--loads 64x1,16x100] [--rounds 5] [--seconds 2] [--warm-up 4] old=../old new=.
- *   node --conditions=source bench/builds.ts --measure memory [--events 1000000] [--rounds 5] [--seconds 2] old=../old new=.
+ *   node --conditions=source bench/builds.ts --measure conflict [--rounds 5] [--seconds 2] [--warm-up 4] old=../old new=.
+ *   node --conditions=source bench/builds.ts --measure memory [--events 1000000] [--rounds 5] [--seconds 2] [--settle 5] old=../old new=.
  *
  * A contender is a name, the checkout that it is built in (npm run build), and options of Node and variables of the
  * environment for it.
@@ -18,8 +19,10 @@
  *           each.
  *   cluster The same for three nodes of each build, by the node that leads; the others are shown together.
  *   read    The same for reads of so many events. `far`: the next read finds its events in other pages than the last.
+ *           One build loads them for all, or with --load-each each for itself, where their stores differ.
  *   start   Starts and stops each again and again, over so many events: what a start takes, and what the node holds when
  *           it has had nothing to do for so many seconds.
+ *   conflict  The workload conflict-heavy: a table, and what contention costs of the commits.
  *   memory  Loads so many events into a node of its own in each round and reads them: what that cost, and what it
  *           holds.
  */
@@ -33,6 +36,7 @@ import { type Contender, compete, type Sample, table, type Workload } from './su
 import { ThreadTimes } from './support/thread-times.ts';
 import { type AppendLoad, nodeAppend } from './workloads/append.ts';
 import { competeByClusters } from './workloads/cluster-builds.ts';
+import { conflictOfBuilds } from './workloads/conflict-heavy.ts';
 import {
   type BuildContender,
   competeByMemory,
@@ -43,7 +47,7 @@ import {
 import { competeByStarts } from './workloads/start.ts';
 
 const EVENT_BYTES = 256;
-const MEASURES = ['append', 'cluster', 'read', 'start', 'memory'] as const;
+const MEASURES = ['append', 'cluster', 'read', 'start', 'memory', 'conflict'] as const;
 const APPEND_LOADS = '64x1,16x100';
 const EVENTS_LOADED = 1_000_000;
 
@@ -62,14 +66,15 @@ const readLoads = measure === 'read' ? (values.loads?.split(',') ?? READ_LOADS).
 await using arena = new Arena();
 if (measure === 'append') await competeByAppends(values.loads ?? APPEND_LOADS);
 else if (measure === 'cluster') await competeByClusterAppends(values.loads ?? APPEND_LOADS);
+else if (measure === 'conflict') await competeByConflicts();
 else process.stdout.write(`${await competed(measure)}\n`);
 
-function competed(by: Exclude<(typeof MEASURES)[number], 'append' | 'cluster'>): Promise<string> {
+function competed(by: Exclude<(typeof MEASURES)[number], 'append' | 'cluster' | 'conflict'>): Promise<string> {
   if (by === 'start') return competeByStarts(arena, contenders, { rounds, settleSeconds, events: events ?? 0 });
   const loaded = events ?? EVENTS_LOADED;
-  if (by === 'memory') return competeByMemory(arena, contenders, { rounds, events: loaded, seconds });
+  if (by === 'memory') return competeByMemory(arena, contenders, { rounds, events: loaded, seconds, settleSeconds });
   const plan = { rounds, seconds, warmUpSeconds };
-  return competeByReads(arena, contenders, { plan, events: loaded, loads: readLoads });
+  return competeByReads(arena, contenders, { plan, events: loaded, loads: readLoads, loadsEach: values['load-each'] });
 }
 
 function readLoad(text: string): ReadLoad {
@@ -98,6 +103,11 @@ async function competeByClusterAppends(loads: string): Promise<void> {
   for (const name of loads.split(',')) {
     process.stdout.write(`${await competeByClusters(arena, contenders, { plan, load: appendLoad(name) })}\n`);
   }
+}
+
+async function competeByConflicts(): Promise<void> {
+  const workload = await conflictOfBuilds(arena, contenders);
+  process.stdout.write(`${table(workload, await compete(workload, { rounds, seconds, warmUpSeconds }))}\n`);
 }
 
 /** A load by its name, callers x events. */
@@ -151,6 +161,7 @@ function readCommandLine() {
     'warm-up': text('4'),
     settle: text('5'),
     events: { type: 'string' },
+    'load-each': { type: 'boolean', default: false },
   } as const;
   try {
     return parseArgs({ allowPositionals: true, options });

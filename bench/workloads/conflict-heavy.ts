@@ -9,6 +9,7 @@
  * acknowledged one that is missing, ends the benchmark.
  */
 import type { Arena } from '../arena.ts';
+import type { Build, CairnNode } from '../peers/cairn.ts';
 import { CairnAccounts } from '../peers/cairn-accounts.ts';
 import { EtcdAccounts } from '../peers/etcd-accounts.ts';
 import { postgresBin } from '../peers/postgres.ts';
@@ -27,7 +28,20 @@ const DURABLE = 'fdatasync before the answer';
 const DRAWS = { [ZIPF]: () => zipf(ACCOUNTS, EXPONENT), uniform: () => uniform(ACCOUNTS, seeded()) };
 
 export async function conflictWorkload(arena: Arena): Promise<Workload> {
-  const servers = [await cairn(arena), await etcd(arena), await postgres(arena)];
+  return conflicts([await cairn(await arena.cairn(), 'cairn'), await etcd(arena), await postgres(arena)]);
+}
+
+/** The same of builds of Cairn against one another. */
+export async function conflictOfBuilds(
+  arena: Arena,
+  builds: readonly { readonly name: string; readonly build: Build }[],
+): Promise<Workload> {
+  const servers: (readonly Counted[])[] = [];
+  for (const { name, build } of builds) servers.push(await cairn(await arena.cairn(name, build), name));
+  return conflicts(servers);
+}
+
+function conflicts(servers: readonly (readonly Counted[])[]): Workload {
   return {
     name: 'conflict-heavy',
     what: `Read the last event of an account, append the next one unless another came, until it is committed; ${ACCOUNTS} accounts.`,
@@ -71,9 +85,8 @@ interface Server {
   open(name: string): Promise<Accounts>;
 }
 
-async function cairn(arena: Arena): Promise<readonly Counted[]> {
-  const node = await arena.cairn();
-  return byClient({ ...node, name: 'cairn', open: (name) => CairnAccounts.open(node, name, ACCOUNTS) });
+function cairn(node: CairnNode, name: string): Promise<readonly Counted[]> {
+  return byClient({ ...node, name, open: (database) => CairnAccounts.open(node, database, ACCOUNTS) });
 }
 
 async function etcd(arena: Arena): Promise<readonly Counted[]> {

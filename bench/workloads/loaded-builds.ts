@@ -4,9 +4,10 @@
 import { cpSync, readFileSync, rmSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Arena } from '../arena.ts';
 import { type Build, startCairn } from '../peers/cairn.ts';
-import { residentMemory } from '../support/process-cpu.ts';
+import { type ResidentMemory, residentMemory } from '../support/process-cpu.ts';
 import { compete, type Plan, type Sample, spread, table, type Workload } from '../support/sample.ts';
 import { ThreadTimes } from '../support/thread-times.ts';
 import { type LoadedNode, loadEvents, loadedNode, scanWorkloads, selectorReads, selectorWorkload } from './read.ts';
@@ -21,19 +22,31 @@ export interface BuildContender {
 export const READ_LOADS = ['selector-1', 'selector-16', 'selector-16-far', 'scan', 'scan-batches'] as const;
 export type ReadLoad = (typeof READ_LOADS)[number];
 
+export interface ReadPlan {
+  readonly plan: Plan;
+  readonly events: number;
+  readonly loads: readonly ReadLoad[];
+  /** Whether each build loads the events itself. */
+  readonly loadsEach: boolean;
+}
+
 export interface MemoryPlan {
   readonly rounds: number;
   readonly events: number;
   /** How long events are read by their subjects, by 16 callers. */
   readonly seconds: number;
+  /** How long nothing is asked before the last look. */
+  readonly settleSeconds: number;
 }
 
 interface MemorySample {
   readonly load: Sample;
   readonly tableBytes: number;
-  readonly totalBytes: number;
-  readonly anonymousBytes: number;
-  readonly filesBytes: number;
+  /** When it has loaded, scanned, read by subjects, and rested. */
+  readonly loaded: ResidentMemory;
+  readonly scanned: ResidentMemory;
+  readonly read: ResidentMemory;
+  readonly rested: ResidentMemory;
 }
 
 const MIB = 2 ** 20;
@@ -50,13 +63,24 @@ export async function copyEvents(arena: Arena, contenders: readonly BuildContend
   rmSync(loaded.directory, { recursive: true });
 }
 
+/** The same events for all, loaded by each: what one build has written, the other may not read. */
+async function loadEach(arena: Arena, contenders: readonly BuildContender[], events: number): Promise<void> {
+  for (const { name, build } of contenders) {
+    const directory = join(arena.dir, name);
+    const node = await startCairn(directory, build);
+    await loadEvents(node, events);
+    await settled({ node, directory, events });
+    await node.stop();
+  }
+}
+
 /** Markdown tables of reads, each with the processor time by thread, and then the memory of each build. */
 export async function competeByReads(
   arena: Arena,
   contenders: readonly BuildContender[],
-  { plan, events, loads }: { readonly plan: Plan; readonly events: number; readonly loads: readonly ReadLoad[] },
+  { plan, events, loads, loadsEach }: ReadPlan,
 ): Promise<string> {
-  await copyEvents(arena, contenders, events);
+  await (loadsEach ? loadEach : copyEvents)(arena, contenders, events);
   const nodes: { readonly name: string; readonly loaded: LoadedNode }[] = [];
   for (const { name, build } of contenders) {
     const node = await arena.cairn(name, build);
@@ -95,15 +119,18 @@ export async function competeByMemory(
   return [
     '### memory',
     '',
-    `${plan.rounds} times each, in turn, after loading ${plan.events} events, scanning them and reading them by their subjects for ${plan.seconds} s; load average ${loadavg()[0]?.toFixed(1)}.`,
+    `${plan.rounds} times each, in turn: MiB resident after loading ${plan.events} events, scanning them, reading them by their subjects for ${plan.seconds} s, and resting for ${plan.settleSeconds} s; load average ${loadavg()[0]?.toFixed(1)}.`,
     '',
-    '| build | resident MiB | anonymous MiB | mapped files MiB | server µs an event loaded | events/s | tables written B an event |',
-    '| --- | --- | --- | --- | --- | --- | --- |',
+    '| build | loaded | scanned | read | rested | of it anonymous | mapped files | server µs an event loaded | events/s | tables written B an event |',
+    '| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |',
     ...series.map(({ contender: { name }, samples }) => {
       const cells = [
-        column(samples, (sample) => sample.totalBytes / MIB, 0),
-        column(samples, (sample) => sample.anonymousBytes / MIB, 0),
-        column(samples, (sample) => sample.filesBytes / MIB, 0),
+        column(samples, ({ loaded }) => loaded.total / MIB, 0),
+        column(samples, ({ scanned }) => scanned.total / MIB, 0),
+        column(samples, ({ read }) => read.total / MIB, 0),
+        column(samples, ({ rested }) => rested.total / MIB, 0),
+        column(samples, ({ rested }) => rested.anonymous / MIB, 0),
+        column(samples, ({ rested }) => rested.files / MIB, 0),
         column(samples, ({ load }) => (load.serverCpuSeconds / load.operations) * 1e6, 1),
         column(samples, ({ load }) => load.operations / load.seconds, 0),
         column(samples, ({ load, tableBytes }) => tableBytes / load.operations, 0),
@@ -119,12 +146,15 @@ async function loadOnce(arena: Arena, { name, build }: BuildContender, plan: Mem
   const node = await startCairn(directory, build);
   try {
     const load = await loadEvents(node, plan.events);
-    const loaded = { node, directory, events: plan.events };
-    for (const { contenders } of scanWorkloads(loaded)) for (const scan of contenders) await scan.run(0);
-    await selectorReads(name, loaded, READERS).run(plan.seconds);
-    const { total, anonymous, files } = residentMemory(node.pid);
-    const tableBytes = tableBytesWritten(directory);
-    return { load, tableBytes, totalBytes: total, anonymousBytes: anonymous, filesBytes: files };
+    const known = { node, directory, events: plan.events };
+    const loaded = residentMemory(node.pid);
+    for (const { contenders } of scanWorkloads(known)) for (const scan of contenders) await scan.run(0);
+    const scanned = residentMemory(node.pid);
+    await selectorReads(name, known, READERS).run(plan.seconds);
+    const read = residentMemory(node.pid);
+    await delay(plan.settleSeconds * 1000);
+    const rested = residentMemory(node.pid);
+    return { load, tableBytes: tableBytesWritten(directory), loaded, scanned, read, rested };
   } finally {
     await node.stop();
     rmSync(directory, { recursive: true });
