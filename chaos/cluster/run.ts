@@ -84,7 +84,7 @@ class Run {
   }
 
   async start(): Promise<void> {
-    const { seed, minutes, hasFaults } = this.#plan;
+    const { seed, hasFaults } = this.#plan;
     for (const [kind, why] of Object.entries(this.#missing)) this.#say(`no ${kind}: ${why}`);
     const fleet = await this.#startFleet();
     const prober = new Prober(fleet, seed);
@@ -103,10 +103,7 @@ class Run {
     this.#nemesis = nemesis;
     const faults = hasFaults ? nemesis.run() : Promise.resolve();
     faults.catch((failure: unknown) => this.#problem(`a fault could not be done or undone: ${String(failure)}`));
-    const endMs = performance.now() + minutes * 60_000;
-    while (performance.now() < endMs && this.#problems.length === 0) {
-      await this.#runEpoch(fleet, Math.min(EPOCH_MS, endMs - performance.now()));
-    }
+    await this.#runEpochs(fleet);
     nemesis.stop();
     await faults.catch(() => undefined);
     this.#say('healed');
@@ -121,12 +118,11 @@ class Run {
   }
 
   verdict(): Verdict {
-    const histories = [this.#prober, ...this.#epochs].flatMap((each) => each?.history ?? []);
+    const histories = this.#histories;
     const operations = histories.flatMap((history) => history.operations);
     const transacts = histories.flatMap((history) => history.of('transact'));
     const counts = countsOf(histories, this.#done);
-    const { minutes, hasFaults } = this.#plan;
-    const { problems, untried } = shortfalls(counts, { minutes, hasFaults, missing: this.#missing });
+    const { problems, untried } = this.#shortfalls();
     // A run that was ended early has less of everything.
     if (this.#problems.length === 0) for (const problem of problems) this.#problem(problem);
     const kills = this.#done.flatMap(({ fault, nodes }) => (fault.kind === 'kill' ? nodes : [])).length;
@@ -148,6 +144,34 @@ class Run {
       missing: { ...this.#missing, ...untried },
       ...figuresOf(this.#prober?.history ?? new History(), this.#done, this.#spans),
     };
+  }
+
+  /** As long as planned; and up to as long again while there was too little of something, as on a busy machine. */
+  async #runEpochs(fleet: Fleet): Promise<void> {
+    const durationMs = this.#plan.minutes * 60_000;
+    const endMs = performance.now() + durationMs;
+    while (performance.now() < endMs && this.#problems.length === 0) {
+      await this.#runEpoch(fleet, Math.min(EPOCH_MS, endMs - performance.now()));
+    }
+    const lastMs = performance.now() + durationMs;
+    for (let what = this.#lacking; what !== undefined && performance.now() < lastMs; what = this.#lacking) {
+      this.#say(`goes on: ${what}`);
+      await this.#runEpoch(fleet, EPOCH_MS);
+    }
+  }
+
+  /** What there was too little of by now, in a run that is good otherwise. */
+  get #lacking(): string | undefined {
+    return this.#problems.length === 0 ? this.#shortfalls().problems[0] : undefined;
+  }
+
+  #shortfalls(): ReturnType<typeof shortfalls> {
+    const { minutes, hasFaults } = this.#plan;
+    return shortfalls(countsOf(this.#histories, this.#done), { minutes, hasFaults, missing: this.#missing });
+  }
+
+  get #histories(): readonly History[] {
+    return [this.#prober, ...this.#epochs].flatMap((each) => each?.history ?? []);
   }
 
   get #done(): readonly Done[] {
