@@ -9,6 +9,12 @@ import { SERVICE_LIMITS } from '../../src/service/limits.ts';
 import { callPlaces, GRPC_LIMITS } from '../../src/transport/grpc/limits.ts';
 import { REFLECTION_LIMITS } from '../../src/transport/grpc/reflection.ts';
 import { HEAD_LIMITS } from '../../src/transport/grpc/wire/frame-faults.ts';
+import {
+  FEW_PIECES,
+  SMALL_PIECE_BYTES,
+  SMALL_PIECES_MAX,
+  SMALL_PIECES_PER_SECOND,
+} from '../../src/transport/grpc/wire/senders.ts';
 import * as http from '../../src/transport/http/limits.ts';
 
 export interface LimitRow {
@@ -245,6 +251,11 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         ms(GRPC_LIMITS.receiveMs),
         'the stream is reset, which clients report as CANCELLED',
         'receiveMs',
+      ),
+      row(
+        `DATA frames of less than ${count(SMALL_PIECE_BYTES)} bytes, from the ${FEW_PIECES + 1}th of a request on; of a connection`,
+        `${count(SMALL_PIECES_MAX)}, and ${count(SMALL_PIECES_PER_SECOND)} more each second`,
+        'the connection is closed',
       ),
       row('Time in which a unary reply is taken', ms(GRPC_LIMITS.lingerMs), 'the stream is reset', 'lingerMs'),
       row(

@@ -52,8 +52,8 @@ export const COUNTERS: Table<CounterLabels> = {
     labels: { reason: ['overload', 'draining', 'too_large', 'disk_full', 'malformed'] },
   },
   cairn_grpc_connections_ended_total: {
-    help: 'Connections of gRPC ended because of what their clients sent. flood: far more calls in a turn of the event loop than they may begin; protocol: what HTTP/2 does not allow.',
-    labels: { reason: ['flood', 'protocol'] },
+    help: 'Connections of gRPC ended because of what their clients sent. flood: far more calls in a turn of the event loop than they may begin; pieces: requests in far too many small pieces; protocol: what HTTP/2 does not allow.',
+    labels: { reason: ['flood', 'pieces', 'protocol'] },
   },
   cairn_relayed_requests_total: {
     help: 'Requests for databases of which this node holds no copy, passed on to nodes that do.',

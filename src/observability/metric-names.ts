@@ -47,7 +47,7 @@ export interface CounterLabels {
   readonly cairn_redirects_total: { readonly reason: 'latest' | 'cached' | 'effective_time' };
   readonly cairn_connections_closed_total: NoLabels;
   readonly cairn_rejected_total: { readonly reason: 'overload' | 'draining' | 'too_large' | 'disk_full' | 'malformed' };
-  readonly cairn_grpc_connections_ended_total: { readonly reason: 'flood' | 'protocol' };
+  readonly cairn_grpc_connections_ended_total: { readonly reason: 'flood' | 'pieces' | 'protocol' };
   readonly cairn_relayed_requests_total: { readonly protocol: RelayProtocol; readonly result: RelayResult };
   readonly cairn_raft_election_total: { readonly result: 'won' | 'lost' | 'timed_out' | 'not_held' };
   readonly cairn_raft_heartbeat_send_failures_total: NoLabels;

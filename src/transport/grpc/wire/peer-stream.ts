@@ -32,6 +32,8 @@ export interface PeerStreamOptions {
   readonly lingerMs: number;
   /** The request for a method that takes one message has arrived. */
   readonly onRequest: (request: CallStream, peer: PeerStream) => void;
+  /** Ends the connection of a stream that has brought too many small pieces. */
+  readonly onCrumbs: (stream: ServerHttp2Stream) => void;
   /** Told of every stream that is refused or reset for want of room. */
   readonly onRefused: () => void;
   /** The answer to a request that is malformed before its message is looked at. */
@@ -293,6 +295,10 @@ export class PeerStream implements StandingRequest {
     if (this.#stream.closed) return false;
     this.#received += piece.length;
     this.#pieces += 1;
+    if (!this.#sender.takes(piece.length, this.#pieces)) {
+      this.#options.onCrumbs(this.#stream);
+      return false;
+    }
     this.#movedMs = this.#options.standingRequests.moved(this);
     if (this.#count(this.#received)) return this.#isNone(this.#frames.take(piece));
     this.#giveUp();

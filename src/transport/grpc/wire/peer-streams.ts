@@ -18,7 +18,7 @@ import { StandingRequests } from './standing-requests.ts';
 import type { CallStatus } from './status.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
-export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'standingRequests'> {
+export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'standingRequests' | 'onCrumbs'> {
   /** What streams may hold by standing open, and of their requests the first bytes. */
   readonly standing: Allowance;
   /** Streams at a time, those included that still carry a reply away. */
@@ -37,8 +37,8 @@ export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'standingReq
   readonly expired: (timeout: string) => CallStatus;
 }
 
-/** `flood`: more streams than were allowed; `protocol`: what is no HTTP/2. */
-export type EndReason = 'flood' | 'protocol';
+/** `flood`: more streams than were allowed; `pieces`: requests in too many small ones; `protocol`: no HTTP/2. */
+export type EndReason = 'flood' | 'pieces' | 'protocol';
 
 /** The header that carries the mark; whatever a client sends under this name is written over. */
 const MARK = 'x-cairn-stream';
@@ -64,7 +64,11 @@ export class PeerStreams {
   #freeProbes = 0;
 
   constructor(options: PeerStreamsOptions) {
-    this.#options = { ...options, standingRequests: new StandingRequests(() => options.requests.nowMs()) };
+    this.#options = {
+      ...options,
+      standingRequests: new StandingRequests(() => options.requests.nowMs()),
+      onCrumbs: ({ session }) => session && this.#endConnection(session, 'pieces'),
+    };
     this.#senders = new Senders(options.requests);
     this.#sweeping = setInterval(() => this.#sweep(), SWEEP_EVERY_MS).unref();
     subscribe(CREATED, this.#onCreated);
@@ -122,7 +126,7 @@ export class PeerStreams {
 
   /** Whether its connection may have it; ends that of a client that does not stop to open what is refused. */
   #isAllowed(stream: ServerHttp2Stream, session: Http2Session): boolean {
-    const { perConnection, onEnded } = this.#options;
+    const { perConnection } = this.#options;
     const verdict = perConnection.opened(session);
     if (verdict === 'taken') {
       stream.once('close', () => {
@@ -130,11 +134,14 @@ export class PeerStreams {
       });
       return true;
     }
-    if (verdict === 'flood' && !session.destroyed) {
-      onEnded('flood', session);
-      session.destroy(new Error('More streams than were allowed'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
-    }
+    if (verdict === 'flood') this.#endConnection(session, 'flood');
     return false;
+  }
+
+  #endConnection(session: Http2Session, why: EndReason): void {
+    if (session.destroyed) return;
+    this.#options.onEnded(why, session);
+    session.destroy(new Error(`The connection has ended: ${why}`), constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 
   /** For another stream; whoever stands still may have to make way for it. */

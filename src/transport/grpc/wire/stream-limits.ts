@@ -25,6 +25,7 @@
  */
 import type { Http2Session } from 'node:http2';
 import { Link, LinkedList } from '#base';
+import { FadingCount } from './fading-count.ts';
 
 /** What is used of a connection. */
 export type Session = Pick<Http2Session, 'settings' | 'pendingSettingsAck' | 'destroyed' | 'closed'> & {
@@ -57,28 +58,6 @@ const CANCELLED_PER_SECOND = 2_000;
 /** Streams of a connection that are refused before it ends, and how many of them are forgotten in a second. */
 export const REFUSALS_MAX = 1_000;
 const REFUSED_PER_SECOND = 100;
-
-/** Counts what happens, and forgets so many of it in a second. */
-class FadingCount {
-  readonly #perSecond: number;
-  #count = 0;
-  #atMs = 0;
-
-  constructor(perSecond: number) {
-    this.#perSecond = perSecond;
-  }
-
-  get count(): number {
-    const nowMs = performance.now();
-    this.#count = Math.max(0, this.#count - (this.#perSecond * (nowMs - this.#atMs)) / 1_000);
-    this.#atMs = nowMs;
-    return this.#count;
-  }
-
-  add(): void {
-    this.#count += 1;
-  }
-}
 
 class Connection {
   /** Among those that use half of what they may. */

@@ -1,0 +1,73 @@
+// Goal: a piece of a request costs microseconds however small it is, so nobody can have a node take any number of them.
+// Method: a server of a few small methods, and connections whose every frame is the test's.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
+import { SMALL_PIECE_BYTES, SMALL_PIECES_MAX } from '../../../../src/transport/grpc/wire/senders.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { type Frames, frameOf, grpcHeaders, openFrames } from '../../../support/http2-frames.ts';
+import { framed, prefix } from '../../../support/raw-grpc.ts';
+import { MESSAGE, type SmallService, startSmallService } from '../../../support/small-service.ts';
+
+const [DATA, HEADERS] = [0, 1];
+const [END_STREAM, END_HEADERS] = [1, 4];
+const ENHANCE_YOUR_CALM = 11;
+const REQUEST_BYTES_MAX = 60_000;
+
+let at: SmallService;
+
+beforeEach(async () => {
+  at = await startSmallService({ limits: { requestBytesMax: REQUEST_BYTES_MAX } });
+});
+
+afterEach(async () => at[Symbol.asyncDispose]());
+
+/** Calls Echo with the bytes as its request, so many in a frame. */
+function call(stream: number, request: Uint8Array, pieceBytes: number): Buffer {
+  const frames = [frameOf({ type: HEADERS, flags: END_HEADERS, stream, payload: grpcHeaders('/test.Service/Echo') })];
+  for (let from = 0; from < request.length; from += pieceBytes) {
+    frames.push(frameOf({ type: DATA, flags: 0, stream, payload: request.subarray(from, from + pieceBytes) }));
+  }
+  return Buffer.concat([...frames, frameOf({ type: DATA, flags: END_STREAM, stream, payload: new Uint8Array() })]);
+}
+
+/** Bytes of messages on a stream, and whether that has ended. */
+function replyOn({ received }: Frames, stream: number): { readonly bytes: number; readonly hasEnded: boolean } {
+  const ours = received.filter((each) => each.stream === stream);
+  const bytes = ours.filter(({ type }) => type === DATA).reduce((sum, { payload }) => sum + payload.length, 0);
+  return { bytes, hasEnded: ours.some(({ flags }) => (flags & END_STREAM) !== 0) };
+}
+
+it('whoever sends requests byte by byte, thousands of bytes, loses the connection, and nobody else does', async () => {
+  await using frames = await openFrames(at.port);
+  const part = Buffer.concat([prefix(REQUEST_BYTES_MAX), new Uint8Array(2 * SMALL_PIECES_MAX)]);
+  // However many requests they are of.
+  for (let stream = 1; stream <= 5; stream += 2) frames.write(call(stream, part.subarray(0, SMALL_PIECES_MAX), 1));
+  frames.write(call(7, part, 1));
+  await eventually(() => expect(frames.isClosed).toBe(true));
+  expect([frames.goAway, at.endings]).toEqual([ENHANCE_YOUR_CALM, ['pieces']]);
+  const { body } = await at.raw.call({ path: '/test.Service/Echo', pieces: [frame(MESSAGE)] });
+  expect(body).toEqual(Buffer.from(frame(MESSAGE)));
+});
+
+it.each([
+  ['a few hundred bytes, each by itself', 500, 1],
+  ['the longest request, in pieces that are not small', REQUEST_BYTES_MAX - 5, SMALL_PIECE_BYTES],
+])('a request of %s is answered', async (_name, bytes, pieceBytes) => {
+  await using frames = await openFrames(at.port);
+  const request = framed(new Uint8Array(bytes));
+  frames.write(call(1, request, pieceBytes));
+  await eventually(() => expect(replyOn(frames, 1)).toEqual({ bytes: request.length, hasEnded: true }));
+  expect(at.endings).toEqual([]);
+});
+
+it('any number of requests in a few pieces each are answered', async () => {
+  await using frames = await openFrames(at.port);
+  const request = framed(MESSAGE);
+  const last = 1_201;
+  for (let stream = 1; stream <= last; stream += 50) {
+    const calls = Array.from({ length: 25 }, (_, n) => call(stream + 2 * n, request, 1));
+    frames.write(Buffer.concat(calls));
+    await eventually(() => expect(replyOn(frames, stream + 48).hasEnded).toBe(true));
+  }
+  expect(at.endings).toEqual([]);
+});
