@@ -2,13 +2,16 @@
  * The sending of what members of groups lack, and the leader's log no longer has.
  *
  *   waiting ──> offered ── asked ──> sending ── done, over, failed ──>
- *                  |                    |  a new round: from where the member stands by then
- *                  +---- no answer -----+
+ *      ^           |  |                 |  a new round: from where the member stands by then
+ *      +-- busy ---+  +---- no answer --+
+ *
+ * A node that takes no more at the moment is not asked again at once, for none of its members: what is offered to it
+ * waits as if it had not been, and nothing has failed. Nodes take turns.
  *
  *   C16  At most a few transfers leave a node at a time, each a part at a turn, and none of a part that the member has
  *        not asked for: what is under way is bounded by the member, and nothing but the next parts is held here.
  */
-import { Fifo, type GroupId, type LogIndex, nodeOf, type Random, type ReplicaId, type Term } from '#base';
+import { Fifo, type GroupId, type LogIndex, type NodeId, nodeOf, type Random, type ReplicaId, type Term } from '#base';
 import type { KvReader } from '#kv';
 import type { Input } from '#raft';
 import type { Group } from './group.ts';
@@ -65,9 +68,20 @@ interface Outgoing {
   offeredMs: number;
 }
 
+/** What waits for one node, and until when that takes nothing. */
+interface Line {
+  readonly waiting: Fifo<Outgoing>;
+  busyUntilMs: number;
+}
+
+/** How soon a node that takes no more is asked again, as a part of the time after which an offer is repeated. */
+const BUSY_PER_ASK = 1 / 4;
+
 export class SnapshotSender {
   readonly #ports: SnapshotPorts;
-  readonly #waiting = new Fifo<Outgoing>();
+  /** Of the nodes for which something waits; the one whose turn it is comes first. */
+  readonly #lines = new Map<NodeId, Line>();
+  #waitingCount = 0;
   #running: readonly Outgoing[] = [];
   #reading: Promise<void> = Promise.resolve();
   #isClosed = false;
@@ -77,14 +91,19 @@ export class SnapshotSender {
   }
 
   get isIdle(): boolean {
-    return this.#running.length + this.#waiting.length === 0;
+    return this.#behindCount === 0;
+  }
+
+  /** Members that need a snapshot. */
+  get #behindCount(): number {
+    return this.#running.length + this.#waitingCount;
   }
 
   /** Carries out a `send-snapshot` effect. Its answer is stepped when the transfer ends. */
   send(group: Group, to: ReplicaId, term: Term): void {
     if (this.#isClosed) return;
     const nowMs = this.#ports.monotonicMs();
-    this.#waiting.push({
+    this.#wait({
       group,
       to,
       term,
@@ -104,7 +123,7 @@ export class SnapshotSender {
       heardMs: nowMs,
       offeredMs: nowMs,
     });
-    this.#ports.snapshotObserver.membersBehind(this.#running.length + this.#waiting.length);
+    this.#ports.snapshotObserver.membersBehind(this.#behindCount);
   }
 
   /** Goes on with what can go on: the end of each turn. */
@@ -112,9 +131,9 @@ export class SnapshotSender {
     if (this.isIdle || this.#isClosed) return;
     for (const each of this.#running) if (!isWanted(each)) this.#end(each, 'over', undefined);
     while (this.#running.length < this.#ports.limits.snapshotsMax) {
-      const next = this.#waiting.shift();
+      const next = this.#next();
       if (next === undefined) break;
-      if (isWanted(next)) this.#start(next);
+      this.#start(next);
     }
     for (const each of this.#running) this.#pump(each);
   }
@@ -150,10 +169,37 @@ export class SnapshotSender {
     await this.#reading;
   }
 
+  #wait(each: Outgoing): void {
+    const node = nodeOf(each.to);
+    const line = this.#lines.get(node) ?? { waiting: new Fifo(), busyUntilMs: Number.NEGATIVE_INFINITY };
+    line.waiting.push(each);
+    this.#lines.set(node, line);
+    this.#waitingCount += 1;
+  }
+
+  /** Whose turn it is, of those that are still wanted; undefined when nothing waits, or nobody takes it. */
+  #next(): Outgoing | undefined {
+    const nowMs = this.#ports.monotonicMs();
+    for (const [node, line] of this.#lines) {
+      if (nowMs < line.busyUntilMs) continue;
+      const next = this.#firstWanted(line.waiting);
+      this.#lines.delete(node);
+      if (line.waiting.length > 0) this.#lines.set(node, line);
+      if (next !== undefined) return next;
+    }
+    return undefined;
+  }
+
+  #firstWanted(waiting: Fifo<Outgoing>): Outgoing | undefined {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      this.#waitingCount -= 1;
+      if (isWanted(next)) return next;
+    }
+    return undefined;
+  }
+
   #start(each: Outgoing): void {
     this.#running = [...this.#running, each];
-    const { group, to } = each;
-    this.#ports.snapshotObserver.snapshotBegan({ way: 'sent', group: group.id, node: nodeOf(to) });
     const nowMs = this.#ports.monotonicMs();
     each.heardMs = nowMs;
     this.#offer(each, nowMs);
@@ -166,6 +212,9 @@ export class SnapshotSender {
 
   /** The member begins anew: what was read for it before is of no use. */
   #begin(each: Outgoing, { round, credit, standing }: SnapshotAsk): void {
+    const { group, to } = each;
+    if (each.round === 0)
+      this.#ports.snapshotObserver.snapshotBegan({ way: 'sent', group: group.id, node: nodeOf(to) });
     each.round = round;
     each.credit = credit;
     each.seq = 0;
@@ -215,10 +264,19 @@ export class SnapshotSender {
   }
 
   #takeEnd(each: Outgoing, reason: EndReason): void {
-    if (reason === 'busy') return this.#fail(each, 'it takes no more at the moment');
+    if (reason === 'busy') return this.#putOff(each);
     if (reason !== 'done') return this.#fail(each, 'it has refused what it got');
     this.#end(each, 'done', undefined);
     this.#ports.step(each.group, { kind: 'snapshot-sent', replica: each.to, index: each.lastIndex });
+  }
+
+  /** Its node takes no more at the moment. */
+  #putOff(each: Outgoing): void {
+    const { monotonicMs, limits } = this.#ports;
+    this.#running = this.#running.filter((other) => other !== each);
+    this.send(each.group, each.to, each.term);
+    const line = this.#lines.get(nodeOf(each.to));
+    if (line !== undefined) line.busyUntilMs = monotonicMs() + limits.snapshotAskMs * BUSY_PER_ASK;
   }
 
   #fail(each: Outgoing, fault: string): void {
@@ -234,7 +292,7 @@ export class SnapshotSender {
     const { group, to, bytes, startedMs } = each;
     const elapsedMs = monotonicMs() - startedMs;
     observer.snapshotEnded({ way: 'sent', group: group.id, node: nodeOf(to), fault, bytes, elapsedMs });
-    observer.membersBehind(this.#running.length + this.#waiting.length);
+    observer.membersBehind(this.#behindCount);
   }
 
   #post({ group, to, transfer }: Outgoing, content: SnapshotContent): boolean {

@@ -111,6 +111,8 @@ export class ReplicaWorld {
   readonly kit: MachineKit;
   readonly draw: Draw;
   readonly failures: Error[] = [];
+  /** Why transfers of snapshots have failed. */
+  readonly snapshotFaults: string[] = [];
   nowMs = 1_000_000;
   readonly #options: ReplicaWorldOptions;
   readonly #members: ReadonlyMap<NodeId, WorldNode>;
@@ -267,7 +269,10 @@ export class WorldNode {
       clock: { nowMs: () => this.#world.nowMs },
       monotonicMs: () => this.#world.nowMs,
       random: { bytes: (count) => Uint8Array.from({ length: count }, () => draw(256)) },
-      snapshotObserver: unobservedSnapshots,
+      snapshotObserver: {
+        ...unobservedSnapshots,
+        snapshotEnded: ({ fault }) => fault !== undefined && this.#world.snapshotFaults.push(fault),
+      },
       observer: {
         elected: noted,
         followed: noted,

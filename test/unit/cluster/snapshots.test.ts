@@ -246,4 +246,25 @@ describe('transfers', () => {
       expect(await caughtUp({ world, group, leader: await world.leader(group), behind })).toEqual([]);
     }
   });
+
+  it('of several leaders wait where no more are taken, and none of them fails (C16)', async () => {
+    const world = await ReplicaWorld.started(3, { kit: toyKit, limits: { ...TINY, snapshotsMax: 1 } });
+    const catalog = await world.leader(CATALOG_GROUP);
+    const groups: GroupId[] = [];
+    for (const name of ['one', 'two', 'three', 'four', 'five', 'six'])
+      groups.push((await world.answer(catalog.front.createDatabase(name))).binding.group);
+    await world.pass(3000);
+    const behind = world.up.find((member) => member !== catalog);
+    if (behind === undefined) throw new Error('There are three nodes');
+    await behind.crash();
+    await world.pass(5000);
+    const leaders = await Promise.all(groups.map((group) => world.leader(group)));
+    expect(new Set(leaders).size).toBe(2);
+    for (const [at, group] of groups.entries()) await write(world, leaders[at] ?? catalog, group, 100);
+    await behind.start();
+    for (const group of groups) {
+      expect(await caughtUp({ world, group, leader: await world.leader(group), behind })).toEqual([]);
+    }
+    expect(world.snapshotFaults).toEqual([]);
+  });
 });
