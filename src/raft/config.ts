@@ -23,6 +23,8 @@ export interface ReplicationConfig {
   /** Appends to one member that may be unanswered, and the bytes in them; one append always fits when none are. */
   readonly inFlightMessagesMax: number;
   readonly inFlightBytesMax: number;
+  /** What has fewer bytes waits for more while something is unanswered and this disk busy with what was sent. */
+  readonly gatherBytes: number;
   /** Bytes of applied entries that a leader keeps in memory for members that are behind. */
   readonly retainedBytesMax: number;
   /** A learner that lacks at most this many entries may become a voter. */
@@ -37,6 +39,7 @@ export const REPLICATION: ReplicationConfig = {
   appendBytesMax: 256 * KIBIBYTE,
   inFlightMessagesMax: 64,
   inFlightBytesMax: 8 * MEBIBYTE,
+  gatherBytes: 64 * KIBIBYTE,
   retainedBytesMax: 16 * MEBIBYTE,
   catchUpEntriesMax: 128,
 };

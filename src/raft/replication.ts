@@ -2,13 +2,14 @@
  * The stream to the other members: what a leader sends, and what it makes of the answers.
  *
  * Entries go out as soon as they are appended, before this disk has them; they count once a quorum of disks does (R4).
+ * A few that follow others wait until this disk has those, or the member: then they have become more.
  * There is no empty append but these two: a probe of a member that lacks nothing as far as is known, and a nudge of
  * one that has not moved for a whole beat, whose last append may be lost. A commit index
  * without entries goes out as `commit`, which nobody answers.
  */
 import { assert, type LogIndex, toLogIndex } from '#base';
 import type { Effect } from './effect.ts';
-import { payloadBytes } from './entry.ts';
+import { type Entry, payloadBytes } from './entry.ts';
 import type { EntriesLoaded } from './input.ts';
 import { chunk, lastId, lastWithin, termAt } from './log.ts';
 import type { Append, AppendReject } from './message.ts';
@@ -117,6 +118,7 @@ function feed(state: RaftState, id: ReplicaId, peer: Peer): Fed {
       break;
     }
     const entries = chunk(log, from, appendBytesMax);
+    if (mayGather(state, progress, entries)) break;
     const sent = entries.at(-1);
     const asked = ask(state, progress);
     assert(sent !== undefined && asked !== undefined, 'What is sent is in memory', from);
@@ -135,6 +137,16 @@ function feed(state: RaftState, id: ReplicaId, peer: Peer): Fed {
     toldCommit = commit;
   }
   return { peer: effects.length === 0 ? peer : { ...peer, progress, toldCommit }, effects };
+}
+
+/**
+ * Whether these, which are all that is left, do better to wait for more: something before them is on its way to the
+ * member, and this disk still writes it. They go with what comes meanwhile when either is done, or when they are many.
+ */
+function mayGather({ log, config }: RaftState, progress: Progress, entries: readonly Entry[]): boolean {
+  if (progress.kind !== 'replicate' || progress.inFlight.length === 0) return false;
+  if (log.persisted >= before(progress.next) || entries.at(-1)?.index !== lastId(log).index) return false;
+  return payloadBytes(entries) < config.replication.gatherBytes;
 }
 
 function before(index: LogIndex): LogIndex {

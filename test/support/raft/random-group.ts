@@ -95,6 +95,8 @@ function configOf(self: ReplicaId): Config {
       ...REPLICATION,
       beatMs: 20,
       appendBytesMax: 6,
+      // Some gather what is small, others send it at once.
+      gatherBytes: self % 2 === 0 ? 0 : 4,
       inFlightMessagesMax: 3,
       inFlightBytesMax: 20,
       retainedBytesMax: 200,

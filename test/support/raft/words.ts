@@ -26,6 +26,7 @@ export function configOf(self: ReplicaId, options: Options): Config {
     replication: {
       ...REPLICATION,
       appendBytesMax: number(options, 'append', REPLICATION.appendBytesMax),
+      gatherBytes: number(options, 'gather', REPLICATION.gatherBytes),
       inFlightMessagesMax: number(options, 'window', REPLICATION.inFlightMessagesMax),
       inFlightBytesMax: number(options, 'window-bytes', REPLICATION.inFlightBytesMax),
       retainedBytesMax: number(options, 'retained', REPLICATION.retainedBytesMax),
