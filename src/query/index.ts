@@ -31,6 +31,7 @@ export {
   type StoredTransaction,
 } from '#database';
 export { Slice } from './event-chunks.ts';
+export { effectiveTimeOf } from './event-test.ts';
 export { EventFrames, type FrameOptions, type Framing } from './frame.ts';
 export { type ListedName, type Listing, listEventTypes, listStreams, listSubjects } from './listings.ts';
 export {

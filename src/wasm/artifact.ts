@@ -16,7 +16,7 @@ import type { Binding, ExportedFunction } from './worlds.ts';
  * What publishing does to a component: names, features, limits of its own, cap and meter. Changed whenever one of them
  * is, so that an artifact which was made under other rules is made again.
  */
-const POLICY = 1;
+export const ARTIFACT_POLICY = 1;
 
 const FORMAT = 1;
 const DIGEST_BYTES = 32;
@@ -32,7 +32,7 @@ export interface Artifact {
 export function encodeArtifact({ digest, kind, binding, component }: Artifact): Uint8Array {
   const writer = new ByteWriter(component.length + 512);
   writer.u8(FORMAT);
-  writer.varint(POLICY);
+  writer.varint(ARTIFACT_POLICY);
   writer.u8(KINDS.indexOf(kind));
   writer.bytes(parseHex(digest) ?? new Uint8Array(DIGEST_BYTES));
   writer.u8(binding.shape === 'own' ? 0 : 1);
@@ -44,7 +44,7 @@ export function encodeArtifact({ digest, kind, binding, component }: Artifact): 
 /** The artifact, or undefined when the bytes are none of this format and policy. */
 export function decodeArtifact(bytes: Uint8Array): Artifact | undefined {
   const reader = new ByteReader(bytes);
-  if (reader.u8() !== FORMAT || reader.varint() !== POLICY) return undefined;
+  if (reader.u8() !== FORMAT || reader.varint() !== ARTIFACT_POLICY) return undefined;
   const kind = KINDS[reader.u8()];
   const digest = toHex(reader.bytes(DIGEST_BYTES));
   const shape = reader.u8() === 0 ? 'own' : 'sdk';

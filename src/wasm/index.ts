@@ -13,7 +13,10 @@
  * G1 to G19 stand where they are kept.
  */
 export type { ComponentKind, ImportedInterface } from './allowed-imports.ts';
+export { ARTIFACT_POLICY, type Artifact, decodeArtifact } from './artifact.ts';
+export type { CallLimits, Limited, Spent } from './calls.ts';
 export { cap } from './cap.ts';
+export type { JobOutcome, KeptArtifact, TimeLimits } from './executor-slot.ts';
 export {
   DEFAULT_EXECUTORS,
   type ExecutorFigures,
@@ -32,5 +35,5 @@ export { NullWasi, type WasiOptions } from './null-wasi.ts';
 export type { Published, PublishOptions } from './publish.ts';
 export { DEFAULT_PUBLISHER, Publisher, type PublisherSettings } from './publisher.ts';
 export { REFUSAL_CODES, type Refusal, type RefusalCode } from './refusal.ts';
-export { Handle, tagged, type Value, type ValueList, type ValueRecord } from './values.ts';
+export { Handle, isRecord, tagged, type Value, type ValueList, type ValueRecord } from './values.ts';
 export type { Binding, ExportedFunction, Shape } from './worlds.ts';

@@ -1,0 +1,252 @@
+/**
+ * What it costs to fold stored events into a rendered State View, beside the executor alone.
+ *
+ *   node --conditions=source bench/view-fold.ts [--events 1000000] [--turns 3] [--store DIR]
+ *
+ * Builds a database of events of about 200 bytes (100 to a transaction) in LevelDB with the real state machine, unless
+ * DIR holds one already, and keeps it there when DIR is given. In turn, `view` renders at the last revision without a
+ * snapshot, from LevelDB to the rendered bytes, by a compiled guest in one executor; `read` makes the same batches and
+ * drops them; `executor` folds batches that were made before the clock starts. Then `near` renders at 100 events behind
+ * a snapshot. Wall time, medians; how long the loop of this process stood at most; its processor time.
+ */
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { parseArgs } from 'node:util';
+import { crc32 } from 'node:zlib';
+import { encodeUtf8, NO_BYTES, type Sha256, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
+import { ArtifactStore, CacheFolder, DEFAULT_STATE_VIEWS, FoldSnapshots, StateViews, type ViewRead } from '#components';
+import { DatabaseMachine, type DatabaseSource } from '#database';
+import { ALL, DATA_KIND, encodeEvent, encodeTransactPayload, NO_OPTIONS, ORIGIN, stampPayload } from '#model';
+import { type LevelStore, openLevelStore } from '#storage';
+import { DEFAULT_EXECUTORS, DEFAULT_LIMITS, Executors, Publisher } from '#wasm';
+import { FOLD_WASI } from '../src/components/batch-fold.ts';
+import { type EventBatch, eventBatches } from '../src/components/event-batches.ts';
+import { countingText } from '../test/support/wasm/counting.ts';
+import { wat } from '../test/support/wasm/wat.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    events: { type: 'string', default: '1000000' },
+    turns: { type: 'string', default: '3' },
+    store: { type: 'string' },
+  },
+});
+const [EVENTS, TURNS] = [Number(options.events), Number(options.turns)];
+const [PER_TRANSACTION, PER_FLUSH, NEAR_EVENTS, NEAR_TURNS] = [100, 1_000, 100, 200];
+const START_MS = 1_760_000_000_000;
+const MEBIBYTE = 2 ** 20;
+const NS_PER_MS = 1e6;
+
+const sha256: Sha256 = (parts) => {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return new Uint8Array(hash.digest());
+};
+
+const scratch = await mkdtemp(join(tmpdir(), 'cairn-view-fold-'));
+const store = await openLevelStore(options.store ?? join(scratch, 'store'), {
+  cacheBytes: 64 * MEBIBYTE,
+  writeBufferBytes: 32 * MEBIBYTE,
+  maxFileBytes: 8 * MEBIBYTE,
+  compression: false,
+});
+const source: DatabaseSource = { kv: store, group: toGroupId(1), crc32, sha256 };
+await using executors = new Executors({ ...DEFAULT_EXECUTORS, count: 1 });
+await using publisher = new Publisher();
+try {
+  await run();
+} finally {
+  await store.close();
+  await rm(scratch, { recursive: true, force: true });
+}
+
+async function run(): Promise<void> {
+  console.log(`load ${loadavg()[0]?.toFixed(2)}, ${EVENTS} events`);
+  if (DatabaseMachine.open(source) === undefined) await build(store);
+  const read = await viewRead();
+  const batches = await allBatches();
+  const bytes = batches.reduce((sum, { events }) => sum + events.length, 0);
+  console.log(
+    `${batches.length} batches of ${(bytes / batches.length / 1024).toFixed(0)} KiB, ${(bytes / EVENTS).toFixed(0)} bytes an event`,
+  );
+  const times: Record<string, number[]> = { view: [], read: [], executor: [] };
+  let [stoodMs, cpuMs] = [0, 0];
+  await foldAlone(read, batches);
+  for (let turn = 0; turn < TURNS; turn++) {
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    delay.enable();
+    const before = process.cpuUsage();
+    times['view']?.push(await timed(async () => expectRendered(await (await views()).render(read))));
+    const { user, system } = process.cpuUsage(before);
+    delay.disable();
+    cpuMs += (user + system) / 1000 / TURNS;
+    stoodMs = Math.max(stoodMs, delay.max / NS_PER_MS);
+    times['read']?.push(await timed(dropAll));
+    times['executor']?.push(await timed(() => foldAlone(read, batches)));
+  }
+  for (const [way, all] of Object.entries(times)) {
+    console.log(
+      `${way}: median ${median(all).toFixed(0)} ms, ${all.map((ms) => ms.toFixed(0)).join(' ')}; ${rate(all)} events/s`,
+    );
+  }
+  const share = (median(times['executor'] ?? []) / median(times['view'] ?? [])) * 100;
+  console.log(
+    `view : executor ${share.toFixed(0)} % of the rate; this process took ${cpuMs.toFixed(0)} ms of processor time`,
+  );
+  console.log(`the loop of this process stood ${stoodMs.toFixed(1)} ms at most`);
+  await near(read);
+}
+
+/** Snapshots of its own, so that each turn begins at the first event. */
+async function views(): Promise<StateViews> {
+  const path = await mkdtemp(join(scratch, 'folds-'));
+  const folder = await CacheFolder.open({ path, bytesMax: 64 * MEBIBYTE, memoryBytesMax: 16 * MEBIBYTE });
+  return new StateViews(executors, new FoldSnapshots(folder));
+}
+
+async function viewRead(): Promise<ViewRead> {
+  const folder = await CacheFolder.open({
+    path: join(scratch, 'artifacts'),
+    bytesMax: 64 * MEBIBYTE,
+    memoryBytesMax: 0,
+  });
+  const smoke = { limits: { fuel: 1e7, outputBytesMax: 1e6, hostCallsMax: 0 }, wasi: FOLD_WASI };
+  const component = await wat(countingText({ hasBatch: true }));
+  const made = await new ArtifactStore(folder, publisher, { limits: DEFAULT_LIMITS, smoke }).artifact({
+    kind: 'state-view',
+    digest: createHash('sha256').update(component).digest('hex'),
+    bytes: async () => component,
+  });
+  if (made.kind === 'failure') throw new Error(JSON.stringify(made.reason));
+  return {
+    source,
+    databaseId: 'bench',
+    view: 'count/v1',
+    foldEpoch: 1,
+    artifact: made.value,
+    selector: ALL,
+    order: 'revision',
+    parameters: new Map(),
+    at: EVENTS / PER_TRANSACTION,
+  };
+}
+
+function batchesOf(): AsyncGenerator<EventBatch, undefined> {
+  const query = { selector: ALL, revisions: {}, direction: 'forward' } as const;
+  return eventBatches(source, { at: EVENTS / PER_TRANSACTION, query, bounds: DEFAULT_STATE_VIEWS.batch });
+}
+
+async function allBatches(): Promise<readonly EventBatch[]> {
+  const batches: EventBatch[] = [];
+  for await (const batch of batchesOf()) batches.push(batch);
+  return batches;
+}
+
+async function dropAll(): Promise<void> {
+  let count = 0;
+  for await (const batch of batchesOf()) count += batch.count;
+  if (count !== EVENTS) throw new Error(`${count} events were read`);
+}
+
+async function foldAlone({ artifact }: ViewRead, batches: readonly EventBatch[]): Promise<void> {
+  let state: Uint8Array = NO_BYTES;
+  for (const { events } of batches) {
+    const outcome = await executors.fold({ artifact, ...DEFAULT_STATE_VIEWS.guest, wasi: FOLD_WASI, state, events });
+    if (outcome.kind !== 'state') throw new Error(JSON.stringify(outcome));
+    state = outcome.state;
+  }
+  expectAll(state);
+}
+
+function expectRendered(answer: Awaited<ReturnType<StateViews['render']>>): void {
+  if (answer.kind !== 'rendered') throw new Error(answer.message);
+  expectAll(answer.bytes);
+}
+
+function expectAll(state: Uint8Array): void {
+  const count = new DataView(state.buffer, state.byteOffset).getBigUint64(0, true);
+  if (count !== BigInt(EVENTS)) throw new Error(`The guest has seen ${count} events`);
+}
+
+/** Each turn keeps no snapshot of its own: it folds as many events as the one before. */
+async function near(read: ViewRead): Promise<void> {
+  const path = await mkdtemp(join(scratch, 'folds-'));
+  const folder = await CacheFolder.open({ path, bytesMax: 64 * MEBIBYTE, memoryBytesMax: 0 });
+  const settings = { ...DEFAULT_STATE_VIEWS, snapshotEventsMin: NEAR_EVENTS + 1 };
+  const own = new StateViews(executors, new FoldSnapshots(folder), settings);
+  await own.render({ ...read, at: read.at - NEAR_EVENTS / PER_TRANSACTION });
+  const times: number[] = [];
+  for (let turn = 0; turn < NEAR_TURNS; turn++) {
+    times.push(
+      await timed(async () => {
+        const answer = await own.render(read);
+        if (answer.kind !== 'rendered' || answer.foldedCount !== NEAR_EVENTS) throw new Error(JSON.stringify(answer));
+      }),
+    );
+  }
+  const sorted = times.toSorted((a, b) => a - b);
+  const p99 = sorted[Math.floor(NEAR_TURNS * 0.99)] ?? 0;
+  console.log(
+    `near: ${NEAR_EVENTS} events behind a snapshot in a file, p50 ${median(times).toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`,
+  );
+}
+
+async function build(into: LevelStore): Promise<void> {
+  const databaseId = toDatabaseId('01968e6a-0000-7000-8000-000000000001');
+  const machine = DatabaseMachine.create(source, { databaseId, createdAtMs: START_MS, membership: NO_BYTES });
+  for (let n = 0; n < EVENTS; n += PER_FLUSH) {
+    for (let at = n; at < n + PER_FLUSH; at += PER_TRANSACTION) {
+      machine.apply({ index: toLogIndex(machine.appliedIndex + 1), term: toTerm(1), payload: transaction(at) });
+    }
+    const batch = into.batch();
+    machine.flushInto(batch);
+    await into.write(batch);
+    machine.flushed();
+  }
+}
+
+function transaction(from: number): Uint8Array {
+  const transactionId = new Uint8Array(16);
+  new DataView(transactionId.buffer).setUint32(12, from);
+  const events = Array.from({ length: PER_TRANSACTION }, (_, place) => storedEvent(from + place));
+  const payload = encodeTransactPayload({
+    transactionId,
+    origin: ORIGIN.GRPC_TRANSACTION,
+    options: NO_OPTIONS,
+    constraints: [],
+    events,
+  });
+  stampPayload(payload, START_MS + from);
+  return payload;
+}
+
+/** About 200 bytes as it is stored. */
+function storedEvent(n: number): Uint8Array {
+  return encodeEvent({
+    id: `0199a5c8-3c1e-7a2b-9f00-${String(n).padStart(12, '0')}`,
+    specVersion: '1.0',
+    type: `com.example.order.${n % 100}`,
+    source: `/db/shop/streams/order-${(n * 7_919) % (EVENTS / 10)}`,
+    subject: `order-${n % 1000}`,
+    data: encodeUtf8(`{"customer":"c-1234","total":"129.90","note":"${String(n).padStart(24, 'x')}"}`),
+    dataKind: DATA_KIND.JSON,
+    extensions: new Map(),
+  });
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const before = performance.now();
+  await work();
+  return performance.now() - before;
+}
+
+function median(all: readonly number[]): number {
+  return all.toSorted((a, b) => a - b)[all.length >> 1] ?? 0;
+}
+
+function rate(all: readonly number[]): string {
+  return Math.round(EVENTS / (median(all) / 1000)).toLocaleString('en');
+}

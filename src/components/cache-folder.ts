@@ -1,0 +1,227 @@
+/**
+ * A folder of files that can be made again: each is whole, and what was put there, or it is not there.
+ *
+ * ```
+ * file      sha-256 of the rest, 32 bytes | u16le length of the name | name | content
+ * name      group_more: letters, digits, dots and dashes
+ * ```
+ * A file is written beside its place and renamed to it, without a sync: one that a crash has cut short, that rotted, or
+ * that stands under another's name has another digest, is removed when it is read, and missing from then on. What is
+ * used least recently goes when there is too much. A disk that refuses a file costs the file and nothing else.
+ *
+ *   F1  What is read from a cache is what was put there under that name, or nothing.
+ *   F2  The files of a cache take no more than `bytesMax`, and what is held of them in memory `memoryBytesMax`.
+ */
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { assert, ByteReader, compareBytes, encodeUtf8 } from '#base';
+
+export interface CacheFolderOptions {
+  readonly path: string;
+  readonly bytesMax: number;
+  readonly memoryBytesMax: number;
+}
+
+export interface CacheFigures {
+  readonly files: number;
+  readonly bytes: number;
+  readonly memoryBytes: number;
+  /** Files that were not what was put there. */
+  readonly damaged: number;
+  /** Files that could not be written. */
+  readonly refused: number;
+}
+
+const NAME = /^[0-9a-z]+_[0-9A-Za-z._-]+$/;
+const DIGEST_BYTES = 32;
+const HEAD_BYTES = DIGEST_BYTES + 2;
+const UNFINISHED = '.part';
+
+export class CacheFolder {
+  readonly #options: CacheFolderOptions;
+  /** Bytes by name, the least recently used first. */
+  readonly #files: Map<string, number> = new Map();
+  readonly #groups: Map<string, Set<string>> = new Map();
+  /** What was used lately, in the same order. */
+  readonly #held: Map<string, Uint8Array> = new Map();
+  #bytes = 0;
+  #memoryBytes = 0;
+  #damaged = 0;
+  #refused = 0;
+  #unfinished = 0;
+
+  private constructor(options: CacheFolderOptions) {
+    this.#options = options;
+  }
+
+  /** Nobody else writes into the folder. */
+  static async open(options: CacheFolderOptions): Promise<CacheFolder> {
+    const folder = new CacheFolder(options);
+    await mkdir(options.path, { recursive: true });
+    const found = await readdir(options.path);
+    await Promise.all(found.filter((name) => name.endsWith(UNFINISHED)).map((name) => folder.#remove(name)));
+    const sizes = await Promise.all(
+      found.filter((name) => NAME.test(name) && !name.endsWith(UNFINISHED)).map((name) => folder.#sizeOf(name)),
+    );
+    for (const { name, bytes } of sizes.toSorted((a, b) => a.usedMs - b.usedMs)) folder.#add(name, bytes);
+    await folder.#makeRoom();
+    return folder;
+  }
+
+  figures(): CacheFigures {
+    return {
+      files: this.#files.size,
+      bytes: this.#bytes,
+      memoryBytes: this.#memoryBytes,
+      damaged: this.#damaged,
+      refused: this.#refused,
+    };
+  }
+
+  /** The names of a group, which is what stands before the underscore; the least recently used first. */
+  named(group: string): readonly string[] {
+    return [...(this.#groups.get(group) ?? [])];
+  }
+
+  async get(name: string): Promise<Uint8Array | undefined> {
+    const bytes = this.#files.get(name);
+    if (bytes === undefined) return undefined;
+    this.#add(name, bytes);
+    const held = this.#held.get(name);
+    if (held !== undefined) {
+      this.#hold(name, held);
+      return held;
+    }
+    const read = await readFile(this.#pathOf(name)).catch(noFile);
+    const content = read === undefined ? undefined : await contentOf(name, asBytes(read));
+    if (content !== undefined) {
+      if (this.#files.has(name)) this.#hold(name, content);
+      return content;
+    }
+    this.#damaged++;
+    await this.drop(name);
+    return undefined;
+  }
+
+  /** Whoever puts does not change the bytes afterwards. */
+  async put(name: string, content: Uint8Array): Promise<void> {
+    assert(NAME.test(name), 'A cached file has a name of letters and digits with a group', name);
+    const file = await fileOf(name, content);
+    if (file.length > this.#options.bytesMax) return;
+    const unfinished = this.#pathOf(`${this.#unfinished++}${UNFINISHED}`);
+    try {
+      await writeFile(unfinished, file);
+      await rename(unfinished, this.#pathOf(name));
+    } catch (error) {
+      noFile(error);
+      this.#refused++;
+      await rm(unfinished, { force: true }).catch(noFile);
+      return;
+    }
+    this.#add(name, file.length);
+    this.#hold(name, content);
+    await this.#makeRoom();
+  }
+
+  async drop(name: string): Promise<void> {
+    this.#forget(name);
+    await this.#remove(name);
+  }
+
+  async #makeRoom(): Promise<void> {
+    while (this.#bytes > this.#options.bytesMax) {
+      const [oldest] = this.#files.keys();
+      assert(oldest !== undefined, 'What takes bytes has a name');
+      await this.drop(oldest);
+    }
+  }
+
+  #add(name: string, bytes: number): void {
+    this.#bytes += bytes - (this.#files.get(name) ?? 0);
+    this.#files.delete(name);
+    this.#files.set(name, bytes);
+    const group = this.#groups.get(groupOf(name)) ?? new Set();
+    group.delete(name);
+    group.add(name);
+    this.#groups.set(groupOf(name), group);
+  }
+
+  #forget(name: string): void {
+    this.#bytes -= this.#files.get(name) ?? 0;
+    this.#files.delete(name);
+    this.#letGo(name);
+    const group = this.#groups.get(groupOf(name));
+    group?.delete(name);
+    if (group?.size === 0) this.#groups.delete(groupOf(name));
+  }
+
+  #hold(name: string, content: Uint8Array): void {
+    this.#letGo(name);
+    if (content.length > this.#options.memoryBytesMax) return;
+    this.#held.set(name, content);
+    this.#memoryBytes += content.length;
+    for (const oldest of this.#held.keys()) {
+      if (this.#memoryBytes <= this.#options.memoryBytesMax) return;
+      this.#letGo(oldest);
+    }
+  }
+
+  #letGo(name: string): void {
+    this.#memoryBytes -= this.#held.get(name)?.length ?? 0;
+    this.#held.delete(name);
+  }
+
+  async #sizeOf(name: string): Promise<{ name: string; bytes: number; usedMs: number }> {
+    const { size, mtimeMs } = await stat(this.#pathOf(name));
+    return { name, bytes: size, usedMs: mtimeMs };
+  }
+
+  async #remove(name: string): Promise<void> {
+    await rm(this.#pathOf(name), { force: true }).catch(noFile);
+  }
+
+  #pathOf(name: string): string {
+    return join(this.#options.path, name);
+  }
+}
+
+function groupOf(name: string): string {
+  return name.slice(0, name.indexOf('_'));
+}
+
+async function fileOf(name: string, content: Uint8Array): Promise<Uint8Array> {
+  const file = new Uint8Array(HEAD_BYTES + name.length + content.length);
+  new DataView(file.buffer).setUint16(DIGEST_BYTES, name.length, true);
+  file.set(encodeUtf8(name), HEAD_BYTES);
+  file.set(content, HEAD_BYTES + name.length);
+  file.set(await digestOf(file.subarray(DIGEST_BYTES)));
+  return file;
+}
+
+async function contentOf(name: string, file: Bytes): Promise<Uint8Array | undefined> {
+  const reader = new ByteReader(file);
+  const digest = reader.bytes(DIGEST_BYTES);
+  const found = reader.utf8(reader.u8() + reader.u8() * 256);
+  if (reader.failed || found !== name) return undefined;
+  const isWhole = compareBytes(digest, await digestOf(file.subarray(DIGEST_BYTES))) === 0;
+  return isWhole ? reader.bytes(reader.left) : undefined;
+}
+
+/** The same bytes, as no `Buffer`. */
+function asBytes({ buffer, byteOffset, length }: Buffer<ArrayBuffer>): Bytes {
+  return new Uint8Array(buffer, byteOffset, length);
+}
+
+/** Not on the loop: a component may have 64 MiB. */
+async function digestOf(bytes: Bytes): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+}
+
+/** In memory that no thread shares. */
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** Of what a disk says; anything else is a fault of ours. */
+function noFile(error: unknown): undefined {
+  if (error instanceof Error && 'code' in error) return undefined;
+  throw error;
+}

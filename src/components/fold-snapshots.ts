@@ -1,0 +1,88 @@
+/**
+ * Fold snapshots: states that folds on this node have come to, to go on from.
+ *
+ * ```
+ * name       fold_readAt_revision_index_seconds_nanos_chain     content: the state
+ * ```
+ * A fold snapshot says: of the events up to revision `readAt`, the state behind all that are selected and stand, in the
+ * order of the fold, at or before `last`. From that follows what it is good for, whatever cut it was made with:
+ *
+ *   by revision         for every revision from that of `last` on; nothing can come before an event any more
+ *   by effective time   for every revision from `readAt` on and every cut at or behind `last`, unless an event came later
+ *                       whose time is before that of `last`
+ *
+ * `chain` is the hash of the database's history up to there. A node whose history became another one, because revisions
+ * that no quorum had were lost with it, has other hashes, and its old snapshots are passed over.
+ *
+ *   F4  A fold that goes on from a snapshot comes to the bytes that it comes to from the first event.
+ */
+import { compareInstants, type Instant } from '#base';
+import { comparePositions, type FoldOrder } from '#model';
+import type { CacheFolder } from './cache-folder.ts';
+import type { LastEvent } from './event-batches.ts';
+
+export interface SnapshotPlace {
+  readonly readAt: number;
+  readonly last: LastEvent;
+  /** Of the later of `readAt` and the revision of `last`. */
+  readonly chain: string;
+}
+
+export interface FoldSnapshot extends SnapshotPlace {
+  readonly state: Uint8Array;
+}
+
+export interface NamedPlace extends SnapshotPlace {
+  readonly name: string;
+}
+
+/** More of one fold, and the one that was used least goes. */
+const KEPT_MAX = 8;
+const PLACE = /^[0-9a-f]+_(\d+)_(\d+)_(\d+)_(-?\d+)_(\d+)_([0-9a-f]+)$/;
+
+export class FoldSnapshots {
+  readonly #folder: CacheFolder;
+
+  constructor(folder: CacheFolder) {
+    this.#folder = folder;
+  }
+
+  /** What there is of a fold, in the order of the events: the furthest first. */
+  places(fold: string, order: FoldOrder): readonly NamedPlace[] {
+    const places = this.#folder
+      .named(fold)
+      .map(placeIn)
+      .filter((place) => place !== undefined);
+    return places.toSorted((left, right) => comparePlaces(right, left, order));
+  }
+
+  /** The state of a place; undefined when it is not what was kept. */
+  state({ name }: NamedPlace): Promise<Uint8Array | undefined> {
+    return this.#folder.get(name);
+  }
+
+  async keep(fold: string, { readAt, last, chain, state }: FoldSnapshot): Promise<void> {
+    const { position, effective } = last;
+    const place = [readAt, position.revision, position.index, effective.seconds, effective.nanos, chain];
+    await this.#folder.put(`${fold}_${place.join('_')}`, state);
+    const [oldest, ...others] = this.#folder.named(fold);
+    if (oldest !== undefined && others.length >= KEPT_MAX) await this.#folder.drop(oldest);
+  }
+
+  async dropAll(fold: string): Promise<void> {
+    await Promise.all(this.#folder.named(fold).map((name) => this.#folder.drop(name)));
+  }
+}
+
+function placeIn(name: string): NamedPlace | undefined {
+  const [, readAt, revision, index, seconds, nanos, chain] = PLACE.exec(name) ?? [];
+  if (chain === undefined) return undefined;
+  const position = { revision: Number(revision), index: Number(index) };
+  const effective: Instant = { seconds: Number(seconds), nanos: Number(nanos) };
+  return { name, readAt: Number(readAt), last: { position, effective }, chain };
+}
+
+function comparePlaces(left: SnapshotPlace, right: SnapshotPlace, order: FoldOrder): number {
+  const times = order === 'revision' ? 0 : compareInstants(left.last.effective, right.last.effective);
+  return times || comparePositions(left.last.position, right.last.position) || left.readAt - right.readAt;
+}

@@ -1,0 +1,75 @@
+// Goal: an artifact is made once, and again wherever what is there is not one of this component, this policy and these
+// limits (F3). Method: a real folder, a count of how often the component's bytes were asked for, and files that are
+// changed from outside.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ArtifactStore, CacheFolder } from '#components';
+import { ARTIFACT_POLICY, DEFAULT_LIMITS, Publisher } from '#wasm';
+import { hashingView, made, storeIn } from '../../support/components/views.ts';
+import { testDir } from '../../support/test-scope.ts';
+import { LIMITED } from '../../support/wasm/executors.ts';
+
+const FORM = { hasBatch: true, hasQuery: true };
+
+describe('the artifacts of a node', { timeout: 60_000 }, () => {
+  it('are made once, whoever asks at the same time, and found by the next process', async () => {
+    const path = testDir();
+    const view = await hashingView(FORM);
+    const store = await storeIn(path);
+    const both = await Promise.all([store.artifact(view), store.artifact(view)]);
+    expect(both[0]).toEqual(both[1]);
+    expect(both[0]).toMatchObject({ value: { digest: view.digest, binding: { query: { name: 'query' } } } });
+    expect(await (await storeIn(path)).artifact(view)).toEqual(both[0]);
+    expect(view.asked).toBe(1);
+  });
+
+  it('are made again where the file is damaged, or of another policy', async () => {
+    const path = testDir();
+    const view = await hashingView(FORM);
+    const first = made(await (await storeIn(path)).artifact(view));
+    const name = readdirSync(path)[0] ?? '';
+    const bytes = readFileSync(join(path, name));
+    writeFileSync(join(path, name), bytes.fill((bytes.at(-1) ?? 0) ^ 1, bytes.length - 1));
+    expect(made(await (await storeIn(path)).artifact(view))).toEqual(first);
+    const folder = await CacheFolder.open({ path, bytesMax: 1e7, memoryBytesMax: 0 });
+    const other = first.bytes.slice();
+    other[1] = ARTIFACT_POLICY + 1;
+    await folder.put(name, other);
+    expect(made(await (await storeIn(path)).artifact(view))).toEqual(first);
+    await folder.put(
+      name,
+      made(await (await storeIn(testDir())).artifact(await hashingView({ ...FORM, hasQuery: false }))).bytes,
+    );
+    expect(made(await (await storeIn(path)).artifact(view))).toEqual(first);
+    expect(view.asked).toBe(4);
+  });
+
+  it('are other ones under other limits (F3)', async () => {
+    const path = testDir();
+    const view = await hashingView(FORM);
+    const [one, other] = [await storeIn(path, 1000), await storeIn(path, 999)];
+    const keys = [made(await one.artifact(view)).key, made(await other.artifact(view)).key];
+    expect(new Set(keys).size).toBe(2);
+    expect(view.asked).toBe(2);
+  });
+
+  it('are not made of bytes with another digest, and not of what is refused', async () => {
+    const view = await hashingView(FORM);
+    const store = await storeIn(testDir());
+    expect(await store.artifact({ ...view, digest: '0'.repeat(64) })).toMatchObject({ reason: { kind: 'damaged' } });
+    const refused = await store.artifact({ ...view, kind: 'presenter' });
+    expect(refused).toMatchObject({ reason: { kind: 'refused', refusal: { code: 'MissingExport' } } });
+  });
+
+  it('are made by a process of their own', async () => {
+    await using publisher = new Publisher();
+    const folder = await CacheFolder.open({ path: testDir(), bytesMax: 1e7, memoryBytesMax: 0 });
+    const store = new ArtifactStore(folder, publisher, {
+      limits: { ...DEFAULT_LIMITS, tableElementsMax: 1000 },
+      smoke: LIMITED,
+    });
+    const view = await hashingView(FORM);
+    expect(await store.artifact(view)).toEqual(await (await storeIn(testDir())).artifact(view));
+  });
+});
