@@ -11,12 +11,16 @@
  * Each part ends at a place in the log. So what lies here becomes a snapshot of its own whenever the group has nothing
  * else to do: small, whole, and never lost again. A crash or another leader begins where the last one was installed.
  *
+ * Where the disk is so full that nothing should be appended, no state is taken over but the catalog's: a node that
+ * fills its disk to the end is no member at all. The leader offers it again until there is room.
+ *
  *   C15  A snapshot reaches the store in batches, each of which is a state that the log would have led to, and with an
  *        applied row that says so. When all of it is durable there, the log begins behind it; then it is acknowledged.
  *        Until then the log keeps what it held, and whoever starts in between goes on from it if it agrees.
  */
-import { nodeOf, type ReplicaId, type Term } from '#base';
+import { CATALOG_GROUP, nodeOf, type ReplicaId, type Term } from '#base';
 import type { Snapshot } from '#raft';
+import type { DiskLevel } from '#storage';
 import type { PartToInstall } from './backlog.ts';
 import type { Group } from './group.ts';
 import type { SnapshotContent, SnapshotLetter, SnapshotOffer, SnapshotPart } from './peer/snapshot-letter.ts';
@@ -26,6 +30,7 @@ import type { CheckedPart, StateImport } from './state-transfer.ts';
 export interface SnapshotReceiverPorts extends SnapshotPorts {
   /** Hands the parts of a snapshot to whoever applies. */
   readonly install: (group: Group, parts: readonly PartToInstall[]) => void;
+  readonly disk: () => DiskLevel;
 }
 
 interface Incoming {
@@ -123,7 +128,8 @@ export class SnapshotReceiver {
     const { snapshotAskMs, snapshotGiveUpMs } = this.#ports.limits;
     for (const each of this.#incoming.values()) {
       const silentMs = nowMs - each.heardMs;
-      if (silentMs >= snapshotGiveUpMs) this.#drop(each, `the leader has not answered for ${snapshotGiveUpMs} ms`);
+      if (this.#isTooFull(each.group)) this.#putOff(each);
+      else if (silentMs >= snapshotGiveUpMs) this.#drop(each, `the leader has not answered for ${snapshotGiveUpMs} ms`);
       else if (!each.hasLast && silentMs >= snapshotAskMs && nowMs - each.askedMs >= snapshotAskMs) this.#resume(each);
     }
   }
@@ -160,7 +166,9 @@ export class SnapshotReceiver {
       restsUntilMs: 0,
     };
     if (content.term < group.raft.hardState.term) return this.#post(incoming, { kind: 'end', reason: 'refused' });
-    if (this.#incoming.size >= limits.snapshotsMax) return this.#post(incoming, { kind: 'end', reason: 'busy' });
+    if (this.#incoming.size >= limits.snapshotsMax || this.#isTooFull(group)) {
+      return this.#post(incoming, { kind: 'end', reason: 'busy' });
+    }
     this.#incoming.set(group, incoming);
     observer.snapshotBegan({ way: 'received', group: group.id, node: nodeOf(from) });
   }
@@ -256,6 +264,16 @@ export class SnapshotReceiver {
 
   #forget(each: Incoming, parts: readonly PartToInstall[]): void {
     for (const { part } of parts) each.heldBytes -= part.bytes;
+  }
+
+  /** Without the catalog nothing could be deleted here. */
+  #isTooFull({ id }: Group): boolean {
+    return id !== CATALOG_GROUP && this.#ports.disk() === 'read-only';
+  }
+
+  #putOff(each: Incoming): void {
+    this.#post(each, { kind: 'end', reason: 'busy' });
+    this.#drop(each, 'the disk is too full');
   }
 
   #refuse(each: Incoming, fault: string): void {

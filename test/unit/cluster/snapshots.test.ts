@@ -87,6 +87,25 @@ describe.each([
     expect(await caughtUp(away)).toEqual([]);
   });
 
+  it('takes nothing where the disk is too full, ends what it has begun, and goes on when there is room (C15)', async () => {
+    const away = await withOneAway(kit, 200);
+    const { world, group, behind } = away;
+    await behind.start();
+    behind.core.reportDisk('read-only');
+    await world.pass(3000);
+    const before = behind.front.applied(group);
+    behind.core.reportDisk('open');
+    await world.until(() => behind.front.applied(group) > before, 'it has begun', 60_000);
+    behind.core.reportDisk('read-only');
+    await world.pass(1000);
+    const begun = behind.front.applied(group);
+    await world.pass(30_000);
+    expect(behind.front.applied(group)).toBe(begun);
+    behind.core.reportDisk('open');
+    expect(await caughtUp(away)).toEqual([]);
+    expect(new Set(world.snapshotFaults)).toEqual(new Set(['the disk is too full']));
+  });
+
   it('rests behind each step, for a share of the time that it took (C16)', async () => {
     const away = await withOneAway(kit, 300, { ...TINY, snapshotRestShare: 2 });
     const { world, group, behind } = away;
