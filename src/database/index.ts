@@ -61,6 +61,13 @@ export {
   type RangeNeed,
   type TransactOutcome,
 } from './database-machine.ts';
+export {
+  DefinitionLedger,
+  type DefinitionOutcome,
+  LEDGER_LIMITS,
+  type LedgerLimits,
+  type LedgerPlace,
+} from './definition-ledger.ts';
 export { findEvent } from './event-identity.ts';
 export { type DatabaseFacts, databaseAt, genesisHash, type NewDatabase, revisionAtTime } from './facts.ts';
 export { type HeadContent, inlineEntries, readChunk } from './head.ts';

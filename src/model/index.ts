@@ -65,6 +65,17 @@ export {
   type VersionStatus,
 } from './definition.ts';
 export { decodeDefinition, encodeDefinition } from './definition-bytes.ts';
+export {
+  BLOB_PART_BYTES,
+  type ComponentTitle,
+  DEFINITION_FORMAT,
+  type DefinitionEntry,
+  decodeDefinitionEntry,
+  encodeDefinitionEntry,
+  partCountOf,
+  stampDefinitionEntry,
+  type TimedDefinitionEntry,
+} from './definition-entry.ts';
 export { definitionFromJson } from './definition-json.ts';
 export { checkDefinition, isKeyOf, KEY_BINDING, keyedTemplate } from './definition-rules.ts';
 export {

@@ -1,0 +1,273 @@
+/**
+ * The definitions of one database as its log makes them: what each entry changes, and what is there at a revision.
+ *
+ * ```
+ *   part 0 ─► part 1 ─► … ─► whole ─► defined by 1, 2 … versions ─► none any more: its parts are removed
+ *     └──── given up, when others are begun and too many wait ───────────────────────────┘
+ * ```
+ * It holds no bytes of components: which of their parts are to be removed is what it answers. It has no rows either:
+ * whoever owns a ledger makes it anew from the entries that changed something, in log order.
+ *
+ *   D22  Definitions, versions, fold epochs, removals and their chain hash follow from the entries that changed
+ *        something and nothing else; a version number is given once, and a component stays while a version names it.
+ */
+import { assert, compareBytes, encodeUtf8, type LogIndex, type Revision, type Sha256 } from '#base';
+import {
+  COMPONENT_KINDS,
+  type ComponentDigest,
+  type ComponentKind,
+  type ComponentReference,
+  type ComponentTitle,
+  type DefinedVersion,
+  type DefinitionEntry,
+  decodeDefinitionEntry,
+  encodeDefinition,
+  NEW_VERSION_STATUS,
+  partCountOf,
+  toVersionNumber,
+  type VersionNumber,
+} from '#model';
+
+/** Where an entry is applied. */
+export interface LedgerPlace {
+  readonly index: LogIndex;
+  /** Of the database, which an entry of a definition does not raise. */
+  readonly revision: Revision;
+}
+
+export type DefinitionOutcome =
+  /** The blob goes on with this part; as many parts as it has: it is whole. */
+  | { readonly kind: 'part-taken'; readonly next: number; readonly removed: readonly ComponentDigest[] }
+  /** It is not the part that comes next, or the digest has another size here. Nothing changed. */
+  | { readonly kind: 'part-refused'; readonly next: number }
+  | { readonly kind: 'defined'; readonly version: VersionNumber; readonly isNew: boolean }
+  /** The bytes of the component are not here, or not all of them. */
+  | { readonly kind: 'no-component'; readonly next: number }
+  /** The database has as many versions or names as it can have; a name counts for good. */
+  | { readonly kind: 'too-many' }
+  | { readonly kind: 'status-set'; readonly isNew: boolean }
+  | { readonly kind: 'deleted'; readonly removed: readonly ComponentDigest[] }
+  | { readonly kind: 'expired'; readonly foldEpoch: number }
+  /** There is no such version, or none of the name. */
+  | { readonly kind: 'absent' };
+
+export interface LedgerLimits {
+  readonly versionsMax: number;
+  /** With those of which every version is deleted. */
+  readonly namesMax: number;
+  /** Blobs that no version has named yet. */
+  readonly unnamedMax: number;
+}
+
+/** Replicas with other limits would decide otherwise. */
+export const LEDGER_LIMITS: LedgerLimits = { versionsMax: 4096, namesMax: 4096, unnamedMax: 4 };
+
+interface Blob {
+  readonly size: number;
+  readonly beganAt: LogIndex;
+  partCount: number;
+  versionCount: number;
+}
+
+interface Name {
+  readonly title: ComponentTitle;
+  readonly versions: Map<VersionNumber, Omit<DefinedVersion, 'foldEpoch'>>;
+  /** The highest that was ever given. */
+  last: number;
+  foldEpoch: number;
+}
+
+const GENESIS = 'cairn definitions';
+
+export class DefinitionLedger {
+  readonly #sha256: Sha256;
+  readonly #limits: LedgerLimits;
+  readonly #names = new Map<string, Name>();
+  readonly #blobs = new Map<ComponentDigest, Blob>();
+  #versionCount = 0;
+  #chainHash: Uint8Array;
+  #index = 0;
+
+  constructor(sha256: Sha256, limits: LedgerLimits = LEDGER_LIMITS) {
+    this.#sha256 = sha256;
+    this.#limits = limits;
+    this.#chainHash = sha256([encodeUtf8(GENESIS)]);
+  }
+
+  /** Over the payloads of all entries that changed something: the same where the same is defined (D22). */
+  get chainHash(): Uint8Array {
+    return this.#chainHash;
+  }
+
+  /**
+   * Carries out an entry. Throws for a payload that is none: whoever took it in was to look at it before, and guessing
+   * would make replicas differ.
+   */
+  apply(payload: Uint8Array, place: LedgerPlace): DefinitionOutcome {
+    const timed = decodeDefinitionEntry(payload);
+    assert(timed !== undefined, 'An entry of a definition is one that this release knows', payload.subarray(0, 2));
+    assert(place.index > this.#index, 'Entries are applied in log order', [this.#index, place.index]);
+    this.#index = place.index;
+    const outcome = this.#decide(timed.entry, { ...place, timeMs: timed.recordedTimeMs });
+    // A part may be large, and is hashed once.
+    if (isChange(outcome)) this.#chainHash = this.#sha256([this.#chainHash, this.#sha256([payload])]);
+    return outcome;
+  }
+
+  /** The versions that had been defined at the revision and are not deleted, by kind, name and version. */
+  list(revision: Revision, kind?: ComponentKind): readonly DefinedVersion[] {
+    const names = [...this.#names.values()].filter(({ title }) => kind === undefined || title.component === kind);
+    const sorted = names.toSorted((one, other) => compareTitles(one.title, other.title));
+    return sorted.flatMap(({ versions, foldEpoch }) => {
+      const defined = [...versions.values()].filter(({ definedAt }) => definedAt <= revision);
+      return defined.map((each) => ({ ...each, foldEpoch }));
+    });
+  }
+
+  /** One version; without a number, the latest that had been defined at the revision. */
+  find(title: ComponentTitle, revision: Revision, version?: VersionNumber): DefinedVersion | undefined {
+    const name = this.#names.get(keyOf(title));
+    const defined = [...(name?.versions.values() ?? [])].filter(({ definedAt }) => definedAt <= revision);
+    const found = version === undefined ? defined.at(-1) : defined.find((each) => each.version === version);
+    return found && { ...found, foldEpoch: name?.foldEpoch ?? 0 };
+  }
+
+  /** Parts of the blob that are here; whether it is whole is for its size to say. */
+  partsOf(digest: ComponentDigest): number {
+    return this.#blobs.get(digest)?.partCount ?? 0;
+  }
+
+  #decide(entry: DefinitionEntry, at: LedgerPlace & { readonly timeMs: number }): DefinitionOutcome {
+    switch (entry.kind) {
+      case 'part':
+        return this.#takePart(entry, at);
+      case 'define':
+        return this.#define(entry, at);
+      case 'set-status':
+        return this.#setStatus(entry);
+      case 'delete':
+        return this.#delete(entry);
+      case 'expire':
+        return this.#expire(entry);
+    }
+  }
+
+  #takePart({ blob, part }: DefinitionEntry & { readonly kind: 'part' }, { index }: LedgerPlace): DefinitionOutcome {
+    const known = this.#blobs.get(blob.digest);
+    const next = known?.partCount ?? 0;
+    if (part !== next || (known !== undefined && known.size !== blob.size)) return { kind: 'part-refused', next };
+    if (known !== undefined) {
+      known.partCount += 1;
+      return { kind: 'part-taken', next: known.partCount, removed: [] };
+    }
+    const removed = this.#giveUpUnnamed();
+    this.#blobs.set(blob.digest, { size: blob.size, beganAt: index, partCount: 1, versionCount: 0 });
+    return { kind: 'part-taken', next: 1, removed };
+  }
+
+  /** Makes room for another blob that no version has named yet: whoever began first has had the most time. */
+  #giveUpUnnamed(): readonly ComponentDigest[] {
+    const unnamed = [...this.#blobs].filter(([, { versionCount }]) => versionCount === 0);
+    const oldest = unnamed.toSorted(([, one], [, other]) => one.beganAt - other.beganAt);
+    const removed = oldest
+      .slice(0, Math.max(0, unnamed.length + 1 - this.#limits.unnamedMax))
+      .map(([digest]) => digest);
+    for (const digest of removed) this.#blobs.delete(digest);
+    return removed;
+  }
+
+  #define(
+    { blob, definition }: DefinitionEntry & { readonly kind: 'define' },
+    { revision, timeMs }: LedgerPlace & { readonly timeMs: number },
+  ): DefinitionOutcome {
+    const held = this.#blobs.get(blob.digest);
+    if (held === undefined || held.size !== blob.size || held.partCount < partCountOf(blob)) {
+      return { kind: 'no-component', next: held?.partCount ?? 0 };
+    }
+    const title = { component: definition.kind, name: definition.name };
+    const bytes = encodeDefinition(definition);
+    const name: Name = this.#names.get(keyOf(title)) ?? { title, versions: new Map(), last: 0, foldEpoch: 0 };
+    const same = [...name.versions.values()].find(
+      (each) => each.component.digest === blob.digest && compareBytes(encodeDefinition(each.definition), bytes) === 0,
+    );
+    if (same !== undefined) return { kind: 'defined', version: same.version, isNew: false };
+    const isNamed = name.last > 0 || this.#names.size < this.#limits.namesMax;
+    if (!isNamed || this.#versionCount >= this.#limits.versionsMax) return { kind: 'too-many' };
+    name.last += 1;
+    const version = toVersionNumber(name.last);
+    const at = { definedAt: revision, definedAtMs: timeMs };
+    name.versions.set(version, { definition, component: blob, version, ...at, status: NEW_VERSION_STATUS });
+    this.#names.set(keyOf(title), name);
+    held.versionCount += 1;
+    this.#versionCount += 1;
+    return { kind: 'defined', version, isNew: true };
+  }
+
+  #setStatus({ version, status, ...title }: DefinitionEntry & { readonly kind: 'set-status' }): DefinitionOutcome {
+    const name = this.#names.get(keyOf(title));
+    const before = name?.versions.get(version);
+    if (name === undefined || before === undefined) return { kind: 'absent' };
+    const isNew = before.status.active !== status.active || before.status.mode !== status.mode;
+    if (isNew) name.versions.set(version, { ...before, status });
+    return { kind: 'status-set', isNew };
+  }
+
+  #delete({ version, ...title }: DefinitionEntry & { readonly kind: 'delete' }): DefinitionOutcome {
+    const name = this.#names.get(keyOf(title));
+    const all = [...(name?.versions.values() ?? [])];
+    const gone = version === undefined ? all : all.filter((each) => each.version === version);
+    if (name === undefined || gone.length === 0) return { kind: 'absent' };
+    // The name stays, with its last number and its epoch: neither is ever given again.
+    for (const each of gone) name.versions.delete(each.version);
+    this.#versionCount -= gone.length;
+    return { kind: 'deleted', removed: this.#release(gone.map(({ component }) => component)) };
+  }
+
+  #release(components: readonly ComponentReference[]): readonly ComponentDigest[] {
+    const removed: ComponentDigest[] = [];
+    for (const { digest } of components) {
+      const blob = this.#blobs.get(digest);
+      assert(blob !== undefined, 'A component is here as long as a version names it', digest);
+      blob.versionCount -= 1;
+      if (blob.versionCount > 0) continue;
+      this.#blobs.delete(digest);
+      removed.push(digest);
+    }
+    return removed;
+  }
+
+  #expire({ name }: DefinitionEntry & { readonly kind: 'expire' }): DefinitionOutcome {
+    const known = this.#names.get(keyOf({ component: 'state-view', name }));
+    if (known === undefined || known.versions.size === 0) return { kind: 'absent' };
+    known.foldEpoch += 1;
+    return { kind: 'expired', foldEpoch: known.foldEpoch };
+  }
+}
+
+function isChange(outcome: DefinitionOutcome): boolean {
+  switch (outcome.kind) {
+    case 'part-taken':
+    case 'deleted':
+    case 'expired':
+      return true;
+    case 'defined':
+    case 'status-set':
+      return outcome.isNew;
+    case 'part-refused':
+    case 'no-component':
+    case 'too-many':
+    case 'absent':
+      return false;
+  }
+}
+
+/** No name has a slash. */
+function keyOf({ component, name }: ComponentTitle): string {
+  return `${component}/${name}`;
+}
+
+/** By kind, then by the bytes of the name, which are ASCII. */
+function compareTitles(one: ComponentTitle, other: ComponentTitle): number {
+  const order = COMPONENT_KINDS.indexOf(one.component) - COMPONENT_KINDS.indexOf(other.component);
+  return order === 0 ? compareBytes(encodeUtf8(one.name), encodeUtf8(other.name)) : order;
+}

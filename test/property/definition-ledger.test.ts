@@ -1,0 +1,152 @@
+// Goal: two ledgers that see the same entries agree on every outcome, listing and chain hash; what an entry leaves is
+// what a naive reading of the whole history says; and a ledger that is made anew from what changed is the same (D22).
+// Method: random entries over few names, blobs and parts, in small limits; an oracle that keeps the history as a list
+// and asks it again each time.
+
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { toLogIndex, toRevision } from '#base';
+import { DefinitionLedger, type DefinitionOutcome } from '#database';
+import {
+  BLOB_PART_BYTES,
+  type ComponentReference,
+  type Definition,
+  type DefinitionEntry,
+  encodeDefinitionEntry,
+  isComponentDigest,
+  MAINTENANCE_MODES,
+  stampDefinitionEntry,
+  toVersionNumber,
+} from '#model';
+import { sha256 } from '../support/database-host.ts';
+import { arbDefinition, componentName } from '../support/definitions.ts';
+import { NaiveLedger } from '../support/naive-ledger.ts';
+
+const RUNS = { numRuns: 150 };
+const LIMITS = { versionsMax: 5, namesMax: 4, unnamedMax: 2 };
+
+/** Two components of one part and one of two; and some that claim their digests with other sizes. */
+const BLOBS: readonly ComponentReference[] = [blobOf('a', 1), blobOf('b', 2), blobOf('c', BLOB_PART_BYTES + 1)];
+const LIARS = [blobOf('a', 2), blobOf('c', BLOB_PART_BYTES + 2)];
+
+const arbBlob = fc.constantFrom(...BLOBS, ...BLOBS, ...LIARS);
+/** Of few names, so that versions meet. */
+const DEFINITIONS: readonly Definition[] = fc
+  .sample(arbDefinition, { seed: 96, numRuns: 10 })
+  .map((definition, at) => ({ ...definition, name: componentName(at % 3 === 0 ? 'B_1' : 'A') }));
+const arbTitle = fc.constantFrom(...DEFINITIONS).map(({ kind: component, name }) => ({ component, name }));
+const arbVersion = fc.integer({ min: 1, max: 3 }).map(toVersionNumber);
+
+const arbPart = fc.record({ blob: arbBlob, part: fc.nat(1) }).map(({ blob, part }): DefinitionEntry => {
+  const isFirst = part === 0 || blob.size <= BLOB_PART_BYTES;
+  const bytes = new Uint8Array(isFirst ? Math.min(blob.size, BLOB_PART_BYTES) : blob.size - BLOB_PART_BYTES);
+  return { kind: 'part', blob, part: isFirst ? 0 : part, bytes };
+});
+
+const arbEntry: fc.Arbitrary<DefinitionEntry> = fc.oneof(
+  { weight: 4, arbitrary: arbPart },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('define' as const),
+      blob: arbBlob,
+      definition: fc.constantFrom(...DEFINITIONS),
+    }),
+  },
+  fc
+    .tuple(arbTitle, arbVersion, fc.boolean(), fc.constantFrom(...MAINTENANCE_MODES))
+    .map(([title, version, active, mode]) => ({
+      kind: 'set-status' as const,
+      ...title,
+      version,
+      status: { active, mode },
+    })),
+  fc
+    .tuple(arbTitle, fc.option(arbVersion, { nil: undefined }))
+    .map(([title, version]) => ({ kind: 'delete' as const, ...title, version })),
+  arbTitle.map(({ name }) => ({ kind: 'expire' as const, name })),
+);
+
+interface Step {
+  readonly entry: DefinitionEntry;
+  readonly place: { readonly index: ReturnType<typeof toLogIndex>; readonly revision: ReturnType<typeof toRevision> };
+  readonly payload: Uint8Array;
+}
+
+/** Entries among transactions: the revision rises now and then. */
+const arbSteps: fc.Arbitrary<readonly Step[]> = fc
+  .array(fc.record({ entry: arbEntry, raised: fc.nat(2) }), { minLength: 20, maxLength: 60, size: 'max' })
+  .map((entries) => {
+    let revision = 0;
+    return entries.map(({ entry, raised }, at) => {
+      revision += raised;
+      const payload = encodeDefinitionEntry(entry);
+      stampDefinitionEntry(payload, 1000 + at);
+      return { entry, payload, place: { index: toLogIndex(10 * (at + 1)), revision: toRevision(revision) } };
+    });
+  });
+
+const LATEST = toRevision(Number.MAX_SAFE_INTEGER);
+
+describe('a ledger of definitions (D22)', () => {
+  it('says of every entry what a naive reading of its history says, and lists the same at every revision', () => {
+    fc.assert(
+      fc.property(arbSteps, (steps) => {
+        const ledger = new DefinitionLedger(sha256, LIMITS);
+        const naive = new NaiveLedger(LIMITS);
+        const found = steps.map(({ payload, place }) => ledger.apply(payload, place));
+        const expected = steps.map(({ entry, place }, at) => naive.apply(entry, place.revision, 1000 + at));
+        const revisions = [0, 1, 5, 20].map(toRevision).concat(LATEST);
+        expect(found).toEqual(expected);
+        expect(revisions.map((revision) => ledger.list(revision))).toEqual(
+          revisions.map((revision) => naive.list(revision)),
+        );
+        expect(BLOBS.map(({ digest }) => ledger.partsOf(digest))).toEqual(
+          BLOBS.map(({ digest }) => naive.partsOf(digest)),
+        );
+      }),
+      RUNS,
+    );
+  });
+
+  it('is the same when it is made anew from the entries that changed something', () => {
+    fc.assert(
+      fc.property(arbSteps, (steps) => {
+        const ledger = new DefinitionLedger(sha256, LIMITS);
+        const again = new DefinitionLedger(sha256, LIMITS);
+        for (const { payload, place } of steps) {
+          if (isChange(ledger.apply(payload, place))) again.apply(payload, place);
+        }
+        expect(again.chainHash).toEqual(ledger.chainHash);
+        expect(again.list(LATEST)).toEqual(ledger.list(LATEST));
+      }),
+      RUNS,
+    );
+  });
+
+  it('gives another chain hash when one entry that changed something is left out', () => {
+    fc.assert(
+      fc.property(arbSteps, fc.nat(), (steps, place) => {
+        const whole = new DefinitionLedger(sha256, LIMITS);
+        const changes = steps.filter((step) => isChange(whole.apply(step.payload, step.place)));
+        fc.pre(changes.length > 0);
+        const without = changes.toSpliced(place % changes.length, 1);
+        const other = new DefinitionLedger(sha256, LIMITS);
+        for (const step of without) other.apply(step.payload, step.place);
+        expect(other.chainHash).not.toEqual(whole.chainHash);
+      }),
+      RUNS,
+    );
+  });
+});
+
+function isChange(outcome: DefinitionOutcome): boolean {
+  if (outcome.kind === 'defined' || outcome.kind === 'status-set') return outcome.isNew;
+  return outcome.kind === 'part-taken' || outcome.kind === 'deleted' || outcome.kind === 'expired';
+}
+
+function blobOf(digit: string, size: number): ComponentReference {
+  const digest = digit.repeat(64);
+  if (!isComponentDigest(digest)) throw new Error(digest);
+  return { digest, size };
+}

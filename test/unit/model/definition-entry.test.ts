@@ -1,0 +1,119 @@
+// Goal: the entries that define components go into bytes and back, are stamped in place, and nothing else is read as
+// one. Method: one of each kind there and back; a table of what is refused; changed and random bytes.
+
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  BLOB_PART_BYTES,
+  type ComponentReference,
+  type DefinitionEntry,
+  decodeDefinitionEntry,
+  encodeDefinitionEntry,
+  isComponentDigest,
+  partCountOf,
+  stampDefinitionEntry,
+  toVersionNumber,
+} from '#model';
+import { componentName } from '../../support/definitions.ts';
+
+function blobOf(size: number): ComponentReference {
+  const digest = '0f'.repeat(32);
+  if (!isComponentDigest(digest)) throw new Error(digest);
+  return { digest, size };
+}
+
+const name = componentName('open');
+const version = toVersionNumber(7);
+const ENTRIES: readonly DefinitionEntry[] = [
+  { kind: 'part', blob: blobOf(3), part: 0, bytes: new Uint8Array([1, 2, 3]) },
+  { kind: 'part', blob: blobOf(BLOB_PART_BYTES + 2), part: 1, bytes: new Uint8Array([1, 2]) },
+  {
+    kind: 'define',
+    blob: blobOf(3),
+    definition: { kind: 'state-change', name, description: 'd', sourceCodeUri: undefined, stateViews: [name] },
+  },
+  { kind: 'set-status', component: 'state-view', name, version, status: { active: false, mode: 'scheduled' } },
+  { kind: 'delete', component: 'presenter', name, version },
+  { kind: 'delete', component: 'state-change', name, version: undefined },
+  { kind: 'expire', name },
+];
+
+describe('an entry of a definition', () => {
+  it.each(ENTRIES)('comes back from its bytes with the time that was stamped: $kind', (entry) => {
+    const payload = encodeDefinitionEntry(entry);
+    stampDefinitionEntry(payload, 1_767_225_600_123);
+    expect(decodeDefinitionEntry(payload)).toStrictEqual({ recordedTimeMs: 1_767_225_600_123, entry });
+  });
+
+  it('is of the format 2, which is its feature level', () => {
+    expect(ENTRIES.map((entry) => encodeDefinitionEntry(entry)[0])).toStrictEqual(ENTRIES.map(() => 2));
+  });
+
+  it.each(ENTRIES)('is none when a byte is missing: $kind', (entry) => {
+    const payload = encodeDefinitionEntry(entry);
+    expect(decodeDefinitionEntry(payload.subarray(0, payload.length - 1))).toBeUndefined();
+  });
+
+  it.each(ENTRIES)('is none when a byte follows: $kind', (entry) => {
+    expect(decodeDefinitionEntry(new Uint8Array([...encodeDefinitionEntry(entry), 0]))).toBeUndefined();
+  });
+
+  it('is read from any bytes without throwing', () => {
+    const changed = fc
+      .tuple(fc.constantFrom(...ENTRIES.filter(({ kind }) => kind !== 'part')), fc.nat(), fc.nat(255))
+      .map(([entry, place, byte]) => {
+        const payload = encodeDefinitionEntry(entry);
+        payload[place % payload.length] = byte;
+        return payload;
+      });
+    fc.assert(
+      fc.property(fc.oneof(changed, fc.uint8Array({ maxLength: 80 })), (payload) => {
+        const read = decodeDefinitionEntry(payload);
+        const again = read === undefined ? undefined : decodeDefinitionEntry(encodeDefinitionEntry(read.entry));
+        expect(again?.entry).toStrictEqual(read?.entry);
+      }),
+    );
+  });
+
+  it.each<[string, DefinitionEntry]>([
+    ['a part behind the last', { kind: 'part', blob: blobOf(3), part: 1, bytes: new Uint8Array(3) }],
+    ['a part that is too short', { kind: 'part', blob: blobOf(3), part: 0, bytes: new Uint8Array(2) }],
+    [
+      'a first part of many that is too short',
+      { kind: 'part', blob: blobOf(BLOB_PART_BYTES + 1), part: 0, bytes: new Uint8Array(1) },
+    ],
+    ['a component without bytes', { kind: 'part', blob: blobOf(0), part: 0, bytes: new Uint8Array(0) }],
+    [
+      'a component that is too large',
+      {
+        kind: 'define',
+        blob: blobOf(2 ** 26 + 1),
+        definition: { kind: 'state-change', name, description: undefined, sourceCodeUri: undefined, stateViews: [] },
+      },
+    ],
+    [
+      'a description that is too long',
+      {
+        kind: 'define',
+        blob: blobOf(1),
+        definition: {
+          kind: 'state-change',
+          name,
+          description: 'x'.repeat(4097),
+          sourceCodeUri: undefined,
+          stateViews: [],
+        },
+      },
+    ],
+  ])('is none with %s', (_what, entry) => {
+    expect(decodeDefinitionEntry(encodeDefinitionEntry(entry))).toBeUndefined();
+  });
+});
+
+it.each([
+  [1, 1],
+  [BLOB_PART_BYTES, 1],
+  [BLOB_PART_BYTES + 1, 2],
+])('a component of %d bytes has %d parts', (size, parts) => {
+  expect(partCountOf(blobOf(size))).toBe(parts);
+});
