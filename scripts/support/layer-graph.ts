@@ -15,7 +15,7 @@ interface CruiserConfig {
   readonly options: ICruiseOptions & { readonly enhancedResolveOptions: object };
 }
 
-const FOLDERS = ['src', 'test', 'bench', 'chaos', 'examples', 'operator', 'scripts'];
+const FOLDERS = ['src', 'sdk', 'test', 'bench', 'chaos', 'examples', 'operator', 'scripts'];
 
 /** Reads every import of the tree at `root` and holds it against the rules. */
 export async function cruiseTree(root: string): Promise<ICruiseResult> {

@@ -1,0 +1,230 @@
+/**
+ * State Changes: a command is decided into events, or refused.
+ *
+ * Which decision is taken follows from the method and the path of the command, by routes with `{name}` segments. A
+ * decision asks the reader for what it has to know; all answers are of one revision. `decider` makes one of a pure
+ * decider, whose state is folded from events that the reader gives.
+ */
+import { type CloudEventRecord, type NewEvent, type StoredEvent, type Tagged, toRecord } from './event.ts';
+import { type Json, jsonText, parseJson } from './json.ts';
+import { Router } from './routes.ts';
+import type { Selector } from './selector.ts';
+import type { Parameters } from './state-view.ts';
+
+/** The record `command` of cairn.wit. */
+export interface CommandRecord {
+  readonly method: string;
+  readonly path: string;
+  readonly queryParams: readonly (readonly [name: string, value: string])[];
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Uint8Array | undefined;
+}
+
+/** The interface `state-reader` of cairn.wit, as componentize-js gives it: errors of results are thrown. */
+export interface ReaderFunctions {
+  getStateView(name: string, parameters: [string, string][]): Uint8Array | undefined;
+  queryEvents(selector: string, limit: number): Uint8Array[];
+  getDatabase(): { name: string; id: string; revision: bigint; revisionTime: string };
+}
+
+export interface Database {
+  readonly name: string;
+  readonly id: string;
+  readonly revision: number;
+  readonly revisionTime: string;
+}
+
+/** What a decision may ask. */
+export interface StateReader {
+  /** The rendered state of a view as JSON, or undefined when nothing was folded. */
+  stateView<State = Json>(name: string, parameters?: Parameters): State | undefined;
+  stateViewBytes(name: string, parameters?: Parameters): Uint8Array | undefined;
+  /** In the order of revisions. */
+  events<Event extends StoredEvent = StoredEvent>(selector: Selector, limit: number): readonly Event[];
+  database(): Database;
+}
+
+/** What a route is given. */
+export interface Command {
+  readonly method: string;
+  readonly path: string;
+  /** The segments that the route names, decoded. */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** The value of the first query parameter of that name. */
+  query(name: string): string | undefined;
+  /** Of any case. */
+  header(name: string): string | undefined;
+  readonly body: Uint8Array | undefined;
+  /** The body as JSON, unchecked. Without one, or with none that is JSON, the command is refused as invalid-input. */
+  json<Body = Json>(): Body;
+}
+
+export type Decide = (command: Command, reader: StateReader) => readonly NewEvent[];
+
+export interface StateChange {
+  /** Decisions by `METHOD /path/{name}`. */
+  readonly routes: Readonly<Record<string, Decide>>;
+}
+
+export type RefusalKind =
+  | 'validation-failed'
+  | 'unknown-command'
+  | 'invalid-input'
+  | 'state-not-found'
+  | 'internal-error';
+
+/** Thrown by a decision: the command is refused, and nothing is committed. */
+export class CommandRefused extends Error {
+  readonly kind: RefusalKind;
+  /** The variant `command-error` of cairn.wit. componentize-js finds it as an own property alone. */
+  readonly payload: Tagged<RefusalKind, Explanation>;
+
+  constructor(kind: RefusalKind, message: string, more: { readonly code?: string; readonly details?: Json } = {}) {
+    super(message);
+    this.name = 'CommandRefused';
+    this.kind = kind;
+    const details = more.details === undefined ? undefined : jsonText(more.details);
+    this.payload = { tag: kind, val: { message, code: more.code, details } };
+  }
+}
+
+/** The record `explanation` of cairn.wit. */
+export interface Explanation {
+  readonly message: string;
+  readonly code: string | undefined;
+  readonly details: string | undefined;
+}
+
+/** What the module of a State Change exports as `component`. */
+export interface StateChangeComponent {
+  readonly kind: 'state-change';
+  readonly change: StateChange;
+}
+
+export function defineStateChange(change: StateChange): StateChangeComponent {
+  return { kind: 'state-change', change };
+}
+
+/** A pure decider: what may happen is decided by what has happened. */
+export interface Decider<State, Given, Event extends StoredEvent = StoredEvent> {
+  initialState(): State;
+  evolve(state: State, event: Event): State;
+  decide(state: State, given: Given): readonly NewEvent[];
+}
+
+export interface DecidedOver<Given> {
+  /** Which events the state is folded from. */
+  events(command: Command): Selector;
+  /** More than that are too many to decide over: the command is refused. */
+  readonly limit: number;
+  /** What the decider makes of the command. */
+  given(command: Command): Given;
+}
+
+/** A decision over the events of a selector. */
+export function decider<State, Given, Event extends StoredEvent>(
+  pure: Decider<State, Given, Event>,
+  over: DecidedOver<Given>,
+): Decide {
+  return (command, reader) => {
+    const given = over.given(command);
+    const found = reader.events<Event>(over.events(command), over.limit + 1);
+    if (found.length > over.limit) {
+      const message = `There are more than ${over.limit} events to decide over; read a State View instead`;
+      throw new CommandRefused('internal-error', message);
+    }
+    let state = pure.initialState();
+    for (const event of found) state = pure.evolve(state, event);
+    return pure.decide(state, given);
+  };
+}
+
+/** The export of the world `state-change`. */
+export interface StateChangeGuest {
+  decide(command: CommandRecord): readonly CloudEventRecord[];
+}
+
+/** The change as the function that a component exports; build.ts calls it. */
+export function stateChangeGuest({ change }: StateChangeComponent, functions: ReaderFunctions): StateChangeGuest {
+  const router = new Router(change.routes);
+  const reader = readerOf(functions);
+  return {
+    decide(given) {
+      try {
+        const found = router.find(given.method, given.path);
+        if (found === undefined) {
+          throw new CommandRefused('unknown-command', `There is no ${given.method} ${given.path}; ${router.known()}`);
+        }
+        return found.target(commandOf(given, found.parameters), reader).map((event) => toRecord(event));
+      } catch (error) {
+        if (error instanceof CommandRefused) throw error;
+        const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+        throw new CommandRefused('internal-error', message);
+      }
+    },
+  };
+}
+
+function commandOf(given: CommandRecord, parameters: Readonly<Record<string, string>>): Command {
+  const { method, path, body, queryParams, headers } = given;
+  return {
+    method,
+    path,
+    parameters,
+    body,
+    query: (name) => queryParams.find(([found]) => found === name)?.[1],
+    header: (name) => headers.find(([found]) => found.toLowerCase() === name.toLowerCase())?.[1],
+    json<Body>(): Body {
+      if (body === undefined) throw new CommandRefused('invalid-input', 'The command has no body; send JSON');
+      try {
+        return parseJson<Body>(body);
+      } catch (error) {
+        const why = error instanceof Error ? error.message : String(error);
+        throw new CommandRefused('invalid-input', `The body is not JSON: ${why}`);
+      }
+    },
+  };
+}
+
+function readerOf(functions: ReaderFunctions): StateReader {
+  const stateViewBytes: StateReader['stateViewBytes'] = (name, parameters = {}) =>
+    asked(() => functions.getStateView(name, Object.entries(parameters)));
+  return {
+    stateViewBytes,
+    stateView<State>(name: string, parameters: Parameters = {}): State | undefined {
+      const bytes = stateViewBytes(name, parameters);
+      return bytes === undefined ? undefined : parseJson<State>(bytes);
+    },
+    events: <Event extends StoredEvent>(selector: Selector, limit: number) =>
+      asked(() => functions.queryEvents(jsonText(selector), limit)).map((bytes) => parseJson<Event>(bytes)),
+    database() {
+      const { revision, ...rest } = functions.getDatabase();
+      return { ...rest, revision: Number(revision) };
+    },
+  };
+}
+
+const READ_REFUSALS: Readonly<Record<string, RefusalKind>> = {
+  'not-found': 'state-not-found',
+  'invalid-input': 'internal-error',
+  unavailable: 'internal-error',
+};
+
+/** What the host says of a read is what becomes of the command, unless the decision catches it. */
+function asked<Value>(ask: () => Value): Value {
+  try {
+    return ask();
+  } catch (error) {
+    const said = saidBy(error);
+    if (said === undefined) throw error;
+    throw new CommandRefused(READ_REFUSALS[said.tag] ?? 'internal-error', said.val, { code: said.tag });
+  }
+}
+
+/** The error of a result: the payload of what is thrown, whose class is another one than ours in StarlingMonkey. */
+function saidBy(error: unknown): Tagged<string, string> | undefined {
+  const found = typeof error === 'object' && error !== null && 'payload' in error ? error.payload : undefined;
+  if (typeof found !== 'object' || found === null || !('tag' in found && 'val' in found)) return undefined;
+  const { tag, val } = found;
+  return typeof tag === 'string' && typeof val === 'string' ? { tag, val } : undefined;
+}
