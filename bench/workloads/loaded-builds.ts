@@ -45,6 +45,8 @@ interface MemorySample {
   /** When it has loaded, scanned, read by subjects, and rested. */
   readonly loaded: ResidentMemory;
   readonly scanned: ResidentMemory;
+  /** Of the store's tables, then. */
+  readonly tablesMapped: number;
   readonly read: ResidentMemory;
   readonly rested: ResidentMemory;
 }
@@ -121,12 +123,13 @@ export async function competeByMemory(
     '',
     `${plan.rounds} times each, in turn: MiB resident after loading ${plan.events} events, scanning them, reading them by their subjects for ${plan.seconds} s, and resting for ${plan.settleSeconds} s; load average ${loadavg()[0]?.toFixed(1)}.`,
     '',
-    '| build | loaded | scanned | read | rested | of it anonymous | mapped files | server µs an event loaded | events/s | tables written B an event |',
-    '| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |',
+    '| build | loaded | scanned | of it tables | read | rested | of it anonymous | mapped files | server µs an event loaded | events/s | tables written B an event |',
+    '| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |',
     ...series.map(({ contender: { name }, samples }) => {
       const cells = [
         column(samples, ({ loaded }) => loaded.total / MIB, 0),
         column(samples, ({ scanned }) => scanned.total / MIB, 0),
+        column(samples, ({ tablesMapped }) => tablesMapped / MIB, 0),
         column(samples, ({ read }) => read.total / MIB, 0),
         column(samples, ({ rested }) => rested.total / MIB, 0),
         column(samples, ({ rested }) => rested.anonymous / MIB, 0),
@@ -150,15 +153,23 @@ async function loadOnce(arena: Arena, { name, build }: BuildContender, plan: Mem
     const loaded = residentMemory(node.pid);
     for (const { contenders } of scanWorkloads(known)) for (const scan of contenders) await scan.run(0);
     const scanned = residentMemory(node.pid);
+    const tablesMapped = residentTables(node.pid);
     await selectorReads(name, known, READERS).run(plan.seconds);
     const read = residentMemory(node.pid);
     await delay(plan.settleSeconds * 1000);
     const rested = residentMemory(node.pid);
-    return { load, tableBytes: tableBytesWritten(directory), loaded, scanned, read, rested };
+    return { load, tableBytes: tableBytesWritten(directory), loaded, scanned, tablesMapped, read, rested };
   } finally {
     await node.stop();
     rmSync(directory, { recursive: true });
   }
+}
+
+/** Bytes of mapped tables that are resident. */
+function residentTables(pid: number): number {
+  const mappings = readFileSync(`/proc/${pid}/smaps`, 'utf8').split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m);
+  const tables = mappings.filter((mapping) => /^.*\.ldb\n/.test(mapping));
+  return tables.reduce((sum, mapping) => sum + Number(/^Rss:\s+(\d+) kB$/m.exec(mapping)?.[1]) * 1024, 0);
 }
 
 /** What LevelDB has written of tables so far, those of compactions included, as its diary says. */
