@@ -112,6 +112,7 @@ export class SimCluster {
         name,
         place: cluster && {
           exchange: this.exchange,
+          lanes: cluster.hasLanes ? simulator : undefined,
           lines: this.#lines,
           seeds: place === 0 ? [] : names.filter((other) => other !== name),
           zone: `zone-${(place % cluster.zones) + 1}`,

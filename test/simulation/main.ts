@@ -8,6 +8,7 @@
  *   npm run sim -- --seeds 200 --first 7,8         begins with these
  *   npm run sim -- --seeds 200 --nodes 3           so many nodes in each; otherwise one, three, five or seven
  *   npm run sim -- --seeds 200 --nodes 3 --aimed   with faults that aim (faults/traps.ts, one kind of plan.ts) and no others
+ *   npm run sim -- --seeds 200 --nodes 3 --lanes   with the real lanes between nodes, over simulated sockets
  *   npm run sim -- --seeds 200 --steps             with the invariants of #raft checked after every step
  *
  * Exits with 1 when something is wrong. One seed of a hundred, and the first, runs twice: both runs must be the same.
@@ -22,8 +23,14 @@ const PROBLEMS_SHOWN = 5;
 
 const realMs = performance.now.bind(performance);
 const texts = { seed: undefined, seeds: undefined, from: undefined, first: undefined, nodes: undefined };
-const values = readOptions({ ...texts, faults: undefined, operations: undefined }, ['until-failure', 'aimed', 'steps']);
+const values = readOptions({ ...texts, faults: undefined, operations: undefined }, [
+  'until-failure',
+  'aimed',
+  'lanes',
+  'steps',
+]);
 const aimed = 'aimed' in values;
+const lanes = 'lanes' in values;
 const steps = 'steps' in values;
 const endsAtFailure = 'until-failure' in values;
 if (values.seed !== undefined && values.seeds !== undefined) refuse('--seed and --seeds do not go together');
@@ -32,7 +39,7 @@ refuseAlone(values, ['faults', 'operations'], 'seed');
 const nodes = values.nodes === undefined ? undefined : whole('nodes', values.nodes, 1);
 const run =
   values.seeds === undefined
-    ? { seed: whole('seed', values.seed ?? '1', 0), options: { nodes, aimed, steps, ...optionsOf() } }
+    ? { seed: whole('seed', values.seed ?? '1', 0), options: { nodes, aimed, lanes, steps, ...optionsOf() } }
     : { seeds: seedsOf(values.seeds) };
 forbidRealWorld();
 // Nobody reads where a failure was made that a client is told of; the trap above looks at the last two frames.
@@ -57,7 +64,7 @@ async function many(seeds: readonly number[]): Promise<number> {
   let half = { simulated: 0, cpuSeconds: 0 };
   for (const [place, seed] of seeds.entries()) {
     if (place === seeds.length >> 1) half = { simulated: total.simulatedUs / 1e6, cpuSeconds: cpuSecondsNow() };
-    const result = await runSeed(seed, { nodes, aimed, steps });
+    const result = await runSeed(seed, { nodes, aimed, lanes, steps });
     total.simulatedUs += result.simulatedUs;
     total.operations += result.operationCount;
     total.events += result.eventCount;
@@ -92,7 +99,7 @@ function cpuSecondsNow(): number {
 
 /** The same seed again: a difference means that something in it looks at the real world. */
 async function difference(result: RunResult): Promise<string | undefined> {
-  const again = await runSeed(result.seed, { nodes: result.nodes, aimed, steps });
+  const again = await runSeed(result.seed, { nodes: result.nodes, aimed, lanes, steps });
   if (again.traceHash === result.traceHash) return undefined;
   return `two runs of the seed differ: ${result.traceHash} and ${again.traceHash}`;
 }

@@ -24,8 +24,8 @@ export async function minimise(failing: RunResult, runsMax: number = RUNS_MAX): 
   };
   const attempt = async (faults: readonly number[], operations: number): Promise<boolean> => {
     if (best.runs >= runsMax) return false;
-    const { seed, nodes, aimed, steps } = failing;
-    const result = await runSeed(seed, { nodes, aimed, steps, faults, operations });
+    const { seed, nodes, aimed, lanes, steps } = failing;
+    const result = await runSeed(seed, { nodes, aimed, lanes, steps, faults, operations });
     const isSame = kindOf(result) === kindOf(failing);
     best = isSame ? { result, faults, operations, runs: best.runs + 1 } : { ...best, runs: best.runs + 1 };
     return isSame;
@@ -56,6 +56,7 @@ export function replayCommand({ result, faults, operations }: SmallRun): string 
 }
 
 /** How to see the whole seed again. */
-export function seedCommand({ seed, nodes, aimed, steps }: RunResult): string {
-  return `npm run sim -- --seed ${seed} --nodes ${nodes}${aimed ? ' --aimed' : ''}${steps ? ' --steps' : ''}`;
+export function seedCommand({ seed, nodes, aimed, lanes, steps }: RunResult): string {
+  const kinds = `${aimed ? ' --aimed' : ''}${lanes ? ' --lanes' : ''}${steps ? ' --steps' : ''}`;
+  return `npm run sim -- --seed ${seed} --nodes ${nodes}${kinds}`;
 }

@@ -6,9 +6,10 @@ import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { MUTANTS } from './mutants/catalogue.ts';
 import { CLUSTER_MUTANTS } from './mutants/cluster-catalogue.ts';
+import { LANE_MUTANTS } from './mutants/lane-catalogue.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const edits = [...MUTANTS, ...CLUSTER_MUTANTS].flatMap(({ name, and, ...first }) =>
+const edits = [...MUTANTS, ...CLUSTER_MUTANTS, ...LANE_MUTANTS].flatMap(({ name, and, ...first }) =>
   [first, ...(and ?? [])].map((edit) => ({ name, ...edit })),
 );
 

@@ -19,6 +19,7 @@ import {
 import {
   asAimed,
   asCluster,
+  asLaned,
   asLate,
   asPeopled,
   asRefounded,
@@ -47,6 +48,8 @@ export interface RunOptions {
    * says.
    */
   readonly aimed?: boolean | undefined;
+  /** Whether nodes reach each other by the real lanes, over simulated sockets; otherwise each frame travels alone. */
+  readonly lanes?: boolean | undefined;
   /** Whether the invariants of #raft are checked after every step, whatever the seed says. */
   readonly steps?: boolean;
   /** Only these faults of the plan; absent: all. */
@@ -61,6 +64,7 @@ export interface RunResult {
   readonly seed: number;
   readonly nodes: number;
   readonly aimed: boolean;
+  readonly lanes: boolean;
   /** As it was asked for. */
   readonly steps: boolean;
   /** What is wrong; nothing, when all is well. */
@@ -100,8 +104,8 @@ const MANY_NODES = 7;
 const OVER_US = 5 * SECOND_US;
 const SETTLE_US_MAX = 30 * SECOND_US;
 const STILL_US_MAX = 90 * SECOND_US;
-/** Each node is restarted in seconds, or with force after ten. */
-const UPGRADED_US_MAX = 180 * SECOND_US;
+/** Each node is restarted in seconds, or with force after ten; twice from one release to the next. */
+const UPGRADED_US_MAX = 360 * SECOND_US;
 /** A cluster without faults has all its nodes in by then, and has let go of those that are to leave. */
 const FORMED_US_MAX = 120 * SECOND_US;
 
@@ -136,13 +140,14 @@ class Run {
   readonly #nemesis: Nemesis;
   readonly #problems: string[] = [];
   readonly #isAimed: boolean;
+  readonly #hasLanes: boolean;
   readonly #checksSteps: boolean;
   readonly #story: Story | undefined;
   #evidence: Evidence | undefined;
   #isOver = false;
   #isListeningOver = false;
 
-  constructor(seed: number, { nodes, aimed, steps, faults, operations, listener }: RunOptions) {
+  constructor(seed: number, { nodes, aimed, lanes, steps, faults, operations, listener }: RunOptions) {
     this.#simulator = new Simulator(seed, listener);
     const swarm = this.#simulator.random('swarm');
     const ranges = drawSwarm(swarm.split('ranges'));
@@ -160,7 +165,9 @@ class Run {
     this.#story = this.#isAimed && nodeCount >= STORY_NODES ? drawStory(story) : undefined;
     const traps = isLate ? asLate(aimedAt) : aimedAt;
     const world = this.#story === undefined ? traps : STORIES[this.#story](aimedAt, story);
-    this.#swarm = this.#checksSteps ? { ...world, node: { ...world.node, checksSteps: true } } : world;
+    this.#hasLanes = lanes === true;
+    const linked = this.#hasLanes ? asLaned(world, this.#simulator.random('lanes')) : world;
+    this.#swarm = this.#checksSteps ? { ...linked, node: { ...linked.node, checksSteps: true } } : linked;
     const planned = this.#plan(swarm.split('faults'));
     this.#faults = faults === undefined ? planned : planned.filter(({ number }) => faults.includes(number));
     this.#network = new Network(this.#simulator);
@@ -354,6 +361,7 @@ class Run {
       seed: this.#simulator.seed,
       nodes: this.#swarm.nodeCount,
       aimed: this.#isAimed,
+      lanes: this.#hasLanes,
       steps: this.#checksSteps,
       problems: this.#problems,
       traceHash: this.#simulator.trace.hash,

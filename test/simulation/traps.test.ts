@@ -149,7 +149,7 @@ describe('Trapper', () => {
       const take = (from: string, { frame }: Letter): void => {
         arrivals.push(`${frame[0]} of ${from} at ${Math.round(thread.nowUs / 100_000)}`);
       };
-      return { host, thread, take, lost: () => undefined };
+      return { host, thread, take, lost: () => undefined, answer: () => undefined };
     });
     for (const station of stations) stage.exchange.enter(station);
     const [, second] = stations;

@@ -20,6 +20,8 @@
  *        what its sender may have waiting (TP2) and by the sockets.
  *   TP9  Of each node and lane one stream is heard, the last that was opened; of nodes that nobody has named, those of
  *        a few. So however often connections break, and whoever connects, there is a stream for each node that is named.
+ *   TP10 Damage on the way costs the frame that it hits, or the connection, at once: a greeting, an answer or the head
+ *        of a record that is damaged is not believed.
  */
 
 export { askAdmin, askForCluster, askToJoin } from './lazy-asking.ts';

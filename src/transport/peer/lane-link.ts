@@ -9,11 +9,11 @@
  * others wait here. Their bytes are counted until the system has taken them, and what is lost with a connection counts
  * no more (TP2).
  */
-import { connect, type Socket } from 'node:net';
 import { type Address, concatBytes, Fifo, NO_BYTES } from '#base';
 import type { FrameHeader, Lane } from '#cluster';
 import { ASK, answerLength, ECHO_BYTE, type LaneAnswer, readAnswer, recordHead, writeHello } from './lane-words.ts';
 import type { PeerLimits } from './limits.ts';
+import type { LaneWorld, Wire } from './wire.ts';
 
 export interface LaneListeners {
   opened(): void;
@@ -37,6 +37,7 @@ export interface LaneLinkOptions {
   /** From this node to the other. */
   readonly header: FrameHeader;
   readonly limits: PeerLimits;
+  readonly world: LaneWorld;
   /** From 0 up to 1, for the pauses. */
   readonly draw: () => number;
   readonly listeners: LaneListeners;
@@ -44,7 +45,7 @@ export interface LaneLinkOptions {
 
 /** One connection, and what is on its way by it. */
 interface Attempt {
-  readonly socket: Socket;
+  readonly wire: Wire;
   isOpen: boolean;
   /** Of the answer, until it is there. */
   said: Uint8Array;
@@ -61,8 +62,9 @@ interface Attempt {
   /** All that was taken and has not left. */
   waitingBytes: number;
   waitingFrames: number;
-  asking: NodeJS.Timeout | undefined;
-  deadline: NodeJS.Timeout | undefined;
+  /** Each ends what was to come. */
+  stopAsking: () => void;
+  deadline: (() => void) | undefined;
 }
 
 /** Given to a connection at a time: when it moves on only slowly, that is seen. */
@@ -71,7 +73,7 @@ const HANDED_BYTES_MAX = 2 ** 18;
 export class LaneLink {
   readonly #options: LaneLinkOptions;
   #attempt: Attempt | undefined;
-  #pause: NodeJS.Timeout | undefined;
+  #stopPause: () => void = () => undefined;
   /** Attempts in a row that were not answered. */
   #failures = 0;
   #isClosed = false;
@@ -103,40 +105,41 @@ export class LaneLink {
   /** Takes nothing more; resolves when the other side has what was taken, or the time for that is over. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#pause);
+    this.#stopPause();
     const attempt = this.#attempt;
     if (attempt?.isOpen === true) await this.#flushed(attempt);
     if (this.#attempt !== undefined) this.#end(this.#attempt);
   }
 
   /** Ends the connection, and waits for the other side to do so, which has read everything before that. */
-  #flushed({ socket, waiting }: Attempt): Promise<void> {
+  #flushed({ wire, waiting }: Attempt): Promise<void> {
+    const { limits, world } = this.#options;
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, this.#options.limits.flushMs);
-      socket.once('close', () => {
-        clearTimeout(timer);
+      const stop = world.after(limits.flushMs, resolve);
+      wire.on('close', () => {
+        stop();
         resolve();
       });
-      for (const frame of waiting.drain()) writeRecord(socket, frame);
-      socket.end();
+      for (const frame of waiting.drain()) writeRecord(wire, frame);
+      wire.end();
     });
   }
 
   /** Gives frames to the connection; those of a turn leave it in one piece. */
   #hand(attempt: Attempt): void {
-    const { socket } = attempt;
+    const { wire } = attempt;
     while (attempt.waiting.length > 0 && attempt.handedBytes < HANDED_BYTES_MAX) {
       const frame = attempt.waiting.shift() ?? NO_BYTES;
       if (!attempt.isCorked) {
         attempt.isCorked = true;
-        socket.cork();
+        wire.cork();
         process.nextTick(() => {
           attempt.isCorked = false;
-          socket.uncork();
+          wire.uncork();
         });
       }
       attempt.handedBytes += frame.length;
-      writeRecord(socket, frame, (failure) => this.#left(attempt, frame, failure));
+      writeRecord(wire, frame, (failure) => this.#left(attempt, frame, failure));
     }
   }
 
@@ -147,7 +150,7 @@ export class LaneLink {
     attempt.handedBytes -= length;
     attempt.waitingBytes -= length;
     attempt.waitingFrames -= 1;
-    attempt.movedMs = performance.now();
+    attempt.movedMs = this.#options.world.nowMs();
     const { listeners } = this.#options;
     if (failure === null || failure === undefined) listeners.sent(length);
     else listeners.dropped();
@@ -155,10 +158,10 @@ export class LaneLink {
   }
 
   #connect(): void {
-    const { target, limits } = this.#options;
-    const socket = connect({ ...target, noDelay: true });
+    const { target, limits, world } = this.#options;
+    const wire = world.connect(target);
     const attempt: Attempt = {
-      socket,
+      wire,
       isOpen: false,
       said: NO_BYTES,
       heardMs: 0,
@@ -170,25 +173,24 @@ export class LaneLink {
       handedBytes: 0,
       waitingBytes: 0,
       waitingFrames: 0,
-      asking: undefined,
-      deadline: setTimeout(
-        () => socket.destroy(new Error(`nothing was heard within ${limits.silentMs} ms`)),
-        limits.silentMs,
+      stopAsking: () => undefined,
+      deadline: world.after(limits.silentMs, () =>
+        wire.destroy(new Error(`nothing was heard within ${limits.silentMs} ms`)),
       ),
     };
     this.#attempt = attempt;
     let reason = 'it closed the connection';
-    socket.on('error', (error: Error) => {
+    wire.on('error', (error) => {
       reason = error.message;
     });
-    socket.on('close', () => this.#fail(attempt, reason));
-    socket.on('data', (chunk: Uint8Array) => this.#hear(attempt, chunk));
-    socket.write(writeHello(this.#options));
+    wire.on('close', () => this.#fail(attempt, reason));
+    wire.on('data', (chunk) => this.#hear(attempt, chunk));
+    wire.write(writeHello(this.#options));
   }
 
   #hear(attempt: Attempt, chunk: Uint8Array): void {
     if (attempt !== this.#attempt) return;
-    attempt.heardMs = performance.now();
+    attempt.heardMs = this.#options.world.nowMs();
     if (attempt.isOpen) return this.#takeWords(attempt, chunk);
     attempt.said = concatBytes([attempt.said, chunk]);
     const length = answerLength(attempt.said);
@@ -199,14 +201,15 @@ export class LaneLink {
     this.#failures = 0;
     attempt.isOpen = true;
     attempt.said = NO_BYTES;
-    clearTimeout(attempt.deadline);
+    attempt.deadline?.();
     attempt.deadline = undefined;
-    attempt.asking = setInterval(() => this.#ask(attempt), this.#options.limits.pingEveryMs);
-    this.#options.listeners.opened();
+    const { world, limits, listeners } = this.#options;
+    attempt.stopAsking = world.every(limits.pingEveryMs, () => this.#ask(attempt));
+    listeners.opened();
   }
 
   #takeWords(attempt: Attempt, words: Uint8Array): void {
-    clearTimeout(attempt.deadline);
+    attempt.deadline?.();
     attempt.deadline = undefined;
     if (!words.includes(ECHO_BYTE)) return;
     this.#options.listeners.answered(attempt.heardMs - attempt.askedMs);
@@ -224,22 +227,22 @@ export class LaneLink {
   /** Asks whether the other side is there, unless it is asked already. */
   #ask(attempt: Attempt): void {
     if (attempt.deadline !== undefined) return;
-    const { pingTimeoutMs } = this.#options.limits;
-    attempt.askedMs = performance.now();
+    const { world, limits } = this.#options;
+    attempt.askedMs = world.nowMs();
     attempt.wasFull = attempt.waitingFrames > 0;
-    attempt.socket.write(ASK);
-    attempt.deadline = setTimeout(() => {
+    attempt.wire.write(ASK);
+    attempt.deadline = world.after(limits.pingTimeoutMs, () => {
       attempt.deadline = undefined;
       // After this thread stood still, what has arrived is heard before time counts.
-      setImmediate(() => this.#judge(attempt));
-    }, pingTimeoutMs);
+      world.afterArrivals(() => this.#judge(attempt));
+    });
   }
 
   /** Gives up on whoever has said nothing, and taken nothing of what was in the way, since it was asked. */
   #judge(attempt: Attempt): void {
-    const { socket, askedMs, heardMs, wasFull, movedMs } = attempt;
+    const { wire, askedMs, heardMs, wasFull, movedMs } = attempt;
     if (heardMs >= askedMs || (wasFull && movedMs >= askedMs)) return;
-    socket.destroy(new Error(`it has not answered for ${this.#options.limits.pingTimeoutMs} ms`));
+    wire.destroy(new Error(`it has not answered for ${this.#options.limits.pingTimeoutMs} ms`));
   }
 
   /** Nothing will be different in a moment. */
@@ -260,19 +263,20 @@ export class LaneLink {
   #again(attempt: Attempt, pauseMs: number): void {
     this.#end(attempt);
     if (this.#isClosed) return;
-    this.#pause = setTimeout(() => this.#connect(), (pauseMs * (1 + this.#options.draw())) / 2);
+    const { world, draw } = this.#options;
+    this.#stopPause = world.after((pauseMs * (1 + draw())) / 2, () => this.#connect());
   }
 
   #end(attempt: Attempt): void {
     this.#attempt = undefined;
-    clearInterval(attempt.asking);
-    clearTimeout(attempt.deadline);
-    attempt.socket.destroy();
+    attempt.stopAsking();
+    attempt.deadline?.();
+    attempt.wire.destroy();
     for (let lost = attempt.waitingFrames; lost > 0; lost--) this.#options.listeners.dropped();
   }
 }
 
-function writeRecord(socket: Socket, frame: Uint8Array, done?: (failure: Error | null | undefined) => void): void {
-  socket.write(recordHead(frame.length));
-  socket.write(frame, done);
+function writeRecord(wire: Wire, frame: Uint8Array, done?: (failure?: Error | null) => void): void {
+  wire.write(recordHead(frame.length));
+  wire.write(frame, done);
 }

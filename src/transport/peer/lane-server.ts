@@ -5,20 +5,21 @@
  * whoever asks on a connection that is not being read gets no answer. It says so twice in the time that an answer may
  * take, for both sides count from the moment in which they met.
  */
-import type { Socket } from 'node:net';
 import { concatBytes } from '#base';
 import { FRAME_BYTES_MAX } from '#cluster';
 import { ECHO, HERE, type Hello, helloLength, type LaneAnswer, readHello, writeAnswer } from './lane-words.ts';
 import type { PeerLimits } from './limits.ts';
 import { RecordReader } from './record-reader.ts';
+import type { LaneWorld, Wire } from './wire.ts';
 
 export interface LaneServerOptions {
   readonly limits: PeerLimits;
+  readonly world: LaneWorld;
   /** Who calls, and what of it is wrong. */
   readonly onHello: (hello: ReturnType<typeof readHello>) => LaneAnswer;
   readonly onFrame: (frame: Uint8Array, hello: Hello) => void | Promise<void>;
-  /** A frame begins that is longer than any may be; the connection ends. */
-  readonly onExcess: (bytes: number, hello: Hello) => void;
+  /** A record begins that cannot be read, for this reason; the connection ends. */
+  readonly onFault: (words: string, hello: Hello) => void;
   /** The connection of a lane that was accepted has ended. */
   readonly onClosed: () => void;
 }
@@ -28,34 +29,33 @@ const WORDS_PER_TIMEOUT = 2;
 
 export class LaneServer {
   readonly #options: LaneServerOptions;
-  readonly #socket: Socket;
+  readonly #wire: Wire;
   readonly #records = new RecordReader(FRAME_BYTES_MAX);
   #said: Uint8Array = new Uint8Array(0);
   #hello: Hello | undefined;
   /** Read, and behind a frame that is being taken. */
   #rest: Uint8Array | undefined;
-  #telling: NodeJS.Timeout | undefined;
+  #stopTelling: () => void = () => undefined;
 
-  constructor(socket: Socket, options: LaneServerOptions) {
+  constructor(wire: Wire, options: LaneServerOptions) {
     this.#options = options;
-    this.#socket = socket;
-    socket.setNoDelay(true);
-    const silence = setTimeout(() => {
-      if (this.#hello === undefined) socket.destroy();
-    }, options.limits.silentMs);
+    this.#wire = wire;
+    const stopWaiting = options.world.after(options.limits.silentMs, () => {
+      if (this.#hello === undefined) wire.destroy();
+    });
     // A stream that breaks off ends; its sender opens another.
-    socket.on('error', () => undefined);
-    socket.on('close', () => {
-      clearTimeout(silence);
-      clearInterval(this.#telling);
+    wire.on('error', () => undefined);
+    wire.on('close', () => {
+      stopWaiting();
+      this.#stopTelling();
       if (this.#hello !== undefined) options.onClosed();
     });
-    socket.on('data', (chunk: Uint8Array) => this.take(chunk));
+    wire.on('data', (chunk) => this.take(chunk));
   }
 
   /** Ends it at once. */
   destroy(): void {
-    this.#socket.destroy();
+    this.#wire.destroy();
   }
 
   /** Bytes have arrived. */
@@ -73,13 +73,17 @@ export class LaneServer {
     const hello = readHello(said.subarray(0, length));
     const answer = this.#options.onHello(hello);
     if (answer.kind === 'refused' || hello.kind === 'failure') {
-      this.#socket.removeAllListeners('data').end(writeAnswer(answer)).resume();
+      this.#wire.removeAllListeners('data');
+      this.#wire.write(writeAnswer(answer));
+      this.#wire.end();
+      this.#wire.resume();
       return;
     }
-    this.#socket.write(writeAnswer(answer));
+    this.#wire.write(writeAnswer(answer));
     this.#hello = hello.value;
     this.#said = new Uint8Array(0);
-    this.#telling = setInterval(() => this.#say(HERE), this.#options.limits.pingTimeoutMs / WORDS_PER_TIMEOUT);
+    const { world, limits } = this.#options;
+    this.#stopTelling = world.every(limits.pingTimeoutMs / WORDS_PER_TIMEOUT, () => this.#say(HERE));
     if (said.length > length) this.#read(said.subarray(length), hello.value);
   }
 
@@ -89,7 +93,7 @@ export class LaneServer {
       const { taken, record } = this.#records.read(left);
       left = left.subarray(taken);
       if (record === undefined) {
-        if (this.#isExcess(hello)) return;
+        if (this.#isFaulty(hello)) return;
         break;
       }
       if (record.length === 0) {
@@ -105,29 +109,29 @@ export class LaneServer {
     if (isAsked) this.#say(ECHO);
   }
 
-  /** Ends the connection if the record that has begun is longer than any may be. */
-  #isExcess(hello: Hello): boolean {
-    const { excess } = this.#records;
-    if (excess === undefined) return false;
-    this.#options.onExcess(excess, hello);
-    this.#socket.destroy();
+  /** Ends the connection if the record that has begun cannot be read. */
+  #isFaulty(hello: Hello): boolean {
+    const { fault } = this.#records;
+    if (fault === undefined) return false;
+    this.#options.onFault(fault, hello);
+    this.#wire.destroy();
     return true;
   }
 
   /** A word that has not left is as good as this one: nothing piles up for who asks, and does not listen. */
   #say(word: Uint8Array): void {
-    if (this.#socket.writableLength === 0) this.#socket.write(word);
+    if (this.#wire.writableLength === 0) this.#wire.write(word);
   }
 
   #hold(taking: Promise<void>, rest: Uint8Array, hello: Hello): void {
     this.#rest = rest;
-    this.#socket.pause();
+    this.#wire.pause();
     const goOn = (): void => {
       const left = this.#rest ?? new Uint8Array(0);
       this.#rest = undefined;
-      if (this.#socket.destroyed) return;
+      if (this.#wire.destroyed) return;
       this.#read(left, hello);
-      if (this.#rest === undefined) this.#socket.resume();
+      if (this.#rest === undefined) this.#wire.resume();
     };
     taking.then(goOn, goOn);
   }

@@ -4,15 +4,18 @@
  *
  * ```
  * dials    := hello record*
- * hello    := "CPLN", u8 format: 1, u8 lane, u16 zero, u32 bytes of the address, header, address
- * record   := u32 bytes, frame         0 bytes are a question: are you there?
+ * hello    := "CPLN", u8 format: 2, u8 lane, u16 zero, u32 bytes of the address, header, address, crc
+ * record   := head, frame              0 bytes are a question: are you there?
+ * head     := u32 bytes, u32 the same with every bit turned
  * answers  := answer word*
- * answer   := u8 0, u32 bytes, header  accepted, by whom
- *           | u8 1, u32 bytes, UTF-8   refused, and why; the connection ends
+ * answer   := u8 0, u32 bytes, header, crc    accepted, by whom
+ *           | u8 1, u32 bytes, UTF-8, crc     refused, and why; the connection ends
  * word     := u8 2                     to a question: I am
  *           | u8 3                     unasked: I am here, and may not be reading
  * ```
  * A header is that of a frame without content: it says who calls whom, and who answers whom. Numbers are little-endian.
+ * A crc is the CRC-32 of everything before it: what is damaged on its way is not believed, for it holds for the whole
+ * connection (TP10).
  */
 import {
   type Address,
@@ -26,7 +29,7 @@ import {
   parseAddress,
   type Result,
 } from '#base';
-import { beginFrame, type FrameHeader, LANES, type Lane, readFrameHeader } from '#cluster';
+import { beginFrame, type FrameHeader, LANES, type Lane, nativeCrc32, readFrameHeader } from '#cluster';
 
 /** What the dialling side says before anything else. */
 export interface Hello {
@@ -42,7 +45,7 @@ export type LaneAnswer =
   | { readonly kind: 'refused'; readonly reason: string };
 
 const MAGIC = encodeUtf8('CPLN');
-const FORMAT = 1;
+const FORMAT = 2;
 const HELLO_HEAD_BYTES = 12;
 const HEADER_BYTES = 76;
 const ADDRESS_BYTES_MAX = 1024;
@@ -50,18 +53,36 @@ const ACCEPTED = 0;
 const REFUSED = 1;
 const ANSWER_HEAD_BYTES = 5;
 const ANSWER_BYTES_MAX = 1024;
+const CRC_BYTES = 4;
 
 /** The first byte of a hello; a connection of HTTP/2 begins with another. */
 export const HELLO_BEGINS: number = MAGIC[0] ?? 0;
-/** Of a record: its length. */
-export const RECORD_HEAD_BYTES = 4;
-export const ASK: Uint8Array = new Uint8Array(RECORD_HEAD_BYTES);
+/** Of a record: its length, twice. */
+export const RECORD_HEAD_BYTES = 8;
+export const ASK: Uint8Array = recordHead(0);
 export const ECHO_BYTE = 2;
 export const ECHO: Uint8Array = Uint8Array.of(ECHO_BYTE);
 export const HERE: Uint8Array = Uint8Array.of(3);
 
 export function recordHead(length: number): Uint8Array {
-  return Uint8Array.of(length, length >>> 8, length >>> 16, length >>> 24);
+  const turned = ~length;
+  return Uint8Array.of(
+    length,
+    length >>> 8,
+    length >>> 16,
+    length >>> 24,
+    turned,
+    turned >>> 8,
+    turned >>> 16,
+    turned >>> 24,
+  );
+}
+
+/** How long the record is that begins so; undefined for what is no head. */
+export function recordLength(head: Uint8Array): number | undefined {
+  const reader = new ByteReader(head);
+  const length = reader.u32le();
+  return reader.u32le() === ~length >>> 0 ? length : undefined;
 }
 
 export function writeHello({ header, lane, address }: Hello): Uint8Array {
@@ -74,13 +95,13 @@ export function writeHello({ header, lane, address }: Hello): Uint8Array {
   writer.u32le(text.length);
   beginFrame(writer, header);
   writer.bytes(text);
-  return writer.take();
+  return sealed(writer);
 }
 
 /** How many bytes the hello has that begins so; undefined as long as that is not known. */
 export function helloLength(bytes: Uint8Array): number | undefined {
   if (bytes.length < HELLO_HEAD_BYTES) return undefined;
-  return HELLO_HEAD_BYTES + HEADER_BYTES + Math.min(ADDRESS_BYTES_MAX, addressLength(bytes));
+  return HELLO_HEAD_BYTES + HEADER_BYTES + Math.min(ADDRESS_BYTES_MAX, addressLength(bytes)) + CRC_BYTES;
 }
 
 /** Reads a whole hello; the failure says what is wrong with it. */
@@ -94,7 +115,8 @@ export function readHello(bytes: Uint8Array): Result<Hello, string> {
   const headerEnd = HELLO_HEAD_BYTES + HEADER_BYTES;
   const header = readFrameHeader(bytes.subarray(HELLO_HEAD_BYTES, headerEnd));
   if (header.kind === 'failure') return header;
-  const address = parseAddress(decodeUtf8(bytes.subarray(headerEnd)) ?? '');
+  if (!isWhole(bytes)) return failure('the greeting is damaged');
+  const address = parseAddress(decodeUtf8(bytes.subarray(headerEnd, -CRC_BYTES)) ?? '');
   return ok({ header: header.value, lane: named, address });
 }
 
@@ -106,22 +128,34 @@ export function writeAnswer(answer: LaneAnswer): Uint8Array {
   writer.u8(answer.kind === 'accepted' ? ACCEPTED : REFUSED);
   writer.u32le(body.length);
   writer.bytes(body.view());
-  return writer.take();
+  return sealed(writer);
 }
 
 /** How many bytes the answer has that begins so; undefined as long as that is not known. */
 export function answerLength(bytes: Uint8Array): number | undefined {
   if (bytes.length < ANSWER_HEAD_BYTES) return undefined;
-  return ANSWER_HEAD_BYTES + Math.min(ANSWER_BYTES_MAX, new ByteReader(bytes, 1).u32le());
+  return ANSWER_HEAD_BYTES + Math.min(ANSWER_BYTES_MAX, new ByteReader(bytes, 1).u32le()) + CRC_BYTES;
 }
 
 /** Reads a whole answer. What is none refuses, too. */
 export function readAnswer(bytes: Uint8Array): LaneAnswer {
-  const body = bytes.subarray(ANSWER_HEAD_BYTES);
+  const body = bytes.subarray(ANSWER_HEAD_BYTES, -CRC_BYTES);
+  if (!isWhole(bytes)) return { kind: 'refused', reason: 'what answers there is no node, or its answer is damaged' };
   if (bytes[0] === REFUSED) return { kind: 'refused', reason: decodeUtf8(body) ?? 'it refuses, and not in words' };
   if (bytes[0] !== ACCEPTED) return { kind: 'refused', reason: 'what answers there is no node' };
   const header = readFrameHeader(body);
   return header.kind === 'ok' ? { kind: 'accepted', header: header.value } : { kind: 'refused', reason: header.reason };
+}
+
+/** What was written, and its checksum. */
+function sealed(writer: ByteWriter): Uint8Array {
+  writer.u32le(nativeCrc32(writer.view()));
+  return writer.take();
+}
+
+function isWhole(bytes: Uint8Array): boolean {
+  const end = bytes.length - CRC_BYTES;
+  return new ByteReader(bytes, end).u32le() === nativeCrc32(bytes.subarray(0, end));
 }
 
 function addressLength(hello: Uint8Array): number {

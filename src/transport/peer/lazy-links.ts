@@ -5,7 +5,9 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { DatabaseError, formatAddress } from '#base';
 import type { AdminReply, AdminRequest, JoinReply, JoinRequest, Lane, NodeId, OpenPeerLinks, Peer } from '#cluster';
-import type { GrpcPeerLinks, LinksOptions } from './peer-links.ts';
+import type { LaneLinks, LinksOptions } from './lane-links.ts';
+import { PEER_LIMITS } from './limits.ts';
+import type { PeerServer } from './peer-server.ts';
 
 type OnFrame = (frame: Uint8Array, lane: Lane) => void | Promise<void>;
 
@@ -26,7 +28,8 @@ class LazyPeerLinks implements OpenPeerLinks {
   readonly #waiting = new Set<Socket>();
   #port = 0;
   #loading: Promise<void> | undefined;
-  #links: GrpcPeerLinks | undefined;
+  #links: LaneLinks | undefined;
+  #served: PeerServer | undefined;
   #peers: readonly Peer[] = [];
   #isClosed = false;
   #onFrame: OnFrame = () => undefined;
@@ -101,11 +104,12 @@ class LazyPeerLinks implements OpenPeerLinks {
     for (const socket of this.#waiting) socket.destroy();
     await this.#loading;
     await this.#links?.close();
+    this.#served?.close();
   }
 
   #accept(socket: Socket): void {
     if (this.#isClosed) return void socket.destroy();
-    if (this.#links !== undefined) return this.#links.serve(socket);
+    if (this.#served !== undefined) return this.#served.serve(socket);
     socket.once('error', () => undefined);
     socket.once('close', () => this.#waiting.delete(socket));
     this.#waiting.add(socket);
@@ -117,11 +121,16 @@ class LazyPeerLinks implements OpenPeerLinks {
   }
 
   async #open(): Promise<void> {
-    const { GrpcPeerLinks: Links } = await import('./peer-links.ts');
+    const [{ LaneLinks: Links }, { PeerServer: Served }] = await Promise.all([
+      import('./lane-links.ts'),
+      import('./peer-server.ts'),
+    ]);
     if (this.#isClosed) return;
-    const links = new Links({
-      ...this.#options,
-      port: this.#port,
+    const links = new Links({ ...this.#options, port: this.#port });
+    const served = new Served({
+      clusterId: this.#options.clusterId,
+      limits: { ...PEER_LIMITS, ...this.#options.limits },
+      onLane: (connection, first) => links.serve(connection, first),
       onJoin: (request) => this.#onJoin(request),
       onAdmin: (request) => this.#onAdmin(request),
     });
@@ -129,8 +138,9 @@ class LazyPeerLinks implements OpenPeerLinks {
     links.onUnreachable((node) => this.#onUnreachable(node));
     links.onReachable((node) => this.#onReachable(node));
     this.#links = links;
+    this.#served = served;
     links.setPeers(this.#peers);
-    for (const socket of this.#waiting) links.serve(socket);
+    for (const socket of this.#waiting) served.serve(socket);
     this.#waiting.clear();
   }
 }

@@ -1,6 +1,6 @@
 /** Puts the records of a stream of bytes together, each in memory of its own. */
-import { ByteReader, NO_BYTES } from '#base';
-import { RECORD_HEAD_BYTES } from './lane-words.ts';
+import { NO_BYTES } from '#base';
+import { RECORD_HEAD_BYTES, recordLength } from './lane-words.ts';
 
 export interface ReadOn {
   /** Bytes of the chunk that were taken. */
@@ -20,10 +20,12 @@ export class RecordReader {
     this.#bytesMax = bytesMax;
   }
 
-  /** How long the record is that has begun, if it is longer than any may be: nothing behind its head can be read. */
-  get excess(): number | undefined {
+  /** What is wrong with the head of the record that has begun, if something is: nothing behind it can be read. */
+  get fault(): string | undefined {
     if (this.#headLength < RECORD_HEAD_BYTES || this.#record !== undefined) return undefined;
-    return new ByteReader(this.#head).u32le();
+    const length = recordLength(this.#head);
+    if (length === undefined) return 'the head of a record is damaged';
+    return `a frame of ${length} bytes; the longest has ${this.#bytesMax}`;
   }
 
   /** Takes bytes up to the end of a record, or all of them. */
@@ -34,8 +36,8 @@ export class RecordReader {
       this.#head.set(chunk.subarray(0, taken), this.#headLength);
       this.#headLength += taken;
       if (this.#headLength < RECORD_HEAD_BYTES) return { taken, record: undefined };
-      const length = new ByteReader(this.#head).u32le();
-      if (length > this.#bytesMax) return { taken: chunk.length, record: undefined };
+      const length = recordLength(this.#head);
+      if (length === undefined || length > this.#bytesMax) return { taken: chunk.length, record: undefined };
       this.#record = length === 0 ? NO_BYTES : Buffer.allocUnsafeSlow(length);
       this.#filled = 0;
     }

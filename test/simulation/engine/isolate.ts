@@ -52,6 +52,11 @@ export class Isolate {
     this.after(this.#random.between(1, 20), label, work);
   }
 
+  /** Within an event of the world that brings something to this thread. */
+  arrive(label: string, work: () => void): void {
+    this.#run(label, work);
+  }
+
   async sleep(delayUs: number, label: string): Promise<void> {
     await new Promise<void>((resolve) => {
       this.after(delayUs, label, resolve);

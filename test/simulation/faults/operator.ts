@@ -9,7 +9,7 @@ import type { Release } from '../../support/cluster/replica-world.ts';
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
 import type { NodeProcess, OperatorOrder, OrderAnswered } from '../node/process.ts';
-import { NEXT_RELEASE, THIS_RELEASE } from '../node/releases.ts';
+import { RELEASES } from '../node/releases.ts';
 import type { SimNode } from '../node/sim-node.ts';
 
 export type OperatorAction =
@@ -21,11 +21,38 @@ export type OperatorAction =
   | { readonly kind: 'replace'; readonly stayUs: number; readonly by: number | undefined }
   /** The node comes back with an empty volume: as a new one, which is to take the place of the old one, or any may. */
   | { readonly kind: 'wipe'; readonly isSucceeded: boolean }
-  /**
-   * Every node in turn is started with the next release, the first perhaps once more with this one in between; somebody
-   * tries too early to end that, and then in time.
-   */
-  | { readonly kind: 'upgrade'; readonly turnsBack: boolean };
+  | Upgrade;
+
+/**
+ * Every node in turn is started with the next release, the first perhaps once more with this one in between; somebody
+ * tries too early to end that, and then in time.
+ */
+export interface Upgrade {
+  readonly kind: 'upgrade';
+  readonly turnsBack: boolean;
+  /** From one release to the next, as far as it goes. */
+  readonly steps?: readonly UpgradeStep[];
+}
+
+/** One level more. Nodes are named by their places. */
+export interface UpgradeStep {
+  /** Before it is ended this node goes one release back, and on again. */
+  readonly back: number | undefined;
+  /** Somebody starts a release there that comes too early: it does not know the level of the cluster any more. */
+  readonly early: number | undefined;
+  /** When it is ended somebody starts the release before there, which does not know the level yet. */
+  readonly late: number | undefined;
+}
+
+/** What becomes of an upgrade that was drawn. */
+export function drawUpgradeSteps(random: Rng, nodeCount: number): readonly UpgradeStep[] {
+  const some = (share: number): number | undefined => {
+    const place = random.between(0, nodeCount - 1);
+    return random.chance(share) ? place : undefined;
+  };
+  const count = random.chance(0.7) ? RELEASES.length - 1 : 1;
+  return Array.from({ length: count }, () => ({ back: some(0.6), early: some(0.5), late: some(0.6) }));
+}
 
 type Leave = Extract<OperatorAction, { readonly kind: 'leave' | 'replace' }>;
 
@@ -151,26 +178,90 @@ export class Operator {
     return node.process.node?.identity.node;
   }
 
-  async #upgrade({ turnsBack }: Extract<OperatorAction, { readonly kind: 'upgrade' }>): Promise<void> {
-    const { nodes } = this.#parts;
+  async #upgrade({ turnsBack, steps = [] }: Upgrade): Promise<void> {
     if (this.#hasUpgraded) return;
     this.#hasUpgraded = true;
     this.#isUpgrading = true;
-    for (const [place, node] of nodes.entries()) {
-      await this.#restartAs(node, NEXT_RELEASE);
-      if (turnsBack && place === 0) {
-        await this.#restartAs(node, THIS_RELEASE);
-        await this.#restartAs(node, NEXT_RELEASE);
-      }
-      if (place === 0) await this.#order({ kind: 'finalize' });
+    for (const [at, step] of steps.entries()) {
+      const [before, release, after] = RELEASES.slice(at);
+      if (before === undefined || release === undefined) break;
+      await this.#upgradeTo(release, before, { turnsBack: turnsBack && at === 0 });
+      const { nodes } = this.#parts;
+      const node = (place: number | undefined): SimNode | undefined => (place === undefined ? undefined : nodes[place]);
+      const [back, early, late] = [node(step.back), node(step.early), node(step.late)];
+      if (back !== undefined) await this.#turnBack(back, before, release);
+      if (early !== undefined && after !== undefined) await this.#mistake(early, after, release);
+      await this.#see({ kind: 'finalize' }, () => false, true);
+      await this.#untilAt(release.levels.max, nodes);
+      if (late !== undefined) await this.#mistake(late, before, release);
     }
-    await this.#see({ kind: 'finalize' }, () => false, true);
     this.#isUpgrading = false;
   }
 
-  async #restartAs(node: SimNode, release: Release): Promise<void> {
+  async #upgradeTo(release: Release, before: Release, { turnsBack }: { readonly turnsBack: boolean }): Promise<void> {
+    for (const [place, node] of this.#parts.nodes.entries()) {
+      await this.#advance(node, before, release);
+      if (turnsBack && place === 0) {
+        await this.#restartAs(node, before);
+        await this.#advance(node, before, release);
+      }
+      if (place === 0) await this.#order({ kind: 'finalize' });
+    }
+  }
+
+  /** One release back, which the cluster must wait for as soon as it knows of it, and on again. */
+  async #turnBack(node: SimNode, before: Release, release: Release): Promise<void> {
+    await this.#restartAs(node, before);
+    if (this.#isKnownToRun(node, before) && (await this.#order({ kind: 'finalize' }))?.kind === 'finalized') {
+      this.#parts.onBug(`an upgrade is ended while ${node.name} is known to run the release before`);
+    }
+    await this.#advance(node, before, release);
+  }
+
+  /**
+   * Starts the next release. A node that lacks the last raise, because it was behind or has lost it with its power,
+   * says that an earlier release is to be started, and gets that until it has it.
+   */
+  async #advance(node: SimNode, before: Release, release: Release): Promise<void> {
+    for (;;) {
+      const { refusals } = node;
+      await this.#restartAs(node, release, { isMistaken: release.levels.min > before.levels.min });
+      if (node.refusals === refusals) return;
+      await this.#restartAs(node, before);
+      await this.#untilAt(before.levels.max, [node]);
+    }
+  }
+
+  /** Waits until these nodes know that the cluster is at the level, or for a while. */
+  async #untilAt(level: number, nodes: readonly SimNode[]): Promise<void> {
     const { simulator } = this.#parts;
-    node.runs(release);
+    const limitUs = simulator.nowUs + RESTART_US_MAX;
+    const isAt = ({ process }: SimNode): boolean => (process?.node?.catalog.level ?? 0) >= level;
+    while (!nodes.every(isAt) && simulator.nowUs < limitUs) await this.#sleep();
+  }
+
+  /** As every node has it from the catalog; some may be behind. */
+  #isKnownToRun(node: SimNode, { levels }: Release): boolean {
+    const id = node.process?.node?.identity.node;
+    return this.#parts.nodes.every(({ process }) =>
+      process?.node?.catalog.nodes().some((each) => each.node === id && each.levels.max === levels.max),
+    );
+  }
+
+  /** Somebody takes the wrong release for a node, until it has said why it cannot run there, or for a while. */
+  async #mistake(node: SimNode, wrong: Release, right: Release): Promise<void> {
+    const { simulator } = this.#parts;
+    const { refusals } = node;
+    node.runs(wrong, { isMistaken: true });
+    const limitUs = simulator.nowUs + RESTART_US_MAX;
+    do await this.#sleep();
+    while (node.refusals === refusals && simulator.nowUs < limitUs);
+    await this.#restartAs(node, right);
+  }
+
+  async #restartAs(node: SimNode, release: Release, how: { readonly isMistaken?: boolean } = {}): Promise<void> {
+    const { simulator } = this.#parts;
+    node.runs(release, how);
     const limitUs = simulator.nowUs + RESTART_US_MAX;
     do await this.#sleep();
     while (!(node.isServing && node.running?.release === release) && simulator.nowUs < limitUs);

@@ -7,7 +7,7 @@ import type { Rng } from '../engine/random.ts';
 import type { NetworkConditions } from '../network.ts';
 import type { Ending } from '../node/sim-node.ts';
 import type { PeerConditions } from '../peers/exchange.ts';
-import { drawOperatorAction, type OperatorAction } from './operator.ts';
+import { drawOperatorAction, drawUpgradeSteps, type OperatorAction } from './operator.ts';
 import { drawRecovery, type Recovery } from './recovery.ts';
 import { drawRefounding, type Refounding } from './refounding.ts';
 import { drawReturn, type Return } from './returning.ts';
@@ -155,11 +155,15 @@ export function drawOperatorFaults(
   { safetyUs, nodeCount, first }: { readonly safetyUs: number; readonly nodeCount: number; readonly first: number },
 ): readonly Fault[] {
   const count = random.pick([0, 0, 1, 2]);
-  return Array.from({ length: count }, (_, place) => {
+  const faults = Array.from({ length: count }, (_, place) => {
     const atUs = random.between(0, Math.round(safetyUs / 2));
     const node = random.between(0, nodeCount - 1);
     return { number: first + place, atUs, node, action: drawOperatorAction(random) };
   });
+  const steps = drawUpgradeSteps(random, nodeCount);
+  return faults.map((fault) =>
+    fault.action.kind === 'upgrade' ? { ...fault, action: { ...fault.action, steps } } : fault,
+  );
 }
 
 /** In clusters whose catalog goes on without two nodes; with a stream and numbers of their own, too. */

@@ -35,6 +35,8 @@ const SECOND_US = 1_000_000;
 /** So many that some ask whoever is cut off. */
 const LATE_CLIENTS = 5;
 const KIBIBYTE = 1024;
+/** Memory for replication that a few clients fill. */
+const CRAMPED_BYTES = 16 * KIBIBYTE;
 const USUAL: Readonly<Record<Deed, number>> = {
   transact: 50,
   repeat: 8,
@@ -109,6 +111,7 @@ export function asCluster(swarm: Swarm, nodeCount: number, random: Rng): Swarm {
       })),
       replaceAfterMs: random.pick([undefined, 6000]),
       trapUsMean: random.pick([Number.POSITIVE_INFINITY, 3 * SECOND_US, 10 * SECOND_US]),
+      hasLanes: false,
     },
   };
   // One entry a message shows what becomes of part of a log.
@@ -116,6 +119,26 @@ export function asCluster(swarm: Swarm, nodeCount: number, random: Rng): Swarm {
   const checksSteps = random.chance(0.2);
   const limits = { ...made.node.limits, appendBytesMax, ...drawLease(random) };
   return { ...made, node: { ...made.node, limits, checksSteps } };
+}
+
+/**
+ * The same cluster with the real lanes between its nodes, disks that are slow in most seeds, and so little memory for
+ * replication in some that nodes stop reading and refuse writes.
+ */
+export function asLaned(swarm: Swarm, random: Rng): Swarm {
+  const { cluster, node, faultKinds, habits } = swarm;
+  if (cluster === undefined) return swarm;
+  const kinds: readonly FaultKind[] = [...faultKinds, 'slow', 'peer-network', 'partition'];
+  const memoryBytesMax = random.pick([4, 16, 64, 262_144]) * KIBIBYTE;
+  // So many that there is more to do than slow disks take.
+  const crowd = { clientCount: 8, habits: { ...habits, thinkUsMean: 10_000 } };
+  return {
+    ...swarm,
+    ...(memoryBytesMax <= CRAMPED_BYTES ? crowd : {}),
+    faultKinds: faultKinds.length === 0 ? faultKinds : kinds,
+    node: { ...node, limits: { ...node.limits, memoryBytesMax } },
+    cluster: { ...cluster, hasLanes: true },
+  };
 }
 
 /** The same cluster with many databases, and as many clients as there may be. */
@@ -250,6 +273,8 @@ export interface ClusterSwarm {
   readonly replaceAfterMs: number | undefined;
   /** Mean time between two traps. */
   readonly trapUsMean: number;
+  /** Whether nodes reach each other by the real lanes. */
+  readonly hasLanes: boolean;
   readonly clocks: readonly { readonly ppm: number; readonly aheadMs: number }[];
 }
 

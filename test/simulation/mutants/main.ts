@@ -15,6 +15,7 @@ import { readNumber, readOptions, refuse } from '../../../scripts/support/comman
 import { MUTANTS } from './catalogue.ts';
 import { CLUSTER_MUTANTS } from './cluster-catalogue.ts';
 import { EQUIVALENTS } from './equivalents.ts';
+import { LANE_MUTANTS } from './lane-catalogue.ts';
 import type { Mutant } from './mutant.ts';
 
 interface Verdict {
@@ -28,7 +29,7 @@ const MINUTES_MAX = 10;
 const SHOWN_MAX = 160;
 const LINE = /^seed (\d+) \((\d+) nodes?\): (.*)$/;
 
-const ALL: readonly Mutant[] = [...MUTANTS, ...CLUSTER_MUTANTS];
+const ALL: readonly Mutant[] = [...MUTANTS, ...CLUSTER_MUTANTS, ...LANE_MUTANTS];
 const root = resolve(import.meta.dirname, '../../..');
 const values = readOptions({ only: undefined, since: undefined, seeds: '100', jobs: '2' });
 const seeds = String(readNumber('seeds', values.seeds, { min: 1, isWhole: true }));
@@ -99,6 +100,7 @@ async function simulate(mutant: Mutant, copy: string): Promise<Verdict> {
     String(mutant.nodes ?? 1),
     '--until-failure',
     ...(mutant.aimed === true ? ['--aimed'] : []),
+    ...(mutant.lanes === true ? ['--lanes'] : []),
     ...(mutant.steps === true ? ['--steps'] : []),
     ...(mutant.first === undefined ? [] : ['--first', mutant.first.join(',')]),
   ]);

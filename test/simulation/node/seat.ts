@@ -27,17 +27,21 @@ import { FOUNDERS } from '../../../src/cluster/placement.ts';
 import type { Release } from '../../support/cluster/replica-world.ts';
 import type { Isolate } from '../engine/isolate.ts';
 import type { Rng } from '../engine/random.ts';
+import type { Simulator } from '../engine/simulator.ts';
 import type { Overhear } from '../faults/overhear.ts';
 import type { DurabilityWatch, WatchedDisk } from '../invariants/durability-watch.ts';
 import type { Place, RaftWatch, SaidEntry, SaidMessage } from '../invariants/raft-watch.ts';
 import type { PeerExchange } from '../peers/exchange.ts';
 import type { RelayLines } from '../peers/relay-lines.ts';
+import { SimLanes } from '../peers/sim-lanes.ts';
 import { askOver, PEER_PORT, SimLinks } from '../peers/sim-links.ts';
 import type { SimClock } from './sim-clock.ts';
 
 /** What a node is told of its cluster when it is started. */
 export interface ClusterPlace {
   readonly exchange: PeerExchange;
+  /** Nodes reach each other by the real lanes, over sockets in this time; undefined: each frame travels for itself. */
+  readonly lanes: Simulator | undefined;
   /** For what nodes have others answer. */
   readonly lines: RelayLines;
   /** Names of the others; whoever has none founds the cluster. */
@@ -62,6 +66,8 @@ export interface SeatParts extends ClusterPlace {
   readonly clock: SimClock;
   readonly random: Rng;
   readonly onDeceived: (from: string) => void;
+  /** A database is given an entry of a feature level that the release does not know. */
+  readonly onUnknownLevel: (group: number, level: number) => void;
 }
 
 const JOIN_MS_MAX = 60_000;
@@ -70,7 +76,7 @@ const RELEASE = 'simulated';
 export class Seat {
   readonly #parts: SeatParts;
   #storeId = '';
-  #links: SimLinks | undefined;
+  #links: SimLinks | SimLanes | undefined;
   #reach: Reach | undefined;
 
   constructor(parts: SeatParts) {
@@ -98,14 +104,15 @@ export class Seat {
     Pick<CorePorts, 'node' | 'founders' | 'placement' | 'levels' | 'upkeep' | 'wanted' | 'peers' | 'machines'>
   > {
     const { name, thread, random, exchange, copies, replaceAfterMs, overhear, release } = this.#parts;
-    const { watch, durability, disk } = this.#parts;
+    const { watch, durability, disk, onUnknownLevel } = this.#parts;
     const { node } = identity;
     durability.isOn(node, disk);
     const reach = await openReach(
       {
         openLinks: (options) => {
-          const { onDeceived } = this.#parts;
-          this.#links = new SimLinks({ exchange, thread, options, onDeceived });
+          const { onDeceived, lanes } = this.#parts;
+          const parts = { exchange, thread, options, onDeceived };
+          this.#links = lanes === undefined ? new SimLinks(parts) : new SimLanes({ ...parts, simulator: lanes });
           return Promise.resolve(this.#links);
         },
         askToJoin: (address, request, timeoutMs) => this.#ask(address, request, timeoutMs),
@@ -129,9 +136,10 @@ export class Seat {
         overhear.said(message, name);
       }),
       levels: release.levels,
-      machines: watchedMachines(release.machines, (group, entry) => {
+      machines: watchedMachines(release.machines, (group, entry, level) => {
         watch.applied(group, entry, name);
         durability.applied(group, entry, node);
+        if (level !== undefined && level > release.levels.max) onUnknownLevel(group, level);
       }),
     };
   }
@@ -192,7 +200,7 @@ export class Seat {
       received: nothing,
       receiveFailed: () => this.#links?.refused(),
       active: nothing,
-      stoppedReading: nothing,
+      stoppedReading: () => this.#parts.lanes?.note(`${this.#parts.name} reads no more appends`),
       roundTrip: nothing,
       note: nothing,
     };
@@ -233,11 +241,15 @@ function entryOf({ index, term, payload, membership }: AnyEntry): SaidEntry {
 }
 
 /** The real machines, and somebody who sees what they are given. */
-function watchedMachines(machines: Machines, applied: (group: number, entry: SaidEntry) => void): Machines {
+function watchedMachines(
+  machines: Machines,
+  applied: (group: number, entry: SaidEntry, level: number | undefined) => void,
+): Machines {
   const watched = <Watched extends Machine>(group: number, machine: Watched): Watched => {
     const apply = machine.apply.bind(machine);
     const seen: Machine['apply'] = (entry) => {
-      applied(group, entryOf(entry));
+      // The first byte of what a transaction is (docs/formats/entries.md).
+      applied(group, entryOf(entry), group === CATALOG_GROUP ? undefined : entry.payload[0]);
       return apply(entry);
     };
     return Object.assign(machine, { apply: seen });

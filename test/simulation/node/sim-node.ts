@@ -70,6 +70,9 @@ export class SimNode {
   #holds = 0;
   /** The cluster has let the node go, as an operator has asked. */
   #isRemoved = false;
+  /** A release that the node was told to run, and that may not know the level that it finds. */
+  #mistaken: Release | undefined;
+  #refusals = 0;
   /** Whether the disk ran full while this process ran, or before. */
   #wasFull = false;
 
@@ -201,8 +204,18 @@ export class SimNode {
     this.#isRemoved = true;
   }
 
-  /** The next process runs this release; one that runs another ends in order, or at once while it starts. */
-  runs(release: Release): void {
+  /** How often a process has said that its release does not know the level of the cluster, where that is so. */
+  get refusals(): number {
+    return this.#refusals;
+  }
+
+  /**
+   * The next process runs this release; one that runs another ends in order, or at once while it starts. It may be a
+   * mistake, because the release does not know the level that the node finds.
+   */
+  runs(release: Release, { isMistaken = false }: { readonly isMistaken?: boolean } = {}): void {
+    if (isMistaken) this.#mistaken = release;
+    else if (this.#mistaken === release) this.#mistaken = undefined;
     this.#place = this.#place && { ...this.#place, release };
     if (this.#process === undefined || this.#process.release === release) return;
     if (!this.#isUp) this.crash({ kind: 'process' });
@@ -282,6 +295,10 @@ export class SimNode {
     const reason = failure instanceof DatabaseError ? failure.details.reason : undefined;
     if (reason === 'NotJoined') return 'no cluster has answered';
     if (this.#isRemoved && describe(failure).includes('was removed')) return 'an operator has removed the node';
+    if (this.#mistaken !== undefined && this.#process?.release === this.#mistaken && isOfLevel(failure)) {
+      this.#refusals += 1;
+      return 'it runs a release that does not know the level';
+    }
     const isOfStore = failure instanceof DatabaseError && failure.details.reason === 'StoreFailed';
     return isOfStore && (storeErrors > 0 || this.#wasFull) ? 'the store has failed' : undefined;
   }
@@ -312,6 +329,11 @@ export class SimNode {
       this.start();
     });
   }
+}
+
+/** Whether the process has said which levels it knows, and which it was to know. */
+function isOfLevel(failure: unknown): boolean {
+  return /\bknows levels? \d.*\bstart\b/.test(describe(failure));
 }
 
 export function describe(failure: unknown): string {

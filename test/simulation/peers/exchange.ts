@@ -2,10 +2,11 @@
  * The network between nodes: who can be reached where, ways that are closed in one direction, and frames that get lost,
  * come late, twice, in another order, or with a bit flipped. It carries bytes; what they mean is for the ends of it.
  */
-import type { Lane } from '#cluster';
+import type { JoinReply, JoinRequest, Lane } from '#cluster';
 import type { Isolate } from '../engine/isolate.ts';
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
+import type { SimWire } from './sim-wire.ts';
 
 export interface PeerConditions {
   readonly latencyUsMean: number;
@@ -32,6 +33,10 @@ export interface Station {
   take(from: string, letter: Letter, isFlipped: boolean): void;
   /** The process at that host has ended, or does not answer. */
   lost(host: string): void;
+  /** What this node answers to whoever asks to join; undefined when it answers nobody. */
+  answer(request: JoinRequest): Promise<JoinReply> | undefined;
+  /** The end of a connection that somebody has dialled, where lanes are connections. */
+  accept?(): SimWire;
 }
 
 export interface Letter {
@@ -52,6 +57,9 @@ export class PeerExchange {
   readonly #held = new Map<string, number>();
   /** Ways that somebody has cut, and how often. */
   readonly #cuts = new Map<string, number>();
+
+  /** Digests of all frames that were given to lanes. */
+  readonly #sent = new Set<number>();
 
   constructor(simulator: Simulator) {
     this.#random = simulator.random('peer network');
@@ -124,6 +132,20 @@ export class PeerExchange {
     this.delayUs = 0;
   }
 
+  /** When what is sent to the host now is there. */
+  arrivesUs(to: string, nowUs: number): number {
+    return Math.max(nowUs + this.latencyUs(), this.#held.get(to) ?? 0);
+  }
+
+  /** Somebody has sent a frame of this digest. */
+  sent(digest: number): void {
+    this.#sent.add(digest);
+  }
+
+  wasSent(digest: number): boolean {
+    return this.#sent.has(digest);
+  }
+
   latencyUs(): number {
     const usualUs = 20 + this.#random.exponential(this.conditions.latencyUsMean);
     return this.delayUs === 0 ? usualUs : usualUs + this.#random.exponential(this.delayUs);
@@ -139,7 +161,7 @@ export class PeerExchange {
     let lastUs = notBeforeUs;
     for (let copy = 0; copy < copies; copy += 1) {
       const isStray = letter.mayStray && random.chance(reorderShare);
-      const drawnUs = Math.max(nowUs + this.latencyUs(), this.#held.get(to) ?? 0);
+      const drawnUs = this.arrivesUs(to, nowUs);
       const atUs = isStray ? drawnUs : Math.max(lastUs, drawnUs);
       if (!isStray) lastUs = atUs;
       const isFlipped = random.chance(flipShare);

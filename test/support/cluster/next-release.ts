@@ -1,6 +1,7 @@
 /**
- * The release that comes after this one, as far as levels matter: it knows one level more, at which transactions have
- * another format. It writes that only when the cluster is at that level.
+ * The releases that come after this one, as far as levels matter: each knows one level more, at which transactions have
+ * another format, and writes that only when the cluster is at that level. The second of them knows this one's level no
+ * more.
  */
 import { LEVELS, type LevelRange } from '#base';
 import type { CatalogChange, CheckedPart, HeldMembership, Machine, MachineEntry, Outcome } from '#cluster';
@@ -10,6 +11,7 @@ import { databaseKit } from './machine-kit.ts';
 import type { Release } from './replica-world.ts';
 
 export const NEXT_LEVELS: LevelRange = { min: LEVELS.min, max: LEVELS.max + 1 };
+const LAST_LEVELS: LevelRange = { min: LEVELS.max + 1, max: LEVELS.max + 2 };
 
 /** A transaction as it is written at the level. */
 export function payloadAt(level: number, text: string): Uint8Array {
@@ -20,7 +22,8 @@ export function payloadAt(level: number, text: string): Uint8Array {
 
 /** As this release would have written it. */
 function lowered(payload: Uint8Array): Uint8Array {
-  if (payload[0] !== NEXT_LEVELS.max) return payload;
+  const level = payload[0] ?? 0;
+  if (level <= LEVELS.max || level > LAST_LEVELS.max) return payload;
   const copy = payload.slice();
   copy[0] = LEVELS.max;
   return copy;
@@ -74,23 +77,29 @@ class NextDatabase implements Machine {
   }
 }
 
-export const nextRelease: Release = {
-  levels: NEXT_LEVELS,
-  machines: {
-    ...databaseMachines,
-    createDatabase: (kv, binding, founders) => new NextDatabase(databaseMachines.createDatabase(kv, binding, founders)),
-    openDatabase: (kv, group) => {
-      const machine = databaseMachines.openDatabase(kv, group);
-      return machine && new NextDatabase(machine);
-    },
-    importState: (kv, group, machine) =>
-      databaseMachines.importState(kv, group, machine instanceof NextDatabase ? machine.inner : machine),
-    faultInForwarded: (group, payload) => databaseMachines.faultInForwarded(group, lowered(payload)),
-    stamp: (payload, recordedTimeMs) => {
-      const [level] = payload;
-      payload[0] = LEVELS.max;
-      databaseMachines.stamp(payload, recordedTimeMs);
-      if (level !== undefined) payload[0] = level;
-    },
+const LATER_MACHINES: Release['machines'] = {
+  ...databaseMachines,
+  createDatabase: (kv, binding, founders) => new NextDatabase(databaseMachines.createDatabase(kv, binding, founders)),
+  openDatabase: (kv, group) => {
+    const machine = databaseMachines.openDatabase(kv, group);
+    return machine && new NextDatabase(machine);
+  },
+  importState: (kv, group, machine) =>
+    databaseMachines.importState(kv, group, machine instanceof NextDatabase ? machine.inner : machine),
+  faultInForwarded: (group, payload) => databaseMachines.faultInForwarded(group, lowered(payload)),
+  stamp: (payload, recordedTimeMs) => {
+    const [level] = payload;
+    payload[0] = LEVELS.max;
+    databaseMachines.stamp(payload, recordedTimeMs);
+    if (level !== undefined) payload[0] = level;
   },
 };
+
+export const nextRelease: Release = laterRelease(NEXT_LEVELS);
+
+/** The one after that. */
+export const lastRelease: Release = laterRelease(LAST_LEVELS);
+
+function laterRelease(levels: LevelRange): Release {
+  return { levels, machines: LATER_MACHINES };
+}

@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { crc32 } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { LEVELS } from '#base';
 import { type FrameFault, type FrameHeader, type JoinRequest, LANES } from '#cluster';
@@ -100,10 +101,11 @@ function record(bytes: Uint8Array): Buffer {
 describe('a stream', () => {
   it.each([
     ['no greeting', changed(1, 0x51), 'the stream has no greeting'],
-    ['a format of later', changed(4, 2), 'streams of format 2 are unknown here, 1 would be known'],
+    ['a format of later', changed(4, 3), 'streams of format 3 are unknown here, 2 would be known'],
     ['a lane that there is not', changed(5, 3), 'lane 3 is none of 0 to 2'],
     ['a long address', changed(9, 5), 'its address is too long'],
     ['no header', changed(12, 0), 'bytes that do not begin with CPFR are no frame'],
+    ['damage', changed(12 + 28, 0xff), 'the greeting is damaged'],
     ['another cluster', hello({ ...TO_SOUTH, clusterId: OTHER_CLUSTER }), `it is of the cluster ${OTHER_CLUSTER}`],
     ['another node', hello({ ...TO_SOUTH, to: placeOf(3) }), 'it is for node 3, store'],
     ['a sender with another store', hello({ ...TO_SOUTH, from: placeOf(7) }), 'node 7 has store'],
@@ -149,7 +151,7 @@ describe('a stream', () => {
     const { socket, answer, ended } = strangerAt(south, hello());
     await answer;
     const QUESTIONS = 200_000;
-    for (let at = 0; at < 10; at++) socket.write(new Uint8Array((QUESTIONS / 10) * RECORD_HEAD_BYTES));
+    for (let at = 0; at < 10; at++) socket.write(Buffer.alloc((QUESTIONS / 10) * RECORD_HEAD_BYTES, recordHead(0)));
     socket.end(record(numbered(TO_SOUTH, 1)));
     const heard = await ended;
     expect(south.numbersOf('appends')).toEqual([1]);
@@ -252,6 +254,19 @@ describe('a stream', () => {
     expect(south.observed.drops).toEqual(['lane']);
   });
 
+  it('ends at the damaged head of a record, before anything is taken for what is in it (TP10)', async () => {
+    const south = await openSouth();
+    const { socket, ended } = strangerAt(south, hello());
+    const damaged = record(numbered(TO_SOUTH, 1));
+    // Another MiB would be swallowed, and every question in it.
+    damaged[2] = (damaged[2] ?? 0) ^ 0x10;
+    socket.write(Buffer.concat([damaged, record(numbered(TO_SOUTH, 2))]));
+    await ended;
+    expect(south.arrived).toEqual([]);
+    expect(south.observed.drops).toEqual(['malformed']);
+    expect(south.observed.notes.map(({ reason }) => reason)).toContain('the head of a record is damaged');
+  });
+
   it('ends with a frame beyond the bound, and no other stream does', async () => {
     const south = await openSouth();
     const north = await LinkedNode.open(NORTH);
@@ -330,8 +345,9 @@ it.each([
   ['unix:/tmp/socket:1', undefined],
   ['', undefined],
 ])('a greeting says %s, or nothing that could be dialled', (text, address) => {
-  const said = Buffer.concat([hello(), Buffer.from(text)]);
+  const said = Buffer.concat([hello().subarray(0, -4), Buffer.from(text), new Uint8Array(4)]);
   said.writeUInt32LE(text.length, 8);
+  said.writeUInt32LE(crc32(said.subarray(0, -4)), said.length - 4);
   const greeted = readHello(said);
   expect(greeted).toMatchObject({ kind: 'ok', value: { lane: 'appends' } });
   expect(greeted.kind === 'ok' ? greeted.value.address : 'none').toEqual(address);

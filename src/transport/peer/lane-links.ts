@@ -1,15 +1,9 @@
 /**
- * The links of one node to all others: it serves the connections that are handed to it, and dials each of the others,
- * one connection a lane. Loading this file loads grpc-js, by which nodes and operators ask; lazy-links.ts does so when
- * there is somebody to reach.
+ * The links of one node to all others: it serves the lanes that are handed to it, and dials each of the others, one
+ * connection a lane.
  */
-import type { Socket } from 'node:net';
 import { type Address, formatAddress, quote } from '#base';
 import {
-  type AdminReply,
-  type AdminRequest,
-  type JoinReply,
-  type JoinRequest,
   LANES,
   type Lane,
   type NodeId,
@@ -19,19 +13,17 @@ import {
   type PeerLinksOptions,
   type PeerNote,
 } from '#cluster';
+import { LaneDoor } from './lane-door.ts';
 import { LaneLink } from './lane-link.ts';
 import { PEER_LIMITS, type PeerLimits } from './limits.ts';
-import { PeerServer } from './peer-server.ts';
+import { type LaneWorld, NET, type Wire } from './wire.ts';
 
 export interface LinksOptions extends PeerLinksOptions {
   readonly limits?: Partial<PeerLimits>;
   /** From 0 up to 1, for the pauses between attempts. */
   readonly draw?: () => number;
-}
-
-export interface BoundLinksOptions extends LinksOptions {
-  readonly onJoin: (request: JoinRequest) => Promise<JoinReply>;
-  readonly onAdmin: (request: AdminRequest) => Promise<AdminReply>;
+  /** Absent: the network of this machine. */
+  readonly world?: LaneWorld;
 }
 
 interface Link {
@@ -44,10 +36,11 @@ interface Link {
 const NOTES_MAX = 1_000;
 const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
-export class GrpcPeerLinks implements PeerLinks {
-  readonly #options: BoundLinksOptions;
+export class LaneLinks implements PeerLinks {
+  readonly #options: LinksOptions;
   readonly #limits: PeerLimits;
-  readonly #server: PeerServer;
+  readonly #world: LaneWorld;
+  readonly #door: LaneDoor;
   readonly #links = new Map<NodeId, Link>();
   readonly #closing = new Set<Promise<unknown>>();
   /** Whom the last `setPeers` named. */
@@ -60,22 +53,22 @@ export class GrpcPeerLinks implements PeerLinks {
   #onUnreachable: (node: NodeId) => void = () => undefined;
   #onReachable: (node: NodeId) => void = () => undefined;
 
-  constructor(options: BoundLinksOptions) {
+  constructor(options: LinksOptions) {
     const { clusterId, self, observer } = options;
     this.#options = options;
     this.#limits = { ...PEER_LIMITS, ...options.limits };
-    this.#server = new PeerServer({
+    this.#world = options.world ?? NET;
+    this.#door = new LaneDoor({
       clusterId,
       self,
       limits: this.#limits,
+      world: this.#world,
       storeOf: (node) => this.#named.get(node)?.store,
       onStream: (caller, address) => this.#hear(caller, address),
       onFrame: (frame, lane, from) => {
         observer.received(from.node, frame.length);
         return this.#onFrame(frame, lane);
       },
-      onJoin: options.onJoin,
-      onAdmin: options.onAdmin,
       onRefused: (node, { kind, words }) => {
         observer.receiveFailed(node, kind);
         this.#note({ event: 'peer-refused', node, reason: words });
@@ -83,9 +76,9 @@ export class GrpcPeerLinks implements PeerLinks {
     });
   }
 
-  /** Serves a connection that was accepted. */
-  serve(connection: Socket): void {
-    this.#server.serve(connection);
+  /** Serves a connection of a lane that was accepted, and by which these bytes have come. */
+  serve(connection: Wire, first: Uint8Array): void {
+    this.#door.serve(connection, first);
   }
 
   send(to: NodeId, lane: Lane, frame: Uint8Array): boolean {
@@ -126,7 +119,7 @@ export class GrpcPeerLinks implements PeerLinks {
     this.#onReachable = () => undefined;
     for (const link of this.#links.values()) this.#drop(link);
     await Promise.all(this.#closing);
-    this.#server.close();
+    this.#door.close();
   }
 
   /**
@@ -161,6 +154,7 @@ export class GrpcPeerLinks implements PeerLinks {
         address: this.#address(),
         header: { clusterId, from: self, to: { node, store } },
         limits: this.#limits,
+        world: this.#world,
         draw,
         listeners: {
           opened: () => this.#opened(link),
@@ -236,7 +230,7 @@ export class GrpcPeerLinks implements PeerLinks {
   /** Of the same kind and node, one in a while. */
   #note(note: PeerNote): void {
     const kind = `${note.event} ${note.node ?? ''}`;
-    const nowMs = performance.now();
+    const nowMs = this.#world.nowMs();
     const last = this.#noted.get(kind);
     if (last !== undefined && nowMs < last + this.#limits.noteEveryMs) return;
     if (this.#noted.size >= NOTES_MAX) this.#noted.clear();

@@ -1,0 +1,174 @@
+/**
+ * The side of the lanes that listens: takes frames from whoever means this node, and says who it is.
+ *
+ * Every stream begins with a greeting, and every frame has a header; both must name this cluster, this node and this
+ * store, and a sender that is not known to have another store (TP3). What follows a greeting is of whoever has greeted,
+ * and is what its lane carries. A node that is not known at all is heard: it may have joined while this one was away,
+ * and what it sends may be what tells of it; what is listened to of it, the core decides.
+ */
+import type { Address } from '#base';
+import {
+  carries,
+  type FrameFault,
+  type FrameHeader,
+  type Lane,
+  type NodeId,
+  type NodePlace,
+  type ReceivedHeader,
+  readFrameHeader,
+  type StoreId,
+} from '#cluster';
+import { LaneServer } from './lane-server.ts';
+import type { Hello, LaneAnswer } from './lane-words.ts';
+import type { PeerLimits } from './limits.ts';
+import type { LaneWorld, Wire } from './wire.ts';
+
+export interface LaneDoorOptions {
+  readonly clusterId: string;
+  readonly self: NodePlace;
+  readonly limits: PeerLimits;
+  readonly world: LaneWorld;
+  /** The store that a node is known to have. */
+  readonly storeOf: (node: NodeId) => StoreId | undefined;
+  readonly onFrame: (frame: Uint8Array, lane: Lane, from: NodePlace) => void | Promise<void>;
+  /** A stream was accepted. What is returned is called when it has ended. */
+  readonly onStream: (caller: NodePlace, address: Address | undefined) => () => void;
+  /** A stream or a frame was refused; the node is who has opened the stream, as far as it says so. */
+  readonly onRefused: (node: NodeId | undefined, fault: FrameFault) => void;
+}
+
+const NO_MORE: FrameFault = { kind: 'closing', words: 'the node is closing' };
+
+export class LaneDoor {
+  readonly #options: LaneDoorOptions;
+  readonly #lanes = new Set<LaneServer>();
+  /** Those that were accepted, by who sends what: of each the last one. */
+  readonly #heard = new Map<NodeId, Map<Lane, LaneServer>>();
+  #streamCount = 0;
+  #isClosed = false;
+
+  constructor(options: LaneDoorOptions) {
+    this.#options = options;
+  }
+
+  /** Serves a connection of a lane that was accepted, and by which these bytes have come. */
+  serve(connection: Wire, first: Uint8Array): void {
+    let closed: (() => void) | undefined;
+    const lane = new LaneServer(connection, {
+      limits: this.#options.limits,
+      world: this.#options.world,
+      onHello: (hello) => {
+        if (hello.kind === 'failure') return this.#refuseStream(undefined, malformed(hello.reason));
+        const { header, address } = hello.value;
+        const fault = this.#isClosed ? NO_MORE : (this.#faultIn(header) ?? this.#crowded(hello.value));
+        if (fault !== undefined) return this.#refuseStream(header.from.node, fault);
+        const ended = this.#options.onStream(header.from, address);
+        const forget = this.#hearLast(lane, hello.value);
+        closed = (): void => {
+          forget();
+          ended();
+        };
+        this.#streamCount += 1;
+        return this.#accept(header.from);
+      },
+      onFrame: (frame, hello) => this.#take(frame, hello),
+      onFault: (words, { header }) => this.#options.onRefused(header.from.node, malformed(words)),
+      onClosed: () => {
+        this.#streamCount -= 1;
+        closed?.();
+      },
+    });
+    this.#lanes.add(lane);
+    connection.on('close', () => this.#lanes.delete(lane));
+    lane.take(first);
+  }
+
+  /** Ends all streams at once. */
+  close(): void {
+    this.#isClosed = true;
+    for (const lane of this.#lanes) lane.destroy();
+  }
+
+  #refuseStream(node: NodeId | undefined, fault: FrameFault): LaneAnswer {
+    this.#options.onRefused(node, fault);
+    return { kind: 'refused', reason: fault.words };
+  }
+
+  #accept(caller: NodePlace): LaneAnswer {
+    const { clusterId, self } = this.#options;
+    return { kind: 'accepted', header: { clusterId, from: self, to: caller } };
+  }
+
+  /**
+   * Ends the stream that its node has opened before for the same lane: it has one, and what is left of another is a
+   * connection that was given up over there (TP9).
+   */
+  #hearLast(stream: LaneServer, { header, lane }: Hello): () => void {
+    const { node } = header.from;
+    const streams = this.#heard.get(node) ?? new Map<Lane, LaneServer>();
+    this.#heard.set(node, streams);
+    streams.get(lane)?.destroy();
+    streams.set(lane, stream);
+    return () => {
+      if (streams.get(lane) === stream) streams.delete(lane);
+      if (streams.size === 0 && this.#heard.get(node) === streams) this.#heard.delete(node);
+    };
+  }
+
+  #crowded({ header, lane }: Hello): FrameFault | undefined {
+    const { streamsMax, guestsMax } = this.#options.limits;
+    const { node } = header.from;
+    const streams = this.#heard.get(node);
+    if (this.#streamCount >= streamsMax && streams?.has(lane) !== true) {
+      return { kind: 'crowded', words: `${streamsMax} streams are open, which is the most at a time` };
+    }
+    if (streams !== undefined || this.#isNamed(node)) return undefined;
+    const guests = [...this.#heard.keys()].filter((other) => !this.#isNamed(other)).length;
+    if (guests < guestsMax) return undefined;
+    return {
+      kind: 'crowded',
+      words: `${guestsMax} nodes that are not known here are heard, which is the most at a time`,
+    };
+  }
+
+  #isNamed(node: NodeId): boolean {
+    return this.#options.storeOf(node) !== undefined;
+  }
+
+  #take(frame: Uint8Array, { header: { from: caller }, lane }: Hello): void | Promise<void> {
+    if (this.#isClosed) return;
+    const header = readFrameHeader(frame);
+    if (header.kind === 'failure') return this.#options.onRefused(caller.node, malformed(header.reason));
+    const fault = this.#faultIn(header.value) ?? faultOn(header.value, caller, lane);
+    if (fault !== undefined) return this.#options.onRefused(caller.node, fault);
+    return this.#options.onFrame(frame, lane, caller);
+  }
+
+  #faultIn({ clusterId, from, to }: FrameHeader): FrameFault | undefined {
+    const { self, clusterId: ours, storeOf } = this.#options;
+    if (clusterId !== ours) {
+      return { kind: 'cluster', words: `it is of the cluster ${clusterId}, this node is of ${ours}` };
+    }
+    if (to.node !== self.node || to.store !== self.store) {
+      const words = `it is for node ${to.node}, store ${to.store}; this is node ${self.node}, store ${self.store}`;
+      return { kind: 'receiver', words };
+    }
+    const known = storeOf(from.node);
+    if (known === undefined || known === from.store) return undefined;
+    return { kind: 'sender', words: `it is from store ${from.store}; node ${from.node} has store ${known}` };
+  }
+}
+
+/** What of a frame is not of its stream. */
+function faultOn({ from, content }: ReceivedHeader, caller: NodePlace, lane: Lane): FrameFault | undefined {
+  if (from.node !== caller.node || from.store !== caller.store) {
+    const said = `node ${from.node}, store ${from.store}`;
+    return { kind: 'sender', words: `it is from ${said}, on a stream of node ${caller.node}, store ${caller.store}` };
+  }
+  if (carries(lane, content)) return undefined;
+  return { kind: 'lane', words: `${content} came by the lane ${lane}, which does not carry that` };
+}
+
+function malformed(words: string): FrameFault {
+  return { kind: 'malformed', words };
+}

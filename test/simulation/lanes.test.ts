@@ -1,0 +1,48 @@
+/**
+ * The simulation with the real lanes between nodes, as part of the suite: a bounded number of seeds, those that once
+ * found something, and the proof that connections are broken, and nodes stop reading, in some of them.
+ */
+import { describe, expect, it } from 'vitest';
+import { runSeed } from './scenario.ts';
+
+const SEEDS = Array.from({ length: 16 }, (_, place) => place + 1);
+const SEED_MS_MAX = 60_000;
+/** A seed in which nodes have too much to do. */
+const BEHIND = 2;
+
+async function linesOf(seed: number): Promise<readonly string[]> {
+  const lines: string[] = [];
+  const { problems } = await runSeed(seed, { nodes: 3, lanes: true, listener: (line) => lines.push(line) });
+  expect(problems).toEqual([]);
+  return lines;
+}
+
+describe('simulation of a cluster with lanes', () => {
+  it.each(SEEDS)(
+    'holds every check with seed %i on 3 nodes',
+    async (seed) => {
+      const { problems } = await runSeed(seed, { nodes: 3, lanes: true, steps: true });
+      expect(problems).toEqual([]);
+    },
+    SEED_MS_MAX,
+  );
+
+  it(
+    'is the same in two runs of a seed',
+    async () => {
+      const [one, two] = [await runSeed(4, { nodes: 3, lanes: true }), await runSeed(4, { nodes: 3, lanes: true })];
+      expect(two.traceHash).toBe(one.traceHash);
+    },
+    SEED_MS_MAX,
+  );
+
+  it(
+    'has nodes that read no more appends, and clients that are refused for want of memory (C35, TP8)',
+    async () => {
+      const lines = await linesOf(BEHIND);
+      expect(lines.some((line) => /node-\d reads no more appends/.test(line))).toBe(true);
+      expect(lines.some((line) => line.includes('ReplicationMemory'))).toBe(true);
+    },
+    SEED_MS_MAX,
+  );
+});
