@@ -3,10 +3,10 @@
  * come late, twice, in another order, or with a bit flipped. It carries bytes; what they mean is for the ends of it.
  */
 import type { JoinReply, JoinRequest, Lane } from '#cluster';
+import type { Wire } from '../../../src/transport/peer/wire.ts';
 import type { Isolate } from '../engine/isolate.ts';
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
-import type { SimWire } from './sim-wire.ts';
 
 export interface PeerConditions {
   readonly latencyUsMean: number;
@@ -36,7 +36,7 @@ export interface Station {
   /** What this node answers to whoever asks to join; undefined when it answers nobody. */
   answer(request: JoinRequest): Promise<JoinReply> | undefined;
   /** The end of a connection that somebody has dialled, where lanes are connections. */
-  accept?(): SimWire;
+  accept?(): Wire;
 }
 
 export interface Letter {

@@ -98,7 +98,7 @@ export class SimWorld implements LaneWorld {
     simulator.after(exchange.latencyUs(), 'lane is dialled', () => {
       const isThere = exchange.at(host) === station && !wire.isDeaf;
       const other = isThere ? station?.accept?.() : undefined;
-      if (other !== undefined) wire.joinTo(other);
+      if (other instanceof SimWire) wire.joinTo(other);
       simulator.after(exchange.latencyUs(), 'lane is there', () => {
         if (other === undefined) wire.refuse();
         else wire.connected();
