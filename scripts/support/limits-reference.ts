@@ -31,8 +31,17 @@ export interface LimitTable {
   readonly rows: readonly LimitRow[];
 }
 
+const OF_DEFINITIONS = 'of a definition, which no request brings yet';
+
 /** Constants of the modules of limits that no client meets, and why. */
 export const NOT_MET: Readonly<Record<string, string>> = {
+  COMPONENT_BYTES_MAX: OF_DEFINITIONS,
+  DESCRIPTION_BYTES_MAX: OF_DEFINITIONS,
+  OFFERS_MAX: OF_DEFINITIONS,
+  PRESENTER_SETTINGS_MAX: OF_DEFINITIONS,
+  PRESENTER_SETTING_BYTES_MAX: OF_DEFINITIONS,
+  SCHEMA_BYTES_MAX: OF_DEFINITIONS,
+  STATE_VIEW_NAMES_MAX: OF_DEFINITIONS,
   ITEM_ANSWER_BYTES: 'what is reserved for an answer',
   PAGE_ANSWER_BYTES: 'what is reserved for a page',
   PIECE_BYTES: 'how much is worked on in one go',
