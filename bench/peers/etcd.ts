@@ -1,6 +1,7 @@
 /** etcd as a peer: members on loopback, its conditional append a transaction that puts a key that must not exist. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { bytesField, message, varintField } from '../support/protobuf.ts';
 import { COUNTER_MARKER, RequestTemplate } from '../support/request-template.ts';
 import { freePort, stopProcess, untilListening } from '../support/server-process.ts';
@@ -10,6 +11,10 @@ export interface Etcd {
   readonly address: { readonly host: string; readonly port: number };
   stop(): Promise<void>;
 }
+
+const LOOK_MS = 200;
+const ANSWERED_WITHIN_MS = 2_000;
+const LED_WITHIN_MS = 30_000;
 
 export const ETCD_TXN = '/etcdserverpb.KV/Txn';
 export const ETCD_RANGE = '/etcdserverpb.KV/Range';
@@ -37,10 +42,7 @@ export async function startEtcdCluster(dir: string, count: number): Promise<Etcd
   const members = await startMembers(dir, count);
   return {
     members,
-    leader: async () => {
-      for (const member of members) if (await leads(member)) return member;
-      throw new Error('no member of etcd leads');
-    },
+    leader: () => leaderOf(members),
     stop: async () => void (await Promise.all(members.map((member) => member.stop()))),
   };
 }
@@ -78,9 +80,19 @@ async function startMembers(dir: string, count: number): Promise<readonly Etcd[]
   );
 }
 
+/** A member that has just begun may not answer, and another one may be elected. */
+async function leaderOf(members: readonly Etcd[]): Promise<Etcd> {
+  const deadline = performance.now() + LED_WITHIN_MS;
+  while (performance.now() < deadline) {
+    for (const member of members) if (await leads(member).catch(() => false)) return member;
+    await delay(LOOK_MS);
+  }
+  throw new Error(`no member of etcd says within ${LED_WITHIN_MS} ms that it leads`);
+}
+
 async function leads({ address }: Etcd): Promise<boolean> {
   const url = `http://${address.host}:${address.port}/v3/maintenance/status`;
-  const reply = await fetch(url, { method: 'POST', body: '{}' });
+  const reply = await fetch(url, { method: 'POST', body: '{}', signal: AbortSignal.timeout(ANSWERED_WITHIN_MS) });
   const status: { readonly leader?: string; readonly header?: { readonly member_id?: string } } = JSON.parse(
     await reply.text(),
   );
