@@ -4,6 +4,7 @@
  * seconds: never by what lasts longer.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { LIMITS } from '#cluster';
 import { Rng } from '../../test/simulation/engine/random.ts';
 import { nowUs } from './connection.ts';
 import { Deck, type Fault, nameOf, ROWS, type Way } from './faults.ts';
@@ -35,7 +36,8 @@ export interface NemesisOptions {
   readonly say: (line: string) => void;
 }
 
-const SETTLED_MS = 2500;
+/** Enough to elect leaders, or nobody could write, and no node join, as long as another fault lasts. */
+const SETTLED_MS = 2 * LIMITS.electionWindowMs + 1000;
 const LOOK_MS = 50;
 const DISK_FAILS_WITHIN_MS = 4000;
 /** What the disk has done may come out a little later. */
