@@ -1,6 +1,6 @@
 /**
  * `io.cloudevents.v1.CloudEvent`, read: the other shape in which events come over gRPC becomes an `Event`, whose
- * canonical bytes the walk then judges (M1).
+ * canonical bytes the walk then judges (M1). Events that a component emits have its parts, and are read alike.
  *
  * subject, time, datacontenttype and dataschema stand among the attributes there and must have their types; all others
  * are extensions and keep theirs. A time may also be spelled as text, whose spelling is then kept.
@@ -57,12 +57,40 @@ export function acceptCloudEvent(
   return place.faults.count === countBefore ? accepted : undefined;
 }
 
+/** A CloudEvent whose parts are values already. */
+export interface CloudEventParts {
+  readonly id: string;
+  readonly source: string;
+  readonly specVersion: string;
+  readonly type: string;
+  /** Extensions, and subject, time, datacontenttype and dataschema. */
+  readonly attributes: ReadonlyMap<string, ExtensionValue>;
+  readonly payload: { readonly kind: 'binary' | 'text'; readonly bytes: Uint8Array } | undefined;
+}
+
+/** The canonical bytes of an acceptable event; otherwise undefined with all its faults added. */
+export function acceptCloudEventParts(parts: CloudEventParts, place: EventPlace): Uint8Array | undefined {
+  const countBefore = place.faults.count;
+  const { attributes, payload, ...rest } = parts;
+  const tagged =
+    payload === undefined
+      ? undefined
+      : { tag: payload.kind === 'binary' ? BINARY_TAG : TEXT_TAG, bytes: payload.bytes };
+  const event = eventOf({ ...rest, attributes: new Map(attributes), payload: tagged }, place);
+  const accepted = acceptDecoded(event, place);
+  return place.faults.count === countBefore ? accepted : undefined;
+}
+
 /** With stand-ins for what was at fault. Undefined only when the bytes are no such message. */
 function draftFrom(bytes: Uint8Array, from: number, to: number, place: EventPlace): Event | undefined {
   const draft: Draft = { id: '', source: '', specVersion: '', type: '', attributes: new Map(), payload: undefined };
   const reader = new ProtoReader(bytes, from, to);
   while (!reader.done) readField(reader, draft, place);
   if (reader.failed) return addEventFault(place, '', 'must be a protobuf message of io.cloudevents.v1.CloudEvent');
+  return eventOf(draft, place);
+}
+
+function eventOf(draft: Draft, place: EventPlace): Event {
   const { id, source, specVersion, type, attributes } = draft;
   const dataContentType = takeText(attributes, 'datacontenttype', { kinds: TEXT_KINDS, place });
   return {

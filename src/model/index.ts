@@ -21,8 +21,10 @@
  *   M7  A constraint is decided from the constraint and one number.
  *   M8  JSON is read strictly and without loss: no number passes through a float, no key is special, no duplicate wins.
  *   M9  A definition has one form in bytes, and no other bytes are read as one.
+ *   M10 What is filled into an open segment of a path is one segment, and comes out of it again.
  */
-export { acceptCloudEvent, eventFromCloudEvent } from './cloud-event.ts';
+export { acceptCloudEvent, acceptCloudEventParts, type CloudEventParts, eventFromCloudEvent } from './cloud-event.ts';
+export { type AskedCommand, type Command, commandFrom, type Pairs } from './command.ts';
 export {
   asAsked,
   type Constraint,
@@ -125,6 +127,9 @@ export {
 } from './json-read.ts';
 export { isWellFormedJson } from './json-scan.ts';
 export {
+  COMMAND_BODY_BYTES_MAX,
+  COMMAND_PAIRS_MAX,
+  COMMAND_VALUE_BYTES_MAX,
   COMMIT_MESSAGE_BYTES_MAX,
   CONSTRAINT_CONJUNCTIONS_MAX,
   CONSTRAINTS_MAX,
@@ -171,6 +176,7 @@ export {
   streamOfSource,
   type TransactionId,
 } from './names.ts';
+export { fillPath, openNames, type PathSegment, type PathTemplate, parsePathTemplate } from './path-template.ts';
 export {
   constraintsOf,
   encodeTransactPayload,

@@ -47,6 +47,11 @@ export const PRESENTER_SETTING_BYTES_MAX = 4096;
 /** A component: what the host reads is less (docs/components.md); a definition may name no more. */
 export const COMPONENT_BYTES_MAX = 67_108_864;
 
+/** Query parameters of a command, and headers. */
+export const COMMAND_PAIRS_MAX = 128;
+export const COMMAND_VALUE_BYTES_MAX = 8192;
+export const COMMAND_BODY_BYTES_MAX = 1_000_000;
+
 /** Nesting of objects and arrays in JSON that is read. */
 export const JSON_DEPTH_MAX = 256;
 /**

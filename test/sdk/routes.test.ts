@@ -18,6 +18,7 @@ describe('Router', () => {
     ['POST', '/accounts/all', 'all', {}],
     ['GET', '/accounts/a/x', 'part', { name: 'a', part: 'x' }],
     ['GET', '/other/a/x', 'x', { kind: 'other', name: 'a' }],
+    ['DELETE', '/', 'root', {}],
   ])('finds %s %s', (method, path, target, parameters) => {
     expect(router.find(method, path)).toEqual({ target, parameters });
   });

@@ -64,7 +64,7 @@ function matched(route: readonly string[], segments: readonly string[]): Readonl
   for (const [index, expected] of route.entries()) {
     const given = decoded(segments[index] ?? '');
     const name = NAMED.exec(expected)?.[1];
-    if (given === undefined || given === '' || (name === undefined && given !== expected)) return undefined;
+    if (given === undefined || (name === undefined ? given !== expected : given === '')) return undefined;
     if (name !== undefined) parameters[name] = given;
   }
   return parameters;

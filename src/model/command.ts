@@ -1,0 +1,139 @@
+/**
+ * A command: what somebody asks a State Change to decide, in the form in which the component is given it.
+ *
+ * Requests say it in several ways: a method, a path and a body; a body and parameters; a body alone. All of them become
+ * one value here. The path may have open segments, which parameters of their names fill; what no segment asks for is a
+ * query parameter.
+ */
+import { encodeUtf8, utf8Length } from '#base';
+import { inside, item, type JsonPlace } from './json-read.ts';
+import {
+  COMMAND_BODY_BYTES_MAX,
+  COMMAND_PAIRS_MAX,
+  COMMAND_VALUE_BYTES_MAX,
+  CONTENT_TYPE_BYTES_MAX,
+  NAME_BYTES_MAX,
+  URI_BYTES_MAX,
+} from './limits.ts';
+import { isMediaType } from './media-type.ts';
+import { fillPath, openNames, parsePathTemplate } from './path-template.ts';
+import { describeTextFault, nameFault } from './text-rules.ts';
+
+export type Pairs = readonly (readonly [name: string, value: string])[];
+
+export interface Command {
+  /** In capital letters. */
+  readonly method: string;
+  /** From its first "/" on, percent-encoded, without a query. */
+  readonly path: string;
+  readonly queryParameters: Pairs;
+  /** Names in small letters; the content type is one of them. */
+  readonly headers: Pairs;
+  readonly body: Uint8Array | undefined;
+}
+
+/** A command as a request says it. */
+export interface AskedCommand {
+  /** Default POST. */
+  readonly method?: string | undefined;
+  /** Default "/". */
+  readonly path?: string | undefined;
+  /** For the open segments of the path; the others are query parameters. */
+  readonly parameters?: ReadonlyMap<string, string> | undefined;
+  readonly queryParameters?: Pairs | undefined;
+  readonly headers?: Pairs | undefined;
+  readonly contentType?: string | undefined;
+  readonly body?: Uint8Array | undefined;
+}
+
+const METHOD = /^[A-Za-z]{1,32}$/;
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,255}$/;
+/** Visible characters, white space inside a line, and whatever is no ASCII. */
+const HEADER_VALUE = /^[\t\P{Cc}]*$/u;
+const CONTENT_TYPE = 'content-type';
+
+/** The command, or undefined with faults added, which name fields as the wire does. */
+export function commandFrom(asked: AskedCommand, place: JsonPlace): Command | undefined {
+  const { faults } = place;
+  const countBefore = faults.count;
+  const { method = 'POST', parameters = new Map<string, string>(), queryParameters = [], headers = [], body } = asked;
+  if (!METHOD.test(method)) faults.add(inside(place, 'method').field, 'must be 1 to 32 letters, such as POST', method);
+  const { path, rest } = pathOf(asked.path ?? '/', parameters, place);
+  checkQuery([...queryParameters, ...rest], place);
+  checkHeaders(headers, asked.contentType, place);
+  if (body !== undefined && body.length > COMMAND_BODY_BYTES_MAX) {
+    faults.add(inside(place, 'body').field, `must be at most ${COMMAND_BODY_BYTES_MAX} bytes`, String(body.length));
+  }
+  if (faults.count > countBefore || path === undefined) return undefined;
+  const given = headers.map(([name, value]) => [name.toLowerCase(), value] as const);
+  const { contentType } = asked;
+  return {
+    method: method.toUpperCase(),
+    path,
+    queryParameters: [...queryParameters, ...rest],
+    headers: contentType === undefined ? given : [[CONTENT_TYPE, contentType], ...given],
+    body,
+  };
+}
+
+function pathOf(
+  text: string,
+  parameters: ReadonlyMap<string, string>,
+  place: JsonPlace,
+): { readonly path: string | undefined; readonly rest: Pairs } {
+  const at = inside(place, 'path');
+  const template = parsePathTemplate(text, at);
+  if (template === undefined) return { path: undefined, rest: [] };
+  const names = openNames(template);
+  const path = fillPath(template, parameters, inside(place, 'parameters'));
+  // Values may make it longer than it was.
+  if (path !== undefined && path.length > URI_BYTES_MAX) {
+    at.faults.add(at.field, `must be at most ${URI_BYTES_MAX} bytes with its parameters`, path);
+  }
+  return { path, rest: [...parameters].filter(([name]) => !names.has(name)) };
+}
+
+function checkQuery(pairs: Pairs, place: JsonPlace): void {
+  const list = inside(place, 'query_params');
+  if (pairs.length > COMMAND_PAIRS_MAX) {
+    list.faults.add(list.field, `must be at most ${COMMAND_PAIRS_MAX}`, String(pairs.length));
+    return;
+  }
+  for (const [index, [name, value]] of pairs.entries()) {
+    const { field, faults } = item(list, index);
+    const bytes = encodeUtf8(name);
+    const fault = name.isWellFormed() ? nameFault(bytes, 0, bytes.length) : 'ill-formed';
+    if (fault !== undefined) faults.add(`${field}.name`, describeTextFault(fault, NAME_BYTES_MAX), name);
+    if (!value.isWellFormed()) faults.add(`${field}.value`, describeTextFault('ill-formed', 0), value);
+    checkLength(value, { field: `${field}.value`, faults });
+  }
+}
+
+function checkHeaders(headers: Pairs, contentType: string | undefined, place: JsonPlace): void {
+  const list = inside(place, 'headers');
+  if (headers.length > COMMAND_PAIRS_MAX) {
+    list.faults.add(list.field, `must be at most ${COMMAND_PAIRS_MAX}`, String(headers.length));
+    return;
+  }
+  for (const [index, [name, value]] of headers.entries()) {
+    const { field, faults } = item(list, index);
+    if (!HEADER_NAME.test(name)) faults.add(`${field}.name`, 'must be a token of HTTP such as content-type', name);
+    if (!HEADER_VALUE.test(value) || !value.isWellFormed())
+      faults.add(`${field}.value`, 'must be one line of well-formed text', value);
+    checkLength(value, { field: `${field}.value`, faults });
+    if (contentType !== undefined && name.toLowerCase() === CONTENT_TYPE)
+      faults.add(`${field}.name`, 'must not be the content type, which is given by itself', name);
+  }
+  if (contentType !== undefined) checkContentType(contentType, inside(place, 'content_type'));
+}
+
+function checkContentType(text: string, { field, faults }: JsonPlace): void {
+  const bytes = encodeUtf8(text);
+  if (bytes.length <= CONTENT_TYPE_BYTES_MAX && isMediaType(bytes, 0, bytes.length)) return;
+  faults.add(field, `must be a media type such as application/json, of at most ${CONTENT_TYPE_BYTES_MAX} bytes`, text);
+}
+
+function checkLength(value: string, { field, faults }: JsonPlace): void {
+  if (utf8Length(value) > COMMAND_VALUE_BYTES_MAX)
+    faults.add(field, `must be at most ${COMMAND_VALUE_BYTES_MAX} bytes of UTF-8`, value);
+}
