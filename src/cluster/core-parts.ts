@@ -98,6 +98,7 @@ export class CoreParts {
       step,
       monotonicMs,
       isKnown,
+      disk,
     });
     this.apply = this.#applyLoop(step);
     this.snapshots = this.#snapshotTransfers(step, touch);

@@ -7,9 +7,12 @@
  *        this thread stood still, what has arrived is heard before time counts.
  *   C34  Of a node that the catalog here does not name, and that is no member of its group, only messages about the
  *        catalog are heard.
+ *   C37  Below the hard level of its disk a node takes no entries of databases in: of an append it hears only that its
+ *        leader leads, and how far that has committed. The catalog goes on, for without it nothing could be deleted.
  */
 import { CATALOG_GROUP, Fifo, type NodeId, nodeOf, type ReplicaId } from '#base';
 import { type Entry, everybody, type Fact, type Input, type LoadEntries, type Message, members } from '#raft';
+import type { DiskLevel } from '#storage';
 import type { AskingPace } from './asking-pace.ts';
 import type { Group } from './group.ts';
 import type { AppliedTail } from './group-lifecycle.ts';
@@ -35,6 +38,7 @@ export interface ReplicationPorts {
   readonly monotonicMs: () => number;
   /** Whether a node is another one of the cluster. */
   readonly isKnown: (node: NodeId) => boolean;
+  readonly disk: () => DiskLevel;
 }
 
 /** Replicas of a new group ask for its lead by so many times `firstCampaignMs` one after the other. */
@@ -122,8 +126,18 @@ export class Replication {
     if (nodeOf(from) !== node || message.kind === 'install-snapshot') return;
     const group = this.#ports.touch(id);
     if (group?.self !== to) return;
-    this.#ports.step(group, { kind: 'receive', from, message });
+    this.#ports.step(group, { kind: 'receive', from, message: this.#withinRoom(id, message) });
     if (message.kind === 'vote-request') this.#giveWay(group, from);
+  }
+
+  /**
+   * An append without an answer is one that was lost: its leader sends the next entries again, a message a beat, and so
+   * learns by itself when there is room.
+   */
+  #withinRoom(id: Group['id'], message: Message): Message {
+    if (message.kind !== 'append' || message.entries.length === 0 || id === CATALOG_GROUP) return message;
+    if (this.#ports.disk() !== 'read-only') return message;
+    return { kind: 'commit', term: message.term, commit: message.commit };
   }
 
   /** Whoever has given its vote waits for what becomes of it, as long as if it had asked itself. */

@@ -1,0 +1,100 @@
+// Goal: a node whose disk is below its hard level takes nothing of databases in (C37), whoever leads them; nobody waits
+// for it who does not need it, and it catches up as soon as there is room. Method: nodes in one thread that are told
+// how full their disks are; the log of each is looked at.
+import { describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, type GroupId } from '#base';
+import { databaseKit, type MachineKit, toyKit } from '../../support/cluster/machine-kit.ts';
+import { ReplicaWorld, type WorldNode } from '../../support/cluster/replica-world.ts';
+
+interface Full {
+  readonly world: ReplicaWorld;
+  readonly group: GroupId;
+  readonly leader: WorldNode;
+  readonly followers: readonly WorldNode[];
+}
+
+/** Three nodes with a database in which there is a text. */
+async function withDatabase(kit: MachineKit): Promise<Full> {
+  const world = await ReplicaWorld.started(3, { kit });
+  const catalog = await world.leader(CATALOG_GROUP);
+  const { binding } = await world.answer(catalog.front.createDatabase('shop'));
+  const { group } = binding;
+  const leader = await world.leader(group);
+  await world.answer(leader.transact(group, 'the first'));
+  await world.pass(2000);
+  return { world, group, leader, followers: world.up.filter((member) => member !== leader) };
+}
+
+function entriesIn({ log }: WorldNode, group: GroupId): number {
+  return log.durable.filter((record) => record.kind === 'entry' && record.group === group).length;
+}
+
+async function holdTheSame({ world, group, leader }: Full): Promise<readonly (readonly string[])[]> {
+  const revision = await world.answer(leader.front.latest(group));
+  await world.until(() => world.up.every(({ front }) => front.applied(group) >= revision), 'all have caught up');
+  return Promise.all(world.up.map((member) => member.history(group)));
+}
+
+describe.each([
+  ['the small machines', toyKit],
+  ['the real machines', databaseKit],
+])('with %s, a follower whose disk is below its hard level', (_name, kit) => {
+  it('appends nothing of a database, hears its leader all the same, and catches up when there is room (C37)', async () => {
+    const full = await withDatabase(kit);
+    const { world, group, leader, followers } = full;
+    const [behind] = followers;
+    if (behind === undefined) throw new Error('There are three nodes');
+    const before = entriesIn(behind, group);
+    behind.core.reportDisk('read-only');
+
+    for (const text of ['a', 'b', 'c']) await world.answer(leader.transact(group, text));
+    await world.pass(30_000);
+
+    expect(entriesIn(behind, group)).toBe(before);
+    expect(world.leaderOf(group)).toBe(leader);
+    expect(behind.lostCampaigns).toEqual([]);
+    behind.core.reportDisk('refusing-writes');
+    const [one, ...others] = await holdTheSame(full);
+    expect(one).toHaveLength(4);
+    expect(others).toEqual([one, one]);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('costs its leader a message a beat (C37)', async () => {
+    const { world, group, leader, followers } = await withDatabase(kit);
+    const [behind] = followers;
+    behind?.core.reportDisk('read-only');
+    for (const text of ['a', 'b', 'c']) await world.answer(leader.transact(group, text));
+    await world.pass(5000);
+    const { messages } = world.network.counts;
+    await world.pass(10_000);
+    expect(world.network.counts.messages - messages).toBeLessThan(400);
+  });
+
+  it('takes the catalog in, so that databases are deleted where most disks are full (C37)', async () => {
+    const full = await withDatabase(kit);
+    const { world, group, leader, followers } = full;
+    const before = followers.map((follower) => entriesIn(follower, group));
+    for (const follower of followers) follower.core.reportDisk('read-only');
+
+    let isAnswered = false;
+    const write = leader.transact(group, 'nobody else has it').finally(() => {
+      isAnswered = true;
+    });
+    await world.pass(10_000);
+
+    expect([isAnswered, followers.map((follower) => entriesIn(follower, group))]).toEqual([false, before]);
+    const catalog = await world.leader(CATALOG_GROUP);
+    catalog.core.reportDisk('open');
+    const { binding } = await world.answer(catalog.front.createDatabase('other'));
+    expect(await world.answer(catalog.front.deleteDatabase('other'))).toMatchObject({ kind: 'deleted' });
+    expect(world.up.every(({ core }) => core.catalog.bindings.every(({ group: each }) => each !== binding.group))).toBe(
+      true,
+    );
+    for (const follower of followers) follower.core.reportDisk('open');
+    await world.answer(write);
+    const [one, ...others] = await holdTheSame(full);
+    expect(one).toHaveLength(2);
+    expect(others).toEqual([one, one]);
+  });
+});
