@@ -37,7 +37,7 @@ import type { NodeIdentity } from './node.ts';
 import { ownIdentity } from './own-identity.ts';
 import type { Joined } from './peer/join.ts';
 import { clockFault } from './refusals.ts';
-import { sentenceOn } from './store-logs.ts';
+import { sentenceOnStoreLogs } from './store-logs.ts';
 import { makeWritableDirectory } from './writable-directory.ts';
 
 const STORE = 'store';
@@ -177,7 +177,7 @@ async function checkLogIsNew(logDirectory: string, storeLogs: readonly LevelLog[
   const [file] = await readdir(logDirectory);
   if (file === undefined) return;
   const message = `The log in ${logDirectory} has files (${file}) but there is no store beside it, or a new one: the store was lost. Restore the data directory from a backup; start with an empty one only where other nodes of the cluster have copies, or what it held may be lost`;
-  const own = sentenceOn(storeLogs);
+  const own = sentenceOnStoreLogs(storeLogs);
   throw new DatabaseError('internal', own === '' ? message : `${message}.${own}`, {
     details: { reason: 'StoreMissing' },
   });

@@ -128,4 +128,12 @@ export { spreadOver } from './spread.ts';
 export { type NodeOptions, startNode } from './start-node.ts';
 export type { CheckedPart, StateExport, StateImport, StatePart } from './state-transfer.ts';
 export { openStoppedNode, type StoppedNode, type StoppedPorts } from './stopped-node.ts';
-export { acceptanceOf, faultInRefounding, type Survey, type SurveyedDatabase, surveyOf } from './survey.ts';
+export { sentenceOnStoreLogs } from './store-logs.ts';
+export {
+  acceptanceOf,
+  faultInRefounding,
+  type LostDatabase,
+  type Survey,
+  type SurveyedDatabase,
+  surveyOf,
+} from './survey.ts';

@@ -20,7 +20,7 @@ import type { DataDirectory } from './data-directory.ts';
 import type { Lifecycle } from './group-lifecycle.ts';
 import type { LogFeed } from './log-feed.ts';
 import type { AppliedMark, DurableMark, Machine, Machines } from './machine.ts';
-import { sentenceOn } from './store-logs.ts';
+import { sentenceOnStoreLogs } from './store-logs.ts';
 import { SyncedStore } from './synced-store.ts';
 
 export interface RecoveryPlan {
@@ -154,7 +154,7 @@ export type RecoveredFiles = Pick<DataDirectory, 'storeDirectory' | 'logDirector
 /** The same failure with the files that it is about, if it is one of these. */
 export function namingFiles(failure: unknown, { storeDirectory, logDirectory, storeLogs }: RecoveredFiles): unknown {
   if (!(failure instanceof DatabaseError) || failure.details.reason !== DISAGREE) return failure;
-  const places = `The store is in ${storeDirectory}, the log in ${logDirectory}.${sentenceOn(storeLogs)}`;
+  const places = `The store is in ${storeDirectory}, the log in ${logDirectory}.${sentenceOnStoreLogs(storeLogs)}`;
   const { code, details } = failure;
   return new DatabaseError(code, `${failure.message}. ${places}`, { details, cause: failure });
 }

@@ -31,7 +31,7 @@ import {
 import { FOUNDERS } from './placement.ts';
 import { logBehind } from './recovered-copies.ts';
 import { checkCatalog, namingFiles, type RecoveredFiles, recoverDatabases } from './recovery.ts';
-import { sentenceOn } from './store-logs.ts';
+import { sentenceOnStoreLogs } from './store-logs.ts';
 
 /** The store of a stopped node, as far as it is used here. */
 export type StoppedStore = KvStore & Pick<LevelStore, 'checkpointFiles'>;
@@ -79,6 +79,13 @@ export interface StoppedNode extends AsyncDisposable {
   readonly namedBefore: readonly Binding[];
   /** Of each database that the catalog names and the node holds something of, by its group. */
   readonly copies: ReadonlyMap<GroupId, StoppedCopy>;
+  /**
+   * Of each database that the catalog names and the log holds, while the store has nothing of it, the end of that log:
+   * the store has lost what was durable.
+   */
+  readonly rowless: ReadonlyMap<GroupId, EntryId>;
+  /** What LevelDB had as its own logs before the store was opened. */
+  readonly storeLogs: RecoveredFiles['storeLogs'];
   /** Rows of these groups are being cleared. */
   readonly trash: ReadonlySet<GroupId>;
 }
@@ -99,7 +106,8 @@ export async function openStoppedNode(directory: string, ports: StoppedPorts = N
     const opened = await lookInto(store, log);
     if (opened.written.index === 0) throw neverJoined(directory, files);
     const close = (): Promise<void> => store.close();
-    const known = { directory, identity, before: before && readBefore(before), store, log, ports };
+    const { storeLogs } = files;
+    const known = { directory, identity, before: before && readBefore(before), store, log, ports, storeLogs };
     return { ...known, ...opened, [Symbol.asyncDispose]: close };
   } catch (failure) {
     await store.close();
@@ -111,7 +119,7 @@ function sourceIn(store: StoppedStore, group: GroupId): DatabaseSource {
   return { kv: store, group, crc32: nativeCrc32, sha256: nativeSha256 };
 }
 
-type Looked = Pick<StoppedNode, 'catalog' | 'members' | 'written' | 'namedBefore' | 'copies' | 'trash'>;
+type Looked = Pick<StoppedNode, 'catalog' | 'members' | 'written' | 'namedBefore' | 'copies' | 'rowless' | 'trash'>;
 
 async function lookInto(store: StoppedStore, log: RecoveredLog): Promise<Looked> {
   const catalog = CatalogMachine.open(sourceIn(store, CATALOG_GROUP), encodeMembership(FOUNDERS));
@@ -122,7 +130,8 @@ async function lookInto(store: StoppedStore, log: RecoveredLog): Promise<Looked>
   if (!checkCatalog(catalog, log)) applyLog(catalog, log.groups.get(CATALOG_GROUP));
   const trash = await readTrashRows(store);
   const copies = await mendedCopies(store, { catalog, log, trash });
-  return { catalog, members, written: { index, term }, namedBefore, copies, trash };
+  const rowless = endsWithoutRows(copies, { catalog, log, trash });
+  return { catalog, members, written: { index, term }, namedBefore, copies, rowless, trash };
 }
 
 /** The log is only read: what is to be written goes into another one. */
@@ -167,6 +176,25 @@ async function mendedCopies(
   return copies;
 }
 
+/** A log ends, durably, before the rows of its group are cleared: one that is there has had rows beside it. */
+function endsWithoutRows(
+  copies: Looked['copies'],
+  { catalog, log: { groups }, trash }: Parts,
+): ReadonlyMap<GroupId, EntryId> {
+  const ends = new Map<GroupId, EntryId>();
+  for (const { group, recovery } of catalog.list()) {
+    const from = [group, recovery?.group].find((each) => each !== undefined && groups.has(each) && !trash.has(each));
+    const held = from === undefined || copies.has(group) ? undefined : groups.get(from);
+    if (held !== undefined) ends.set(group, lastOf(held));
+  }
+  return ends;
+}
+
+function lastOf({ checkpoint, entries }: RecoveredGroup): EntryId {
+  const { index, term } = entries.at(-1) ?? checkpoint;
+  return { index, term };
+}
+
 /** Whose rows this node has of the database: its own, or those that its copy was to be made of. */
 function originOf(store: StoppedStore, binding: Binding, trash: ReadonlySet<GroupId>): GroupId | undefined {
   const { group, databaseId, recovery } = binding;
@@ -208,7 +236,7 @@ const TRASH_ROWS = 1_000;
 
 function neverJoined(directory: string, { storeLogs }: RecoveredFiles): DatabaseError {
   const message = `The node in ${directory} was never taken into a cluster, or has got nothing of its catalog: it holds nothing that could be gone on with`;
-  const own = sentenceOn(storeLogs);
+  const own = sentenceOnStoreLogs(storeLogs);
   return new DatabaseError('invalid_argument', own === '' ? message : `${message}.${own}`, {
     details: { reason: 'NeverJoined' },
   });

@@ -6,7 +6,7 @@
 import type { LevelLog } from '#storage';
 
 /** A sentence with a blank in front, or nothing where there was none. */
-export function sentenceOn(storeLogs: readonly LevelLog[]): string {
+export function sentenceOnStoreLogs(storeLogs: readonly LevelLog[]): string {
   if (storeLogs.length === 0) return '';
   const words = storeLogs.map(({ path, bytes, isTorn }) =>
     isTorn ? `${path}, of which only the first ${bytes} bytes are whole` : `${path}, of ${bytes} bytes`,

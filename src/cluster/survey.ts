@@ -31,6 +31,8 @@ export interface LostDatabase {
   readonly name: string;
   readonly databaseId: DatabaseId;
   readonly nodes: readonly NodeId[];
+  /** The end of its log, if there is one: the store has lost all of its rows, which were durable. */
+  readonly last: EntryId | undefined;
 }
 
 export interface SurveyedNode extends Pick<RegisteredNode, 'node' | 'name' | 'zone' | 'state' | 'peer' | 'storeId'> {
@@ -54,10 +56,12 @@ export interface Survey {
   /** By name. */
   readonly databases: readonly SurveyedDatabase[];
   readonly lost: readonly LostDatabase[];
+  /** What LevelDB had as its own logs before the store was opened; when it has opened them, they are gone. */
+  readonly storeLogs: StoppedNode['storeLogs'];
 }
 
 export function surveyOf(node: StoppedNode): Survey {
-  const { identity, before, catalog, members: membership, written, namedBefore, copies } = node;
+  const { identity, before, catalog, members: membership, written, namedBefore, copies, rowless, storeLogs } = node;
   const named = catalog.list().toSorted((one, other) => (one.name < other.name ? -1 : 1));
   const { index, term } = catalog.applied;
   const ids = new Set(named.flatMap(({ databaseId, recovery }) => [databaseId, recovery?.databaseId]));
@@ -68,7 +72,9 @@ export function surveyOf(node: StoppedNode): Survey {
   });
   const lost = named
     .filter(({ group }) => !copies.has(group))
-    .map(({ name, databaseId, replicas }) => ({ name, databaseId, nodes: replicas.map(nodeOf) }));
+    .map(({ group, name, databaseId, replicas }) => {
+      return { name, databaseId, nodes: replicas.map(nodeOf), last: rowless.get(group) };
+    });
   return {
     ...identity,
     before,
@@ -76,6 +82,7 @@ export function surveyOf(node: StoppedNode): Survey {
     nodes: catalog.nodes().map((each) => surveyedNode(each, membership)),
     databases,
     lost,
+    storeLogs,
   };
 }
 

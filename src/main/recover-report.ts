@@ -1,11 +1,11 @@
 /** What `cairn recover` prints. */
 import { formatAddress, toHex } from '#base';
-import type { Refounded, Survey, SurveyedDatabase } from '#cluster';
+import { type LostDatabase, type Refounded, type Survey, type SurveyedDatabase, sentenceOnStoreLogs } from '#cluster';
 import { table } from './table.ts';
 
 /** All that there is to know before somebody accepts what is lost. */
 export function renderSurvey(survey: Survey): string {
-  const { node, clusterId, storeId, before, databases, lost } = survey;
+  const { node, clusterId, storeId, before, databases } = survey;
   const since =
     before === undefined ? [] : [`The cluster began with what this node held of the cluster ${before.clusterId}.`];
   return [
@@ -20,7 +20,8 @@ export function renderSurvey(survey: Survey): string {
       : 'It holds these databases. Each goes on as another instance, with the same history; cursors and subscriptions end:',
     '',
     ...databases.flatMap(databaseLines),
-    ...(lost.length === 0 ? [] : lostLines(survey)),
+    ...rowlessLines(survey),
+    ...lostLines(survey),
     'What only other nodes had is lost for good: transactions that they acknowledged and this node has not, too. They must',
     'never be started again with the disks that they had.',
     '',
@@ -79,7 +80,29 @@ function behind(count: number): string {
   return `Behind it ${stand}, which may have been acknowledged: ${are} taken along.`;
 }
 
-function lostLines({ lost }: Survey): readonly string[] {
+/** Databases of which its store has lost what its log says it had. */
+function rowlessLines({ lost, storeLogs }: Survey): readonly string[] {
+  const rowless = lost.filter(({ last }) => last !== undefined);
+  if (rowless.length === 0) return [];
+  const endOf = ({ last }: LostDatabase): string =>
+    last === undefined ? '-' : `entry ${last.index} of term ${last.term}`;
+  const logs = sentenceOnStoreLogs(storeLogs).trimStart();
+  return [
+    'Its log holds these databases, and its store has no row of them: the store has lost what was durable. Go on with another',
+    'node or with a backup of this directory, if there is one; else they are lost, and their names are free again:',
+    '',
+    ...table([
+      ['DATABASE', 'ON', 'DATABASE_ID', 'ITS LOG ENDS WITH'],
+      ...rowless.map((each) => [each.name, each.nodes.join(' '), each.databaseId, endOf(each)]),
+    ]),
+    '',
+    ...(logs === '' ? [] : [logs, '']),
+  ];
+}
+
+function lostLines(survey: Survey): readonly string[] {
+  const lost = survey.lost.filter(({ last }) => last === undefined);
+  if (lost.length === 0) return [];
   return [
     'It holds nothing of these databases. They are lost with the nodes that held them, and their names are free again:',
     '',

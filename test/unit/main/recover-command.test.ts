@@ -243,7 +243,7 @@ never be started again with the disks that they had.
     }
   });
 
-  it('names the log of its store when that was cut, and what is left does not go with its own log', async () => {
+  it('names the log of its store when that was cut, and what is left does not go with its own log, or is nothing', async () => {
     const directory = testDir();
     {
       await using node = await StoppedDirectory.begin(directory);
@@ -256,18 +256,24 @@ never be started again with the disks that they had.
     }
     const [name = ''] = readdirSync(join(directory, 'store')).filter((file) => file.endsWith('.log'));
     const { size } = statSync(join(directory, 'store', name));
-    const refusals = new Map<string, string>();
+    const said = new Map<string, Ran>();
     for (let bytes = 0; bytes < size; bytes += Math.ceil(size / CUTS)) {
       const copy = testDir();
       cpSync(directory, copy, { recursive: true });
       const path = join(copy, 'store', name);
       truncateSync(path, bytes);
-      const { err } = await run([`--data-dir=${copy}`]);
-      const why = /never taken into|do not belong together/.exec(err)?.[0];
-      if (why !== undefined) refusals.set(why, err.replaceAll(path, 'THE LOG'));
+      const { code, out, err } = await run([`--data-dir=${copy}`]);
+      const why = /never taken into|do not belong together|nothing is changed yet/.exec(err)?.[0] ?? 'nothing';
+      said.set(why, { code, out: out.replaceAll(path, 'THE LOG'), err: err.replaceAll(path, 'THE LOG') });
+      expect(out).not.toMatch(/holds nothing of these databases/);
     }
-    expect([...refusals.keys()]).toEqual(['never taken into', 'do not belong together']);
-    for (const refusal of refusals.values()) expect(refusal).toContain('LevelDB had as its own logs THE LOG');
+    expect([...said.keys()]).toEqual(['never taken into', 'nothing is changed yet', 'do not belong together']);
+    const named = 'LevelDB had as its own logs THE LOG';
+    for (const why of ['never taken into', 'do not belong together']) expect(said.get(why)?.err).toContain(named);
+    const { out } = said.get('nothing is changed yet') ?? { out: '' };
+    expect(out).toContain('Its log holds these databases, and its store has no row of them');
+    expect(out).toMatch(/^shop +1 2 3 +0198c0de-0000-7000-8000-000000000001 +entry 6 of term 4$/m);
+    expect(out).toContain(named);
   });
 
   it('is malformed without a directory, and with what it does not know', async () => {
