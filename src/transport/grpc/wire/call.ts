@@ -87,7 +87,7 @@ export class Call {
   #ended = false;
   /** Of its one message: for so many there is room. */
   #roomBytes = 0;
-  readonly #replyHolds: Hold[] = [];
+  readonly #replyRooms: Room[] = [];
   /** For a reply that must be sent, until there is one. */
   #expected: Room | undefined;
   #abort: AbortController | undefined;
@@ -180,9 +180,16 @@ export class Call {
 
   async #sendPacked(packing: Promise<Uint8Array | undefined>, framed: Uint8Array, parts: ReplyParts): Promise<void> {
     this.#begun = true;
+    // A thread holds the bytes until it is done with them, whatever becomes of the call.
+    const rooms = this.#replyRooms;
+    for (const room of rooms) this.#peer?.withhold(room);
     const packed = await packing;
     // The timer of a deadline that has passed answers, if it has not yet.
-    if (this.#ended || this.isLate) return;
+    if (this.#ended || this.isLate) {
+      for (const room of rooms) room.release();
+      return;
+    }
+    for (const room of rooms) this.keep(room);
     if (packed === undefined) this.#send(framed, parts);
     else this.#send(packed, parts, this.encoding);
   }
@@ -194,9 +201,11 @@ export class Call {
 
   #send(framed: Uint8Array, { headers, trailers }: ReplyParts, encoding?: string): void {
     assert(this.method.kind === 'unary', 'Only a unary call is answered with one message', this.method.name);
-    for (const hold of this.#replyHolds) hold.watch();
+    // Whoever waits to hear what was committed has the whole patience.
+    const holds = this.method.mustAnswer === true ? [] : this.#replyRooms.filter((room) => room instanceof Hold);
+    for (const hold of holds) hold.watch();
     this.#stream.reply(framed, { headers, trailers, encoding }, (restBytes) => {
-      for (const hold of this.#replyHolds) {
+      for (const hold of holds) {
         if (restBytes === 0) hold.taken();
         else hold.moved();
       }
@@ -218,9 +227,8 @@ export class Call {
       else this.finish(this.#shared.noRoom);
       return false;
     }
+    this.#replyRooms.push(room);
     this.keep(room);
-    // Whoever waits to hear what was committed has the whole patience.
-    if (room instanceof Hold && this.method.mustAnswer !== true) this.#replyHolds.push(room);
     this.#roomBytes = bytes;
     return true;
   }

@@ -12,6 +12,7 @@
  *
  * A message that does not become half as long is not worth its unpacking. And with that bound what is made here beside
  * the frames never has more bytes than they have, which is the room that replies and slices have taken already (TM1).
+ * A call that ends meanwhile keeps that room until the thread is done.
  */
 import { gzip } from 'node:zlib';
 import { concatBytes } from '#base';

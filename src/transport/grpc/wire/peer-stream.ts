@@ -196,9 +196,14 @@ export class PeerStream implements StandingRequest {
   }
 
   left(room: Room): void {
+    this.withhold(room);
+    room.release();
+  }
+
+  /** From here on, and until it is kept again, the room is given back by whoever has withheld it. */
+  withhold(room: Room): void {
     const place = this.#unsent.indexOf(room);
     if (place >= 0) this.#unsent.splice(place, 1);
-    room.release();
   }
 
   /** The call has ended: its reply should leave soon, with which its message goes, too. */

@@ -12,6 +12,7 @@ import type { Method } from '../../../../src/transport/grpc/wire/method.ts';
 import { Packer } from '../../../../src/transport/grpc/wire/packing.ts';
 import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
 import { until } from '../../../support/budget-time.ts';
+import { holdThreadPool } from '../../../support/held-threads.ts';
 import { RawGrpc, type RawReply } from '../../../support/raw-grpc.ts';
 import { startWireServer, type WireFixture } from '../../../support/wire-server.ts';
 
@@ -176,6 +177,24 @@ describe('a call that ends while its reply is compressed', () => {
     expect(calls[0]).toMatchObject({ answered: true, ended: false });
     stream.close(constants.NGHTTP2_CANCEL);
     await endsAs('CANCELLED');
+  });
+
+  it('holds its room until no thread has its bytes any more (TM1)', async () => {
+    const pool = await holdThreadPool();
+    const reply = frame(text(100_000));
+    const gone = new RawGrpc(fixture.port);
+    const answer = gone.call({ path: '/test.Service/Wait', pieces: [HELLO], headers: GZIP });
+    const late = raw.call({ path: '/test.Service/Wait', pieces: [HELLO], headers: { ...GZIP, 'grpc-timeout': '50m' } });
+    await until(() => calls.length === 2);
+    for (const call of calls) call.reply(reply);
+    gone.session.destroy();
+    await Promise.all([answer, late]);
+    await until(() => fixture.ended.length === 2);
+    expect(fixture.ended.toSorted()).toEqual(['CANCELLED', 'DEADLINE_EXCEEDED']);
+    expect(fixture.budgets.unsent.used).toBe(2 * 2 * reply.length);
+    await pool.release();
+    await until(() => fixture.budgets.unsent.used === 0);
+    expect((await answered(text(MIN), GZIP)).headers['grpc-encoding']).toBe('gzip');
   });
 
   it('loses its connection', async () => {
