@@ -5,6 +5,9 @@
  *   node scripts/bootstrap.mjs build                      checks the types of src, and bundles it into dist
  *   node scripts/bootstrap.mjs start [argument...]        builds when dist is stale, then runs the server
  *
+ * What npm prints before this begins, two lines that repeat the script, only `--silent` takes away. A `.npmrc` with
+ * `loglevel=silent` would do so for everybody, and take every error of npm with them, that of a mistyped script, too.
+ *
  * Plain JavaScript without packages, because it runs before anything is installed, on any Node from 20 on. It writes
  * to stderr only: stdout belongs to the program it starts.
  *
