@@ -6,6 +6,7 @@ import { nativeCrc32, nativeSha256 } from '#cluster';
 import { createMetrics, type Logger, type Metrics, silentLogger } from '#observability';
 import { createService, type Service, type Timers } from '#service';
 import { type AllowedOrigins, type ByteBudgets, createByteBudgets, type HttpServer, startHttpServer } from '#transport';
+import type { Route } from '../../src/transport/http/route.ts';
 import { CoreWorld } from './cluster/core-world.ts';
 import { databaseKit } from './cluster/machine-kit.ts';
 import { HttpClient } from './http-client.ts';
@@ -65,6 +66,8 @@ export interface HttpWorldOptions {
   readonly connectionsMax?: number;
   /** What clients may hold; more than any test uses unless given. */
   readonly budgets?: ByteBudgets;
+  /** Instead of those of the API. */
+  readonly routes?: readonly Route[];
 }
 
 const MUCH = 2 ** 30;
@@ -75,6 +78,7 @@ export async function startHttpWorld({
   nowMs,
   connectionsMax,
   budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH }),
+  routes,
 }: HttpWorldOptions = {}): Promise<HttpWorld> {
   const core = new CoreWorld({}, databaseKit);
   if (nowMs !== undefined) core.nowMs = nowMs;
@@ -98,6 +102,7 @@ export async function startHttpWorld({
     allowedOrigins,
     budgets,
     ...(connectionsMax === undefined ? {} : { connectionsMax }),
+    ...(routes === undefined ? {} : { routes }),
     onFatal: (failure) => fatal.push(failure),
   });
   const client = new HttpClient(server.address);

@@ -89,3 +89,20 @@ export const CONNECTIONS_MAX = 4_096;
  */
 export const BODY_SMALL_PIECES_MAX = 1_024;
 export const BODY_PIECE_BYTES = 16;
+
+/**
+ * The head of a body that is still being made: so much is collected, then its end or a pause is waited for, so long in
+ * all, and up to so much (SPEC-HTTP-R11).
+ */
+export const BODY_HEAD_BYTES: number = 64 * 1024;
+export const BODY_PAUSE_MS = 20;
+export const BODY_SETTLE_MS = 100;
+export const BODY_SETTLING_BYTES: number = 256 * 1024;
+
+/** The most of a body that is sent as it is made. */
+export const STREAMED_BYTES_MAX: number = 256 * 1024 * 1024;
+export const STREAMED_MS_MAX = 60_000;
+
+/** The same for a client of HTTP/1.0, for which it is held whole. */
+export const BUFFERED_BYTES_MAX: number = 16 * 1024 * 1024;
+export const BUFFERED_MS_MAX = 25_000;

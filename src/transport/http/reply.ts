@@ -1,6 +1,7 @@
 /**
  * A reply as a value: routes return it, dispatch.ts sends it. No route touches the socket.
  */
+import type { Readable } from 'node:stream';
 import type { JsonText } from './json-text.ts';
 
 export interface HttpReply {
@@ -9,6 +10,8 @@ export interface HttpReply {
   readonly headers: Readonly<Record<string, string>>;
   readonly contentType?: string;
   readonly body?: string | Buffer;
+  /** Instead of a body: sent as it comes. An error of it cuts the connection; it is destroyed when nobody reads. */
+  readonly stream?: Readable;
   /** What a redirect resolved, for the metrics. */
   readonly redirect?: RedirectReason;
 }

@@ -82,6 +82,16 @@ export class HttpRequest {
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
+  /** Whether the client asks for the headers alone. */
+  isHead(): boolean {
+    return this.#request.method === 'HEAD';
+  }
+
+  /** Whether the client knows chunks, which those of HTTP/1.0 do not. */
+  knowsChunks(): boolean {
+    return this.#request.raw.httpVersion !== '1.0';
+  }
+
   /** The bytes of the body, empty when there is none. */
   body(): Uint8Array {
     const body: unknown = this.#request.body;

@@ -56,6 +56,8 @@ export interface HttpServerOptions {
   readonly budgets: ByteBudgets;
   /** Connections at a time; `CONNECTIONS_MAX` unless given. */
   readonly connectionsMax?: number;
+  /** Those of the API unless given. */
+  readonly routes?: readonly Route[];
   /** Absent: what this node cannot answer is refused. */
   readonly relay?: Relay;
   /** Told of a broken invariant, after which the node must stop. */
@@ -113,12 +115,12 @@ class HttpFront {
 
   constructor(options: HttpServerOptions) {
     this.#options = options;
-    const { service, clock, onFatal } = options;
+    const { service, clock, onFatal, routes = ROUTES } = options;
     const judge = (failure: unknown): void => {
       if (isFatal(failure)) onFatal(failure);
     };
     this.#context = { service, clock, goOn: (work) => void work.catch(judge) };
-    this.#metrics = new RequestMetrics(options.metrics, ROUTES);
+    this.#metrics = new RequestMetrics(options.metrics, routes);
     const malformed = options.metrics.counter('cairn_rejected_total', { reason: 'malformed' });
     this.#countMalformed = () => malformed.add();
     this.#memory = new HttpMemory(options.budgets, (reason) => {
@@ -141,8 +143,8 @@ class HttpFront {
       else done(this.#admit(request, reply));
     });
     this.#fastify.setErrorHandler((error, request, reply) => this.#fail(error, request, reply));
-    for (const route of ROUTES) this.#register(route);
-    for (const [path, methods] of methodsByPath(ROUTES)) this.#registerOptions(path, methods);
+    for (const route of routes) this.#register(route);
+    for (const [path, methods] of methodsByPath(routes)) this.#registerOptions(path, methods);
     this.#fastify.server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
     this.#fastify.server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket);
@@ -286,7 +288,8 @@ class HttpFront {
   }
 
   #send(request: FastifyRequest, reply: FastifyReply, built: HttpReply): FastifyReply {
-    const refusal = this.#memory.send(request, reply, built.body?.length ?? 0);
+    const refusal = this.#memory.send(request, reply, heldBytes(built));
+    if (refusal !== undefined) built.stream?.destroy();
     const answer = refusal === undefined ? built : errorReply(refusal);
     // The body may come all the same, or the next request: nobody could tell them apart.
     if (this.#unsentBodies.has(request.raw)) reply.raw.shouldKeepAlive = false;
@@ -298,7 +301,8 @@ class HttpFront {
     if (answer.redirect !== undefined) this.#metrics.redirected(answer.redirect);
     reply.headers(this.#ending());
     if (answer.contentType !== undefined) reply.header('content-type', answer.contentType);
-    const { body } = answer;
+    const { body, stream } = answer;
+    if (stream !== undefined) return reply.send(stream);
     // Then nobody sends it any more, and V8 would let it lie until it has much to collect.
     if (Buffer.isBuffer(body)) reply.raw.once('close', () => giveBack(body));
     return reply.send(body);
@@ -338,6 +342,11 @@ class HttpFront {
       });
     });
   }
+}
+
+/** What is held of an answer until it has left: of one that is sent as it comes, what it begins with. */
+function heldBytes({ body, stream }: HttpReply): number {
+  return stream?.readableLength ?? body?.length ?? 0;
 }
 
 /** No route has a schema. fastify would load its compilers all the same, which are larger than itself. */

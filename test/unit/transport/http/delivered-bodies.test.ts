@@ -1,0 +1,235 @@
+// Goal: what a client gets of a body that is still being made says by itself whether it is all of it, whatever the
+// client speaks and does (ADR 0110, TH7), and what nobody reads is not asked for. Method: sources that the test
+// feeds, behind a route of the real server, read as bytes from a socket.
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DatabaseError } from '#base';
+import { systemTimers } from '#service';
+import { type BodyPart, type BodySource, deliver } from '../../../../src/transport/http/delivery.ts';
+import type { Route } from '../../../../src/transport/http/route.ts';
+import { until } from '../../../support/budget-time.ts';
+import { type HttpWorld, startHttpWorld } from '../../../support/http-world.ts';
+import { exchange, parseReplies } from '../../../support/raw-http.ts';
+
+const KIB = 1024;
+const END: BodyPart = { kind: 'end' };
+const FAILED: BodyPart = { kind: 'failed', error: new DatabaseError('not_found', 'There is no such page.') };
+const LAST_CHUNK = '\r\n0\r\n\r\n';
+
+/** Parts that are there at once, and then nothing until there are more. */
+class FedSource implements BodySource {
+  readonly #parts: BodyPart[];
+  #waiting: ((part: BodyPart) => void) | undefined;
+  isCancelled = false;
+  askedCount = 0;
+
+  constructor(...parts: readonly BodyPart[]) {
+    this.#parts = [...parts];
+  }
+
+  feed(part: BodyPart): void {
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    if (waiting === undefined) this.#parts.push(part);
+    else waiting(part);
+  }
+
+  next(): Promise<BodyPart> {
+    this.askedCount++;
+    const part = this.#parts.shift();
+    if (part !== undefined) return Promise.resolve(part);
+    return new Promise((resolve) => {
+      this.#waiting = resolve;
+    });
+  }
+
+  cancel(): void {
+    this.isCancelled = true;
+  }
+}
+
+function bytes(count: number, fill: number = 0x61): BodyPart {
+  return { kind: 'bytes', bytes: new Uint8Array(count).fill(fill) };
+}
+
+let source = new FedSource();
+let world: HttpWorld;
+
+const ROUTES: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/body',
+    handle: (request) =>
+      deliver(source, {
+        answer: { status: 200, headers: { vary: 'accept' }, contentType: 'text/csv' },
+        isBuffered: !request.knowsChunks(),
+        isHead: request.isHead(),
+        firstMs: 10_000,
+        signal: request.signal(),
+        time: systemTimers,
+      }),
+  },
+  {
+    method: 'GET',
+    path: '/other',
+    handle: () => ({ status: 200, headers: {}, contentType: 'text/plain', body: 'other' }),
+  },
+];
+
+beforeAll(async () => {
+  world = await startHttpWorld({ routes: ROUTES });
+});
+
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+});
+
+function ask(method: string, path: string, version: string = '1.1', close: boolean = true): string {
+  return `${method} ${path} HTTP/${version}\r\nHost: a\r\n${close ? 'Connection: close\r\n' : ''}\r\n`;
+}
+
+function heard(...parts: readonly string[]): Promise<string> {
+  return exchange(world.server.address, ...parts);
+}
+
+describe('a body over a connection', () => {
+  it('that is soon complete has a length', async () => {
+    source = new FedSource(bytes(300), bytes(70), END);
+    const [reply] = parseReplies(await heard(ask('GET', '/body')));
+    expect(reply).toMatchObject({ status: 200, body: 'a'.repeat(370) });
+    expect(reply?.headers.get('content-length')).toBe('370');
+    expect([reply?.headers.get('transfer-encoding'), reply?.headers.get('vary')]).toEqual([undefined, 'accept']);
+  });
+
+  it('that is not comes in chunks, the last of which says that it was all', async () => {
+    source = new FedSource(bytes(257 * KIB));
+    const whole = heard(ask('GET', '/body'));
+    await until(() => source.askedCount > 1);
+    source.feed(bytes(3, 0x62));
+    source.feed(END);
+    const text = await whole;
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(text.toLowerCase()).toContain('transfer-encoding: chunked\r\n');
+    expect(text.toLowerCase()).not.toContain('content-length');
+    expect(text.endsWith(`3\r\nbbb${LAST_CHUNK}`)).toBe(true);
+    expect(chunksOf(text)).toBe(`${'a'.repeat(257 * KIB)}bbb`);
+  });
+
+  it('leaves its connection to the next request', async () => {
+    source = new FedSource(bytes(257 * KIB), bytes(1), END);
+    const text = await heard(ask('GET', '/body', '1.1', false), ask('GET', '/other'));
+    expect(text.slice(text.indexOf(LAST_CHUNK) + LAST_CHUNK.length)).toMatch(/^HTTP\/1\.1 200 OK[^]*\r\n\r\nother$/);
+  });
+
+  it('that fails before its head is there is an error', async () => {
+    source = new FedSource(bytes(70 * KIB), FAILED);
+    const [reply] = parseReplies(await heard(ask('GET', '/body')));
+    expect(reply).toMatchObject({ status: 404, body: expect.stringContaining('"There is no such page."') });
+    expect(reply?.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  });
+
+  it('that fails behind its head ends without the last chunk, and with its connection', async () => {
+    source = new FedSource(bytes(257 * KIB));
+    const whole = heard(ask('GET', '/body', '1.1', false), ask('GET', '/other'));
+    await until(() => source.askedCount > 1);
+    source.feed(FAILED);
+    const text = await whole;
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect([text.includes(LAST_CHUNK), text.includes('other'), text.includes('There is no such page')]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  it('is whole for HTTP/1.0, however long it is', async () => {
+    source = new FedSource(bytes(300 * KIB));
+    const whole = heard(ask('GET', '/body', '1.0'));
+    await until(() => source.askedCount > 1);
+    source.feed(bytes(1, 0x62));
+    source.feed(END);
+    const [reply] = parseReplies(await whole);
+    expect(reply).toMatchObject({ status: 200, body: `${'a'.repeat(300 * KIB)}b` });
+    expect([reply?.headers.get('content-length'), reply?.headers.get('transfer-encoding')]).toEqual([
+      String(300 * KIB + 1),
+      undefined,
+    ]);
+  });
+
+  it('is an error for HTTP/1.0 wherever it fails', async () => {
+    source = new FedSource(bytes(300 * KIB), bytes(300 * KIB), FAILED);
+    const [reply] = parseReplies(await heard(ask('GET', '/body', '1.0')));
+    expect(reply).toMatchObject({ status: 404 });
+  });
+
+  it('is not sent to HEAD', async () => {
+    source = new FedSource(bytes(257 * KIB));
+    const text = await heard(ask('HEAD', '/body'));
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(text.endsWith('\r\n\r\n')).toBe(true);
+    expect([text.includes('vary: accept'), source.isCancelled]).toEqual([true, true]);
+    source = new FedSource(bytes(9), END);
+    expect((await heard(ask('HEAD', '/body'))).toLowerCase()).toContain('content-length: 9\r\n');
+  });
+
+  it('is wanted no longer when the client goes', async () => {
+    source = new FedSource(bytes(257 * KIB));
+    const socket = await dialled();
+    socket.write(ask('GET', '/body'));
+    await once(socket, 'data');
+    socket.destroy();
+    await until(() => source.isCancelled);
+    expect(source.isCancelled).toBe(true);
+  });
+
+  it('is wanted no longer when the client goes before its head is there', async () => {
+    source = new FedSource();
+    const socket = await dialled();
+    socket.write(ask('GET', '/body'));
+    await until(() => source.askedCount > 0);
+    socket.destroy();
+    await until(() => source.isCancelled);
+    expect(source.isCancelled).toBe(true);
+  });
+
+  it('is asked for no further than the client reads', async () => {
+    const partCount = 2000;
+    source = new FedSource(...Array.from({ length: partCount }, () => bytes(32 * KIB)), END);
+    const socket = await dialled();
+    socket.pause();
+    socket.write(ask('GET', '/body'));
+    let [before, turnCount] = [0, 0];
+    await until(() => {
+      turnCount = source.askedCount === before ? turnCount + 1 : 0;
+      before = source.askedCount;
+      return before > 0 && turnCount > 5000;
+    });
+    expect(source.askedCount).toBeLessThan(partCount / 2);
+    let byteCount = 0;
+    socket.on('data', (piece: Buffer) => (byteCount += piece.length));
+    socket.resume();
+    await once(socket, 'close');
+    expect(byteCount).toBeGreaterThan(partCount * 32 * KIB);
+  });
+});
+
+async function dialled(): Promise<Socket> {
+  const { hostname, port } = new URL(world.server.address);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** What the chunks of a reply say together. */
+function chunksOf(reply: string): string {
+  let rest = reply.slice(reply.indexOf('\r\n\r\n') + 4);
+  let whole = '';
+  for (;;) {
+    const [size = '0'] = /^[0-9a-f]+/i.exec(rest) ?? [];
+    const length = Number.parseInt(size, 16);
+    if (length === 0) return whole;
+    whole += rest.slice(size.length + 2, size.length + 2 + length);
+    rest = rest.slice(size.length + 2 + length + 2);
+  }
+}

@@ -1,0 +1,58 @@
+// Goal: each parameter of a render goes to whom it is for, and the link to the next page asks for all of it again
+// (ADR 0110). Method: tables; links are read as a client reads them.
+import { describe, expect, it } from 'vitest';
+import { parseQueryString } from '../../../../src/transport/http/query-string.ts';
+import { continuationOf, renderParameters } from '../../../../src/transport/http/render-parameters.ts';
+import { nextLink } from '../../../../src/transport/http/reply.ts';
+
+const PRESENTED = { name: 'tree', isPresented: true };
+const BARE = { name: 'tree', isPresented: false };
+
+describe('parameters of a render', () => {
+  it('bind the view with a dot, and are the presenter’s with and without', () => {
+    const query = parseQueryString('limit=5&subject.path=a%26b&effective_time_end_at=now&continuation=x&=y&.=z');
+    const { cut, bindings, presented } = renderParameters(query, PRESENTED);
+    expect(cut).toBe('now');
+    expect([...bindings]).toEqual([
+      ['subject.path', 'a&b'],
+      ['.', 'z'],
+    ]);
+    expect([...presented]).toEqual([
+      ['limit', '5'],
+      ['subject.path', 'a&b'],
+      ['continuation', 'x'],
+      ['', 'y'],
+      ['.', 'z'],
+    ]);
+  });
+
+  it('are those of the view where there is no presenter', () => {
+    const { cut, bindings } = renderParameters(parseQueryString('subject.path=a&effective_time_end_at=2024'), BARE);
+    expect([cut, [...bindings]]).toEqual(['2024', [['subject.path', 'a']]]);
+    expect(renderParameters(parseQueryString(''), BARE).cut).toBeUndefined();
+  });
+
+  it.each(['limit', 'continuation', '', '__proto__'])('without a dot are refused there: %j', (name) => {
+    const query = parseQueryString(`subject.path=a&${name}=5`);
+    expect(() => renderParameters(query, BARE)).toThrow(
+      `The parameter ${JSON.stringify(name)} is for a presenter, and tree names none; a State View takes parameters such as`,
+    );
+  });
+});
+
+describe('the link to the next page', () => {
+  it.each([
+    ['', 'b'],
+    ['limit=5&subject.path=a%26b', 'ö, "b" <c>; d&e=f'],
+    ['continuation=old&x=1', 'new'],
+    ['effective_time_end_at=2024-01-01T00%3A00%3A00Z', '+ +'],
+  ])('of ?%s asks for all of it again, and for %j', (search, token) => {
+    const query = parseQueryString(search);
+    const link = nextLink(continuationOf('/api/v1/db/a/7/state-views/tree/v1', query, token))['link'] ?? '';
+    const [, target = ''] = /^<([^<>\s]*)>; rel="next"$/.exec(link) ?? [];
+    const url = new URL(target, 'http://a');
+    expect(url.pathname).toBe('/api/v1/db/a/7/state-views/tree/v1');
+    const asked = new Map([...query.names()].map((name) => [name, query.get(name)]));
+    expect(new Map(url.searchParams)).toEqual(asked.set('continuation', token));
+  });
+});
