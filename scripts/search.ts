@@ -36,7 +36,7 @@ function searchAll(): void {
       `${found.states} states (${extent}) by ${found.moves} steps in ${seconds.toFixed(1)} s, ${rate} a second`,
     );
   };
-  const found = search(scope, undefined, say);
+  const found = search(scope, { report: say });
   say(found);
   if (found.broken === undefined) return;
   console.log(`# broken: ${found.broken.message}`);

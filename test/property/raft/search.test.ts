@@ -2,19 +2,23 @@
 // end, the first states of larger ones (npm run search goes on), and broken cores, which it must find.
 
 import { describe, expect, it } from 'vitest';
-import { toLogIndex, toTerm } from '#base';
+import { assert, toLogIndex, toTerm } from '#base';
 import { membershipOf, ORIGIN, type ReplicaId, toReplicaId } from '#raft';
 import {
   acknowledgesEarly,
+  acknowledgesUnverified,
   asksOneHalf,
   changesEarly,
   commitsBeforeItsDisk,
   commitsEarlierTerms,
   votesEarly,
+  votesForAnyLog,
   votesTwice,
 } from '../../support/raft/broken-cores.ts';
-import { renamings, replay, type Scope, search } from '../../support/raft/search.ts';
-import { Keys } from '../../support/raft/state-key.ts';
+import { checkGroup } from '../../support/raft/group-invariants.ts';
+import { Keys } from '../../support/raft/keys.ts';
+import { beginning, renamings, replay, type Scope, search } from '../../support/raft/search.ts';
+import { movesFrom, unforgetting } from '../../support/raft/search-moves.ts';
 import { KeySet } from '../../support/raft/visited.ts';
 import { configOf, parseEntries } from '../../support/raft/words.ts';
 import { type Core, give, worldOf } from '../../support/raft/world.ts';
@@ -38,16 +42,18 @@ const WHOLE: readonly (readonly [string, Scope])[] = [
     { ...BASE, voters: 1, terms: 3, proposals: 3, crashes: 2 },
   ],
   ['two voters, one term, a proposal and a crash', { ...BASE, voters: 2, terms: 1 }],
-  ['three voters and one term', { ...BASE, terms: 1, proposals: 0, crashes: 0 }],
+  ['three voters, one term and a crash', { ...BASE, terms: 1, proposals: 0 }],
+  ['three voters and two terms', { ...BASE, proposals: 0, crashes: 0 }],
+  ['three voters that become two', { ...BASE, terms: 1, proposals: 0, crashes: 0, change: CHANGE }],
   ['two voters that become one', { ...BASE, voters: 2, terms: 1, proposals: 0, crashes: 0, change: ALONE }],
 ];
 
 /** Of each the first states are seen. */
 const PART: readonly (readonly [string, Scope])[] = [
-  ['three terms, three proposals and a crash', { ...BASE, terms: 3, proposals: 3, statesMax: 4000 }],
+  ['three terms, three proposals and a crash', { ...BASE, terms: 3, proposals: 3, statesMax: 20_000 }],
   [
     'three terms, three proposals, a crash and a change',
-    { ...BASE, terms: 3, proposals: 3, change: CHANGE, statesMax: 4000 },
+    { ...BASE, terms: 3, proposals: 3, change: CHANGE, statesMax: 20_000 },
   ],
 ];
 
@@ -55,6 +61,13 @@ const BROKEN: readonly (readonly [string, Core, Scope, string])[] = [
   ['sends a vote before it is on disk', votesEarly, { ...BASE, crashes: 0 }, 'R9'],
   ['votes for whoever asks', votesTwice, { ...BASE, terms: 1, crashes: 0 }, 'R7'],
   ['acknowledges entries before they are on disk', acknowledgesEarly, { ...BASE, terms: 1, crashes: 0 }, 'G5'],
+  [
+    'acknowledges what no append has verified',
+    acknowledgesUnverified,
+    { ...BASE, voters: 2, terms: 1, proposals: 1 },
+    'R10',
+  ],
+  ['votes for any log', votesForAnyLog, { ...BASE, proposals: 0, crashes: 0 }, 'G6'],
   ['counts entries before its own disk has them', commitsBeforeItsDisk, { ...BASE, terms: 1, crashes: 0 }, 'G5'],
   ['commits an entry of an earlier term', commitsEarlierTerms, { ...BASE, voters: 2, proposals: 0, crashes: 0 }, 'R4'],
   [
@@ -66,7 +79,7 @@ const BROKEN: readonly (readonly [string, Core, Scope, string])[] = [
   [
     'asks one half only while a change is under way',
     asksOneHalf,
-    { ...BASE, voters: 2, terms: 1, proposals: 0, crashes: 0, change: ALONE },
+    { ...BASE, voters: 2, terms: 2, proposals: 0, crashes: 0, change: ALONE },
     'R11',
   ],
 ];
@@ -85,9 +98,43 @@ describe('search', () => {
   });
 
   it.each(BROKEN)('finds the way to a core that %s, which can be gone again', (_, core, scope, invariant) => {
-    const { broken } = search(scope, core);
+    const { broken } = search(scope, { core });
     expect(broken?.message).toContain(invariant);
     expect(replay(scope, broken?.path ?? [], core)).toBe(broken?.message);
+  });
+});
+
+describe('the invariants of a group', () => {
+  const way = `
+    campaign 1; write 1; deliver 1 -> 2 vote-request term 1 last 0@0 commit 0@0 (transfer); write 2; write 2
+    campaign 2; write 2
+    deliver 2 -> 1 vote-reply term 1 granted commit 0@0; write 1
+    deliver 2 -> 1 vote-request term 2 last 0@0 commit 0@0 (transfer)
+    campaign 1; write 1; write 1
+    deliver 2 -> 3 vote-request term 2 last 0@0 commit 0@0 (transfer); write 3; write 3
+    deliver 1 -> 3 vote-request term 3 last 1@1 commit 0@0 (transfer); write 3; write 3
+    deliver 3 -> 2 vote-reply term 2 granted commit 0@0
+    deliver 3 -> 1 vote-reply term 3 granted commit 0@0; write 1
+    deliver 1 -> 3 append term 3 after 1@1 [2@3:(no-op)] commit 0
+    deliver 3 -> 1 append-reject term 3 of 1 hint 0@0
+    deliver 1 -> 3 append term 3 after 0@0 [1@1:(no-op) 2@3:(no-op)] commit 0; write 3
+    deliver 3 -> 1 append-ack term 3 match 2`;
+  const moves = way.split(/[;\n]/).flatMap((line) => line.trim() || []);
+  const scope = { ...BASE, terms: 3, proposals: 0, crashes: 0 };
+  const committed = moves.reduce(({ world, left }, line) => {
+    const move = movesFrom(world, left, scope).find(({ label }) => label() === line);
+    assert(move !== undefined, 'There is this move', line);
+    return { world: unforgetting(move.go(), new Keys(renamings(scope).slice(0, 1)), scope), left: move.left };
+  }, beginning(scope)).world;
+
+  it('let an entry of term 1 that term 3 commits be missing in the log of who leads in term 2', () => {
+    expect(committed.history.committedIn).toEqual([3, 3]);
+    expect(() => checkGroup(committed)).not.toThrow();
+  });
+
+  it('do not let one be missing that was committed in term 1', () => {
+    const history = { ...committed.history, committedIn: [1, 3].map(toTerm) };
+    expect(() => checkGroup({ ...committed, history })).toThrow('G7');
   });
 });
 
@@ -122,9 +169,7 @@ describe('a key', () => {
 
   it('is kept once by a set that grows', () => {
     const set = new KeySet();
-    const added = Array.from({ length: 200_000 }, (_, at) =>
-      set.add({ high: 1, low: Math.imul(at % 100_000, 0x9e3779b1) >>> 0 }),
-    );
+    const added = Array.from({ length: 200_000 }, (_, at) => set.add(1, Math.imul(at % 100_000, 0x9e3779b1) >>> 0));
     expect(added.filter(Boolean)).toHaveLength(100_000);
     expect(set.size).toBe(100_000);
   });

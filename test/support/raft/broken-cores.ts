@@ -24,6 +24,26 @@ export const votesTwice: Core = (state, input, nowMs) => {
   return step({ ...state, ...forgetful }, input, nowMs);
 };
 
+/** Votes for whoever asks first, whatever the log of that replica lacks. */
+export const votesForAnyLog: Core = (state, input, nowMs) => {
+  if (input.kind !== 'receive' || input.message.kind !== 'vote-request') return step(state, input, nowMs);
+  const { index, term } = lastId(state.log);
+  const last = { index: toLogIndex(Math.max(index, input.message.last.index)), term };
+  return step(state, { ...input, message: { ...input.message, last } }, nowMs);
+};
+
+/** Acknowledges all that it has on disk, although no append of this term has shown it to be the leader's. */
+export const acknowledgesUnverified: Core = (state, input, nowMs) => {
+  const sound = step(state, input, nowMs);
+  const match = sound.state.log.persisted;
+  const effects = sound.effects.map((effect) =>
+    effect.kind === 'send' && effect.message.kind === 'append-ack'
+      ? { ...effect, message: { ...effect.message, match } }
+      : effect,
+  );
+  return { state: sound.state, effects };
+};
+
 /** Acknowledges entries while the disk still writes them. */
 export const acknowledgesEarly: Core = (state, input, nowMs) => {
   const sound = step(state, input, nowMs);

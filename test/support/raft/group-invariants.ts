@@ -9,7 +9,7 @@
  *   G4 logs that hold the same entry are the same up to there
  *   G5 every quorum has a disk that holds what is committed
  *   G6 whoever a replica would vote for holds what that replica knows to be committed
- *   G7 what is committed stands in the log of every leader of a later term
+ *   G7 what a leader has committed stands in the log of every leader of a later term
  *   G8 what a leader has committed is on the disks of a quorum of those who voted when it was
  */
 import { assert } from '#base';
@@ -31,6 +31,7 @@ export function checkGroup(world: World): void {
     for (const other of views) if (one.id !== other.id) checkPair(one, other);
     const isKept = agree(one.log, world.history.committed, one.commit);
     assert(isKept, 'G1: what is committed is what was committed', [one.id, one.commit]);
+    checkLeader(one, world.history);
     checkDisks(one, views, world.history);
   }
 }
@@ -50,9 +51,18 @@ function checkPair(one: View, other: View): void {
   assert(!leads, 'G2: a term has one leader at a time', [one.id, other.id, term]);
   const newest = other.log.findLast((entry) => entry.term === term)?.index ?? 0;
   assert(newest <= one.log.length, 'G3: a leader holds the last entry of its term', [one.id, other.id, newest]);
-  const earlier = other.log.filter((entry) => entry.index <= other.commit && entry.term < term).length;
-  const complete = one.log.length >= earlier && agree(one.log, other.log, earlier);
-  assert(complete, 'G7: a leader holds what was committed before its term', [one.id, other.id, earlier]);
+}
+
+/**
+ * What counts is the term of the leader that committed an entry, not that of the entry: one of term 1 that a leader of
+ * term 3 commits may be missing where somebody led in term 2.
+ */
+function checkLeader({ id, log, state }: View, { committed, committedIn }: History): void {
+  if (state?.role.kind !== 'leader') return;
+  const { term } = state.hardState;
+  const earlier = committedIn.filter((committing) => committing < term).length;
+  const isComplete = log.length >= earlier && agree(log, committed, earlier);
+  assert(isComplete, 'G7: a leader holds what was committed before its term', [id, term, earlier]);
 }
 
 function checkLogMatching(one: View, other: View): void {

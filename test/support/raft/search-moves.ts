@@ -12,14 +12,15 @@
  * a message that is lost is one that never arrives, a doubled one arrives again, a late one arrives late. So it needs
  * no moves and no budgets for any of them. A replica that is down for long is one whom nothing reaches.
  *
- * A campaign is neither pre-voted nor refused for a leader's sake: both only keep some elections from happening.
+ * A campaign is neither pre-voted nor refused for a leader's sake: both only keep some elections from happening. In the
+ * last term nobody campaigns: the order of a leader that gives way in it is lost.
  *
- * Forgotten are messages that can change nothing any more, whatever happens (`isInert`). Each case there rests on
- * one fact: no replica is ever in a term before the one on its disk, a crash included.
+ * What can change nothing any more is forgotten (inert.ts).
  */
-import { type Message, type ReplicaId, type Target, toReplicaId } from '#raft';
+import { type ReplicaId, type Target, toReplicaId } from '#raft';
 import { describeMessage } from './describe.ts';
-import type { Keys } from './state-key.ts';
+import { type Fate, fateOf, type Horizon, noticeOf, remembering } from './inert.ts';
+import type { Keys } from './keys.ts';
 import { answer, apply, crash, deliver, type Envelope, give, replicaOf, start, type World, write } from './world.ts';
 
 /** What may happen on one path, and how often. */
@@ -51,76 +52,56 @@ export function movesFrom(world: World, left: Left, bounds: Bounds): readonly Mo
     }
     if (left.crashes > 0) moves.push(...crashesOf(world, left, id));
   }
-  for (const [at, { from, to, message }] of world.network.entries()) {
-    const label = (): string => `deliver ${from} -> ${to} ${describeMessage(message)}`;
-    moves.push({ label, left, go: () => deliver(world, at, true).world });
+  for (const [at, envelope] of world.network.entries()) {
+    moves.push({ label: () => deliveryOf(envelope), left, go: () => deliver(world, at, true).world });
   }
   return moves;
 }
 
-/**
- * Applies what can be applied, lets storage answer, and makes a set of the network again. `before` is the network that
- * the move began with, a set already.
- */
-export function settled(moved: World, before: readonly Envelope[], keys: Keys, terms: number): World {
+/** Applies what can be applied, lets storage answer, and loses orders to campaign that lead out of the scope. */
+export function calmed(moved: World, { terms }: Pick<Bounds, 'terms'>): World {
   let world = moved;
   for (const id of world.replicas.keys()) {
     while (replicaOf(world, id).toApply.length > 0) world = apply(world, id, Number.POSITIVE_INFINITY).world;
     while (replicaOf(world, id).asked.length > 0) world = answer(world, id).world;
   }
-  const known = new Set<string>();
-  const network = world.network.filter((envelope, at) => {
-    if (isInert(world, envelope, terms)) return false;
-    if (at < before.length && world.network.length === before.length) return true;
-    const key = keys.ofEnvelope(envelope);
-    if (known.has(key)) return false;
-    known.add(key);
-    return true;
-  });
-  return network.length === world.network.length ? world : { ...world, network };
+  const leadsOut = ({ message }: Envelope): boolean => message.kind === 'timeout-now' && message.term >= terms;
+  return world.network.some(leadsOut) ? { ...world, network: world.network.filter((each) => !leadsOut(each)) } : world;
 }
 
-/** Whether the message can change nothing any more; `terms` is the last term of the search. */
-function isInert(world: World, { from, to, message }: Envelope, terms: number): boolean {
-  const receiver = world.replicas.get(to);
-  const sender = world.replicas.get(from);
-  if (receiver?.state === undefined || sender === undefined) return receiver === undefined;
-  const { term } = receiver.disk.hardState;
-  if (message.kind === 'term-notice') return message.term <= term;
-  const { role, hardState } = receiver.state;
-  switch (ANSWER_WHEN_STALE[message.kind]) {
-    case 'none':
-      if (message.term < term) return true;
-      break;
-    case 'notice':
-      // The answer is a notice of a term that the sender will not be behind: there is no later one.
-      return message.term < term && sender.disk.hardState.term >= terms;
-    case 'refusal':
-      return false;
+/** A world as the search knows it: calm, its network a set, and without what can change nothing any more. */
+export function settled(moved: World, keys: Keys, horizon: Horizon): World {
+  const world = asSet(calmed(moved, horizon), keys, (envelope, calm) => fateIn(calm, envelope, horizon));
+  return { ...world, history: remembering(world.history, [...world.replicas.values()], horizon) };
+}
+
+/** The same, but that nothing is forgotten. */
+export function unforgetting(moved: World, keys: Keys, bounds: Pick<Bounds, 'terms'>): World {
+  return asSet(calmed(moved, bounds), keys, () => 'kept');
+}
+
+function asSet(world: World, keys: Keys, fateOfEach: (envelope: Envelope, world: World) => Fate): World {
+  const network = new Map<number, Envelope>();
+  for (const envelope of world.network) {
+    const fate = fateOfEach(envelope, world);
+    if (fate === 'forgotten') continue;
+    const left = fate === 'notice' ? noticeOf(envelope) : envelope;
+    const key = keys.ofEnvelope(left);
+    if (!network.has(key)) network.set(key, left);
   }
-  if (message.kind === 'vote-reply' || message.kind === 'pre-vote-reply' || message.term !== term) return false;
-  // Said to the leader of a term that the receiver has on disk. It only becomes one by a campaign, which is for a term
-  // that it has not been in: whoever neither leads nor campaigns in this one will not lead in it.
-  return hardState.term > term || role.kind === 'follower' || role.kind === 'pre-candidate';
+  return { ...world, network: [...network.values()] };
 }
 
-/** What a replica in a later term sends back. Total: a new kind of message does not compile without its line. */
-const ANSWER_WHEN_STALE: Readonly<Record<Exclude<Message['kind'], 'term-notice'>, 'none' | 'notice' | 'refusal'>> = {
-  'pre-vote-request': 'refusal',
-  'pre-vote-reply': 'none',
-  'vote-request': 'notice',
-  'vote-reply': 'none',
-  append: 'notice',
-  'append-ack': 'none',
-  'append-reject': 'none',
-  commit: 'notice',
-  beat: 'notice',
-  'beat-ack': 'none',
-  'read-request': 'none',
-  'read-reply': 'notice',
-  'timeout-now': 'notice',
-  'install-snapshot': 'notice',
-};
+/** Who does not belong to the group hears nothing. */
+export function fateIn({ replicas }: World, envelope: Envelope, horizon: Horizon): Fate {
+  const receiver = replicas.get(envelope.to);
+  const sender = replicas.get(envelope.from);
+  return receiver === undefined || sender === undefined ? 'forgotten' : fateOf(envelope, receiver, sender, horizon);
+}
+
+export function deliveryOf({ from, to, message }: Envelope): string {
+  return `deliver ${from} -> ${to} ${describeMessage(message)}`;
+}
 
 function campaigns(world: World, left: Left, id: ReplicaId, terms: number): readonly Move[] {
   const { state } = replicaOf(world, id);
@@ -162,6 +143,7 @@ function crashesOf(world: World, left: Left, id: ReplicaId): readonly Move[] {
   return Array.from({ length: writing.length + 1 }, (_, torn) => ({
     label: () => `crash ${id} torn=${torn}`,
     left: { ...left, crashes: left.crashes - 1 },
-    go: () => start(crash(world, id, torn), id),
+    // Whoever starts may know of committed entries: the tick applies them, which any other input would do as well.
+    go: () => give(start(crash(world, id, torn), id), id, { kind: 'tick' }).world,
   }));
 }

@@ -5,23 +5,30 @@
  * Left out of the scope: time (beats, deadlines, check-quorum), pre-votes, reads, transfers, compaction and so
  * snapshots; entries are applied, and storage answers, as soon as they can. Those are for the random schedules.
  *
- * Reductions, none of which hides a state but one that another state stands for:
- *   inert messages are forgotten   search-moves.ts says why they are
- *   symmetry                       Two worlds that differ in who is who are one (state-key.ts). No action is left out.
- *                                  The core knows a replica only by comparing its id with others, so that renaming
- *                                  the replicas of a world renames what comes of each step, if the renaming keeps the
- *                                  membership. One place reads the order of ids: to whom a leader that was removed
- *                                  hands over. So nobody is renamed in a scope with a change.
+ * Reductions, none of which hides a state but one that another state stands for. search-reductions.test.ts holds each
+ * against a search without it.
+ *   messages    Those that can change nothing any more are forgotten, and so is what of the history nothing can be held
+ *               against any more (inert.ts).
+ *   symmetry    Two worlds that differ in who is who are one (keys.ts). No action is left out. The core knows a replica
+ *               only by comparing its id with others, so that renaming the replicas of a world renames what comes of
+ *               each step, if the renaming keeps the membership. One place reads the order of ids: to whom a leader
+ *               that was removed hands over. So nobody is renamed in a scope with a change.
  *
- * Worlds are not kept. A state is its key, its predecessor and the number of its move, and its world is made again by
- * its moves. States of one depth are expanded in the order in which they were found, so that neighbours share nearly
+ * What makes it fast is not a reduction: each state of a single replica, each message and each history is a number,
+ * what a move does to them is run by the core once, checked once and then looked up (local-steps.ts), and a key is
+ * made from the one before it (keys.ts).
+ *
+ * States are not kept. A state is its key, its predecessor and the number of its move, and it is made again by its
+ * moves. States of one depth are expanded in the order in which they were found, so that neighbours share nearly
  * their whole way, and what is shared is made once.
  */
 import { assert, BrokenInvariant } from '#base';
 import { type Config, membershipOf, REPLICATION, type ReplicaId, type Target, toReplicaId } from '#raft';
 import { checkGroup } from './group-invariants.ts';
-import { type Left, type Move, movesFrom, settled } from './search-moves.ts';
-import { Keys, type Permutation } from './state-key.ts';
+import { Keys, type Permutation, Tables } from './keys.ts';
+import { LocalSteps } from './local-steps.ts';
+import { Groups, kept, type Place, Places, type Reductions } from './places.ts';
+import { type Left, movesFrom, settled } from './search-moves.ts';
 import { KeySet, Ways } from './visited.ts';
 import { type Core, type World, worldOf } from './world.ts';
 
@@ -52,30 +59,42 @@ export interface Found {
   readonly broken: { readonly message: string; readonly path: readonly string[] } | undefined;
 }
 
-interface Place {
-  readonly world: World;
-  readonly left: Left;
+export interface Options {
+  readonly core?: Core;
+  /** Hears of each depth that is done. */
+  readonly report?: (found: Found) => void;
+  /** All of them, unless it is said otherwise. */
+  readonly reductions?: Reductions;
+  /** Sees each state that is expanded. */
+  readonly visit?: Visit;
 }
 
-/** Searches the scope with the shipped core, or with another one; `report` hears of each depth that is done. */
-export function search(scope: Scope, core?: Core, report?: (found: Found) => void): Found {
-  return new Search(scope, core).run(report);
+export type Visit = (world: World, left: Left) => void;
+
+export const EVERY_REDUCTION: Reductions = { symmetry: true, messages: true };
+
+/** Searches the scope with the shipped core, or with another one. */
+export function search(scope: Scope, { core, report, visit, reductions = EVERY_REDUCTION }: Options = {}): Found {
+  return new Search(scope, core, reductions).run(report, visit);
 }
 
 /** Follows a schedule that a search has printed. Answers what it breaks, undefined when it breaks nothing. */
 export function replay(scope: Scope, schedule: readonly string[], core?: Core): string | undefined {
   const keys = new Keys([identity(scope)]);
-  let place = beginning(scope, core);
-  for (const line of schedule) {
-    const move = movesFrom(place.world, place.left, scope).find(({ label }) => label() === line);
-    assert(move !== undefined, 'A schedule goes on with a move that there is', line);
-    const next = follow(place, move, { keys, scope });
-    if (typeof next === 'string') return next;
-    const broken = brokenIn(next.world);
-    if (broken !== undefined) return broken;
-    place = next;
+  let { world, left } = beginning(scope, core);
+  try {
+    for (const line of schedule) {
+      const move = movesFrom(world, left, scope).find(({ label }) => label() === line);
+      assert(move !== undefined, 'A schedule goes on with a move that there is', line);
+      left = move.left;
+      world = settled(move.go(), keys, { terms: scope.terms, crashes: left.crashes });
+      checkGroup(world);
+    }
+    return undefined;
+  } catch (error) {
+    if (error instanceof BrokenInvariant) return error.message;
+    throw error;
   }
-  return undefined;
 }
 
 /** The renamings under which a group of this scope behaves alike; the first changes nothing. */
@@ -90,29 +109,37 @@ export function renamings(scope: Scope): readonly Permutation[] {
 
 class Search {
   readonly #scope: Scope;
-  readonly #keys: Keys;
   readonly #seen = new KeySet();
   readonly #ways = new Ways();
+  readonly #places: Places;
+  readonly #groups: Groups;
+  readonly #key = new Uint32Array(2);
   /** At n the place and number of the state that was made last at depth n. */
   readonly #made: { readonly state: number; readonly place: Place }[] = [];
   #moves = 0;
 
-  constructor(scope: Scope, core: Core | undefined) {
+  constructor(scope: Scope, core: Core | undefined, reductions: Reductions) {
     this.#scope = scope;
-    this.#keys = new Keys(renamings(scope));
-    const place = beginning(scope, core);
-    this.#seen.add(this.#keyOf(place));
+    const { world, left } = beginning(scope, core);
+    const tables = new Tables(reductions.symmetry ? renamings(scope) : [identity(scope)]);
+    const steps = new LocalSteps(world.core, scope, tables);
+    this.#places = new Places(scope, tables, steps, reductions);
+    this.#groups = new Groups(world, tables);
+    const place = this.#places.first(world, left);
+    this.#isNew(place);
     this.#ways.add(0, 0);
     this.#made.push({ state: 0, place });
   }
 
-  run(report: ((found: Found) => void) | undefined): Found {
+  run(report: ((found: Found) => void) | undefined, visit: Visit | undefined): Found {
     let from = 0;
     for (let depth = 0; ; depth += 1) {
       const to = this.#seen.size;
       if (from === to) return this.#found(depth - 1, from);
       for (let state = from; state < to; state += 1) {
-        const broken = this.#expand(state, depth);
+        const place = this.#make(state, depth);
+        visit?.(this.#groups.worldOf(place), place.left);
+        const broken = this.#expand(state, depth, place);
         if (broken !== undefined) return { ...this.#found(depth, state), broken };
         if (this.#seen.size >= this.#scope.statesMax) return this.#found(depth, state + 1);
       }
@@ -128,25 +155,27 @@ class Search {
   }
 
   /** Visits what one move leads to. */
-  #expand(state: number, depth: number): Found['broken'] {
-    const place = this.#make(state, depth);
-    for (const [at, move] of movesFrom(place.world, place.left, this.#scope).entries()) {
+  #expand(state: number, depth: number, place: Place): Found['broken'] {
+    const count = this.#places.countFrom(place);
+    for (let at = 0; at < count; at += 1) {
       this.#moves += 1;
-      const next = follow(place, move, { keys: this.#keys, scope: this.#scope });
-      if (typeof next === 'string') return this.#brokenBy(state, depth, { move, message: next });
-      if (!this.#seen.add(this.#keyOf(next))) continue;
+      const next = this.#places.follow(place, at);
+      if (next === undefined) continue;
+      if (typeof next === 'string') return this.#brokenBy(state, depth, { at, message: next });
+      if (!this.#isNew(next)) continue;
       this.#ways.add(state, at);
-      const message = brokenIn(next.world);
-      if (message !== undefined) return this.#brokenBy(state, depth, { move, message });
+      const message = this.#groups.brokenIn(next);
+      if (message !== undefined) return this.#brokenBy(state, depth, { at, message });
     }
     return undefined;
   }
 
-  #keyOf({ world, left }: Place): ReturnType<Keys['of']> {
-    return this.#keys.of(world, [left.proposals, left.crashes, left.changes]);
+  #isNew(place: Place): boolean {
+    this.#places.keyInto(this.#key, place);
+    return this.#seen.add(this.#key[0] ?? 0, this.#key[1] ?? 0);
   }
 
-  /** The world of a state, from the last one on its way that is still there. */
+  /** The place of a state, from the last one on its way that is still there. */
   #make(state: number, depth: number): Place {
     const way = [state];
     for (let at = state; this.#made[depth - way.length + 1]?.state !== at; way.push(at)) at = this.#ways.before(at);
@@ -155,11 +184,9 @@ class Search {
     let { place } = shared;
     for (let left = way.length - 2; left >= 0; left -= 1) {
       const next = way[left] ?? state;
-      const move = movesFrom(place.world, place.left, this.#scope)[this.#ways.move(next)];
-      assert(move !== undefined, 'A way that was found can be gone again', next);
-      const made = follow(place, move, { keys: this.#keys, scope: this.#scope });
-      assert(typeof made !== 'string', 'A way that broke nothing breaks nothing', made);
-      place = made;
+      const made = this.#places.follow(place, this.#ways.move(next));
+      assert(typeof made === 'object', 'A way that was found can be gone again', next);
+      place = kept(made);
       this.#made[depth - left] = { state: next, place };
     }
     return place;
@@ -168,42 +195,20 @@ class Search {
   #brokenBy(
     state: number,
     depth: number,
-    { move, message }: { readonly move: Move; readonly message: string },
+    { at, message }: { readonly at: number; readonly message: string },
   ): NonNullable<Found['broken']> {
-    this.#make(state, depth);
-    const path = this.#made.slice(0, depth).map(({ place }, at) => {
-      const taken = this.#ways.move(this.#made[at + 1]?.state ?? 0);
-      return movesFrom(place.world, place.left, this.#scope)[taken]?.label() ?? '';
-    });
-    return { message, path: [...path, move.label()] };
+    const last = this.#make(state, depth);
+    const path = this.#made
+      .slice(0, depth)
+      .map(({ place }, taken) => this.#places.labelOf(place, this.#ways.move(this.#made[taken + 1]?.state ?? 0)));
+    return { message, path: [...path, this.#places.labelOf(last, at)] };
   }
 }
 
-/** The next place, or what the move breaks. */
-function follow(
-  { world }: Place,
-  { left, go }: Move,
-  { keys, scope }: { readonly keys: Keys; readonly scope: Scope },
-): Place | string {
-  try {
-    return { world: settled(go(), world.network, keys, scope.terms), left };
-  } catch (error) {
-    if (error instanceof BrokenInvariant) return error.message;
-    throw error;
-  }
-}
-
-function brokenIn(world: World): string | undefined {
-  try {
-    checkGroup(world);
-    return undefined;
-  } catch (error) {
-    if (error instanceof BrokenInvariant) return error.message;
-    throw error;
-  }
-}
-
-function beginning({ voters, learners, proposals, crashes, change }: Scope, core: Core | undefined): Place {
+export function beginning(
+  { voters, learners, proposals, crashes, change }: Scope,
+  core?: Core,
+): { readonly world: World; readonly left: Left } {
   const ids = Array.from({ length: voters + learners }, (_, at) => toReplicaId(at + 1));
   const membership = membershipOf(ids.slice(0, voters), ids.slice(voters));
   const world = worldOf(

@@ -3,7 +3,6 @@
  * first reached. 14 bytes a state and the room for growth; a JavaScript set ends at 2^24.
  */
 import { assert } from '#base';
-import type { Key } from './state-key.ts';
 
 const SLOTS_MIN = 2 ** 16;
 /** A third is left free, so that a search for a free slot stays short. */
@@ -20,11 +19,10 @@ export class KeySet {
   }
 
   /** Whether it was new. */
-  add(key: Key): boolean {
+  add(high: number, low: number): boolean {
     if (this.#size >= (this.#slots.length / 2) * LOAD_MAX) this.#grow();
     // The key of two zeros is kept as another one, which it then cannot be told from.
-    const low = key.high === 0 && key.low === 0 ? 1 : key.low;
-    const isNew = put(this.#slots, key.high, low);
+    const isNew = put(this.#slots, high, high === 0 && low === 0 ? 1 : low);
     if (isNew) this.#size += 1;
     return isNew;
   }

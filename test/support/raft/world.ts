@@ -73,10 +73,20 @@ export interface History {
   readonly committed: readonly Entry[];
   /** Whose disks entry n + 1 was committed by, at n: one of these sets, those before and after the step that did it. */
   readonly committers: readonly (readonly Membership['voters'][])[];
+  /** The term of the leader that committed entry n + 1, at n. */
+  readonly committedIn: readonly Term[];
   readonly leaders: ReadonlyMap<Term, ReplicaId>;
   /** Votes that were sent, by term and voter. */
   readonly votes: ReadonlyMap<string, ReplicaId>;
 }
+
+export const NOTHING_YET: History = {
+  committed: [],
+  committers: [],
+  committedIn: [],
+  leaders: new Map(),
+  votes: new Map(),
+};
 
 /** The core that the replicas run: the shipped one, or one that is broken on purpose. */
 export type Core = (state: RaftState, input: Input, nowMs: number) => Step;
@@ -124,7 +134,7 @@ export function worldOf(beginnings: readonly Beginning[], core: Core = step): Wo
     nowMs: 0,
     replicas: new Map(replicas.map((replica) => [replica.id, replica])),
     network: [],
-    history: { committed: [], committers: [], leaders: new Map(), votes: new Map() },
+    history: NOTHING_YET,
   };
 }
 
@@ -294,13 +304,14 @@ function remembered(
   { before, after }: { readonly before: RaftState; readonly after: RaftState },
   effects: readonly Effect[],
 ): History {
-  let { committed, committers, leaders, votes } = history;
+  let { committed, committers, committedIn, leaders, votes } = history;
   const { term } = after.hardState;
   const { self } = after.config;
   if (after.commit > committed.length) {
     const added = after.log.runs.flat().filter(({ index }) => index > committed.length && index <= after.commit);
     committed = [...committed, ...added];
     committers = [...committers, ...added.map(() => [before.membership.voters, after.membership.voters])];
+    committedIn = [...committedIn, ...added.map(() => term)];
     assert(committed.length === after.commit, 'What is committed is in the log of who says so', after.commit);
   }
   if (after.role.kind === 'leader' && before.role.kind !== 'leader') {
@@ -317,7 +328,7 @@ function remembered(
     if (other === undefined) votes = new Map(votes).set(key, effect.to);
   }
   const isSame = committed === history.committed && leaders === history.leaders && votes === history.votes;
-  return isSame ? history : { committed, committers, leaders, votes };
+  return isSame ? history : { committed, committers, committedIn, leaders, votes };
 }
 
 /** No two state machines apply different entries at the same place. */
