@@ -6,7 +6,17 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-const CHECKS = ['format:check', 'types', 'lint', 'layers', 'unused', 'proto:fresh', 'proto:breaking', 'tidy'] as const;
+const CHECKS = [
+  'format:check',
+  'types',
+  'lint',
+  'layers',
+  'unused',
+  'proto:fresh',
+  'proto:breaking',
+  'tidy',
+  'house',
+] as const;
 
 const root = resolve(import.meta.dirname, '..');
 const scripts = readScripts();

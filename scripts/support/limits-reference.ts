@@ -32,9 +32,22 @@ export interface LimitTable {
 }
 
 const OF_DEFINITIONS = 'of a definition, which no request brings yet';
+const OF_COMMANDS = 'of a command, which no request brings yet';
+const OF_PRESENTERS = 'of what a presenter makes, which no request asks for yet';
 
 /** Constants of the modules of limits that no client meets, and why. */
 export const NOT_MET: Readonly<Record<string, string>> = {
+  BODY_HEAD_BYTES: OF_PRESENTERS,
+  BODY_PAUSE_MS: OF_PRESENTERS,
+  BODY_SETTLE_MS: OF_PRESENTERS,
+  BODY_SETTLING_BYTES: OF_PRESENTERS,
+  BUFFERED_BYTES_MAX: OF_PRESENTERS,
+  BUFFERED_MS_MAX: OF_PRESENTERS,
+  STREAMED_BYTES_MAX: OF_PRESENTERS,
+  STREAMED_MS_MAX: OF_PRESENTERS,
+  COMMAND_BODY_BYTES_MAX: OF_COMMANDS,
+  COMMAND_PAIRS_MAX: OF_COMMANDS,
+  COMMAND_VALUE_BYTES_MAX: OF_COMMANDS,
   COMPONENT_BYTES_MAX: OF_DEFINITIONS,
   DESCRIPTION_BYTES_MAX: OF_DEFINITIONS,
   OFFERS_MAX: OF_DEFINITIONS,
