@@ -154,13 +154,20 @@ async function scan(name: string, walk: () => Promise<number>): Promise<void> {
   report(name, `${perSecond(EVENTS, ms)} events/s, CPU ${(cpuMicros(cpuBefore) / EVENTS).toFixed(2)} us an event`);
 }
 
-async function measure(source: DatabaseSource): Promise<void> {
-  const count = async (selector: Selector, rest: Partial<EventQuery> = {}, lent = false): Promise<number> => {
+/** How many events a query gives. */
+type Count = (selector: Selector, rest?: Partial<EventQuery>, lent?: boolean) => Promise<number>;
+
+function countIn(source: DatabaseSource): Count {
+  return async (selector, rest = {}, lent = false) => {
     const query: EventQuery = { selector, revisions: {}, direction: 'forward', ...rest };
     let events = 0;
     for await (const slice of queryEvents(source, { at: TRANSACTIONS, query, lent })) events += slice.length;
     return events;
   };
+}
+
+async function measureReads(source: DatabaseSource): Promise<void> {
+  const count = countIn(source);
   const streamOf = (turn: number): string => `order-${(turn * 104_729) % STREAMS}`;
   const stream = (turn: number): Selector => term('by-stream', streamOf(turn));
   const type = (turn: number): Selector => term('by-type', `com.example.order.${turn % TYPES}`);
@@ -191,7 +198,9 @@ async function measure(source: DatabaseSource): Promise<void> {
     for await (const slice of tail.advance(TRANSACTIONS)) events += slice.length;
     return events;
   });
+}
 
+async function measureScans(source: DatabaseSource): Promise<void> {
   for (const { direction, lent } of [
     { direction: 'forward', lent: false },
     { direction: 'forward', lent: true },
@@ -230,6 +239,7 @@ async function measure(source: DatabaseSource): Promise<void> {
       return events;
     });
   }
+  const count = countIn(source);
   await scan('query of a prefix of 100 types', async () => count(term('by-type-prefix', 'com.example')));
   await scan('query of all by time', async () => count(ALL, { effectiveTime: {} }));
 }
@@ -269,7 +279,8 @@ console.log(
 );
 if (DatabaseMachine.open(source) === undefined) await build(store, source);
 console.log(`${Math.round((await bytesOf(directory)) / MEBIBYTE)} MiB on disk`);
-await measure(source);
+await measureReads(source);
+await measureScans(source);
 console.log(
   `${Math.round(process.memoryUsage().rss / MEBIBYTE)} MiB resident, load ${loadavg()
     .map((each) => each.toFixed(1))

@@ -11,6 +11,7 @@ import {
   commentsAreNarrow,
   filesAreShort,
   lockFileIsWhole,
+  testsFitAScreen,
   unitTestsMirrorLayers,
   versionsArePinned,
 } from './tidy/files.ts';
@@ -57,6 +58,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'no private places': noPrivatePlaces,
   'no banned calls': noBannedCalls,
   'files are short': filesAreShort,
+  'tests fit a screen': testsFitAScreen,
   'comments are narrow': commentsAreNarrow,
   'unit tests mirror the layers': unitTestsMirrorLayers,
   'the lock file is whole': lockFileIsWhole,

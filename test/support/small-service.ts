@@ -39,8 +39,13 @@ export async function startSmallService(
   return { ...fixture, raw, waiting, written, [Symbol.asyncDispose]: dispose };
 }
 
+const service = 'test.Service';
+
 function methodsOf(waiting: Call[], written: { chunks: number }): readonly Method[] {
-  const service = 'test.Service';
+  return [...callsOf(waiting), ...streamsOf(written)];
+}
+
+function callsOf(waiting: Call[]): readonly Method[] {
   return [
     {
       kind: 'unary',
@@ -73,6 +78,11 @@ function methodsOf(waiting: Call[], written: { chunks: number }): readonly Metho
         throw new DatabaseError('not_found', 'Nothing is called "ü%"');
       },
     },
+  ];
+}
+
+function streamsOf(written: { chunks: number }): readonly Method[] {
+  return [
     {
       kind: 'server_stream',
       service,

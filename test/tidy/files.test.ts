@@ -5,23 +5,43 @@ import {
   commentsAreNarrow,
   filesAreShort,
   lockFileIsWhole,
+  testsFitAScreen,
   unitTestsMirrorLayers,
   versionsArePinned,
 } from './files.ts';
 import { treeOf } from './tree.ts';
 
 describe('filesAreShort', () => {
-  it.each([
-    ['src/a/b.ts', 500],
-    ['scripts/b.mjs', 500],
-    ['test/b.test.ts', 800],
-  ])('finds %s beyond %d lines', (path, linesMax) => {
-    expect(filesAreShort(treeOf({ [path]: 'x\n'.repeat(linesMax) }))).toEqual([]);
-    expect(filesAreShort(treeOf({ [path]: 'x\n'.repeat(linesMax + 1) }))).toHaveLength(1);
-  });
+  it.each(['src/a/b.ts', 'scripts/b.mjs', 'test/b.test.ts', 'bench/b.ts', 'chaos/b.ts'])(
+    'finds %s beyond 500 lines',
+    (path) => {
+      expect(filesAreShort(treeOf({ [path]: 'x\n'.repeat(500) }))).toEqual([]);
+      expect(filesAreShort(treeOf({ [path]: 'x\n'.repeat(501) }))).toHaveLength(1);
+    },
+  );
 
   it('leaves generated code alone', () => {
     expect(filesAreShort(treeOf({ 'src/transport/grpc/gen/a.ts': 'x\n'.repeat(900) }))).toEqual([]);
+  });
+});
+
+describe('testsFitAScreen', () => {
+  const faults = (begin: string, end: string, lines: number): number => {
+    const text = `describe('it', () => {\n${begin}\n${'    work();\n'.repeat(lines - 2)}${end}\n});\n`;
+    return testsFitAScreen(treeOf({ 'test/a.test.ts': text })).length;
+  };
+
+  it.each([
+    ["  it('works', async () => {", '  });'],
+    ["  it('works (C1)', { timeout: 1 }, async () => {", '  });'],
+    ["  it.each(CASES)('%s', (one) => {", '  });'],
+    ["  it('works', {", '  });'],
+    ['  it(', '  );'],
+    ['  async function work(one: number): Promise<void> {', '  }'],
+    ['  const work = (one: number): number => {', '  };'],
+  ])('finds one beyond 70 lines that begins with %s', (begin, end) => {
+    expect(faults(begin, end, 70)).toBe(0);
+    expect(faults(begin, end, 71)).toBe(1);
   });
 });
 

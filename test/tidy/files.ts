@@ -1,19 +1,37 @@
-/** Rules about files as such: their size, their names, and a lock file that installs everywhere. */
+/** Rules about files as such: their size and that of tests, their names, and a lock file that installs everywhere. */
 import { type LockPackages, missingPlatforms } from '../../scripts/support/lock-platforms.ts';
 import { type Fault, type Tree, under } from './tree.ts';
 
 const LINES_MAX = 500;
-const TEST_LINES_MAX = 800;
+const FUNCTION_LINES_MAX = 70;
 const GENERATED = /\/gen\//;
 
-/**
- * A file of code is one idea: 500 lines at most, 800 for tests. The linter sees only TypeScript; this sees the rest.
- */
+/** A file of code is one idea: 500 lines at most. The linter sees only TypeScript; this sees the rest. */
 export function filesAreShort(tree: Tree): readonly Fault[] {
   return [...under(tree, /\.(?:ts|mjs|cjs|proto)$|^\.ci\/run$/)].flatMap(([path, text]) => {
-    const linesMax = /^(?:test|bench|chaos)\//.test(path) ? TEST_LINES_MAX : LINES_MAX;
     const lines = text.trimEnd().split('\n').length;
-    return lines <= linesMax || GENERATED.test(path) ? [] : [`${path}: ${lines} lines; ${linesMax} is the ceiling`];
+    return lines <= LINES_MAX || GENERATED.test(path) ? [] : [`${path}: ${lines} lines; ${LINES_MAX} is the ceiling`];
+  });
+}
+
+/** How a test or a function begins in a file of tests, as the formatter leaves it: it ends at the same column. */
+const BLOCK = /^( *)(?:(?:it|test)\b.*[({]$|(?:async )?function\b.*[({]$|const \w+ = (?:async )?\(.*[({]$)/;
+
+/**
+ * A test fits a screen, as any function does. To the linter the chapters are functions, too, that `describe` is given.
+ */
+export function testsFitAScreen(tree: Tree): readonly Fault[] {
+  return [...under(tree, /\.test\.ts$/)].flatMap(([path, text]) => {
+    const lines = text.split('\n');
+    return lines.flatMap((line, at) => {
+      const indent = BLOCK.exec(line)?.[1];
+      if (indent === undefined) return [];
+      const isEnd = (each: string): boolean => each.startsWith(`${indent}}`) || each === `${indent});`;
+      const end = lines.findIndex((each, place) => place > at && isEnd(each));
+      const length = end - at + 1;
+      const isLong = end !== -1 && length > FUNCTION_LINES_MAX;
+      return isLong ? [`${path}:${at + 1}: a test of ${length} lines; ${FUNCTION_LINES_MAX} is the ceiling`] : [];
+    });
   });
 }
 
