@@ -15,6 +15,7 @@ import {
   DATA_KIND,
   decodeConstraint,
   type Event,
+  EventJsonBytes,
   encodeEvent,
   encodeTransactPayload,
   eventFacts,
@@ -95,6 +96,8 @@ const CASES: readonly { readonly name: string; readonly events: number; readonly
   { name: 'eventFacts', events: 1, run: () => eventFacts(plain, 0, plain.length).subjectEnd },
   { name: 'a matcher of three terms', events: 1, run: () => (matches(plain, facts) ? 1 : 0) },
   { name: 'eventToJson', events: 1, run: () => eventToJson(plain, server).length },
+  { name: 'eventToJson, and its bytes', events: 1, run: () => encodeUtf8(eventToJson(plain, server)).length },
+  { name: 'EventJsonBytes of 1,000 events', events: 1000, run: inBytes },
   { name: `parseJson and acceptJsonEvent, ${json.length} bytes`, events: 1, run: fromJson },
   { name: 'decodeConstraint and normalise, of one subject', events: 1, run: ofConstraint },
   {
@@ -105,6 +108,12 @@ const CASES: readonly { readonly name: string; readonly events: number; readonly
         .length,
   },
 ];
+
+function inBytes(): number {
+  const written = new EventJsonBytes(2 ** 18);
+  for (const each of thousand) written.append(each, 0, each.length, server);
+  return written.take().length;
+}
 
 function fromJson(): number {
   const node = parseJson(json, { raw: RAW_DATA });

@@ -8,7 +8,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Instant } from '#base';
-import { type EventQuery, eventToJson, type Position } from '#model';
+import { EventJsonBytes, type EventQuery, type Position } from '#model';
 import { type DatabaseSource, effectiveTimeOf, queryEvents, type StoredEvent } from '#query';
 
 export interface BatchBounds {
@@ -36,8 +36,8 @@ export interface BatchedQuery {
 }
 
 const LENGTH_BYTES = 4;
-/** One unit of UTF-16 takes three bytes at most. */
-const BYTES_PER_UNIT = 3;
+/** A batch is full when an event has gone beyond its bytes; most go no further than this. */
+const ROOM_BYTES = 8 * 1024;
 
 export async function* eventBatches(
   source: DatabaseSource,
@@ -56,34 +56,24 @@ export async function* eventBatches(
 
 class Batch {
   readonly #bounds: BatchBounds;
-  #buffer: Buffer;
-  #length = 0;
-  #last: LastEvent | undefined;
+  readonly #json: EventJsonBytes;
+  #last: StoredEvent | undefined;
   count = 0;
 
   constructor(bounds: BatchBounds) {
     this.#bounds = bounds;
-    this.#buffer = Buffer.allocUnsafe(bounds.bytesMax);
+    this.#json = new EventJsonBytes(bounds.bytesMax + ROOM_BYTES);
   }
 
   get isFull(): boolean {
-    return this.count >= this.#bounds.eventsMax || this.#length >= this.#bounds.bytesMax;
+    return this.count >= this.#bounds.eventsMax || this.#json.length >= this.#bounds.bytesMax;
   }
 
   add(event: StoredEvent): void {
     const { position, recordedTimeMs, storedId, bytes } = event;
-    const text = eventToJson(bytes, {
-      revision: position.revision,
-      index: position.index,
-      recordedTimeMs,
-      ...(storedId === undefined ? {} : { storedId }),
-    });
-    this.#reserve(LENGTH_BYTES + text.length * BYTES_PER_UNIT);
-    const from = this.#length + LENGTH_BYTES;
-    const length = this.#buffer.write(text, from, 'utf8');
-    this.#buffer.writeUInt32LE(length, this.#length);
-    this.#length = from + length;
-    this.#last = { position, effective: effectiveTimeOf(event) };
+    const { revision, index } = position;
+    this.#json.append(bytes, 0, bytes.length, { revision, index, recordedTimeMs, storedId });
+    this.#last = event;
     this.count++;
   }
 
@@ -91,18 +81,8 @@ class Batch {
     const { count } = this;
     const last = this.#last;
     if (last === undefined) throw new TypeError('A batch that is taken has an event');
-    const events = this.#buffer.subarray(0, this.#length);
-    this.#buffer = Buffer.allocUnsafe(this.#bounds.bytesMax);
-    this.#length = 0;
     this.count = 0;
-    return { events, count, last };
-  }
-
-  #reserve(bytes: number): void {
-    if (this.#length + bytes <= this.#buffer.length) return;
-    const grown = Buffer.allocUnsafe(Math.max(2 * this.#buffer.length, this.#length + bytes));
-    this.#buffer.copy(grown, 0, 0, this.#length);
-    this.#buffer = grown;
+    return { events: this.#json.take(), count, last: { position: last.position, effective: effectiveTimeOf(last) } };
   }
 }
 

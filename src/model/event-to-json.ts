@@ -10,7 +10,16 @@
  * - `data`, a string, when its kind is text, or is not said and the content type is text/…; and it is UTF-8;
  * - `data_base64` otherwise; and not at all when there is none.
  */
-import { assert, decodeUtf8, formatInstant, type Instant, instantFromMs, ProtoReader, toBase64 } from '#base';
+import {
+  assert,
+  decodeUtf8,
+  formatInstant,
+  type Instant,
+  indexOfIllFormed,
+  instantFromMs,
+  ProtoReader,
+  toBase64,
+} from '#base';
 import { DATA_KIND, type ServerFields } from './event.ts';
 import { type EventLayout, trustedLayout } from './event-layout.ts';
 import { VALUE_TAG } from './event-wire.ts';
@@ -89,18 +98,32 @@ function timestampAt(bytes: Uint8Array, from: number, to: number): Instant {
 }
 
 function payloadMember(bytes: Uint8Array, layout: EventLayout): string {
-  const { dataKind, contentTypeStart } = layout;
-  const hasData = layout.dataStart !== -1;
-  if (!hasData && dataKind === DATA_KIND.UNSPECIFIED) return '';
-  const from = hasData ? layout.dataStart : 0;
-  const to = hasData ? layout.dataEnd : 0;
-  const contentType = contentTypeStart === -1 ? undefined : textAt(bytes, contentTypeStart, layout.contentTypeEnd);
-  if (mayBeJson(dataKind, contentType) && isWellFormedJson(bytes, from, to)) {
-    return `,"data":${textAt(bytes, from, to)}`;
-  }
-  const text = mayBeText(dataKind, contentType) ? decodeUtf8(bytes, from, to) : undefined;
-  if (text !== undefined) return `,"data":${JSON.stringify(text)}`;
-  return `,"data_base64":"${toBase64(bytes.subarray(from, to))}"`;
+  const form = payloadForm(bytes, layout);
+  if (form === 'absent') return '';
+  const from = Math.max(0, layout.dataStart);
+  const to = Math.max(0, layout.dataEnd);
+  if (form === 'base64') return `,"data_base64":"${toBase64(bytes.subarray(from, to))}"`;
+  const text = textAt(bytes, from, to);
+  return `,"data":${form === 'json' ? text : JSON.stringify(text)}`;
+}
+
+/** Where the payload of an event is, and what is said of it. */
+export type PayloadSpan = Pick<
+  EventLayout,
+  'dataKind' | 'dataStart' | 'dataEnd' | 'contentTypeStart' | 'contentTypeEnd'
+>;
+
+/** How the payload of a stored event is shown. */
+export function payloadForm(bytes: Uint8Array, span: PayloadSpan): 'absent' | 'json' | 'text' | 'base64' {
+  const { dataKind, dataStart, contentTypeStart } = span;
+  if (dataStart === -1 && dataKind === DATA_KIND.UNSPECIFIED) return 'absent';
+  const from = dataStart === -1 ? 0 : dataStart;
+  const to = dataStart === -1 ? 0 : span.dataEnd;
+  const isTyped = dataKind === DATA_KIND.UNSPECIFIED && contentTypeStart !== -1;
+  const contentType = isTyped ? textAt(bytes, contentTypeStart, span.contentTypeEnd) : undefined;
+  if (mayBeJson(dataKind, contentType) && isWellFormedJson(bytes, from, to)) return 'json';
+  if (mayBeText(dataKind, contentType) && indexOfIllFormed(bytes, from, to) === -1) return 'text';
+  return 'base64';
 }
 
 function mayBeJson(dataKind: number, contentType: string | undefined): boolean {

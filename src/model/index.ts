@@ -92,6 +92,7 @@ export {
 export { decodeEvent, readEvent } from './event-decode.ts';
 export { encodeEvent } from './event-encode.ts';
 export { acceptJsonEvent, eventFromJson } from './event-from-json.ts';
+export { EventJsonBytes } from './event-json-bytes.ts';
 export { eventFacts } from './event-layout.ts';
 export type { EventPlace, EventShape } from './event-place.ts';
 export { showBytes } from './event-place.ts';

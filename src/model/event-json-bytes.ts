@@ -1,0 +1,183 @@
+/**
+ * Events in JSON, one after the other in one buffer, each with its length in front of it: what a fold is given.
+ *
+ * ```
+ * (u32le length | event)*
+ * ```
+ * An event goes from where it is stored to where it is sent from; no text and no object is made of it. What the events
+ * of a transaction have in common is made once and copied. Room is made in two steps, for what the attributes may come
+ * to at most and then for the payload, which is most of an event and mostly written as it stands.
+ *
+ *   M11 What is written of an event is the UTF-8 of what `eventToJson` gives of it.
+ */
+import { assert, encodeUtf8, formatInstant, indexOfIllFormed, instantFromMs, NO_BYTES, ProtoReader } from '#base';
+import type { ServerFields } from './event.ts';
+import { EventSpans } from './event-spans.ts';
+import { payloadForm } from './event-to-json.ts';
+import { VALUE_TAG } from './event-wire.ts';
+import { base64Bytes, ESCAPED_BYTES_MAX, JsonBytes, textBytes } from './json-bytes.ts';
+import { readTimestamp } from './timestamp-wire.ts';
+
+const LENGTH_BYTES = 4;
+/** Names, quotes and what the server adds: all that does not grow with what the client wrote. */
+const FIXED_BYTES = 512;
+const ID = encodeUtf8('{"id":');
+const SOURCE = encodeUtf8(',"source":');
+const SPEC_VERSION = encodeUtf8(',"specversion":');
+const TYPE = encodeUtf8(',"type":');
+const SUBJECT = encodeUtf8(',"subject":');
+const TIME = encodeUtf8(',"time":');
+const CONTENT_TYPE = encodeUtf8(',"datacontenttype":');
+const SCHEMA = encodeUtf8(',"dataschema":');
+const DATA = encodeUtf8(',"data":');
+const DATA_BASE64 = encodeUtf8(',"data_base64":');
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const CLOSE_OBJECT = 0x7d;
+
+export class EventJsonBytes {
+  readonly #json: JsonBytes;
+  readonly #spans: EventSpans = new EventSpans();
+  #revision = -1;
+  #recordedTimeMs = -1;
+  /** `,"revision":7,"index":` */
+  #beforeIndex: Uint8Array = NO_BYTES;
+  /** `,"recordedtime":"…"` */
+  #behindIndex: Uint8Array = NO_BYTES;
+
+  /** Room to begin with; it grows. */
+  constructor(startBytes: number) {
+    this.#json = new JsonBytes(startBytes);
+  }
+
+  /** Bytes since the last `take`. */
+  get length(): number {
+    return this.#json.at;
+  }
+
+  /** Adds the stored event `[from, to)` of `source`. */
+  append(source: Uint8Array, from: number, to: number, server: ServerFields): void {
+    const [json, spans] = [this.#json, this.#spans];
+    spans.read(source, from, to);
+    const { storedId = '' } = server;
+    const payloadBytes = spans.dataEnd - spans.dataStart;
+    json.reserve(FIXED_BYTES + ESCAPED_BYTES_MAX * (to - from - payloadBytes + storedId.length));
+    const start = json.at;
+    json.at += LENGTH_BYTES;
+    this.#putAttributes(source, storedId);
+    this.#putServerFields(server);
+    this.#putPayload(source);
+    json.byte(CLOSE_OBJECT);
+    putLength(json.bytes, start, json.at - start - LENGTH_BYTES);
+  }
+
+  /** Hands the buffer over. */
+  take(): Uint8Array {
+    return this.#json.take();
+  }
+
+  #putAttributes(source: Uint8Array, storedId: string): void {
+    const [json, spans] = [this.#json, this.#spans];
+    if (storedId === '') this.#putMember(ID, source, spans.idStart, spans.idEnd);
+    else {
+      const id = encodeUtf8(storedId);
+      this.#putMember(ID, id, 0, id.length);
+    }
+    this.#putMember(SOURCE, source, spans.sourceStart, spans.sourceEnd);
+    this.#putMember(SPEC_VERSION, source, spans.versionStart, spans.versionEnd);
+    this.#putMember(TYPE, source, spans.typeStart, spans.typeEnd);
+    if (spans.subjectStart !== -1) this.#putMember(SUBJECT, source, spans.subjectStart, spans.subjectEnd);
+    if (spans.timeTextStart !== -1) this.#putMember(TIME, source, spans.timeTextStart, spans.timeTextEnd);
+    else if (spans.timeStart !== -1) {
+      json.run(TIME);
+      putTimestamp(json, source, spans.timeStart, spans.timeEnd);
+    }
+    if (spans.contentTypeStart !== -1) {
+      this.#putMember(CONTENT_TYPE, source, spans.contentTypeStart, spans.contentTypeEnd);
+    }
+    if (spans.schemaStart !== -1) this.#putMember(SCHEMA, source, spans.schemaStart, spans.schemaEnd);
+    if (spans.extensionsStart !== -1) putExtensions(json, source, spans);
+  }
+
+  #putMember(name: Uint8Array, source: Uint8Array, from: number, to: number): void {
+    this.#json.run(name);
+    putStored(this.#json, source, from, to);
+  }
+
+  #putServerFields({ revision, index, recordedTimeMs }: ServerFields): void {
+    if (revision !== this.#revision) {
+      this.#revision = revision;
+      this.#beforeIndex = encodeUtf8(`,"revision":${revision},"index":`);
+    }
+    if (recordedTimeMs !== this.#recordedTimeMs) {
+      this.#recordedTimeMs = recordedTimeMs;
+      this.#behindIndex = encodeUtf8(`,"recordedtime":"${formatInstant(instantFromMs(recordedTimeMs))}"`);
+    }
+    this.#json.run(this.#beforeIndex);
+    this.#json.count(index);
+    this.#json.run(this.#behindIndex);
+  }
+
+  #putPayload(source: Uint8Array): void {
+    const json = this.#json;
+    const form = payloadForm(source, this.#spans);
+    if (form === 'absent') return;
+    const from = Math.max(0, this.#spans.dataStart);
+    const to = Math.max(0, this.#spans.dataEnd);
+    const bytes = form === 'json' ? to - from : form === 'text' ? textBytes(source, from, to) : base64Bytes(to - from);
+    json.reserve(DATA_BASE64.length + bytes + 1);
+    json.run(form === 'base64' ? DATA_BASE64 : DATA);
+    if (form === 'json') json.run(source, from, to);
+    else if (form === 'text') json.text(source, from, to);
+    else json.base64(source, from, to);
+  }
+}
+
+/** Text of an event that was accepted, which is well-formed. */
+function putStored(json: JsonBytes, source: Uint8Array, from: number, to: number): void {
+  assert(indexOfIllFormed(source, from, to) === -1, 'Text of a stored event is UTF-8', from);
+  json.text(source, from, to);
+}
+
+function putTimestamp(json: JsonBytes, source: Uint8Array, from: number, to: number): void {
+  const instant = readTimestamp(source, from, to);
+  assert(instant !== undefined, 'A timestamp of a stored event is canonical', from);
+  json.byte(QUOTE);
+  json.ascii(formatInstant(instant));
+  json.byte(QUOTE);
+}
+
+/** The structure is known to be canonical: `42 length (0A name) (12 value)`. */
+function putExtensions(json: JsonBytes, source: Uint8Array, { extensionsStart, extensionsEnd }: EventSpans): void {
+  const reader = new ProtoReader(source, extensionsStart, extensionsEnd);
+  while (!reader.done) {
+    reader.tag();
+    reader.varint();
+    reader.tag();
+    const nameStart = reader.lengthDelimited();
+    json.byte(COMMA);
+    putStored(json, source, nameStart, reader.at);
+    json.byte(COLON);
+    reader.tag();
+    const valueStart = reader.lengthDelimited();
+    putExtension(json, new ProtoReader(source, valueStart, reader.at));
+  }
+}
+
+function putExtension(json: JsonBytes, reader: ProtoReader): void {
+  const tag = reader.tag();
+  if (tag === VALUE_TAG.BOOLEAN) return json.ascii(reader.varint() === 1 ? 'true' : 'false');
+  if (tag === VALUE_TAG.INTEGER) return json.ascii(String(reader.signedVarint()));
+  const start = reader.lengthDelimited();
+  if (tag === VALUE_TAG.BYTES) return json.base64(reader.bytes, start, reader.at);
+  if (tag === VALUE_TAG.TIMESTAMP) return putTimestamp(json, reader.bytes, start, reader.at);
+  return putStored(json, reader.bytes, start, reader.at);
+}
+
+function putLength(bytes: Uint8Array, at: number, length: number): void {
+  bytes[at] = length;
+  bytes[at + 1] = length >>> 8;
+  bytes[at + 2] = length >>> 16;
+  bytes[at + 3] = length >>> 24;
+}

@@ -1,0 +1,138 @@
+/**
+ * Where everything is in the canonical bytes of an event that is stored: one pass that builds nothing.
+ *
+ * One object serves one event after the other, millions of them in a fold. The event was checked when it came in, and
+ * its page is verified, so this trusts its order and its spelling, and looks only whether its fields fill the bytes.
+ */
+import { assert } from '#base';
+import { TAG } from './event-wire.ts';
+
+/** Offsets into the array that was read; a start of −1 means absent. */
+export class EventSpans {
+  idStart = -1;
+  idEnd = -1;
+  versionStart = -1;
+  versionEnd = -1;
+  typeStart = -1;
+  typeEnd = -1;
+  sourceStart = -1;
+  sourceEnd = -1;
+  subjectStart = -1;
+  subjectEnd = -1;
+  /** The message of its time. */
+  timeStart = -1;
+  timeEnd = -1;
+  timeTextStart = -1;
+  timeTextEnd = -1;
+  dataStart = -1;
+  dataEnd = -1;
+  /** All entries with their tags. */
+  extensionsStart = -1;
+  extensionsEnd = -1;
+  contentTypeStart = -1;
+  contentTypeEnd = -1;
+  schemaStart = -1;
+  schemaEnd = -1;
+  dataKind = 0;
+
+  /** Looks at the event `[from, to)`. */
+  read(bytes: Uint8Array, from: number, to: number): void {
+    this.#forget();
+    let at = from;
+    while (at < to) {
+      const start = at;
+      const tag = bytes[at++] ?? 0;
+      let length = bytes[at++] ?? 0;
+      if (tag === TAG.DATA_KIND) {
+        this.dataKind = length;
+        continue;
+      }
+      if (length > 0x7f) {
+        length &= 0x7f;
+        for (let shift = 7, more = true; more && shift < 35; shift += 7) {
+          const byte = bytes[at++] ?? 0;
+          length |= (byte & 0x7f) << shift;
+          more = byte > 0x7f;
+        }
+      }
+      const end = at + length;
+      if (tag === TAG.EXTENSIONS) {
+        if (this.extensionsStart === -1) this.extensionsStart = start;
+        this.extensionsEnd = end;
+      } else this.#place(tag, at, end);
+      at = end;
+    }
+    assert(at === to && this.typeStart !== -1, 'A stored event is in canonical wire form', from);
+  }
+
+  #place(tag: number, start: number, end: number): void {
+    switch (tag) {
+      case TAG.ID:
+        this.idStart = start;
+        this.idEnd = end;
+        return;
+      case TAG.SPEC_VERSION:
+        this.versionStart = start;
+        this.versionEnd = end;
+        return;
+      case TAG.TYPE:
+        this.typeStart = start;
+        this.typeEnd = end;
+        return;
+      case TAG.SOURCE:
+        this.sourceStart = start;
+        this.sourceEnd = end;
+        return;
+      case TAG.SUBJECT:
+        this.subjectStart = start;
+        this.subjectEnd = end;
+        return;
+      case TAG.DATA:
+        this.dataStart = start;
+        this.dataEnd = end;
+        return;
+      default:
+        this.#placeRare(tag, start, end);
+    }
+  }
+
+  #placeRare(tag: number, start: number, end: number): void {
+    switch (tag) {
+      case TAG.TIME:
+        this.timeStart = start;
+        this.timeEnd = end;
+        return;
+      case TAG.TIME_TEXT:
+        this.timeTextStart = start;
+        this.timeTextEnd = end;
+        return;
+      case TAG.DATA_CONTENT_TYPE:
+        this.contentTypeStart = start;
+        this.contentTypeEnd = end;
+        return;
+      case TAG.DATA_SCHEMA:
+        this.schemaStart = start;
+        this.schemaEnd = end;
+        return;
+      default:
+        assert(false, 'A stored event has known fields only', tag);
+    }
+  }
+
+  /** Ends count where there is a start; that of the payload is subtracted from. */
+  #forget(): void {
+    this.idStart = -1;
+    this.versionStart = -1;
+    this.typeStart = -1;
+    this.sourceStart = -1;
+    this.subjectStart = -1;
+    this.timeStart = -1;
+    this.timeTextStart = -1;
+    this.dataStart = -1;
+    this.dataEnd = -1;
+    this.extensionsStart = -1;
+    this.contentTypeStart = -1;
+    this.schemaStart = -1;
+    this.dataKind = 0;
+  }
+}

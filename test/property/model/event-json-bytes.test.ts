@@ -1,0 +1,166 @@
+// Goal: what is written of an event straight from its stored bytes is what eventToJson gives of it, byte for byte
+// (M11). Method: random valid events, with payloads and texts of every byte that JSON treats in its own way, several in
+// one buffer that has to grow; and what the buffer says, taken apart again by what is written here.
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { concatBytes, encodeUtf8 } from '#base';
+import { DATA_KIND, type Event, EventJsonBytes, encodeEvent, eventToJson, type ServerFields } from '#model';
+import { anEvent, arbEvent, arbInstant } from '../../support/events.ts';
+
+/** Texts of all that is escaped, of one to four bytes a character, and of what comes near to it. */
+const arbHostileText = fc
+  .array(
+    fc.constantFrom(
+      ...Array.from({ length: 0x20 }, (_, unit) => String.fromCharCode(unit)),
+      '"',
+      '\\',
+      '/',
+      '\u007f',
+      '\u0080',
+      '\u07ff',
+      '\u0800',
+      '\u2028',
+      '\u2029',
+      '\ufeff',
+      '\uffff',
+      '𐀀',
+      '\u{10ffff}',
+      'a',
+      'é',
+      '\\u0041',
+      '</script>',
+      'x'.repeat(200),
+    ),
+    { maxLength: 30 },
+  )
+  .map((parts) => parts.join(''));
+
+const arbHostileJson = fc.constantFrom(
+  '9007199254740993',
+  '-0.0e+00001',
+  '1E400',
+  '123456789012345678901234567890.000',
+  '{"b":1,"a":2,"b":3}',
+  '"\\ud800"',
+  '"\\u00e9\\/"',
+  ' [1 , 2]\n',
+  '{"a":{"b":[null,true,false,"ü𐀀\u2028"]}}',
+  '[1,]',
+  '01',
+  'nul',
+  '"\u0001"',
+  '\ufeff1',
+  `"${'x'.repeat(1000)}"`,
+  '['.repeat(200) + ']'.repeat(200),
+);
+
+const arbPayload: fc.Arbitrary<Uint8Array> = fc.oneof(
+  fc.uint8Array({ maxLength: 12 }),
+  fc.uint8Array({ minLength: 120, maxLength: 400 }),
+  arbHostileText.map(encodeUtf8),
+  arbHostileText.map((text) => encodeUtf8(JSON.stringify(text))),
+  arbHostileJson.map(encodeUtf8),
+  // UTF-8 that is broken off, overlong, or a surrogate.
+  fc
+    .constantFrom([0xc3], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0x22, 0xff, 0x22])
+    .map((bytes) => Uint8Array.from(bytes)),
+);
+
+const arbHostile: fc.Arbitrary<Event> = fc
+  .record({
+    event: arbEvent,
+    data: arbPayload,
+    contentType: fc.constantFrom(undefined, 'Text/Plain', 'application/JSON ;q="\\""', 'a/b+json', 'image/png'),
+    text: arbHostileText,
+    instant: arbInstant,
+  })
+  .map(({ event, data, contentType, text, instant }) => ({
+    ...event,
+    data,
+    dataContentType: contentType,
+    extensions: new Map([
+      ...event.extensions,
+      ['a0', { kind: 'string', value: text }],
+      ['b', { kind: 'timestamp', value: instant }],
+      ['c', { kind: 'bytes', value: data }],
+      ['d', { kind: 'integer', value: -(2 ** 31) }],
+      ['e', { kind: 'boolean', value: data.length % 2 === 0 }],
+    ]),
+  }));
+
+const arbServer: fc.Arbitrary<ServerFields> = fc.record({
+  revision: fc.oneof(fc.nat(), fc.constantFrom(9, 10, Number.MAX_SAFE_INTEGER)),
+  index: fc.constantFrom(0, 9, 10, 999),
+  recordedTimeMs: fc.oneof(fc.constantFrom(0, 1, 999, 1000), fc.nat(), fc.constant(253_402_300_799_999)),
+  storedId: fc.option(fc.oneof(fc.constantFrom('e-1~7.2', 'é"\\\u0001'), fc.string({ unit: 'binary', minLength: 1 })), {
+    nil: undefined,
+  }),
+});
+
+/** The texts of a buffer, each of which has its length in front of it. */
+function texts(packed: Uint8Array): readonly string[] {
+  const buffer = Buffer.from(packed);
+  const found: string[] = [];
+  for (let at = 0; at < buffer.length; ) {
+    const length = buffer.readUInt32LE(at);
+    found.push(
+      new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(buffer.subarray(at + 4, at + 4 + length)),
+    );
+    at += 4 + length;
+  }
+  return found;
+}
+
+function written(events: readonly (readonly [Uint8Array, ServerFields])[], startBytes: number): readonly string[] {
+  const json = new EventJsonBytes(startBytes);
+  for (const [bytes, server] of events) {
+    // Somewhere in other bytes, as in a page.
+    const page = concatBytes([Uint8Array.of(0xff, 0x0a), bytes, Uint8Array.of(0x58, 0xff)]);
+    json.append(page, 2, 2 + bytes.length, server);
+  }
+  const { length } = json;
+  const taken = json.take();
+  expect([taken.length, json.length]).toEqual([length, 0]);
+  return texts(taken);
+}
+
+describe('events written in bytes', () => {
+  it('are what eventToJson gives of each', { timeout: 60_000 }, () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.oneof(arbHostile, arbEvent), arbServer), { minLength: 1, maxLength: 6 }),
+        fc.constantFrom(1, 1000, 100_000),
+        (drawn, startBytes) => {
+          const events = drawn.map(([event, server]) => [encodeEvent(event), server] as const);
+          const wanted = events.map(([bytes, server]) => eventToJson(bytes, server));
+          expect(written(events, startBytes)).toEqual(wanted);
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  it.each(Object.values(DATA_KIND))('are what eventToJson gives of every payload of kind %i', (dataKind) => {
+    const server = { revision: 7, index: 2, recordedTimeMs: 1_700_000_000_123 };
+    const kinds = new Set<string>();
+    fc.assert(
+      fc.property(arbPayload, (data) => {
+        const bytes = encodeEvent(anEvent({ data, dataKind }));
+        const [text] = written([[bytes, server]], 100);
+        kinds.add(/"(data|data_base64)":/.exec(text ?? '')?.[0] ?? 'none');
+        expect(text).toBe(eventToJson(bytes, server));
+      }),
+      { numRuns: 500 },
+    );
+    expect(kinds.size).toBeGreaterThan(0);
+  });
+
+  it('are refused when the bytes are no event that was stored', () => {
+    const bytes = encodeEvent(anEvent({ subject: 'é' }));
+    const server = { revision: 1, index: 0, recordedTimeMs: 0 };
+    const append = (broken: Uint8Array) => () => new EventJsonBytes(10).append(broken, 0, broken.length, server);
+    expect(append(bytes.subarray(0, -1))).toThrow('canonical wire form');
+    expect(append(concatBytes([bytes, Uint8Array.of(0x6a, 0)]))).toThrow('known fields only');
+    expect(append(bytes.map((byte) => (byte === 0xa9 ? 0x41 : byte)))).toThrow('is UTF-8');
+  });
+});
