@@ -1,15 +1,17 @@
 /**
- * #components: what users publish, put to use: State Views folded and rendered.
+ * #components: what users publish, put to use: State Views folded and rendered, commands decided by State Changes.
  *
  * For: artifacts of components on this node; the events that a State View selects, in its order and up to its cut,
- * given to executors in batches; fold snapshots, from which the next read goes on; the rendered answer.
+ * given to executors in batches; fold snapshots, from which the next read goes on; the rendered answer. What a State
+ * Change reads while it decides, and what of it must not have changed when its events are committed.
  *
- * Not here: which version of a definition is read, and at which revision (#service); where definitions and the bytes of
- * components are kept (#database); how a guest is run and limited (#wasm). Nothing here writes to a database, and all
- * that it keeps is a cache of this node: it may be lost or damaged at any time.
+ * Not here: which version of a definition is used, and at which revision (#service); where definitions and the bytes of
+ * components are kept, and where constraints are decided (#database); how a guest is run and limited (#wasm). What is
+ * committed is handed to a port, and all that is kept here is a cache of this node: it may be lost or damaged at any
+ * time.
  *
- * What goes wrong with a component is an answer with a code and a sentence. The invariants F1 to F7 stand where they
- * are kept.
+ * What goes wrong with a component is an answer with a code and a sentence. The invariants F1 to F7 and F20 to F22
+ * stand where they are kept.
  */
 export {
   type ArtifactOptions,
@@ -20,7 +22,30 @@ export {
 } from './artifact-store.ts';
 export type { GuestBounds } from './batch-fold.ts';
 export { type CacheFigures, CacheFolder, type CacheFolderOptions } from './cache-folder.ts';
+export type {
+  CommandRefusal,
+  CommandRefusalCode,
+  ConcurrencyConflict,
+  Decided,
+  DecidingDatabase,
+  Decision,
+  DecisionAsk,
+  DecisionFailure,
+  DecisionFailureCode,
+  Execution,
+  ReadableView,
+} from './decision.ts';
 export type { BatchBounds } from './event-batches.ts';
 export { FoldSnapshots } from './fold-snapshots.ts';
+export {
+  DEFAULT_STATE_CHANGES,
+  type DecisionBasis,
+  type DecisionExecutors,
+  type DecisionLog,
+  type ExecutionAsk,
+  type StateChangeSettings,
+  StateChanges,
+} from './state-changes.ts';
+export type { ReadLimits } from './state-reader.ts';
 export { DEFAULT_STATE_VIEWS, type FoldExecutors, type StateViewSettings, StateViews } from './state-views.ts';
 export type { ViewAnswer, ViewFailure, ViewFailureCode, ViewRead } from './view-read.ts';

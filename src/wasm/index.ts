@@ -35,5 +35,5 @@ export { NullWasi, type WasiOptions } from './null-wasi.ts';
 export type { Published, PublishOptions } from './publish.ts';
 export { DEFAULT_PUBLISHER, Publisher, type PublisherSettings } from './publisher.ts';
 export { REFUSAL_CODES, type Refusal, type RefusalCode } from './refusal.ts';
-export { Handle, isRecord, tagged, type Value, type ValueList, type ValueRecord } from './values.ts';
+export { Handle, isList, isRecord, tagged, type Value, type ValueList, type ValueRecord } from './values.ts';
 export type { Binding, ExportedFunction, Shape } from './worlds.ts';

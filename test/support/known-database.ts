@@ -7,6 +7,7 @@ import { crc32 } from 'node:zlib';
 import {
   assert,
   compareInstants,
+  type DatabaseId,
   type Instant,
   instantFromMs,
   NO_BYTES,
@@ -16,7 +17,13 @@ import {
   toLogIndex,
   toTerm,
 } from '#base';
-import { DatabaseMachine, type DatabaseSource, type StoredEvent } from '#database';
+import {
+  DatabaseMachine,
+  type DatabaseSource,
+  type MachineOptions,
+  type StoredEvent,
+  type TransactOutcome,
+} from '#database';
 import type { KvReader, KvStore } from '#kv';
 import {
   type Constraint,
@@ -28,8 +35,10 @@ import {
   encodeTransactPayload,
   NO_OPTIONS,
   ORIGIN,
+  readEvent,
   SPEC_VERSION,
   stampPayload,
+  type TransactPayload,
 } from '#model';
 import { naivelyMatches } from './selectors.ts';
 
@@ -52,13 +61,14 @@ export class KnownDatabase {
   readonly #machine: DatabaseMachine;
 
   /** `reader` is what queries read through; default the store itself. */
-  constructor(store: KvStore, reader: KvReader = store) {
+  constructor(store: KvStore, reader: KvReader = store, options: MachineOptions = {}) {
     const group = toGroupId(7);
     this.#store = store;
     this.source = { kv: reader, group, crc32, sha256 };
     this.#machine = DatabaseMachine.create(
       { ...this.source, kv: store },
       { databaseId: DATABASE_ID, createdAtMs: CREATED_AT_MS, membership: NO_BYTES },
+      options,
     );
   }
 
@@ -79,18 +89,46 @@ export class KnownDatabase {
       events: bytes,
     });
     stampPayload(payload, recordedTimeMs);
-    const entry = { index: toLogIndex(this.#machine.appliedIndex + 1), term: toTerm(1), payload };
-    const outcome = this.#machine.apply(entry);
+    const outcome = this.#apply(payload);
     assert(outcome.kind === 'committed', 'A transaction of a test commits', outcome);
+    this.#remember(events, bytes, outcome);
+  }
+
+  /** Writes everything down, and commits a transaction on top of it, or says why not. */
+  async transact(transaction: TransactPayload, recordedTimeMs: number): Promise<TransactOutcome> {
+    await this.flush();
+    const payload = encodeTransactPayload(transaction);
+    stampPayload(payload, recordedTimeMs);
+    const outcome = this.#apply(payload, await this.#machine.answer(this.#machine.needs(payload)));
+    const events = transaction.events.map((bytes) => readEvent(bytes, 0, bytes.length));
+    if (outcome.kind === 'committed') this.#remember(events, transaction.events, outcome);
+    await this.flush();
+    return outcome;
+  }
+
+  #apply(payload: Uint8Array, answers: readonly number[] = []): TransactOutcome {
+    return this.#machine.apply({
+      index: toLogIndex(this.#machine.appliedIndex + 1),
+      term: toTerm(1),
+      payload,
+      answers,
+    });
+  }
+
+  #remember(
+    events: readonly Event[],
+    bytes: readonly Uint8Array[],
+    { revision, recordedTimeMs, storedIds }: Extract<TransactOutcome, { readonly kind: 'committed' }>,
+  ): void {
     for (const [index, event] of events.entries()) {
-      const storedId = outcome.storedIds.find((each) => each.index === index)?.id;
+      const storedId = storedIds.find((each) => each.index === index)?.id;
       const stored = {
         position: { revision, index },
-        recordedTimeMs: outcome.recordedTimeMs,
+        recordedTimeMs,
         bytes: bytes[index] ?? new Uint8Array(0),
         ...(storedId === undefined ? {} : { storedId }),
       };
-      this.events.push({ event, stored, effective: event.time?.instant ?? instantFromMs(outcome.recordedTimeMs) });
+      this.events.push({ event, stored, effective: event.time?.instant ?? instantFromMs(recordedTimeMs) });
     }
   }
 
@@ -152,7 +190,7 @@ function completed(sketch: EventSketch, revision: number, index: number): Event 
   };
 }
 
-const DATABASE_ID = toDatabaseId('01968e6a-0000-7000-8000-000000000001');
+export const DATABASE_ID: DatabaseId = toDatabaseId('01968e6a-0000-7000-8000-000000000001');
 
 const sha256: Sha256 = (parts) => {
   const hash = createHash('sha256');

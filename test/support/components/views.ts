@@ -16,6 +16,7 @@ import {
 import { DEFAULT_LIMITS, type Executors } from '#wasm';
 import { publish } from '../../../src/wasm/publish.ts';
 import type { KnownEvent } from '../known-database.ts';
+import { builtComponent } from '../wasm/built.ts';
 import { LIMITED } from '../wasm/executors.ts';
 import { wat } from '../wasm/wat.ts';
 
@@ -123,6 +124,34 @@ export async function storeIn(path: string, tableElementsMax: number = 1000): Pr
 export async function runnableView(path: string, form: ViewForm): Promise<RunnableArtifact> {
   const store = await storeIn(path);
   return made(await store.artifact(await hashingView(form)));
+}
+
+/** A component that is built of a module of this repository. */
+export async function builtArtifact(
+  path: string,
+  kind: ComponentSource['kind'],
+  module: string,
+): Promise<RunnableArtifact> {
+  return artifactOfBytes(path, kind, await builtComponent(module));
+}
+
+/** A component that is written as text. */
+export async function textArtifact(
+  path: string,
+  kind: ComponentSource['kind'],
+  text: string,
+): Promise<RunnableArtifact> {
+  return artifactOfBytes(path, kind, await wat(text));
+}
+
+async function artifactOfBytes(
+  path: string,
+  kind: ComponentSource['kind'],
+  bytes: Uint8Array,
+): Promise<RunnableArtifact> {
+  const digest = createHash('sha256').update(bytes).digest('hex');
+  const store = await storeIn(path, 100_000);
+  return made(await store.artifact({ kind, digest, bytes: async () => bytes }));
 }
 
 export function made<Value>(result: Result<Value, unknown>): Value {

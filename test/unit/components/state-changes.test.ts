@@ -1,0 +1,414 @@
+// Goal: a command is decided, committed, decided again where what it read has changed, refused, or not answered, as it
+// ought to be; and committed once under its id (F22). Method: the example of a bank, built and run in executors of its
+// own, beside those of its view; components as text that misbehave; a database whose log a test gets in front of.
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DatabaseError } from '#base';
+import {
+  CacheFolder,
+  DEFAULT_STATE_CHANGES,
+  type Execution,
+  type ExecutionAsk,
+  FoldSnapshots,
+  type ReadableView,
+  type RunnableArtifact,
+  type StateChangeSettings,
+  StateChanges,
+  StateViews,
+} from '#components';
+import { memoryKv } from '#kv';
+import { and, eventToJson, ORIGIN, parameter, type TransactPayload, term } from '#model';
+import { eventsOf } from '#query';
+import { askOn, commandOf, idOf, readable } from '../../support/components/deciding.ts';
+import { builtArtifact, textArtifact } from '../../support/components/views.ts';
+import { CREATED_AT_MS, type EventSketch, KnownDatabase } from '../../support/known-database.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { executors } from '../../support/wasm/executors.ts';
+
+/** Two components of 12 MB are built and started, on a machine with other things to do. */
+const BUILD_MS = 300_000;
+const dir = tempDir();
+const deciding = executors({ quarantine: { killsMax: 1e6, windowMs: 1000 } });
+const folding = executors({ quarantine: { killsMax: 1e6, windowMs: 1000 } });
+const built: { accounts?: RunnableArtifact; balances?: RunnableArtifact } = {};
+let views: StateViews;
+
+beforeAll(async () => {
+  const path = join(dir.path, 'artifacts');
+  built.accounts = await builtArtifact(path, 'state-change', 'examples/bank/accounts.ts');
+  built.balances = await builtArtifact(path, 'state-view', 'examples/bank/balances.ts');
+  const folder = await CacheFolder.open({ path: join(dir.path, 'folds'), bytesMax: 1e6, memoryBytesMax: 1e6 });
+  views = new StateViews(folding, new FoldSnapshots(folder));
+}, BUILD_MS);
+afterAll(async () => {
+  await Promise.all([deciding[Symbol.asyncDispose](), folding[Symbol.asyncDispose]()]);
+  dir[Symbol.dispose]();
+});
+
+function changes(settings: Partial<StateChangeSettings> = {}): StateChanges {
+  return new StateChanges(deciding, views, { ...DEFAULT_STATE_CHANGES, ...settings });
+}
+
+function artifact(name: keyof typeof built): RunnableArtifact {
+  const found = built[name];
+  if (found === undefined) throw new Error(`${name} is not built`);
+  return found;
+}
+
+function bankEvent(type: string, data: object, subject: string = 'a'): EventSketch {
+  return { source: 'accounts', type, subject, data: new TextEncoder().encode(JSON.stringify(data)), dataKind: 1 };
+}
+
+/** An account with five Euros. */
+async function bank(): Promise<KnownDatabase> {
+  const known = new KnownDatabase(memoryKv());
+  known.apply([bankEvent('account.opened', { owner: 'Ada' })], CREATED_AT_MS);
+  known.apply([bankEvent('account.deposited', { cents: 500 })], CREATED_AT_MS);
+  await known.flush();
+  return known;
+}
+
+interface Sent {
+  readonly method?: string;
+  readonly path: string;
+  readonly json?: unknown;
+}
+
+const WITHDRAWAL: Sent = { path: '/accounts/a/withdrawals', json: { cents: 400 } };
+
+/** A command to the bank. `before` holds what others commit in front of each of its commits. */
+function asked(
+  known: KnownDatabase,
+  sent: Sent,
+  {
+    before = [],
+    ...more
+  }: Partial<ExecutionAsk> & { readonly before?: readonly EventSketch[]; readonly tried?: TransactPayload[] } = {},
+): ExecutionAsk {
+  const left = [...before];
+  const selector = and([term('by-stream', 'accounts'), parameter('by-subject', 'account')]);
+  const found = new Map<string, ReadableView>([['balances', readable('balances', artifact('balances'), { selector })]]);
+  const ask = askOn(known, {
+    artifact: artifact('accounts'),
+    command: commandOf(sent),
+    views: found,
+    before: async () => {
+      const event = left.shift();
+      if (event !== undefined) known.apply([event], CREATED_AT_MS);
+    },
+    onCommit: (payload) => void more.tried?.push(payload),
+  });
+  return { ...ask, ...more };
+}
+
+function eventsIn(execution: Execution): readonly unknown[] {
+  if (execution.kind !== 'committed') return [execution];
+  return eventsOf(execution.transaction).map(({ bytes, position, recordedTimeMs }): unknown =>
+    JSON.parse(eventToJson(bytes, { ...position, recordedTimeMs })),
+  );
+}
+
+describe('a State Change', { timeout: 120_000 }, () => {
+  it('commits what it decides, with ids and what is to be remembered', async () => {
+    const known = await bank();
+    const options = { principalAttributes: new Map([['sub', 'ada']]), commitMessage: 'rent' };
+    const execution = await changes().execute(asked(known, WITHDRAWAL, { origin: ORIGIN.GRPC_STATE_CHANGE, options }));
+    expect(execution).toMatchObject({
+      kind: 'committed',
+      isReplayed: false,
+      attempts: 1,
+      transaction: { revision: 3 },
+    });
+    expect(eventsIn(execution)).toMatchObject([
+      {
+        id: 'minted-0',
+        source: 'accounts',
+        type: 'account.withdrawn',
+        subject: 'a',
+        data: { cents: 400 },
+        revision: 3,
+      },
+    ]);
+  });
+
+  it('remembers where it came from, and what it was decided at', async () => {
+    const known = await bank();
+    const tried: TransactPayload[] = [];
+    const options = { principalAttributes: new Map([['sub', 'ada']]), lastReadRevision: 1 };
+    await changes().execute(asked(known, WITHDRAWAL, { origin: ORIGIN.GRPC_STATE_CHANGE, options, tried }));
+    expect(tried).toMatchObject([
+      {
+        origin: ORIGIN.GRPC_STATE_CHANGE,
+        transactionId: idOf(1),
+        options: { principalAttributes: new Map([['sub', 'ada']]), lastReadRevision: 2 },
+        constraints: [{ kind: 'max-revision', revision: 2 }],
+      },
+    ]);
+  });
+
+  it('refuses in the words of the component', async () => {
+    const known = await bank();
+    const sent = { ...WITHDRAWAL, json: { cents: 501 } };
+    expect(await changes().execute(asked(known, sent))).toEqual({
+      kind: 'refused',
+      at: 2,
+      code: 'ValidationFailed',
+      message: 'There is not enough on the account',
+      reason: 'overdrawn',
+      details: '{"balance":500,"asked":501}',
+    });
+    const unknown = await changes().execute(asked(known, { path: '/accounts/a/gifts' }));
+    expect(unknown).toMatchObject({ kind: 'refused', code: 'UnknownCommand' });
+    expect(known.revision).toBe(2);
+  });
+
+  it('reads a State View while it decides, in an executor that does not wait for it', async () => {
+    const known = await bank();
+    const execution = await changes().execute(asked(known, { method: 'DELETE', path: '/accounts/a' }));
+    expect(eventsIn(execution)).toMatchObject([{ type: 'account.withdrawn', data: { cents: 500 } }]);
+    const again = await changes().execute(
+      asked(known, { method: 'DELETE', path: '/accounts/a' }, { transactionId: idOf(2) }),
+    );
+    expect(again).toEqual({ kind: 'nothing', at: 3, attempts: 1 });
+  });
+
+  it('is decided again where what it read has changed', async () => {
+    const known = await bank();
+    const before = [bankEvent('account.withdrawn', { cents: 50 })];
+    const execution = await changes().execute(asked(known, WITHDRAWAL, { before }));
+    expect(execution).toMatchObject({ kind: 'committed', attempts: 2, transaction: { revision: 4 } });
+    const refused = asked(known, WITHDRAWAL, { transactionId: idOf(2) });
+    expect(await changes().execute(refused)).toMatchObject({ kind: 'refused', at: 4, reason: 'overdrawn' });
+  });
+
+  it('is not decided again where something else has changed', async () => {
+    const known = await bank();
+    const before = [bankEvent('account.opened', { owner: 'Bo' }, 'b')];
+    expect(await changes().execute(asked(known, WITHDRAWAL, { before }))).toMatchObject({ attempts: 1 });
+  });
+
+  it('ends in a conflict when it was decided as often as it may be', async () => {
+    const known = await bank();
+    const before = Array.from({ length: 3 }, () => bankEvent('account.deposited', { cents: 1 }));
+    const execution = await changes({ attemptsMax: 3 }).execute(asked(known, WITHDRAWAL, { before }));
+    expect(execution).toMatchObject({
+      kind: 'conflict',
+      attempts: 3,
+      revision: 5,
+      message: 'What the command was decided by at revision 4 has changed; the database is at 5',
+      violations: [{ index: 0, kind: 'max-revision', found: 5 }],
+    });
+    expect(known.revision).toBe(5);
+  });
+
+  it('is decided at the revision that it is to be decided at, and nowhere else', async () => {
+    const known = await bank();
+    const basis = { kind: 'revision', revision: 1 } as const;
+    const deposit = { path: '/accounts/a/deposits', json: { cents: 1 } };
+    expect(await changes().execute(asked(known, deposit, { basis }))).toMatchObject({
+      kind: 'conflict',
+      attempts: 1,
+      violations: [{ found: 2 }],
+    });
+    // Of this account there is nothing behind revision 1.
+    const opening = { path: '/accounts/b', json: { owner: 'Bo' } };
+    const opened = await changes().execute(asked(known, opening, { basis }));
+    expect(opened).toMatchObject({ kind: 'committed', transaction: { revision: 3 } });
+  });
+
+  it('is committed only if nothing at all has come since the revision that was last seen', async () => {
+    const known = await bank();
+    const calls = deciding.figures().calls;
+    const stale = await changes().execute(asked(known, WITHDRAWAL, { basis: { kind: 'last-seen', revision: 1 } }));
+    expect(stale).toEqual({
+      kind: 'conflict',
+      attempts: 0,
+      revision: 2,
+      violations: [],
+      message: 'The database has changed since revision 1; it is at 2',
+    });
+    expect(deciding.figures().calls).toBe(calls);
+    const basis = { kind: 'last-seen', revision: 2 } as const;
+    const before = [bankEvent('account.opened', { owner: 'Bo' }, 'b')];
+    expect(await changes().execute(asked(known, WITHDRAWAL, { basis, before }))).toMatchObject({
+      kind: 'conflict',
+      attempts: 1,
+    });
+    const newest = { kind: 'last-seen', revision: 3 } as const;
+    expect(await changes().execute(asked(known, WITHDRAWAL, { basis: newest }))).toMatchObject({ kind: 'committed' });
+  });
+
+  it('answers what is recorded under its id, whatever it says now, and decides nothing', async () => {
+    const known = await bank();
+    const first = await changes().execute(asked(known, WITHDRAWAL));
+    const calls = deciding.figures().calls;
+    const basis = { kind: 'last-seen', revision: 1 } as const;
+    for (const sent of [WITHDRAWAL, { path: '/no-command' }]) {
+      const again = await changes().execute(asked(known, sent, { basis }));
+      expect(again).toMatchObject({ kind: 'committed', isReplayed: true, attempts: 0 });
+      expect(eventsIn(again)).toEqual(eventsIn(first));
+    }
+    expect([known.revision, deciding.figures().calls]).toEqual([3, calls]);
+  });
+
+  it('answers what was recorded while it was decided', async () => {
+    const known = await bank();
+    const other = asked(known, { path: '/accounts/c', json: { owner: 'Cy' } });
+    const ask = asked(known, WITHDRAWAL);
+    const log: ExecutionAsk['log'] = {
+      ...ask.log,
+      commit: async (payload) => {
+        await changes().execute(other);
+        return ask.log.commit(payload);
+      },
+    };
+    const execution = await changes().execute({ ...ask, log });
+    expect(execution).toMatchObject({ kind: 'committed', isReplayed: true, attempts: 1 });
+    expect(eventsIn(execution)).toMatchObject([{ type: 'account.opened', subject: 'c' }]);
+  });
+
+  it('is decided without being committed, at any revision', async () => {
+    const known = await bank();
+    const ask = asked(known, WITHDRAWAL);
+    expect(await changes().decide(ask, 1)).toMatchObject({ kind: 'refused', at: 1, reason: 'overdrawn' });
+    const selector = and([term('by-stream', 'accounts'), term('by-subject', 'a')]);
+    expect(await changes().decide(ask, 2)).toMatchObject({
+      kind: 'decided',
+      at: 2,
+      events: [expect.any(Uint8Array)],
+      guards: [{ kind: 'max-revision', revision: 2, selector }],
+    });
+    expect(known.revision).toBe(2);
+  });
+
+  it('reads one version of a view, whatever is published while it is decided', async () => {
+    const known = await bank();
+    const ask = asked(
+      known,
+      { method: 'DELETE', path: '/accounts/a' },
+      { before: [bankEvent('account.deposited', { cents: 1 })] },
+    );
+    const names: string[] = [];
+    const findView = (name: string): Promise<ReadableView | undefined> => {
+      names.push(name);
+      return ask.findView(name);
+    };
+    expect(await changes().execute({ ...ask, findView })).toMatchObject({ kind: 'committed', attempts: 2 });
+    expect(names).toEqual(['balances']);
+  });
+
+  it('gives on what the database throws', async () => {
+    const known = await bank();
+    const error = new DatabaseError('unavailable', 'There is no leader');
+    const fails = (): Promise<never> => Promise.reject(error);
+    const ask = asked(known, { method: 'DELETE', path: '/accounts/a' });
+    await expect(changes().execute({ ...ask, findView: fails })).rejects.toBe(error);
+    await expect(changes().execute({ ...ask, log: { ...ask.log, revision: fails } })).rejects.toBe(error);
+    await expect(changes().execute({ ...ask, log: { ...ask.log, commit: fails } })).rejects.toBe(error);
+  });
+
+  it('ends with what it waits for', async () => {
+    const known = await bank();
+    const ask = asked(known, { method: 'DELETE', path: '/accounts/a' });
+    const never = (): Promise<never> => new Promise(() => undefined);
+    const guest = { ...DEFAULT_STATE_CHANGES.guest, time: { wallMs: 2000, cpuMs: 60_000 } };
+    // Loaded and compiled, so that the time is that of the host.
+    await changes().decide(ask, 2);
+    expect(await changes({ guest }).decide({ ...ask, findView: never }, 2)).toMatchObject({
+      kind: 'failed',
+      code: 'WasmExecutionError',
+      message: expect.stringMatching(/^DeadlineExceeded: .* waits for the host/),
+    });
+  });
+});
+
+/** A State Change as text: what it does, and what it answers is in its memory at 16. */
+function changeText(body: string): string {
+  return `(component
+    (core module $m
+      (memory (export "memory") 1)
+      (global $top (mut i32) (i32.const 4096))
+      (func (export "realloc") (param i32 i32 i32 i32) (result i32)
+        (global.get $top) (global.set $top (i32.add (global.get $top) (local.get 3))))
+      (func (export "decide") (param i32 i32 i32 i32) (result i32) ${body}))
+    (core instance $i (instantiate $m))
+    (type $command (record (field "method" string) (field "path" string)))
+    (type $event (record (field "id" string)))
+    (type $error (variant (case "internal-error" string)))
+    (type $events (list $event))
+    (func (export "decide") (param "command" $command) (result (result $events (error $error)))
+      (canon lift (core func $i "decide")
+        (memory (core memory $i "memory")) (realloc (core func $i "realloc")))))`;
+}
+
+const ONE_EVENT = `
+  (i32.store8 (i32.const 16) (i32.const 0))
+  (i32.store (i32.const 20) (i32.const 64))
+  (i32.store (i32.const 24) (i32.const 1))
+  (i32.const 16)`;
+const ERROR = '(i32.store8 (i32.const 16) (i32.const 1)) (i32.const 16)';
+
+describe('a State Change that misbehaves', { timeout: 60_000 }, () => {
+  it.each<{ what: string; body: string; calls: number; code: string; says: RegExp }>([
+    { what: 'traps', body: 'unreachable', calls: 2, code: 'WasmExecutionError', says: /^Trap: / },
+    {
+      what: 'does not end',
+      body: '(loop $l (br $l)) unreachable',
+      calls: 2,
+      code: 'WasmExecutionError',
+      says: /^FuelExhausted: /,
+    },
+    {
+      what: 'answers from outside of its memory',
+      body: '(i32.const 65532)',
+      calls: 1,
+      code: 'WasmExecutionError',
+      says: /^AbiViolation: /,
+    },
+    {
+      what: 'emits what is no event',
+      body: ONE_EVENT,
+      calls: 1,
+      code: 'ValidationError',
+      says: /events\[0\] must be a record cloudevent of cairn\.wit/,
+    },
+    {
+      what: 'refuses without an explanation',
+      body: ERROR,
+      calls: 1,
+      code: 'WasmExecutionError',
+      says: /answers an error internal-error, as cairn\.wit/,
+    },
+  ])('and $what has decided nothing', async ({ body, calls, code, says }) => {
+    const known = await bank();
+    const text = await textArtifact(join(dir.path, 'artifacts'), 'state-change', changeText(body));
+    const before = deciding.figures().calls;
+    const { guest } = DEFAULT_STATE_CHANGES;
+    const few = { ...guest, limits: { ...guest.limits, fuel: 1_000_000 } };
+    const execution = await changes({ guest: few }).execute(asked(known, { path: '/' }, { artifact: text }));
+    expect(execution).toEqual({ kind: 'failed', code, message: expect.stringMatching(says) });
+    expect([deciding.figures().calls - before, known.revision]).toEqual([calls, 2]);
+  });
+
+  it('and asks too often has decided nothing', async () => {
+    const { guest } = DEFAULT_STATE_CHANGES;
+    const none = { ...guest, limits: { ...guest.limits, hostCallsMax: 0 } };
+    const execution = await changes({ guest: none }).execute(asked(await bank(), WITHDRAWAL));
+    expect(execution).toMatchObject({ kind: 'failed', message: expect.stringMatching(/^HostCallLimit: /) });
+  });
+
+  it('is not called in the shape of the SDK', async () => {
+    const found = artifact('accounts');
+    const sdk = { ...found, binding: { ...found.binding, shape: 'sdk' as const } };
+    expect(await changes().execute(asked(await bank(), WITHDRAWAL, { artifact: sdk }))).toMatchObject({
+      kind: 'failed',
+      message: expect.stringContaining('of the shape of the SDK'),
+    });
+  });
+
+  it('and finds no executor is told so', async () => {
+    await using idle = executors({ waitingMax: 0 });
+    const full = new StateChanges(idle, views);
+    expect(await full.execute(asked(await bank(), WITHDRAWAL))).toMatchObject({ kind: 'failed', code: 'Busy' });
+  });
+});

@@ -1,0 +1,239 @@
+// Goal: what a decision is told while it runs, what it is told to be wrong, and what ends it instead of being told
+// (F21); and which guards follow (F20). Method: questions as they leave a guest, to a database that the test knows, and
+// views of which some cannot be rendered.
+import { describe, expect, it } from 'vitest';
+import { DatabaseError } from '#base';
+import type { RunnableArtifact, ViewAnswer, ViewRead } from '#components';
+import { memoryKv } from '#kv';
+import { and, CONSTRAINTS_MAX, parameter, type Selector, term } from '#model';
+import { isList, isRecord, tagged, type Value } from '#wasm';
+import { ReadRecord } from '../../../src/components/read-record.ts';
+import { StateReader } from '../../../src/components/state-reader.ts';
+import { askOn, commandOf, readable } from '../../support/components/deciding.ts';
+import { CREATED_AT_MS, DATABASE_ID, KnownDatabase } from '../../support/known-database.ts';
+
+const READER = 'cairn:component/state-reader@0.1.0';
+const BINDING = { main: { name: 'decide', shape: '' }, shape: 'own', batch: undefined, query: undefined } as const;
+const ARTIFACT: RunnableArtifact = { key: 'k', digest: 'd', bytes: new Uint8Array(0), binding: BINDING };
+const OPEN = and([term('by-type', 't'), parameter('by-subject', 'id')]);
+const LIMITS = { eventsMax: 5, bytesMax: 2000 };
+
+interface Given {
+  /** What the view is rendered to. */
+  readonly rendered?: ViewAnswer;
+  readonly limits?: Partial<typeof LIMITS>;
+  readonly findView?: () => Promise<never>;
+}
+
+async function known(): Promise<KnownDatabase> {
+  const made = new KnownDatabase(memoryKv());
+  for (let n = 0; n < 4; n++) {
+    made.apply([{ source: 'a', type: n < 3 ? 't' : 'u', subject: 's' }], CREATED_AT_MS + 1000 * n);
+  }
+  await made.flush();
+  return made;
+}
+
+/** A reader at revision 3, and what was asked of the views. */
+async function reading({ rendered, limits, findView }: Given = {}): Promise<{
+  readonly reader: StateReader;
+  readonly reads: readonly ViewRead[];
+  readonly ask: (functionName: string, ...values: readonly Value[]) => Promise<Value>;
+}> {
+  const views = new Map([
+    ['view', readable('view', ARTIFACT, { selector: OPEN })],
+    ['keyed', readable('keyed', ARTIFACT, { selector: and([OPEN, parameter('by-subject', 'key')]), keyType: 'int64' })],
+  ]);
+  const database = await known();
+  const ask = askOn(database, { artifact: ARTIFACT, command: commandOf({}), views });
+  const reads: ViewRead[] = [];
+  const reader = new StateReader({
+    ask,
+    at: 3,
+    findView: findView ?? ask.findView,
+    limits: { ...LIMITS, ...limits },
+    views: {
+      render: async (read) => {
+        reads.push(read);
+        return (
+          rendered ?? { kind: 'rendered', bytes: Uint8Array.of(1), hasState: true, foldedCount: 1, isFromFirst: true }
+        );
+      },
+    },
+  });
+  const asked = (functionName: string, ...values: readonly Value[]): Promise<Value> =>
+    reader.answer({ interfaceName: READER, functionName, values });
+  return { reader, reads, ask: asked };
+}
+
+const SELECTED = { selector: term('by-type', 't'), json: '{"event_type":"t"}' };
+const PAIR = [['subject.id', 's']];
+
+function guard(selector?: Selector): unknown {
+  return selector === undefined
+    ? { kind: 'max-revision', revision: 3 }
+    : { kind: 'max-revision', revision: 3, selector };
+}
+
+function eventsIn(answer: Value): readonly string[] {
+  const { tag, val } = isRecord(answer) ? answer : { tag: undefined, val: undefined };
+  if (tag !== 'ok' || !isList(val)) throw new Error('There are no events');
+  return val.map((bytes) => (bytes instanceof Uint8Array ? Buffer.from(bytes).toString() : ''));
+}
+
+/** What the answer says to be wrong with the question. */
+function wrongIn(answer: Value): Value {
+  const { tag, val } = isRecord(answer) ? answer : { tag: undefined, val: undefined };
+  if (tag !== 'err' || !isRecord(val) || val['tag'] !== 'invalid-input') throw new Error('There is no error');
+  return val['val'];
+}
+
+describe('StateReader', () => {
+  it('tells which database it is, and guards it as a whole', async () => {
+    const { reader, ask } = await reading();
+    expect(await ask('get-database')).toEqual({
+      name: 'shop',
+      id: DATABASE_ID,
+      revision: 3n,
+      'revision-time': '2025-10-09T08:53:22Z',
+    });
+    await ask('query-events', SELECTED.json, 5);
+    expect(reader.record.guards(3)).toEqual([guard()]);
+  });
+
+  it.each([
+    [0, 0, []],
+    [2, 2, []],
+    [3, 3, []],
+    [4, 3, [guard(SELECTED.selector)]],
+  ])('tells events up to the limit of %d, and guards what may still come', async (limit, count, guards) => {
+    const { reader, ask } = await reading();
+    expect(eventsIn(await ask('query-events', SELECTED.json, limit))).toHaveLength(count);
+    expect(reader.record.guards(3)).toEqual(guards);
+  });
+
+  it('tells an event as a read over HTTP gives it', async () => {
+    const { ask } = await reading();
+    expect(eventsIn(await ask('query-events', '{}', 1))).toEqual([
+      '{"id":"1-0","source":"a","specversion":"1.0","type":"t","subject":"s","revision":1,"index":0,"recordedtime":"2025-10-09T08:53:20Z"}',
+    ]);
+  });
+
+  it('renders a view with its parameters, and guards what it selects, once', async () => {
+    const { reader, reads, ask } = await reading();
+    expect(await ask('get-state-view', 'view', PAIR)).toEqual(tagged('ok', Uint8Array.of(1)));
+    expect(await ask('get-state-view', 'view', PAIR)).toEqual(tagged('ok', Uint8Array.of(1)));
+    const bound = and([SELECTED.selector, term('by-subject', 's')]);
+    expect(reads[0]).toMatchObject({
+      view: 'view/v1',
+      at: 3,
+      selector: bound,
+      parameters: new Map([['subject.id', 's']]),
+      cut: { seconds: CREATED_AT_MS / 1000, nanos: 0 },
+    });
+    expect(reader.record.guards(3)).toEqual([guard(bound)]);
+  });
+
+  it('tells that nothing was folded, and guards that', async () => {
+    const { reader, ask } = await reading({
+      rendered: { kind: 'rendered', bytes: new Uint8Array(0), hasState: false, foldedCount: 0, isFromFirst: true },
+    });
+    expect(await ask('get-state-view', 'view', PAIR)).toEqual(tagged('ok', undefined));
+    expect(reader.record.guards(3)).toHaveLength(1);
+  });
+
+  it.each<readonly [string, readonly Value[], RegExp]>([
+    ['a parameter too few', ['view', []], /subject\.id.* is required/],
+    ['a parameter too many', ['view', [...PAIR, ['subject.x', 's']]], /is no parameter/],
+    ['a parameter twice', ['view', [...PAIR, ...PAIR]], /the same name/],
+    ['a value that is no subject', ['view', [['subject.id', '']]], /must not be empty/],
+    ['a key that is no integer', ['keyed', [...PAIR, ['subject.key', '01']]], /must be an integer of 64 bits/],
+  ])('tells what is wrong with %s, and guards nothing', async (_, values, says) => {
+    const { reader, ask } = await reading();
+    expect(wrongIn(await ask('get-state-view', ...values))).toMatch(says);
+    expect(reader.record.guards(3)).toEqual([]);
+  });
+
+  it.each<readonly [string, readonly Value[], RegExp]>([
+    ['no JSON', ['{', 1], /^The selector is no JSON: /],
+    ['no selector', ['{"typ":"t"}', 1], /typ is unknown/],
+    ['for too many events', ['{}', 6], /^The limit is 6; it is at most 5$/],
+  ])('tells that a question is %s, and guards nothing', async (_, values, says) => {
+    const { reader, ask } = await reading();
+    expect(wrongIn(await ask('query-events', ...values))).toMatch(says);
+    expect(reader.record.guards(3)).toEqual([]);
+  });
+
+  it('tells that there is no such view, and guards nothing', async () => {
+    const { reader, ask } = await reading();
+    const missing = tagged('err', tagged('not-found', 'There is no State View other'));
+    expect(await ask('get-state-view', 'other', [])).toEqual(missing);
+    expect(reader.record.guards(3)).toEqual([]);
+  });
+
+  it('tells when it is too much, and guards only what may become less', async () => {
+    const events = await reading({ limits: { bytesMax: 300 } });
+    const tooMuch = tagged('err', tagged('invalid-input', 'A decision reads at most 300 bytes'));
+    expect(await events.ask('query-events', '{}', 5)).toEqual(tooMuch);
+    expect(events.reader.record.guards(3)).toEqual([]);
+    const view = await reading({ limits: { bytesMax: 0 } });
+    const nothing = tagged('err', tagged('invalid-input', 'A decision reads at most 0 bytes'));
+    expect(await view.ask('get-state-view', 'view', PAIR)).toEqual(nothing);
+    expect(view.reader.record.guards(3)).toHaveLength(1);
+  });
+
+  it.each([
+    ['Busy', 'Busy'],
+    ['WasmExecutionError', 'WasmExecutionError'],
+    ['InvalidParameters', 'WasmExecutionError'],
+  ] as const)('ends the decision where a view is %s (F21)', async (code, expected) => {
+    const { reader, ask } = await reading({ rendered: { kind: 'failed', code, message: 'why' } });
+    await expect(ask('get-state-view', 'view', PAIR)).rejects.toThrow('view/v1 is not rendered: why');
+    expect(reader.failure).toEqual({
+      kind: 'failed',
+      code: expected,
+      message: 'The State View view/v1 is not rendered: why',
+    });
+  });
+
+  it('gives on what the database throws', async () => {
+    const error = new DatabaseError('unavailable', 'gone');
+    const { reader, ask } = await reading({ findView: () => Promise.reject(error) });
+    await expect(ask('get-state-view', 'view', PAIR)).rejects.toBe(error);
+    expect(() => reader.failure).toThrow(error);
+  });
+
+  it.each<readonly [string, string, readonly Value[]]>([
+    ['another function', 'put-state-view', []],
+    ['a name that is none', 'get-state-view', [5, []]],
+    ['parameters that are no list', 'get-state-view', ['view', 5]],
+    ['a parameter that is no pair', 'get-state-view', ['view', [['a']]]],
+    ['a limit that is none', 'query-events', ['{}', '1']],
+  ])('ends the decision by %s', async (_, functionName, values) => {
+    const { reader, ask } = await reading();
+    await expect(ask(functionName, ...values)).rejects.toThrow(/The component/);
+    expect(reader.failure).toMatchObject({ code: 'WasmExecutionError' });
+  });
+
+  it('answers no other interface', async () => {
+    const { reader } = await reading();
+    const call = { interfaceName: 'cairn:component/types@0.1.0', functionName: 'get-database', values: [] };
+    await expect(reader.answer(call)).rejects.toThrow('types@0.1.0#get-database');
+  });
+
+  it('reads nothing more when it is closed', async () => {
+    const { reader, ask } = await reading();
+    reader.close();
+    expect(await ask('query-events', '{}', 5)).toEqual(tagged('ok', []));
+  });
+});
+
+describe('ReadRecord', () => {
+  it('guards the database where there are too many selectors, or they are too large together', () => {
+    const many = new ReadRecord();
+    for (let n = 0; n < CONSTRAINTS_MAX; n++) many.sawAll(term('by-subject', String(n)));
+    expect(many.guards(7)).toHaveLength(CONSTRAINTS_MAX);
+    many.sawAll(term('by-subject', 'one more'));
+    expect(many.guards(7)).toEqual([{ kind: 'max-revision', revision: 7 }]);
+  });
+});
