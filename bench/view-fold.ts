@@ -6,20 +6,33 @@
  * Builds a database of events of about 200 bytes (100 to a transaction) in LevelDB with the real state machine, unless
  * DIR holds one already, and keeps it there when DIR is given. In turn, `view` renders at the last revision without a
  * snapshot, from LevelDB to the rendered bytes, by a compiled guest in one executor; `read` makes the same batches and
- * drops them; `executor` folds batches that were made before the clock starts. Then `near` renders at 100 events behind
- * a snapshot. Wall time, medians; how long the loop of this process stood at most; its processor time.
+ * drops them; `texts` makes them as they were made at first, each event an object and its JSON a string; `executor`
+ * folds batches that were made before the clock starts. Then `near` renders at 100 events behind a snapshot. Wall time
+ * and processor time of this process, medians, and what `texts` takes of it for each that `read` does; how long the
+ * loop stood while `view` ran, at most and at the 99th percentile.
  */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setImmediate } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { encodeUtf8, NO_BYTES, type Sha256, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
 import { ArtifactStore, CacheFolder, DEFAULT_STATE_VIEWS, FoldSnapshots, StateViews, type ViewRead } from '#components';
 import { DatabaseMachine, type DatabaseSource } from '#database';
-import { ALL, DATA_KIND, encodeEvent, encodeTransactPayload, NO_OPTIONS, ORIGIN, stampPayload } from '#model';
+import {
+  ALL,
+  DATA_KIND,
+  encodeEvent,
+  encodeTransactPayload,
+  eventToJson,
+  NO_OPTIONS,
+  ORIGIN,
+  stampPayload,
+} from '#model';
+import { queryEvents } from '#query';
 import { type LevelStore, openLevelStore } from '#storage';
 import { DEFAULT_EXECUTORS, DEFAULT_LIMITS, Executors, Publisher } from '#wasm';
 import { FOLD_WASI } from '../src/components/batch-fold.ts';
@@ -72,31 +85,28 @@ async function run(): Promise<void> {
   console.log(
     `${batches.length} batches of ${(bytes / batches.length / 1024).toFixed(0)} KiB, ${(bytes / EVENTS).toFixed(0)} bytes an event`,
   );
-  const times: Record<string, number[]> = { view: [], read: [], executor: [] };
-  let [stoodMs, cpuMs] = [0, 0];
+  const ways: Record<string, Taken[]> = { view: [], read: [], texts: [], executor: [] };
+  const stood: { maxMs: number; p99Ms: number } = { maxMs: 0, p99Ms: 0 };
   await foldAlone(read, batches);
   for (let turn = 0; turn < TURNS; turn++) {
     const delay = monitorEventLoopDelay({ resolution: 5 });
     delay.enable();
-    const before = process.cpuUsage();
-    times['view']?.push(await timed(async () => expectRendered(await (await views()).render(read))));
-    const { user, system } = process.cpuUsage(before);
+    ways['view']?.push(await taken(async () => expectRendered(await (await views()).render(read))));
     delay.disable();
-    cpuMs += (user + system) / 1000 / TURNS;
-    stoodMs = Math.max(stoodMs, delay.max / NS_PER_MS);
-    times['read']?.push(await timed(dropAll));
-    times['executor']?.push(await timed(() => foldAlone(read, batches)));
+    stood.maxMs = Math.max(stood.maxMs, delay.max / NS_PER_MS);
+    stood.p99Ms = Math.max(stood.p99Ms, delay.percentile(99) / NS_PER_MS);
+    ways['read']?.push(await taken(dropAll));
+    ways['texts']?.push(await taken(dropTexts));
+    ways['executor']?.push(await taken(() => foldAlone(read, batches)));
   }
-  for (const [way, all] of Object.entries(times)) {
-    console.log(
-      `${way}: median ${median(all).toFixed(0)} ms, ${all.map((ms) => ms.toFixed(0)).join(' ')}; ${rate(all)} events/s`,
-    );
-  }
-  const share = (median(times['executor'] ?? []) / median(times['view'] ?? [])) * 100;
+  for (const [way, all] of Object.entries(ways)) console.log(`${way}: ${shown(all)}`);
+  const ratios = (ways['texts'] ?? []).map(({ cpuMs }, turn) => cpuMs / (ways['read']?.[turn]?.cpuMs ?? 0));
+  console.log(`texts : read ${spread(ratios)} of the processor time`);
+  const share = (wallOf(ways['executor']) / wallOf(ways['view'])) * 100;
+  console.log(`view : executor ${share.toFixed(0)} % of the rate`);
   console.log(
-    `view : executor ${share.toFixed(0)} % of the rate; this process took ${cpuMs.toFixed(0)} ms of processor time`,
+    `the loop of this process stood ${stood.maxMs.toFixed(1)} ms at most, p99 ${stood.p99Ms.toFixed(1)} ms in the worst turn`,
   );
-  console.log(`the loop of this process stood ${stoodMs.toFixed(1)} ms at most`);
   await near(read);
 }
 
@@ -149,6 +159,30 @@ async function dropAll(): Promise<void> {
   let count = 0;
   for await (const batch of batchesOf()) count += batch.count;
   if (count !== EVENTS) throw new Error(`${count} events were read`);
+}
+
+/** An object and a string for each event, and its bytes in a buffer. */
+async function dropTexts(): Promise<void> {
+  const query = { selector: ALL, revisions: {}, direction: 'forward' } as const;
+  const { bytesMax, eventsMax } = DEFAULT_STATE_VIEWS.batch;
+  let buffer = Buffer.allocUnsafe(bytesMax);
+  let [length, count, all] = [0, 0, 0];
+  for await (const slice of queryEvents(source, { at: EVENTS / PER_TRANSACTION, query, lent: true })) {
+    for (const { position, recordedTimeMs, bytes } of slice) {
+      const text = eventToJson(bytes, { ...position, recordedTimeMs });
+      if (length + 4 + 3 * text.length > bytesMax || count >= eventsMax) {
+        buffer = Buffer.allocUnsafe(bytesMax);
+        [length, count] = [0, 0];
+      }
+      const written = buffer.write(text, length + 4, 'utf8');
+      buffer.writeUInt32LE(written, length);
+      length += 4 + written;
+      count++;
+      all++;
+    }
+    await setImmediate();
+  }
+  if (all !== EVENTS) throw new Error(`${all} events were read`);
 }
 
 async function foldAlone({ artifact }: ViewRead, batches: readonly EventBatch[]): Promise<void> {
@@ -247,6 +281,31 @@ function median(all: readonly number[]): number {
   return all.toSorted((a, b) => a - b)[all.length >> 1] ?? 0;
 }
 
-function rate(all: readonly number[]): string {
-  return Math.round(EVENTS / (median(all) / 1000)).toLocaleString('en');
+/** How often a value lies around its median. */
+function spread(all: readonly number[]): string {
+  return `${median(all).toFixed(2)} × (${Math.min(...all).toFixed(2)} to ${Math.max(...all).toFixed(2)})`;
+}
+
+interface Taken {
+  readonly ms: number;
+  /** Of this process. */
+  readonly cpuMs: number;
+}
+
+async function taken(work: () => Promise<void>): Promise<Taken> {
+  const before = process.cpuUsage();
+  const ms = await timed(work);
+  const { user, system } = process.cpuUsage(before);
+  return { ms, cpuMs: (user + system) / 1000 };
+}
+
+function wallOf(all: readonly Taken[] = []): number {
+  return median(all.map(({ ms }) => ms));
+}
+
+function shown(all: readonly Taken[]): string {
+  const walls = all.map(({ ms }) => ms.toFixed(0)).join(' ');
+  const cpus = all.map(({ cpuMs }) => cpuMs.toFixed(0)).join(' ');
+  const rate = Math.round(EVENTS / (wallOf(all) / 1000)).toLocaleString('en');
+  return `median ${wallOf(all).toFixed(0)} ms, ${walls}; processor ${cpus} ms; ${rate} events/s`;
 }

@@ -7,9 +7,9 @@
  * Batches are bounded in events and in bytes, and the loop gets a turn after every slice that is read.
  */
 import { setImmediate } from 'node:timers/promises';
-import type { Instant } from '#base';
+import { assert, type Instant, NO_BYTES } from '#base';
 import { EventJsonBytes, type EventQuery, type Position } from '#model';
-import { type DatabaseSource, effectiveTimeOf, queryEvents, type StoredEvent } from '#query';
+import { type DatabaseSource, effectiveTimeOf, PassingEvent, visitEvents } from '#query';
 
 export interface BatchBounds {
   readonly eventsMax: number;
@@ -44,11 +44,15 @@ export async function* eventBatches(
   { at, query, bounds }: BatchedQuery,
 ): AsyncGenerator<EventBatch, undefined> {
   const batch = new Batch(bounds);
-  for await (const slice of queryEvents(source, { at, query, lent: true })) {
-    for (const event of slice) {
-      batch.add(event);
-      if (batch.isFull) yield batch.take();
-    }
+  const full: EventBatch[] = [];
+  const visited = visitEvents(source, { at, query }, (event) => {
+    batch.add(event);
+    if (batch.isFull) full.push(batch.take());
+  });
+  for await (const _ of visited) {
+    // The page of its last event is given back before there is another one.
+    batch.settle();
+    yield* full.splice(0);
     await setImmediate();
   }
   if (batch.count > 0) yield batch.take();
@@ -57,7 +61,9 @@ export async function* eventBatches(
 class Batch {
   readonly #bounds: BatchBounds;
   readonly #json: EventJsonBytes;
-  #last: StoredEvent | undefined;
+  /** The last event, until it is settled when that took effect. */
+  readonly #passed: PassingEvent = new PassingEvent();
+  #last: LastEvent | undefined;
   count = 0;
 
   constructor(bounds: BatchBounds) {
@@ -69,20 +75,36 @@ class Batch {
     return this.count >= this.#bounds.eventsMax || this.#json.length >= this.#bounds.bytesMax;
   }
 
-  add(event: StoredEvent): void {
-    const { position, recordedTimeMs, storedId, bytes } = event;
-    const { revision, index } = position;
-    this.#json.append(bytes, 0, bytes.length, { revision, index, recordedTimeMs, storedId });
-    this.#last = event;
+  add(event: PassingEvent): void {
+    const { bytes, from, to } = event;
+    this.#json.append(bytes, from, to, event);
+    const passed = this.#passed;
+    passed.bytes = bytes;
+    passed.from = from;
+    passed.to = to;
+    passed.revision = event.revision;
+    passed.index = event.index;
+    passed.recordedTimeMs = event.recordedTimeMs;
     this.count++;
   }
 
+  settle(): void {
+    const { bytes, from, to, revision, index, recordedTimeMs } = this.#passed;
+    if (this.count === 0 || bytes.length === 0) return;
+    const position = { revision, index };
+    this.#last = {
+      position,
+      effective: effectiveTimeOf({ position, recordedTimeMs, bytes: bytes.subarray(from, to) }),
+    };
+    this.#passed.bytes = NO_BYTES;
+  }
+
   take(): EventBatch {
-    const { count } = this;
-    const last = this.#last;
-    if (last === undefined) throw new TypeError('A batch that is taken has an event');
+    this.settle();
+    const [count, last] = [this.count, this.#last];
+    assert(last !== undefined, 'A batch that is taken has an event');
     this.count = 0;
-    return { events: this.#json.take(), count, last: { position: last.position, effective: effectiveTimeOf(last) } };
+    return { events: this.#json.take(), count, last };
   }
 }
 

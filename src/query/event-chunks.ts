@@ -6,6 +6,7 @@
  * two slices nothing of the store is held: no range stays open, however long the reader thinks. (Q5, Q8)
  */
 import type { StoredEvent } from '#database';
+import type { EventVisitor } from './passing-event.ts';
 import type { SlicePace } from './slice-pace.ts';
 
 export interface EventChunks {
@@ -16,6 +17,8 @@ export interface EventChunks {
    * many the reader will take in all: once it has them it does not come back.
    */
   next(left: number): Promise<readonly StoredEvent[] | undefined>;
+  /** The same, forward, shown one by one where they lie; answers how many. Absent where that saves nothing. */
+  visit?(left: number, visitor: EventVisitor): Promise<number | undefined>;
 }
 
 /** Events of a slice that are found one by one, each of which may keep a page of its own in memory. */

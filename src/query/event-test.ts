@@ -4,14 +4,23 @@
 import { type Instant, instantFromMs } from '#base';
 import type { StoredEvent } from '#database';
 import { type EventFacts, eventFacts, matcherOf, type Selector } from '#model';
+import type { PassingEvent } from './passing-event.ts';
 
 export type EventTest = (event: StoredEvent) => boolean;
+export type PassingTest = (event: PassingEvent) => boolean;
 
 /** Absent for the selector of every event. */
 export function testOf(selector: Selector): EventTest | undefined {
   if (selector.kind === 'all') return undefined;
   const matches = matcherOf(selector);
   return (event) => matches(event.bytes, factsOf(event));
+}
+
+/** The same, of an event where it lies. */
+export function passingTestOf(selector: Selector): PassingTest | undefined {
+  if (selector.kind === 'all') return undefined;
+  const matches = matcherOf(selector);
+  return ({ bytes, from, to }) => matches(bytes, eventFacts(bytes, from, to));
 }
 
 /** Its time, or the time it was recorded when it has none of its own. */

@@ -42,7 +42,8 @@ export {
   transactionAt,
   transactionById,
 } from './lookups.ts';
-export { type Cancellation, type EventRead, queryEvents } from './query-events.ts';
+export { type EventVisitor, PassingEvent } from './passing-event.ts';
+export { type Cancellation, type EventRead, queryEvents, visitEvents } from './query-events.ts';
 export { type LogScan, type LogSlice, scanLogBatches, scanLogEvents } from './scan-log.ts';
 export { pulled, type SlicePace } from './slice-pace.ts';
 export { EventTail, type TailOptions } from './tail.ts';

@@ -8,9 +8,10 @@ import { type DatabaseReader, eventsOf, type Page, type StoredEvent } from '#dat
 import type { Selector } from '#model';
 import type { Bounds } from './bounds.ts';
 import type { EventChunks } from './event-chunks.ts';
-import { type EventTest, testOf } from './event-test.ts';
+import { type EventTest, type PassingTest, passingTestOf, testOf } from './event-test.ts';
 import { nextMatch } from './next-match.ts';
 import { PageScan } from './page-scan.ts';
+import { type EventVisitor, PassingEvent } from './passing-event.ts';
 import { rankOf } from './rank.ts';
 import type { SlicePace } from './slice-pace.ts';
 
@@ -39,6 +40,8 @@ class PageEvents implements EventChunks {
   readonly #options: PageEventsOptions;
   readonly #scan: PageScan;
   readonly #test: EventTest | undefined;
+  readonly #passingTest: PassingTest | undefined;
+  readonly #passing: PassingEvent = new PassingEvent();
   #testsInVain = 0;
   /** So many of them, and the heads are asked. */
   #patience: number;
@@ -48,12 +51,12 @@ class PageEvents implements EventChunks {
     this.#options = options;
     this.#scan = new PageScan(reader, { ...options.bounds, pace: options.pace });
     this.#test = testOf(options.selector);
+    this.#passingTest = passingTestOf(options.selector);
     this.#patience = options.testsInVain ?? TESTS_IN_VAIN_MIN;
   }
 
   async next(left: number): Promise<readonly StoredEvent[] | undefined> {
-    if (this.#testsInVain >= this.#patience && !(await this.#leap())) return undefined;
-    const pages = await this.#scan.next();
+    const pages = await this.#nextPages();
     if (pages === undefined) return undefined;
     const selected: StoredEvent[] = [];
     for (const page of pages) {
@@ -65,6 +68,40 @@ class PageEvents implements EventChunks {
       this.#testsInVain = selected.length > before ? 0 : this.#testsInVain + events.length;
     }
     return selected;
+  }
+
+  async visit(left: number, visitor: EventVisitor): Promise<number | undefined> {
+    const pages = await this.#nextPages();
+    if (pages === undefined) return undefined;
+    let count = 0;
+    for (const page of pages) count += this.#visitPage(page, left - count, visitor);
+    return count;
+  }
+
+  #visitPage(page: Page, left: number, visitor: EventVisitor): number {
+    const { first, last, ranks } = this.#options.bounds;
+    const [event, test] = [this.#passing, this.#passingTest];
+    let passed = 0;
+    let selected = 0;
+    for (const transaction of this.#reader.transactions(page)) {
+      const { revision, eventCount } = transaction;
+      if (revision < first || revision > last) continue;
+      for (let index = 0; index < eventCount; index++) {
+        if (rankOf(revision, index, 'forward') < ranks.first) continue;
+        passed++;
+        event.inTransaction(transaction, index);
+        if (selected === left || (test !== undefined && !test(event))) continue;
+        visitor(event);
+        selected++;
+      }
+    }
+    this.#testsInVain = selected > 0 ? 0 : this.#testsInVain + passed;
+    return selected;
+  }
+
+  async #nextPages(): Promise<readonly Page[] | undefined> {
+    if (this.#testsInVain >= this.#patience && !(await this.#leap())) return undefined;
+    return this.#scan.next();
   }
 
   /** Goes on where the next event may be selected. False when there is none. */

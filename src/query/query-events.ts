@@ -1,6 +1,7 @@
 /**
  * The events that a query selects, in the order it asks for, slice by slice. (Q1)
  */
+import { assert } from '#base';
 import { DatabaseReader, type DatabaseSource, type StoredEvent } from '#database';
 import type { EventQuery } from '#model';
 import { boundsOf, isEmpty } from './bounds.ts';
@@ -8,6 +9,7 @@ import type { EventChunks } from './event-chunks.ts';
 import { testOf } from './event-test.ts';
 import { hitEvents } from './hit-events.ts';
 import { pageEvents } from './page-events.ts';
+import { type EventVisitor, PassingEvent } from './passing-event.ts';
 import { planSelector } from './plan.ts';
 import { pulled, type SlicePace } from './slice-pace.ts';
 import { timeEvents } from './time-events.ts';
@@ -55,6 +57,48 @@ export async function* queryEvents(source: DatabaseSource, read: EventRead): Asy
     reader.releasePages();
     pace.rest();
   }
+}
+
+/**
+ * The same events, forward, each shown to the visitor where it lies; yields after each slice, and gives its memory back
+ * when the next one is asked for. For whoever turns events into something else: no object is made of any where the log
+ * itself is walked. (Q1, Q5)
+ */
+export async function* visitEvents(
+  source: DatabaseSource,
+  read: Omit<EventRead, 'lent'>,
+  visitor: EventVisitor,
+): AsyncGenerator<undefined, undefined> {
+  assert(read.query.direction === 'forward', 'Events are visited in their order', read.query.direction);
+  const { pace = pulled() } = read;
+  const reader = new DatabaseReader(source, { lends: true });
+  try {
+    const chunks = await chunksOf(reader, read, pace);
+    let left = read.query.limit ?? Number.POSITIVE_INFINITY;
+    while (left > 0 && read.signal?.aborted !== true) {
+      await pace.ready();
+      const count = await visitNext(chunks, left, visitor);
+      if (count === undefined) return;
+      left -= count;
+      yield;
+      reader.releasePages();
+      if (chunks.isOver === true) return;
+    }
+  } finally {
+    reader.releasePages();
+    pace.rest();
+  }
+}
+
+async function visitNext(chunks: EventChunks, left: number, visitor: EventVisitor): Promise<number | undefined> {
+  if (chunks.visit !== undefined) return chunks.visit(left, visitor);
+  const events = await chunks.next(left);
+  const passing = new PassingEvent();
+  for (const event of events ?? []) {
+    passing.stored(event);
+    visitor(passing);
+  }
+  return events?.length;
 }
 
 async function chunksOf(reader: DatabaseReader, read: EventRead, pace: SlicePace): Promise<EventChunks> {

@@ -1,0 +1,43 @@
+/**
+ * An event on its way past: where it lies in its page, without an object of its own.
+ *
+ * One object is filled anew for each event, so whoever is shown it takes what it needs before the next one comes.
+ */
+import { NO_BYTES } from '#base';
+import type { StoredEvent, StoredTransaction } from '#database';
+
+export type EventVisitor = (event: PassingEvent) => void;
+
+export class PassingEvent {
+  /** The event is `[from, to)` of these. */
+  bytes: Uint8Array = NO_BYTES;
+  from = 0;
+  to = 0;
+  revision = 0;
+  index = 0;
+  recordedTimeMs = 0;
+  /** The id it is known by, when that is not the one in its bytes. */
+  storedId: string | undefined;
+
+  /** The one at a place of the transaction. */
+  inTransaction({ revision, recordedTimeMs, bytes, view }: StoredTransaction, index: number): void {
+    this.bytes = bytes;
+    this.from = view.body.eventStarts[index] ?? 0;
+    this.to = view.body.eventEnds[index] ?? 0;
+    this.revision = revision;
+    this.index = index;
+    this.recordedTimeMs = recordedTimeMs;
+    const { storedIds } = view;
+    this.storedId = storedIds.length === 0 ? undefined : storedIds.find((stored) => stored.index === index)?.id;
+  }
+
+  stored({ position, recordedTimeMs, bytes, storedId }: StoredEvent): void {
+    this.bytes = bytes;
+    this.from = 0;
+    this.to = bytes.length;
+    this.revision = position.revision;
+    this.index = position.index;
+    this.recordedTimeMs = recordedTimeMs;
+    this.storedId = storedId;
+  }
+}
