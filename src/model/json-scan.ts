@@ -130,16 +130,28 @@ export class JsonScanner {
   string(): boolean {
     this.at++;
     for (;;) {
+      this.#plainCharacters();
       const byte = this.peek();
       if (byte === QUOTE) {
         this.at++;
         return true;
       }
       if (byte === -1) return this.fail('the end of the string');
-      if (byte < 0x20) return this.fail('an escape instead of a control character');
+      if (byte !== BACKSLASH) return this.fail('an escape instead of a control character');
       this.at++;
-      if (byte === BACKSLASH && !this.#escape()) return false;
+      if (!this.#escape()) return false;
     }
+  }
+
+  /** Most of what there is in most texts. */
+  #plainCharacters(): void {
+    const { bytes, end } = this;
+    let { at } = this;
+    for (; at < end; at++) {
+      const byte = bytes[at] ?? 0;
+      if (byte === QUOTE || byte === BACKSLASH || byte < 0x20) break;
+    }
+    this.at = at;
   }
 
   #escape(): boolean {
