@@ -3,24 +3,33 @@
  * the shortest ways to a broken invariant if there is one. With --replay it follows such a way again, from a file.
  *
  *   npm run search -- [--voters 3] [--learners 0] [--terms 3] [--proposals 3] [--crashes 1]
- *                     [--change 1,2 [--change-learners 3]] [--states 1000000] [--replay way.txt]
+ *                     [--change 1,2 [--change-learners 3]] [--disks any|prompt] [--states 1000000] [--replay way.txt]
  */
 import { readFileSync } from 'node:fs';
 import { toReplicaId } from '#raft';
-import { type Found, replay, search } from '../test/support/raft/search.ts';
-import { readNumber, readNumbers, readOptions, refuseAlone } from './support/command-line.ts';
+import { type Found, replay, type Scope, search } from '../test/support/raft/search.ts';
+import { readNumber, readNumbers, readOptions, refuse, refuseAlone } from './support/command-line.ts';
 
-const DEFAULTS = { voters: '3', learners: '0', terms: '3', proposals: '3', crashes: '1', states: '1000000' };
+const DEFAULTS = {
+  voters: '3',
+  learners: '0',
+  terms: '3',
+  proposals: '3',
+  crashes: '1',
+  disks: 'any',
+  states: '1000000',
+};
 
 const values = readOptions({ ...DEFAULTS, change: undefined, 'change-learners': undefined, replay: undefined });
 refuseAlone(values, ['change-learners'], 'change');
-const scope = {
+const scope: Scope = {
   voters: count('voters', 1),
   learners: count('learners', 0),
   terms: count('terms', 1),
   proposals: count('proposals', 0),
   crashes: count('crashes', 0),
   change: values.change === undefined ? undefined : { voters: ids('change'), learners: ids('change-learners') },
+  disks: disks(),
   statesMax: count('states', 1),
 };
 if (values.replay === undefined) searchAll();
@@ -55,6 +64,11 @@ function follow(file: string): void {
   );
   console.log(broken === undefined ? 'nothing is broken' : `broken: ${broken}`);
   if (broken !== undefined) process.exitCode = 1;
+}
+
+function disks(): Scope['disks'] {
+  const { disks: named } = values;
+  return named === 'any' || named === 'prompt' ? named : refuse(`--disks is any or prompt, not "${named}"`);
 }
 
 function count(option: keyof typeof DEFAULTS, min: number): number {

@@ -22,6 +22,7 @@ const BASE: Scope = {
   proposals: 0,
   crashes: 0,
   change: undefined,
+  disks: 'any',
   statesMax: 1_000_000,
 };
 const CHANGE = { voters: [1, 2].map(toReplicaId), learners: [] };
@@ -34,6 +35,10 @@ const SMALL: readonly (readonly [string, Scope])[] = [
   ['two voters that become one, in two terms', { ...BASE, voters: 2, terms: 2, change: ALONE }],
   ['a learner that becomes a voter, in two terms', { ...BASE, voters: 1, learners: 1, terms: 2, change: CHANGE }],
   ['three voters and one term', BASE],
+  [
+    'two voters, two terms and a crash, with prompt disks',
+    { ...BASE, voters: 2, terms: 2, crashes: 1, disks: 'prompt' },
+  ],
 ];
 const LARGE: Scope = { ...BASE, terms: 3, proposals: 3, crashes: 1, change: CHANGE };
 const PLAIN: Scope = { ...LARGE, change: undefined };
@@ -54,6 +59,15 @@ describe('a search with reductions', () => {
     expect(search(scope).states).toBe(countWorlds(scope));
   });
 
+  it('comes with prompt disks only to states that it comes to with any', { timeout: 60_000 }, () => {
+    const scope: Scope = { ...BASE, voters: 2, crashes: 1, change: ALONE };
+    const all = statesOf(scope, EVERY_REDUCTION);
+    const prompt = statesOf({ ...scope, disks: 'prompt' }, EVERY_REDUCTION);
+    expect(prompt.size).toBeGreaterThan(10);
+    expect(prompt.size).toBeLessThan(all.size);
+    expect([...prompt].filter((state) => !all.has(state))).toEqual([]);
+  });
+
   it('forgets a vote that is counted, but not while another membership may count it again', () => {
     const [first, second] = [entryOf(1), entryOf(2)];
     expect(fateOfCounted([first, second])).toBe('forgotten');
@@ -68,7 +82,7 @@ describe('a search with reductions', () => {
       fc.property(scope, walk, (bounds, picks) => {
         forgotten += walked(bounds, picks);
       }),
-      { numRuns: 20 },
+      { numRuns: 30 },
     );
     expect(forgotten).toBeGreaterThan(100);
   });
@@ -123,7 +137,7 @@ function countWorlds(scope: Scope): number {
   const open = [start];
   for (let place = open.pop(); place !== undefined; place = open.pop()) {
     for (const { left, go } of movesFrom(place.world, place.left, scope)) {
-      const world = settled(go(), keys, { terms: scope.terms, crashes: left.crashes });
+      const world = settled(go(), keys, { ...scope, crashes: left.crashes });
       if (isNew(world, left)) open.push({ world, left });
     }
   }
@@ -150,9 +164,9 @@ function walked(scope: Scope, picks: readonly number[]): number {
       if (fate === 'kept') continue;
       count += 1;
       if (fate === 'forgotten') gone.set(keys.ofEnvelope(envelope), envelope);
-      const arrived = calmed(deliver(world, at, true).world, horizon);
-      expect(newIn(arrived, world, { keys, horizon })).toEqual(
-        fate === 'notice' ? newByNotice(world, envelope, { keys, horizon }) : [],
+      const arrived = calmed(deliver(world, at, true).world, scope);
+      expect(newIn(arrived, world, { keys, horizon, scope })).toEqual(
+        fate === 'notice' ? newByNotice(world, envelope, { keys, horizon, scope }) : [],
       );
       expect(partsOf(arrived, keys)).toEqual(partsOf(world, keys));
     }
@@ -163,6 +177,7 @@ function walked(scope: Scope, picks: readonly number[]): number {
 interface Eye {
   readonly keys: Keys;
   readonly horizon: Horizon;
+  readonly scope: Scope;
 }
 
 /** What was sent and can still do something. */
@@ -174,7 +189,7 @@ function newIn(after: World, before: World, { keys, horizon }: Eye): readonly nu
 
 function newByNotice(world: World, envelope: Envelope, eye: Eye): readonly number[] {
   const noticed = { ...world, network: [...world.network, noticeOf(envelope)] };
-  return newIn(calmed(deliver(noticed, world.network.length, true).world, eye.horizon), noticed, eye);
+  return newIn(calmed(deliver(noticed, world.network.length, true).world, eye.scope), noticed, eye);
 }
 
 function partsOf(world: World, keys: Keys): unknown {

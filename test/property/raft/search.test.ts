@@ -30,6 +30,7 @@ const BASE: Scope = {
   proposals: 1,
   crashes: 1,
   change: undefined,
+  disks: 'any',
   statesMax: 200_000,
 };
 const ALONE = { voters: [toReplicaId(1)], learners: [] };
@@ -44,6 +45,11 @@ const WHOLE: readonly (readonly [string, Scope])[] = [
   ['two voters, one term, a proposal and a crash', { ...BASE, voters: 2, terms: 1 }],
   ['three voters, one term and a crash', { ...BASE, terms: 1, proposals: 0 }],
   ['three voters and two terms', { ...BASE, proposals: 0, crashes: 0 }],
+  [
+    'three terms, with prompt disks',
+    { ...BASE, terms: 3, proposals: 0, crashes: 0, disks: 'prompt', statesMax: 300_000 },
+  ],
+  ['two terms and a proposal, with prompt disks', { ...BASE, crashes: 0, disks: 'prompt' }],
   ['three voters that become two', { ...BASE, terms: 1, proposals: 0, crashes: 0, change: CHANGE }],
   ['two voters that become one', { ...BASE, voters: 2, terms: 1, proposals: 0, crashes: 0, change: ALONE }],
 ];
@@ -85,7 +91,7 @@ const BROKEN: readonly (readonly [string, Core, Scope, string])[] = [
 ];
 
 describe('search', () => {
-  it.each(WHOLE)('finds nothing broken in any state of %s', (_, scope) => {
+  it.each(WHOLE)('finds nothing broken in any state of %s', { timeout: 60_000 }, (_, scope) => {
     const found = search(scope);
     expect(found.broken).toBeUndefined();
     expect(found.isComplete).toBe(true);

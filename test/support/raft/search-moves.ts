@@ -34,7 +34,11 @@ export interface Bounds {
   readonly terms: number;
   readonly proposals: number;
   readonly change: Target | undefined;
+  /** Prompt ones have completed a write before anything else happens anywhere: `write` is no move then. */
+  readonly disks: Disks;
 }
+
+export type Disks = 'any' | 'prompt';
 
 export interface Move {
   readonly label: () => string;
@@ -59,9 +63,10 @@ export function movesFrom(world: World, left: Left, bounds: Bounds): readonly Mo
 }
 
 /** Applies what can be applied, lets storage answer, and loses orders to campaign that lead out of the scope. */
-export function calmed(moved: World, { terms }: Pick<Bounds, 'terms'>): World {
+export function calmed(moved: World, { terms, disks }: Pick<Bounds, 'terms' | 'disks'>): World {
   let world = moved;
   for (const id of world.replicas.keys()) {
+    if (disks === 'prompt') world = written(world, id);
     while (replicaOf(world, id).toApply.length > 0) world = apply(world, id, Number.POSITIVE_INFINITY).world;
     while (replicaOf(world, id).asked.length > 0) world = answer(world, id).world;
   }
@@ -69,14 +74,20 @@ export function calmed(moved: World, { terms }: Pick<Bounds, 'terms'>): World {
   return world.network.some(leadsOut) ? { ...world, network: world.network.filter((each) => !leadsOut(each)) } : world;
 }
 
+function written(moved: World, id: ReplicaId): World {
+  let world = moved;
+  while (replicaOf(world, id).writing.length > 0) world = write(world, id).world;
+  return world;
+}
+
 /** A world as the search knows it: calm, its network a set, and without what can change nothing any more. */
-export function settled(moved: World, keys: Keys, horizon: Horizon): World {
+export function settled(moved: World, keys: Keys, horizon: Horizon & Pick<Bounds, 'disks'>): World {
   const world = asSet(calmed(moved, horizon), keys, (envelope, calm) => fateIn(calm, envelope, horizon));
   return { ...world, history: remembering(world.history, [...world.replicas.values()], horizon) };
 }
 
 /** The same, but that nothing is forgotten. */
-export function unforgetting(moved: World, keys: Keys, bounds: Pick<Bounds, 'terms'>): World {
+export function unforgetting(moved: World, keys: Keys, bounds: Pick<Bounds, 'terms' | 'disks'>): World {
   return asSet(calmed(moved, bounds), keys, () => 'kept');
 }
 

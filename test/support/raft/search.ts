@@ -3,7 +3,8 @@
  * (search-moves.ts), within bounds, each state of the whole group visited once and checked, breadth first.
  *
  * Left out of the scope: time (beats, deadlines, check-quorum), pre-votes, reads, transfers, compaction and so
- * snapshots; entries are applied, and storage answers, as soon as they can. Those are for the random schedules.
+ * snapshots; entries are applied, and storage answers, as soon as they can. Those are for the random schedules. With
+ * prompt disks writes complete at once, too: no reduction, but a smaller scope, of which more terms can be seen whole.
  *
  * Reductions, none of which hides a state but one that another state stands for. search-reductions.test.ts holds each
  * against a search without it.
@@ -28,7 +29,7 @@ import { checkGroup } from './group-invariants.ts';
 import { Keys, type Permutation, Tables } from './keys.ts';
 import { LocalSteps } from './local-steps.ts';
 import { Groups, kept, type Place, Places, type Reductions } from './places.ts';
-import { type Left, movesFrom, settled } from './search-moves.ts';
+import { type Disks, type Left, movesFrom, settled } from './search-moves.ts';
 import { KeySet, Ways } from './visited.ts';
 import { type Core, type World, worldOf } from './world.ts';
 
@@ -42,6 +43,7 @@ export interface Scope {
   readonly crashes: number;
   /** What the group may be asked to become, once. */
   readonly change: Target | undefined;
+  readonly disks: Disks;
   /** States after which the search ends without having seen everything. */
   readonly statesMax: number;
 }
@@ -87,7 +89,7 @@ export function replay(scope: Scope, schedule: readonly string[], core?: Core): 
       const move = movesFrom(world, left, scope).find(({ label }) => label() === line);
       assert(move !== undefined, 'A schedule goes on with a move that there is', line);
       left = move.left;
-      world = settled(move.go(), keys, { terms: scope.terms, crashes: left.crashes });
+      world = settled(move.go(), keys, { ...scope, crashes: left.crashes });
       checkGroup(world);
     }
     return undefined;
