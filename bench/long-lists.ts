@@ -16,20 +16,10 @@ import { parseArgs } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { NO_BYTES, type Sha256, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
 import { DatabaseMachine, type DatabaseSource } from '#database';
-import {
-  ALL,
-  and,
-  type EventQuery,
-  encodeEvent,
-  encodeTransactPayload,
-  NO_OPTIONS,
-  ORIGIN,
-  type Selector,
-  stampPayload,
-  term,
-} from '#model';
+import { ALL, and, type EventQuery, encodeEvent, type Selector, term } from '#model';
 import { type Listing, listSubjects, queryEvents } from '#query';
 import { type LevelStore, openLevelStore } from '#storage';
+import { encodeTransaction, numberedId } from './support/database-machine.ts';
 
 const { values: options } = parseArgs({
   options: { events: { type: 'string', default: '150000' }, turns: { type: 'string', default: '3' } },
@@ -70,13 +60,8 @@ function encodedEvent(n: number): Uint8Array {
 }
 
 function encodedTransaction(from: number): Uint8Array {
-  const transactionId = new Uint8Array(16);
-  new DataView(transactionId.buffer).setUint32(12, from);
   const events = Array.from({ length: PER_TRANSACTION }, (_, place) => encodedEvent(from + place));
-  const origin = ORIGIN.GRPC_TRANSACTION;
-  const payload = encodeTransactPayload({ transactionId, origin, options: NO_OPTIONS, constraints: [], events });
-  stampPayload(payload, START_MS + from);
-  return payload;
+  return encodeTransaction(events, [], START_MS + from, numberedId(from));
 }
 
 async function build(store: LevelStore, source: DatabaseSource): Promise<void> {

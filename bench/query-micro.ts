@@ -16,21 +16,10 @@ import { parseArgs } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { encodeUtf8, NO_BYTES, type Sha256, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
 import { DatabaseMachine, type DatabaseSource } from '#database';
-import {
-  ALL,
-  and,
-  DATA_KIND,
-  type EventQuery,
-  encodeEvent,
-  encodeTransactPayload,
-  NO_OPTIONS,
-  ORIGIN,
-  type Selector,
-  stampPayload,
-  term,
-} from '#model';
+import { ALL, and, DATA_KIND, type EventQuery, encodeEvent, type Selector, term } from '#model';
 import { EventFrames, EventTail, queryEvents, scanLogBatches, scanLogEvents } from '#query';
 import { type LevelStore, openLevelStore } from '#storage';
+import { encodeTransaction, numberedId } from './support/database-machine.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -110,18 +99,8 @@ async function build(store: LevelStore, source: DatabaseSource): Promise<void> {
 }
 
 function encodedTransaction(from: number): Uint8Array {
-  const transactionId = new Uint8Array(16);
-  new DataView(transactionId.buffer).setUint32(12, from);
   const events = Array.from({ length: PER_TRANSACTION }, (_, place) => encodedEvent(from + place));
-  const payload = encodeTransactPayload({
-    transactionId,
-    origin: ORIGIN.GRPC_TRANSACTION,
-    options: NO_OPTIONS,
-    constraints: [],
-    events,
-  });
-  stampPayload(payload, START_MS + from);
-  return payload;
+  return encodeTransaction(events, [], START_MS + from, numberedId(from));
 }
 
 /** Reads until the time is over; `read` says how many events each one gave. */

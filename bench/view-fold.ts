@@ -22,16 +22,7 @@ import { crc32 } from 'node:zlib';
 import { encodeUtf8, NO_BYTES, type Sha256, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
 import { ArtifactStore, CacheFolder, DEFAULT_STATE_VIEWS, FoldSnapshots, StateViews, type ViewRead } from '#components';
 import { DatabaseMachine, type DatabaseSource } from '#database';
-import {
-  ALL,
-  DATA_KIND,
-  encodeEvent,
-  encodeTransactPayload,
-  eventToJson,
-  NO_OPTIONS,
-  ORIGIN,
-  stampPayload,
-} from '#model';
+import { ALL, DATA_KIND, encodeEvent, eventToJson } from '#model';
 import { queryEvents } from '#query';
 import { type LevelStore, openLevelStore } from '#storage';
 import { DEFAULT_EXECUTORS, DEFAULT_LIMITS, Executors, Publisher } from '#wasm';
@@ -39,6 +30,7 @@ import { FOLD_WASI } from '../src/components/batch-fold.ts';
 import { type EventBatch, eventBatches } from '../src/components/event-batches.ts';
 import { countingText } from '../test/support/wasm/counting.ts';
 import { wat } from '../test/support/wasm/wat.ts';
+import { encodeTransaction, numberedId } from './support/database-machine.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -243,18 +235,8 @@ async function build(into: LevelStore): Promise<void> {
 }
 
 function transaction(from: number): Uint8Array {
-  const transactionId = new Uint8Array(16);
-  new DataView(transactionId.buffer).setUint32(12, from);
   const events = Array.from({ length: PER_TRANSACTION }, (_, place) => storedEvent(from + place));
-  const payload = encodeTransactPayload({
-    transactionId,
-    origin: ORIGIN.GRPC_TRANSACTION,
-    options: NO_OPTIONS,
-    constraints: [],
-    events,
-  });
-  stampPayload(payload, START_MS + from);
-  return payload;
+  return encodeTransaction(events, [], START_MS + from, numberedId(from));
 }
 
 /** About 200 bytes as it is stored. */

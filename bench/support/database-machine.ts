@@ -39,12 +39,19 @@ export function encodeTransaction(
   events: readonly Uint8Array[],
   constraints: readonly Constraint[],
   stampedAtMs: number,
+  transactionId: Uint8Array = randomBytes(16),
 ): Uint8Array {
-  const transactionId = randomBytes(16);
   const rest = { origin: ORIGIN.GRPC_TRANSACTION, options: NO_OPTIONS };
   const bytes = encodeTransactPayload({ ...rest, transactionId, constraints, events });
   stampPayload(bytes, stampedAtMs);
   return bytes;
+}
+
+/** The same transaction_id in each run. */
+export function numberedId(number: number): Uint8Array {
+  const id = new Uint8Array(16);
+  new DataView(id.buffer).setUint32(12, number);
+  return id;
 }
 
 export function createMachine(kv: KvStore, group: number): DatabaseMachine {
