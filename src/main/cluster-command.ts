@@ -111,27 +111,13 @@ async function carryOut({ at, order, isJson, waits }: Asked, ports: ClusterPorts
   return awaitRemoval(at, reply.node.node, ports);
 }
 
-/**
- * The node goes on leaving when nobody waits any more. The one that is asked may be the one that leaves, so whoever
- * else is there is asked when it does not answer.
- */
+/** The node goes on leaving when nobody waits any more. */
 async function awaitRemoval(at: Address, node: NodeId, ports: ClusterPorts): Promise<number> {
-  const { ask, out, err, pause = sleep } = ports;
+  const { out, err } = ports;
   let said = -1;
   let kept = 0;
-  let places: readonly Address[] = [at];
-  for (let inVain = 0; inVain < ASKED_IN_VAIN_MAX; ) {
-    await pause(LOOK_MS);
-    const [place = at, ...others] = places;
-    const reply = await ask(place, { order: { kind: 'describe' }, isPassedOn: false }, TIMEOUT_MS);
-    if (reply.kind !== 'described') {
-      inVain += 1;
-      places = [...others, place];
-      continue;
-    }
-    inVain = 0;
-    places = [place, ...placesBeside(place, reply.cluster)];
-    const found = reply.cluster.nodes.find((each) => each.node === node);
+  for await (const { nodes } of looks([at], ports)) {
+    const found = nodes.find((each) => each.node === node);
     if (found?.state === 'removed') {
       out(renderDone(found));
       return 0;
@@ -161,27 +147,40 @@ async function drainAndWait(asked: Asked, ports: ClusterPorts): Promise<number> 
 
 /** Asks the others whether the node is there; whoever runs it may have started it again in between. */
 async function awaitEnd(known: readonly Address[], node: NodeId, ports: ClusterPorts): Promise<number> {
-  const { ask, out, err, pause = sleep } = ports;
-  let places = known;
-  for (let inVain = 0; inVain < ASKED_IN_VAIN_MAX; ) {
-    await pause(LOOK_MS);
-    const [place, ...others] = places;
-    if (place === undefined) break;
-    const reply = await ask(place, { order: { kind: 'describe' }, isPassedOn: false }, TIMEOUT_MS);
-    if (reply.kind !== 'described') {
-      inVain += 1;
-      places = [...others, place];
-      continue;
-    }
-    inVain = 0;
-    places = [place, ...placesBeside(place, reply.cluster)];
-    const found = reply.cluster.nodes.find((each) => each.node === node);
+  const { out, err } = ports;
+  for await (const { nodes } of looks(known, ports)) {
+    const found = nodes.find((each) => each.node === node);
     if (found?.answers === true && found.isDraining) continue;
     out(found?.answers === true ? `node ${node} has ended, and is back\n` : `node ${node} has ended\n`);
     return 0;
   }
   err(`cairn cluster: nobody answers any more who could say whether node ${node} has ended\n`);
   return EXIT_REFUSED;
+}
+
+/**
+ * The cluster as it is every now and then, until nobody answers any more. The node that is asked may be the one that
+ * leaves or ends, so whoever else is there is asked when it does not answer.
+ */
+async function* looks(
+  known: readonly Address[],
+  { ask, pause = sleep }: ClusterPorts,
+): AsyncGenerator<ClusterDescription, void> {
+  let places = known;
+  for (let inVain = 0; inVain < ASKED_IN_VAIN_MAX; ) {
+    await pause(LOOK_MS);
+    const [place, ...others] = places;
+    if (place === undefined) return;
+    const reply = await ask(place, { order: { kind: 'describe' }, isPassedOn: false }, TIMEOUT_MS);
+    if (reply.kind === 'described') {
+      inVain = 0;
+      places = [place, ...placesBeside(place, reply.cluster)];
+      yield reply.cluster;
+    } else {
+      inVain += 1;
+      places = [...others, place];
+    }
+  }
 }
 
 function placesBeside(place: Address, { nodes }: ClusterDescription): readonly Address[] {
