@@ -15,7 +15,7 @@
  *        room, small pages, which have their own, nor one that lets go soon: for such a quarter is kept, of which a
  *        connection has one hold or several small ones, and lines take turns.
  *
- * Invariants of gRPC (T9 stands in grpc/wire/shares.ts, T10 in rounds.ts there, T11 and T12 in stream-limits.ts):
+ * Invariants of gRPC (T9 to T13 stand in shares.ts, rounds.ts, stream-limits.ts and reading-turns.ts of grpc/wire):
  *   T1  A call ends exactly once, with one status; what is sent afterwards is dropped, and its signal is aborted.
  *   T2  However a request is cut into frames, a handler sees whole messages; however many messages a reply has, each
  *       leaves in a frame of its own.

@@ -5,12 +5,14 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { ByteBudget } from '../../byte-budget.ts';
 import { announceStreams } from './opening.ts';
+import { type ReadingTurns, readHandleOf } from './reading-turns.ts';
 
 export interface ConnectionsOptions {
   readonly streamsAtFirst: number;
   /** A client that has not acknowledged settings by then is gone. */
   readonly openingMs: number;
   readonly requests: ByteBudget;
+  readonly reading: ReadingTurns;
   readonly onOpen: (socket: Socket) => void;
 }
 
@@ -53,7 +55,7 @@ export class Connections {
   }
 
   #accept(socket: Socket): void {
-    const { streamsAtFirst: streams, openingMs: withinMs, requests, onOpen } = this.#options;
+    const { streamsAtFirst: streams, openingMs: withinMs, requests, reading, onOpen } = this.#options;
     this.#sockets.add(socket);
     this.#opening.add(socket);
     socket.once('close', () => {
@@ -62,6 +64,9 @@ export class Connections {
     });
     const opened = (): void => {
       this.#opening.delete(socket);
+      const handle = readHandleOf(socket);
+      reading.opened(handle);
+      socket.once('close', () => reading.closed(handle));
       onOpen(socket);
     };
     // One that is closed as it comes, for want of file descriptors, is told nothing: that is decided in this turn.

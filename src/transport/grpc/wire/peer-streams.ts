@@ -13,6 +13,7 @@ import type { Allowance, Claim } from '../../allowance.ts';
 import { CallStream } from './call-stream.ts';
 import { headFault } from './frame-faults.ts';
 import { PeerStream, type PeerStreamOptions, type PeerStreamParts, STREAM_BYTES } from './peer-stream.ts';
+import { type ReadHandle, type ReadingTurns, readHandleOf } from './reading-turns.ts';
 import { type Sender, Senders } from './senders.ts';
 import { StandingRequests } from './standing-requests.ts';
 import type { CallStatus } from './status.ts';
@@ -21,6 +22,7 @@ import type { StreamLimits } from './stream-limits.ts';
 export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'standingRequests' | 'onCrumbs'> {
   /** What streams may hold by standing open, and of their requests the first bytes. */
   readonly standing: Allowance;
+  readonly reading: ReadingTurns;
   /** Streams at a time, those included that still carry a reply away. */
   readonly streamsMax: number;
   /** The methods that are served: those that take one message, and those that take many, which are grpc-js's. */
@@ -56,7 +58,8 @@ export class PeerStreams {
   readonly #options: PeerStreamsOptions & PeerStreamOptions;
   readonly #streams = new Slots<PeerStream>();
   readonly #senders: Senders;
-  readonly #sessions = new WeakSet<Http2Session>();
+  /** Those that are kept, and what is read of each. */
+  readonly #sessions = new WeakMap<Http2Session, ReadHandle>();
   readonly #onCreated = (message: unknown): void => this.#created(message);
   readonly #sweeping: NodeJS.Timeout;
   /** Streams of other servers of the process are none of this one's. */
@@ -100,7 +103,9 @@ export class PeerStreams {
     if (!isCreation(message)) return;
     const { stream, headers } = message;
     const { session } = stream;
-    if (session === undefined || !this.#isOurs(session)) return;
+    const handle = session && this.#readOf(session);
+    if (session === undefined || handle === undefined) return;
+    this.#options.reading.came(handle);
     if (!this.#isAllowed(stream, session)) {
       this.#refuse(stream, headers);
       return;
@@ -160,16 +165,18 @@ export class PeerStreams {
     stream.destroy(REFUSED);
   }
 
-  /** Whether it is of a connection to our port. */
-  #isOurs(session: Http2Session): boolean {
-    if (this.#sessions.has(session)) return true;
-    if (session.socket.localPort !== this.#port) return false;
-    this.#sessions.add(session);
+  /** What is read of its connection; undefined: that is not to our port. */
+  #readOf(session: Http2Session): ReadHandle | undefined {
+    const known = this.#sessions.get(session);
+    if (known !== undefined) return known;
+    if (session.socket.localPort !== this.#port) return undefined;
+    const handle = readHandleOf(session.socket);
+    this.#sessions.set(session, handle);
     session.once('error', (error: unknown) => {
       if (isOfProtocol(error)) this.#options.onEnded('protocol', session);
     });
     this.#divert(session);
-    return true;
+    return handle;
   }
 
   /** Of what node:http2 hands on, grpc-js gets the streams that are not kept from it. */

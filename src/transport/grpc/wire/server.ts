@@ -25,6 +25,7 @@ import { type CallKind, callKind, type MethodMeter, type MethodTraits } from './
 import { Packer } from './packing.ts';
 import type { PeerStream } from './peer-stream.ts';
 import { type EndReason, PeerStreams } from './peer-streams.ts';
+import { ReadingTurns } from './reading-turns.ts';
 import { Rounds, type Waiting } from './rounds.ts';
 import { type Place, Shares } from './shares.ts';
 import { SliceTurns } from './slice-turns.ts';
@@ -169,10 +170,12 @@ export class WireServer {
     setHttp2Options(this.#server);
     const injector = this.#server.createConnectionInjector(ServerCredentials.createInsecure());
     const { streamsAtFirst, openingMs } = parts.limits;
+    const turns = new ReadingTurns();
     this.#connections = new Connections({
       streamsAtFirst,
       openingMs,
       requests: parts.requests,
+      reading: turns,
       onOpen: (socket) => injector.injectConnection(socket),
     });
     const { unsent, smallReplies, refusals, gzipBytesMin } = parts;
@@ -192,6 +195,7 @@ export class WireServer {
     const probes = new Set(parts.methods.filter(({ isProbe = false }) => isProbe).map(pathOf));
     this.#unpacker = new Unpacker(parts.limits.requestBytesMax);
     this.#peers = new PeerStreams({
+      reading: turns,
       requests: parts.requests,
       standing: parts.streams,
       streamsMax: STREAMS_PER_CALL * working,
