@@ -48,9 +48,23 @@ const writers = readNumber('writers', values.writers ?? '16', { min: 1, isWhole:
 const minutes = readNumber('minutes', values.minutes ?? '3', { min: 0.1, isWhole: false });
 const nodes = readNumber('nodes', values.nodes ?? '3', { min: NODES_MIN, isWhole: true });
 const seed = readNumber('seed', values.seed ?? String(randomInt(SEEDS)), { min: 0, isWhole: true });
-if (isForOne) await killAgainAndAgain({ kills, writers, seed });
+if (isForOne) await one();
 else if (isInside()) await cluster('namespaces');
 else await outside();
+
+async function one(): Promise<void> {
+  const end = buildProduct();
+  try {
+    await killAgainAndAgain({ kills, writers, seed });
+  } finally {
+    end();
+  }
+}
+
+/** What is shipped, unless somebody has built it before; what it returns takes it away. */
+function buildProduct(): () => void {
+  return process.env[PRODUCT_VARIABLE] === undefined ? setup() : (): void => undefined;
+}
 
 async function outside(): Promise<void> {
   const kind = values.world ?? 'auto';
@@ -58,7 +72,7 @@ async function outside(): Promise<void> {
   const reason = kind === 'loopback' ? undefined : whyNoWorld();
   if (kind === 'namespaces' && reason !== undefined) refuse(`There are no namespaces here: ${reason}`);
   if (reason !== undefined) say(`the nodes are on loopback: there are no namespaces here (${reason})`);
-  const end = process.env[PRODUCT_VARIABLE] === undefined ? setup() : (): void => undefined;
+  const end = buildProduct();
   if (kind === 'loopback' || reason !== undefined) {
     process.on('exit', end);
     return cluster('loopback');
