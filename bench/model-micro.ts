@@ -26,6 +26,7 @@ import {
   normalise,
   parseJson,
   RAW_DATA,
+  storedMatcherOf,
   term,
   walkEvent,
 } from '#model';
@@ -76,9 +77,9 @@ const constraint = Uint8Array.from([0x12, 0x14, 0x12, 0x12, 0x1a, 0x10, ...encod
 
 const place = { faults: new Faults(), list: 'events', index: 0 };
 const facts = eventFacts(plain, 0, plain.length);
-const matches = matcherOf(
-  and([term('by-stream', 'orders'), term('by-type-prefix', 'com.example.'), term('by-subject', 'x')]),
-);
+const three = and([term('by-stream', 'orders'), term('by-type-prefix', 'com.example.'), term('by-subject', 'x')]);
+const matches = matcherOf(three);
+const matchesStored = storedMatcherOf(three);
 
 /** Each gives something of what it made, so that no work can be left out. `events` is how many one call handles. */
 const CASES: readonly { readonly name: string; readonly events: number; readonly run: () => number }[] = [
@@ -94,6 +95,16 @@ const CASES: readonly { readonly name: string; readonly events: number; readonly
     run: () => acceptEvent(shuffled, 0, shuffled.length, place)?.length ?? fail(),
   },
   { name: 'eventFacts', events: 1, run: () => eventFacts(plain, 0, plain.length).subjectEnd },
+  {
+    name: 'eventFacts and a matcher of three terms',
+    events: 1,
+    run: () => (matches(plain, eventFacts(plain, 0, plain.length)) ? 1 : 0),
+  },
+  {
+    name: 'a matcher of three terms, of stored events',
+    events: 1,
+    run: () => (matchesStored(plain, 0, plain.length) ? 1 : 0),
+  },
   { name: 'a matcher of three terms', events: 1, run: () => (matches(plain, facts) ? 1 : 0) },
   { name: 'eventToJson', events: 1, run: () => eventToJson(plain, server).length },
   { name: 'eventToJson, and its bytes', events: 1, run: () => encodeUtf8(eventToJson(plain, server)).length },

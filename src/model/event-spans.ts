@@ -6,6 +6,7 @@
  */
 import { assert } from '#base';
 import { TAG } from './event-wire.ts';
+import { streamEnd, streamStart, uriParts } from './uri.ts';
 
 /** Offsets into the array that was read; a start of −1 means absent. */
 export class EventSpans {
@@ -35,6 +36,10 @@ export class EventSpans {
   schemaEnd = -1;
   dataKind = 0;
 
+  /** Inside the source, once `placeStream` was called. */
+  streamStart = -1;
+  streamEnd = -1;
+
   /** Looks at the event `[from, to)`. */
   read(bytes: Uint8Array, from: number, to: number): void {
     this.#forget();
@@ -63,6 +68,13 @@ export class EventSpans {
       at = end;
     }
     assert(at === to && this.typeStart !== -1, 'A stored event is in canonical wire form', from);
+  }
+
+  /** Of the event that was read last. */
+  placeStream(bytes: Uint8Array): void {
+    const parts = uriParts(bytes, this.sourceStart, this.sourceEnd);
+    this.streamStart = streamStart(bytes, parts);
+    this.streamEnd = this.streamStart === -1 ? -1 : streamEnd(bytes, parts);
   }
 
   #place(tag: number, start: number, end: number): void {

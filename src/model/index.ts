@@ -227,7 +227,7 @@ export {
   term,
 } from './selector.ts';
 export { selectionFromJson, selectorFromJson, selectorToJson, templateFromJson } from './selector-json.ts';
-export { type Matcher, matcherOf } from './selector-match.ts';
+export { type Matcher, matcherOf, storedMatcherOf } from './selector-match.ts';
 export { type Conjunction, normalise, type SubjectMatch, type TextMatch } from './selector-normal.ts';
 export { type Bindings, bindTemplate, parametersOf } from './selector-template.ts';
 export { decodeSelection, decodeSelector, decodeTemplate, encodeSelector } from './selector-wire.ts';

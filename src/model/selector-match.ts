@@ -3,10 +3,14 @@
  */
 import { encodeUtf8, hasBytesAt, unreachable } from '#base';
 import type { EventFacts } from './event.ts';
+import { EventSpans } from './event-spans.ts';
 import { isCompound, isTerm, type Selector, type TermSelector } from './selector.ts';
 
+/** What selectors ask of an event. */
+export type MatchedFacts = Omit<EventFacts, 'idStart' | 'idEnd' | 'hasTime' | 'seconds' | 'nanos'>;
+
 /** `bytes` are those that the facts point into. */
-export type Matcher = (bytes: Uint8Array, facts: EventFacts) => boolean;
+export type Matcher = (bytes: Uint8Array, facts: MatchedFacts) => boolean;
 
 /** Made once for many events. */
 export function matcherOf(selector: Selector): Matcher {
@@ -18,6 +22,17 @@ export function matcherOf(selector: Selector): Matcher {
       : (bytes, facts) => matchers.some((matches) => matches(bytes, facts));
   }
   return selector.kind === 'all' ? () => true : (_bytes, facts) => facts.subjectStart === -1;
+}
+
+/** The same of stored events, `[from, to)` of some bytes, without facts of each that are kept. */
+export function storedMatcherOf(selector: Selector): (bytes: Uint8Array, from: number, to: number) => boolean {
+  const matches = matcherOf(selector);
+  const spans = new EventSpans();
+  return (bytes, from, to) => {
+    spans.read(bytes, from, to);
+    spans.placeStream(bytes);
+    return matches(bytes, spans);
+  };
 }
 
 function termMatcher(selector: TermSelector): Matcher {

@@ -4,7 +4,7 @@
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NO_BYTES } from '#base';
+import { concatBytes, NO_BYTES } from '#base';
 import {
   ALL,
   and,
@@ -18,6 +18,7 @@ import {
   or,
   type Selector,
   type SubjectMatch,
+  storedMatcherOf,
   streamOfSource,
   type TextMatch,
 } from '#model';
@@ -63,6 +64,29 @@ function decoded(bytes: Uint8Array): Selector | undefined {
   faults.throwIfAny('The selector is refused');
   return selector;
 }
+
+describe('a matcher of stored events', () => {
+  it('says of each, where it lies, what the selector says of it', () => {
+    let matched = 0;
+    fc.assert(
+      fc.property(arbSelector, fc.array(arbSelectable, { minLength: 1, maxLength: 8 }), (selector, events) => {
+        const stored = events.map((event) => eventBytes(anEvent(event)));
+        const page = concatBytes(stored.flatMap((bytes) => [Uint8Array.of(0x7a, bytes.length), bytes]));
+        const matches = storedMatcherOf(selector);
+        let from = 0;
+        const found = stored.map((bytes) => {
+          const start = from + 2;
+          from = start + bytes.length;
+          return matches(page, start, from);
+        });
+        expect(found).toEqual(events.map((event) => naivelyMatches(selector, event)));
+        matched += found.filter((isMatch) => isMatch).length;
+      }),
+      { numRuns: 500 },
+    );
+    expect(matched).toBeGreaterThan(100);
+  });
+});
 
 describe('a selector (M6)', () => {
   it('matches the events that it says', () => {
