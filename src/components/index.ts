@@ -1,16 +1,18 @@
 /**
- * #components: what users publish, put to use: State Views folded and rendered, commands decided by State Changes.
+ * #components: what users publish, put to use: State Views folded, rendered and presented, commands decided.
  *
  * For: artifacts of components on this node; the events that a State View selects, in its order and up to its cut,
  * given to executors in batches; fold snapshots, from which the next read goes on; the rendered answer. What a State
- * Change reads while it decides, and what of it must not have changed when its events are committed.
+ * Change reads while it decides, and what of it must not have changed when its events are committed. Bodies that
+ * presenters make of a rendered state, as fast as they are read.
  *
  * Not here: which version of a definition is used, and at which revision (#service); where definitions and the bytes of
  * components are kept, and where constraints are decided (#database); how a guest is run and limited (#wasm). What is
  * committed is handed to a port, and all that is kept here is a cache of this node: it may be lost or damaged at any
  * time.
  *
- * What goes wrong with a component is an answer with a code and a sentence. The invariants F1 to F7 and F20 to F22
+ * What goes wrong with a component is an answer with a code and a sentence. The invariants F1 to F7, F20 to F22 and
+ * F30 to F33
  * stand where they are kept.
  */
 export {
@@ -37,6 +39,19 @@ export type {
 } from './decision.ts';
 export type { BatchBounds } from './event-batches.ts';
 export { FoldSnapshots } from './fold-snapshots.ts';
+export type { PresentedPart } from './presented-body.ts';
+export type { PresentationAsked } from './presenter-call.ts';
+export {
+  DEFAULT_PRESENTERS,
+  type OpenBody,
+  type Opened,
+  PRESENTER_EXECUTORS,
+  type PresenterExecutors,
+  type PresenterFigures,
+  type PresenterSettings,
+  Presenters,
+  type PresenterTime,
+} from './presenters.ts';
 export {
   DEFAULT_STATE_CHANGES,
   type DecisionBasis,

@@ -41,6 +41,8 @@ export interface KeptArtifact {
 export interface Job {
   readonly artifact: KeptArtifact | undefined;
   readonly time: TimeLimits;
+  /** Aborts when nobody wants the answer any longer, or it is overdue; a call that runs ends with its process. */
+  readonly signal?: AbortSignal | undefined;
   /** What is asked, with these numbers in it. */
   request(id: number, artifact: number): Request;
   /** Answers what the guest asks while it is called; a rejection ends the call. */
@@ -130,7 +132,9 @@ export class ExecutorSlot {
       return Promise.resolve(faulted('Busy', message));
     }
     return new Promise((resolve) => {
-      this.#waiting.push({ job, id: this.#nextId++, resolve });
+      const pending = { job, id: this.#nextId++, resolve };
+      this.#waiting.push(pending);
+      job.signal?.addEventListener('abort', () => this.#abort(pending), { once: true });
       this.#pump();
     });
   }
@@ -210,7 +214,9 @@ export class ExecutorSlot {
   }
 
   /** The process is at this job from here on. */
-  #begin({ job: { time } }: Pending): void {
+  #begin({ job }: Pending): void {
+    const { time } = job;
+    if (job.signal?.aborted === true) return this.#kill(verdictOf(job));
     clearTimeout(this.#deadline);
     this.#deadline = setTimeout(() => {
       const meanwhile = this.#asking === undefined ? '' : ', and waits for the host';
@@ -244,6 +250,14 @@ export class ExecutorSlot {
   #kill(verdict: Fault): void {
     this.#verdict ??= verdict;
     this.#process?.kill();
+  }
+
+  /** What was sent ahead is looked at again when its turn comes. */
+  #abort(pending: Pending): void {
+    if (this.#sent[0] === pending) this.#kill(verdictOf(pending.job));
+    if (!this.#waiting.includes(pending)) return;
+    this.#waiting = this.#waiting.filter((other) => other !== pending);
+    pending.resolve({ kind: 'fault', spent: NOTHING_SPENT, fault: CANCELLED });
   }
 
   #heard(answer: Answer): void {
@@ -301,7 +315,8 @@ export class ExecutorSlot {
     this.#waiting = [...ahead, ...this.#waiting];
     if (head !== undefined) {
       const fault = this.#verdict ?? { code: 'ExecutorLost', message: `The executor is lost: ${why}` };
-      this.#listeners.onKill(this.#asking === undefined ? head.job.artifact?.digest : undefined);
+      const isBlamed = this.#asking === undefined && fault !== CANCELLED;
+      this.#listeners.onKill(isBlamed ? head.job.artifact?.digest : undefined);
       head.resolve({ kind: 'fault', spent: NOTHING_SPENT, fault });
     } else if (!wasReady && !this.#isWorn()) {
       this.#failedStart(why);
@@ -326,6 +341,16 @@ export class ExecutorSlot {
     for (const { resolve } of given) resolve(outcome);
   }
 }
+
+/** Why a signal aborts when the call should have been over, which it is its component's fault not to be. */
+export const OVERDUE = 'overdue';
+
+function verdictOf({ signal }: Job): Fault {
+  if (signal?.reason !== OVERDUE) return CANCELLED;
+  return { code: 'DeadlineExceeded', message: 'The call takes more time than there is for what it is a part of' };
+}
+
+const CANCELLED: Fault = { code: 'Cancelled', message: 'Nobody waits for the call any longer' };
 
 /** How often an idle process is looked at, in jobs: a look costs two files' worth of system calls. */
 const LOOKED_AT_EACH = 16;

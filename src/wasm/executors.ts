@@ -65,6 +65,8 @@ export interface FunctionCall extends GuestCall {
   readonly values: ValueList;
   /** Whether the instance may have been called before. */
   readonly isFresh?: boolean;
+  /** Aborts when nobody wants the answer any longer. */
+  readonly signal?: AbortSignal;
   /** Answers what the guest asks of the interfaces of ours. A rejection ends the call. */
   readonly host?: (call: HostCall) => Promise<Value>;
 }
@@ -145,8 +147,9 @@ export class Executors implements AsyncDisposable {
   }
 
   call(call: FunctionCall): Promise<JobOutcome> {
-    const { limits, wasi, bound, values, isFresh = false, host } = call;
+    const { limits, wasi, bound, values, isFresh = false, host, signal } = call;
     return this.#do(call, {
+      signal,
       request: (id, artifact) => ({ kind: 'call', id, artifact, limits, wasi, bound, isFresh, values }),
       host: host === undefined ? refused : async (asked) => ({ kind: 'value', value: await host(asked) }),
     });
@@ -156,7 +159,7 @@ export class Executors implements AsyncDisposable {
     await Promise.all(this.#slots.map((slot) => slot.close()));
   }
 
-  async #do({ artifact, lane, time }: GuestCall, job: Pick<Job, 'request' | 'host'>): Promise<JobOutcome> {
+  async #do({ artifact, lane, time }: GuestCall, job: Omit<Job, 'artifact' | 'time'>): Promise<JobOutcome> {
     this.#calls++;
     const left = this.#quarantine.endsIn(artifact.digest, this.#nowMs());
     const outcome =

@@ -21,6 +21,7 @@ export const FAULT_CODES = [
   'ExecutorLost',
   'Quarantined',
   'Busy',
+  'Cancelled',
 ] as const;
 
 export type FaultCode = (typeof FAULT_CODES)[number];

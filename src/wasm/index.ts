@@ -16,7 +16,7 @@ export type { ComponentKind, ImportedInterface } from './allowed-imports.ts';
 export { ARTIFACT_POLICY, type Artifact, decodeArtifact } from './artifact.ts';
 export type { CallLimits, Limited, Spent } from './calls.ts';
 export { cap } from './cap.ts';
-export type { JobOutcome, KeptArtifact, TimeLimits } from './executor-slot.ts';
+export { type JobOutcome, type KeptArtifact, OVERDUE, type TimeLimits } from './executor-slot.ts';
 export {
   DEFAULT_EXECUTORS,
   type ExecutorFigures,

@@ -62,6 +62,25 @@ describe('Executors', { timeout: 60_000 }, () => {
     });
     expect(own.figures()).toMatchObject({ kills: 1, quarantined: 0 });
   });
+
+  it('end calls that nobody waits for, wherever they are, and blame no component', async () => {
+    await using own = executors({ quarantine: { killsMax: 1, windowMs: 60_000 } });
+    const { promise: hasAsked, resolve } = Promise.withResolvers<void>();
+    const never = (): Promise<Value> => {
+      resolve();
+      return new Promise(() => undefined);
+    };
+    const aborts = Array.from({ length: 3 }, () => new AbortController());
+    const calls = await Promise.all(aborts.map(async ({ signal }) => ({ ...(await callOf(1, never)), signal })));
+    const outcomes = calls.map((call) => own.call(call));
+    await hasAsked;
+    // Waiting, sent ahead, and running, in this order.
+    for (const abort of aborts.toReversed()) abort.abort();
+    const cancelled = { kind: 'fault', fault: { code: 'Cancelled' } };
+    expect(await Promise.all(outcomes)).toMatchObject([cancelled, cancelled, cancelled]);
+    expect(own.figures()).toMatchObject({ waiting: 0, quarantined: 0 });
+    expect(await own.call(await callOf(1, async () => 'state'))).toMatchObject({ kind: 'value' });
+  });
 });
 
 async function callOf(times: number, host: FunctionCall['host']): Promise<FunctionCall> {

@@ -1,0 +1,279 @@
+/**
+ * One presentation, from its request to its end: its turns, and what its guest writes.
+ */
+import { DatabaseError } from '#base';
+import { type FunctionCall, type HostCall, type JobOutcome, OVERDUE, type Value } from '#wasm';
+import { FOLD_WASI } from './batch-fold.ts';
+import { PresentedBody, type PresentedPart } from './presented-body.ts';
+import { failureIn, type PresentationAsked, presenterError, presentValues } from './presenter-call.ts';
+import type { PresenterTurns, Turn } from './presenter-turns.ts';
+import type { PresenterExecutors, PresenterSettings, PresenterTime } from './presenters.ts';
+
+export interface PresentationParts {
+  readonly executors: PresenterExecutors;
+  readonly time: PresenterTime;
+  readonly settings: PresenterSettings;
+  readonly turns: PresenterTurns;
+  /** Whether so much more may be held. */
+  grow(bytes: number): boolean;
+  onPutAway(): void;
+  /** Once; then it holds nothing. */
+  onOver(): void;
+}
+
+/** Where a guest waits that has written more than there is room for. */
+interface Standing {
+  readonly sinceMs: number;
+  readonly goOn: (isRead: boolean) => void;
+  readonly end: (error: Error) => void;
+  readonly stopTimers: () => void;
+}
+
+const TOKEN_CHARACTERS_MAX = 4096;
+/** Turns that end with their executor, by no fault of the guest that is known. */
+const LOST_MAX = 3;
+
+export class Presentation implements Turn {
+  readonly #asked: PresentationAsked;
+  readonly #parts: PresentationParts;
+  readonly #body: PresentedBody = new PresentedBody();
+  readonly #wanted: AbortController = new AbortController();
+  readonly #stopClocks: (() => void)[];
+  readonly #begun: PromiseWithResolvers<DatabaseError | undefined> = Promise.withResolvers();
+  readonly #endsMs: number;
+  #aheadBytes: number;
+  #fuel: number;
+  #lostCount = 0;
+  #continuation: string | undefined;
+  #hasWritten = false;
+  #standing: Standing | undefined;
+  #stoodMs = 0;
+  /** Its turn is over, and it goes on when its reader has come further. */
+  #isAway = false;
+  #isPutAway = false;
+  #isCancelled = false;
+  /** The guest has come to its end; there may be something left to read. */
+  #isMade = false;
+  /** It holds nothing any more. */
+  #isClosed = false;
+
+  constructor(asked: PresentationAsked, parts: PresentationParts) {
+    this.#asked = asked;
+    this.#parts = parts;
+    const { time, settings } = parts;
+    this.#aheadBytes = settings.aheadBytesMin;
+    this.#fuel = settings.guest.limits.fuel;
+    this.#endsMs = time.monotonicMs() + asked.wholeMs;
+    this.#stopClocks = [
+      time.after(asked.firstMs, () => {
+        if (!this.#hasWritten) this.#end(tooSlow(asked.firstMs), OVERDUE);
+      }),
+      time.after(asked.wholeMs, () => this.#end(tooSlow(asked.wholeMs), OVERDUE)),
+    ];
+    void this.#make();
+  }
+
+  /** Resolves when there is something of the body, or its end; the error: there is neither. */
+  begun(): Promise<DatabaseError | undefined> {
+    return this.#begun.promise;
+  }
+
+  get continuation(): string | undefined {
+    return this.#continuation;
+  }
+
+  next(): Promise<PresentedPart> {
+    const part = this.#body.next();
+    this.#taken();
+    return part;
+  }
+
+  cancel(): void {
+    this.#isCancelled = true;
+    this.#end(new DatabaseError('unavailable', 'The presentation is cancelled.'));
+  }
+
+  stoodMs(): number | undefined {
+    if (this.#standing === undefined) return undefined;
+    return this.#stoodMs + this.#parts.time.monotonicMs() - this.#standing.sinceMs;
+  }
+
+  putAway(): void {
+    this.#isPutAway = true;
+    const standing = this.#rise();
+    standing?.end(new Error('The presentation is put away'));
+  }
+
+  /** One turn: the guest from its beginning, to its end or until it is put away. */
+  async #make(): Promise<void> {
+    const { turns, executors } = this.#parts;
+    this.#isAway = false;
+    if (!(await turns.begin(this))) return;
+    if (this.#isClosed) {
+      turns.end(this);
+      return;
+    }
+    this.#isPutAway = false;
+    this.#stoodMs = 0;
+    this.#body.beginAgain();
+    const outcome = await executors.call(this.#call());
+    this.#rise()?.stopTimers();
+    turns.end(this);
+    this.#fuel = Math.max(1, this.#fuel - outcome.spent.fuel);
+    this.#settle(outcome);
+  }
+
+  #call(): FunctionCall {
+    const { settings, time } = this.#parts;
+    const { limits, time: most } = settings.guest;
+    // Its own clock ends it before the executor's does, which would kill the process.
+    const wallMs = Math.min(most.wallMs, this.#endsMs - time.monotonicMs() + settings.graceMs * 2);
+    return {
+      artifact: this.#asked.artifact,
+      bound: 'main',
+      values: presentValues(this.#asked),
+      // What a presenter keeps of one request is nothing for the next one.
+      isFresh: true,
+      limits: { ...limits, fuel: this.#fuel },
+      time: { ...most, wallMs },
+      wasi: FOLD_WASI,
+      signal: this.#wanted.signal,
+      host: (call) => this.#answer(call),
+    };
+  }
+
+  #settle(outcome: JobOutcome): void {
+    if (this.#isClosed) return;
+    const isLost = outcome.kind === 'fault' && outcome.fault.code === 'ExecutorLost';
+    if (isLost) this.#lostCount++;
+    if (this.#isPutAway) this.#parts.onPutAway();
+    if (this.#isPutAway || (isLost && this.#lostCount < LOST_MAX)) {
+      this.#isAway = true;
+      this.#taken();
+      return;
+    }
+    const error = failureIn(outcome) ?? (this.#body.isCaughtUp ? undefined : otherBytes());
+    if (error === undefined) this.#finish();
+    else this.#end(error);
+  }
+
+  async #answer({ functionName, values: [value] }: HostCall): Promise<Value> {
+    if (this.#isClosed) return this.#unwanted();
+    if (functionName === 'write' && value instanceof Uint8Array) return this.#write(value);
+    if (functionName === 'continue-with' && typeof value === 'string') return this.#continueWith(value);
+    throw new TypeError(`The sink has no ${functionName}`);
+  }
+
+  /** False, once; a guest that writes again all the same is ended. */
+  #unwanted(): boolean {
+    if (!this.#isCancelled) throw new Error('Nobody reads on');
+    this.#isCancelled = false;
+    return false;
+  }
+
+  #write(bytes: Uint8Array): Promise<boolean> | boolean {
+    const { writeBytesMax, bodyBytesMax } = this.#parts.settings;
+    if (bytes.length > writeBytesMax) {
+      return this.#fail(`It writes ${bytes.length} bytes at once; ${writeBytesMax} is the most`);
+    }
+    if (!this.#body.write(bytes)) {
+      this.#end(otherBytes());
+      throw new Error('The presenter makes other bytes than before');
+    }
+    if (this.#body.madeCount > bodyBytesMax) {
+      return this.#fail(`Its body has more than ${bodyBytesMax} bytes`);
+    }
+    if (this.#body.madeCount > 0) this.#begin();
+    return this.#body.heldBytes < this.#aheadBytes || this.#stand();
+  }
+
+  #continueWith(token: string): undefined {
+    if (this.#body.madeCount > 0 && this.#body.isCaughtUp) {
+      this.#fail('It says where to continue behind its first write');
+    }
+    if (token.length > TOKEN_CHARACTERS_MAX) {
+      this.#fail(`It continues with ${token.length} characters; ${TOKEN_CHARACTERS_MAX} is the most`);
+    }
+    if (!this.#hasWritten) this.#continuation = token;
+    return undefined;
+  }
+
+  #fail(what: string): never {
+    const error = presenterError(`The presenter is ended: ${what}`);
+    this.#end(error);
+    throw error;
+  }
+
+  #begin(): void {
+    this.#hasWritten = true;
+    this.#begun.resolve(undefined);
+  }
+
+  /** Until the reader has taken something, or it is put away. */
+  #stand(): Promise<boolean> {
+    const { time, settings, turns } = this.#parts;
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    const leftMs = Math.max(0, settings.standMs - this.#stoodMs);
+    const stops = [time.after(leftMs, () => turns.consider()), time.after(settings.idleMs, () => this.putAway())];
+    const stopTimers = (): void => stops.forEach((stop) => stop());
+    this.#standing = { sinceMs: time.monotonicMs(), goOn: resolve, end: reject, stopTimers };
+    return promise;
+  }
+
+  /** It does not stand any longer. */
+  #rise(): Standing | undefined {
+    const standing = this.#standing;
+    if (standing === undefined) return undefined;
+    this.#stoodMs += this.#parts.time.monotonicMs() - standing.sinceMs;
+    standing.stopTimers();
+    this.#standing = undefined;
+    return standing;
+  }
+
+  /** The reader has come further. */
+  #taken(): void {
+    if (this.#isClosed) return;
+    const { heldBytes } = this.#body;
+    if (this.#isMade && heldBytes === 0) this.#close();
+    if (this.#standing !== undefined && heldBytes < this.#aheadBytes) this.#rise()?.goOn(true);
+    if (!this.#isAway || heldBytes > this.#aheadBytes / 2) return;
+    const { aheadBytesMax } = this.#parts.settings;
+    if (this.#aheadBytes * 2 <= aheadBytesMax && this.#parts.grow(this.#aheadBytes)) this.#aheadBytes *= 2;
+    void this.#make();
+  }
+
+  #finish(): void {
+    this.#isMade = true;
+    this.#body.end({ kind: 'end' });
+    this.#begun.resolve(undefined);
+    if (this.#body.heldBytes === 0) this.#close();
+  }
+
+  #end(error: DatabaseError, why?: typeof OVERDUE): void {
+    if (this.#isClosed) return;
+    this.#body.end({ kind: 'failed', error });
+    this.#begun.resolve(this.#hasWritten ? undefined : error);
+    this.#close();
+    this.#rise()?.goOn(false);
+    // Most guests wait in a write, and end when they are told that nobody reads.
+    const { time, settings } = this.#parts;
+    if (!this.#isMade) time.after(settings.graceMs, () => this.#wanted.abort(why));
+  }
+
+  #close(): void {
+    this.#isClosed = true;
+    for (const stop of this.#stopClocks) stop();
+    this.#parts.turns.leaveQueue(this);
+    this.#parts.onOver();
+  }
+}
+
+function otherBytes(): DatabaseError {
+  return presenterError('The presenter makes other bytes each time that it is given the same');
+}
+
+function tooSlow(ms: number): DatabaseError {
+  return new DatabaseError('unavailable', `The presentation takes more than ${ms} ms; ask for less of it.`, {
+    details: { reason: 'DeadlineExceeded' },
+  });
+}

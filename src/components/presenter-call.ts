@@ -1,0 +1,73 @@
+/**
+ * What a presenter is given, and what it says at its end.
+ */
+import { DatabaseError } from '#base';
+import { type Fault, isRecord, type JobOutcome, type Value, type ValueList } from '#wasm';
+import type { RunnableArtifact } from './artifact-store.ts';
+
+export interface PresentationAsked {
+  readonly artifact: RunnableArtifact;
+  readonly database: string;
+  readonly databaseId: string;
+  readonly revision: number;
+  readonly view: string;
+  readonly version: number;
+  /** One that the presenter offers. */
+  readonly contentType: string;
+  /** All of the request but the cut, in their order. */
+  readonly parameters: ReadonlyMap<string, string>;
+  /** JSON. */
+  readonly settings?: string | undefined;
+  /** The rendered state. */
+  readonly state: Uint8Array;
+  /** For the first chunk, from now. */
+  readonly firstMs: number;
+  /** For all of it, from now. */
+  readonly wholeMs: number;
+}
+
+/** The arguments of `present`. */
+export function presentValues(asked: PresentationAsked): ValueList {
+  const { database, databaseId, revision, view, version, contentType, parameters, settings, state } = asked;
+  const presentation = {
+    database,
+    'database-id': databaseId,
+    revision: BigInt(revision),
+    view,
+    version,
+    'content-type': contentType,
+    parameters: [...parameters],
+    settings,
+  };
+  return [presentation, state];
+}
+
+/** Why a presentation is none, or not whole; undefined: it is. */
+export function failureIn(outcome: JobOutcome): DatabaseError | undefined {
+  if (outcome.kind === 'fault') return faultError(outcome.fault);
+  const { tag, val } = isRecord(outcome.value) ? outcome.value : { tag: undefined, val: undefined };
+  return tag === 'ok' ? undefined : saidError(val);
+}
+
+function faultError({ code, message }: Fault): DatabaseError {
+  const details = { reason: code };
+  if (code === 'Busy') return new DatabaseError('busy', message, { details });
+  if (code === 'DeadlineExceeded') return new DatabaseError('unavailable', `The presenter: ${message}`, { details });
+  return presenterError(`${code}: ${message}`);
+}
+
+/** The variant `present-error` of cairn.wit. */
+function saidError(said: Value): DatabaseError {
+  const { tag, val } = isRecord(said) ? said : { tag: undefined, val: undefined };
+  const message = `The presenter refuses: ${typeof val === 'string' ? val : 'no reason given'}`;
+  if (tag === 'invalid-input') {
+    return new DatabaseError('invalid_argument', message, { details: { reason: 'InvalidInput' } });
+  }
+  if (tag === 'not-found') return new DatabaseError('not_found', message, { details: { reason: 'NotFound' } });
+  return presenterError(message);
+}
+
+/** The fault of whoever made the presenter. */
+export function presenterError(message: string): DatabaseError {
+  return new DatabaseError('internal', message, { details: { reason: 'WasmExecutionError' } });
+}

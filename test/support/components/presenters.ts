@@ -1,0 +1,144 @@
+/** Presenters as text, what they are asked, and readers of what they make. */
+import { createHash } from 'node:crypto';
+import {
+  DEFAULT_PRESENTERS,
+  type OpenBody,
+  type PresentationAsked,
+  type PresenterSettings,
+  Presenters,
+} from '#components';
+import { systemTimers } from '#service';
+import { type Binding, decodeArtifact, type Executors } from '#wasm';
+import { artifactOf } from '../wasm/executors.ts';
+
+const SINK = 'cairn:component/sink@0.1.0';
+
+/**
+ * A presenter whose `present` has these instructions. `$state` and `$stateBytes` are what it is given; `$write` and
+ * `$continue` are the sink; 1,048,576 and above is free; `(call $no (i32.const 1))` answers the second error.
+ */
+export function presenterText(present: string): string {
+  return `(component
+    (import "${SINK}" (instance $sink
+      (export "write" (func (param "bytes" (list u8)) (result bool)))
+      (export "continue-with" (func (param "token" string)))))
+    (core module $memory
+      (memory (export "memory") 64)
+      (data (i32.const 64) "because")
+      (global $top (mut i32) (i32.const 4096))
+      (func (export "realloc") (param i32 i32 i32 i32) (result i32) (local $at i32)
+        (local.set $at (i32.and (i32.add (global.get $top) (i32.sub (local.get 2) (i32.const 1)))
+          (i32.sub (i32.const 0) (local.get 2))))
+        (global.set $top (i32.add (local.get $at) (local.get 3)))
+        (local.get $at)))
+    (core instance $memory (instantiate $memory))
+    (core func $write (canon lower (func $sink "write") (memory (core memory $memory "memory"))))
+    (core func $continue (canon lower (func $sink "continue-with") (memory (core memory $memory "memory"))))
+    (core module $m
+      (import "h" "memory" (memory 1))
+      (import "h" "write" (func $write (param i32 i32) (result i32)))
+      (import "h" "continue" (func $continue (param i32 i32)))
+      (func $ok (result i32) (i32.store8 (i32.const 16) (i32.const 0)) (i32.const 16))
+      (func $no (param $case i32) (result i32)
+        (i32.store8 (i32.const 16) (i32.const 1)) (i32.store8 (i32.const 20) (local.get $case))
+        (i32.store (i32.const 24) (i32.const 64)) (i32.store (i32.const 28) (i32.const 7)) (i32.const 16))
+      (func (export "present") (param $given i32) (result i32)
+        (local $state i32) (local $stateBytes i32) (local $i i32) (local $part i32)
+        (local.set $state (i32.load offset=64 (local.get $given)))
+        (local.set $stateBytes (i32.load offset=68 (local.get $given)))
+        ${present}))
+    (core instance $i (instantiate $m (with "h" (instance (export "memory" (memory $memory "memory"))
+      (export "write" (func $write)) (export "continue" (func $continue))))))
+    (type $pair (tuple string string))
+    (type $presentation (record (field "database" string) (field "database-id" string) (field "revision" u64)
+      (field "view" string) (field "version" u32) (field "content-type" string)
+      (field "parameters" (list $pair)) (field "settings" (option string))))
+    (type $error (variant (case "invalid-input" string) (case "not-found" string) (case "internal-error" string)))
+    (func (export "present") (param "presentation" $presentation) (param "state" (list u8)) (result (result (error $error)))
+      (canon lift (core func $i "present")
+        (memory (core memory $memory "memory")) (realloc (core func $memory "realloc")))))`;
+}
+
+/** Writes as many parts of such a length as its state says, each with its number in front, as long as they are read. */
+export const COUNTING: string = presenterText(counting('(if (i32.eqz (local.get $i)) (then (return (call $ok))))'));
+/** The same, whether they are read or not. */
+export const DEAF: string = presenterText(counting('(drop (local.get $i))'));
+
+function counting(afterWrite: string): string {
+  return `
+    (block $done (loop $next
+      (br_if $done (i32.ge_u (local.get $part) (i32.load (local.get $state))))
+      (i32.store (i32.const 1048576) (local.get $part))
+      (local.set $i (call $write (i32.const 1048576) (i32.load offset=4 (local.get $state))))
+      ${afterWrite}
+      (local.set $part (i32.add (local.get $part) (i32.const 1)))
+      (br $next)))
+    (call $ok)`;
+}
+
+/** The state of a presenter that counts. */
+export function counted(partCount: number, partBytes: number): Uint8Array {
+  return new Uint8Array(Uint32Array.of(partCount, partBytes).buffer);
+}
+
+/** What it makes of it, as a digest. */
+export function countedDigest(partCount: number, partBytes: number): string {
+  const hash = createHash('sha256');
+  for (let part = 0; part < partCount; part++) {
+    const bytes = Buffer.alloc(partBytes);
+    bytes.writeUInt32LE(part);
+    hash.update(bytes);
+  }
+  return hash.digest('hex');
+}
+
+export async function asking(text: string, more: Partial<PresentationAsked> = {}): Promise<PresentationAsked> {
+  const kept = await artifactOf(text, 'presenter');
+  return {
+    artifact: { ...kept, key: kept.digest, binding: bindingOf(kept.bytes) },
+    database: 'shop',
+    databaseId: '01900000-0000-7000-8000-000000000000',
+    revision: 7,
+    view: 'orders',
+    version: 2,
+    contentType: 'text/csv',
+    parameters: new Map([['limit', '5']]),
+    state: counted(3, 10),
+    firstMs: 20_000,
+    wholeMs: 60_000,
+    ...more,
+  };
+}
+
+function bindingOf(artifact: Uint8Array): Binding {
+  const decoded = decodeArtifact(artifact);
+  if (decoded === undefined) throw new Error('The artifact is of another policy');
+  return decoded.binding;
+}
+
+export function presenters(executors: Pick<Executors, 'call'>, settings: Partial<PresenterSettings> = {}): Presenters {
+  return new Presenters(executors, systemTimers, { ...DEFAULT_PRESENTERS, runningMax: 1, ...settings });
+}
+
+export interface ReadBody {
+  readonly digest: string;
+  readonly byteCount: number;
+  /** Of the failure that it ends with. */
+  readonly code: string | undefined;
+  readonly message: string | undefined;
+}
+
+/** All of it. */
+export async function readAll(body: OpenBody): Promise<ReadBody> {
+  const hash = createHash('sha256');
+  for (let byteCount = 0; ; ) {
+    const part = await body.next();
+    if (part.kind === 'bytes') {
+      hash.update(part.bytes);
+      byteCount += part.bytes.length;
+    } else {
+      const error = part.kind === 'failed' ? part.error : undefined;
+      return { digest: hash.digest('hex'), byteCount, code: error?.code, message: error?.message };
+    }
+  }
+}

@@ -1,0 +1,93 @@
+// Goal: a reader gets every byte once and in order, in however many turns they are made, and bytes that differ from
+// those made before are noticed (F31). Method: random writes, ends of turns and reads; the bytes are their places.
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { DatabaseError } from '#base';
+import { PresentedBody, type PresentedPart } from '../../../src/components/presented-body.ts';
+
+const BODY_BYTES = 200_000;
+const BODY = Uint8Array.from({ length: BODY_BYTES }, (_, at) => (at * 7 + (at >> 8)) % 256);
+
+type Step = { readonly kind: 'write'; readonly bytes: number } | { readonly kind: 'again' } | { readonly kind: 'read' };
+
+const STEP: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({ kind: fc.constant('write' as const), bytes: fc.integer({ min: 0, max: 40_000 }) }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('again' as const) }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('read' as const) }) },
+);
+
+describe('a presented body', () => {
+  it('is read once and in order, however often it is made', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(STEP, { maxLength: 60 }), async (steps) => {
+        const body = new PresentedBody();
+        const read: Promise<PresentedPart>[] = [];
+        const isWaiting = { now: false };
+        let at = 0;
+        const readOn = (): void => {
+          if (isWaiting.now) return;
+          isWaiting.now = true;
+          read.push(body.next().then((part) => ((isWaiting.now = false), part)));
+        };
+        for (const step of steps) {
+          if (step.kind === 'read') readOn();
+          else if (step.kind === 'again') {
+            body.beginAgain();
+            at = 0;
+          } else {
+            const to = Math.min(BODY_BYTES, at + step.bytes);
+            expect(body.write(BODY.subarray(at, to))).toBe(true);
+            at = to;
+          }
+          await Promise.resolve();
+        }
+        body.write(BODY.subarray(at));
+        body.end({ kind: 'end' });
+        const parts = await Promise.all(read);
+        while (parts.at(-1)?.kind !== 'end') parts.push(await body.next());
+        const whole = Buffer.concat(parts.flatMap((part) => (part.kind === 'bytes' ? [part.bytes] : [])));
+        expect([whole.equals(BODY), body.heldBytes, body.isCaughtUp]).toEqual([true, 0, true]);
+      }),
+    );
+  });
+
+  it.each([
+    ['at once', [100]],
+    ['byte by byte', Array.from({ length: 100 }, () => 1)],
+    ['with more behind it', [99, 20]],
+  ])('that is made otherwise is noticed where it was made to before, %s', (_, sizes) => {
+    const body = new PresentedBody();
+    expect(body.write(BODY.subarray(0, 100))).toBe(true);
+    body.beginAgain();
+    expect(body.isCaughtUp).toBe(false);
+    const other = BODY.slice(0, 200);
+    other[50] = 255 - (other[50] ?? 0);
+    let at = 0;
+    const said = sizes.map((size) => body.write(other.subarray(at, (at += size))));
+    expect([said.includes(false), body.madeCount]).toEqual([true, 100]);
+  });
+
+  it('that fails is not read to where it failed, even when it was whole', async () => {
+    const error = new DatabaseError('unavailable', 'late');
+    const body = new PresentedBody();
+    body.write(BODY);
+    body.end({ kind: 'end' });
+    body.end({ kind: 'failed', error });
+    expect([await body.next(), body.heldBytes]).toEqual([{ kind: 'failed', error }, 0]);
+  });
+
+  it('of bytes that are written one by one is read in parts', async () => {
+    const body = new PresentedBody();
+    for (const byte of BODY) body.write(Uint8Array.of(byte));
+    expect(body.heldBytes).toBeGreaterThan(100 * BODY_BYTES);
+    const sizes: number[] = [];
+    while (body.heldBytes > 0) {
+      const part = await body.next();
+      sizes.push(part.kind === 'bytes' ? part.bytes.length : 0);
+    }
+    expect(sizes).toEqual([65_536, 65_536, 65_536, BODY_BYTES - 3 * 65_536]);
+  });
+});

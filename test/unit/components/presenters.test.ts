@@ -1,0 +1,219 @@
+// Goal: a reader gets what its presenter makes, once, in order and whole, or a failure (F31); readers that stand still
+// keep neither executors nor memory from others (F30, F32); and nothing outlives its reader or its time (F33). Method:
+// presenters as text in real executors, readers that read as they like.
+import { afterAll, describe, expect, it } from 'vitest';
+import type { DatabaseError } from '#base';
+import type { OpenBody, Opened } from '#components';
+import { until } from '../../support/budget-time.ts';
+import {
+  asking,
+  COUNTING,
+  counted,
+  countedDigest,
+  DEAF,
+  presenters,
+  presenterText,
+  readAll,
+} from '../../support/components/presenters.ts';
+import { executors } from '../../support/wasm/executors.ts';
+
+const KIB = 1024;
+const LOOPING = presenterText('(loop $l (br $l)) (call $ok)');
+const WRITE = '(drop (call $write (i32.const 1048576) (i32.const 9)))';
+
+const shared = executors();
+afterAll(() => shared[Symbol.asyncDispose]());
+
+describe('a presentation', { timeout: 60_000 }, () => {
+  it.each([
+    ['nothing', 0, 10],
+    ['a part', 1, 10],
+    ['many small parts', 5000, 4],
+    ['more than may be ahead', 300, 16 * KIB],
+    ['parts as large as they may be', 5, 256 * KIB],
+  ])('has every byte that is written: %s', async (_, partCount, partBytes) => {
+    const own = presenters(shared);
+    const { body } = begun(await own.open(await asking(COUNTING, { state: counted(partCount, partBytes) })));
+    const read = await readAll(body);
+    expect(read).toEqual({ digest: countedDigest(partCount, partBytes), byteCount: partCount * partBytes });
+    expect(own.figures()).toEqual({ running: 0, waiting: 0, heldBytes: 0, putAway: 0 });
+  });
+
+  it('says where to continue before its first part', async () => {
+    const own = presenters(shared);
+    const told = `(call $continue (i32.const 64) (i32.const 7))`;
+    const opened = begun(await own.open(await asking(presenterText(`${told} ${WRITE} (call $ok)`))));
+    expect(opened.continuation).toBe('because');
+    expect(await readAll(opened.body)).toMatchObject({ byteCount: 9, code: undefined });
+    const late = begun(await own.open(await asking(presenterText(`${WRITE} ${told} (call $ok)`))));
+    expect(late.continuation).toBeUndefined();
+    expect(await readAll(late.body)).toMatchObject({
+      code: 'internal',
+      message: expect.stringContaining('behind its first write'),
+    });
+  });
+
+  it.each([
+    [0, 'invalid_argument'],
+    [1, 'not_found'],
+    [2, 'internal'],
+  ])('fails as its presenter says, case %i, before its first part and behind it', async (number, code) => {
+    const own = presenters(shared);
+    const failing = `(call $no (i32.const ${number}))`;
+    const message = 'The presenter refuses: because';
+    expect(await own.open(await asking(presenterText(failing)))).toMatchObject({
+      kind: 'failed',
+      error: { code, message },
+    });
+    const opened = await own.open(await asking(presenterText(`${WRITE} ${failing}`)));
+    expect(await readIfBegun(opened)).toMatchObject({ code, message });
+    expect(own.figures()).toMatchObject({ running: 0, heldBytes: 0 });
+  });
+
+  it('fails with its guest', async () => {
+    const own = presenters(shared);
+    const opened = await own.open(await asking(presenterText('unreachable')));
+    expect(errorOf(opened)).toMatchObject({ code: 'internal', message: expect.stringMatching(/^Trap: /) });
+  });
+
+  it.each([
+    ['a write', { writeBytesMax: 9 }, 'It writes 10 bytes at once; 9 is the most'],
+    ['a body', { bodyBytesMax: 29 }, 'Its body has more than 29 bytes'],
+  ])('fails behind the limit of %s', async (_, settings, message) => {
+    const opened = await presenters(shared, settings).open(await asking(COUNTING));
+    expect(await readIfBegun(opened)).toMatchObject({ code: 'internal', message: expect.stringContaining(message) });
+  });
+
+  it('does not know what an earlier one has left', async () => {
+    const own = presenters(shared);
+    const remembering = presenterText(`
+      (i32.store (i32.const 1048576) (i32.add (i32.load (i32.const 1048576)) (i32.const 1))) ${WRITE} (call $ok)`);
+    const asked = await asking(remembering);
+    const [first, second] = [await own.open(asked), await own.open(asked)];
+    expect(await readAll(begun(first).body)).toEqual(await readAll(begun(second).body));
+  });
+
+  it('is refused when there is no room for what it holds', async () => {
+    const own = presenters(shared, { heldBytesMax: 512 * KIB + 8 });
+    const asked = await asking(COUNTING);
+    const first = begun(await own.open({ ...asked, state: counted(1000, 16 * KIB) }));
+    expect(errorOf(await own.open(asked))).toMatchObject({ code: 'busy' });
+    first.body.cancel();
+    expect(begun(await own.open(asked)).kind).toBe('begun');
+  });
+});
+
+describe('readers', { timeout: 60_000 }, () => {
+  it('that stand still leave the executor to others, and get all of it when they go on', async () => {
+    const own = presenters(shared, { idleMs: 60_000 });
+    const asked = await asking(COUNTING, { state: counted(200, 16 * KIB) });
+    const standing = begun(await own.open(asked));
+    await until(() => own.figures().running === 1 && own.figures().waiting === 0);
+    const other = begun(await own.open({ ...asked, state: counted(3, 10) }));
+    expect(await readAll(other.body)).toMatchObject({ digest: countedDigest(3, 10) });
+    expect(own.figures()).toMatchObject({ running: 0, putAway: 1 });
+    expect(await readAll(standing.body)).toMatchObject({ digest: countedDigest(200, 16 * KIB), code: undefined });
+    expect(own.figures()).toMatchObject({ running: 0, heldBytes: 0 });
+    expect(shared.figures()).toMatchObject({ kills: 0 });
+  });
+
+  it('that stand still for long leave it though nobody waits', async () => {
+    const own = presenters(shared, { idleMs: 50 });
+    const standing = begun(await own.open(await asking(COUNTING, { state: counted(200, 16 * KIB) })));
+    await until(() => own.figures().putAway === 1);
+    expect(own.figures()).toMatchObject({ running: 0 });
+    expect(await readAll(standing.body)).toMatchObject({ digest: countedDigest(200, 16 * KIB), code: undefined });
+  });
+
+  it('of many presentations get all of them, in turns, over one executor', async () => {
+    const own = presenters(shared, { standMs: 0 });
+    const asked = await asking(COUNTING);
+    const sizes = Array.from({ length: 12 }, (_, index) => 100 + 10 * index);
+    const opened = await Promise.all(sizes.map((count) => own.open({ ...asked, state: counted(count, 16 * KIB) })));
+    expect(own.figures().heldBytes).toBeLessThanOrEqual(12 * (512 * KIB + 8));
+    const read = await Promise.all(opened.map((one) => readAll(begun(one).body)));
+    expect(read.map(({ digest }) => digest)).toEqual(sizes.map((count) => countedDigest(count, 16 * KIB)));
+    expect(own.figures()).toMatchObject({ running: 0, waiting: 0, heldBytes: 0 });
+    expect(own.figures().putAway).toBeGreaterThan(5);
+  });
+
+  it('that go are not written for, whatever the guest does', async () => {
+    const own = presenters(shared, { graceMs: 60_000 });
+    for (const text of [COUNTING, DEAF]) {
+      const { body } = begun(await own.open(await asking(text, { state: counted(1_000_000, 16 * KIB) })));
+      body.cancel();
+      expect(own.figures().heldBytes).toBe(0);
+      await until(() => own.figures().running === 0);
+    }
+    expect(shared.figures()).toMatchObject({ kills: 0 });
+  });
+
+  it('that go while the guest computes end it, and it is not to blame', async () => {
+    await using alone = executors({ quarantine: { killsMax: 1, windowMs: 60_000 } });
+    const own = presenters(alone);
+    const asked = await asking(presenterText(`${WRITE} (loop $l (br $l)) (call $ok)`));
+    const { body } = begun(await own.open(asked));
+    body.cancel();
+    await until(() => own.figures().running === 0);
+    expect(alone.figures()).toMatchObject({ kills: 1, quarantined: 0 });
+    expect(begun(await own.open(asked)).kind).toBe('begun');
+  });
+
+  it('that go before anything is there are not waited for', async () => {
+    const own = presenters(shared);
+    const gone = new AbortController();
+    const opened = own.open(await asking(LOOPING), gone.signal);
+    gone.abort();
+    expect(errorOf(await opened)).toMatchObject({ code: 'unavailable' });
+    await until(() => own.figures().running === 0);
+    expect(errorOf(await own.open(await asking(LOOPING), gone.signal))).toMatchObject({ code: 'unavailable' });
+  });
+});
+
+describe('a time', { timeout: 60_000 }, () => {
+  it('for the first part ends a guest that writes none, and counts against it', async () => {
+    await using alone = executors({ quarantine: { killsMax: 1, windowMs: 60_000 } });
+    const own = presenters(alone);
+    // So that the time is not that of a process that starts.
+    await own.open(await asking(COUNTING));
+    const opened = await own.open(await asking(LOOPING, { firstMs: 300 }));
+    expect(errorOf(opened)).toMatchObject({ code: 'unavailable', message: expect.stringContaining('300 ms') });
+    await until(() => own.figures().running === 0);
+    expect(alone.figures()).toMatchObject({ kills: 1, quarantined: 1 });
+  });
+
+  it('for all of it ends one whose reader stands still, and what was ahead of it', async () => {
+    const own = presenters(shared, { graceMs: 60_000 });
+    const { body } = begun(await own.open(await asking(COUNTING, { state: counted(1000, 16 * KIB), wholeMs: 3000 })));
+    await until(() => own.figures().heldBytes === 0);
+    expect(await body.next()).toMatchObject({ kind: 'failed', error: { code: 'unavailable' } });
+    await until(() => own.figures().running === 0);
+  });
+
+  it('for all of it ends what is made and not read', async () => {
+    const own = presenters(shared);
+    const { body } = begun(await own.open(await asking(COUNTING, { wholeMs: 3000 })));
+    await until(() => own.figures().running === 0 && own.figures().heldBytes === 0);
+    expect(await body.next()).toMatchObject({ kind: 'failed', error: { code: 'unavailable' } });
+  });
+});
+
+interface Begun {
+  readonly kind: 'begun';
+  readonly continuation: string | undefined;
+  readonly body: OpenBody;
+}
+
+function begun(opened: Opened): Begun {
+  if (opened.kind === 'failed') throw opened.error;
+  return opened;
+}
+
+function errorOf(opened: Opened): DatabaseError | undefined {
+  return opened.kind === 'failed' ? opened.error : undefined;
+}
+
+/** How it ends, whether it fails before its head is out or behind it: the node may be quicker than the guest. */
+async function readIfBegun(opened: Opened): Promise<unknown> {
+  return opened.kind === 'failed' ? opened.error : readAll(opened.body);
+}
