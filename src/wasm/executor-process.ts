@@ -41,7 +41,7 @@ export interface ProcessOptions extends ProcessBounds {
 export interface ProcessListeners {
   onAnswer(answer: Answer): void;
   /** Answered by `answerHost`, once, at any time. */
-  onHostCall(call: HostCall): void;
+  onHostCall(id: number, call: HostCall): void;
   /** It has ended: by itself, or killed, or because it said what makes no sense. Nothing is heard after it. */
   onEnd(why: string): void;
 }
@@ -118,9 +118,9 @@ export class ExecutorProcess {
 
   #heardHostCall(frame: Uint8Array): void {
     if (this.#hasEnded) return;
-    const call = decodeHostCall(frame);
-    if (call === undefined) this.#breach('calls what makes no sense');
-    else this.#listeners.onHostCall(call);
+    const asked = decodeHostCall(frame);
+    if (asked === undefined) this.#breach('calls what makes no sense');
+    else this.#listeners.onHostCall(asked.id, asked.call);
   }
 
   #breach(what: string): void {

@@ -176,7 +176,7 @@ export class ExecutorSlot {
     this.#loaded = new LoadedArtifacts(this.#settings.artifactsMax);
     const started = new ExecutorProcess(this.#settings.process, {
       onAnswer: (answer) => this.#heard(answer),
-      onHostCall: (call) => void this.#askHost(started, call),
+      onHostCall: (id, call) => void this.#askHost(started, id, call),
       onEnd: (why) => this.#ended(why),
     });
     this.#process = started;
@@ -292,11 +292,12 @@ export class ExecutorSlot {
     if (this.#jobsDone % LOOKED_AT_EACH === 0) void this.#look().then(() => this.#pump());
   }
 
-  async #askHost(asker: ExecutorProcess, call: HostCall): Promise<void> {
-    const [head] = this.#sent;
-    if (head === undefined) return;
+  async #askHost(asker: ExecutorProcess, id: number, call: HostCall): Promise<void> {
+    // Not always the first: the answer of the one before it may still be on its way.
+    const asking = this.#sent.find((pending) => pending.id === id);
+    if (asking === undefined) return;
     this.#asking = asker;
-    const result = await head.job.host(call).catch((error: unknown): HostResult => {
+    const result = await asking.job.host(call).catch((error: unknown): HostResult => {
       return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
     });
     if (this.#asking === asker) this.#asking = undefined;

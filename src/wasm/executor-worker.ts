@@ -15,8 +15,9 @@ const HOST_CALLS_FD = 4;
 const requests = new SyncPipe(REQUESTS_FD);
 const hostCalls = new SyncPipe(HOST_CALLS_FD);
 
+let working = 0;
 const ask: AskHost = (interfaceName, functionName, values) => {
-  hostCalls.write(encodeHostCall({ interfaceName, functionName, values }));
+  hostCalls.write(encodeHostCall(working, { interfaceName, functionName, values }));
   const result = decodeHostResult(hostCalls.read()?.slice() ?? new Uint8Array(0));
   if (result === undefined) throw new Error('The node is gone, or answers what makes no sense');
   if (result.kind === 'value') return result.value;
@@ -28,6 +29,7 @@ requests.write(encodeAnswer({ kind: 'ready' }));
 for (let frame = requests.read(); frame !== undefined; frame = requests.read()) {
   const request = decodeRequest(frame);
   if (request === undefined) throw new TypeError('A request makes no sense');
+  working = request.id;
   const answer = executor.handle(request);
   if (answer !== undefined) requests.write(encodeAnswer(answer));
 }

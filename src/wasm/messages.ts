@@ -14,7 +14,7 @@
  *   answer     u8 1  id  fuel memory calls  value
  *              u8 2  id  fuel memory calls  code message            a fault
  *              u8 3                                                 ready
- *   host call  interface function value                             result: u8 1 value, or u8 2 message
+ *   host call  id  interface function value                             result: u8 1 value, or u8 2 message
  *
  * Numbers are varints unless they say otherwise; bytes at the end of a request have no length. An executor reads what
  * the node says and may be lied to by nobody; the node reads what comes from a process that runs guests.
@@ -153,19 +153,23 @@ function readFault(reader: ByteReader, id: number, spent: Spent): Answer | undef
   return code === undefined ? undefined : { kind: 'fault', id, spent, fault: { code, message } };
 }
 
-export function encodeHostCall({ interfaceName, functionName, values }: HostCall): Uint8Array {
+/** The id is that of the request: answers and calls come on two pipes, and a call may overtake the answer before it. */
+export function encodeHostCall(id: number, { interfaceName, functionName, values }: HostCall): Uint8Array {
   const writer = new ByteWriter();
+  writer.varint(id);
   writeText(writer, interfaceName);
   writeText(writer, functionName);
   writeValue(writer, values);
   return writer.take();
 }
 
-export function decodeHostCall(frame: Uint8Array): HostCall | undefined {
+export function decodeHostCall(frame: Uint8Array): { readonly id: number; readonly call: HostCall } | undefined {
   const reader = new ByteReader(frame);
+  const id = reader.varint();
   const [interfaceName, functionName] = [readText(reader), readText(reader)];
   const values = readValue(reader);
-  return reader.failed || reader.left > 0 || !isList(values) ? undefined : { interfaceName, functionName, values };
+  if (reader.failed || reader.left > 0 || !isList(values)) return undefined;
+  return { id, call: { interfaceName, functionName, values } };
 }
 
 export function encodeHostResult(result: HostResult): Uint8Array {

@@ -63,6 +63,21 @@ describe('Executors', { timeout: 60_000 }, () => {
     expect(own.figures()).toMatchObject({ kills: 1, quarantined: 0 });
   });
 
+  it('are answered by the host of their own call, though others wait behind it', async () => {
+    await using own = executors();
+    const asked = Array.from({ length: 300 }, () => 0);
+    const outcomes = asked.map(async (_, index) =>
+      own.call(
+        await callOf(2, async () => {
+          asked[index] = (asked[index] ?? 0) + 1;
+          return `state ${index}`;
+        }),
+      ),
+    );
+    await Promise.all(outcomes);
+    expect(asked.filter((count) => count !== 2)).toEqual([]);
+  });
+
   it('end calls that nobody waits for, wherever they are, and blame no component', async () => {
     await using own = executors({ quarantine: { killsMax: 1, windowMs: 60_000 } });
     const { promise: hasAsked, resolve } = Promise.withResolvers<void>();

@@ -98,7 +98,7 @@ describe('messages', () => {
       fc.property(requests, answers, calls, results, (request, answer, call, result) => {
         expect(decodeRequest(whole(request))).toEqual(request);
         expect(decodeAnswer(encodeAnswer(answer))).toEqual(answer);
-        expect(decodeHostCall(encodeHostCall(call))).toEqual(call);
+        expect(decodeHostCall(encodeHostCall(request.id, call))).toEqual({ id: request.id, call });
         expect(decodeHostResult(encodeHostResult(result))).toEqual(result);
       }),
     );
