@@ -12,8 +12,7 @@
  * time.
  *
  * What goes wrong with a component is an answer with a code and a sentence. The invariants F1 to F7, F20 to F22 and
- * F30 to F33
- * stand where they are kept.
+ * F30 to F33 stand where they are kept.
  */
 export {
   type ArtifactOptions,

@@ -25,6 +25,7 @@ describe('a presented body', () => {
       fc.asyncProperty(fc.array(STEP, { maxLength: 60 }), async (steps) => {
         const body = new PresentedBody();
         const read: Promise<PresentedPart>[] = [];
+        const said: boolean[] = [];
         const isWaiting = { now: false };
         let at = 0;
         const readOn = (): void => {
@@ -39,7 +40,7 @@ describe('a presented body', () => {
             at = 0;
           } else {
             const to = Math.min(BODY_BYTES, at + step.bytes);
-            expect(body.write(BODY.subarray(at, to))).toBe(true);
+            said.push(body.write(BODY.subarray(at, to)));
             at = to;
           }
           await Promise.resolve();
@@ -49,7 +50,7 @@ describe('a presented body', () => {
         const parts = await Promise.all(read);
         while (parts.at(-1)?.kind !== 'end') parts.push(await body.next());
         const whole = Buffer.concat(parts.flatMap((part) => (part.kind === 'bytes' ? [part.bytes] : [])));
-        expect([whole.equals(BODY), body.heldBytes, body.isCaughtUp]).toEqual([true, 0, true]);
+        expect([said.includes(false), whole.equals(BODY), body.heldBytes]).toEqual([false, true, 0]);
       }),
     );
   });
