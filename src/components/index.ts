@@ -42,15 +42,12 @@ export type { PresentedPart } from './presented-body.ts';
 export type { PresentationAsked } from './presenter-call.ts';
 export {
   DEFAULT_PRESENTERS,
-  type OpenBody,
-  type Opened,
   PRESENTER_EXECUTORS,
   type PresenterExecutors,
-  type PresenterFigures,
   type PresenterSettings,
-  Presenters,
   type PresenterTime,
-} from './presenters.ts';
+} from './presenter-settings.ts';
+export { type OpenBody, type Opened, type PresenterFigures, Presenters } from './presenters.ts';
 export {
   DEFAULT_STATE_CHANGES,
   type DecisionBasis,

@@ -6,8 +6,8 @@ import { type FunctionCall, type HostCall, type JobOutcome, OVERDUE, type Value 
 import { FOLD_WASI } from './batch-fold.ts';
 import { PresentedBody, type PresentedPart } from './presented-body.ts';
 import { failureIn, type PresentationAsked, presenterError, presentValues } from './presenter-call.ts';
+import type { PresenterExecutors, PresenterSettings, PresenterTime } from './presenter-settings.ts';
 import type { PresenterTurns, Turn } from './presenter-turns.ts';
-import type { PresenterExecutors, PresenterSettings, PresenterTime } from './presenters.ts';
 
 export interface PresentationParts {
   readonly executors: PresenterExecutors;
