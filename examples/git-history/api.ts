@@ -60,6 +60,15 @@ export class Api implements Disposable {
     return undefined;
   }
 
+  async hasTransaction(databaseName: string, transactionId: string): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.#client.fetchTransaction({ databaseName, transactionId }, (error) => {
+        if (error === null || error.code === status.NOT_FOUND) resolve(error === null);
+        else reject(error);
+      });
+    });
+  }
+
   query(request: QueryEventsRequest): AsyncIterable<Event> {
     return messages(this.#client.queryEvents(request));
   }

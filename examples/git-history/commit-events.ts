@@ -68,6 +68,11 @@ function eventsOf(commit: Commit, stream: string): readonly (readonly Event[])[]
   return parts;
 }
 
+/** The id of a transaction of a commit, `part` being its place among them. */
+export function transactionIdOf(stream: string, hash: string, part: number): string {
+  return uuidOf(`${stream}/${hash}/${part}`);
+}
+
 /** The commit that a transaction is of, if it is one of these. */
 export function commitOf(logged: LoggedTransaction | undefined): string | undefined {
   return logged?.body?.options?.correlationId;
@@ -93,7 +98,7 @@ function transaction(commit: Commit, { database, stream, events, part }: Part): 
     transaction: {
       events: [...events],
       constraints: [],
-      transactionId: uuidOf(`${stream}/${commit.hash}/${part}`),
+      transactionId: transactionIdOf(stream, commit.hash, part),
       options: {
         principalAttributes: {
           name: cut(commit.authorName, AUTHOR_BYTES_MAX),

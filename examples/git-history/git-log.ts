@@ -44,14 +44,26 @@ const NO_DATE = '1970-01-01T00:00:00Z';
 const NO_BLOB = /^0+$/;
 const KINDS: Readonly<Record<string, Change['kind']>> = { A: 'added', M: 'modified', T: 'modified', D: 'deleted' };
 
-/** How many commits HEAD has. */
-export async function countCommits(repository: string): Promise<number> {
-  return Number(await output(repository, ['rev-list', '--count', 'HEAD']));
+/** HEAD, and the parents of every commit that it comes from, itself included. */
+export interface Ancestry {
+  readonly head: string;
+  readonly parents: ReadonlyMap<string, readonly string[]>;
+}
+
+export async function readAncestry(repository: string): Promise<Ancestry> {
+  const text = await ofHead(repository, ['rev-list', '--topo-order', '--parents', 'HEAD']);
+  const parents = new Map<string, readonly string[]>();
+  for (const line of text.trim().split('\n')) {
+    const [commit = '', ...its] = line.split(' ');
+    parents.set(commit, its);
+  }
+  const [head = ''] = parents.keys();
+  return { head, parents };
 }
 
 /** The commit without parents that HEAD comes from; of several, the oldest. */
 export async function rootCommit(repository: string): Promise<string> {
-  const text = await output(repository, ['rev-list', '--max-parents=0', 'HEAD']);
+  const text = await ofHead(repository, ['rev-list', '--max-parents=0', 'HEAD']);
   return text.trim().split('\n').at(-1) ?? '';
 }
 
@@ -144,6 +156,35 @@ async function commitOf(repository: string, header: readonly string[], changes: 
   };
 }
 
+/** What git prints about HEAD. Throws with plain words where there is none yet. */
+async function ofHead(repository: string, args: readonly string[]): Promise<string> {
+  try {
+    return await output(repository, args);
+  } catch (error) {
+    if (await hasNoHead(repository)) throw new Error(`${repository} has no commits.`, { cause: error });
+    throw error;
+  }
+}
+
+async function hasNoHead(repository: string): Promise<boolean> {
+  try {
+    await output(repository, ['rev-parse', '--verify', '--quiet', 'HEAD']);
+    return false;
+  } catch (error) {
+    // Where there is no repository, or no git, it is another failure.
+    return error instanceof GitFailure && error.exitCode === 1;
+  }
+}
+
+class GitFailure extends Error {
+  readonly exitCode: number | null;
+
+  constructor(message: string, exitCode: number | null) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
 async function output(repository: string, args: readonly string[]): Promise<string> {
   let text = '';
   for await (const token of tokens(repository, args)) text += token.toString('utf8');
@@ -178,7 +219,7 @@ async function* tokens(repository: string, args: readonly string[]): AsyncGenera
   if (begun.length > 0) yield Buffer.concat(begun);
   const code = await ended;
   const [firstLine = ''] = complaint.trim().split('\n');
-  if (code !== 0) throw new Error(`git ${commandOf(args)} failed in ${repository}: ${firstLine}`);
+  if (code !== 0) throw new GitFailure(`git ${commandOf(args)} failed in ${repository}: ${firstLine}`, code);
 }
 
 /** The command and what it is asked about, without options. */

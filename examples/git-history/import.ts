@@ -4,7 +4,8 @@
  */
 import type { Api, TransactRequest } from './api.ts';
 import { commitOf, transactionsOf } from './commit-events.ts';
-import { countCommits, readCommits } from './git-log.ts';
+import { readAncestry, readCommits } from './git-log.ts';
+import { importedCommits } from './imported.ts';
 import { Progress, type ProgressOutput } from './progress.ts';
 
 export interface ImportSummary {
@@ -15,26 +16,35 @@ export interface ImportSummary {
   readonly revision: number;
 }
 
+/** The part of the API that an import needs. */
+export type ImportApi = Pick<
+  Api,
+  'ensureDatabase' | 'transact' | 'transactionAt' | 'hasTransaction' | 'latestRevision'
+>;
+
 /** Throws when the database holds something else; then nothing is written. */
 export async function importRepository(
-  api: Pick<Api, 'ensureDatabase' | 'transact' | 'transactionAt' | 'latestRevision'>,
+  api: ImportApi,
   source: { readonly repository: string; readonly stream: string; readonly database: string },
   output: ProgressOutput,
 ): Promise<ImportSummary> {
   // First of all: where there is no repository, no database is made.
-  const commitCount = await countCommits(source.repository);
+  const ancestry = await readAncestry(source.repository);
   await api.ensureDatabase(source.database);
-  const began = await beginningOf(api, source.database);
-  const progress = new Progress(output, commitCount, performance.now());
+  const revision = await api.latestRevision(source.database);
+  const began = await beginningOf(api, source.database, revision);
+  const imported = await importedCommits(api, { ...source, revision }, ancestry);
+  const progress = new Progress(output, ancestry.parents.size, performance.now());
   const done = { commits: 0, empty: 0, events: 0 };
+  let written = 0;
   for await (const commit of readCommits(source.repository)) {
-    const requests = transactionsOf(commit, source);
-    if (done.events === 0 && requests.length > 0) refuseOther(source, began, commit.hash);
-    await transactAll(api, requests, commit.hash);
+    const eventCount = commit.changes.length;
+    if (done.events === 0 && eventCount > 0) refuseOther(source, began, commit.hash);
+    if (!imported.has(commit.hash)) written += await transactAll(api, transactionsOf(commit, source), commit.hash);
     done.commits += 1;
-    done.empty += requests.length === 0 ? 1 : 0;
-    done.events += commit.changes.length;
-    progress.show(done, performance.now());
+    done.empty += eventCount === 0 ? 1 : 0;
+    done.events += eventCount;
+    progress.show({ ...done, written }, performance.now());
   }
   return { ...done, revision: await api.latestRevision(source.database) };
 }
@@ -51,13 +61,19 @@ export class RefusedCommit extends Error {
   }
 }
 
+/** How many events were written: none by a transaction that was there before. */
 async function transactAll(
   api: Pick<Api, 'transact'>,
   requests: readonly TransactRequest[],
   commit: string,
-): Promise<void> {
+): Promise<number> {
+  let written = 0;
   try {
-    for (const request of requests) await api.transact(request);
+    for (const request of requests) {
+      const { replayed, eventCount } = await api.transact(request);
+      if (!replayed) written += eventCount;
+    }
+    return written;
   } catch (error) {
     throw new RefusedCommit(commit, error);
   }
@@ -68,10 +84,11 @@ async function transactAll(
  * transaction.
  */
 async function beginningOf(
-  api: Pick<Api, 'transactionAt' | 'latestRevision'>,
+  api: Pick<Api, 'transactionAt'>,
   database: string,
+  revision: number,
 ): Promise<string | undefined> {
-  if ((await api.latestRevision(database)) === 0) return undefined;
+  if (revision === 0) return undefined;
   return commitOf(await api.transactionAt(database, 1)) ?? '';
 }
 

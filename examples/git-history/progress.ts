@@ -5,6 +5,13 @@ export interface ProgressOutput {
   write(text: string): unknown;
 }
 
+export interface Done {
+  readonly commits: number;
+  readonly events: number;
+  /** Of the events, those that were not there before. */
+  readonly written: number;
+}
+
 export class Progress {
   readonly #output: ProgressOutput;
   readonly #total: number;
@@ -17,14 +24,14 @@ export class Progress {
     this.#startedMs = nowMs;
   }
 
-  show(done: { readonly commits: number; readonly events: number }, nowMs: number): void {
+  show(done: Done, nowMs: number): void {
     const finished = done.commits === this.#total;
     const everyMs = this.#output.isTTY === true ? 100 : 5000;
     if (!finished && nowMs - this.#shownMs < everyMs) return;
     this.#shownMs = nowMs;
     const seconds = Math.max(0.001, (nowMs - this.#startedMs) / 1000);
     const share = this.#total === 0 ? 100 : Math.floor((done.commits / this.#total) * 100);
-    const line = `${share} %  ${done.commits}/${this.#total} commits, ${done.events} events, ${Math.round(done.events / seconds)} events/s`;
+    const line = `${share} %  ${done.commits}/${this.#total} commits, ${done.events} events, ${Math.round(done.written / seconds)} events/s`;
     if (this.#output.isTTY === true) this.#output.write(`\r\x1b[2K${line}${finished ? '\n' : ''}`);
     else this.#output.write(`${line}\n`);
   }

@@ -86,15 +86,17 @@ async function treeAt(history: History, when: string): Promise<ReadonlyMap<strin
 
 const TIME = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))?$/;
 
-/** A day, which means its first moment (UTC), or a time of RFC 3339. */
+/** A day, which means its first moment (UTC), or a time of RFC 3339; nothing when it is of neither form. */
 function parseTime(text: string): Date | undefined {
   const [, day] = TIME.exec(text) ?? [];
+  if (day === undefined) return undefined;
   // Date takes the 30th of February for the 1st of March.
   const midnight = new Date(`${day}T00:00:00Z`);
-  if (day === undefined || Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(day))
-    return undefined;
+  if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(day))
+    throw new RefusedQuestion(`There is no date ${day}.`);
   const time = new Date(text);
-  return Number.isNaN(time.getTime()) ? undefined : time;
+  if (Number.isNaN(time.getTime())) throw new RefusedQuestion(`There is no time ${text}.`);
+  return time;
 }
 
 function requireRevision(revision: number, latest: number): void {

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { Api } from '../../examples/git-history/api.ts';
 import { type Commit, readCommits, readTree, type Tree } from '../../examples/git-history/git-log.ts';
 import { History } from '../../examples/git-history/history.ts';
-import { type ImportSummary, importRepository } from '../../examples/git-history/import.ts';
+import { type ImportApi, type ImportSummary, importRepository } from '../../examples/git-history/import.ts';
 import { answer } from '../../examples/git-history/prompt.ts';
 import { GitRepository } from '../support/git-repository.ts';
 import { startTestServer } from '../support/server.ts';
@@ -20,7 +20,7 @@ const NODE_OPTIONS = ['--conditions=source', '--disable-warning=ExperimentalWarn
 const TIMEOUT_MS = 120_000;
 const SAMPLED_PATHS = 12;
 
-function importInto(api: Api, repository: string): Promise<ImportSummary> {
+function importInto(api: ImportApi, repository: string): Promise<ImportSummary> {
   return importRepository(api, { repository, stream: 'imported', database: 'history' }, { write: () => true });
 }
 
@@ -142,9 +142,15 @@ describe('the history of a made repository', () => {
     await expect(answer(history, 'tree @2024')).rejects.toThrow(/There is no revision 2024/);
     await expect(answer(history, 'who "open')).rejects.toThrow(/^Ask: who PATH/);
     await expect(answer(history, 'who kept.txt 01')).rejects.toThrow(/^Ask: who PATH/);
-    for (const date of ['never', '2023-02-29', '2023-13-01', '1', '2023', '2023-01-01T12:00', '2023-01-01T25:00:00Z']) {
+    for (const date of ['never', '1', '2023', '2023-01-01T12:00']) {
       await expect(answer(history, `tree ${date}`)).rejects.toThrow(/^Ask: tree DATE/);
     }
+    for (const date of ['2023-02-29', '2006-13-01']) {
+      await expect(answer(history, `tree ${date}`)).rejects.toThrow(`There is no date ${date}.`);
+    }
+    await expect(answer(history, 'tree 2023-01-01T25:00:00Z')).rejects.toThrow(
+      'There is no time 2023-01-01T25:00:00Z.',
+    );
     expect(await answer(history, 'tree 2023-01-10T12:00:00+05:30 kept')).toBe(
       await answer(history, 'tree 2023-01-10T06:30:00Z kept'),
     );
@@ -185,12 +191,66 @@ describe('the history of a repository that git would not have written', () => {
       ensureDatabase: () => Promise.resolve(),
       latestRevision: () => Promise.resolve(0),
       transactionAt: () => Promise.resolve(undefined),
+      hasTransaction: () => Promise.resolve(false),
       transact: () => Promise.reject(new Error('the node says no')),
     };
     const source = { repository: repository.dir, stream: 's', database: 'd' };
     await expect(importRepository(refusing, source, { write: () => true })).rejects.toThrow(
       `The commit ${hash} was not imported: the node says no`,
     );
+  });
+});
+
+describe('a second import', () => {
+  /** The API, and the commits that are sent to it. */
+  function watched(api: Api): { readonly api: ImportApi; readonly sent: string[] } {
+    const sent: string[] = [];
+    const transact: Api['transact'] = (request) => {
+      sent.push(request.transaction?.options?.commitMessage ?? '');
+      return api.transact(request);
+    };
+    return {
+      sent,
+      api: {
+        transact,
+        ensureDatabase: (name) => api.ensureDatabase(name),
+        latestRevision: (name) => api.latestRevision(name),
+        transactionAt: (name, revision) => api.transactionAt(name, revision),
+        hasTransaction: (name, id) => api.hasTransaction(name, id),
+      },
+    };
+  }
+
+  it('sends what is new, and the newest that was there', { timeout: TIMEOUT_MS }, async () => {
+    using repository = new GitRepository();
+    const commit = (message: string): unknown => repository.write(message, message).commit({ message });
+    for (let i = 1; i <= 9; i++) commit(`main ${i}`);
+    repository.git('checkout', '--quiet', '-b', 'side', 'HEAD~4');
+    commit('side');
+    repository.git('checkout', '--quiet', 'main');
+    // It changes nothing that the commits before it have not.
+    repository.git('merge', '--quiet', '--no-edit', 'side');
+    await using server = await startTestServer();
+    using api = new Api(server.grpc);
+    const first = await importInto(api, repository.dir);
+    expect(first).toMatchObject({ commits: 11, empty: 1, revision: 10 });
+    const again = watched(api);
+    const written: string[] = [];
+    const source = { repository: repository.dir, stream: 'imported', database: 'history' };
+    const output = { write: (text: string) => written.push(text) };
+    expect(await importRepository(again.api, source, output)).toEqual(first);
+    expect(again.sent.toSorted()).toEqual(['main 9', 'side']);
+    expect(written.at(-1)).toBe('100 %  11/11 commits, 10 events, 0 events/s\n');
+    // From within the history: a branch that is older than what was last imported.
+    repository.git('checkout', '--quiet', '-b', 'old', 'HEAD~6');
+    commit('old');
+    repository.git('checkout', '--quiet', 'main');
+    repository.git('merge', '--quiet', '--no-edit', 'old');
+    const more = watched(api);
+    expect(await importInto(more.api, repository.dir)).toMatchObject({ commits: 13, revision: 11 });
+    expect(more.sent).toContain('old');
+    expect(more.sent.filter((message) => message.startsWith('main'))).toEqual(['main 9']);
+    expect(await new History(api, 'history').treeAtRevision(11)).toEqual(await readTree(repository.dir, 'HEAD'));
   });
 });
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { rfc3339Of } from '../../examples/git-history/author-date.ts';
 import { cut, subjectOf, transactionsOf } from '../../examples/git-history/commit-events.ts';
 import { databaseNameOf } from '../../examples/git-history/database-name.ts';
-import { type Commit, countCommits, readCommits, readTree, rootCommit } from '../../examples/git-history/git-log.ts';
+import { type Commit, readAncestry, readCommits, readTree, rootCommit } from '../../examples/git-history/git-log.ts';
 import { pathBytes, spellPath, unquote } from '../../examples/git-history/paths.ts';
 import { Progress } from '../../examples/git-history/progress.ts';
 import { GitRepository } from '../support/git-repository.ts';
@@ -167,12 +167,18 @@ test('a commit that changes no file becomes no transaction', async () => {
 test('this repository replays to its own HEAD', async () => {
   const repository = resolve(import.meta.dirname, '../..');
   const commits = await commitsOf(repository);
-  expect(commits).toHaveLength(await countCommits(repository));
+  expect(commits).toHaveLength((await readAncestry(repository)).parents.size);
   expect(replay(commits)).toEqual(await readTree(repository, 'HEAD'));
 });
 
 test('a directory that is no repository is refused with the words of git', async () => {
   await expect(commitsOf('/')).rejects.toThrow(/git log failed in \/: fatal: not a git repository/);
+});
+
+test('a repository without a commit is refused in plain words', async () => {
+  using repository = new GitRepository();
+  await expect(rootCommit(repository.dir)).rejects.toThrow(new Error(`${repository.dir} has no commits.`));
+  await expect(readAncestry(repository.dir)).rejects.toThrow(new Error(`${repository.dir} has no commits.`));
 });
 
 test('a commit of many files becomes transactions whose ids follow from the commit', async () => {
@@ -212,12 +218,19 @@ test('the database of a repository is called after its folder and its root commi
   expect(long).toBe(`${'x'.repeat(53)}-01234567`);
 });
 
+test('progress counts by time only what was written', () => {
+  const written: string[] = [];
+  const progress = new Progress({ write: (text) => written.push(text) }, 1, 0);
+  progress.show({ commits: 1, events: 5000, written: 2 }, 1000);
+  expect(written).toEqual(['100 %  1/1 commits, 5000 events, 2 events/s\n']);
+});
+
 test('progress rewrites one line on a terminal and always shows the end', () => {
   const written: string[] = [];
   const progress = new Progress({ isTTY: true, write: (text) => written.push(text) }, 2, 0);
-  progress.show({ commits: 1, events: 10 }, 1000);
-  progress.show({ commits: 1, events: 11 }, 1050);
-  progress.show({ commits: 2, events: 12 }, 1060);
+  progress.show({ commits: 1, events: 10, written: 10 }, 1000);
+  progress.show({ commits: 1, events: 11, written: 11 }, 1050);
+  progress.show({ commits: 2, events: 12, written: 12 }, 1060);
   expect(written).toEqual([
     '\r\x1b[2K50 %  1/2 commits, 10 events, 10 events/s',
     '\r\x1b[2K100 %  2/2 commits, 12 events, 11 events/s\n',
