@@ -2,9 +2,9 @@
 /**
  * The command `cairn`: reads its settings, then runs one node until it is told to stop.
  *
- * For: the way in from a shell. permissions.ts, v8-options.ts, stop-signals.ts, thread-pool.ts and buffer-pool.ts see
- * to what must be set before anything is loaded; command.ts does what was asked, with the settings that config.ts
- * reads; servers.ts puts the parts of a node together, serve.ts takes it from its ready line to its end.
+ * For: the way in from a shell. node-version.ts, permissions.ts, v8-options.ts, stop-signals.ts, thread-pool.ts and
+ * buffer-pool.ts see to what must be set before anything is loaded; command.ts does what was asked, with the settings
+ * that config.ts reads; servers.ts puts the parts of a node together, serve.ts takes it from its ready line to its end.
  *
  * Not here: any decision about data; this layer knows all others and adds nothing to what they do.
  *
@@ -15,11 +15,13 @@
  *   N3  Told to stop, a node answers what it has taken in before it closes.
  */
 import { narrowBufferPool } from './buffer-pool.ts';
+import { refuseOldNode } from './node-version.ts';
 import { refusePermissionModel } from './permissions.ts';
 import { StopSignals } from './stop-signals.ts';
 import { widenThreadPool } from './thread-pool.ts';
 import { ensureV8Options } from './v8-options.ts';
 
+refuseOldNode();
 refusePermissionModel();
 ensureV8Options();
 const signals = new StopSignals();

@@ -8,7 +8,12 @@ export type NameOf = (key: keyof Config) => string | undefined;
 
 /** Every fault as one sentence that names both settings as the user does. */
 export function faultsBetween(config: Config, nameOf: NameOf): readonly string[] {
-  return [...diskFaults(config, nameOf), ...joinFaults(config, nameOf), ...portFaults(config, nameOf)];
+  return [
+    ...diskFaults(config, nameOf),
+    ...joinFaults(config, nameOf),
+    ...peerHostFaults(config, nameOf),
+    ...portFaults(config, nameOf),
+  ];
 }
 
 function diskFaults({ diskHardBytes: hard, diskSoftBytes: soft }: Config, nameOf: NameOf): readonly string[] {
@@ -24,6 +29,13 @@ function joinFaults({ join, peerPort }: Config, nameOf: NameOf): readonly string
     `${joinName} is set, but ${portName} is off; other nodes must be able to dial this one: ` +
       'give it a port, usually 50052.',
   ];
+}
+
+/** Whoever names the address means to be reached there, and nobody could. */
+function peerHostFaults({ peerHost, peerPort }: Config, nameOf: NameOf): readonly string[] {
+  const [hostName, portName] = [nameOf('peerHost'), nameOf('peerPort')];
+  if (hostName === undefined || portName === undefined || peerHost === 'auto' || peerPort !== 'off') return [];
+  return [`${hostName} is set, but ${portName} is off, so nothing listens there: give it a port, usually 50052.`];
 }
 
 interface Server {

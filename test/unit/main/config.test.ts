@@ -152,6 +152,12 @@ test.each<[string, readonly string[], Record<string, string>, string]>([
     'CAIRN_DISK_HARD_BYTES (2097153) is above --disk-soft-bytes (1MiB); it must be at most that.',
   ],
   [
+    'an address for other nodes without a port for them',
+    ['--peer-host=10.0.0.2'],
+    {},
+    '--peer-host is set, but --peer-port is off, so nothing listens there: give it a port, usually 50052.',
+  ],
+  [
     'a segment of half a sector',
     ['--wal-segment-bytes', '5000000'],
     {},

@@ -60,6 +60,17 @@ test('--help and --version answer on stdout', () => {
   expect(run('--version')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
 });
 
+test('an older Node is told in one line what is needed, and how to run it', () => {
+  // What a Node of that release looks like from inside, and lacks.
+  const older = `Object.defineProperty(process, 'version', { value: 'v20.20.2' }); delete Promise.withResolvers;`;
+  const args = [`--import=data:text/javascript,${encodeURIComponent(older)}`, ...productArgs(), '--version'];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env: ENV });
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+  expect(stderr).toMatch(
+    /^cairn: needs Node 24 or later, and this is v20\.20\.2; run it by the one that is here: (\S+\/node_modules\/node\/bin\/node) \S+\/main\.[jt]s\n$/,
+  );
+});
+
 test('a command that waits for an answer ends with the first signal', async () => {
   const deaf = createServer().listen(0, '127.0.0.1');
   await once(deaf, 'listening');
