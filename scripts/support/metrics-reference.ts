@@ -17,9 +17,10 @@ out, because a level of several things means nothing. Only \`cairn_database_revi
 the first by name, as many as its label may name. One that is deleted is gone at the next scrape, and another one has its
 place. A node that was removed from the cluster has no series any more; what it may still send counts as \`unknown\`.
 
-What is scraped is at most a second old: all who ask within a second get the same answer. It is some 1,800 lines, and takes
-5 ms of the thread that serves clients, however many databases there are (\`bench/scrape.ts\`). A connection is closed after
-one answer, and after 10 s in any case; one more than 32 at a time is closed as it comes.
+What is scraped is at most a second old: all who ask within a second get the same answer. It is some 1,800 lines of a fresh
+node; after one pass over the routes with requests that fail, too, 3,721 lines were measured (398 KB). It takes 5 ms of the
+thread that serves clients, however many databases there are (\`bench/scrape.ts\`). A connection is closed after one answer,
+and after 10 s in any case; one more than 32 at a time is closed as it comes.
 
 ## Counters
 

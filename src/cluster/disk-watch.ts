@@ -33,7 +33,8 @@ export function watchDisk(ports: DiskWatchPorts): () => void {
   };
   if (guard.isTooSmall) {
     // Nothing of what follows would say why: the level is that of a disk that has been filled.
-    logger.warn('disk-too-small', { capacityBytes: guard.report.capacityBytes, ...guard.thresholds });
+    const { report, capacityNeededBytes: neededBytes, thresholds } = guard;
+    logger.warn('disk-too-small', { capacityBytes: report.capacityBytes, neededBytes, ...thresholds });
   }
   tell(guard.report);
   return () => tell(guard.check());

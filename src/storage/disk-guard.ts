@@ -9,13 +9,13 @@ import { join } from 'node:path';
 import { Ballast } from './ballast.ts';
 import { type Disk, nodeDisk } from './disk.ts';
 import {
+  capacityNeeded,
   type DiskLevel,
   type DiskNeeds,
   type DiskSpace,
   type DiskThresholds,
   decideDisk,
   defaultThresholds,
-  isTooSmall,
 } from './disk-level.ts';
 import { compactionBytesMax } from './level-store.ts';
 import { SEGMENT_BYTES_DEFAULT } from './wal.ts';
@@ -43,6 +43,8 @@ export class DiskGuard {
   readonly #directory: string;
   readonly #probe: (directory: string) => DiskSpace;
   readonly #thresholds: DiskThresholds;
+  /** The smallest disk on which users can write with these settings. */
+  readonly capacityNeededBytes: number;
   readonly #ballast: Ballast;
   #report: DiskReport;
 
@@ -53,6 +55,7 @@ export class DiskGuard {
     this.#probe = probe;
     const needs = { ...defaultNeeds(), ...options.needs };
     this.#thresholds = defaultThresholds(space.capacityBytes, needs, options.thresholds);
+    this.capacityNeededBytes = capacityNeeded(needs, options.thresholds);
     this.#ballast = Ballast.open(disk, join(directory, BALLAST_NAME), disk.list(directory).includes(BALLAST_NAME));
     this.#report = { ...space, level: 'open', ballastHeldBytes: this.#ballast.heldBytes };
   }
@@ -75,7 +78,7 @@ export class DiskGuard {
 
   /** Whether users can never write on this disk, however empty it is. */
   get isTooSmall(): boolean {
-    return isTooSmall(this.#report.capacityBytes, this.#thresholds);
+    return this.#report.capacityBytes < this.capacityNeededBytes;
   }
 
   get thresholds(): DiskThresholds {

@@ -77,9 +77,19 @@ export function defaultThresholds(
   return { softBytes, hardBytes, ballastBytes: given.ballastBytes ?? ballastBytes };
 }
 
-/** Whether users could not write even if there were nothing else on the disk. */
-export function isTooSmall(capacityBytes: number, { softBytes, ballastBytes }: DiskThresholds): boolean {
-  return capacityBytes < softBytes + ballastBytes;
+/** Of the log there are always the segment that is written and two that are kept ready. */
+const LOG_SEGMENTS_MIN = 3;
+
+/** The smallest disk on which users can write, with nothing on it but an empty log. */
+export function capacityNeeded(needs: DiskNeeds, given: Partial<DiskThresholds> = {}): number {
+  // The thresholds grow with the disk, and by less than it does.
+  let capacityBytes = 0;
+  for (;;) {
+    const { softBytes, ballastBytes } = defaultThresholds(capacityBytes, needs, given);
+    const neededBytes = Math.ceil(softBytes + ballastBytes + LOG_SEGMENTS_MIN * needs.segmentBytes);
+    if (neededBytes <= capacityBytes) return capacityBytes;
+    capacityBytes = neededBytes;
+  }
 }
 
 /** What to do now, given what was the case until now. */

@@ -24,7 +24,7 @@ describe('the watch of the disk', () => {
     const metrics = createMetrics({ runtime: false });
     let availableBytes = 900;
     const probe = (): { availableBytes: number; capacityBytes: number } => ({ availableBytes, capacityBytes: 10_000 });
-    const guard = DiskGuard.open(directory, { thresholds: THRESHOLDS, probe });
+    const guard = DiskGuard.open(directory, { thresholds: THRESHOLDS, needs: { segmentBytes: 1000 }, probe });
     const link = {
       isAlone: true,
       send: () => undefined,
@@ -62,7 +62,7 @@ describe('the watch of the disk', () => {
       availableBytes: 9000,
       capacityBytes: 10_000,
     });
-    const guard = DiskGuard.open(directory, { thresholds, probe });
+    const guard = DiskGuard.open(directory, { thresholds, needs: { segmentBytes: 1000 }, probe });
     const link = {
       isAlone: true,
       send: () => undefined,
@@ -75,7 +75,11 @@ describe('the watch of the disk', () => {
     const logger = { ...silentLogger, warn: (event: string, fields: unknown) => lines.push({ event, fields }) };
     watchDisk({ guard, link, logger, metrics: createMetrics({ runtime: false }) });
     expect(lines).toEqual([
-      { event: 'disk-too-small', fields: { capacityBytes: 10_000, softBytes: 1000, hardBytes: 100, ballastBytes } },
+      {
+        event: 'disk-too-small',
+        // The log has three segments beside what must stay free.
+        fields: { capacityBytes: 10_000, neededBytes: 24_000, softBytes: 1000, hardBytes: 100, ballastBytes },
+      },
       { event: 'disk-level', fields: { diskLevel: 'refusing-writes', availableBytes: 9000, ballastBytes: 0 } },
     ]);
     await guard.close();

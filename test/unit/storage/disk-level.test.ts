@@ -4,7 +4,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compactionBytesMax, type DiskLevel, type DiskThresholds, defaultThresholds } from '#storage';
-import { decideDisk, isTooSmall } from '../../../src/storage/disk-level.ts';
+import { capacityNeeded, decideDisk } from '../../../src/storage/disk-level.ts';
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
@@ -86,13 +86,34 @@ describe('defaultThresholds', () => {
     expect(of(10 * GIB, { ballastBytes: 20 * GIB }).ballastBytes).toBe(20 * GIB);
     for (const capacityBytes of [400 * MIB, 504 * MIB, 512 * MIB, 600 * MIB, 10 * GIB]) {
       const thresholds = of(capacityBytes, {});
-      expect(isTooSmall(capacityBytes, thresholds)).toBe(capacityBytes < thresholds.softBytes);
       const state = { level: 'refusing-writes', ballastHeldBytes: 0 } as const;
       const { level } = decideDisk({ availableBytes: capacityBytes, capacityBytes }, thresholds, state);
       // From the soft level on, with an eighth to spare.
       expect(level).toBe(capacityBytes < 504 * MIB ? 'refusing-writes' : 'open');
     }
-    expect(isTooSmall(10 * GIB, of(10 * GIB, { ballastBytes: 20 * GIB }))).toBe(true);
+  });
+
+  it.each([
+    ['by default', { segmentBytes: 64 * MIB, compactionBytes: compactionBytesMax() }, 673 * MIB],
+    [
+      'with the smallest settings',
+      { segmentBytes: 4 * MIB, compactionBytes: compactionBytesMax({ writeBufferBytes: MIB }) },
+      49 * MIB,
+    ],
+  ])('say which disk is large enough, %s', (_what, needs, aboutBytes) => {
+    const capacityBytes = capacityNeeded(needs);
+    expect(Math.floor(capacityBytes / MIB) * MIB).toBe(aboutBytes);
+    // The log of an empty node is there, and then there is just room for the ballast; a byte less, and there is none.
+    const opensWith = (bytes: number): string => {
+      const space = { capacityBytes: bytes, availableBytes: bytes - 3 * needs.segmentBytes };
+      return decideDisk(space, defaultThresholds(bytes, needs), { level: 'open', ballastHeldBytes: 0 }).level;
+    };
+    expect([opensWith(capacityBytes), opensWith(capacityBytes - MIB)]).toEqual(['open', 'refusing-writes']);
+  });
+
+  it('a ballast that is given counts in full for the disk that is needed', () => {
+    const needs = { segmentBytes: 64 * MIB, compactionBytes: 320 * MIB };
+    expect(capacityNeeded(needs, { softBytes: GIB, ballastBytes: 20 * GIB })).toBe(21 * GIB + 192 * MIB);
   });
 
   it('leave room for a compaction of the store as it is by default', () => {
